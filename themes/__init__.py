@@ -1,1 +1,1 @@
-"""Colours by meaning."""
+"""Themes of the console."""

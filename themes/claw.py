@@ -1,8 +1,8 @@
-"""The console's own themes. Widgets name semantic variables only; these give them colours.
+"""The console's themes: colours of the semantic variables that widgets use.
 
-A state is told by glyph and word first, so every theme only has to keep it readable: at least 4.5:1 against the background,
-the panels and the cursor row (10:1 in ``claw-contrast``), and in the two ``cvd`` themes far enough apart for protan, deutan
-and tritan eyes. Tests measure both.
+States have a glyph and a word, so a theme only has to be readable: at least 4.5:1 against background, panel and cursor
+row (10:1 in ``claw-contrast``); the ``cvd`` themes are distinct for protan, deutan and tritan vision. Tests measure
+both.
 """
 
 from __future__ import annotations
@@ -41,11 +41,11 @@ SEMANTIC = (
     "faint-style",
     "bar-background",
 )
-"""Every variable that the widgets' styles use beside Textual's own."""
+"""Variables used by the widgets' styles beside Textual's."""
 
 
 def _variables(**values: str) -> dict[str, str]:
-    """Theme variables from Python names; the styles of text default to those of a colour terminal."""
+    """Return theme variables; text styles default to those of a colour terminal."""
     styles = {
         "cursor_style": "none",
         "cursor_blurred_style": "none",
@@ -57,7 +57,7 @@ def _variables(**values: str) -> dict[str, str]:
 
 
 def _shared(colours: dict[str, str]) -> dict[str, str]:
-    """What follows from the colours: the change marks and staleness wear the colours of states."""
+    """Return the colours with derived ones for change marks and staleness."""
     derived = {
         "state-idle": colours["text-quiet"],
         "diff-added": colours["state-ok"],
@@ -314,7 +314,7 @@ THEMES: tuple[Theme, ...] = (DARK, LIGHT, CONTRAST, CVD_DARK, CVD_LIGHT, MONO)
 
 
 def defaults(theme: Theme) -> dict[str, str]:
-    """Semantic variables for a theme that does not know them, made of Textual's own ones: all its themes can be used."""
+    """Return semantic variables for a theme of Textual's."""
     if theme.ansi:
         return {**MONO.variables, "state-fail": "ansi_red", "state-ok": "ansi_green", "state-warn": "ansi_yellow"}
     base = DARK if theme.dark else LIGHT

@@ -1,1 +1,1 @@
-"""What the console is made of: values in, messages out."""
+"""Widgets of the console: they take values and post messages."""

@@ -1,4 +1,4 @@
-"""Views of the screen beside the tree: the map drawn from the tree alone, and what it shares with the picture."""
+"""Screen views: the map drawn from the tree, and the base that it shares with the picture."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 class ScreenView(LineWidget):
-    """``show`` gives it a snapshot and the marks. Drawn when it is looked at, and only what changed; a click picks a node."""
+    """Draws a snapshot with marks, only when visible and changed; a click picks a node."""
 
     DEFAULT_CSS = """
     ScreenView {
@@ -34,7 +34,7 @@ class ScreenView(LineWidget):
 
     @dataclass(eq=False)
     class NodePicked(Message):
-        """``node`` was clicked; a click on the same place again picks the next larger one."""
+        """``node`` was clicked; a further click on the same place picks the next larger one."""
 
         node: UiNode
 
@@ -54,7 +54,7 @@ class ScreenView(LineWidget):
         self.snapshot, self.marks = snapshot, marks
 
     def frame(self) -> ScreenFrame | None:
-        """How the screen lies in the pane now."""
+        """Return the current layout of the screen in the pane."""
         tree = self.snapshot.tree
         return None if tree is None else frame_for(tree, *self.content_size)
 
@@ -71,7 +71,7 @@ class ScreenView(LineWidget):
         return self.line(canvas, y, frame, width)
 
     def line(self, canvas: Canvas, y: int, frame: ScreenFrame, width: int) -> Strip:
-        """One row of cells; most stay as they are when the cursor moves."""
+        """Return one row of cells, cached by its spans."""
         line = map_line(canvas, y, frame)
         key = (width, *line.spans)
         strip = self._strips.get(key)
@@ -102,4 +102,4 @@ class ScreenView(LineWidget):
 
 
 class BoundsMap(ScreenView):
-    """The screen as its tree describes it: works without a picture, a colour or a device."""
+    """The screen as its tree describes it; needs no picture, colour or device."""

@@ -1,4 +1,4 @@
-"""The list of words that an editor offers under its cursor: drawn over the lines there, so that opening it lays out nothing."""
+"""The completion list of an editor, drawn over its lines, so that opening it needs no layout."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _LEAST_MEANING = 12
 
 
 class Completions:
-    """The words, the one with the cursor, and where the list stands. Empty while it is closed."""
+    """The completions, the selected one, and the position of the list. Empty while closed."""
 
     def __init__(self) -> None:
         self.words: Sequence[Word] = ()
@@ -29,7 +29,7 @@ class Completions:
         return bool(self.words)
 
     def open(self, place: JsonPlace, words: Sequence[Word]) -> None:
-        """Offer ``words``; the cursor stays on its word where that is still among them."""
+        """Offer ``words``; the selected word stays selected if it is still offered."""
         label = self.words[self.cursor].label if self.words and self.place is not None else ""
         keep = self.place is not None and self.place.span.start == place.span.start and self.cursor
         self.words, self.place = words, place
@@ -38,13 +38,12 @@ class Completions:
         self._reveal()
 
     def close(self) -> bool:
-        """Offer nothing; whether something was offered."""
+        """Close the list; return whether it was open."""
         was_open = bool(self.words)
         self.words, self.place, self.cursor, self.top = (), None, 0, 0
         return was_open
 
     def move(self, rows: int) -> None:
-        """Round the end."""
         self.cursor = (self.cursor + rows) % len(self.words)
         self._reveal()
 
@@ -63,7 +62,7 @@ class Completions:
         return min(_WIDEST, room)
 
     def row(self, y: int, width: int, symbols: Symbols) -> Row:
-        """Line ``y`` of the list: name, type, meaning; at the edge of the last one how many more there are."""
+        """Return line ``y`` of the list: name, type, meaning; on the last one the count of hidden ones."""
         index = self.top + y
         word = self.words[index]
         line = Line(width).add(symbols.cursor if index == self.cursor else symbols.guide, "accent")

@@ -1,4 +1,4 @@
-"""The devices that adb sees."""
+"""The devices that adb lists."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ if TYPE_CHECKING:
 
 
 class DeviceList(RowList):
-    """One row per device, pushed by the adb server; enter makes it the console's device."""
+    """One row per device, updated by the adb server; enter selects the console's device."""
 
     BINDINGS = keys.binding_list("devices")
 
-    EMPTY = "No device yet.\nPlug in a phone with USB debugging,\nor start an emulator."
+    EMPTY = "No devices.\nConnect a phone with USB debugging,\nor start an emulator."
 
     @dataclass(eq=False)
     class DeviceChosen(Message):
-        """``serial`` is to be the device of the console."""
+        """Use ``serial`` as the device of the console."""
 
         serial: str
 
@@ -41,7 +41,7 @@ class DeviceList(RowList):
         busy: Mapping[str, str] | None = None,
         facts: Mapping[str, DeviceSummary] | None = None,
     ) -> None:
-        """``busy`` names, by serial, who holds a device; ``facts`` are what was found on them last."""
+        """``busy`` maps serials to lock holders; ``facts`` are the last doctor findings."""
         first = not self.devices and self.value is None
         self.devices, self.chosen = devices, chosen
         self.show_rows(self.all_rows(busy or {}, facts or {}))
@@ -49,7 +49,6 @@ class DeviceList(RowList):
             self.to_value(chosen)
 
     def all_rows(self, busy: Mapping[str, str], facts: Mapping[str, DeviceSummary]) -> Iterator[ListRow]:
-        """One row per device."""
         for device in self.devices:
             yield self._row(device, busy.get(device.serial, ""), facts.get(device.serial, NO_FACTS))
 
@@ -63,7 +62,7 @@ class DeviceList(RowList):
 
     @property
     def device(self) -> DeviceEntry | None:
-        """The device under the cursor."""
+        """Return the device under the cursor."""
         return next((device for device in self.devices if device.serial == self.value), None)
 
     def action_choose(self) -> None:

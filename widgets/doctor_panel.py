@@ -20,14 +20,14 @@ _NEEDS_ATTENTION = (Status.FAILED, Status.WARN)
 
 
 class DoctorPanel(RowList):
-    """All checks, critical ones first. ``summary`` makes the short list of mode 1: what does not pass comes first."""
+    """All checks, critical ones first; with ``summary`` the short list of mode 1, failed ones first."""
 
     BINDINGS = keys.binding_list("doctor")
 
-    EMPTY = "Not run yet.\nr runs the checks."
+    EMPTY = "Not run yet.\nPress r to run the checks."
 
     class RunWanted(Message):
-        """The checks are to be run again."""
+        """Run the checks again."""
 
     def __init__(self, *, id: str | None = None, summary: bool = False) -> None:  # noqa: A002  # Textual's own name
         super().__init__(id=id)
@@ -42,7 +42,7 @@ class DoctorPanel(RowList):
 
     @property
     def check(self) -> Check | None:
-        """The check under the cursor, with or without a result."""
+        """Return the check under the cursor, with or without a result."""
         return next((check for check in self.report.rows() if check.get("id") == self.value), None)
 
     def _rows(self) -> Iterator[ListRow]:
@@ -52,7 +52,6 @@ class DoctorPanel(RowList):
         yield from self._end_row()
 
     def _summary_rows(self) -> Iterator[ListRow]:
-        """What does not pass comes first; then the rest in order."""
         checks = self.report.checks
         yield from (self._check_row(check) for check in checks if status_of(check) is not Status.OK)
         yield from (self._check_row(check) for check in checks if status_of(check) is Status.OK)
@@ -68,7 +67,7 @@ class DoctorPanel(RowList):
         return ListRow(lambda width: check_row(check, width, self.symbols), value=id_of(check), role=role)
 
     def _end_row(self) -> Iterable[ListRow]:
-        """Why a run broke off."""
+        """Yield why the run broke off."""
         if self.report.problem:
             check = {"status": "fail", "summary": self.report.problem}
             yield ListRow(lambda width: check_row(check, width, self.symbols), role="fail", quiet=True)
@@ -81,16 +80,16 @@ class DoctorPanel(RowList):
 
 
 class CheckDetail(WrappedText):
-    """One check in full: what it means, what to do, guidance, evidence."""
+    """One check in full: meaning, fix, guidance, evidence."""
 
-    EMPTY = "Choose a check."
+    EMPTY = "Select a check."
 
     _check: Check | None = None
     _runnable: frozenset[str] = frozenset()
     _critical = False
 
     def show(self, check: Check | None, *, critical: bool = False, runnable: Iterable[str] = ()) -> None:
-        """``runnable`` are the steps of ``check`` that can be run from here."""
+        """``runnable`` are the steps of ``check`` that the console can run."""
         steps = frozenset(runnable)
         if (check, critical, steps) == (self._check, self._critical, self._runnable):
             return

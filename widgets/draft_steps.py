@@ -1,4 +1,4 @@
-"""The steps of the draft as a list. Values in; what keys do is the screen's."""
+"""The steps of the draft as a list; the screen handles its keys."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from clawperator.widgets.row_list import ListRow, RowList
 
 
 class DraftSteps(RowList):
-    """One row per step; the value of a row is the step's place in the draft."""
+    """One row per step; its value is the step's index."""
 
-    EMPTY = "No steps yet.\n\ni in the tree adds one, e writes JSON."
+    EMPTY = "No steps yet.\n\nPress i in the tree to add one, e to edit JSON."
 
     def show(self, views: Sequence[StepView]) -> None:
         self.show_rows(

@@ -1,4 +1,4 @@
-"""Everything that can be worked with: the devices that adb sees, below them the virtual devices; and one of them in full."""
+"""Devices and virtual devices in one list, and one of them in full."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ if TYPE_CHECKING:
 
 
 class AvdKey(NamedTuple):
-    """What the row of a virtual device stands for: no serial can be equal to it."""
+    """Value of a virtual device's row; never equal to a serial."""
 
     name: str
 
 
 class EmulatorList(DeviceList):
-    """One list with one cursor. ``words`` stand in the place of the devices while there are none."""
+    """One list with one cursor. ``words`` replace the devices while there are none."""
 
     def __init__(self, *, id: str | None = None) -> None:  # noqa: A002  # Textual's own name
         super().__init__(id=id)
@@ -55,7 +55,9 @@ class EmulatorList(DeviceList):
         machines = self.machines
         for avd in machines.avds:
             yield self._avd_row(avd, machines)
-        for row in machines_rows(machines, max(20, self.content_size.width - 1), self.symbols):  # folded for this width
+        for row in machines_rows(
+            machines, max(20, self.content_size.width - 1), self.symbols
+        ):  # wrapped for this width
             yield ready(row)
 
     def _avd_row(self, avd: Avd, machines: EmulatorsState) -> ListRow:
@@ -73,13 +75,13 @@ class EmulatorList(DeviceList):
 
     @property
     def avd(self) -> Avd | None:
-        """The virtual device under the cursor."""
+        """Return the virtual device under the cursor."""
         value = self.value
         return self.machines.avd(value.name) if isinstance(value, AvdKey) else None
 
     @property
     def serial(self) -> str:
-        """What adb calls the row under the cursor; empty for a virtual device that does not run."""
+        """Return the serial under the cursor; empty for a stopped virtual device."""
         if (avd := self.avd) is not None:
             run = self.machines.run_of(avd.name)
             return run.serial if run is not None else ""
@@ -96,7 +98,7 @@ def _words(text: str, width: int) -> Row:
 class DeviceDetail(WrappedText):
     """A device or a virtual device in full."""
 
-    EMPTY = "Choose a device."
+    EMPTY = "Select a device."
 
     def __init__(self, *, id: str | None = None) -> None:  # noqa: A002  # Textual's own name
         super().__init__(id=id)
@@ -104,16 +106,16 @@ class DeviceDetail(WrappedText):
 
     def show_device(self, device: DeviceEntry, facts: DeviceSummary, *, chosen: bool, now: float) -> None:
         self._make = lambda width: device_detail(device, width, self.symbols, chosen=chosen, facts=facts, now=now)
-        self._turn(device.serial)
+        self._switch(device.serial)
 
     def show_avd(self, avd: Avd, machines: EmulatorsState) -> None:
         self._make = lambda width: avd_detail(avd, machines, width, self.symbols)
-        self._turn(AvdKey(avd.name))
+        self._switch(AvdKey(avd.name))
 
     def show_nothing(self) -> None:
         self._make = lambda _width: ()
-        self._turn(None)
+        self._switch(None)
 
-    def _turn(self, subject: object) -> None:
+    def _switch(self, subject: object) -> None:
         other, self._subject = subject != self._subject, subject
         self.fold(from_top=other)

@@ -1,7 +1,4 @@
-"""The stream: executions as they happen, the envelopes alone, the Operator's own log, or the whole device log.
-
-One pane over one ring; this is what its keys do.
-"""
+"""The stream: executions, envelopes, the Operator log or the device log; this module handles its keys."""
 
 from __future__ import annotations
 
@@ -31,7 +28,7 @@ class EnvelopeLog(StreamPane):
 
     @dataclass(eq=False)
     class TreeWanted(Message):
-        """Enter on a tree that an execution took: ``key`` is its ``TreeMark.key``."""
+        """Enter on a tree of an execution: ``key`` is its ``TreeMark.key``."""
 
         key: str
 
@@ -50,7 +47,7 @@ class EnvelopeLog(StreamPane):
             self._set_open(not self._is_open())
 
     def action_sideways(self, step: int) -> None:
-        """Long lines move; an execution opens to the right and closes to the left."""
+        """Scroll long lines; expand or collapse an execution."""
         if self.view.of_lines:
             self._skip = max(0, min(_FURTHEST, self._skip + step * _SIDEWAYS_CELLS))
             self.refresh()
@@ -75,7 +72,7 @@ class EnvelopeLog(StreamPane):
         self.post_message(self.Changed())
 
     def action_follow(self) -> None:
-        """Follow, or no longer; whoever paused wants to see the newest rows again."""
+        """Toggle following; a paused view resumes."""
         self._set_following(bool(self.paused_at) or not self.following)
         if self.following:
             self._go_on()
@@ -88,7 +85,7 @@ class EnvelopeLog(StreamPane):
             self._go_on()
         else:
             self.paused_at = self.clock.now()
-            (self._lines if self.view.of_lines else self._items).hold_still()
+            (self._lines if self.view.of_lines else self._items).freeze()
         self.post_message(self.Changed())
 
     def action_view(self) -> None:
@@ -106,7 +103,7 @@ class EnvelopeLog(StreamPane):
             self.marks_changed()
 
     def action_only(self) -> None:
-        """Only the command that the row is about, and again all of them."""
+        """Show only the command of this row, or all again."""
         self.only = "" if self.only else self._command_here()
         self._start_over()
 
@@ -123,7 +120,7 @@ class EnvelopeLog(StreamPane):
             self.move_to(place)
 
     def _problem_line(self, step: int) -> int | None:
-        """An error, or a bookmark: whichever is nearer."""
+        """Return the row of the nearest error or bookmark."""
         if not self.row_count():
             return None
         here = self._lines.numbers[self.cursor]
@@ -134,7 +131,7 @@ class EnvelopeLog(StreamPane):
         return min(places, key=lambda place: abs(place - self.cursor), default=None)
 
     def to_execution(self, command_id: str) -> bool:
-        """Put the cursor on the newest execution of a command; whether it has a row in this view."""
+        """Put the cursor on the newest execution of a command; return whether it has a row in this view."""
         execution = None if self.view.of_lines else self._log.find(command_id)
         place = None if execution is None else self._items.place_of(execution)
         if place is not None:

@@ -1,4 +1,4 @@
-"""One execution in full: how it stands, its steps on a time line, its trees, its envelope and payload, its raw text."""
+"""One execution in full: state, steps, trees, envelope, payload, raw text."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 
 class DetailTab(Enum):
-    """What is shown of an execution; ``h`` and ``l`` go round."""
+    """Part of an execution; ``h`` and ``l`` cycle."""
 
     STEPS = "Steps"
     TREES = "Trees"
@@ -53,20 +53,20 @@ _NEXT_ACTIONS = {
     "compare": "compare",
     "export": "export",
 }
-"""Actions of this pane or of its screen that make sense once a run has ended."""
+"""Actions of this pane or its screen for a run that ended."""
 
 
 _NAME_CELLS = 8
-"""Room for the name of a command at least, beside the tabs."""
+"""Least room for the commandId beside the tabs."""
 
 
 class ExecutionDetail(SlotPane):
-    """``show`` swaps what is shown. Each tab of an execution keeps its place for as long as the execution stays."""
+    """One execution; each tab keeps its cursor and folds while the execution stays."""
 
     BINDINGS = keys.binding_list("detail")
     HEAD_ROWS: ClassVar[int] = 1
 
-    EMPTY = "Choose an execution."
+    EMPTY = "Select an execution."
 
     @dataclass(eq=False)
     class TreeWanted(Message):
@@ -79,7 +79,7 @@ class ExecutionDetail(SlotPane):
         self.clock = clock or WallClock()
         self.tab = DetailTab.STEPS
         self.ring: LineRing | None = None
-        """Where the log lines of executions are; without one only their envelope is shown raw."""
+        """The log lines; without a ring only the envelope is shown raw."""
         self._lines = NONE
         self.item: Item | LogEntry | None = None
         self._shown: Hashable = None
@@ -87,10 +87,10 @@ class ExecutionDetail(SlotPane):
         self._counts: dict[tuple[str, str], TreeCounts] = {}
 
     def show(self, item: Item | LogEntry | None) -> None:
-        """Draw an execution, a mark or a log line; the same one again keeps the place, also where it was read anew."""
+        """Show an execution, a mark or a log line; the same one keeps its place, also when it was read again."""
         other = _identity(item) != _identity(self.item)
         lines = self._own_lines(item)
-        look = _look_of(item), lines
+        look = _version_of(item), lines
         if item is self.item and look == self._shown:
             return
         self.item, self._shown, self._lines = item, look, lines
@@ -100,14 +100,14 @@ class ExecutionDetail(SlotPane):
         else:
             self.rearrange()
 
-    def tell_changes(self, counts: Mapping[tuple[str, str], TreeCounts]) -> None:
-        """What is known of the way from one tree to the next, by the keys of both."""
+    def show_changes(self, counts: Mapping[tuple[str, str], TreeCounts]) -> None:
+        """Take known differences between trees, by the keys of both."""
         self._counts.update(counts)
         if self.tab is DetailTab.TREES:
             self.rearrange()
 
     def _own_lines(self, item: Item | LogEntry | None) -> RunLines:
-        """The log lines of an execution, while they are looked at."""
+        """Return the log lines of an execution while its raw tab is shown."""
         looked_at = self.tab is DetailTab.RAW and self.ring is not None and isinstance(item, ExecutionState)
         return lines_of(item, self.ring) if looked_at and self.ring and isinstance(item, ExecutionState) else NONE
 
@@ -116,7 +116,7 @@ class ExecutionDetail(SlotPane):
         self.visit(self._views.setdefault(self.tab, FoldState()), first=first)
         self.refresh()
 
-    # -- the head: which execution, which tabs
+    # -- head: execution and tabs
 
     def head(self, _y: int, width: int) -> Row:
         line = Line(width)
@@ -125,7 +125,7 @@ class ExecutionDetail(SlotPane):
             when = self.clock.time_of_day(item.at)
             return Row(line.add(f" {item.kind}", "warn"), Line().add(f"{when} ", "muted"))
         if not isinstance(item, ExecutionState):
-            return Row(line.add(" a line of the log" if item is not None else "", "muted"))
+            return Row(line.add(" log line" if item is not None else "", "muted"))
         sign = self.symbols.sign(item.status)
         line.add(f" {sign} ", item.status.role)
         tabs = self._tabs(item, width - line.cells - _NAME_CELLS)
@@ -133,7 +133,7 @@ class ExecutionDetail(SlotPane):
         return Row(line.add(" ").extend(tabs))
 
     def _tabs(self, execution: ExecutionState, room: int) -> Line:
-        """All of them with the current one marked; where there is no room for that, the current one and its number."""
+        """Return all tabs; where they do not fit, the current one with its number."""
         line = Line()
         for tab in DetailTab:
             here = tab is self.tab
@@ -149,12 +149,11 @@ class ExecutionDetail(SlotPane):
         return line
 
     def head_clicked(self, x: int) -> None:
-        """A click on a tab shows it."""
         text = self.head(0, self.content_size.width).left.plain
         begins = {tab: text.rfind(tab.value) for tab in DetailTab}
         under = [tab for tab, begin in begins.items() if 0 <= begin - 1 <= x]
         if under:
-            self._turn_to(under[-1])
+            self._show_tab(under[-1])
 
     # -- rows
 
@@ -188,14 +187,14 @@ class ExecutionDetail(SlotPane):
         return phase_slots(execution, sheet) if self.tab is DetailTab.PHASES else self._raw(execution, sheet)
 
     def _raw(self, execution: ExecutionState, sheet: Sheet) -> Iterator[Slot]:
-        """The log lines as they came, then the envelope that was joined from some of them."""
+        """Yield the log lines, then the envelope that was joined from some of them."""
         if self.ring is not None:
             yield from log_slots(self._lines, self.ring, sheet)
             yield BLANK
         yield from _raw(execution, sheet)
 
     def _next_keys(self, execution: ExecutionState) -> list[NextKey]:
-        """What can be done with it, as far as this screen can do it."""
+        """Return the next actions that this screen offers."""
         wanted = dict(_NEXT_ACTIONS)
         if all(step.status is not Status.FAILED for step in execution.steps):
             del wanted["attention(1)"]
@@ -211,7 +210,7 @@ class ExecutionDetail(SlotPane):
 
     @property
     def unfound_step(self) -> StepState | None:
-        """The step under the cursor if it found no node, else the first one that did not."""
+        """Return the step under the cursor if it had no match, else the first such step."""
         if not isinstance(self.item, ExecutionState):
             return None
         places = (slot.place for slot in self._slots[self.cursor :: -1]) if self.tab is DetailTab.STEPS else ()
@@ -222,9 +221,9 @@ class ExecutionDetail(SlotPane):
 
     def action_tab(self, step: int) -> None:
         tabs = tuple(DetailTab)
-        self._turn_to(tabs[(tabs.index(self.tab) + step) % len(tabs)])
+        self._show_tab(tabs[(tabs.index(self.tab) + step) % len(tabs)])
 
-    def _turn_to(self, tab: DetailTab) -> None:
+    def _show_tab(self, tab: DetailTab) -> None:
         self.tab = tab
         self._lines = self._own_lines(self.item)
         self._visit()
@@ -244,9 +243,9 @@ def _is_failing(slot: Slot) -> bool:
 def _envelope(execution: ExecutionState, sheet: Sheet) -> Iterator[Slot]:
     if execution.envelope is None:
         why = (
-            "It could not be read; Raw shows it."
+            "It could not be parsed. See the Raw tab."
             if execution.problem
-            else "None came."
+            else "None arrived."
             if execution.over
             else "None yet."
         )
@@ -262,13 +261,13 @@ def _envelope(execution: ExecutionState, sheet: Sheet) -> Iterator[Slot]:
 
 def _payload(execution: ExecutionState, sheet: Sheet) -> Iterator[Slot]:
     if execution.payload is None:
-        return iter([plain("Not known: another process sent it, and the log of the device does not hold it.", "muted")])
+        return iter([plain("Unknown: another process sent it, and the device log does not contain it.", "muted")])
     return json_slots(execution.payload, sheet, topic="payload", by_itself=opened_payload)
 
 
 def _raw(execution: ExecutionState, sheet: Sheet) -> Iterator[Slot]:
     if not execution.raw:
-        yield plain("Nothing raw has been seen.", "muted")
+        yield plain("No raw envelope.", "muted")
         return
     if execution.parts > 1:
         yield plain(f"joined from {execution.parts} log entries", "faint")
@@ -276,14 +275,14 @@ def _raw(execution: ExecutionState, sheet: Sheet) -> Iterator[Slot]:
 
 
 def _identity(item: Item | LogEntry | None) -> Hashable:
-    """What makes two of them the same thing."""
+    """Return a key of the item's identity."""
     if isinstance(item, ExecutionState):
         return item.device_id, item.command_id, item.started
     return id(item)
 
 
-def _look_of(item: Item | LogEntry | None) -> Hashable:
-    """What tells whether it has changed since it was drawn; an execution that runs changes with the time."""
+def _version_of(item: Item | LogEntry | None) -> Hashable:
+    """Return a key of its state; that of a running execution is always new."""
     if not isinstance(item, (ExecutionState, Mark)):
         return None
     return item.version, object() if isinstance(item, ExecutionState) and not item.over else None

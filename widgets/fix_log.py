@@ -1,4 +1,4 @@
-"""What fixes said, the newest last and in sight."""
+"""The output of fixes, newest last."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from clawperator.widgets.wrapped_text import WrappedText
 
 
 class FixLog(WrappedText):
-    """``show`` gives it the fixes of the session. While a fix is at work, the view stays with its newest line."""
+    """The fixes of the session. While a fix runs, the view follows its newest line."""
 
-    EMPTY = "No fix was run yet.\nF on a check shows what it would run."
+    EMPTY = "No fix ran yet.\nPress F on a check to see its commands."
 
     def __init__(self, clock: WallClock, *, id: str | None = None) -> None:  # noqa: A002  # Textual's own name
         super().__init__(id=id)
@@ -28,7 +28,7 @@ class FixLog(WrappedText):
             self._to_the_end()
 
     def tick(self) -> None:
-        """A second has passed: what runs has taken longer."""
+        """Update the time of a running fix; called every second."""
         if self._fixes and not self._fixes[-1].over:
             self.fold()
 
@@ -41,5 +41,5 @@ class FixLog(WrappedText):
 
     def _to_the_end(self) -> None:
         self.fold()
-        self.set_reactive(LinePane.cursor, max(0, self.row_count() - 1))  # what is kept in sight when the size changes
+        self.set_reactive(LinePane.cursor, max(0, self.row_count() - 1))  # stays visible when the size changes
         self.action_bottom()

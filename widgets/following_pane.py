@@ -1,4 +1,4 @@
-"""A pane whose rows grow at their end."""
+"""A pane whose rows grow at the end."""
 
 from __future__ import annotations
 
@@ -6,17 +6,16 @@ from clawperator.widgets.line_pane import LinePane
 
 
 class FollowingPane(LinePane):
-    """Stays at the end until somebody moves up, and again once they are back there; going there is the subclass's."""
+    """Follows the end until the cursor moves up, and again when it is back there. Subclasses implement ``_to_end``."""
 
     def __init__(self, *, id: str | None = None) -> None:  # noqa: A002  # Textual's own name
         super().__init__(id=id)
         self.following = True
 
     def _following_changed(self) -> None:
-        """It follows, or no longer."""
+        """Called when following starts or stops."""
 
     def move_to(self, index: int) -> None:
-        """Moving up stops following; reaching the end resumes it."""
         super().move_to(index)
         self._set_following(self.row_count() > 0 and self.cursor == self.row_count() - 1)
 

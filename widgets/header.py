@@ -1,4 +1,4 @@
-"""The top line: modes, then chips for device, lock, tree, doctor and log. What does not fit folds into ``+n``."""
+"""The top line: mode tabs, then chips for device, lock, tree, doctor and log. What does not fit becomes ``+n``."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from clawperator.widgets.text.safe import cells
 
 
 class Chip(NamedTuple):
-    """A piece of the header. ``keep`` chips never fold; ``action`` is what a click asks for."""
+    """A part of the header. ``keep`` chips are never hidden; ``action`` is that of a click."""
 
     id: str
     spans: tuple[Span, ...]
@@ -27,7 +27,7 @@ class Chip(NamedTuple):
 
 
 class ModeTab(NamedTuple):
-    """One mode: its digit, its name, a shorter name for narrow screens, and whether it is the present one."""
+    """A mode: digit, name, short name, and whether it is active."""
 
     digit: str
     name: str
@@ -36,11 +36,11 @@ class ModeTab(NamedTuple):
 
 
 class HeaderLine(OneLineWidget):
-    """``show`` gives it modes and chips; a click posts ``Pressed`` with the action of what was hit."""
+    """Mode tabs and chips; a click posts ``Pressed`` with the action."""
 
     @dataclass(eq=False)
     class Pressed(Message):
-        """Somebody clicked a mode or a chip; ``action`` is an app action such as ``mode('stream')``."""
+        """A click on a mode or a chip; ``action`` is an app action such as ``mode('stream')``."""
 
         action: str
 
@@ -50,7 +50,6 @@ class HeaderLine(OneLineWidget):
         self._chips: tuple[Chip, ...] = ()
 
     def show(self, tabs: Sequence[ModeTab], chips: Sequence[Chip]) -> None:
-        """Draw these, if anything differs from what is there."""
         if (tuple(tabs), tuple(chips)) != (self._tabs, self._chips):
             self._tabs, self._chips = tuple(tabs), tuple(chips)
             self.refresh()
@@ -72,7 +71,7 @@ class HeaderLine(OneLineWidget):
             self._hits.append((start, line.cells, f"mode('{tab.name.lower()}')"))
 
     def _fitting(self, room: int) -> tuple[list[Chip], int]:
-        """The chips that fit, right ones folded first, and how many were folded."""
+        """Return the chips that fit, right ones hidden first, and how many are hidden."""
         chips = list(self._chips)
         folded = 0
         while chips and self._width(chips, folded) > room:

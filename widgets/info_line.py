@@ -1,4 +1,4 @@
-"""A line of facts that somebody else composes, and the line one types into to find or filter."""
+"""A line of facts, and the search or filter field."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class InfoLine(OneLineWidget):
 
     @property
     def width(self) -> int:
-        """Cells to compose for."""
+        """Return the cells to compose for."""
         return self.content_size.width
 
     def line_row(self, width: int) -> Row:  # noqa: ARG002  # composed for its width already
@@ -42,17 +42,17 @@ class InfoLine(OneLineWidget):
 
 
 class FindLine(Input):
-    """The find or filter field: one line, no frame, live. Escape clears and leaves, enter keeps.
+    """The search or filter field: one line, live. Escape clears and closes, enter keeps.
 
-    ``typed`` is called with the text at each key, not told by message: in a burst of keys the one that leaves the field
-    must find the pane in the state that the keys before it made.
+    ``typed`` is called directly at each key, not by message: in a burst of keys the one that leaves the field must find
+    the pane updated.
     """
 
     BINDINGS = keys.binding_list("field")
     OWN: ClassVar[frozenset[str | None]] = frozenset(binding.id for binding in keys.bindings("field"))
-    """Ids of the bindings that act at once, see ``on_key``."""
+    """Ids of bindings that act at once, see ``on_key``."""
 
-    # Input grows its virtual size with each letter, which lays out the whole screen; a line of one row needs no layout.
+    # Input grows its virtual size with each letter, which would lay out the whole screen.
     virtual_size = Reactive(Size(0, 0), layout=False)
 
     DEFAULT_CSS = """
@@ -80,7 +80,7 @@ class FindLine(Input):
 
     @property
     def _value(self) -> Text:
-        """What Input draws. Pasted or taken from a device, a value must not reach the terminal as it is."""
+        """Escape what Input draws: pasted or device text must not reach the terminal unchanged."""
         text = Text(pictured(self.value), no_wrap=True, overflow="ignore", end="")
         return text if self.highlighter is None else self.highlighter(text)
 
@@ -93,10 +93,7 @@ class FindLine(Input):
         self.screen.set_focus(self)
 
     def on_key(self, event: events.Key) -> None:
-        """Keys of a burst arrive here although the field was left by one of them, and the other way round.
-
-        What leaves the field does so at once, not after a round trip to the app; what comes after that is the pane's.
-        """
+        """Handle keys that leave the field at once; ignore keys of a burst that arrive after that."""
         if not self.is_open:
             event.prevent_default()
             return
@@ -109,7 +106,7 @@ class FindLine(Input):
 
     @property
     def is_open(self) -> bool:
-        """Whether it has the focus now; ``has_focus`` follows a message later."""
+        """Return whether it has the focus; ``has_focus`` is updated one message later."""
         return self.screen.focused is self
 
     def action_leave(self) -> None:
@@ -120,6 +117,6 @@ class FindLine(Input):
         self._close()
 
     def _close(self) -> None:
-        """The focus goes back before anything else happens: the next key of a burst belongs to the pane already."""
+        """Return the focus first: the next key of a burst belongs to the pane already."""
         self.screen.set_focus(self.screen.query_one(self._back_to))
         self.remove_class("-open")

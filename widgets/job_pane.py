@@ -1,4 +1,4 @@
-"""A job at work: its stages, with what the tools said folded below each."""
+"""A job: its stages, with foldable tool output."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from clawperator.widgets.text.times import WallClock
 
 
 class JobPane(SlotPane):
-    """``show`` gives it the job; ``tick`` lets its times go on."""
+    """The running or last job."""
 
     BINDINGS = keys.binding_list("job")
 
-    EMPTY = "Nothing is at work.\nP says what provisioning would do."
+    EMPTY = "No job is running.\nPress P to see the provisioning plan."
 
     def __init__(self, clock: WallClock, *, id: str | None = None) -> None:  # noqa: A002  # Textual's own name
         super().__init__(id=id)
@@ -34,7 +34,7 @@ class JobPane(SlotPane):
             self.rearrange()
 
     def tick(self) -> None:
-        """A second has passed."""
+        """Update the times of a running job; called every second."""
         if self._job is not None and self._job.running:
             self.rearrange()
 

@@ -1,7 +1,6 @@
-"""A text area for JSON: coloured, with pairs and indentation that come by themselves, and with places underlined.
+"""A text area for JSON: colours, automatic pairs and indentation, underlined problems.
 
-It is Textual's TextArea with a drawing of its own. Of the keys only escape, tab, enter and those with ctrl are commands; tab
-never writes a tab, it leaves.
+Textual's TextArea with its own drawing. Only escape, tab, enter and ctrl keys are commands; tab moves the focus.
 """
 
 from __future__ import annotations
@@ -32,17 +31,17 @@ from clawperator.widgets.text.marks import TextMark, moved
 from clawperator.widgets.text.safe import cells
 
 REST_SECONDS = 0.15
-"""The text is read this long after the last key."""
+"""The text is parsed this long after the last key."""
 _LONGEST_COLOURED = 2_000
 _LEAST_WORDS = 16
 
 
 class JsonArea(JsonTyping, inherit_bindings=False):
-    """``show`` gives it the text, ``mark`` the places to underline.
+    """A JSON editor.
 
-    ``changed`` is called with the text when it has been at rest for ``REST_SECONDS`` after a change, or when it is
-    ``settle``d before that. ``leave`` is what escape does, ``onward`` where tab (1) and shift+tab (-1) go: both at once, so
-    that the next key of a burst finds the right pane.
+    ``changed`` is called with the text ``REST_SECONDS`` after the last change, or at once by ``settle``. ``leave``
+    handles escape, ``onward`` tab (1) and shift+tab (-1): directly, so that the next key of a burst reaches the right
+    pane.
     """
 
     COMPONENT_CLASSES: ClassVar[set[str]] = TextArea.COMPONENT_CLASSES
@@ -72,12 +71,12 @@ class JsonArea(JsonTyping, inherit_bindings=False):
 
     @dataclass(eq=False)
     class CopyWanted(Message):
-        """The selected text is to be copied."""
+        """Copy the selected text."""
 
         text: str
 
     class CursorMoved(Message):
-        """The cursor of the editor is at another place."""
+        """The cursor moved."""
 
     def __init__(
         self,
@@ -92,7 +91,7 @@ class JsonArea(JsonTyping, inherit_bindings=False):
         self.set_reactive(TextArea.show_line_numbers, True)
         self.set_reactive(TextArea.cursor_blink, False)
         self.set_reactive(TextArea.indent_width, len(INDENT))
-        self._told = changed
+        self._changed = changed
         self._leave = leave
         self._onward = onward
         self._marks: Sequence[TextMark] = ()
@@ -104,7 +103,7 @@ class JsonArea(JsonTyping, inherit_bindings=False):
     # -- content
 
     def show(self, text: str) -> None:
-        """Take over another text, with the cursor as near as possible to where it was; the same text changes nothing."""
+        """Replace the text and keep the cursor as near as possible; the same text changes nothing."""
         text = editable(text)
         if text != self.text:
             self._loading = True
@@ -116,24 +115,24 @@ class JsonArea(JsonTyping, inherit_bindings=False):
 
     @property
     def restless(self) -> bool:
-        """Whether there is text that nobody has been told of."""
+        """Return whether ``changed`` is still due."""
         return self._rest is not None
 
     def settle(self) -> None:
-        """Tell the text now, if it was not told yet."""
+        """Call ``changed`` now if it is due."""
         if self._rest is not None:
             self._rest.stop()
             self._rest = None
-            self._told(self.text)
+            self._changed(self.text)
 
     def mark(self, marks: Sequence[TextMark]) -> None:
-        """Underline these, instead of what was underlined before."""
+        """Underline these spans."""
         if marks != self._marks:
             self._marks = marks
             self._place_marks()
 
     def _place_marks(self) -> None:
-        """By line; of what runs over several lines only the first is underlined."""
+        """Group the marks by line; of a multi-line one only the first line is underlined."""
         self._marks_by_row = {}
         starts = [0, *accumulate(len(line) + 1 for line in self.document.lines)]
         for mark in self._marks:
@@ -145,13 +144,12 @@ class JsonArea(JsonTyping, inherit_bindings=False):
         self.refresh()
 
     def to_index(self, offset: int) -> None:
-        """The cursor to a character of the text."""
         self.move_cursor(self.location_of(offset), center=True)
 
     # -- editing
 
     def edit(self, edit: Edit) -> EditResult:
-        """Every edit but undo and redo comes through here: marks behind it move along until the text was read again."""
+        """Shift the marks after an edit; undo and redo do not come through here."""
         start, end = self.index_of(edit.top), self.index_of(edit.bottom)
         result = super().edit(edit)
         grown = len(edit.text) - (end - start)
@@ -161,7 +159,7 @@ class JsonArea(JsonTyping, inherit_bindings=False):
         return result
 
     def update_suggestion(self) -> None:
-        """TextArea's hook for after every change, undo and redo included."""
+        """Textual's hook after every change, undo and redo included."""
         if self._loading or not self.is_attached:
             return
         if self._rest is not None:
@@ -170,7 +168,7 @@ class JsonArea(JsonTyping, inherit_bindings=False):
         self.after_change()
 
     def on_key(self, event: events.Key) -> None:
-        """What a key does before TextArea sees it; a key of a burst that comes when the focus has left is not for here."""
+        """Handle commands before TextArea; ignore keys of a burst that arrive after the focus left."""
         self.typing = event.is_printable
         if self.screen.focused is not self:
             event.prevent_default()
@@ -205,7 +203,6 @@ class JsonArea(JsonTyping, inherit_bindings=False):
     # -- painting
 
     def get_line(self, line_index: int) -> Text:
-        """A line with its colours and underlines."""
         text = super().get_line(line_index)
         if len(text.plain) <= _LONGEST_COLOURED:
             for start, end, role in roles(text.plain):
@@ -218,7 +215,7 @@ class JsonArea(JsonTyping, inherit_bindings=False):
         return self.overlay_style(ROLES[role])
 
     def render_line(self, y: int) -> Strip:
-        """A line without cursor, selection and bracket looks as before: TextArea itself would draw all of them after each key."""
+        """Cache lines without cursor, selection and bracket: TextArea would draw all of them after each key."""
         row = y + self.scroll_offset.y
         if row >= self.document.line_count or row == self.cursor_location[0] or not self._is_plain(row):
             return self._drawn(y, row)
@@ -244,7 +241,7 @@ class JsonArea(JsonTyping, inherit_bindings=False):
         self._plain_lines.clear()
 
     def _with_words(self, strip: Strip, row: int, mark: TextMark) -> Strip:
-        """A sign beside the line number and, where there is room behind the text, why."""
+        """Add a sign beside the line number and, where there is room, the message."""
         sign = ("x" if mark.role == "fail" else "!") if self.symbols.ascii else "✗" if mark.role == "fail" else "!"
         gutter = self.gutter_width
         strip = laid_over(strip, gutter - 2, Strip([Segment(sign, self.role_style(mark.role))], 1))
@@ -266,7 +263,7 @@ class JsonArea(JsonTyping, inherit_bindings=False):
 
 
 def laid_over(strip: Strip, x: int, over: Strip) -> Strip:
-    """``strip`` with ``over`` from cell ``x`` on."""
+    """Return ``strip`` with ``over`` from cell ``x`` on."""
     x = max(0, x)
     parts = [strip.crop(0, x), over]
     if strip.cell_length > x + over.cell_length:

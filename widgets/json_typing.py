@@ -1,4 +1,4 @@
-"""What typing JSON brings by itself: pairs of brackets and quotes, indentation, a layout for what is pasted."""
+"""Automatic edits while JSON is typed: pairs, indentation, and formatting of pasted text."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ _PAIRS = {"{": "}", "[": "]", '"': '"'}
 
 
 class JsonTyping(LineWidget, TextArea, can_focus=True, inherit_bindings=False):
-    """A text area that is told which key comes by ``paired`` and ``action_newline``; ``after_change`` is for subclasses."""
+    """A text area that pairs brackets and indents; subclasses call ``paired`` and implement ``after_change``."""
 
     typing = False
-    """Whether the last change was typed, as opposed to pasted or put in."""
+    """Whether the last change was typed, not pasted or inserted."""
 
     def after_change(self) -> None:
-        """For subclasses: the text has changed under the user's hands."""
+        """Hook: the user changed the text."""
 
     # -- places
 
@@ -42,7 +42,7 @@ class JsonTyping(LineWidget, TextArea, can_focus=True, inherit_bindings=False):
     # -- editing
 
     def action_newline(self) -> None:
-        """A new line as far in as this one; between brackets a block."""
+        """Insert a line with the same indentation; between brackets a block."""
         row, column = self.cursor_location
         line = self.document.get_line(row)
         indent = self.indent_at(row)[:column]
@@ -53,7 +53,7 @@ class JsonTyping(LineWidget, TextArea, can_focus=True, inherit_bindings=False):
         self.put(f"{text}\n{indent}" if closes else text, len(text))
 
     def paired(self, character: str) -> bool:
-        """Brackets and quotes come in pairs; what closes steps over the one that is there. Whether that was all."""
+        """Pair brackets and quotes, or step over an existing closing one; return whether the key was handled."""
         if not character or character not in '{}[]"':
             return False
         row, column = self.cursor_location
@@ -73,7 +73,7 @@ class JsonTyping(LineWidget, TextArea, can_focus=True, inherit_bindings=False):
         return True
 
     def _closed_block(self, character: str) -> bool:
-        """A bracket that closes, first in its line, stands one step further out."""
+        """Dedent a closing bracket that is first in its line."""
         row, column = self.cursor_location
         before = self.document.get_line(row)[:column]
         if before.strip(" ") or not before or self.selected_text:
@@ -82,7 +82,7 @@ class JsonTyping(LineWidget, TextArea, can_focus=True, inherit_bindings=False):
         return True
 
     def action_delete_left(self) -> None:
-        """Of an empty pair both go."""
+        """Delete both characters of an empty pair."""
         row, column = self.cursor_location
         around = self.document.get_line(row)[max(0, column - 1) : column + 1]
         if self.selection.is_empty and len(around) == 2 and _PAIRS.get(around[0]) == around[1]:
@@ -91,7 +91,7 @@ class JsonTyping(LineWidget, TextArea, can_focus=True, inherit_bindings=False):
             super().action_delete_left()
 
     def put(self, text: str, cursor: int | None = None) -> None:
-        """In place of the selection, with the cursor behind ``cursor`` characters of it."""
+        """Replace the selection, with the cursor behind ``cursor`` characters of ``text``."""
         start, end = sorted(self.selection)
         at = self.index_of(start)
         self.edit(Edit(text, start, end, False))
@@ -101,7 +101,7 @@ class JsonTyping(LineWidget, TextArea, can_focus=True, inherit_bindings=False):
 
     @property
     def _in_string(self) -> bool:
-        """Whether the cursor is inside of a text in quotes."""
+        """Return whether the cursor is inside a string."""
         row, column = self.cursor_location
         line = self.document.get_line(row)
         found = (token for token in tokens(line) if token.kind == "string" and token.start < column)
@@ -112,7 +112,7 @@ class JsonTyping(LineWidget, TextArea, can_focus=True, inherit_bindings=False):
         return column < token.end or not closed
 
     def on_paste(self, event: events.Paste) -> None:
-        """As TextArea does, with what cannot be seen spelled out, and JSON of one long line laid out."""
+        """As TextArea, with invisible characters escaped and a long single line formatted."""
         self.typing = False
         text = editable(event.text)
         if len(text) > _LONG_LINE and "\n" not in text.strip():
@@ -120,7 +120,6 @@ class JsonTyping(LineWidget, TextArea, can_focus=True, inherit_bindings=False):
         event.text = text
 
     def indent_at(self, row: int) -> str:
-        """The blanks that a line begins with."""
         line = self.document.get_line(row)
         return line[: len(line) - len(line.lstrip(" "))]
 

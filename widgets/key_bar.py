@@ -1,4 +1,4 @@
-"""The bottom line: the keys that work now, made from the active bindings, most used first and help last."""
+"""The bottom line: the available keys from the active bindings, most used first and help last."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _LAST = ("app.help",)
 
 
 class KeyHint(NamedTuple):
-    """One entry: the id and key that a click presses, the key as written, what it does, and whether it can now."""
+    """One key: binding id, key to press on a click, its spelling, label, and whether it is enabled."""
 
     id: str
     key: str
@@ -30,7 +30,7 @@ class KeyHint(NamedTuple):
 
 
 def key_sign(display: str | None, key: str, symbols: Symbols) -> str:
-    """How a key is written: the first of its spellings, in ASCII words where glyphs cannot be drawn."""
+    """Return the first spelling of a key, in ASCII where needed."""
     text = (display or key).split(" ", maxsplit=1)[0] if (display or key) != " " else "space"
     text = text.replace("ctrl+", "^")
     if not symbols.ascii:
@@ -40,7 +40,10 @@ def key_sign(display: str | None, key: str, symbols: Symbols) -> str:
 
 
 def hints(active: dict[str, ActiveBinding], symbols: Symbols, *, typing: bool = False) -> list[KeyHint]:
-    """The shown bindings in table order, each once, help last. While ``typing``, keys that write a character are text."""
+    """Return the shown bindings in table order, help last.
+
+    While ``typing``, keys that write a character are left out.
+    """
     found: dict[str, KeyHint] = {}
     for key, (_, binding, enabled, _) in active.items():
         if typing and _writes(key):
@@ -53,17 +56,17 @@ def hints(active: dict[str, ActiveBinding], symbols: Symbols, *, typing: bool = 
 
 
 def _writes(key: str) -> bool:
-    """Whether a key writes a character of the keyboard, as opposed to ``enter`` or ``⏎``."""
+    """Return whether a key writes a character, unlike ``enter`` or ``⏎``."""
     character = key_to_character(key) or keys.sign(key)
     return len(character) == 1 and character.isascii() and character.isprintable()
 
 
 class KeyBar(OneLineWidget):
-    """``show`` gives it the hints; a click posts ``Pressed`` with the key."""
+    """The key hints; a click posts ``Pressed`` with the key."""
 
     @dataclass(eq=False)
     class Pressed(Message):
-        """Somebody clicked a key; it is to be handled as if typed."""
+        """A key was clicked; handle it as typed."""
 
         key: str
 
@@ -88,7 +91,7 @@ class KeyBar(OneLineWidget):
         return Row(line)
 
     def _fitting(self, room: int) -> list[KeyHint]:
-        """As many as fit; help always does."""
+        """Return as many as fit, always with help."""
         shown = list(self._hints)
         while shown and sum(cells(hint.sign) + len(hint.label) + 3 for hint in shown) > room + 2:
             victim = next((hint for hint in reversed(shown) if hint.id not in _LAST), None)

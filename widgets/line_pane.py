@@ -1,8 +1,8 @@
-"""The base of every list, tree and log in the console: rows of one line each, painted when they are looked at.
+"""Base of every list, tree and log: rows of one line each, painted when visible.
 
-It scrolls by itself (``top`` is the first row on screen) instead of growing a virtual size, because a changed virtual size
-lays out the whole screen again: a log that gains ten rows a second must cost ten painted rows, not ten layouts. Only a
-changed row is painted; strips are cached until the content, the width or the theme changes.
+It scrolls by itself (``top`` is the first visible row) instead of growing a virtual size, which would lay out the whole
+screen: a log with ten new rows a second must cost ten painted rows. Strips are cached until content, width or theme
+change.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from clawperator.widgets.line_widget import LineWidget
 from clawperator.widgets.text.safe import cells, wrap
 
 SETTLE_SECONDS = 0.06
-"""Panes that depend on a cursor follow this long after its last move: holding ``j`` must not repaint five panes."""
+"""Dependent panes follow a cursor this long after its last move: holding ``j`` must not repaint five panes."""
 
 _WHEEL_ROWS = 3
 _RIGHT_BUTTON = 3
@@ -36,8 +36,8 @@ _RIGHT_BUTTON = 3
 class LinePane(LineWidget, can_focus=True):
     """A scrolling list of rows with a cursor.
 
-    Subclasses give ``row_count``, ``row`` and, where rows change one at a time, ``row_key``. After a change of content they
-    call ``content_changed``. The pane posts ``RowChosen`` for enter or double click and ``CursorMoved`` for every move.
+    Subclasses implement ``row_count``, ``row`` and, where single rows change, ``row_key``, and call
+    ``content_changed``. The pane posts ``RowChosen`` for enter or double click and ``CursorMoved`` for every move.
     """
 
     DEFAULT_CSS = """
@@ -52,14 +52,14 @@ class LinePane(LineWidget, can_focus=True):
     cursor: reactive[int] = reactive(0, repaint=False, init=False)
     top: reactive[int] = reactive(0, repaint=False, init=False)
 
-    EMPTY = "Nothing here yet."
+    EMPTY = "Nothing to show."
     SHOWS_CURSOR = True
     HEAD_ROWS: ClassVar[int] = 0
-    """Rows at the top that stay when the others scroll."""
+    """Fixed rows at the top."""
 
     @dataclass(eq=False)
     class CursorMoved(Message):
-        """The cursor of ``pane`` is on another row now."""
+        """The cursor of ``pane`` moved."""
 
         pane: LinePane
         index: int
@@ -76,7 +76,7 @@ class LinePane(LineWidget, can_focus=True):
         error: Exception
 
     class MenuWanted(Message):
-        """A click with the right button: the row, which has the cursor now, wants its menu."""
+        """A right click: open the menu of the row under the cursor."""
 
     @dataclass(eq=False)
     class RowChosen(Message):
@@ -96,7 +96,7 @@ class LinePane(LineWidget, can_focus=True):
         self._laid_out = 0
         self._bar_marks: tuple[int, int, dict[int, str]] | None = None
 
-    # -- what subclasses say
+    # -- for subclasses
 
     def row_count(self) -> int:
         return 0
@@ -105,41 +105,41 @@ class LinePane(LineWidget, can_focus=True):
         raise NotImplementedError
 
     def row_key(self, index: int) -> Hashable:
-        """What identifies the look of a row: rows with an equal key are painted once."""
+        """Return a key of the row's drawing: rows with an equal key are painted once."""
         return index
 
     def marks(self) -> Iterable[tuple[int, str]]:
-        """Rows worth a mark on the scrollbar, with the role of the mark; of several on one line the first counts.
+        """Return rows with a scrollbar mark and its role; of several on one line the first counts.
 
-        Asked after ``content_changed`` or ``marks_changed``, not for each line.
+        Called after ``content_changed`` or ``marks_changed``, not for each line.
         """
         return ()
 
     def empty_words(self) -> str:
-        """What stands in the pane while there are no rows."""
+        """Return the text of an empty pane."""
         return self.empty_text
 
     def head(self, y: int, width: int) -> Row:
-        """One of the ``HEAD_ROWS``."""
+        """Return one of the ``HEAD_ROWS``."""
         raise NotImplementedError
 
     def head_clicked(self, x: int) -> None:
-        """A click into the head."""
+        """Handle a click into the head."""
 
     # -- geometry
 
     def get_content_height(self, container: Size, viewport: Size, width: int) -> int:  # noqa: ARG002  # Textual's three
-        """Where the styles say ``height: auto``: as high as the rows; ``max-height`` bounds it."""
+        """Return the rows' height for ``height: auto``; ``max-height`` limits it."""
         return self.HEAD_ROWS + (self.row_count() or len(self._empty_lines(width)))
 
     @property
     def view_height(self) -> int:
-        """Lines for rows: all below the head."""
+        """Return the number of lines below the head."""
         return max(0, self.content_size.height - self.HEAD_ROWS)
 
     @property
     def body_width(self) -> int:
-        """Cells for a row: all but the scrollbar's column."""
+        """Return the cells of a row, without the scrollbar."""
         return max(0, self.content_size.width - (1 if self.overflows else 0))
 
     @property
@@ -157,7 +157,7 @@ class LinePane(LineWidget, can_focus=True):
         self._strips.clear()
 
     def content_changed(self, *, keep_strips: bool = False) -> None:
-        """Paint again; the cursor is kept within the rows. ``keep_strips`` when ``row_key`` tells old rows from new."""
+        """Repaint and keep the cursor within the rows. ``keep_strips``: ``row_key`` tells old rows from new."""
         if not keep_strips:
             self._strips.clear()
         self._bar_marks = None
@@ -192,12 +192,12 @@ class LinePane(LineWidget, can_focus=True):
         return [text for line in self.empty_words().splitlines() for text in wrap(line, max(20, width - 2))]
 
     def _safe_row(self, index: int, width: int) -> Strip:
-        """A row that cannot be drawn must not take the console down with it: it says so, and everybody else goes on."""
+        """Return a row; one that cannot be drawn shows an error instead of ending the console."""
         try:
             return self._row_strip(index, width)
-        except Exception as error:  # noqa: BLE001 -- whatever it is, it is told to whoever holds the pane
-            self.app.post_message(self.Failed(self, error))  # from here it would stop at the screen that paints us
-            return self.paint(Row(Line(width).add(" this row could not be drawn – ! says more", "fail")), width)
+        except Exception as error:  # noqa: BLE001 -- reported to the owner of the pane
+            self.app.post_message(self.Failed(self, error))  # posted from here it would not pass the screen
+            return self.paint(Row(Line(width).add(" this row could not be drawn – press ! for details", "fail")), width)
 
     def _row_strip(self, index: int, width: int) -> Strip:
         over = self._cursor_style() if index == self.cursor and self.SHOWS_CURSOR else None
@@ -212,14 +212,14 @@ class LinePane(LineWidget, can_focus=True):
 
     @property
     def looks_focused(self) -> bool:
-        """Whether the cursor is drawn as that of the pane which has the keys."""
+        """Return whether the cursor is drawn as focused."""
         return self.has_focus
 
     def _cursor_style(self) -> Style:
         return self.overlay_style(CURSOR if self.looks_focused else CURSOR_BLURRED)
 
     def _with_cursor_sign(self, strip: Strip, over: Style) -> Strip:
-        """The cursor row starts with a bar, so that it is found without colour too."""
+        """Begin the cursor row with a bar, so that it is visible without colour."""
         if not self.looks_focused:
             return strip
         sign = Segment(self.symbols.cursor, self.role_style("accent") + over)
@@ -234,7 +234,7 @@ class LinePane(LineWidget, can_focus=True):
         return Strip([Segment(sign, self.role_style(role or ("muted" if thumb else "guide")))], 1)
 
     def _marks_by_line(self, height: int, count: int) -> dict[int, str]:
-        """``marks`` by line of the scrollbar, kept for as long as content and size stay."""
+        """Return ``marks`` by scrollbar line, cached while content and size stay."""
         if self._bar_marks is None or self._bar_marks[:2] != (height, count):
             lines: dict[int, str] = {}
             for row, role in self.marks():
@@ -243,13 +243,13 @@ class LinePane(LineWidget, can_focus=True):
         return self._bar_marks[2]
 
     def marks_changed(self) -> None:
-        """Other rows are worth a mark now; the rows themselves are the same ones."""
+        """Repaint after a change of the marks only."""
         self._strips.clear()
         self._bar_marks = None
         self.refresh()
 
     def refresh_row(self, index: int) -> None:
-        """Paint one row again, if it is on screen."""
+        """Repaint one row if it is visible."""
         y = index - self.top
         if 0 <= y < self.view_height:
             self.refresh(Region(0, y + self.HEAD_ROWS, self.content_size.width, 1))
@@ -268,7 +268,7 @@ class LinePane(LineWidget, can_focus=True):
             self.refresh()
 
     def reveal(self, index: int) -> None:
-        """Scroll as little as needed to have row ``index`` on screen."""
+        """Scroll as little as needed to show row ``index``."""
         height = max(1, self.view_height)
         if index < self.top:
             self.top = index
@@ -276,7 +276,7 @@ class LinePane(LineWidget, can_focus=True):
             self.top = index - height + 1
 
     def move_to(self, index: int) -> None:
-        """Put the cursor on row ``index`` (kept within the rows)."""
+        """Put the cursor on row ``index``, clamped."""
         self.cursor = max(0, min(index, self.row_count() - 1))
 
     def to_problem(self, step: int) -> None:
@@ -290,7 +290,7 @@ class LinePane(LineWidget, can_focus=True):
         self.top = max(0, min(self.top + rows, self.last_top))
 
     def _place_terminal_cursor(self) -> None:
-        """The terminal's own cursor follows the row, for screen readers and input methods."""
+        """Move the terminal's cursor to the row, for screen readers and input methods."""
         if self.has_focus:
             self.app.cursor_position = self.content_region.offset + Offset(0, self.HEAD_ROWS + self.cursor - self.top)
 
@@ -320,7 +320,7 @@ class LinePane(LineWidget, can_focus=True):
         self.refresh_row(self.cursor)
 
     def on_resize(self) -> None:
-        """The new size was painted already: whatever moves by it has to be painted again."""
+        """Scroll again: the new size is painted already."""
         self.top = max(0, min(self.top, self.last_top))
         self.reveal(self.cursor)
 
@@ -346,7 +346,7 @@ class LinePane(LineWidget, can_focus=True):
             self.clicked(index, offset.x, twice=event.chain > 1)
 
     def clicked(self, index: int, _x: int, *, twice: bool) -> None:
-        """A click on row ``index``: select it; a second one chooses it."""
+        """Select row ``index``; a double click opens it."""
         self.move_to(index)
         if twice:
             self.action_choose()

@@ -1,4 +1,4 @@
-"""The base of everything that is painted in lines: from roles to this theme's styles."""
+"""Base of widgets that are painted in lines: from roles to the theme's styles."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from clawperator.widgets.format.symbols import UNICODE, Symbols
 from clawperator.widgets.text.safe import cells, take
 
 _PLAIN = str.maketrans({"…": "~", "–": "-", "≈": "~", "×": "x", "·": "-", "⟨": "<", "⟩": ">", "−": "-", "␊": " "})
-"""What our own words still hold beyond ASCII, each in one cell, for terminals that cannot draw it."""
+"""Replacements of our own non-ASCII characters, one cell each, for ASCII terminals."""
 
 
 class LineWidget(Widget):
-    """A widget that paints ``Line`` values: turns roles into this theme's styles."""
+    """A widget that paints ``Line`` values in the theme's styles."""
 
     def __init__(self, *, id: str | None = None, classes: str | None = None) -> None:  # noqa: A002  # Textual's own name
         super().__init__(id=id, classes=classes)
@@ -29,7 +29,7 @@ class LineWidget(Widget):
 
     @property
     def symbols(self) -> Symbols:
-        """The glyphs this terminal can draw."""
+        """Return the glyphs of this terminal."""
         return getattr(self.app, "symbols", UNICODE)
 
     def notify_style_update(self) -> None:
@@ -38,28 +38,28 @@ class LineWidget(Widget):
 
     @property
     def base_style(self) -> Style:
-        """``rich_style``, which walks the whole way to the app, remembered for one generation of styles."""
+        """Return ``rich_style``, cached per generation of styles: it walks up to the app."""
         style = self._styles_by_role.get("")
         if style is None:
             style = self._styles_by_role[""] = self.rich_style
         return style
 
     def role_style(self, role: str) -> Style:
-        """The style of a role on this widget's background."""
+        """Return the style of a role on this widget's background."""
         style = self._styles_by_role.get(role)
         if style is None:
             style = self._styles_by_role[role] = self.base_style + style_of(ROLES[role], self.app.theme_variables)
         return style
 
     def overlay_style(self, look: RoleStyle) -> Style:
-        """What is laid over a row that is painted already."""
+        """Return a style to lay over a painted row."""
         style = self._styles_by_role.get(look)
         if style is None:
             style = self._styles_by_role[look] = style_of(look, self.app.theme_variables)
         return style
 
     def paint(self, row: Row, width: int, *, over: Style | None = None) -> Strip:
-        """``row`` as a strip of exactly ``width`` cells; ``over`` is laid over all of it."""
+        """Return ``row`` as a strip of exactly ``width`` cells, with ``over`` laid over it."""
         base = self.base_style
         right = row.right
         room = width - (right.cells + 1 if right is not None and right.cells else 0)
@@ -110,7 +110,7 @@ class OneLineWidget(LineWidget):
 
 
 def _fitted(line: Line, room: int) -> list[Span]:
-    """The spans of ``line`` cut to ``room`` cells, with an ellipsis where something is missing."""
+    """Return the spans of ``line`` cut to ``room`` cells with an ellipsis."""
     if line.cells <= room:
         return line.spans
     spans: list[Span] = []
@@ -126,7 +126,7 @@ def _fitted(line: Line, room: int) -> list[Span]:
 
 
 def style_of(look: RoleStyle, variables: Mapping[str, str]) -> Style:
-    """The look in the theme that has these variables; parts that it does not name stay unset."""
+    """Return a role's style for these theme variables."""
     style = Style.parse(variables[look.style]) if look.style else Style.null()
     colour = Color.parse(variables[look.colour]).rich_color if look.colour else None
     background = Color.parse(variables[look.background]).rich_color if look.background else None

@@ -1,4 +1,4 @@
-"""The log around what the stream's cursor is on: its own lines, and twenty before and after them."""
+"""The log around the stream's cursor: its own lines, and twenty before and after."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from clawperator.widgets.models.line_ring import LineRing
 from clawperator.widgets.text.times import WallClock
 
 AROUND = 20
-"""So many lines before the first and after the last."""
+"""Lines before the first and after the last."""
 
 
 class LogAround(LinePane):
-    """``show`` names the lines; the others around them are faint."""
+    """The lines of a span; the others are faint."""
 
-    EMPTY = "No line of the log belongs to this row."
+    EMPTY = "No log lines for this row."
 
     def __init__(self, *, id: str | None = None, clock: WallClock | None = None) -> None:  # noqa: A002  # Textual's own name
         super().__init__(id=id)
@@ -28,7 +28,7 @@ class LogAround(LinePane):
         self._shown = range(0)
 
     def show(self, ring: LineRing, span: LineSpan) -> None:
-        """The lines of ``span`` and those around them, as far as they are kept; the same span again keeps the place."""
+        """Show the kept lines around ``span``; the same span keeps the place."""
         shown = range(0)
         if span and span.last >= ring.first:
             shown = range(max(ring.first, span.first - AROUND), min(ring.end, span.last + AROUND + 1))
@@ -47,7 +47,7 @@ class LogAround(LinePane):
     def row(self, index: int, width: int) -> Row:
         number = self._shown[index]
         if number < self._ring.first:
-            return Row(Line(width).add(" this line has left the buffer", "faint"))
+            return Row(Line(width).add(" this line is no longer in the buffer", "faint"))
         entry = self._ring[number]
         row = log_row(entry, When(entry.time), RowLook(width, self.clock, self.symbols))
         return row if self._span.first <= number <= self._span.last else row._replace(tone="faint")

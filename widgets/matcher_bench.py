@@ -1,4 +1,4 @@
-"""The workbench pane: what can address the node, the matcher as a form that says why not, and what the matcher finds."""
+"""The workbench pane: candidates, the matcher as a form with reasons, and its matches."""
 
 from __future__ import annotations
 
@@ -37,53 +37,50 @@ _MATCHES_SHOWN = 50
 
 @dataclass(frozen=True, slots=True)
 class CandidateRow:
-    """A candidate by its place, from 0."""
+    """A candidate by index."""
 
     index: int
 
 
 @dataclass(frozen=True, slots=True)
 class FieldRow:
-    """A field of the matcher by its name on the wire."""
+    """A matcher field by its JSON name."""
 
     field: str
 
 
 @dataclass(frozen=True, slots=True)
 class NodeRow:
-    """A node that the matcher finds or nearly finds."""
+    """A match or a near miss."""
 
     index: int
 
 
 class MatcherBench(RowList):
-    """Three parts: candidates, the matcher, and which nodes it finds or nearly finds; a typed matcher stands first.
+    """Candidates, the matcher, and its matches or near misses; a typed matcher stands first.
 
-    ``bench`` is the model; it may be shared with the matcher line. ``show(tree, node, recent)`` looks at another node or
-    tree and draws at once. ``type(matcher)`` takes a matcher as typed: the model has it at once, the pane follows when the
-    typing rests, because explaining costs more than a key may. While the pane is not displayed it draws nothing.
-
-    Posts ``Changed`` when the user made another matcher current here, ``FieldWanted`` to have a field edited, ``NodePicked``
-    to have a node shown.
+    ``bench`` may be shared with the matcher line. ``type`` updates the model at once and the pane after
+    ``SETTLE_SECONDS``, because explaining is slower than a key may be. A hidden pane draws nothing. Posts ``Changed``,
+    ``FieldWanted`` and ``NodePicked``.
     """
 
     BINDINGS = keys.binding_list("bench")
 
-    EMPTY = "No node to address.\n\nChoose one in the tree."
+    EMPTY = "No node selected.\n\nSelect one in the tree."
 
     class Changed(Message):
         """Another matcher is current: ``bench.current``."""
 
     @dataclass(eq=False)
     class FieldWanted(Message):
-        """``field`` of the matcher is to be edited; ``value`` is what it has or, if it has none, what the node offers."""
+        """Edit ``field`` of the matcher, beginning with ``value``."""
 
         field: str
         value: str
 
     @dataclass(eq=False)
     class NodePicked(Message):
-        """``node`` is to be shown in the tree."""
+        """Show ``node`` in the tree."""
 
         node: UiNode
 
@@ -99,24 +96,24 @@ class MatcherBench(RowList):
     # -- content
 
     def show(self, tree: UiTree | None, node: UiNode | None, recent: Sequence[UiTree] = ()) -> None:
-        """Look at ``node`` of ``tree``; ``recent`` are earlier trees of the same package, newest first."""
+        """Show ``node`` of ``tree``; ``recent`` are earlier trees of the same package, newest first."""
         bench = self.bench
         if node is not bench.node:
             self._unfolded.clear()
         elif tree is bench.tree and bench.has_seen(recent):
             return
-        bench.look_at(tree, node, recent)
+        bench.focus(tree, node, recent)
         self.draw()
 
     def type(self, matcher: Matcher) -> None:
-        """Take ``matcher`` as typed; an empty one gives way to the candidates. Drawn when the typing rests."""
+        """Take ``matcher`` as typed; an empty one returns to the candidates."""
         self.bench.type(matcher)
         if self._rest is not None:
             self._rest.stop()
         self._rest = self.set_timer(SETTLE_SECONDS, self.draw)
 
     def draw(self) -> None:
-        """Draw the bench as it is now, unless nobody sees it."""
+        """Draw the bench if it is visible."""
         if self._rest is not None:
             self._rest.stop()
         self._folded_at = self.content_size.width if self.display_seen else 0
@@ -127,9 +124,9 @@ class MatcherBench(RowList):
             self.refresh_bindings()
 
     def _follow_order(self) -> None:
-        """The parts changed places when a matcher was typed or given up: look from the top again.
+        """Scroll to the top when typed and candidate sections swapped.
 
-        A cursor that waits on a candidate must not hold the view there while one types.
+        A cursor on a candidate must not hold the view there while one types.
         """
         typed = bool(self.bench.typed)
         if typed == self._typed_first:
@@ -142,7 +139,7 @@ class MatcherBench(RowList):
 
     @property
     def display_seen(self) -> bool:
-        """Whether this pane and all that it is in are displayed."""
+        """Return whether this pane and its ancestors are displayed."""
         return all(node.display for node in self.ancestors_with_self if hasattr(node, "display"))
 
     def on_show(self) -> None:
@@ -193,10 +190,10 @@ class MatcherBench(RowList):
     def _form(self, width: int) -> Iterator[ListRow]:
         bench = self.bench
         findings = bench.findings
-        about = "typed" if bench.typed else "none yet"
+        about = "typed" if bench.typed else "none"
         if bench.candidate is not None:
             about = f"candidate {bench.candidates.index(bench.candidate) + 1}"
-        yield ready(section(f"matcher {self.symbols.dot} {about}", "alone", width=width))
+        yield ready(section(f"matcher {self.symbols.dot} {about}", "this field", width=width))
         alone = findings.alone if findings is not None else {}
         redundant = findings.redundant if findings is not None else ()
         for state in field_states(bench.current, bench.subject, bench.explanation, alone, redundant):
@@ -206,10 +203,10 @@ class MatcherBench(RowList):
     def _found(self, findings: Findings, width: int) -> Iterator[ListRow]:
         count = len(findings.matches)
         notes = self.bench.notes
-        yield ready(section("finds" if count else "why not", _count_words(findings), width=width))
-        yield from self._said(notes, "warn", width)
+        yield ready(section("matches" if count else "why not", _count_words(findings), width=width))
+        yield from self._note_rows(notes, "warn", width)
         yield from self._matches(findings, width) if count else self._misses(findings, width)
-        yield from self._said(notes, "muted", width)
+        yield from self._note_rows(notes, "muted", width)
         yield blank()
 
     def _misses(self, findings: Findings, width: int) -> Iterator[ListRow]:
@@ -217,7 +214,7 @@ class MatcherBench(RowList):
         words = f"No node on screen matches: {whole.verdict}."
         yield from map(ready, sentence_rows(words, Status.FAILED, width, self.symbols))
         if whole.nearest:
-            yield ready(Row(Line(width).add(" nearest", "faint")))
+            yield ready(Row(Line(width).add(" nearest misses", "faint")))
         for place, miss in enumerate(whole.nearest, 1):
             yield from _as_list(miss_rows(miss, place, width, self.symbols), NodeRow(miss.node.index))
 
@@ -231,7 +228,7 @@ class MatcherBench(RowList):
         if len(matches) > _MATCHES_SHOWN:
             yield ready(Row(Line(width).add(f"    {len(matches) - _MATCHES_SHOWN:,} more", "faint")))
 
-    def _said(self, notes: Iterable[Note], role: str, width: int) -> Iterator[ListRow]:
+    def _note_rows(self, notes: Iterable[Note], role: str, width: int) -> Iterator[ListRow]:
         """Warnings stand above the nodes, what is merely good to know below them."""
         status = Status.WARN if role == "warn" else Status.IDLE
         for note in notes:
@@ -241,7 +238,7 @@ class MatcherBench(RowList):
     # -- keys
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """``?`` explains a candidate and is the help elsewhere; only a field that is given can be emptied."""
+        """``?`` explains a candidate and is the help elsewhere; only a given field can be cleared."""
         if action == "explain":
             return isinstance(self.value, CandidateRow)
         if action == "clear_field":
@@ -253,7 +250,7 @@ class MatcherBench(RowList):
         self.refresh_bindings()
 
     def action_choose(self) -> None:
-        """Use the candidate, edit the field, show the node."""
+        """Use the candidate, edit the field, or show the node."""
         match self.value:
             case CandidateRow(index):
                 self.bench.pick(index)
@@ -265,13 +262,13 @@ class MatcherBench(RowList):
                 self.post_message(self.NodePicked(self.bench.tree.nodes[index]))
 
     def _offered(self, field: str) -> str:
-        """What the node has, where a matcher may have it."""
+        """Return the node's value of a field if the contract allows it."""
         subject = self.bench.subject
         value = field_value(subject, field) if subject is not None else ""
         return "" if value_problem(value) else value
 
     def action_explain(self) -> None:
-        """Unfold or fold the reasons of the candidate under the cursor."""
+        """Show or hide the reasons of the candidate under the cursor."""
         if isinstance(self.value, CandidateRow):
             self._unfolded ^= {self.value.index}
             self.draw()
@@ -286,12 +283,12 @@ class MatcherBench(RowList):
         self.post_message(self.Changed())
 
     def to_found(self) -> None:
-        """The cursor to the first match, or to the nearest miss; as soon as the pane is displayed."""
+        """Put the cursor on the first match or nearest miss, once the pane is displayed."""
         self._to_found = True
         self.draw()
 
     def _go_to_found(self) -> None:
-        """With the cursor on a miss, what keeps it from being found is wanted on screen too."""
+        """Reveal the reasons of a miss too."""
         place = next((at for at, row in enumerate(self.rows) if isinstance(row.value, NodeRow)), None)
         if not self._to_found or place is None:
             return
@@ -308,11 +305,11 @@ class MatcherBench(RowList):
 
 
 def _as_list(rows: Iterable[Row], value: object) -> Iterator[ListRow]:
-    """The first row is a place for the cursor, the others continue it."""
+    """Yield rows of which the first takes the cursor."""
     for index, row in enumerate(rows):
         yield ready(row, None if index else value, quiet=index > 0)
 
 
 def _count_words(findings: Findings) -> str:
-    count = f"{len(findings.matches):,} match"
+    count = f"{(total := len(findings.matches)):,} match{'es' * (total != 1)}"
     return f"{count}, {findings.off_screen:,} off screen" if findings.off_screen else count

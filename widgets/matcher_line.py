@@ -1,4 +1,4 @@
-"""The line a matcher is typed into, live; it also edits one field of a matcher at a time."""
+"""The matcher field: edits a whole matcher live, or one of its fields."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ from clawperator.widgets.text.safe import cells
 
 
 class _Underline(Highlighter):
-    """Underlines what cannot be read, from its column to the next blank."""
+    """Underlines an error from its column to the next blank."""
 
     def __init__(self) -> None:
         self.column = -1
@@ -48,13 +48,11 @@ class _Underline(Highlighter):
 
 
 class MatcherLine(FindLine):
-    """``open`` edits the typed matcher as one line; ``open_field`` one field of the current one, named before the value.
+    """Edits the typed matcher (``open``) or one field of the current one (``open_field``).
 
-    At each key the line is read, ``bench`` gets the matcher, and then ``typed`` is called with what was read: show counts
-    and matches there (``hint`` says them), and let what costs more follow when the typing rests. Tab completes, again takes
-    the next completion; in a field it goes to the next of the six. Enter keeps, but not a line that cannot be read whole.
-    Escape restores what the bench had before. ``onward``: tab where there is nothing to complete keeps the matcher and goes
-    there.
+    At each key the line is parsed, ``bench`` gets the matcher, and ``typed`` is called with the result. Tab completes
+    and cycles; in a field it goes to the next one. Enter keeps a valid line, escape restores the previous matcher.
+    ``onward`` handles tab without a completion.
     """
 
     BINDINGS = keys.binding_list("matcher")
@@ -74,10 +72,10 @@ class MatcherLine(FindLine):
         super().__init__(self._read, placeholder=self.PLACEHOLDER, back_to=back_to, id=id)
         self.bench = bench
         self.read = MatcherText("", NO_MATCHER)
-        """The line as read last."""
+        """The last parsed line."""
         self.field = ""
-        """The field that is edited alone; empty while the whole line is."""
-        self._told = typed
+        """The field that is edited; empty for the whole line."""
+        self._typed_matcher = typed
         self._onward = onward
         self._before = NO_MATCHER
         self._base = NO_MATCHER
@@ -96,7 +94,7 @@ class MatcherLine(FindLine):
         self._start("", matcher_text(self.bench.typed))
 
     def open_field(self, field: str, value: str | None = None) -> None:
-        """Edit one field of the current matcher, beginning with ``value`` (or with what it has)."""
+        """Edit one field of the current matcher, beginning with ``value`` or its value."""
         if not self.is_open:
             self._before = self.bench.typed
         self._base = self.bench.current
@@ -113,9 +111,9 @@ class MatcherLine(FindLine):
             self.select_all()
 
     def _name_field(self) -> None:
-        """The field's name stands in the padding, where the cursor cannot go."""
+        """Show the field's name in the padding, where the cursor cannot go."""
         self.styles.padding = (0, 1, 0, cells(self._prefix) + 1)
-        self.placeholder = "empty: the field is left out" if self.field else self.PLACEHOLDER
+        self.placeholder = "empty: the field is removed" if self.field else self.PLACEHOLDER
 
     @property
     def _prefix(self) -> str:
@@ -132,28 +130,26 @@ class MatcherLine(FindLine):
         self._underline.column = self.read.column
         self.bench.type(self.read.matcher)
         if not self._changing:
-            self._told(self.read)
+            self._typed_matcher(self.read)
 
     @contextmanager
     def _one_change(self) -> Iterator[None]:
-        """Value and cursor change one after the other: who is told of them, so that the hint fits, is told once, of both."""
+        """Report a change of value and cursor once."""
         self._changing = True
         try:
             yield
         finally:
             self._changing = False
         if self.is_open:
-            self._told(self.read)
+            self._typed_matcher(self.read)
 
     def replace(self, text: str, start: int, end: int) -> None:
-        """Every edit of the user comes through here."""
         with self._one_change():
             super().replace(text, start, end)
 
     def watch_selection(self) -> None:
-        """What tab offers depends on the cursor."""
         if self.is_attached and self.is_open and not self._changing:
-            self._told(self.read)
+            self._typed_matcher(self.read)
 
     def _read_field(self, value: str) -> MatcherText:
         problem = value_problem(value)
@@ -165,20 +161,20 @@ class MatcherLine(FindLine):
     # -- keys
 
     def action_keep(self) -> None:
-        """Back to the pane with this matcher; a line with a problem stays open, the hint says why."""
+        """Close and keep this matcher; a line with a problem stays open."""
         if not self.read.problem:
             self._close()
 
     def action_leave(self) -> None:
-        """Back to the pane with the matcher from before."""
+        """Close and restore the previous matcher."""
         self._close()
         self.value = ""
         self.read = MatcherText("", self._before)
         self.bench.type(self._before)
-        self._told(self.read)
+        self._typed_matcher(self.read)
 
     def action_complete(self) -> None:
-        """The next completion; in a field the next field; where there is none, onward."""
+        """Insert the next completion; in a field go to the next field; else call ``onward``."""
         if self.field:
             self._to_field(1)
         elif not self._take(1) and not self.read.problem and self._onward is not None:
@@ -186,14 +182,14 @@ class MatcherLine(FindLine):
             self._onward()
 
     def action_previous(self) -> None:
-        """In a field to the one before; else back to the completion before."""
+        """Go to the previous field or completion."""
         if self.field:
             self._to_field(-1)
         elif self._cycle_at >= 0:
             self._take(-1)
 
     def _take(self, step: int) -> bool:
-        """Put a completion in; whether there was one. Of values tab goes round; after a field its values come next."""
+        """Insert a completion; return whether there was one."""
         if self._cycle_at < 0:
             self._cycle = self.completions
         if not self._cycle:
@@ -214,21 +210,21 @@ class MatcherLine(FindLine):
         self.open_field(field)
 
     def _on_paste(self, event: events.Paste) -> None:
-        """JSON comes in several lines, of which Input's own handler, which runs after this, takes only the first."""
+        """Join pasted JSON into one line: Input's handler, which runs after this, takes only the first."""
         if event.text.lstrip()[:1] == "{":
             event.text = " ".join(event.text.splitlines())
 
-    # -- what it says
+    # -- hint
 
     @property
     def completions(self) -> Sequence[MatcherCompletion]:
-        """What tab may put in here."""
+        """Return what tab can insert here."""
         if self.field or not self.selection.is_empty:
             return ()
         return complete(self.value, self.cursor_position, self.bench.tree)
 
     def hint(self, width: int = 80) -> Line:
-        """One line about what is typed: the problem under a caret, else the counts and what tab offers."""
+        """Return the problem under a caret, else the counts and completions."""
         if self.read.problem and not self._unfinished:
             return self._problem_line(width)
         line = Line(width).add(" ")
@@ -241,17 +237,17 @@ class MatcherLine(FindLine):
 
     @property
     def _unfinished(self) -> bool:
-        """Whether the problem is only that the term at the cursor is still being typed: tab can go on with it."""
+        """Return whether the problem is only the incomplete term at the cursor."""
         start = self.value.rfind(" ", 0, self.cursor_position) + 1
         return self.read.column >= start and bool(self.completions)
 
     @property
     def symbols(self) -> Symbols:
-        """The glyphs this terminal can draw."""
+        """Return the glyphs of this terminal."""
         return getattr(self.app, "symbols", UNICODE)
 
     def _problem_line(self, width: int) -> Line:
-        """``^ words`` below the column, or ``words ^`` where there is no room behind it."""
+        """Return ``^ words`` below the column, or ``words ^`` where there is no room behind it."""
         words = self.read.problem
         before = cells(self._prefix) + 1 + cells(self.value[: self.read.column]) - self.scroll_offset.x
         column = max(0, min(before, width - 1))
@@ -261,7 +257,7 @@ class MatcherLine(FindLine):
         return line.add(" " * (column - cells(words) - 1)).device(words, "fail").add(" ^", "fail")
 
     def _offer(self, line: Line) -> None:
-        """What tab takes next or has just taken, and what comes after it."""
+        """Append the completions, the last inserted one first."""
         taken = self._cycle_at >= 0
         offered = self._cycle[self._cycle_at :] if taken else self.completions
         if offered:
@@ -285,7 +281,7 @@ class MatcherLine(FindLine):
     # -- painting
 
     def render_lines(self, crop: Region) -> list[Strip]:
-        """As Input does, with the field's name in the padding before the value."""
+        """Draw the field's name in the padding before the value."""
         strips = super().render_lines(crop)
         prefix = f" {self._prefix}"
         if self.field and strips and not crop.y and not crop.x:
@@ -298,7 +294,7 @@ class MatcherLine(FindLine):
 
 
 def _fits(line: Line, what: str, words: str, role: str) -> bool:
-    """Append one thing that can be put in, with its count, if there is room for all of it."""
+    """Append one completion with its count if there is room."""
     piece = Line(40).device(what, role, room=30).add(f" {words}  ", "faint")
     if line.cells + piece.cells > line.width:
         return False
@@ -309,9 +305,9 @@ def _fits(line: Line, what: str, words: str, role: str) -> bool:
 def _counts(line: Line, bench: Bench, symbols: Symbols) -> None:
     findings = bench.findings
     if findings is None:
-        line.add("nothing to match", "faint")
+        line.add("no matcher", "faint")
         return
     count = len(findings.matches)
-    line.add(f"{count:,} match", "ok" if count == 1 else "warn")
+    line.add(f"{count:,} match{'es' * (count != 1)}", "ok" if count == 1 else "warn")
     if findings.off_screen:
         line.add(f" {symbols.dot} {findings.off_screen:,} off screen", "muted")

@@ -1,4 +1,4 @@
-"""The attributes of one node: what we conclude first, then the dump's own words in its order."""
+"""The attributes of one node: derived facts, then the dump's attributes in order."""
 
 from __future__ import annotations
 
@@ -22,22 +22,22 @@ _VALUE_LINES = 12
 
 
 class NodeInspector(RowList):
-    """``show_node`` swaps the node; enter on a row asks for its value to be copied, plus for the matcher to use it."""
+    """One node; enter copies a value, plus adds it to the matcher."""
 
     BINDINGS = keys.binding_list("node")
 
-    EMPTY = "No node."
+    EMPTY = "No node selected."
 
     @dataclass(eq=False)
     class ValueWanted(Message):
-        """The value of one attribute is to be copied."""
+        """Copy the value of one attribute."""
 
         name: str
         value: str
 
     @dataclass(eq=False)
     class FieldUsed(Message):
-        """``value`` is wanted in the matcher's ``field`` (a name on the wire: ``resourceId``, ``textEquals`` …)."""
+        """Set the matcher's ``field`` (JSON name, such as ``resourceId``) to ``value``."""
 
         field: str
         value: str
@@ -50,7 +50,7 @@ class NodeInspector(RowList):
         self._folded_at = 0
 
     def show_node(self, node: UiNode | None, *, on_screen: bool = True, density: int = 0) -> None:
-        """``density`` of the display in dots per inch, where it is known: sizes are told in dp too."""
+        """``density`` of the display in dots per inch, where known."""
         if node is self.node and (on_screen, density) == self._known:
             return
         self.node, self._known = node, (on_screen, density)
@@ -72,13 +72,13 @@ class NodeInspector(RowList):
             if fact.derived:
                 yield from self._fact_rows(fact)
         yield blank()
-        yield heading("in the dump")
+        yield heading("attributes")
         for fact in self._facts:
             if not fact.derived:
                 yield from self._fact_rows(fact)
 
     def _fact_rows(self, fact: Fact) -> Iterator[ListRow]:
-        """One row per line of the value; only the first is a place for the cursor."""
+        """Yield one row per line of the value; only the first takes the cursor."""
         room = max(8, self._folded_at - _NAME_WIDTH - 2)
         lines = wrap(fact.sign + fact.value, room, limit=_VALUE_LINES) if fact.value else ["–"]
         role = fact.role if fact.value else "faint"
@@ -91,7 +91,6 @@ class NodeInspector(RowList):
 
     @property
     def _fact(self) -> Fact | None:
-        """The one under the cursor."""
         return next((fact for fact in self._facts if (fact.name, fact.derived) == self.value), None)
 
     def action_copy_value(self) -> None:
@@ -99,7 +98,6 @@ class NodeInspector(RowList):
             self.post_message(self.ValueWanted(fact.name, fact.value))
 
     def action_use_field(self) -> None:
-        """Nothing happens on a row that no matcher field is for."""
         if (fact := self._fact) is not None and fact.field:
             self.post_message(self.FieldUsed(fact.field, fact.value))
 

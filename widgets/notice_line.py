@@ -1,4 +1,4 @@
-"""The strip: one line of small news above the key bar. Errors stay until the next news; nothing pops up."""
+"""The notice line above the key bar. Errors stay until the next notice; nothing pops up."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from clawperator.widgets.models.status import Status
 
 
 class Notice(NamedTuple):
-    """Small news: its state, one sentence, a code that can be copied, and when."""
+    """A notice: state, sentence, a code to copy, and time."""
 
     status: Status
     text: str
@@ -19,7 +19,7 @@ class Notice(NamedTuple):
 
 
 class NoticeLine(OneLineWidget):
-    """``show`` swaps the notice; an empty one leaves the line blank."""
+    """The current notice, or a blank line."""
 
     def __init__(self) -> None:
         super().__init__(id="notice")

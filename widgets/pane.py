@@ -1,4 +1,4 @@
-"""A frame with a title around one or more widgets. Focus shows as a heavier frame and a bar in the title, not as a hue."""
+"""A frame with a title. Focus shows as a heavier frame and a bar in the title, not only as a colour."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from clawperator.widgets.format.symbols import UNICODE, Symbols
 
 
 class Edge(NamedTuple):
-    """One side of a pane: across ``width`` the left (-1) or the right one (1), across ``height`` the upper or the lower one."""
+    """One side of a pane: of ``width`` left (-1) or right (1), of ``height`` top or bottom."""
 
     pane: Pane
     axis: Literal["width", "height"]
@@ -25,17 +25,17 @@ class Edge(NamedTuple):
 
 
 class Pane(Vertical):
-    """``title`` is ours; ``note`` gives the counts at the bottom edge. Its frame can be taken with the mouse."""
+    """A framed pane with a title, and a note with counts at the bottom edge. Its frame can be dragged."""
 
     @dataclass(eq=False)
     class BorderTaken(Message):
-        """The button went down on this edge."""
+        """The mouse button was pressed on this edge."""
 
         edge: Edge
 
     @dataclass(eq=False)
     class BorderDragged(Message):
-        """The edge that was taken is wanted so many cells to the right, or down, of where it was."""
+        """The edge was dragged by ``cells`` to the right, or down."""
 
         cells: int
 
@@ -62,16 +62,16 @@ class Pane(Vertical):
         self._show_title()
 
     def note(self, line: Line) -> None:
-        """Counts and states at the bottom edge."""
+        """Set counts and states at the bottom edge."""
         text = line.plain
         if text != self._note:
             self._note = text
-            # Not ``border_subtitle``: that would paint all of the pane again for the words at its edge.
+            # Not ``border_subtitle``, which repaints the whole pane.
             self._border_subtitle = Content(text)
             self.refresh(Region(-1, self.content_size.height, self.outer_size.width, 1))
 
     def badge(self, text: str) -> None:
-        """A few words behind the title: where what is shown comes from."""
+        """Set the source behind the title."""
         if text != self._badge:
             self._badge = text
             self._draw_title()
@@ -96,15 +96,15 @@ class Pane(Vertical):
     def _draw_title(self) -> None:
         sign = self.symbols.cursor if self._active else ""
         badge = f" {self.symbols.dot} {self._badge}" if self._badge else ""
-        # Not ``border_title``, which paints all of the pane again.
+        # Not ``border_title``, which repaints the whole pane.
         self._border_title = Content(f"{sign}{self._pane_title}{badge}")
 
     @property
     def inner(self) -> Widget | None:
-        """The widget in it that takes the focus."""
+        """Return the child that takes the focus."""
         return next((child for child in self.query("*") if child.focusable), None)
 
-    # -- the mouse at the frame
+    # -- dragging the frame
 
     def on_mouse_down(self, event: events.MouseDown) -> None:
         edge = self._edge_at(event.screen_offset) if event.button == 1 else None
@@ -128,7 +128,7 @@ class Pane(Vertical):
         self._held = None
 
     def _edge_at(self, point: Offset) -> Edge | None:
-        """The side of the frame at ``point`` of the screen; corners are of the left or right one."""
+        """Return the side of the frame at ``point``; corners count as left or right."""
         frame = self.region
         if not frame.contains_point(point) or self.content_region.contains_point(point):
             return None

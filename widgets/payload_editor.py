@@ -1,4 +1,4 @@
-"""The editor of an execution's JSON: a JSON area with what the contract and the screen allow at hand."""
+"""The editor of an execution's JSON: a JSON area with completions from the contract and the screen."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ from clawperator.widgets import keys
 from clawperator.widgets.completions import Completions
 from clawperator.widgets.format.roles import CURSOR, RoleStyle
 from clawperator.widgets.json_area import JsonArea, laid_over
-from clawperator.widgets.text.json_place import look_at
+from clawperator.widgets.text.json_place import place_at
 from clawperator.widgets.text.safe import cells
 from clawperator.widgets.text.schema_words import Seen, nothing_seen, words_at
 
 _LONGEST_COMPLETED = 200_000
-"""Characters; reading the text at each key must stay within a key's time."""
+"""Characters; parsing at each key must be fast."""
 _OF_THE_LIST = frozenset({"enter", "tab", "escape", "up", "down"})
 _LIST = RoleStyle(background="bar-background")
 
 
 class PayloadEditor(JsonArea, inherit_bindings=False):
-    """``seen`` gives values of the screen to complete; everything else is as in ``JsonArea``."""
+    """``seen`` gives values on screen to complete."""
 
     BINDINGS = keys.binding_list("editor")
 
@@ -40,12 +40,12 @@ class PayloadEditor(JsonArea, inherit_bindings=False):
         self.completions = Completions()
         self._seen = seen
         self._due = False
-        """Whether the text has changed since words were offered last."""
+        """Whether the text changed since the last completions."""
 
-    # -- the list
+    # -- completions
 
     def after_change(self) -> None:
-        """What was typed is painted first; what may follow it comes with the next frame."""
+        """Paint the typed text first; completions follow with the next frame."""
         if (self.typing or self.completions) and not self._due:
             self._due = True
             self.call_after_refresh(self._offer_due)
@@ -56,18 +56,18 @@ class PayloadEditor(JsonArea, inherit_bindings=False):
             self._offer()
 
     def action_complete(self) -> None:
-        """Offer what may stand here, although nothing was typed yet."""
+        """Offer completions although nothing was typed yet."""
         if not self._offer(asked=True):
             self.completions.close()
         self.refresh()
 
     def _offer(self, *, asked: bool = False) -> bool:
-        """Open, change or close the list, as fits the cursor; whether it is open."""
+        """Open, update or close the list; return whether it is open."""
         self.refresh()
         if len(self.document.text) > _LONGEST_COMPLETED or not self.selection.is_empty:
             self.completions.close()
             return False
-        place, document = look_at(self.text, self.index_of(self.cursor_location))
+        place, document = place_at(self.text, self.index_of(self.cursor_location))
         words = words_at(place, document, self._seen) if asked or not place.lone else []
         whole = len(words) == 1 and words[0].label == place.typed
         if not words or (whole and not asked):
@@ -77,7 +77,7 @@ class PayloadEditor(JsonArea, inherit_bindings=False):
         return True
 
     def on_key(self, event: events.Key) -> None:
-        """The list comes first, while it is open; in a burst of keys it opens for the one that wants it."""
+        """Let the open list handle the key first; in a burst it opens for the key that needs it."""
         if event.key in _OF_THE_LIST:
             self._offer_due()
         if self.screen.focused is self and self._list_key(event.key):
@@ -85,7 +85,7 @@ class PayloadEditor(JsonArea, inherit_bindings=False):
             event.prevent_default()
 
     def _list_key(self, key: str) -> bool:
-        """What the list does with a key while it is open."""
+        """Handle a key of the open list; return whether it was handled."""
         if not self.completions:
             return False
         match key:
@@ -108,7 +108,7 @@ class PayloadEditor(JsonArea, inherit_bindings=False):
         return self.completions.close()
 
     def _accept(self) -> None:
-        """Put the chosen word in, and offer what may stand in its first empty place."""
+        """Insert the selected completion, and offer completions for its first empty place."""
         word, place = self.completions.word, self.completions.place
         assert place is not None
         self.completions.close()
@@ -124,7 +124,7 @@ class PayloadEditor(JsonArea, inherit_bindings=False):
         if word.cursor < len(word.text.rstrip(",")):
             self._offer(asked=True)
 
-    # -- painting and clicking
+    # -- painting and mouse
 
     def render_line(self, y: int) -> Strip:
         strip = super().render_line(y)
@@ -140,7 +140,7 @@ class PayloadEditor(JsonArea, inherit_bindings=False):
         return laid_over(strip, left, self.paint(self.completions.row(place, width, self.symbols), width, over=over))
 
     def _list_box(self) -> tuple[int, int, int]:
-        """Where the list stands: left, top, width. Below the cursor, where it fits; else above."""
+        """Return left, top and width of the list: below the cursor if it fits, else above."""
         room = self.scrollable_content_region.size
         place = self.completions.place
         start = self.location_of(place.span.start) if place is not None else (0, 0)
@@ -155,7 +155,7 @@ class PayloadEditor(JsonArea, inherit_bindings=False):
         self._close_list()
 
     def on_mouse_down(self, event: events.MouseDown) -> None:
-        """A click on a word of the list takes it; elsewhere it closes the list."""
+        """Insert a clicked completion; elsewhere close the list."""
         if not self.completions:
             return
         left, top, width = self._list_box()

@@ -1,6 +1,6 @@
-"""The screen pane: off, the map of the tree's bounds, or a picture of the screen with the same marks on it.
+"""The screen pane: off, the bounds map, or a screenshot with the same marks.
 
-A picture is shown only where it can be trusted to show what the tree describes; else the map stands in, and ``words`` says why.
+A screenshot is shown only where it matches the tree; else the map is shown, and ``words`` says why.
 """
 
 from __future__ import annotations
@@ -25,16 +25,15 @@ __all__ = ["MODES", "Graphics", "Picture", "ScreenPane"]
 
 MODES = ("off", "map", "picture")
 FRESH_SECONDS = 2.0
-"""A tree this much newer than the picture may show another screen."""
+"""A tree this much newer than the screenshot may be of another screen."""
 _TOO_OLD = "the picture is older than the tree"
 
 
 class ScreenPane(Container):
-    """What the owner holds: give it snapshots with ``show``, pictures with ``show_picture``, and draw ``words`` beside it.
+    """The screen pane. The owner passes snapshots with ``show`` and screenshots with ``show_picture``.
 
-    ``mode`` is what is wanted: off, map, picture. In mode picture the owner takes one (``pictures.take``) and shows it; the
-    map is there until it comes. A picture that has become too old leaves the mode for the map. ``pictures`` false: this terminal
-    can show none (no colours), and ``cycle`` leaves them out.
+    ``mode`` is off, map or picture; in mode picture the map is shown until a screenshot arrives. An outdated screenshot
+    changes the mode to map. ``pictures`` false: this terminal has no colours, ``cycle`` skips pictures.
     """
 
     DEFAULT_CSS = """
@@ -65,7 +64,7 @@ class ScreenPane(Container):
         self._hits: tuple[Collection[int], frozenset[int]] = ((), frozenset())
         self._picture: Picture | None = None
         self._drawn_of: object = None
-        """The tree that the picture was found to be of: as long as it stays, the picture does."""
+        """The tree that the picture was matched to: the picture stays as long as it does."""
         self._why = ""
 
     def compose(self) -> ComposeResult:
@@ -74,11 +73,11 @@ class ScreenPane(Container):
 
     @property
     def showing(self) -> str:
-        """``map`` or ``picture``: what is on screen where the mode is not off."""
+        """Return ``map`` or ``picture``: what is shown unless the mode is off."""
         return "picture" if self._view.display else "map"
 
     def cycle(self) -> str:
-        """The next mode. The owner shows or hides the pane, and for ``picture`` takes one."""
+        """Switch to the next mode. The owner shows or hides the pane, and takes the picture."""
         modes = MODES if self.pictures else MODES[:2]
         self.set_mode(modes[(modes.index(self.mode) + 1) % len(modes)])
         return self.mode
@@ -89,7 +88,7 @@ class ScreenPane(Container):
         self._choose()
 
     def show(self, snapshot: TreeSnapshot, node: UiNode | None, hits: Collection[int] = (), first: int = -1) -> None:
-        """``hits`` are indexes of matching nodes, ``first`` of the one that the device would take."""
+        """``hits`` are indexes of matching nodes, ``first`` is the one that the device takes."""
         if hits is not self._hits[0]:
             self._hits = (hits, frozenset(hits))
         marks = Marks(node, self._hits[1], first)
@@ -100,14 +99,14 @@ class ScreenPane(Container):
             self._choose()
 
     def show_picture(self, picture: Picture | None) -> None:
-        """A picture that was taken; ``None``: none any more. Does nothing in the other modes."""
+        """Show a picture, or none; ignored in the other modes."""
         if self.mode == "picture":
             self._picture, self._drawn_of = picture, None
             self._why = "" if picture is not None else "no picture"
             self._choose()
 
     def words(self) -> Line:
-        """What is shown, how old it is, and why it is not the picture where one was wanted."""
+        """Return what is shown, its age, and why it is not the wanted picture."""
         line = Line()
         if self.mode == "off":
             return line
@@ -116,18 +115,18 @@ class ScreenPane(Container):
         return line.add(f"picture, {self._protocol}, {_old(self._clock.now() - self._picture.at)}")
 
     def _choose(self) -> None:
-        """Picture or map. A picture that cannot be shown is not kept: it is the largest thing in the console."""
+        """Show picture or map. A rejected picture is dropped: it is the largest object of the console."""
         if self._picture is not None:
             self._why = self._objection(self._picture)
             if self._why:
                 self._picture = None
-            if self._why is _TOO_OLD and self._drawn_of is not None:  # it was shown: the same key takes another now
+            if self._why is _TOO_OLD and self._drawn_of is not None:  # it was shown: the same key takes another one
                 self.mode = "map"
         self._view.show_picture(self._picture)
         self._view.display, self._map.display = self._picture is not None, self._picture is None
 
     def _objection(self, picture: Picture) -> str:
-        """Why the map is shown instead of ``picture``; empty where it need not."""
+        """Return why ``picture`` is not shown; empty if it is."""
         tree = self._snapshot.tree
         if picture.image is None:
             return picture.problem

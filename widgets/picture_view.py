@@ -1,4 +1,4 @@
-"""A picture of the screen as a widget: in half blocks always, in the terminal's own graphics where it has them."""
+"""A screenshot as a widget: in half blocks, or in the terminal's graphics protocol."""
 
 from __future__ import annotations
 
@@ -26,16 +26,16 @@ if TYPE_CHECKING:
 
 _WHITE = (255, 255, 255)
 _NO_CELLS = [(ControlType.CURSOR_FORWARD, 0)]
-"""Marks a segment as taking no room on the line."""
+"""Marks a segment as zero-width."""
 _SHAPE_TOLERANCE = 0.2
-"""How much of the height system bars may take that the tree's roots leave out."""
+"""Share of the height that system bars outside the tree may take."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Picture:
-    """A screenshot. ``at`` is when it was asked for (seconds since the epoch), ``size`` the device's pixels.
+    """A screenshot. ``at`` is the request time (seconds since the epoch), ``size`` the device's pixels.
 
-    ``image`` (mode RGB) is scaled down to what a terminal can show; ``None`` where ``problem`` says why there is none.
+    ``image`` (mode RGB) is scaled down for a terminal; ``None`` with a ``problem``.
     """
 
     device_id: str
@@ -46,8 +46,10 @@ class Picture:
 
 
 class Drawing(NamedTuple):
-    """An image in a terminal's own graphics. ``control`` goes to the terminal at the image's top left cell whenever it is
-    painted; ``rows``, in ``style``, are the characters of its cells (none: blanks).
+    """An image in a graphics protocol.
+
+    ``control`` is sent at its top left cell whenever it is painted; ``rows``, in ``style``, are the characters of its
+    cells (none: blanks).
     """
 
     control: str
@@ -56,19 +58,19 @@ class Drawing(NamedTuple):
 
 
 class Graphics(Protocol):
-    """A terminal's graphics protocol: its name, the size of a cell in pixels, and how an image is said in it."""
+    """A graphics protocol: its name, the cell size in pixels, and the encoder."""
 
     @property
     def name(self) -> str: ...
     @property
     def cell(self) -> tuple[int, int]: ...
     def encode(self, image: Image, columns: int, rows: int) -> Drawing:
-        """Slow; called in a worker thread."""
+        """Encode an image; slow, called in a worker thread."""
         ...
 
 
 class PictureView(ScreenView):
-    """The picture, in half blocks; with ``graphics`` those stand in until the terminal's own drawing is ready."""
+    """The picture in half blocks; with ``graphics`` they are shown until the encoded drawing is ready."""
 
     OVERLAY = True
 
@@ -82,7 +84,7 @@ class PictureView(ScreenView):
         self._encoding: tuple[object, ScreenFrame, Picture] | None = None
 
     def show_picture(self, picture: Picture | None) -> None:
-        """``None`` lets go of the last one and all that was made of it."""
+        """Show a picture; ``None`` releases the last one."""
         if picture is not self.picture:
             self.picture = picture
             self._cells = self._drawing = self._wanted = None
@@ -115,7 +117,7 @@ class PictureView(ScreenView):
         return strip
 
     def _mixed(self, canvas: Canvas, y: int, frame: ScreenFrame, width: int) -> Strip:
-        """One row: the picture, and where something is marked the mark."""
+        """Return one row: picture with marks."""
         pixels = self._pixels(frame)[y]
         parts = [Segment(" " * frame.margin, self.base_style)]
         x = 0
@@ -133,10 +135,10 @@ class PictureView(ScreenView):
             self._cells = (frame, half_blocks(self.picture.image, frame.columns, frame.rows))
         return self._cells[1]
 
-    # -- the terminal's own graphics
+    # -- graphics protocol
 
     def render_lines(self, crop: Region) -> list[Strip]:
-        """Graphics are no characters: they take the place of the lines, all at once, and only while nothing lies above them."""
+        """Graphics replace all lines at once, and only while nothing covers them."""
         frame = self.frame()
         if self._graphics is None or frame is None or not self.screen.is_active:
             return super().render_lines(crop)
@@ -162,18 +164,18 @@ class PictureView(ScreenView):
         return strips
 
     def _colours(self) -> list[tuple[int, int, int]]:
-        """Of a match, of the one that the device takes, and of the chosen node."""
+        """Return the colours of a match, of the first match, and of the chosen node."""
         colours = [self.role_style(role).color for role in ("match", "match-current", "here")]
         return [_WHITE if colour is None else colour.get_truecolor() for colour in colours]
 
     def _want(self, key: object) -> None:
-        """Have it drawn for ``key``. Never more than one drawing at a time: what is wanted meanwhile is drawn next."""
+        """Request a drawing for ``key``. One drawing runs at a time; the latest request is next."""
         self._wanted = key
         if self._encoding is None:
             self._encode()
 
     def _encode(self) -> None:
-        """Start the drawing that is wanted, in a thread: a picture takes longer than a key may."""
+        """Start the requested drawing in a thread."""
         frame, picture = self.frame(), self.picture
         if frame is None or picture is None or picture.image is None or self._graphics is None:
             self._wanted = None
@@ -198,7 +200,7 @@ class PictureView(ScreenView):
             self._encode()
 
     def _outlines(self, frame: ScreenFrame, cell: tuple[int, int]) -> list[Outline]:
-        """The marks in pixels of the image to be drawn: matches first, so that nothing covers the chosen node."""
+        """Return the marks in pixels: matches first, so that nothing covers the chosen node."""
         tree, marks = self.snapshot.tree, self.marks
         if tree is None:
             return []
@@ -233,11 +235,10 @@ def _in_pixels(bounds: Bounds, frame: ScreenFrame, cell: tuple[int, int]) -> tup
 
 
 def seen_size(screen: Bounds, picture: tuple[int, int]) -> tuple[float, float] | None:
-    """The picture's width and height in pixels of the tree; ``None`` where the two cannot be of the same screen.
+    """Return the picture's size in the tree's pixels; ``None`` where the two cannot be of the same screen.
 
-    A tree does not tell the display's size: bars may be missing at the bottom or (turned) at the side, and a dialog's tree is
-    only its window. Where a side is equal, or nothing but a part of the screen can be meant, a pixel is a pixel; else the
-    picture is scaled by its width.
+    A tree does not contain the display's size: bars may be missing, and a dialog's tree is only its window. With an
+    equal side or a smaller tree a pixel is a pixel; else the picture is scaled by its width.
     """
     width, height = picture
     if screen.empty or width <= 0 or height <= 0:

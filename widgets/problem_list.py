@@ -1,4 +1,4 @@
-"""Everything that is wrong with the draft, and what probably is: a list to go through."""
+"""Errors and warnings of the draft as a list."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from clawperator.widgets.slot_pane import SlotPane
 
 
 class DraftProblem(NamedTuple):
-    """``path`` leads to it, ``words`` say it; ``warning``: it does not stand in the way of running."""
+    """``path`` is its place, ``words`` the message; a ``warning`` does not prevent running."""
 
     path: str
     words: str
@@ -20,41 +20,40 @@ class DraftProblem(NamedTuple):
 
 
 class ProblemList(SlotPane):
-    """One complaint after the other, each folded to the pane; ``chosen`` is the one with the cursor."""
+    """All problems, wrapped; ``chosen`` is the selected one."""
 
     EMPTY = "No problems."
 
     def __init__(self, *, id: str) -> None:  # noqa: A002  # Textual's own name
         super().__init__(id=id)
-        self.complaints: Sequence[DraftProblem] = ()
+        self.problems: Sequence[DraftProblem] = ()
 
-    def show(self, complaints: Sequence[DraftProblem], empty: str = EMPTY) -> None:
-        if (complaints, empty) != (self.complaints, self.empty_text):
-            self.complaints, self.empty_text = complaints, empty
+    def show(self, problems: Sequence[DraftProblem], empty: str = EMPTY) -> None:
+        if (problems, empty) != (self.problems, self.empty_text):
+            self.problems, self.empty_text = problems, empty
             self.rearrange()
 
     @property
     def chosen(self) -> int:
-        """The index of the complaint with the cursor; -1 without any."""
+        """Return the index of the selected problem; -1 without one."""
         place, _ = self._anchor()
         return place[1] if isinstance(place, tuple) else -1
 
     def choose(self, index: int) -> None:
-        """Put the cursor on a complaint."""
         row = self._index(lambda slot: slot.place == _place(index))
         if row is not None:
             self.move_to(row)
 
     def slots(self, width: int) -> Iterable[Slot]:
-        for index, complaint in enumerate(self.complaints):
-            yield from self._slots_of(index, complaint, width)
+        for index, problem in enumerate(self.problems):
+            yield from self._slots_of(index, problem, width)
 
-    def _slots_of(self, index: int, complaint: DraftProblem, width: int) -> Iterator[Slot]:
-        status = Status.WARN if complaint.warning else Status.FAILED
+    def _slots_of(self, index: int, problem: DraftProblem, width: int) -> Iterator[Slot]:
+        status = Status.WARN if problem.warning else Status.FAILED
         line = Line(width).add(f" {self.symbols.sign(status)} ", status.role)
-        line.device(complaint.path or "payload", "strong")
+        line.device(problem.path or "payload", "strong")
         yield fixed(Row(line))._replace(place=_place(index), role=status.role)
-        yield from map(fixed, wrapped(complaint.words, width, lead="   "))
+        yield from map(fixed, wrapped(problem.words, width, lead="   "))
 
     def action_choose(self) -> None:
         if self.row_count():
@@ -62,4 +61,4 @@ class ProblemList(SlotPane):
 
 
 def _place(index: int) -> Hashable:
-    return "complaint", index
+    return "problem", index

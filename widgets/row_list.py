@@ -1,4 +1,4 @@
-"""A list of ready-made rows: what most panes need beside the tree and the stream."""
+"""A list of ready-made rows."""
 
 from __future__ import annotations
 
@@ -10,10 +10,9 @@ from clawperator.widgets.line_pane import LinePane
 
 
 class ListRow(NamedTuple):
-    """One row: ``draw`` makes it for a width when it is looked at; ``value`` is what the row stands for.
+    """One row: ``draw`` makes it for a width when visible; ``value`` is what it stands for.
 
-    ``role`` colours the scrollbar mark of rows that need attention; ``quiet`` rows (headings, rules, continuation lines)
-    are skipped by the cursor.
+    ``role`` colours its scrollbar mark; the cursor skips ``quiet`` rows (headings, rules, continuation lines).
     """
 
     draw: Callable[[int], Row]
@@ -23,7 +22,7 @@ class ListRow(NamedTuple):
 
 
 def heading(text: str) -> ListRow:
-    """A quiet line that names what follows."""
+    """Return a heading row."""
     return ListRow(lambda width: Row(Line(width).add(f" {text}", "faint")), quiet=True)
 
 
@@ -37,7 +36,7 @@ def ready(row: Row, value: object = None, *, quiet: bool = True) -> ListRow:
 
 
 class RowList(LinePane):
-    """``show_rows`` swaps the content. The cursor stays on its row's ``value`` where that is still there."""
+    """A list of rows. The cursor stays on its row's ``value`` when the rows change."""
 
     def __init__(self, *, id: str | None = None, classes: str | None = None) -> None:  # noqa: A002  # Textual's own name
         super().__init__(id=id, classes=classes)
@@ -53,7 +52,7 @@ class RowList(LinePane):
 
     @property
     def value(self) -> object:
-        """What the cursor's row stands for."""
+        """Return the value of the cursor's row."""
         return self.rows[self.cursor].value if 0 <= self.cursor < len(self.rows) else None
 
     def to_value(self, value: object) -> bool:
@@ -73,7 +72,7 @@ class RowList(LinePane):
         return ((index, row.role) for index, row in enumerate(self.rows) if row.role)
 
     def move_to(self, index: int) -> None:
-        """To ``index``, or to the next row in the direction of the move that is not quiet."""
+        """Move to ``index``, or to the next row in that direction that is not quiet."""
         if not self.rows:
             return
         index = max(0, min(index, len(self.rows) - 1))
@@ -93,7 +92,7 @@ class RowList(LinePane):
         return None
 
     def _show_edge(self, place: int) -> None:
-        """With the cursor on the first row, the headings above it are wanted on screen too."""
+        """Show the headings above the first row too."""
         if all(row.quiet for row in self.rows[:place]):
             self.top = 0
 

@@ -1,4 +1,4 @@
-"""Two runs, A and B, and what differs between them."""
+"""Two runs, A and B, and their differences."""
 
 from __future__ import annotations
 
@@ -46,19 +46,19 @@ _LINES_OF_VALUE = 500
 
 
 class TreesPlace(NamedTuple):
-    """The place of a row about two trees: their keys."""
+    """Place of a row about two trees: their keys."""
 
     a: str
     b: str
 
 
 class RunCompare(SlotPane):
-    """``show`` takes both runs. The differences are worked out once, for both as they are then."""
+    """Compares two runs; the differences are computed once."""
 
     BINDINGS = keys.binding_list("compare")
     HEAD_ROWS: ClassVar[int] = 2
 
-    EMPTY = "Mark two runs, A and B, to see what differs."
+    EMPTY = "Mark two runs, A and B, to compare them."
 
     @dataclass(eq=False)
     class TreesWanted(Message):
@@ -79,7 +79,7 @@ class RunCompare(SlotPane):
         self._counts: dict[tuple[str, str], TreeCounts] = {}
 
     def show(self, a: ExecutionState | None, b: ExecutionState | None) -> None:
-        """Compare ``a`` with ``b``; the same two again keep the place."""
+        """Compare ``a`` with ``b``; the same two keep the place."""
         same = a is self.a and b is self.b
         self.a, self.b = a, b
         if a is not None and b is not None:
@@ -92,14 +92,14 @@ class RunCompare(SlotPane):
             self.visit(FoldState())
         self.refresh()
 
-    def tell_changes(self, counts: Mapping[tuple[str, str], TreeCounts]) -> None:
-        """How the trees differ, by the keys of A's and B's."""
+    def show_changes(self, counts: Mapping[tuple[str, str], TreeCounts]) -> None:
+        """Take differences of trees, by the keys of A's and B's."""
         self._counts.update(counts)
         self.rearrange()
 
     @property
     def tree_keys(self) -> list[tuple[str, str]]:
-        """The trees that can be compared: the keys of A's and B's."""
+        """Return the keys of all comparable trees."""
         return [(pair.a.key, pair.b.key) for pair in self._trees if pair.a is not None and pair.b is not None]
 
     def head(self, y: int, width: int) -> Row:
@@ -125,8 +125,8 @@ class RunCompare(SlotPane):
         steps, trees = self._step_slots(sheet), self._tree_slots(sheet)
         yield from _section("steps", step_words(self._steps), sheet, steps, differs=bool(differing(self._steps)))
         yield from _section("trees", tree_words(self._trees), sheet, trees)
-        yield from _values("payload", self._payload, "The payload of one of them is not known.", sheet, by_itself=True)
-        yield from _values("envelope", self._envelope, "One of them has no envelope.", sheet, by_itself=False)
+        yield from _values("payload", self._payload, "The payload of one run is unknown.", sheet, by_itself=True)
+        yield from _values("envelope", self._envelope, "One run has no envelope.", sheet, by_itself=False)
         phases = _phase_slots(a, b, sheet)
         yield from _section("phases", phase_words(a, b, sheet.symbols), sheet, phases, by_itself=False)
 
@@ -160,7 +160,7 @@ class RunCompare(SlotPane):
 def _section(
     title: str, words: str, sheet: Sheet, inside: Iterator[Slot], *, differs: bool = False, by_itself: bool = True
 ) -> Iterator[Slot]:
-    """A heading, and what is below it while it is open."""
+    """Yield a heading and, while open, its content."""
     place = ("part", title)
     opened = sheet.is_open(place, by_itself)
     yield Slot(partial(section_row, title, words, opened=opened, differs=differs, symbols=sheet.symbols), place, opened)
@@ -175,17 +175,17 @@ def _values(
         yield from _section(title, "not comparable", sheet, iter([plain(unknown, "muted", indent=3)]))
         return
     real = sum(1 for change in changes if not change.expected)
-    words = f"{real:,} difference{'s' * (real != 1)}" if real else "the same"
+    words = f"{real:,} difference{'s' * (real != 1)}" if real else "no differences"
     slots = (slot for change in changes for slot in _change((title,), change, sheet, indent=3))
     yield from _section(title, words, sheet, slots, differs=bool(real), by_itself=by_itself)
 
 
 def _change(topic: tuple[Hashable, ...], change: ValueChange, sheet: Sheet, *, indent: int) -> Iterator[Slot]:
-    """One value that differs; opened, both in full."""
+    """Yield one difference; opened, both values in full."""
     place = (*topic, change.kind, change.path)
     opened = sheet.is_open(place, False) if is_long(change, sheet.width) and not change.expected else None
     draw = partial(change_row, change, opened=opened, indent=indent, symbols=sheet.symbols)
-    marked = topic[0] != "datum" and not change.expected  # that of a step is marked at its step
+    marked = topic[0] != "datum" and not change.expected  # step data are marked at their step
     yield Slot(draw, place, opened, "changed" if marked else "")
     if opened:
         for letter, value, role in (("A", change.old, "removed"), ("B", change.new, "added")):
@@ -197,11 +197,11 @@ def _change(topic: tuple[Hashable, ...], change: ValueChange, sheet: Sheet, *, i
 def _phase_slots(a: ExecutionState, b: ExecutionState, sheet: Sheet) -> Iterator[Slot]:
     pairs = phase_pairs(a.phases, b.phases)
     if not pairs:
-        yield plain("The phases of neither run are known.", "muted", indent=3)
+        yield plain("Phases are unknown for both runs.", "muted", indent=3)
     for pair in pairs:
         yield Slot(partial(phase_row, pair, symbols=sheet.symbols), ("phase", pair.name))
 
 
 def _differences(a: Any, b: Any) -> list[ValueChange] | None:
-    """``None`` where there are not two to compare."""
+    """Return ``None`` where one value is missing."""
     return None if a is None or b is None else value_changes(a, b)

@@ -1,4 +1,4 @@
-"""One past run in full, with its steps gone through."""
+"""One past run in full."""
 
 from __future__ import annotations
 
@@ -19,19 +19,19 @@ if TYPE_CHECKING:
 
 
 class RunDetail(ExecutionDetail):
-    """The detail of an execution whose cursor can be led to a step, and of the result that came after its end."""
+    """An execution's detail with a selectable step and a late result."""
 
-    EMPTY = "No run is chosen."
+    EMPTY = "No run selected."
 
     record: RunRecord | None = None
 
     def show_run(self, record: RunRecord | None) -> None:
-        """Draw a stored run; the same one read anew keeps the place."""
+        """Show a recorded run; the same one keeps its place."""
         self.record = record
         self.show(execution_of(record) if record is not None else None)
 
     def to_step(self, number: int) -> None:
-        """The cursor on step ``number`` (from 1), where the steps are what is shown."""
+        """Put the cursor on step ``number`` (from 1) of the steps tab."""
         index = self._index(lambda slot: slot.place == ("step", number))
         if self.tab is DetailTab.STEPS and index is not None:
             self.move_to(index)

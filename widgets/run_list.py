@@ -1,7 +1,7 @@
 """Past runs, newest first, under headings of their days.
 
-The rows come in pages: the pane knows how many runs there are, has the newest of them, and asks for more (``MoreWanted``)
-when it shows or needs what it has not. What has not come yet has its place already, so that the scrollbar tells the truth.
+The rows come in pages: the pane knows the total, has the newest runs, and posts ``MoreWanted`` for older ones. Missing
+rows have their place already, so that the scrollbar is correct.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ if TYPE_CHECKING:
     from clawperator.engine.history.records import RunSummary
 
 AHEAD = 100
-"""So many rows below what is on screen should be there before somebody scrolls to them."""
+"""Rows below the visible ones to read in advance."""
 
 
 class Day(NamedTuple):
-    """A heading: it stands on ``row``, above the run at place ``first``, and names the day that began at ``began``."""
+    """A heading on ``row``, above the run at place ``first``, for the day that began at ``began``."""
 
     row: int
     first: int
@@ -36,10 +36,7 @@ class Day(NamedTuple):
 
 
 class RunList(LinePane):
-    """``show`` swaps the runs, ``append`` adds older ones, ``renew`` takes the newest ones again.
-
-    A *place* counts runs from the newest (0); a row counts what is on screen, headings included.
-    """
+    """A paged list of runs. A *place* counts runs from the newest (0); a row counts headings too."""
 
     BINDINGS = keys.binding_list("runs")
 
@@ -52,16 +49,16 @@ class RunList(LinePane):
         before: int
 
     class Marked(Message):
-        """Other runs are marked as A and B."""
+        """The marks A and B changed."""
 
     def __init__(self, *, id: str | None = None, clock: WallClock | None = None) -> None:  # noqa: A002  # Textual's own name
         super().__init__(id=id)
         self.clock = clock or WallClock()
         self.runs: list[RunSummary] = []
         self.total = 0
-        """How many runs there are, read or not."""
+        """Number of all runs."""
         self.marked: list[RunSummary] = []
-        """Run A, and run B."""
+        """Run A and run B."""
         self._days: list[Day] = []
         self._asked = 0
         self._seen = 0
@@ -70,7 +67,7 @@ class RunList(LinePane):
     # -- content
 
     def show(self, runs: Sequence[RunSummary], total: int) -> None:
-        """These runs, the newest of ``total``; the cursor stays on its run where that is among them."""
+        """Show the newest runs of ``total``; the cursor stays on its run if it is among them."""
         number = self._number
         self.runs, self.total = list(runs), max(total, len(runs))
         self._asked, self._seeks_failure = 0, False
@@ -81,7 +78,7 @@ class RunList(LinePane):
         self._settle(row, self.top if place >= 0 else 0, other=place < 0)
 
     def append(self, runs: Sequence[RunSummary], *, complete: bool) -> None:
-        """Older runs, in order behind those that are here; ``complete``: there are no others."""
+        """Append older runs; ``complete``: there are no more."""
         place, top, known = self.place, self.place_at(self.top), len(self.runs)
         unread = self.run is None
         self.runs.extend(runs)
@@ -93,13 +90,13 @@ class RunList(LinePane):
             self.action_failure(1)
 
     def renew(self, runs: Sequence[RunSummary], total: int) -> None:
-        """The newest runs as they are now. New ones come on top; the cursor stays on its run.
+        """Update the newest runs. New ones are added on top; the cursor stays on its run.
 
-        While the top is on screen, the rows below make room for them; else everything stays where it is.
+        While the top is visible the rows move down, else the view stays.
         """
         oldest = runs[-1].number if runs else 0
         if self.runs and oldest > self.runs[0].number:
-            self.show(runs, total)  # there may be others between these and those
+            self.show(runs, total)  # there may be a gap between these and those
             return
         place, number, y = self.place, self._number, self.cursor - self.top
         kept = bisect_right(self.runs, -oldest, key=_newest_first) if len(runs) < total else len(self.runs)
@@ -113,7 +110,7 @@ class RunList(LinePane):
         self._settle(row, 0 if not self.top and row < self.view_height else row - y, other=now < 0)
 
     def _settle(self, row: int, top: int, *, other: bool) -> None:
-        """The cursor on ``row``, with ``top`` as the first one on screen; ``other``: it stands for another run now."""
+        """Set cursor and first visible row; ``other``: the row stands for another run now."""
         moved = row != self.cursor
         self.set_reactive(LinePane.top, max(0, min(top, self.last_top)))
         self.set_reactive(LinePane.cursor, max(0, min(row, self.row_count() - 1)))
@@ -133,7 +130,7 @@ class RunList(LinePane):
         self._look_at_edges()
 
     def _look_at_edges(self) -> None:
-        """What is on screen has been seen; what is soon to be needs to be read."""
+        """Note the visible runs as seen, and request those needed soon."""
         if self.runs and self.top <= 1:
             self._seen = max(self._seen, self.runs[0].number)
         if self.place_at(self.top + self.view_height) + AHEAD > len(self.runs):
@@ -145,7 +142,7 @@ class RunList(LinePane):
             self.post_message(self.MoreWanted(self._asked))
 
     def _find_days(self, known: int = 0) -> None:
-        """The headings above the runs from place ``known`` on; those before are there."""
+        """Add the headings from place ``known`` on."""
         if not known:
             self._days = []
         began, end = _day_of(self._days[-1].began, self.clock) if self._days else (0.0, 0.0)
@@ -161,14 +158,14 @@ class RunList(LinePane):
         return self.total + len(self._days)
 
     def place_at(self, row: int) -> int:
-        """The run on ``row``; on a heading the one below it."""
+        """Return the run on ``row``; on a heading the one below it."""
         return row - bisect_left(self._days, row, key=lambda day: day.row)
 
     def row_of(self, place: int) -> int:
         return place + bisect_right(self._days, place, key=lambda day: day.first)
 
     def place_of(self, number: int) -> int:
-        """Where the run of this number stands; -1 where it is not among those that are here."""
+        """Return the place of a run by number; -1 if it is not loaded."""
         place = bisect_left(self.runs, -number, key=_newest_first)
         return place if place < len(self.runs) and self.runs[place].number == number else -1
 
@@ -178,12 +175,11 @@ class RunList(LinePane):
 
     @property
     def place(self) -> int:
-        """That of the run under the cursor."""
         return self.place_at(self.cursor)
 
     @property
     def run(self) -> RunSummary | None:
-        """The run under the cursor; ``None`` where there is none, or it has not come yet."""
+        """Return the run under the cursor; ``None`` while it is not loaded."""
         return self.runs[self.place] if self.place < len(self.runs) else None
 
     @property
@@ -192,12 +188,12 @@ class RunList(LinePane):
 
     @property
     def oldest_running(self) -> int:
-        """The place of the last run that goes on; -1 where none does."""
+        """Return the place of the oldest running run; -1 without one."""
         return next((place for place in range(len(self.runs) - 1, -1, -1) if self.runs[place].status == "running"), -1)
 
     @property
     def unseen(self) -> int:
-        """How many new runs came on top while something else was looked at."""
+        """Return the number of new runs above the visible ones."""
         return bisect_left(self.runs, -self._seen, key=_newest_first)
 
     # -- drawing
@@ -225,11 +221,11 @@ class RunList(LinePane):
         return folded(self.empty_text, self.content_size.width)
 
     def mark_of(self, run: RunSummary) -> str:
-        """``A``, ``B``, or nothing."""
+        """Return ``A``, ``B``, or nothing."""
         return next((name for name, other in zip("AB", self.marked, strict=False) if other.number == run.number), "")
 
     def tick(self) -> None:
-        """A second has passed: runs that go on show their age."""
+        """Update the age of running runs; called every second."""
         for row in range(self.top, min(self.top + self.view_height, self.row_count())):
             place = self.place_at(row)
             if place < len(self.runs) and self.runs[place].status == "running":
@@ -243,16 +239,16 @@ class RunList(LinePane):
     # -- keys
 
     def move_to(self, index: int) -> None:
-        """To ``index``; from a heading on to the next run in the direction of the move."""
+        """Move to ``index``; a heading is skipped."""
         index = max(0, min(index, self.row_count() - 1))
         if self._day_on(index) is not None:
             index += 1 if index >= self.cursor or not index else -1
         super().move_to(index)
         if self.top == self.cursor and self._day_on(self.cursor - 1) is not None:
-            self.top = self.cursor - 1  # the first run of a day is not told apart without its heading
+            self.top = self.cursor - 1  # keep the heading of the day visible
 
     def action_mark(self) -> None:
-        """Mark the run as A, another one as B; a marked one loses its mark, a third clears both."""
+        """Mark the run as A or B; a marked one is unmarked, a third clears both."""
         run = self.run
         if run is None:
             return
@@ -264,7 +260,7 @@ class RunList(LinePane):
         self.post_message(self.Marked())
 
     def clear_marks(self) -> bool:
-        """Nothing is marked any more; whether something was."""
+        """Clear the marks; return whether there were any."""
         had, self.marked = bool(self.marked), []
         if had:
             self.content_changed(keep_strips=True)
@@ -272,7 +268,7 @@ class RunList(LinePane):
         return had
 
     def action_failure(self, step: int) -> None:
-        """To the next older (1) or newer (-1) run that did not go well, round the ends; reads on where none has come yet."""
+        """Move to the next older (1) or newer (-1) failed run, wrapping around; loads more where needed."""
         here = self.place
         failures = [place for place, run in enumerate(self.runs) if attention(run)]
         ahead = [place for place in failures if (place - here) * step > 0]
@@ -288,7 +284,7 @@ def _newest_first(run: RunSummary) -> int:
 
 
 def _day_of(at: float, clock: WallClock) -> tuple[float, float]:
-    """When the day of ``at`` began, and when it was over; a moment that no calendar knows is a day of its own."""
+    """Return start and end of the day of ``at``; an invalid time is a day of its own."""
     try:
         day = datetime.fromtimestamp(at, clock.zone).replace(hour=0, minute=0, second=0, microsecond=0)
         return day.timestamp(), (day + timedelta(days=1)).timestamp()

@@ -1,4 +1,4 @@
-"""The live lines of a past run; the line of the moment that is looked at has the cursor."""
+"""The live lines of a past run; the line of the current event has the cursor."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ if TYPE_CHECKING:
 
 
 class RunLogPane(LinePane):
-    """``show`` gives it a run, ``mark`` the line of the moment (-1: none was told by then)."""
+    """The lines of a run; ``mark`` selects the line of the event (-1: none)."""
 
-    EMPTY = "No line of this run was seen."
+    EMPTY = "No lines were recorded."
 
     def __init__(self, *, id: str | None = None, clock: WallClock | None = None) -> None:  # noqa: A002  # Textual's own name
         super().__init__(id=id)

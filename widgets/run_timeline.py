@@ -1,4 +1,4 @@
-"""The last run of the draft on its way: what it has come through, its steps on a time line, and how it ended."""
+"""The last run of the draft: stages, steps on a time axis, outcome."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ _NAME_CELLS = 10
 
 
 class RunTimeline(SlotPane):
-    """``show`` gives it an execution; it is drawn again at each ``show``, and by ``tick`` while time passes."""
+    """One execution, redrawn at each ``show`` and ``tick``."""
 
-    EMPTY = "Nothing was run yet.\n\nR runs the draft, after a look at what is sent."
+    EMPTY = "No run yet.\n\nPress R to run the draft."
 
     def __init__(self, *, id: str, clock: WallClock) -> None:  # noqa: A002  # Textual's own name
         super().__init__(id=id)
@@ -35,7 +35,7 @@ class RunTimeline(SlotPane):
         self._drawn: object = None
 
     def show(self, execution: ExecutionState | None, next_keys: Sequence[NextKey] = (), words: str = "") -> None:
-        """``next_keys`` stand below the outcome; ``words`` in its place, for a run that was turned away."""
+        """``next_keys`` stand below the outcome; ``words`` replace it for a rejected run."""
         state = (execution.number, execution.version) if execution is not None else None
         if (state, next_keys, words) != self._drawn:
             self.execution, self._next_keys, self._words = execution, next_keys, words
@@ -53,7 +53,7 @@ class RunTimeline(SlotPane):
     def _slots_of(self, execution: ExecutionState, sheet: Sheet) -> Iterator[Slot]:
         if execution.over:
             yield from (
-                self._turned_away(execution, sheet) if self._words else outcome_slots(execution, sheet, self._next_keys)
+                self._rejected(execution, sheet) if self._words else outcome_slots(execution, sheet, self._next_keys)
             )
             yield BLANK
         now = self.clock.now()
@@ -68,9 +68,9 @@ class RunTimeline(SlotPane):
             yield BLANK
             yield from outcome_slots(execution, sheet)
             if (left := retry_countdown(execution, now)) > 0:
-                yield fixed(Row(Line(sheet.width).add(f"   It is tried again in {duration(left)}.", "warn")))
+                yield fixed(Row(Line(sheet.width).add(f"   Next retry in {duration(left)}.", "warn")))
 
-    def _turned_away(self, execution: ExecutionState, sheet: Sheet) -> Iterator[Slot]:
+    def _rejected(self, execution: ExecutionState, sheet: Sheet) -> Iterator[Slot]:
         lead = f" {sheet.symbols.sign(Status.WAITING)} "
         yield from map(fixed, wrapped(self._words, sheet.width, "warn", lead=lead, lead_role=Status.WAITING.role))
         yield fixed(Row(Line(sheet.width).add("   ").device(execution.code, "muted")))

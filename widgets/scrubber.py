@@ -1,4 +1,4 @@
-"""The moments of a finished run on a bar of its steps, with a playhead: going back and forth in time, one moment at a time."""
+"""The events of a finished run on a bar of its steps, with a playhead."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class Scrubber(LineWidget):
-    """``show`` gives it a run; ``step`` and ``to_end`` move the playhead. Posts ``Moved``."""
+    """The timeline of a run; posts ``Moved`` when the playhead moves."""
 
     DEFAULT_CSS = """
     Scrubber {
@@ -31,7 +31,7 @@ class Scrubber(LineWidget):
 
     @dataclass(eq=False)
     class Moved(Message):
-        """The playhead stands on another moment, or on one of another run (``None``: there is none)."""
+        """The playhead is on another event or run (``None``: no run)."""
 
         moment: Moment | None
 
@@ -43,11 +43,11 @@ class Scrubber(LineWidget):
 
     @property
     def moment(self) -> Moment | None:
-        """The one with the playhead."""
+        """Return the event at the playhead."""
         return self.moments[self.current] if self.moments else None
 
     def show(self, record: RunRecord | None) -> None:
-        """Another run, from its end: that is where one asks how it came to this. The same one again keeps the moment."""
+        """Show a run from its end; the same run keeps the event."""
         same = record is not None and self.record is not None and record.summary.number == self.record.summary.number
         keeps = same and self.current < len(self.moments) - 1
         self.record = record
@@ -58,15 +58,15 @@ class Scrubber(LineWidget):
         self.post_message(self.Moved(self.moment))
 
     def step(self, count: int) -> bool:
-        """So many moments on (or back); whether the playhead moved."""
+        """Move by ``count`` events; return whether the playhead moved."""
         return self.to(self.current + count)
 
     def to_end(self, way: int) -> bool:
-        """To the last moment (1) or the first (-1)."""
+        """Move to the last event (1) or the first (-1)."""
         return self.to(len(self.moments) - 1 if way > 0 else 0)
 
     def to(self, index: int) -> bool:
-        """To moment ``index``, kept within the run; whether the playhead moved."""
+        """Move to event ``index``, clamped; return whether the playhead moved."""
         index = max(0, min(index, len(self.moments) - 1))
         if index == self.current or not self.moments:
             return False
@@ -76,7 +76,7 @@ class Scrubber(LineWidget):
         return True
 
     def to_line(self, line: int) -> bool:
-        """To the first moment at or behind line ``line`` of the run."""
+        """Move to the first event at or after line ``line`` of the run."""
         return self.to(
             next((index for index, moment in enumerate(self.moments) if moment.line >= line), len(self.moments))
         )
@@ -90,7 +90,7 @@ class Scrubber(LineWidget):
     def render_line(self, y: int) -> Strip:
         width = self.content_size.width
         if self.record is None or not self.moments:
-            return self.paint(Row(Line(width).add("" if y else " No run is chosen.", "muted")), width)
+            return self.paint(Row(Line(width).add("" if y else " No run selected.", "muted")), width)
         if y == 0:
             bar = bar_line(self.record, self.moments, self.current, self._room, self.symbols)
             return self.paint(Row(Line(width).add(" ").extend(bar)), width)
@@ -100,7 +100,7 @@ class Scrubber(LineWidget):
         return self.paint(moment_row(self.record, self.moments, self.current, width, self.symbols), width)
 
     def on_click(self, event: events.Click) -> None:
-        """To the moment nearest to the click; of several at one place to the next one at each click."""
+        """Move to the nearest event; further clicks on the same place go through several."""
         offset = event.get_content_offset(self)
         if offset is None or offset.y > 1 or not self.moments:
             return

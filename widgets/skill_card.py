@@ -12,9 +12,9 @@ from clawperator.widgets.wrapped_text import WrappedText
 
 
 class SkillCard(WrappedText):
-    """``show`` gives it the skill, and the shelf with what is known of its files."""
+    """The selected skill with the state of its files."""
 
-    EMPTY = "Choose a skill."
+    EMPTY = "Select a skill."
 
     def __init__(self, clock: WallClock, *, id: str | None = None) -> None:  # noqa: A002  # Textual's own name
         super().__init__(id=id)
@@ -22,10 +22,11 @@ class SkillCard(WrappedText):
         self._skill: SkillEntry | None = None
         self._shelf = SkillsState.EMPTY
         self._drawn: object = None
-        self._said = ""
+
+        self._drawn_age = ""
 
     def show(self, skill: SkillEntry | None, shelf: SkillsState) -> None:
-        """Only what the card is made from makes it anew: a running skill prints all the time."""
+        """Redraw only when its content changed: a running skill prints all the time."""
         self._shelf = shelf
         made_from = (skill, shelf.card, shelf.results, shelf.source, shelf.checking)
         if made_from == self._drawn:
@@ -35,8 +36,8 @@ class SkillCard(WrappedText):
         self.fold(from_top=other)
 
     def tick(self) -> None:
-        """A second has passed: the last result may be called older now."""
-        if self._skill is not None and self._age() != self._said:
+        """Update the age of the last result; called every second."""
+        if self._skill is not None and self._age() != self._drawn_age:
             self.fold()
 
     def _age(self) -> str:
@@ -46,5 +47,5 @@ class SkillCard(WrappedText):
     def folded(self, width: int) -> Iterable[Row]:
         if self._skill is None or width < 10:
             return ()
-        self._said = self._age()
+        self._drawn_age = self._age()
         return card_rows(self._skill, self._shelf, self._clock, width, self.symbols)

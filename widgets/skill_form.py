@@ -1,4 +1,4 @@
-"""The parts of a form for a skill: a choice among a few words, a field with its name and its problem, the plan that comes of it."""
+"""Parts of a skill's form: a choice, a field with its problem, and the resulting plan."""
 
 from __future__ import annotations
 
@@ -23,18 +23,18 @@ from clawperator.widgets.wrapped_text import WrappedText
 
 NAME_CELLS = 24
 NOT_GIVEN = "–"
-"""How a choice that is left open is written."""
+"""How an empty choice is shown."""
 
 
 class OneOf(LineWidget, can_focus=True):
-    """One of a few words: space and the arrows turn it, a click chooses. ⏎ is the form's."""
+    """A choice of a few words: space and arrows change it, a click selects. ⏎ belongs to the form."""
 
     DEFAULT_CSS = """
     OneOf { height: 1; width: 1fr; }
     """
 
     class Turned(Message):
-        """Another word was chosen."""
+        """Another word was selected."""
 
     def __init__(self, words: Sequence[str], value: str = "", *, id: str | None = None) -> None:  # noqa: A002  # Textual's own name
         super().__init__(id=id)
@@ -68,7 +68,7 @@ class OneOf(LineWidget, can_focus=True):
         return self.paint(Row(line), width)
 
     def _first_shown(self, width: int) -> int:
-        """Where there are more words than fit, the chosen one is in sight."""
+        """Return the first word to show, so that the selected one is visible."""
         first = 0
         while first < self.index and sum(len(word) + 5 for word in self.words[first : self.index + 1]) > width - 4:
             first += 1
@@ -79,15 +79,15 @@ class OneOf(LineWidget, can_focus=True):
         if step and self.words:
             event.stop()
             event.prevent_default()
-            self._turn((self.index + step) % len(self.words))
+            self._select((self.index + step) % len(self.words))
 
     def on_click(self, event: events.Click) -> None:
         event.stop()
         self.focus()
         place = next((place for start, end, place in self._hits if start <= event.x < end), self.index)
-        self._turn(place)
+        self._select(place)
 
-    def _turn(self, place: int) -> None:
+    def _select(self, place: int) -> None:
         if place != self.index:
             self.index = place
             self.post_message(self.Turned())
@@ -101,7 +101,7 @@ class OneOf(LineWidget, can_focus=True):
 
 
 class ValueInput(Input):
-    """A field of one line; a personal one shows dots. What stands in it never reaches the terminal as it is."""
+    """A field of one line; a personal value shows dots, others are escaped."""
 
     virtual_size = Reactive(Size(0, 0), layout=False)
 
@@ -113,7 +113,7 @@ class ValueInput(Input):
         super().__init__(value, password=personal, placeholder=placeholder, compact=True, select_on_focus=False)
 
     def on_key(self, event: events.Key) -> None:
-        """To the next field at once, not after a round trip: what follows in a burst of keys belongs to that one."""
+        """Move to the next field at once: later keys of a burst belong to that one."""
         here = self.screen.focused
         if here is not self and here is not None:
             event.stop()
@@ -126,14 +126,14 @@ class ValueInput(Input):
 
     @property
     def _value(self) -> Text:
-        """What Input draws: pasted or filled in from a file, a value must not reach the terminal as it is."""
+        """Escape what Input draws."""
         if self.password:
             return super()._value
         return Text(pictured(self.value), no_wrap=True, overflow="ignore", end="")
 
 
 class InputRow(Vertical):
-    """An input by its name; ``complain`` says what is wrong with it, below."""
+    """A named input; ``complain`` shows its problem below."""
 
     DEFAULT_CSS = """
     InputRow { height: auto; width: 1fr; }
@@ -151,7 +151,7 @@ class InputRow(Vertical):
         self.entry: OneOf | ValueInput = (
             OneOf(words, begin) if words else ValueInput(begin, personal=field.personal, placeholder=help_words)
         )
-        """What has the focus while it is filled in."""
+        """The widget that takes the focus."""
 
     def compose(self) -> ComposeResult:
         star = "*" if self.field.required else ""
@@ -167,26 +167,26 @@ class InputRow(Vertical):
         return self.entry.value
 
     def complain(self, words: str) -> None:
-        """Say what is wrong; nothing: it is right."""
+        """Show a problem; an empty one removes it."""
         self.set_class(bool(words), "-wrong")
         self.query_one(".problem", Label).update(paragraphs(words))
 
 
 def choices_of(field: SkillInput) -> tuple[str, ...]:
-    """The words to choose from. Where there is no default nothing is chosen at first: nobody runs what they did not say."""
+    """Return the allowed values; without a default an empty choice is first."""
     values = field.values or (("true", "false") if field.type == "boolean" else ())
     return ("", *values) if values and not field.default else values
 
 
 class FormText(WrappedText):
-    """What comes of the form: a plan, a command line, or why there is neither. As high as it is, within bounds."""
+    """The resulting plan or command line, or why there is none; as high as its content, within limits."""
 
     def __init__(self, *, id: str, most: int) -> None:  # noqa: A002  # Textual's own name
         super().__init__(id=id)
         self._most = most
 
     def get_content_height(self, container: Size, viewport: Size, width: int) -> int:  # noqa: ARG002  # Textual's three
-        """For this width, which the pane does not have yet."""
+        """Return the height for this width, which the pane does not have yet."""
         return max(1, min(len(list(self.folded(width))), self._most, max(3, viewport.height // 3)))
 
     def show(self, make: Callable[[int], Iterable[Row]]) -> None:
@@ -199,7 +199,7 @@ class FormText(WrappedText):
 
 
 def hidden(value: Any, secrets: Sequence[str]) -> Any:
-    """``value`` with personal texts blotted out, wherever they stand in it; for showing, never for sending."""
+    """Return ``value`` with personal texts masked, for display only."""
     if not secrets:
         return value
     if isinstance(value, str):

@@ -1,4 +1,4 @@
-"""The skills of a registry that hold the searched words, however many there are."""
+"""The skills of a registry that match a search."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from clawperator.widgets.text.times import WallClock
 
 
 class SkillList(LinePane):
-    """``show`` gives it the shelf, ``search`` the words; the cursor stays with its skill."""
+    """A list of skills; the cursor stays with its skill."""
 
     BINDINGS = keys.binding_list("skill_list")
 
-    EMPTY = "Looking for skills…"
+    EMPTY = "Reading the registry…"
 
     def __init__(self, clock: WallClock, *, id: str | None = None) -> None:  # noqa: A002  # Textual's own name
         super().__init__(id=id)
@@ -35,7 +35,7 @@ class SkillList(LinePane):
             self.content_changed()
 
     def search(self, typed: str) -> None:
-        """Show the skills in which all words occur; the best one has the cursor."""
+        """Show the skills that contain all words; the best one is selected."""
         self.typed = typed
         self._find("")
 
@@ -54,18 +54,17 @@ class SkillList(LinePane):
 
     @property
     def skill(self) -> SkillEntry | None:
-        """The one under the cursor."""
         return self.shown[self.cursor] if self.cursor < len(self.shown) else None
 
     def to_skill(self, skill_id: str) -> bool:
-        """Put the cursor on a skill; whether it is shown."""
+        """Put the cursor on a skill; return whether it is shown."""
         place = next((index for index, skill in enumerate(self.shown) if skill.id == skill_id), None)
         if place is not None:
             self.move_to(place)
         return place is not None
 
     def tick(self) -> None:
-        """A second has passed: results grow old."""
+        """Update the ages of results; called every second."""
         if self.shelf.results:
             self.content_changed()
 

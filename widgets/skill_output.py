@@ -1,4 +1,4 @@
-"""What a skill prints while it runs, and what lint found: two panes that share one place."""
+"""The output of a skill, and lint findings: two panes in one place."""
 
 from __future__ import annotations
 
@@ -23,17 +23,17 @@ _MARKED = {Marker.RESULT: "ok", Marker.FRAME: "ok"}
 
 
 class SkillOutput(FollowingPane):
-    """``show`` gives it the run. It follows the newest line until somebody moves up; its first line says how the run stands.
+    """The output of a run; its first line is the state. Follows the newest line until the cursor moves up.
 
-    The lines are a ring's: an index here is a line's number less the ring's first one.
+    An index is a line's number minus the ring's first one.
     """
 
     BINDINGS = keys.binding_list("skill_output")
-    EMPTY = "Nothing ran yet.\nR runs the skill under the cursor."
+    EMPTY = "No run yet.\nPress R to run the selected skill."
     HEAD_ROWS: ClassVar[int] = 1
 
     class Changed(Message):
-        """It follows, or no longer."""
+        """Following started or stopped."""
 
     def __init__(self, clock: WallClock, *, id: str | None = None) -> None:  # noqa: A002  # Textual's own name
         super().__init__(id=id)
@@ -47,7 +47,7 @@ class SkillOutput(FollowingPane):
     # -- content
 
     def show(self, run: SkillRunState | None) -> None:
-        """The run as it is now; another one begins at its first line."""
+        """Update the run; another one begins at its first line."""
         if run is None:
             return
         if self.run is None or self.run.number != run.number:
@@ -61,7 +61,7 @@ class SkillOutput(FollowingPane):
             self.refresh_head()
 
     def _take(self) -> None:
-        """New lines; the cursor's line stays where it is on screen unless the end is followed."""
+        """Take new lines; the cursor's line keeps its screen row unless the end is followed."""
         run = self.run
         assert run is not None
         gone = run.output.first - self._first
@@ -75,7 +75,7 @@ class SkillOutput(FollowingPane):
             self._to_end()
 
     def _fold_end(self) -> None:
-        """What stands below the last line once the run has ended."""
+        """Wrap the outcome below the last line."""
         run, width = self.run, self.content_size.width
         key = (run.number, run.ended, width, self.symbols.ascii) if run is not None and not run.running else None
         if key != self._ended_for:
@@ -83,11 +83,10 @@ class SkillOutput(FollowingPane):
             self._ended = tuple(outcome_rows(run, width - 1, self.symbols)) if run is not None and width >= 10 else ()
 
     def refresh_head(self) -> None:
-        """The time goes on."""
         self.refresh(Region(0, 0, self.content_size.width, self.HEAD_ROWS))
 
     def tick(self) -> None:
-        """A second has passed."""
+        """Update the time; called every second."""
         if self.run is not None and self.run.running:
             self.refresh_head()
 
@@ -95,15 +94,15 @@ class SkillOutput(FollowingPane):
         if self.run is None:
             return Row(Line(width))
         named = self.screen.has_class("-narrow")  # without a frame there is no title
-        row = run_row(self.run, self._clock.now(), width - (2 if self.following else 8), self.symbols, named=named)
+        row = run_row(self.run, self._clock.now(), width - (2 if self.following else 9), self.symbols, named=named)
         right = row.right or Line()
         if not self.following:
-            right.add("STILL ", "warn")
+            right.add("PAUSED ", "warn")
         return Row(row.left, right)
 
     @property
     def printed(self) -> int:
-        """Lines that are there."""
+        """Return the number of kept lines."""
         return len(self.run.output) if self.run is not None else 0
 
     def row_count(self) -> int:
@@ -135,7 +134,7 @@ class SkillOutput(FollowingPane):
     def empty_words(self) -> str:
         if self.run is None:
             return self.EMPTY
-        return "It has printed nothing yet." if self.run.running else "It printed nothing."
+        return "No output yet." if self.run.running else "No output."
 
     # -- position
 
@@ -157,11 +156,10 @@ class SkillOutput(FollowingPane):
     # -- keys
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """There is nothing behind a line."""
+        """Lines cannot be opened."""
         return False if action == "choose" else super().check_action(action, parameters)
 
     def action_follow(self) -> None:
-        """To the newest line, and stay with it."""
         self._to_end()
         self._set_following(True)
 
@@ -169,14 +167,14 @@ class SkillOutput(FollowingPane):
         return self.line(self.cursor).text if self.cursor < self.printed else ""
 
     def text(self) -> str:
-        """All of it that is kept."""
+        """Return all kept lines."""
         return "\n".join(self.run.output.texts()) if self.run is not None else ""
 
 
 class FindingList(LinePane):
-    """What lint found in a skill, file by file; its first line counts."""
+    """Lint findings by file; its first line counts them."""
 
-    EMPTY = "Nobody looked yet.\nv looks at the skill under the cursor."
+    EMPTY = "Lint has not run yet.\nPress v to lint the selected skill."
     HEAD_ROWS: ClassVar[int] = 1
 
     def __init__(self, *, id: str | None = None) -> None:  # noqa: A002  # Textual's own name
@@ -195,7 +193,7 @@ class FindingList(LinePane):
         self._fold()
 
     def _fold(self) -> None:
-        """For the width that it has; where there was nothing before, the first finding has the cursor."""
+        """Wrap for the current width; the first finding is selected at first."""
         self._width, first = self.content_size.width, not self._rows
         width, card = self._width - 1, self.card
         if card is None or width < 10:
@@ -216,7 +214,7 @@ class FindingList(LinePane):
     def head(self, y: int, width: int) -> Row:  # noqa: ARG002  # there is one
         line = Line(width).add(" ")
         if self._checking:
-            return Row(line.add(f"{self.symbols.sign(Status.RUNNING)} looking at ", "run").device(self._checking))
+            return Row(line.add(f"{self.symbols.sign(Status.RUNNING)} linting ", "run").device(self._checking))
         if self.card is None:
             return Row(line)
         return Row(line.device(self.card.skill_id, "strong", room=max(10, width - 34)).add("  ").extend(self._tally()))
@@ -242,14 +240,14 @@ class FindingList(LinePane):
 
     def empty_words(self) -> str:
         if self._checking:
-            return "Looking…"
-        return self.EMPTY if self.card is None else "Nothing to say: it keeps the rules."
+            return "Linting…"
+        return self.EMPTY if self.card is None else "No findings."
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """There is nothing behind a finding."""
+        """Findings cannot be opened."""
         return False if action == "choose" else super().check_action(action, parameters)
 
     @property
     def finding(self) -> int:
-        """The number of the one under the cursor; -1 for none."""
+        """Return the index of the selected finding; -1 for none."""
         return self._rows[self.cursor][1] if self.cursor < len(self._rows) else -1

@@ -1,4 +1,4 @@
-"""A pane of slots: foldable rows that are drawn when they are looked at, with a cursor that stays with its thing."""
+"""A pane of foldable rows that are drawn when visible; the cursor stays with its item."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ from clawperator.widgets.text.times import WallClock
 
 @dataclass(slots=True)
 class FoldState:
-    """How somebody looks at one content: where the cursor is, and which folds are not as they are by themselves."""
+    """Cursor and folds of one content."""
 
     cursor: int = 0
     top: int = 0
     flipped: set[Hashable] = field(default_factory=set)
-    """Places that somebody opened or closed."""
+    """Places whose fold differs from its default."""
 
     def is_open(self, place: Hashable, *, by_itself: bool) -> bool:
         return by_itself != (place in self.flipped)
 
 
 class SlotPane(LinePane):
-    """Subclasses give ``slots``; ``rearrange`` asks for them again when what they are made from has changed."""
+    """Subclasses implement ``slots`` and call ``rearrange`` when their content changed."""
 
     def __init__(self, *, id: str | None = None) -> None:  # noqa: A002  # Textual's own name
         super().__init__(id=id)
@@ -34,18 +34,17 @@ class SlotPane(LinePane):
         self.view = FoldState()
 
     def slots(self, width: int) -> Iterable[Slot]:
-        """The rows as they are folded now."""
+        """Return the rows with the current folds."""
         raise NotImplementedError
 
     def sheet(self, width: int, clock: WallClock) -> Sheet:
-        """What ``slots`` are laid out on."""
         return Sheet(width, clock, self._is_open, self.symbols)
 
     def _is_open(self, place: Hashable, by_itself: bool) -> bool:
         return self.view.is_open(place, by_itself=by_itself)
 
     def rearrange(self) -> None:
-        """Fold again; the cursor stays with what it was on, on the same line of the screen."""
+        """Rebuild the rows; the cursor stays on its item and screen row."""
         place, behind = self._anchor()
         line = self.cursor - self.top
         self._width = self.content_size.width
@@ -56,7 +55,7 @@ class SlotPane(LinePane):
         self.content_changed()
 
     def visit(self, view: FoldState, *, first: Callable[[Slot], bool] | None = None) -> None:
-        """Show other content as it was left; where it is new, from its top, with ``first`` saying where the cursor begins."""
+        """Show other content as it was left; new content from its top, with ``first`` selecting the row of the cursor."""
         new = not (view.cursor or view.top or view.flipped)
         self.view.cursor, self.view.top = self.cursor, self.top
         self.view = view
@@ -69,12 +68,12 @@ class SlotPane(LinePane):
         self.content_changed()
 
     def _put(self, cursor: int, top: int) -> None:
-        """Where cursor and view are, without telling anybody: the rows themselves are others now."""
+        """Set cursor and view without a message: the rows themselves changed."""
         self.set_reactive(LinePane.cursor, max(0, cursor))
         self.set_reactive(LinePane.top, max(0, top))
 
     def _anchor(self) -> tuple[Hashable, int]:
-        """The thing that the cursor is on, and how many rows behind its first one."""
+        """Return the item under the cursor, and the rows behind its first one."""
         for index in range(min(self.cursor, len(self._slots) - 1), -1, -1):
             if (place := self._slots[index].place) is not None:
                 return place, self.cursor - index
@@ -85,7 +84,6 @@ class SlotPane(LinePane):
 
     @property
     def slot(self) -> Slot | None:
-        """The one with the cursor."""
         return self._slots[self.cursor] if self.cursor < len(self._slots) else None
 
     def row_count(self) -> int:
@@ -105,7 +103,7 @@ class SlotPane(LinePane):
     # -- keys
 
     def action_fold(self) -> None:
-        """Open or close the row with the cursor; on a row below, what it belongs to."""
+        """Expand or collapse the row under the cursor, or the one it belongs to."""
         place, _ = self._anchor()
         index = None if place is None else self._index(lambda slot: slot.place == place)
         if index is not None and self._slots[index].opened is not None:
@@ -115,7 +113,7 @@ class SlotPane(LinePane):
             self.reveal(index)
 
     def action_fold_all(self) -> None:
-        """Close everything; where all is closed, as it is by itself."""
+        """Collapse everything; if all is collapsed, restore the defaults."""
         opened = {slot.place for slot in self._slots if slot.opened}
         if opened:
             self.view.flipped ^= opened
@@ -127,10 +125,10 @@ class SlotPane(LinePane):
         self.to_problem(step)
 
     FOLD_CELLS = 4
-    """A click this far left is meant for the arrow."""
+    """Width of the click area of the arrow."""
 
     def clicked(self, index: int, x: int, *, twice: bool) -> None:
-        """The first click on the arrow of a row opens it, elsewhere the second one."""
+        """One click on the arrow, else a double click, opens the row."""
         self.move_to(index)
         if twice or (self._slots[index].opened is not None and x < self.FOLD_CELLS):
             self.action_choose()

@@ -1,6 +1,6 @@
-"""What the stream's pane shows, and where it stands: four views of one ring, a filter, the place in time.
+"""The stream's content and position: four views of one ring, filter, pause, place in time.
 
-Keys are ``envelope_log.py``'s. At the end it follows; moving up stops that at once, and new rows never move the cursor's row.
+Keys are in ``envelope_log.py``. At the end it follows; moving up stops that, and new rows never move the cursor's row.
 """
 
 from __future__ import annotations
@@ -42,18 +42,18 @@ if TYPE_CHECKING:
 
 _SLICE_SECONDS = 0.008
 _REST_SECONDS = 0.004
-"""A search works so long at a stretch, and leaves the event loop to others for so long."""
+"""A search runs this long per slice, and leaves the event loop free for this long."""
 
 _AGES_SECONDS = 5.0
 
 
 class StreamPane(FollowingPane):
-    """``show`` binds it to a log and a ring; ``news`` says that they changed."""
+    """The stream; ``show`` binds it to a log and a ring, ``news`` reports their changes."""
 
-    EMPTY = "Nothing from the Operator yet."
+    EMPTY = "No messages from the Operator yet."
 
     class Changed(Message):
-        """View, filter, follow, pause or the progress of a search changed."""
+        """View, filter, following, pause or search progress changed."""
 
     def __init__(self, *, id: str | None = None, clock: WallClock | None = None) -> None:  # noqa: A002  # Textual's own name
         super().__init__(id=id)
@@ -61,11 +61,11 @@ class StreamPane(FollowingPane):
         self.view = StreamView.EXECUTIONS
         self.filter: Filter = NO_FILTER
         self.only = ""
-        """The one command that ``=`` leaves."""
+        """The only command shown, by ``=``."""
         self.paused_at = 0.0
         self.times = TimeFormat.CLOCK
         self.bookmarks: set[tuple[bool, int]] = set()
-        """Numbers, each with whether it is a line's or an item's."""
+        """Numbers of lines (true) or items (false)."""
         self._log = ExecutionLog()
         self._ring = LineRing(1)
         self._items = ItemRows(self._log, self._ring)
@@ -77,10 +77,10 @@ class StreamPane(FollowingPane):
         self._searching: Timer | None = None
         self._sought: int | None = None
         self._held: int | None = None
-        """The number of the line under the cursor: rows move up as soon as the ring forgets lines."""
+        """Number of the line under the cursor: rows move up when the ring drops lines."""
 
     def show(self, log: ExecutionLog, lines: LineRing) -> None:
-        """Draw from these from now on."""
+        """Draw from this log and ring."""
         self._log, self._ring = log, lines
         self._items = ItemRows(log, lines)
         self._start_over()
@@ -89,29 +89,29 @@ class StreamPane(FollowingPane):
 
     @property
     def rows(self) -> list[StreamRow]:
-        """The rows of the views of executions."""
+        """Return the rows of the execution views."""
         return self._items.rows
 
     @property
     def where(self) -> Filter:
-        """What is kept: the filter line, and the one command where that is chosen."""
+        """Return the filter, with the only command where set."""
         return with_command(self.filter, self.only) if self.only else self.filter
 
     def news(self) -> None:
-        """Something came in: take it, unless the view is paused. Whoever calls this draws what stands around the pane."""
+        """Take changes unless paused. The caller updates what stands around the pane."""
         if self.paused_at:
             return
         taken = (self.view, self._ring.end if self.view.of_lines else self._log.generation)
         if taken == self._taken:
             return
         self._taken = taken
-        self._renewed(self._lines.take_news if self.view.of_lines else self._collect)
+        self._renewed(self._lines.update if self.view.of_lines else self._collect)
 
     def _collect(self) -> None:
         self._items.collect(self.clock.now())
 
     def _renewed(self, change: Callable[[], object]) -> None:
-        """Change the rows and keep the place: the end while following, else the cursor's row where it is on screen."""
+        """Change the rows and keep the place: the end while following, else the cursor's row."""
         anchor, offset = self._anchor(), self.cursor - self.top
         change()
         self.content_changed(keep_strips=True)
@@ -133,7 +133,7 @@ class StreamPane(FollowingPane):
         self._held = self._lines.numbers[self.cursor] if here else None
 
     def _anchor(self) -> Hashable:
-        """What the cursor is on, told so that it is found again."""
+        """Return a key of the cursor's row."""
         if self.view.of_lines:
             return self._held
         return self.rows[self.cursor].anchor if self.cursor < self.row_count() else None
@@ -154,8 +154,8 @@ class StreamPane(FollowingPane):
     def _line_row(self, index: int, look: RowLook) -> Row:
         try:
             entry = self._ring[self._lines.numbers[index]]
-        except IndexError:  # paused while the ring went on and dropped it
-            return Row(Line(look.width).add(" this line left the buffer while the view was paused", "faint"))
+        except IndexError:  # dropped by the ring while paused
+            return Row(Line(look.width).add(" this line left the buffer while paused", "faint"))
         return log_row(entry, self._when(index, entry.time), look, skip=self._skip)
 
     def _item_row(self, index: int, look: RowLook) -> Row:
@@ -185,7 +185,7 @@ class StreamPane(FollowingPane):
         return When(at, started, self.times)
 
     def _at(self, index: int) -> float:
-        """The moment of a row; ``nan`` when it is not known."""
+        """Return the time of a row; ``nan`` when unknown."""
         if not 0 <= index < self.row_count():
             return math.nan
         if not self.view.of_lines:
@@ -206,7 +206,7 @@ class StreamPane(FollowingPane):
         return self.view, row.anchor, row.item.version, self.times, opened, marked, age
 
     def _bookmark(self, index: int) -> tuple[bool, int]:
-        """What a bookmark on this row is kept as: live lines are marked with their execution."""
+        """Return the bookmark of this row; live lines belong to their execution."""
         if self.view.of_lines:
             return True, self._lines.numbers[index]
         return False, self.rows[index].item.number if self.rows[index].top else -1
@@ -223,14 +223,13 @@ class StreamPane(FollowingPane):
                 yield index, "fail" if failed else "warn"
 
     def _marked_lines(self) -> list[int]:
-        """The rows of the bookmarked lines."""
         numbers = self._lines.numbers
         marked = sorted(number for of_line, number in self.bookmarks if of_line)
         places = ((self._lines.place(number), number) for number in marked)
         return [place for place, number in places if place < len(numbers) and numbers[place] == number]
 
     def tick(self) -> None:
-        """A second has passed: running executions show their age, and what a filter calls young grows old."""
+        """Update ages and age filters; called every second."""
         if self.paused_at:
             return
         if ages(self.where):
@@ -279,39 +278,39 @@ class StreamPane(FollowingPane):
 
     @property
     def searched(self) -> float:
-        """How much of the ring the filter has been held against, from 0 to 1."""
+        """Return the searched share of the ring, from 0 to 1."""
         search = self._lines.search if self.view.of_lines else None
         return 1.0 if search is None else search.share
 
     @property
     def culprit(self) -> str:
-        """The first term of the filter that alone hides everything, as typed; empty if there is none, or not found out yet."""
+        """Return the first term that alone hides everything, as typed; empty if there is none or it is not known yet."""
         if self.view.of_lines:
             return self._lines.culprit
         return culprit(self.where, self._log.items, self.clock.now())
 
     @property
     def execution(self) -> ExecutionState | None:
-        """The execution that the cursor is on or in."""
+        """Return the execution of the cursor's row."""
         item = self.rows[self.cursor].item if not self.view.of_lines and self.rows else None
         return item if isinstance(item, ExecutionState) else None
 
     @property
     def item(self) -> Item | LogEntry | None:
-        """What the cursor is on: an execution, a mark, or a log line."""
+        """Return the item under the cursor: execution, mark, or log line."""
         if self.view.of_lines:
             return self.entry
         return self.rows[self.cursor].item if self.rows else None
 
     @property
     def entry(self) -> LogEntry | None:
-        """The log line under the cursor; ``None`` when it has left the ring."""
+        """Return the log line under the cursor; ``None`` when it has left the ring."""
         number = self.line_number
         return None if number is None else self._ring[number]
 
     @property
     def line_number(self) -> int | None:
-        """The number of the log line under the cursor, while it is in the ring."""
+        """Return the number of the log line under the cursor, while it is in the ring."""
         if not self.view.of_lines or self.cursor >= self.row_count():
             return None
         number = self._lines.numbers[self.cursor]
@@ -319,11 +318,10 @@ class StreamPane(FollowingPane):
 
     @property
     def numbers(self) -> list[int]:
-        """The numbers of the log lines that are shown."""
         return list(self._lines.numbers) if self.view.of_lines else []
 
     def text_of_row(self) -> str:
-        """The cursor's row as plain text, the raw line where it is one."""
+        """Return the cursor's row as plain text, of a log line the raw text."""
         if not self.row_count():
             return ""
         if self.view.of_lines:
@@ -333,13 +331,13 @@ class StreamPane(FollowingPane):
     # -- view, filter, pause
 
     def search(self, text: str) -> Filter:
-        """Filter as typed."""
+        """Set the filter."""
         self.filter = parse_filter(text)
         self._start_over()
         return self.filter
 
     def clear(self) -> bool:
-        """Drop the filter; whether there was one."""
+        """Clear the filter; return whether there was one."""
         had = bool(self.filter.text or self.only)
         self.only = ""
         if had:
@@ -347,11 +345,11 @@ class StreamPane(FollowingPane):
         return had
 
     def _start_over(self) -> None:
-        """Another view or another filter: the same place in time, as soon as it has been found."""
+        """Apply another view or filter and keep the place in time."""
         self._sought = None if self.following or not self.view.of_lines else self._line_here()
         self._strips.clear()
         self._taken, self.paused_at = None, 0.0
-        self._items.go_on()
+        self._items.resume()
         self._items.sift(self.where)
         operator = self.view is StreamView.OPERATOR
         self._lines = LineRows(self._ring, self.where, operator=operator, now=self.clock.now())
@@ -363,7 +361,7 @@ class StreamPane(FollowingPane):
         self.post_message(self.Changed())
 
     def _search_on(self) -> None:
-        """Search for a moment, and later go on: keys come between."""
+        """Search for one slice; a timer continues."""
         if self._searching is not None:
             self._searching.stop()
             self._searching = None
@@ -387,17 +385,17 @@ class StreamPane(FollowingPane):
         self.post_message(self.Changed())
 
     def _go_to_line(self, number: int) -> None:
-        """Put the cursor on a line, or on the next one that is shown, in the middle of the pane."""
+        """Put the cursor on a line, or on the next one shown, in the middle of the pane."""
         place = min(self._lines.place(number), max(0, self.row_count() - 1))
         self.top = max(0, min(place - self.view_height // 2, self.last_top))
         LinePane.move_to(self, place)
 
     def set_view(self, view: StreamView) -> None:
-        """Show another view of the same ring, at the same place in time."""
+        """Show another view at the same place in time."""
         self._show_view(view, None if self.following else self._line_here())
 
     def _line_here(self) -> int:
-        """The number of the log line that the cursor's row stands for, as near as is known."""
+        """Return the number of the log line nearest to the cursor's row."""
         if self.cursor >= self.row_count():
             return self._ring.end
         return self._lines.numbers[self.cursor] if self.view.of_lines else self.rows[self.cursor].item.at_line
@@ -417,6 +415,6 @@ class StreamPane(FollowingPane):
     def _go_on(self) -> None:
         if self.paused_at:
             self.paused_at, self._taken = 0.0, None
-            self._lines.go_on()
-            self._items.go_on()
+            self._lines.resume()
+            self._items.resume()
             self.news()

@@ -1,4 +1,4 @@
-"""The names of views that share one place, with what stands in them; the present one is marked."""
+"""A line of tabs."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from clawperator.widgets.info_line import InfoLine
 
 
 class Tab(NamedTuple):
-    """``id`` is what a click answers; ``note`` says in a word what is in it, in ``role``."""
+    """``id`` is returned by a click; ``note`` is a count or state, in ``role``."""
 
     id: str
     name: str
@@ -22,7 +22,7 @@ class Tab(NamedTuple):
 
 
 class TabLine(InfoLine):
-    """``show_tabs`` gives it the tabs; a click posts ``Chosen``."""
+    """Tabs; a click posts ``Chosen``."""
 
     @dataclass(eq=False)
     class Chosen(Message):

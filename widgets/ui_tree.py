@@ -1,4 +1,4 @@
-"""The tree pane: a snapshot as rows, with folds, views, finding, filters, change marks, and a cursor that never jumps."""
+"""The tree pane: folds, views, search, filters, change marks, and a stable cursor."""
 
 from __future__ import annotations
 
@@ -28,19 +28,19 @@ if TYPE_CHECKING:
 
 
 class UiTreePane(LinePane):
-    """Shows a ``TreeSnapshot``; ``show`` swaps it. Posts ``NodeFocused`` when the cursor has come to rest on a node.
+    """Shows a ``TreeSnapshot``. Posts ``NodeFocused`` when the cursor rests on a node.
 
-    ``changed`` is called when view, folds, hits, filters or the trees waiting changed: whoever shows their counts looks again.
-    It is no message, so that the counts are drawn in the same frame.
+    ``changed`` is called, not posted, when view, folds, hits, filters or waiting trees changed, so that counts are
+    drawn in the same frame.
     """
 
     BINDINGS = keys.binding_list("tree")
 
-    EMPTY = "No tree yet. r takes one."
+    EMPTY = "No tree yet. Press r to take a snapshot."
 
     @dataclass(eq=False)
     class NodeFocused(Message):
-        """The cursor rests on ``node`` (``None`` in an empty tree and on a ghost)."""
+        """The cursor rests on ``node`` (``None`` in an empty tree and on a removed node)."""
 
         node: UiNode | None
 
@@ -56,20 +56,20 @@ class UiTreePane(LinePane):
 
     def __init__(self, *, changed: Callable[[], object] | None = None, id: str | None = None) -> None:  # noqa: A002  # Textual's own name
         super().__init__(id=id)
-        self._changed = changed or _nobody_looks
+        self._changed = changed or _no_listener
         self._model = TreeModel()
         self._former = TreeSnapshot.EMPTY
         self._rest: Timer | None = None
         self._held = False
         self._newest: TreeSnapshot | None = None
         self.waiting = 0
-        """How many newer trees came while the pane was held."""
+        """How many newer trees arrived while the pane was held."""
         self._home: UiNode | None = None
         """Where the cursor goes when there are rows again."""
         self._find_from = self._find_led_to = -1
         """Where a find began and where its last key led: each key looks on from the beginning, not from the last hit."""
 
-    # -- what is shown
+    # -- state
 
     @property
     def snapshot(self) -> TreeSnapshot:
@@ -89,12 +89,12 @@ class UiTreePane(LinePane):
 
     @property
     def hits(self) -> Sequence[int]:
-        """Positions of the nodes found."""
+        """Return the positions of the hits."""
         return self._model.hits
 
     @property
     def matches(self) -> Sequence[int]:
-        """Positions of the workbench's matches."""
+        """Return the positions of the workbench's matches."""
         return self._model.matches
 
     @property
@@ -103,12 +103,12 @@ class UiTreePane(LinePane):
 
     @property
     def hide_others(self) -> bool:
-        """Whether rows that the find does not hit are left out."""
+        """Return whether rows without a hit are left out."""
         return self._model.hide_others
 
     @property
     def hidden(self) -> int:
-        """Nodes without a row because of filters, a hiding find, or the Targets view; folds and chains do not count."""
+        """Return how many nodes filters, search or the Targets view leave out."""
         return self._model.hidden
 
     @property
@@ -117,24 +117,24 @@ class UiTreePane(LinePane):
 
     @property
     def compared(self) -> TreeSnapshot | None:
-        """The older tree that this one is compared with."""
+        """Return the older tree of the comparison."""
         return self._model.compared
 
     @property
     def trees_marked(self) -> Sequence[UiTree]:
-        """Older trees that the change marks are about, now or as soon as they are known."""
+        """Return the older trees of the change marks."""
         former = self._former.tree
         return (*self._model.marked_since, *(() if former is None else (former,)))
 
     @property
     def node(self) -> UiNode | None:
-        """The node under the cursor; ``None`` on a ghost, which is not there to be acted on."""
+        """Return the node under the cursor; ``None`` on a removed one."""
         row = self._cursor_row
         return None if row is None or row.ghost else row.node
 
     @property
     def ghost(self) -> UiNode | None:
-        """The removed node under the cursor, as it was in the older tree."""
+        """Return the removed node under the cursor."""
         row = self._cursor_row
         return row.node if row is not None and row.ghost else None
 
@@ -144,7 +144,7 @@ class UiTreePane(LinePane):
 
     @property
     def _place(self) -> int:
-        """The cursor's row in the layout."""
+        """Return the cursor's layout row."""
         return self.rows.row(self.cursor) if len(self.rows) else -1
 
     def node_on_screen(self, node: UiNode) -> bool:
@@ -154,7 +154,7 @@ class UiTreePane(LinePane):
     # -- content
 
     def show(self, snapshot: TreeSnapshot) -> None:
-        """Swap the tree; cursor, folds and the cursor's place on screen stay with the nodes they belong to.
+        """Replace the tree; cursor, folds and the cursor's screen row stay with their nodes.
 
         While the pane is held the newest tree waits.
         """
@@ -166,7 +166,7 @@ class UiTreePane(LinePane):
             self._swap(snapshot)
 
     def _take_again(self, snapshot: TreeSnapshot) -> None:
-        """The same tree: younger, or with its changes worked out."""
+        """Update the same tree: newer, or with its changes."""
         if self.snapshot.coming and not snapshot.coming:
             self._model.learn_changes(snapshot, self._former)
             self._former = TreeSnapshot.EMPTY
@@ -178,7 +178,7 @@ class UiTreePane(LinePane):
             self._model.snapshot = snapshot
 
     def hold(self, on: bool) -> None:
-        """Keep showing this tree while somebody decides on what it shows; afterwards the newest one comes."""
+        """Keep showing this tree during a decision about it; then show the newest one."""
         self._held = on
         newest = self._newest
         if not on and newest is not None:
@@ -211,7 +211,7 @@ class UiTreePane(LinePane):
         self._changed()
 
     def _survivor(self, node: UiNode | None, heir: Heir) -> UiNode | None:
-        """What ``node`` of the tree before is now, or the nearest of its ancestors that is still there."""
+        """Return the node or its nearest ancestor that still exists."""
         while node is not None:
             if (now := heir(node)) is not None:
                 return now
@@ -220,12 +220,12 @@ class UiTreePane(LinePane):
 
     @property
     def _here(self) -> tuple[UiNode | None, int]:
-        """The node to come back to when the rows change, and the height at which its row stands."""
+        """Return the node of the cursor and the screen row."""
         node = self._model.real_node(self._place) if len(self.rows) else self._home
         return node, self.cursor - self.top
 
     def _settle(self, node: UiNode | None, y: int) -> None:
-        """Put the cursor on what shows ``node``, with that row at height ``y`` of the pane."""
+        """Put the cursor on the row of ``node`` at screen row ``y``."""
         self._home = node
         row = self.rows.of(node) if node is not None and len(self.rows) else 0
         self.set_reactive(LinePane.top, max(0, min(row - y, self.last_top)))
@@ -263,8 +263,8 @@ class UiTreePane(LinePane):
         asked = [f"@{name}" for name in sorted(model.filters)]
         if model.hiding:
             asked.append(shorten(model.find.text, 40))
-        count = f"0 of {len(self.snapshot.nodes):,} nodes pass"
-        return f"{count}\n{' '.join(asked)}\n\nesc clears."
+        count = f"0 of {len(self.snapshot.nodes):,} nodes match"
+        return f"{count}\n{' '.join(asked)}\n\nPress esc to clear."
 
     # -- cursor
 
@@ -278,13 +278,13 @@ class UiTreePane(LinePane):
         self._rest = self.set_timer(SETTLE_SECONDS, self._rested)
 
     def _rested(self) -> None:
-        """The panes beside the tree follow: they ask a lot of it, so not before that is worked out, with its changes."""
+        """Notify dependent panes, once the changes of the tree are known."""
         self._rest = None
         if not self.snapshot.coming:
             self.post_message(self.NodeFocused(self.node))
 
     def reveal_node(self, node: UiNode) -> None:
-        """Put the cursor on ``node``, unfolding what hides it; where filters leave it out, on the nearest row."""
+        """Put the cursor on ``node``, unfolding its ancestors; if filtered out, on the nearest row."""
         if len(self.rows):
             self._go(self.rows.layout.row_of(node))
 
@@ -320,7 +320,7 @@ class UiTreePane(LinePane):
         self._changed()
 
     def action_unfold(self) -> None:
-        """Unfold a closed node; from an open one go to its first child."""
+        """Unfold a closed node, else go to the first child."""
         row = self._cursor_row
         if row is not None and row.arrow == "closed":
             self._toggle(row.node)
@@ -328,7 +328,7 @@ class UiTreePane(LinePane):
             self.move_to(self.cursor + 1)
 
     def action_fold_or_parent(self) -> None:
-        """Fold an open node; from a closed one or a leaf go to the parent."""
+        """Fold an open node, else go to the parent."""
         row = self._cursor_row
         if row is not None and row.arrow == "open":
             self._toggle(row.node)
@@ -341,27 +341,26 @@ class UiTreePane(LinePane):
             self._fold(at for at in self._model.folded if not node.index <= at < node.end)
 
     def action_fold_others(self) -> None:
-        """Fold everything but the way to the cursor."""
         if len(self.rows):
             self._fold(self._model.all_but_way(self._place))
 
     def action_view(self) -> None:
-        """Compact → all → targets."""
+        """Cycle compact, all, targets."""
         self._model.view = self.view.next
         self._relaid(self._model.lay_out)
 
     def _relaid(self, lay_out: Callable[[], object]) -> None:
-        """Let ``lay_out`` change which nodes have rows, and stay where we are."""
+        """Change the layout and keep the place."""
         node, y = self._here
         lay_out()
         self.content_changed()
         self._settle(node, y)
         self._changed()
 
-    # -- finding, filters, matches
+    # -- search, filters, matches
 
     def search(self, text: str) -> Find:
-        """Find as typed: hits are marked, the cursor goes to the first one at or behind the place where the find began."""
+        """Search as typed; the cursor goes to the first hit at or after the start of the search."""
         node, y = self._here
         if node is not None and node.index != self._find_led_to:
             self._find_from = node.index
@@ -377,11 +376,11 @@ class UiTreePane(LinePane):
         return find
 
     def toggle_hide(self) -> None:
-        """Leave out the rows that the find does not hit, or show them again."""
+        """Hide or show the rows without a hit."""
         self._relaid(self._model.toggle_hide)
 
     def set_filters(self, names: frozenset[str]) -> None:
-        """Leave out the rows of nodes without all of these properties (names of ``find.FILTERS``)."""
+        """Leave out nodes without all of these properties (``find.FILTERS``)."""
         if names != self._model.filters:
             self._relaid(partial(self._model.set_filters, names))
 
@@ -393,7 +392,7 @@ class UiTreePane(LinePane):
             self.marks_changed()
 
     def next_match(self) -> None:
-        """To the match that the device takes; from a match to the next one, round the end."""
+        """Go to the first match; from a match to the next one."""
         model, row = self._model, self._cursor_row
         if row is None or not model.matches:
             return
@@ -404,7 +403,7 @@ class UiTreePane(LinePane):
             self.reveal_node(self.snapshot.nodes[first])
 
     def walk_matches(self, step: int) -> None:
-        """To the next (1) or the previous (-1) match, round the end."""
+        """Go to the next (1) or previous (-1) match, wrapping around."""
         self._walk("matches", step)
 
     def action_hit(self, step: int) -> None:
@@ -414,20 +413,19 @@ class UiTreePane(LinePane):
         self._walk("changes", step)
 
     def _walk(self, stops: Stops, step: int) -> None:
-        """To the next hit, match or change, round the end."""
         place = self._model.next_stop(stops, self._place, step)
         if place >= 0:
             self._go(place)
 
     def compare(self, old: TreeSnapshot | None) -> None:
-        """Mark what changed since ``old``, with what was removed as ghosts at their old places; ``None``: no more.
+        """Mark changes since ``old`` and show removed nodes; ``None`` ends the comparison.
 
-        The comparison stays when newer trees come. A ghost has the cursor but is no ``node``.
+        The comparison stays when newer trees arrive.
         """
         self._relaid(partial(self._model.compare, old))
 
     def clear(self) -> bool:
-        """Drop find, filters, comparison and marks, one at a time in this order; whether there was anything to drop."""
+        """Clear search, filters, comparison, marks: one per call; return whether there was one."""
         if self.find.text:
             self.search("")
         elif self.filters:
@@ -452,5 +450,5 @@ class UiTreePane(LinePane):
             self.action_choose()
 
 
-def _nobody_looks() -> None:
+def _no_listener() -> None:
     """For a pane without counts beside it."""

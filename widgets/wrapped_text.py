@@ -1,4 +1,4 @@
-"""A pane of text that is folded to its width: details, envelopes, raw lines."""
+"""A pane of text that is wrapped to its width."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from clawperator.widgets.line_pane import LinePane
 
 
 class WrappedText(LinePane):
-    """Subclasses give ``folded``; call ``fold`` when what it is made from has changed."""
+    """Subclasses implement ``folded`` and call ``fold`` when their content changed."""
 
     SHOWS_CURSOR = False
 
@@ -43,7 +43,7 @@ class WrappedText(LinePane):
         super().on_resize()
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """There is no row to choose."""
+        """Rows cannot be opened."""
         return False if action == "choose" else super().check_action(action, parameters)
 
     # Without a visible cursor the keys scroll.

@@ -60,7 +60,7 @@ def of_execution(execution: ExecutionState, ring: LineRing) -> Export:
 
 
 def _still(items: Iterable[Item]) -> list[Item]:
-    return [item.still() if isinstance(item, ExecutionState) and not item.over else item for item in items]
+    return [item.frozen_copy() if isinstance(item, ExecutionState) and not item.over else item for item in items]
 
 
 def export_folder() -> Path:

@@ -71,7 +71,7 @@ class JobRunner:
     def heard(self, stage: Stage) -> None:
         """News of a stage; what comes after the end is too late."""
         if self.job is not None and self.job.running:
-            self._change(self.job.told(stage, self._clock.now()))
+            self._change(self.job.with_stage(stage, self._clock.now()))
 
     async def _run(
         self,

@@ -31,7 +31,7 @@ def node(tree: UiTree, label: str) -> UiNode:
 
 def looking_at(tree: UiTree, label: str, recent: Sequence[UiTree] = ()) -> Bench:
     bench = Bench()
-    bench.look_at(tree, node(tree, label), recent)
+    bench.focus(tree, node(tree, label), recent)
     return bench
 
 
@@ -45,7 +45,7 @@ class TestCurrent:
         assert not bench.current
         assert [bench.findings, bench.explanation, bench.landing, bench.candidate] == [None] * 4
         assert [*bench.matches, *bench.notes] == []
-        bench.look_at(SHOP, None)
+        bench.focus(SHOP, None)
         assert not bench.current
         bench.type(TWICE)
         assert len(bench.matches) == 2, "a typed matcher needs no node"
@@ -62,9 +62,9 @@ class TestCurrent:
     def test_a_pick_belongs_to_its_node(self) -> None:
         bench = looking_at(SHOP, "Buy")
         bench.pick(1)
-        bench.look_at(SHOP, node(SHOP, "Sell"))
+        bench.focus(SHOP, node(SHOP, "Sell"))
         assert bench.current == bench.candidates[0].matcher
-        bench.look_at(SHOP, node(SHOP, "Buy"))
+        bench.focus(SHOP, node(SHOP, "Buy"))
         assert bench.current == bench.candidates[0].matcher
 
     def test_a_pick_outlives_the_next_tree(self) -> None:
@@ -72,7 +72,7 @@ class TestCurrent:
         bench.pick(1)
         picked = bench.current
         newer = build(SHOP.roots)
-        bench.look_at(newer, node(newer, "Buy"), [SHOP])
+        bench.focus(newer, node(newer, "Buy"), [SHOP])
         assert bench.current == picked
         assert bench.candidate is not None
         assert bench.candidate.seen == (1,)
@@ -80,7 +80,7 @@ class TestCurrent:
     def test_a_typed_matcher_stays_when_the_cursor_moves(self) -> None:
         bench = looking_at(SHOP, "Buy")
         bench.type(TWICE)
-        bench.look_at(SHOP, node(SHOP, "Sell"))
+        bench.focus(SHOP, node(SHOP, "Sell"))
         assert (bench.origin, bench.current, bench.candidate) == ("typed", TWICE, None)
         bench.type(Matcher())
         assert (bench.origin, bench.current) == ("candidate", bench.candidates[0].matcher)
@@ -116,11 +116,11 @@ class TestFindings:
     def test_nothing_is_worked_out_twice(self, monkeypatch: pytest.MonkeyPatch) -> None:
         bench = looking_at(SHOP, "Buy")
         first, suggestions = bench.findings, bench.suggestions
-        bench.look_at(SHOP, node(SHOP, "Buy"))
+        bench.focus(SHOP, node(SHOP, "Buy"))
         assert bench.findings is first
         assert bench.suggestions is suggestions
-        bench.look_at(SHOP, node(SHOP, "Sell"))
-        bench.look_at(SHOP, node(SHOP, "Buy"), [SHOP])
+        bench.focus(SHOP, node(SHOP, "Sell"))
+        bench.focus(SHOP, node(SHOP, "Buy"), [SHOP])
         assert bench.suggestions is not suggestions, "other recent trees, other counts"
 
     def test_counts_of_each_field_alone(self) -> None:
@@ -149,7 +149,7 @@ class TestFindings:
         row = view("", view("Only label"), clickable=True, **{"class": "android.widget.LinearLayout"})
         tree = screen(row, view("", view("Other"), clickable=True, **{"class": "android.widget.LinearLayout"}))
         bench = Bench()
-        bench.look_at(tree, tree.nodes[1])
+        bench.focus(tree, tree.nodes[1])
         assert bench.candidate is not None
         assert bench.candidate.kind == "tap-through"
         assert bench.subject is node(tree, "Only label")
@@ -193,7 +193,7 @@ class TestNotes:
         bench = looking_at(SHOP, "Sell more")
         bench.type(TWICE)
         assert self.words(bench)["first"] == '2 match; the device would take the first: TextView "Sell"'
-        bench.look_at(SHOP, node(SHOP, "Sell"))
+        bench.focus(SHOP, node(SHOP, "Sell"))
         assert self.words(bench)["first"] == "2 match; the device would take the first: this node"
 
     def test_an_unsafe_percent_sign(self) -> None:

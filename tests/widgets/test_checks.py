@@ -188,7 +188,7 @@ def a_fix(**more: Any) -> FixRun:
 
 def test_the_log_tells_commands_stages_and_words() -> None:
     fix = a_fix(state="ok", output="granted\nall", began=NOON - 3, ended=NOON - 1)
-    fix = fix.told(Stage("fix", "install_app", "running", 400.0, fraction=0.42, message="streaming"))
+    fix = fix.with_stage(Stage("fix", "install_app", "running", 400.0, fraction=0.42, message="streaming"))
     text = plain(fix_log_rows([fix], 50, MovableClock().clock))
     assert text == [
         " ✓ handshake|22:28:57 2.0 s ",
@@ -218,10 +218,12 @@ def test_the_last_line_of_a_fix(fix: FixRun, words: str) -> None:
 def test_a_stage_is_one_line_however_often_it_is_told() -> None:
     fix = a_fix()
     for number in range(5):
-        fix = fix.told(Stage("fix", "install", "running", fraction=number / 5)).told(Stage("fix", "verify", "running"))
+        fix = fix.with_stage(Stage("fix", "install", "running", fraction=number / 5)).with_stage(
+            Stage("fix", "verify", "running")
+        )
     assert [(stage.name, stage.fraction) for stage in fix.stages] == [("install", 0.8), ("verify", None)]
     for number in range(100):
-        fix = fix.told(Stage("fix", f"stage {number}", "done"))
+        fix = fix.with_stage(Stage("fix", f"stage {number}", "done"))
     assert len(fix.stages) == STAGES_KEPT
 
 

@@ -170,7 +170,7 @@ async def test_enter_on_a_tree_asks_for_it() -> None:
         await drained(pilot)
         assert app.told[-1] == execution.trees[-1].key
         first, second = (mark.key for mark in execution.trees)
-        pane.tell_changes({(first, second): TreeCounts(added=3, removed=1)})
+        pane.show_changes({(first, second): TreeCounts(added=3, removed=1)})
         await drained(pilot)
         assert "+3 −1" in shown(app)
 

@@ -450,7 +450,7 @@ def test_versions_change_with_the_item_only() -> None:
 
 def test_a_still_execution_does_not_change_with_the_live_one() -> None:
     log = log_of(*agent_run("cmd-1", AT))
-    still = only(log).still()
+    still = only(log).frozen_copy()
     log.apply([progress("step-success", at=AT + 3, id="wait"), progress("step-start", at=AT + 3, id="more")])
     assert [step.status for step in still.steps] == [Status.OK, Status.RUNNING]
     assert len(still.lines) == len(agent_run("cmd-1", AT))

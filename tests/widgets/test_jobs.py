@@ -48,7 +48,7 @@ def text(rows: list[Row]) -> str:
 
 
 def test_a_stage_that_was_passed_over_was_not_needed() -> None:
-    job = begun().told(stage("check_tools", "done"), NOW).told(stage("wait_boot"), NOW)
+    job = begun().with_stage(stage("check_tools", "done"), NOW).with_stage(stage("wait_boot"), NOW)
     assert states(job)["check_tools"] is Status.OK
     assert states(job)["create_avd"] is Status.SKIPPED
     assert states(job)["done"] is Status.WAITING
@@ -57,7 +57,7 @@ def test_a_stage_that_was_passed_over_was_not_needed() -> None:
 
 
 def test_time_goes_on_between_news_and_stops_at_the_end() -> None:
-    job = begun().told(stage("wait_boot", seconds=48, limit_ms=180_000), NOW)
+    job = begun().with_stage(stage("wait_boot", seconds=48, limit_ms=180_000), NOW)
     running = job.current
     assert running is not None
     assert running.elapsed(NOW + 12) == pytest.approx(60)
@@ -70,7 +70,7 @@ def test_time_goes_on_between_news_and_stops_at_the_end() -> None:
 
 
 def test_cancelled_work_is_told_from_failed_work() -> None:
-    job = begun().told(stage("start"), NOW).over(Status.SKIPPED, "Cancelled", NOW)
+    job = begun().with_stage(stage("start"), NOW).over(Status.SKIPPED, "Cancelled", NOW)
     assert states(job)["start"] is Status.WARN
     assert "not reached" in text([slot.draw(80) for slot in job_slots(job, Sheet(80, WallClock(lambda: NOW)))])
 
@@ -79,7 +79,7 @@ def test_output_is_kept_once_and_bounded() -> None:
     job = begun()
     for number in range(OUTPUT_KEPT + 50):
         for _ in range(2):
-            job = job.told(stage("install_image", message=f"line {number}"), NOW)
+            job = job.with_stage(stage("install_image", message=f"line {number}"), NOW)
     seen = next(seen for seen in job.stages if seen.name == "install_image")
     assert len(seen.output) == OUTPUT_KEPT
     assert seen.dropped == 50
@@ -114,7 +114,7 @@ _stages = st.builds(
 def test_any_news_can_be_drawn_at_any_width(news: list[Stage], name: str, width: int, over: bool) -> None:
     job = replace(begun(), subject=name)
     for told in news:
-        job = job.told(told, NOW)
+        job = job.with_stage(told, NOW)
     if over:
         job = job.over(Status.FAILED, name, NOW, code=name, hint=name)
     sheet = Sheet(width, WallClock(lambda: NOW + 5), lambda *_: True, UNICODE)
@@ -185,7 +185,7 @@ def test_every_unsupported_reason_stands_beside_what_is_required() -> None:
     ],
 )
 def test_the_state_in_a_word(running: tuple[RunningEmulator, ...], kind: str, begun_stage: str, state: str) -> None:
-    job = Job.begun(kind, PIXEL.name, (), NOW).told(stage(begun_stage), NOW) if kind else None
+    job = Job.begun(kind, PIXEL.name, (), NOW).with_stage(stage(begun_stage), NOW) if kind else None
     machines = EmulatorsState(avds=(PIXEL,), running=running, known=True, job=job)
     assert machines.state_of(PIXEL) == state
     assert state in avd_row(PIXEL, machines, 80).left.plain

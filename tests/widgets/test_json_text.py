@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from clawperator.engine.contracts.strict_json import parse_json
 from clawperator.engine.errors import EngineError
-from clawperator.widgets.text.json_place import JsonPlace, look_at
+from clawperator.widgets.text.json_place import JsonPlace, place_at
 from clawperator.widgets.text.json_text import Path, editable, read, roles
 
 KEYS = st.one_of(st.sampled_from(["a", "b", "a.b", "0", "actions", "type", ""]), st.text(max_size=8))
@@ -54,8 +54,8 @@ def is_json(text: str) -> bool:
     return True
 
 
-def place_at(text: str, offset: int) -> JsonPlace:
-    return look_at(text, offset)[0]
+def place_in(text: str, offset: int) -> JsonPlace:
+    return place_at(text, offset)[0]
 
 
 # -- whole texts
@@ -114,10 +114,10 @@ def test_there_is_a_fault_exactly_where_it_is_no_json(text: str) -> None:
 @given(st.one_of(PIECES, MUTATED), st.integers(0, 400))
 def test_any_place_of_any_text_can_be_asked_for(text: str, offset: int) -> None:
     offset = min(offset, len(text))
-    place = place_at(text, offset)
+    place = place_in(text, offset)
     assert 0 <= place.span.start <= offset <= place.span.end <= len(text)
     assert place.comma_before <= len(text)
-    assert look_at(text, offset)[1] == read(text)
+    assert place_at(text, offset)[1] == read(text)
     line, column = read(text).place(offset)
     assert read(text).offset(line, column) == offset
 
@@ -125,7 +125,7 @@ def test_any_place_of_any_text_can_be_asked_for(text: str, offset: int) -> None:
 def test_depth_exhausts_nothing() -> None:
     text = "[" * 200_000
     assert any("nested" in fault.words for fault in read(text).faults)
-    assert place_at(text, 200_000).role == "value"
+    assert place_in(text, 200_000).role == "value"
 
 
 @pytest.mark.parametrize(
@@ -199,16 +199,16 @@ def test_a_problem_underlines_the_value_or_what_is_nearest() -> None:
 )
 def test_what_may_be_written_where(text: str, role: str, path: Path, typed: str) -> None:
     offset = text.index("|")
-    place = place_at(text.replace("|", ""), offset)
+    place = place_in(text.replace("|", ""), offset)
     assert (place.role, place.path, place.typed) == (role, path, typed)
 
 
 def test_commas_and_colons_around_a_place_are_seen() -> None:
-    assert place_at('{"a": 1\n  "b": 2}', 9).comma_before == 7
-    assert place_at('{ "b": 2}', 1).comma_after
-    assert not place_at("{ }", 1).comma_after
-    assert place_at('{"b": 2}', 2).colon
-    assert place_at('{"b', 3).span == (1, 3)
+    assert place_in('{"a": 1\n  "b": 2}', 9).comma_before == 7
+    assert place_in('{ "b": 2}', 1).comma_after
+    assert not place_in("{ }", 1).comma_after
+    assert place_in('{"b": 2}', 2).colon
+    assert place_in('{"b', 3).span == (1, 3)
 
 
 # -- looks and safety

@@ -82,13 +82,13 @@ def test_still_rows_stay_and_say_how_far_behind_they_are() -> None:
         while rows.work():
             pass
         before = list(rows.numbers)
-        rows.hold_still()
+        rows.freeze()
         rows.ring.extend(log_lines(500, start=1_000))
-        rows.take_news()
+        rows.update()
         assert list(rows.numbers) == before
         assert rows.behind == 500
-        rows.go_on()
-        rows.take_news()
+        rows.resume()
+        rows.update()
         assert rows.behind == 0
         assert rows.numbers[-1] >= 1_498
 

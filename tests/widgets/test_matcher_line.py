@@ -35,7 +35,7 @@ class Holder(App[None]):
     def __init__(self) -> None:
         super().__init__()
         self.bench = Bench()
-        self.bench.look_at(TREE, node("Wi‑Fi"))
+        self.bench.focus(TREE, node("Wi‑Fi"))
         self.reads: list[MatcherText] = []
         self.hints: list[str] = []
         self.went: list[str] = []

@@ -92,7 +92,7 @@ async def test_enter_on_a_pair_of_trees_asks_for_both() -> None:
         assert widget.tree_keys == [("cmd-1/wait", "other")]
         assert "only in A" in shown(app)
         assert "120 → 500 characters" in shown(app)
-        widget.tell_changes({("cmd-1/wait", "other"): TreeCounts(3, 1, 4, 0)})
+        widget.show_changes({("cmd-1/wait", "other"): TreeCounts(3, 1, 4, 0)})
         await drained(pilot)
         assert "+3 −1 ~4" in shown(app)
         row = next(index for index, text in enumerate(lines(app)) if "step wait" in text)

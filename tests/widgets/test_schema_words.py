@@ -13,7 +13,7 @@ from clawperator.engine.contracts.actions import ACTIONS
 from clawperator.engine.contracts.aliases import ALIASES
 from clawperator.engine.hierarchy.matcher import FIELDS
 from clawperator.engine.json_schema import json_schema
-from clawperator.widgets.text.json_place import look_at
+from clawperator.widgets.text.json_place import place_at
 from clawperator.widgets.text.json_text import read
 from clawperator.widgets.text.schema_words import Word, words_at
 
@@ -27,7 +27,7 @@ def seen(field: str, typed: str, others: Mapping[str, str]) -> Iterable[tuple[st
 def offered(text: str) -> list[Word]:
     """What is offered at the bar."""
     offset = text.index("|")
-    return words_at(*look_at(text.replace("|", "", 1), offset), seen)
+    return words_at(*place_at(text.replace("|", "", 1), offset), seen)
 
 
 def labels(text: str) -> list[str]:
@@ -38,7 +38,7 @@ def taken(text: str, label: str) -> str:
     """The text after that word was taken, with a bar where the cursor goes; laid out in one line."""
     offset = text.index("|")
     text = text.replace("|", "", 1)
-    place, document = look_at(text, offset)
+    place, document = place_at(text, offset)
     word = next(word for word in words_at(place, document, seen) if word.label == label)
     put = f"{word.text[: word.cursor]}|{word.text[word.cursor :]}"
     if place.comma_before >= 0:
@@ -177,7 +177,7 @@ def test_a_whole_action_is_json_with_what_its_type_needs(kind: str) -> None:
 @given(st.text(alphabet='{}[]":, \nabtr1', max_size=40), st.integers(0, 40))
 def test_no_text_makes_it_fail_and_what_is_taken_breaks_nothing(text: str, offset: int) -> None:
     offset = min(offset, len(text))
-    place, document = look_at(text, offset)
+    place, document = place_at(text, offset)
     for word in words_at(place, document, seen)[:3]:
         assert 0 <= word.cursor <= len(word.text)
         json.loads(

@@ -10,7 +10,7 @@ from clawperator.widgets.format.lines import Line, Row, column
 from clawperator.widgets.format.slot import Sheet, Slot, plain
 from clawperator.widgets.format.symbols import UNICODE, Symbols
 from clawperator.widgets.models.run_diff import TreeCounts
-from clawperator.widgets.models.tree_sequence import StepsBetween, TreeTaken, snapshots_of
+from clawperator.widgets.models.tree_sequence import StepsBetween, TreeTaken, tree_sequence
 from clawperator.widgets.text.times import WallClock, age
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ def tree_slots(execution: ExecutionState, sheet: Sheet, known: Known) -> Iterato
     if not execution.trees:
         yield plain("No snapshots in this run. A snapshot_ui step takes one.", "muted")
         return
-    for entry in snapshots_of(execution):
+    for entry in tree_sequence(execution):
         if isinstance(entry, TreeTaken):
             draw = partial(seen_row, entry, clock=sheet.clock, symbols=sheet.symbols)
             yield Slot(draw, TreePlace(entry.mark.key, entry.mark.at))

@@ -1,1 +1,1 @@
-"""What widgets show, as values. Pure."""
+"""View models: what widgets show, as values. Pure."""

@@ -1,7 +1,7 @@
-"""The workbench: what can address the focused node, what the current matcher finds, and what to know before using it.
+"""The workbench model: selectors of the focused node, the matches of the current matcher, and notes about its use.
 
-Pure and lazy. A key in the matcher line asks for ``findings.matches`` and ``off_screen`` only, which costs a pass over the
-columns of the tree; explanations and suggestions wait until a pane asks for them.
+Pure and lazy. A key in the matcher line needs ``matches`` and ``off_screen`` only, one pass over the tree; explanations
+and suggestions are computed when a pane asks for them.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ NO_MATCHER = Matcher()
 
 
 class Note(NamedTuple):
-    """One thing to know before the matcher is used. ``words`` are safe to draw; ``role`` says how much it matters."""
+    """A note about the current matcher. ``words`` are safe to draw; ``role`` is its severity."""
 
     kind: str
     words: str
@@ -32,7 +32,7 @@ class Note(NamedTuple):
 
 
 class Findings:
-    """What one matcher finds in one tree. Each part is worked out when it is first asked for."""
+    """The matches of one matcher in one tree; each part is computed on first use."""
 
     def __init__(self, tree: UiTree, matcher: Matcher) -> None:
         self.tree = tree
@@ -40,12 +40,12 @@ class Findings:
 
     @cached_property
     def matches(self) -> Sequence[UiNode]:
-        """On screen, in document order: the device takes the first."""
+        """Return the matches on screen in document order; the device takes the first."""
         return find_all(self.tree, self.matcher)
 
     @cached_property
     def off_screen(self) -> int:
-        """Matches that the device does not look at."""
+        """Return the number of matches off screen, which the device ignores."""
         return len(find_all(self.tree, self.matcher, on_screen_only=False)) - len(self.matches)
 
     @property
@@ -54,17 +54,17 @@ class Findings:
 
     @cached_property
     def whole(self) -> TreeExplanation:
-        """Counts per field, nearest misses, verdict: some milliseconds on 5,000 nodes."""
+        """Return counts per field, nearest misses and verdict: some milliseconds for 5,000 nodes."""
         return explain_tree(self.tree, self.matcher)
 
     @cached_property
     def alone(self) -> dict[str, int]:
-        """How many nodes on screen pass each field alone."""
+        """Return how many nodes on screen pass each field on its own."""
         return {count.field: count.alone for count in explain_tree(self.tree, self.matcher, nearest=0).counts}
 
     @cached_property
     def redundant(self) -> frozenset[str]:
-        """Fields that can be left out, one at a time, without another result."""
+        """Return the fields that can be removed, one at a time, without changing the result."""
         fields = self.matcher.fields()
         if len(fields) < 2 or not self.matches:
             return frozenset()
@@ -72,29 +72,30 @@ class Findings:
 
 
 class Bench:
-    """``look_at`` says what is on the screen; ``type``, ``pick`` and ``clear`` choose the current matcher.
+    """The focused node and the current matcher.
 
-    A typed matcher stays when the cursor moves, a candidate belongs to its node. Without either the best candidate counts.
+    A typed matcher stays when the cursor moves; a picked candidate belongs to its node. Without either the best
+    candidate is current.
     """
 
     def __init__(self) -> None:
         self.tree: UiTree | None = None
         self.node: UiNode | None = None
         self.typed = NO_MATCHER
-        """What was typed last and still holds; empty when a candidate is current."""
+        """The last typed matcher; empty when a candidate is current."""
         self.recent: Sequence[UiTree] = ()
-        """Earlier trees that the candidates are counted on."""
+        """Earlier trees on which the candidates are counted."""
         self._picked: Candidate | None = None
         self._selectors: Selectors | None = None
         self._suggestions: Suggestions | None = None
         self._findings: Findings | None = None
 
-    # -- what is looked at
+    # -- tree and node
 
-    def look_at(self, tree: UiTree | None, node: UiNode | None, recent: Sequence[UiTree] = ()) -> None:
-        """The shown tree, the focused node, and earlier trees of the same package, newest first.
+    def focus(self, tree: UiTree | None, node: UiNode | None, recent: Sequence[UiTree] = ()) -> None:
+        """Set the shown tree, the focused node, and earlier trees of the same package, newest first.
 
-        A picked candidate is kept while it is still offered: for the same place of the tree, or as unique.
+        A picked candidate is kept while it is still offered: for the same tree position, or as unique.
         """
         if tree is not self.tree or not self.has_seen(recent):
             self._selectors = self._suggestions = None
@@ -108,7 +109,7 @@ class Bench:
             self._picked = self._again(picked, before)
 
     def has_seen(self, recent: Sequence[UiTree]) -> bool:
-        """Whether these are the earlier trees that are counted already."""
+        """Return whether these are the current earlier trees."""
         return [*map(id, recent)] == [*map(id, self.recent)]
 
     def _again(self, picked: Candidate, before: UiNode | None) -> Candidate | None:
@@ -117,7 +118,7 @@ class Bench:
         return again if again is not None and (again.unique or same_place) else None
 
     def _offered(self, picked: Candidate | None) -> Candidate | None:
-        """``picked`` as it is offered now: the counts may be newer."""
+        """Return ``picked`` with its current counts."""
         if picked is None:
             return None
         wanted = (picked.matcher, picked.container)
@@ -126,7 +127,7 @@ class Bench:
     # -- the current matcher
 
     def type(self, matcher: Matcher) -> None:
-        """Take a matcher as typed, whatever node has the cursor; an empty one gives way to the candidates."""
+        """Set the typed matcher; an empty one returns to the candidates."""
         self.typed = matcher
 
     def pick(self, index: int) -> None:
@@ -135,7 +136,7 @@ class Bench:
         self.typed = NO_MATCHER
 
     def clear(self) -> None:
-        """Back to the best candidate."""
+        """Return to the best candidate."""
         self._picked = None
         self.typed = NO_MATCHER
 
@@ -146,22 +147,22 @@ class Bench:
 
     @property
     def candidate(self) -> Candidate | None:
-        """The candidate that is the current matcher, if it is one."""
+        """Return the candidate that is the current matcher, if it is one."""
         if self.typed:
             return None
         return self._offered(self._picked) or next(iter(self.candidates), None)
 
     @property
     def current(self) -> Matcher:
-        """The matcher that highlights, actions and copies use; empty when there is none."""
+        """Return the matcher for highlights, actions and copies; empty without one."""
         candidate = self.candidate
         return candidate.matcher if candidate is not None else self.typed
 
-    # -- what follows from it
+    # -- results
 
     @property
     def suggestions(self) -> Suggestions | None:
-        """What could address the focused node; None without one."""
+        """Return selectors for the focused node; ``None`` without a node."""
         if self._suggestions is None and self.tree is not None and self.node is not None:
             if self._selectors is None:
                 self._selectors = Selectors(self.tree, self.recent)
@@ -175,7 +176,7 @@ class Bench:
 
     @property
     def findings(self) -> Findings | None:
-        """What the current matcher finds; None without a tree or without a matcher."""
+        """Return the matches of the current matcher; ``None`` without a tree or a matcher."""
         matcher = self.current
         if self.tree is None or not matcher:
             return None
@@ -185,31 +186,34 @@ class Bench:
 
     @property
     def matches(self) -> Sequence[UiNode]:
-        """The nodes on screen that the current matcher finds, in document order."""
+        """Return the matches on screen, in document order."""
         findings = self.findings
         return findings.matches if findings is not None else ()
 
     @property
     def subject(self) -> UiNode | None:
-        """The node that the current matcher is meant to find: the focused one, or the label that a candidate takes for it."""
+        """Return the node that the current matcher is meant for:
+
+        the focused one, or the label that a candidate matches instead.
+        """
         candidate = self.candidate
         return candidate.found if candidate is not None else self.node
 
     @property
     def explanation(self) -> Explanation | None:
-        """The current matcher against its subject."""
+        """Return the current matcher tested against its subject."""
         subject = self.subject
         return None if self.tree is None or subject is None else explain(self.tree, subject, self.current)
 
     @property
     def landing(self) -> Landing | None:
-        """Where a click with the current matcher goes; None when it finds nothing."""
+        """Return where a click with the current matcher goes; ``None`` without a match."""
         first = self.findings.first if self.findings is not None else None
         return landing(first) if first is not None else None
 
     @property
     def notes(self) -> Sequence[Note]:
-        """What to know before the current matcher is used, most important first."""
+        """Return notes on the current matcher, most important first."""
         return tuple(self._notes())
 
     def _notes(self) -> Iterator[Note]:
@@ -217,18 +221,16 @@ class Bench:
         if findings is None:
             return
         if len(findings.matches) > 1:
-            words = (
-                f"{len(findings.matches):,} match; the device would take the first: {self._name(findings.matches[0])}"
-            )
+            words = f"{len(findings.matches):,} matches; the device takes the first: {self._name(findings.matches[0])}"
             yield Note("first", words, "warn")
         if findings.off_screen and findings.matches:
-            yield Note("off", f"{_more(findings.off_screen)} off the screen, where the device does not look", "muted")
+            yield Note("off", f"{findings.off_screen:,} more off screen, ignored by the device", "muted")
         if explanation is not None and explanation.off_screen:
-            yield Note("hidden", f"This node cannot be found: {escape(explanation.off_screen)}", "warn")
+            yield Note("hidden", f"This node cannot be matched: {escape(explanation.off_screen)}", "warn")
         if any("%" in value for value in findings.matcher.fields().values()):
-            yield Note("percent", "A matcher with % that finds nothing may crash the Operator", "warn")
+            yield Note("percent", "A matcher with % and without a match may crash the Operator", "warn")
         if findings.matcher.role and any(node.role_approximate for node in findings.matches):
-            yield Note("role", "The role is inferred from the dump ≈: the device may infer another one", "muted")
+            yield Note("role", "The role is inferred from the dump ≈ and may differ on the device", "muted")
         if findings.first is not None:
             yield from self._click_note(landing(findings.first))
 
@@ -237,12 +239,12 @@ class Bench:
             return
         x, y = goes.found.bounds.center
         if goes.on is not None:
-            yield Note("click", f"A click lands on {self._name(goes.on)}, {goes.steps} up", "muted")
+            yield Note("click", f"A tap reaches {self._name(goes.on)}, {goes.steps} up", "muted")
         elif goes.disabled is not None:
-            yield Note("click", f"{self._name(goes.disabled)} is disabled: a click taps the centre, {x},{y}", "warn")
+            yield Note("click", f"{self._name(goes.disabled)} is disabled: the centre is tapped, {x},{y}", "warn")
         else:
             yield Note(
-                "click", f"Nothing clickable here or {CLICK_ANCESTORS} up: a click taps the centre, {x},{y}", "muted"
+                "click", f"No clickable node within {CLICK_ANCESTORS} ancestors: the centre is tapped, {x},{y}", "muted"
             )
 
     def _name(self, node: UiNode) -> str:
@@ -250,14 +252,9 @@ class Bench:
 
 
 def without(matcher: Matcher, field: str) -> Matcher:
-    """``matcher`` with one field left out."""
     return with_field(matcher, field, "")
 
 
 def with_field(matcher: Matcher, field: str, value: str) -> Matcher:
-    """``matcher`` with one field set; an empty value leaves it out."""
+    """Return ``matcher`` with one field set; an empty value removes it."""
     return Matcher.from_fields({**matcher.fields(), field: value})
-
-
-def _more(count: int) -> str:
-    return "1 more is" if count == 1 else f"{count:,} more are"

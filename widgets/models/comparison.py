@@ -1,4 +1,4 @@
-"""What comparing two trees puts into the tree pane: marks the other way round, ghosts, and which attributes changed."""
+"""Comparison of two trees for the tree pane: reversed marks, removed nodes, and changed attributes."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ if TYPE_CHECKING:
     from clawperator.widgets.models.snapshot import TreeSnapshot
 
 _PLACE = frozenset({"bounds", "index", "x", "y", "width", "height"})
-"""Where a node is: a change of these is a move, not a change of what it says."""
+"""Attributes of the position: a change of these is a move."""
 
 
 def changes_between(old: TreeSnapshot, new: TreeSnapshot) -> Alignment:
-    """How to come from ``old`` to ``new``; where one of them was compared with the other already, nothing is aligned."""
+    """Return how ``old`` became ``new``; a known alignment of the two is reused."""
     if old.tree is None or new.tree is None:
         return NOTHING
     if new.since == old.serial:
@@ -28,7 +28,7 @@ def changes_between(old: TreeSnapshot, new: TreeSnapshot) -> Alignment:
 
 
 def turned_round(changes: Alignment, *, older: UiTree, newer: UiTree) -> Alignment:
-    """``changes`` from ``older`` to ``newer``, told the other way: what was added is removed."""
+    """Return ``changes`` from ``older`` to ``newer`` reversed: what was added is removed."""
     back = changes.new_to_old
     removed: Counter[int] = Counter()
     for position in changes.added:
@@ -46,9 +46,9 @@ def turned_round(changes: Alignment, *, older: UiTree, newer: UiTree) -> Alignme
 
 
 def ghosts_of(old: UiTree, new: UiTree, changes: Alignment) -> dict[int, list[Ghost]]:
-    """The removed nodes at their old place among their siblings, by the position in ``new`` before which they are drawn.
+    """Return the removed nodes at their old place, by the position in ``new`` before which they are drawn.
 
-    That place is behind the nearest sibling before them that is still there, else at the start of their parent.
+    That place is after the nearest earlier sibling that still exists, else at the start of their parent.
     """
     found: dict[int, list[Ghost]] = defaultdict(list)
     # Where the places of several parents coincide the deepest one ends first: a parent stands before its children.
@@ -68,6 +68,6 @@ def ghosts_of(old: UiTree, new: UiTree, changes: Alignment) -> dict[int, list[Gh
 
 
 def changed_attributes(before: UiNode, after: UiNode) -> frozenset[str]:
-    """The names of what a node says differently now, its place aside."""
+    """Return the names of the attributes that changed, except the position."""
     old, new = before.attributes, after.attributes
     return frozenset(name for name in old.keys() | new.keys() if old.get(name) != new.get(name)) - _PLACE

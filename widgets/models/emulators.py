@@ -1,4 +1,4 @@
-"""The virtual devices of this computer, as the console knows them: what there is, what of it runs, why it cannot be told. Pure."""
+"""The virtual devices of this host as the console knows them. Pure."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 class RunningDevice(Protocol):
-    """As much of the engine's ``RunningEmulator`` as is shown (emulators.md#which-avds-are-supported)."""
+    """The part of the engine's ``RunningEmulator`` that is shown (emulators.md#which-avds-are-supported)."""
 
     @property
     def avd_name(self) -> str: ...
@@ -24,9 +24,9 @@ class RunningDevice(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EmulatorsState:
-    """``known``: somebody has looked. ``problem`` is one sentence, ``code`` and ``hint`` belong to it; what could be read is there all the same.
+    """``known``: the list was read. ``problem`` with ``code`` and ``hint`` says why it is incomplete.
 
-    ``abis`` are those that a supported one may have. ``job`` is the work on one of them that runs or ended last.
+    ``abis`` are those of a supported device. ``job`` is the running or last job.
     """
 
     EMPTY: ClassVar[EmulatorsState]
@@ -44,20 +44,20 @@ class EmulatorsState:
         return next((avd for avd in self.avds if avd.name == name), None)
 
     def run_of(self, name: str) -> RunningDevice | None:
-        """How the virtual device called ``name`` runs; ``None`` when it does not."""
+        """Return the running instance of an AVD, or ``None``."""
         return next((run for run in self.running if run.avd_name == name), None)
 
     def name_of(self, serial: str) -> str:
-        """The virtual device behind a serial; empty when there is none."""
+        """Return the AVD behind a serial; empty without one."""
         return next((run.avd_name for run in self.running if run.serial == serial), "")
 
     @property
     def booting(self) -> bool:
-        """Whether one of them has not booted yet: adb tells nobody when it has."""
+        """Return whether one of them is still booting: adb does not report the end of it."""
         return any(not run.booted for run in self.running)
 
     def state_of(self, avd: Avd) -> str:
-        """``running``, ``booting``, ``starting``, ``stopping`` or ``stopped``."""
+        """Return ``running``, ``booting``, ``starting``, ``stopping`` or ``stopped``."""
         job = self.job if self.job is not None and self.job.running and self.job.subject == avd.name else None
         run = self.run_of(avd.name)
         if job is not None and job.kind == "stop":

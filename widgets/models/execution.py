@@ -1,6 +1,6 @@
-"""What is known of one execution, as values: its steps, its signs of life, its trees, its lines of the log; and bad news.
+"""One execution as the console knows it: steps, live lines, trees, log lines; and problems of the stream.
 
-Moments are seconds since the epoch, ``nan`` while unknown.
+Times are seconds since the epoch, ``nan`` while unknown.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class StepState:
 
 @dataclass(slots=True)
 class LiveLine:
-    """One sign of life of an execution: a moment, a status and what happened. ``tree`` is the key of a tree that it tells of."""
+    """One line of an execution's timeline. ``tree`` is the key of the tree that it is about."""
 
     at: float
     status: Status
@@ -45,7 +45,7 @@ class LiveLine:
 
 @dataclass(frozen=True, slots=True)
 class TreeMark:
-    """A tree that an execution took. ``key`` finds it: ``tree_key`` for live ones, the sha256 of its text in the history."""
+    """A tree that an execution took. ``key`` is a ``tree_key``, in the history the sha256 of its text."""
 
     step_id: str
     at: float
@@ -55,7 +55,7 @@ class TreeMark:
 
 
 class LineSpan(NamedTuple):
-    """The numbers of the first and the last log line, in the ring of lines, that name an execution; false where none did."""
+    """Numbers of the first and last log line in the ring that name an execution; false without one."""
 
     first: int
     last: int
@@ -72,11 +72,12 @@ NO_LINES = LineSpan(0, -1)
 
 @dataclass(slots=True, eq=False)
 class ExecutionState:
-    """Everything known of one command. ``code`` is the reason of a failure; ``duplicates`` counts further envelopes.
+    """The state of one command.
 
-    ``ours``: sent from this console; ``foreign``: its result came, but nobody on this machine sent it and its start was not
-    seen; ``gave_up``: nobody waits for its result any more; ``late``: it came all the same. ``phases`` are milliseconds by
-    the name of a phase of the host's work. ``version`` changes with every change.
+    ``code`` is the reason of a failure; ``duplicates`` counts further envelopes. ``ours``: sent by this console;
+    ``foreign``: not sent from this machine, and its start was not seen; ``gave_up``: its sender stopped waiting;
+    ``late``: the result came afterwards. ``phases`` are host phases in milliseconds. ``version`` changes with every
+    change.
     """
 
     command_id: str
@@ -106,18 +107,18 @@ class ExecutionState:
     duplicates: int = 0
     snapshots: int = 0
     looks: int = 0
-    """How many looks of a follow mode this row stands for; 0: it is no look."""
+    """How many follow snapshots this row stands for; 0: it is none."""
     payload: Mapping[str, Any] | None = None
     mode: str = ""
     backend: str = ""
     phases: Mapping[str, float] = field(default_factory=dict)
     warnings: tuple[Mapping[str, Any], ...] = ()
     outcome: Mapping[str, Any] = field(default_factory=dict)
-    """What became of each step, as answers carry it; empty while that is not known."""
+    """The outcome of each step as in the engine's result; empty while unknown."""
     trees: list[TreeMark] = field(default_factory=list)
     log: LineSpan = NO_LINES
     line: int = 0
-    """The number of the log line that came next when it was first heard of."""
+    """The number of the next log line when it was first seen."""
     run_of: str = ""
     """The commandId of the execution that this one repeats; empty: none."""
     version: int = 0
@@ -139,21 +140,21 @@ class ExecutionState:
 
     @property
     def at_line(self) -> int:
-        """The number of the log line where it begins, as near as is known."""
+        """Return the number of the log line where it begins, as near as known."""
         return self.log.first if self.log else self.line
 
-    def still(self) -> ExecutionState:
-        """As it is now, for who must not see it change."""
+    def frozen_copy(self) -> ExecutionState:
+        """Return a copy that does not change."""
         return replace(self, steps=[replace(step) for step in self.steps], lines=self.lines[:], trees=self.trees[:])
 
 
 @dataclass(slots=True, eq=False)
 class Mark:
-    """Something that belongs to no known command. ``line`` is the number of the log line that came next.
+    """A problem of the stream that belongs to no known command. ``line`` is the number of the next log line.
 
-    ``malformed``: an envelope that could not be read (``raw``), ``column`` says where, from 1, or is 0; ``gap``: the log broke
-    off, and went on at ``until`` (``nan``: it has not yet); ``dropped``: ``count`` messages that this host could not take;
-    ``event``: something that the Operator said of no command (``count`` times).
+    ``malformed``: an unreadable envelope (``raw``), at ``column`` from 1 (0: unknown); ``gap``: the log was interrupted
+    until ``until`` (``nan``: still); ``dropped``: ``count`` messages that this host could not process; ``event``: an
+    Operator message without a command (``count`` times).
     """
 
     kind: MarkKind
@@ -177,12 +178,12 @@ Item = ExecutionState | Mark
 
 
 def tree_key(command_id: str, step_id: str) -> str:
-    """The key of a live tree (``TreeMark.key``): which step of which command took it."""
+    """Return the key of a live tree: command and step."""
     return f"{command_id}/{step_id}"
 
 
 def tree_owner(key: str) -> str:
-    """The commandId in a live tree's key."""
+    """Return the commandId in a live tree's key."""
     return key.rpartition("/")[0]
 
 
@@ -191,7 +192,7 @@ _FIELD_EDGE = re.compile(r", (?=(?:role|textEquals|textContains|contentDescEqual
 
 
 def brief(text: str) -> str:
-    """Matchers as the Operator prints them, without the fields that are not set. For reading; the raw text stays as it is.
+    """Return text with the Operator's matchers without unset fields, for display only.
 
     ``click(NodeMatcher(resourceId=null, role=null, textEquals=OK, …))`` → ``click(textEquals=OK)``.
     """
@@ -199,7 +200,7 @@ def brief(text: str) -> str:
 
 
 def fields_in_words(text: str) -> dict[str, str]:
-    """The fields that are set in the first matcher of a text of the Operator's; empty without one."""
+    """Return the set fields of the first matcher in an Operator text; empty without one."""
     found = _MATCHER.search(text)
     fields = (field.partition("=") for field in _FIELD_EDGE.split(found[1])) if found is not None else ()
     return {name: value for name, _, value in fields if value not in ("", "null")}

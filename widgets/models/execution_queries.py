@@ -1,4 +1,4 @@
-"""What the signs of life of an execution prove: whether it was sent, what was seen last, at which step. Pure."""
+"""Facts derived from the live lines of an execution: whether it was sent, the last response, the step. Pure."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from clawperator.widgets.models.status import Status
 if TYPE_CHECKING:
     from clawperator.widgets.models.execution import ExecutionState, LiveLine, StepState
 
-_OF_THE_HOST = frozenset({"sent", "dispatched", "gave up", "result", "late", "duplicate", "gap", "gone", "silence"})
-"""Kinds of lines that are no sign of work on the device. "sent" is the beginning of the run, not its way to the device."""
+_HOST_KINDS = frozenset({"sent", "dispatched", "gave up", "result", "late", "duplicate", "gap", "gone", "silence"})
+"""Kinds of lines that are no response of the device. "sent" is the start of the run, not its dispatch."""
 
 
 def was_sent(execution: ExecutionState) -> bool | None:
-    """Whether the command went out to the device; ``None`` where that is not known (yet)."""
+    """Return whether the command was dispatched to the device; ``None`` where unknown."""
     if execution.raw or execution.envelope is not None or last_sign(execution) is not None:
         return True
     if any(line.kind == "dispatched" for line in execution.lines):
@@ -27,12 +27,12 @@ def was_sent(execution: ExecutionState) -> bool | None:
 
 
 def last_sign(execution: ExecutionState) -> LiveLine | None:
-    """The newest line that shows the device at work."""
-    return next((line for line in reversed(execution.lines) if line.kind not in _OF_THE_HOST), None)
+    """Return the newest line that the device caused."""
+    return next((line for line in reversed(execution.lines) if line.kind not in _HOST_KINDS), None)
 
 
 def step_at(execution: ExecutionState, moment: float) -> tuple[int, StepState] | None:
-    """The step that was under way at ``moment``, with its number from 1."""
+    """Return the step that ran at ``moment`` with its number from 1."""
     for number, step in reversed(tuple(enumerate(execution.steps, 1))):
         if not math.isnan(step.started) and step.started <= moment:
             return number, step
@@ -40,7 +40,7 @@ def step_at(execution: ExecutionState, moment: float) -> tuple[int, StepState] |
 
 
 def failed_steps(execution: ExecutionState) -> list[tuple[int, StepState]]:
-    """The steps that are known to have failed, each with its number from 1."""
+    """Return the steps known to have failed, with their numbers from 1."""
     return [
         (number, step)
         for number, step in enumerate(execution.steps, 1)
@@ -49,9 +49,9 @@ def failed_steps(execution: ExecutionState) -> list[tuple[int, StepState]]:
 
 
 def node_taken(execution: ExecutionState, step: StepState) -> str:
-    """The node that the step acted on, with its bounds and how many others matched; empty where that is not known."""
+    """Return the node that the step acted on, its bounds and the number of other matches; empty where unknown."""
     steps = execution.outcome.get("steps") or ()
-    target = next((told.get("target") or {} for told in steps if told.get("id") == step.id), {})
+    target = next((result.get("target") or {} for result in steps if result.get("id") == step.id), {})
     if "bounds" not in target:
         return ""
     others = target.get("matched", 1) - 1
@@ -60,7 +60,7 @@ def node_taken(execution: ExecutionState, step: StepState) -> str:
 
 
 def nodes_near(execution: ExecutionState, step: StepState) -> Iterator[str]:
-    """What came near where ``step`` found no node, each with what keeps it from matching."""
+    """Yield the near misses of a step that matched no node, with the failing fields."""
     if (execution.outcome.get("failedStep") or {}).get("id") != step.id:
         return
     for near in ((execution.outcome.get("error") or {}).get("details") or {}).get("nearest") or ():
@@ -76,17 +76,17 @@ def _node_name(node: Mapping[str, Any]) -> str:
 
 
 def when_given_up(execution: ExecutionState) -> float:
-    """When this host stopped waiting; ``nan`` where it did not."""
+    """Return when this host stopped waiting; ``nan`` where it did not."""
     return next((line.at for line in execution.lines if line.kind in ("gave up", "silence")), math.nan)
 
 
 def when_answered(execution: ExecutionState) -> float:
-    """When the first envelope came; ``nan`` where none did."""
+    """Return when the first envelope arrived; ``nan`` where none did."""
     return next((line.at for line in execution.lines if line.kind in ("result", "late")), math.nan)
 
 
 def cut_off(execution: ExecutionState, step: StepState) -> bool:
-    """Whether the step was under way when the run ended without a result: nobody knows how it went on."""
+    """Return whether the step was running when the run ended without a result."""
     if not execution.over or execution.envelope is not None or was_sent(execution) is False:
         return False
     if step.status is Status.FAILED:
@@ -95,5 +95,5 @@ def cut_off(execution: ExecutionState, step: StepState) -> bool:
 
 
 def end_seen(execution: ExecutionState, step: StepState) -> float:
-    """When the step ended; ``nan`` where that was not seen: this host giving up is no end of a step."""
+    """Return when the step ended; ``nan`` where unknown: a host timeout is not the end of a step."""
     return math.nan if step.ended == when_given_up(execution) else step.ended

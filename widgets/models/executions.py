@@ -1,8 +1,7 @@
-"""Executions as they appear on the bus, folded by command: what ran, how far it got, how it ended.
+"""Executions from engine events, one per command.
 
-Fed with engine events in order, whoever dispatched the command; pure. Bad news is kept as a row of its own (``Mark``),
-never dropped: an envelope that could not be read, a gap in the log, lines the host had to skip. And no row runs for ever:
-what the device, the log or the time has taken away ends as unknown, and says why.
+Fed with events in order, whoever dispatched the command; pure. Problems become rows (``Mark``). No row runs for ever:
+when the device, the log or the time budget is gone, an execution ends as unknown.
 """
 
 from __future__ import annotations
@@ -36,22 +35,28 @@ from clawperator.widgets.models.execution import (
     brief,
     tree_key,
 )
-from clawperator.widgets.models.operator_lines import SCAFFOLDING, TELLING, actions, live_line, tell
+from clawperator.widgets.models.operator_lines import (
+    REDUNDANT_KINDS,
+    STANDALONE_KINDS,
+    actions,
+    apply_progress,
+    live_line,
+)
 from clawperator.widgets.models.outcomes import fail, lose, settle
 from clawperator.widgets.models.status import Status
 from clawperator.widgets.text.times import duration
 
 KEPT = 2_000
-"""Executions kept; older ones go, and are counted."""
+"""Executions kept; older ones are dropped and counted."""
 
 LINES_KEPT = 400
 """Live lines kept per execution."""
 
 TREES_KEPT = 200
 RAW_KEPT = 262_144
-"""Characters of a raw envelope kept; the rest is counted."""
+"""Characters kept of a raw envelope; the rest is counted."""
 
-WENT_AWAY = "the device went away; the run may still act"
+WENT_AWAY = "device disconnected; the run may still act"
 
 _NAMES_KEPT = 1_000
 _ERROR_COLUMN = re.compile(r": line \d+ column (\d+) \(char \d+\)")
@@ -59,9 +64,10 @@ _NAMED = ((b"commandId=", b" taskId="), (b'"commandId":"', b'"'))
 
 
 class ExecutionLog:
-    """All items in order of appearance. ``generation`` changes with every change that a pane could show.
+    """All items in order of appearance.
 
-    ``reruns`` is where a console says, before it sends a command, which earlier one that command repeats.
+    ``generation`` changes with every visible change. ``reruns`` maps a commandId to the command that it repeats, set
+    before it is sent.
     """
 
     def __init__(self, *, kept: int = KEPT) -> None:
@@ -70,7 +76,7 @@ class ExecutionLog:
         self.forgotten = 0
         self.reruns: dict[str, str] = {}
         self.line = 0
-        """The number that the next log line gets: whoever fills the ring of lines keeps it so."""
+        """The number of the next log line, kept by the owner of the ring."""
         self._kept = kept
         self._number = 0
         self._by_command: dict[tuple[str, str], ExecutionState] = {}
@@ -88,7 +94,7 @@ class ExecutionLog:
         }
 
     def apply(self, events: Iterable[EngineEvent]) -> bool:
-        """Take events in order; whether anything changed."""
+        """Apply events in order; return whether anything changed."""
         before = self.generation
         for event in events:
             take = self._takes.get(type(event))
@@ -98,7 +104,6 @@ class ExecutionLog:
 
     @property
     def last_number(self) -> int:
-        """The number of the newest item."""
         return self._number
 
     @property
@@ -107,7 +112,7 @@ class ExecutionLog:
 
     @property
     def current(self) -> ExecutionState | None:
-        """The newest execution that still runs, else the newest of all; looks of follow mode are none."""
+        """Return the newest running execution, else the newest one; follow snapshots are skipped."""
         newest: ExecutionState | None = None
         for item in reversed(self.items):
             if isinstance(item, ExecutionState) and not item.looks:
@@ -127,7 +132,10 @@ class ExecutionLog:
         )
 
     def before(self, execution: ExecutionState) -> str:
-        """The commandId of the run that ``execution`` repeats, else of the one before it of the same task; empty: none."""
+        """Return the commandId of the run that ``execution`` repeats, else of the previous one of its task; empty:
+
+        none.
+        """
         if execution.run_of:
             return execution.run_of
         same = (
@@ -150,12 +158,14 @@ class ExecutionLog:
         execution.payload = event.payload or None
         execution.mode, execution.backend = event.mode, event.backend
         execution.run_of = self.reruns.pop(event.command_id, "")
-        words = f"sent from here, {actions(event.action_count)}"
+        words = f"sent by this console, {actions(event.action_count)}"
         self._changed(execution, LiveLine(event.at, Status.RUNNING, "sent", words))
 
     def _dispatched(self, event: ExecutionDispatched) -> None:
         execution = self._execution(event, event.command_id)
-        self._changed(execution, LiveLine(event.at, Status.RUNNING, "dispatched", "from here on the device may act"))
+        self._changed(
+            execution, LiveLine(event.at, Status.RUNNING, "dispatched", "dispatched; the device may act from now on")
+        )
 
     def _finished(self, event: ExecutionFinished) -> None:
         execution = self._execution(event, event.command_id)
@@ -173,24 +183,24 @@ class ExecutionLog:
         self._touched(execution)
 
     def _progress(self, event: CommandProgress) -> None:
-        if event.kind in SCAFFOLDING:
+        if event.kind in REDUNDANT_KINDS:
             return
         execution = (
             self._execution(event, event.command_id) if event.command_id else self._running_on(event.device_id or "")
         )
         if execution is None:
-            self._said(event)
+            self._standalone(event)
             return
         if execution.status is Status.UNKNOWN and not execution.raw:  # it was given up too early
             execution.status, execution.ended, execution.message = Status.RUNNING, math.nan, ""
-        tell(execution, event)
+        apply_progress(execution, event)
         if event.kind == "start" and execution.source == FOLLOW_SOURCE:
             self._fold_look(execution)
         self._changed(execution, live_line(event))
 
-    def _said(self, event: CommandProgress) -> None:
-        """Something that is about no known command: a row of its own, counted when it is said again."""
-        if event.kind not in TELLING:
+    def _standalone(self, event: CommandProgress) -> None:
+        """Add a row of its own for an event without a command; a repeated one is counted."""
+        if event.kind not in STANDALONE_KINDS:
             return
         last = self._last_mark("event", event.device_id or "")
         if last is not None and last.text == event.text:
@@ -225,14 +235,14 @@ class ExecutionLog:
         self._changed(execution, LiveLine(event.at, execution.status, "late" if execution.late else "result", words))
 
     def _duplicate(self, execution: ExecutionState, event: EnvelopeSeen) -> None:
-        """The first envelope counts (wire.md#identifiers); whether this one says the same is worth a word."""
+        """Count a further envelope: the first one counts (wire.md#identifiers)."""
         execution.duplicates += 1
         if event.envelope is None:
-            words = f"another envelope of this command, unreadable: {event.problem}"
+            words = f"duplicate envelope, unreadable: {event.problem}"
         elif event.envelope == execution.envelope:
-            words = "the same envelope again"
+            words = "duplicate envelope, identical"
         else:
-            words = f"another envelope of this command, which says {event.envelope.get('status')}; the first one counts"
+            words = f"duplicate envelope with status {event.envelope.get('status')}; the first one counts"
         self._changed(execution, LiveLine(event.at, Status.WARN, "duplicate", words))
 
     def _snapshot(self, event: SnapshotSeen) -> None:
@@ -250,7 +260,7 @@ class ExecutionLog:
         self._changed(execution, LiveLine(event.at, status, "snapshot", words, tree=key))
 
     def _gap(self, event: LogGap) -> None:
-        """A link that stays down is one row, however often it is tried."""
+        """Add or update a gap: an interrupted log is one row, however often it reconnects."""
         device_id = event.device_id or ""
         gap = self._open_gap(device_id)
         if gap is not None:
@@ -259,11 +269,11 @@ class ExecutionLog:
             return
         self._mark("gap", event, event.reason)
         for execution in self._running(device_id):
-            words = f"the log broke off, what follows may be missing: {event.reason}"
+            words = f"log interrupted, lines may be missing: {event.reason}"
             self._changed(execution, LiveLine(event.at, Status.WARN, "gap", words))
 
     def _attached(self, event: LogAttached) -> None:
-        """The log goes on: how much time was lost is known now."""
+        """Close the gap."""
         gap = self._open_gap(event.device_id or "")
         if gap is not None:
             gap.until = event.at
@@ -273,43 +283,41 @@ class ExecutionLog:
         if event.dropped:
             self.drop(event.dropped, event.at, event.device_id or "")
 
-    # -- news from beside the bus
+    # -- changes from outside the bus
 
     def drop(self, count: int, at: float, device_id: str = "") -> None:
-        """Say that ``count`` lines or events were lost on the host's side; adjacent losses add up in one row."""
+        """Count lost lines or events of this host; adjacent losses add up in one row."""
         last = self._last_mark("dropped", device_id)
         if last is not None:
             last.count, last.at = last.count + count, at
             self._touched(last)
         else:
-            self._mark(
-                "dropped", EngineEvent(at=at, device_id=device_id), "this console could not keep up", count=count
-            )
+            self._mark("dropped", EngineEvent(at=at, device_id=device_id), "this console was too slow", count=count)
 
     def held(self, command_ids: Iterable[str]) -> None:
-        """Commands that processes of this machine have the device for: their results are not foreign."""
+        """Note commands that hold a device lock on this machine: their results are not foreign."""
         self._held.extend(command_id for command_id in command_ids if command_id not in self._held)
 
     def present(self, serials: Collection[str], at: float) -> None:
-        """The devices that can be reached now: what ran on another one ends here, for all that we can know."""
+        """End the executions on devices that are not connected any more."""
         for item in self._running():
             if item.device_id and item.device_id not in serials and not item.ours:
                 self._lose(item, at, "gone", WENT_AWAY)
 
     def expire(self, now: float) -> bool:
-        """Give up on executions of others whose own budget, and the wait beyond it, are over; whether there were any."""
+        """End executions of others whose time budget is over; return whether there were any."""
         before = self.generation
         for item in self._running():
             budget = (item.timeout_ms or MAX_EXECUTION_TIMEOUT_MS) / 1_000
             end = item.started + budget + ENVELOPE_WAIT_BUFFER_MS / 1_000
             if now > end and not item.ours:
-                words = f"no result seen within its {duration(budget)} and {ENVELOPE_WAIT_BUFFER_MS // 1_000} s more"
+                words = f"no result within {duration(budget)} plus {ENVELOPE_WAIT_BUFFER_MS // 1_000} s"
                 item.gave_up = True
                 self._lose(item, end, "silence", words)
         return self.generation != before
 
     def place(self, device_id: str, number: int, payload: bytes) -> None:
-        """Line ``number`` of the ring is one of the Operator's: remember it with the command that it names."""
+        """Note that line ``number`` of the ring, an Operator line, names a command."""
         for begin, end in _NAMED:
             _, found, rest = payload.partition(begin)
             if found:
@@ -324,7 +332,7 @@ class ExecutionLog:
         key = (event.device_id or "", command_id)
         if key not in self._by_command and event.device_id:
             unplaced = self._by_command.pop(("", command_id), None)
-            if unplaced is not None:  # it began before its device was resolved
+            if unplaced is not None:  # started before its device was resolved
                 unplaced.device_id = event.device_id
                 self._by_command[key] = unplaced
         if key not in self._by_command:
@@ -335,7 +343,7 @@ class ExecutionLog:
         return self._by_command[key]
 
     def _fold_look(self, look: ExecutionState) -> None:
-        """Looks follow each other for hours: those that went well and that nothing came between are one row."""
+        """Merge adjacent successful follow snapshots into one row."""
         look.looks = 1
         place = len(self.items) - 2
         before = self.items[place] if place >= 0 and self.items[-1] is look else None
@@ -346,7 +354,7 @@ class ExecutionLog:
                 self._by_command.pop((before.device_id, before.command_id), None)
 
     def _running(self, device_id: str = "") -> Iterator[ExecutionState]:
-        """What is not over, newest first; of one device where it is given."""
+        """Yield what is not over, newest first; of one device where given."""
         for item in reversed(self.items):
             if isinstance(item, ExecutionState) and not item.over and device_id in ("", item.device_id):
                 yield item
@@ -358,14 +366,14 @@ class ExecutionLog:
         return None
 
     def _open_gap(self, device_id: str) -> Mark | None:
-        """The gap of a device whose log has not gone on yet."""
+        """Return the gap of a device whose log is still interrupted."""
         for item in reversed(self.items):
             if isinstance(item, Mark) and (item.kind, item.device_id) == ("gap", device_id):
                 return item if math.isnan(item.until) else None
         return None
 
     def _last_mark(self, kind: MarkKind, device_id: str) -> Mark | None:
-        """The newest item, if it is such a mark."""
+        """Return the newest item if it is such a mark."""
         last = self.items[-1] if self.items else None
         return last if isinstance(last, Mark) and (last.kind, last.device_id) == (kind, device_id) else None
 

@@ -1,4 +1,4 @@
-"""What the stream shows as JSON data: one object per row, with the same six names whatever the row is."""
+"""Rows of the stream as JSON objects with the same six keys for every kind."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _COMMAND = re.compile(r'commandId(?:=|":\s*")([^\s",}]+)')
 
 
 def line_object(entry: LogEntry, device_id: str) -> dict[str, Any]:
-    """A log line: ``raw`` is its message, ``at`` seconds since the epoch by the device's clock, or ``null``."""
+    """Return a log line: ``raw`` is its message, ``at`` seconds since the epoch by the device's clock, or ``null``."""
     message = entry.message
     named = _COMMAND.search(message)
     fields = {"level": entry.level, "tag": entry.tag, "buffer": entry.buffer, "stamp": entry.stamp}
@@ -27,7 +27,7 @@ def line_object(entry: LogEntry, device_id: str) -> dict[str, Any]:
 
 
 def item_object(item: Item) -> dict[str, Any]:
-    """An execution or a mark: ``raw`` is the envelope's text as the device wrote it, ``at`` host time."""
+    """Return an execution or a mark: ``raw`` is the envelope text, ``at`` host time."""
     if isinstance(item, Mark):
         parsed = {"text": item.text, "count": item.count, "column": item.column or None, "until": _known(item.until)}
         return _object(item.at, item.device_id, item.kind, raw=item.raw, parsed=parsed)

@@ -1,4 +1,4 @@
-"""Steps that failed because nothing matched: which matcher it was that found nothing. Pure."""
+"""Failed steps without a match: the matcher that matched nothing. Pure."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from clawperator.widgets.models.execution import ExecutionState, StepState, fiel
 from clawperator.widgets.models.status import Status
 
 MATCHERS = ("matcher", "target", "labelMatcher", "expectedNode")
-"""Parameters that name the node of an action."""
+"""Parameters with the matcher of an action's node."""
 
 CODES = frozenset({"NODE_NOT_FOUND", "CONTAINER_NOT_FOUND"})
 
 
 def matcher_of(step: Mapping[str, Any]) -> Mapping[str, Any] | None:
-    """The fields that find the node of a step; ``None`` for one without, or with something else in their place."""
+    """Return the matcher fields of a step; ``None`` without valid ones."""
     params = step.get("params")
     if not isinstance(params, Mapping):
         return None
@@ -25,21 +25,21 @@ def matcher_of(step: Mapping[str, Any]) -> Mapping[str, Any] | None:
 
 
 def unfound_step(execution: ExecutionState, place: int = -1) -> StepState | None:
-    """The step at ``place`` if nothing was found for it, else the first such step; ``None`` without one."""
+    """Return the step at ``place`` if it had no match, else the first such step."""
     steps = execution.steps
     chosen = steps[place : place + 1] if place >= 0 else []
     return next((step for step in (*chosen, *steps) if code_of(execution, step) in CODES), None)
 
 
 def code_of(execution: ExecutionState, step: StepState) -> str:
-    """Why a step failed; where it gave no code, the plan ended with that of the step."""
+    """Return why a step failed; without a code of its own, that of the plan."""
     return (step.code or execution.code) if step.status is Status.FAILED else ""
 
 
 def unfound(execution: ExecutionState, step: StepState | None) -> Mapping[str, str]:
-    """The fields of the matcher that found nothing; empty where it is not known.
+    """Return the fields of the matcher without a match; empty where unknown.
 
-    The payload has it; of a plan that ended with the failure, the device's own words name it too.
+    They come from the payload, else from the Operator's message.
     """
     code = code_of(execution, step) if step is not None else execution.code
     fields = _of_action(_action(execution, step), code) if step is not None else {}

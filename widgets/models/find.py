@@ -1,10 +1,10 @@
-"""The tree's find line: what to look for, and which nodes it finds.
+"""The tree's search line: its syntax and its hits.
 
-Words are AND-ed and ignore case, over label, description, id, class and role. ``#word`` looks at ids only, ``role:word``
-at the role only, ``@flag`` at a flag, ``"exact words"`` at the whole text or description.
+Words are AND-ed and ignore case, over label, description, id, class and role. ``#word`` matches ids only, ``role:word``
+the role, ``@flag`` a flag, ``"exact words"`` the whole text or description.
 
-A role is inferred, and many nodes share it: a bare word counts as one only when it begins its name with at least three
-letters, and never as ``container`` or ``unknown``, which half of every tree is, unless it is spelled out.
+A bare word matches a role only as a prefix of at least three letters; ``container`` and ``unknown``, which half of
+every tree is, only when spelled out.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from clawperator.engine.hierarchy.tree import UiNode, UiTree
 
 FILTERS = ("click", "text", "input", "scroll", "visible")
-"""The flags that are offered as filters, in the order in which they are shown."""
+"""Flags offered as filters, in display order."""
 
 _ROLE_LETTERS = 3
 _EVERYWHERE = frozenset({"container", "unknown"})
@@ -35,7 +35,7 @@ _WORDS: WeakKeyDictionary[UiTree, Sequence[str]] = WeakKeyDictionary()
 
 
 def words_of(tree: UiTree) -> Sequence[str]:
-    """What a word is looked for in, node by node: made once per tree, which takes some milliseconds per thousand nodes."""
+    """Return the searchable text of each node: computed once per tree, some milliseconds per thousand nodes."""
     words = _WORDS.get(tree)
     if words is None:
         words = _WORDS[tree] = _words(tree)
@@ -43,8 +43,8 @@ def words_of(tree: UiTree) -> Sequence[str]:
 
 
 def _words(tree: UiTree) -> Sequence[str]:
-    """Label, description, id and class, folded. Of id and class only the part that is drawn: every class has "widget" in
-    its package.
+    """Return label, description, id and class, folded; of id and class only the drawn part, because every class has
+    "widget" in its package.
     """
     drawn: dict[tuple[str, str], str] = {}
     names = []
@@ -59,7 +59,7 @@ def _words(tree: UiTree) -> Sequence[str]:
 
 
 Test: TypeAlias = "Callable[[UiTree, Sequence[int]], Sequence[int]]"
-"""Which of some positions pass."""
+"""Returns which of some positions pass."""
 
 
 def _flag(holds: Callable[[UiNode], bool]) -> Test:
@@ -92,7 +92,7 @@ FLAGS: dict[str, Test] = {
 
 
 class Find(NamedTuple):
-    """A parsed find line: a node is found when every test holds. ``problem`` names a term that means nothing."""
+    """A parsed search line: a node is a hit when every test passes. ``problem`` names an invalid term."""
 
     text: str
     tests: tuple[Test, ...] = ()
@@ -102,7 +102,7 @@ class Find(NamedTuple):
         return bool(self.tests)
 
     def positions(self, tree: UiTree) -> Sequence[int]:
-        """Pre-order positions of the nodes found, ascending."""
+        """Return the pre-order positions of the hits, ascending."""
         found: Sequence[int] = range(len(tree.nodes)) if self.tests else ()
         for test in self.tests:
             found = test(tree, found)
@@ -113,7 +113,7 @@ NO_FIND = Find("")
 
 
 def parse_find(text: str) -> Find:
-    """Read a find line; never fails, an unknown flag or role is named in ``problem``."""
+    """Parse a search line; never fails, an unknown flag or role is named in ``problem``."""
     tests: list[Test] = []
     problem = ""
     for match in _TERM.finditer(text):
@@ -126,13 +126,13 @@ def parse_find(text: str) -> Find:
             if flag is not None:
                 tests.append(flag)
             else:
-                problem = f"no flag {escape(word)}: {' '.join('@' + name for name in FLAGS)}"
+                problem = f"unknown flag {escape(word)}. Flags: {' '.join('@' + name for name in FLAGS)}"
         elif word.startswith("#") and len(word) > 1:
             tests.append(_id_contains(word[1:].lower()))
         elif word.lower().startswith("role:"):
             roles = [name for name in ROLE_NAMES if name.startswith(word[5:].lower())]
             tests.append(_has_role(roles))
-            problem = problem if roles else f"no role {escape(word[5:])}: {' '.join(ROLE_NAMES)}"
+            problem = problem if roles else f"unknown role {escape(word[5:])}. Roles: {' '.join(ROLE_NAMES)}"
         elif word not in "@#":
             tests.append(_contains(word))
     return Find(text, tuple(tests), problem)

@@ -1,4 +1,4 @@
-"""What fixes ran in this session, and what they said."""
+"""Fixes that ran in this session."""
 
 from __future__ import annotations
 
@@ -22,10 +22,7 @@ STAGES_KEPT = 40
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FixRun:
-    """One step of a check: ``preview`` are the commands behind it, ``output`` is what came of them, as text from outside.
-
-    ``began`` and ``ended`` are moments, 0 while they have not come.
-    """
+    """One step of a fix: ``preview`` are its commands, ``output`` is untrusted text; times are 0 while unknown."""
 
     check_id: str
     step: str
@@ -45,8 +42,8 @@ class FixRun:
     def over(self) -> bool:
         return self.state in ("ok", "failed", "stopped")
 
-    def told(self, stage: Stage) -> FixRun:
-        """With the newest word of a stage; each stage is one line."""
+    def with_stage(self, stage: Stage) -> FixRun:
+        """Return the fix with the newest state of a stage; each stage is one line."""
         others = [known for known in self.stages if known.name != stage.name]
         place = next((index for index, known in enumerate(self.stages) if known.name == stage.name), len(others))
         return replace(self, stages=tuple([*others[:place], stage, *others[place:]][-STAGES_KEPT:]))

@@ -1,4 +1,4 @@
-"""The rows of the stream's views of executions: an item, what is unfolded below it, what is collapsed. Pure."""
+"""Rows of the stream's execution views: items, expanded lines, collapsed counts. Pure."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from clawperator.widgets.models.stream_filter import ages, keeps
 
 
 class StreamRow(NamedTuple):
-    """An item, or below it: one live line of it, or the count of the ``others`` that were logged meanwhile."""
+    """An item, or below it one live line, or the count of ``others`` that were logged meanwhile."""
 
     item: Item
     line: LiveLine | None = None
@@ -34,12 +34,12 @@ class StreamRow(NamedTuple):
 
     @property
     def anchor(self) -> Hashable:
-        """What finds this row again after others came and went."""
+        """Return a key that identifies this row after others were added or removed."""
         return self.item.number, id(self.line) if self.line is not None else -self.others
 
     @property
     def needs_attention(self) -> bool:
-        """Whether ``]`` stops here."""
+        """Return whether ``]`` stops here."""
         if not self.top:
             return False
         item = self.item
@@ -51,7 +51,7 @@ class StreamRow(NamedTuple):
 
 
 class ItemRows:
-    """``envelopes``: only what an envelope came for, nothing unfolded."""
+    """``envelopes``: only items with an envelope, nothing expanded."""
 
     def __init__(self, log: ExecutionLog, ring: LineRing, *, envelopes: bool = False) -> None:
         self.log = log
@@ -61,25 +61,25 @@ class ItemRows:
         self.rows: list[StreamRow] = []
         self._ring = ring
         self._kept: dict[int, tuple[int, bool]] = {}
-        self._held: list[Item] | None = None
-        self._held_at = 0
+        self._frozen: list[Item] | None = None
+        self._frozen_at = 0
 
     def __len__(self) -> int:
         return len(self.rows)
 
     def sift(self, where: Filter) -> None:
-        """Show what this filter keeps from the next ``collect`` on."""
+        """Apply a filter from the next ``collect`` on."""
         self.where = where
         self._kept.clear()
 
     def collect(self, now: float) -> None:
-        """Make the rows anew; of what is held still while it is."""
+        """Rebuild the rows; while frozen, of the frozen items."""
         if ages(self.where):
             self._kept.clear()
         if len(self._kept) > 2 * len(self.log.items) + 100:
             self._kept.clear()
-        if self._held is not None:
-            self.rows = [row for item in self._held for row in self._rows_of(item)]
+        if self._frozen is not None:
+            self.rows = [row for item in self._frozen for row in self._rows_of(item)]
         else:
             self.rows = [row for item in self.log.items if self._shows(item, now) for row in self._rows_of(item)]
 
@@ -103,7 +103,7 @@ class ItemRows:
                 yield StreamRow(item, others=others)
 
     def _others(self, execution: ExecutionState) -> int:
-        """How many lines of others were logged from its first line to its last."""
+        """Return how many lines of others were logged from its first line to its last."""
         if not execution.log:
             return 0
         first, last = max(execution.log.first, self._ring.first), execution.log.last
@@ -112,23 +112,23 @@ class ItemRows:
 
     @property
     def shown(self) -> int:
-        """How many items have a row."""
+        """Return how many items have a row."""
         return sum(1 for row in self.rows if row.top)
 
     def place(self, anchor: Hashable) -> int | None:
-        """The row with this anchor; ``None`` when it is not shown any more."""
+        """Return the row with this anchor; ``None`` when it is gone."""
         return next((index for index, row in enumerate(self.rows) if row.anchor == anchor), None)
 
     def place_of(self, item: Item) -> int | None:
         return next((index for index, row in enumerate(self.rows) if row.item is item), None)
 
     def place_at_line(self, number: int) -> int:
-        """The row of what ran when this line of the log was written, as near as is known."""
+        """Return the row of what ran when this log line was written, as near as known."""
         places = [index for index, row in enumerate(self.rows) if row.top and row.item.at_line <= number]
         return places[-1] if places else 0
 
     def fresh(self, last: int) -> int:
-        """How many items are shown that came after number ``last``."""
+        """Return how many shown items are newer than number ``last``."""
         count = 0
         for row in reversed(self.rows):
             if row.item.number <= last:
@@ -136,17 +136,19 @@ class ItemRows:
             count += row.top
         return count
 
-    def hold_still(self) -> None:
-        """Show what is shown now, whatever comes: what still runs as it is at this moment."""
+    def freeze(self) -> None:
+        """Freeze the rows; running executions keep their current state."""
         items = [row.item for row in self.rows if row.top]
-        self._held = [item.still() if isinstance(item, ExecutionState) and not item.over else item for item in items]
-        self._held_at = self.log.last_number
+        self._frozen = [
+            item.frozen_copy() if isinstance(item, ExecutionState) and not item.over else item for item in items
+        ]
+        self._frozen_at = self.log.last_number
         self.collect(math.nan)
 
-    def go_on(self) -> None:
-        self._held = None
+    def resume(self) -> None:
+        self._frozen = None
 
     @property
     def behind(self) -> int:
-        """How many items came since it was held still."""
-        return self.log.last_number - self._held_at if self._held is not None else 0
+        """Return how many items arrived since the rows were frozen."""
+        return self.log.last_number - self._frozen_at if self._frozen is not None else 0

@@ -1,4 +1,4 @@
-"""Work that takes its time, as the console keeps it: the stages, what the tools said in each, and what came of it. Pure."""
+"""Long jobs as the console keeps them: stages, tool output, outcome. Pure."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ if TYPE_CHECKING:
     from clawperator.engine.progress import Stage
 
 OUTPUT_KEPT = 200
-"""Lines of tool output per stage; older ones are counted."""
+"""Lines of tool output kept per stage; older ones are counted."""
 LINE_KEPT = 2_000
-"""Characters of one such line."""
+"""Characters kept of one line."""
 _STATUS = {"running": Status.RUNNING, "done": Status.OK, "failed": Status.FAILED, "skipped": Status.SKIPPED}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StageSeen:
-    """One stage as far as it is known. ``at`` is when it was told last; times as in ``engine.progress.Stage``."""
+    """One stage. ``at`` is when it was last updated; times as in ``engine.events.progress.Stage``."""
 
     name: str
     status: Status = Status.WAITING
@@ -32,18 +32,18 @@ class StageSeen:
     at: float = 0.0
 
     def elapsed(self, now: float) -> float:
-        """Seconds that it took, or takes so far."""
+        """Return the seconds that it took so far."""
         since = max(0.0, now - self.at) if self.status is Status.RUNNING and self.at else 0.0
         return self.elapsed_ms / 1000 + since
 
     def share(self, now: float) -> float | None:
-        """How much of it is done, between 0 and 1: measured, else by its limit; ``None`` where neither is known."""
+        """Return its progress between 0 and 1: measured, else by its limit; ``None`` where neither is known."""
         if self.fraction is not None:
             return min(1.0, max(0.0, self.fraction))
         return min(1.0, self.elapsed(now) * 1000 / self.limit_ms) if self.limit_ms > 0 else None
 
-    def told(self, stage: Stage, now: float) -> Self:
-        """After a piece of news; what is said twice in a row is kept once."""
+    def with_stage(self, stage: Stage, now: float) -> Self:
+        """Return the stage after an update; a repeated output is kept once."""
         lines = [line[:LINE_KEPT] for line in stage.message[: LINE_KEPT * 20].splitlines() if line.strip()]
         output = self.output
         if lines and tuple(lines) != output[-len(lines) :]:
@@ -62,10 +62,11 @@ class StageSeen:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Job:
-    """``kind`` says what is done (``provision``, ``start``, ``setup`` …), ``subject`` with what: the name of a virtual device or a serial.
+    """A job: ``kind`` is what it does (``provision``, ``start``, ``setup`` …), ``subject`` a virtual device or a
+    serial.
 
-    ``status`` is RUNNING until it ``ended``, then OK, FAILED or SKIPPED (cancelled). ``words`` say what came of it, ``code``
-    and ``hint`` belong to a failure. ``stopping``: somebody cancelled it and it has not ended yet.
+    ``status`` is RUNNING until it ``ended``, then OK, FAILED or SKIPPED (cancelled). ``words`` are the outcome,
+    ``code`` and ``hint`` belong to a failure. ``stopping``: it was cancelled and has not ended yet.
     """
 
     kind: str
@@ -81,7 +82,7 @@ class Job:
 
     @classmethod
     def begun(cls, kind: str, subject: str, stages: Iterable[str], now: float) -> Self:
-        """With all its stages, which wait."""
+        """Create a job with all its stages waiting."""
         return cls(kind=kind, subject=subject, stages=tuple(StageSeen(name=name) for name in stages), since=now)
 
     @property
@@ -90,15 +91,15 @@ class Job:
 
     @property
     def current(self) -> StageSeen | None:
-        """The stage that runs; of a job that ended, the one that it ended in."""
+        """Return the running stage; of an ended job, the one that it ended in."""
         begun = [stage for stage in self.stages if stage.status not in (Status.WAITING, Status.SKIPPED)]
         return begun[-1] if begun else None
 
     def seconds(self, now: float) -> float:
         return max(0.0, (self.ended or now) - self.since)
 
-    def told(self, stage: Stage, now: float) -> Self:
-        """After news of a stage: those before it that never began were not needed. An unknown one comes last."""
+    def with_stage(self, stage: Stage, now: float) -> Self:
+        """Return the job after an update: waiting stages before this one were skipped. An unknown one is appended."""
         stages = list(self.stages)
         place = next((index for index, seen in enumerate(stages) if seen.name == stage.name), len(stages))
         if place == len(stages):
@@ -106,11 +107,11 @@ class Job:
         for index, seen in enumerate(stages[:place]):
             if seen.status is Status.WAITING:
                 stages[index] = replace(seen, status=Status.SKIPPED)
-        stages[place] = stages[place].told(stage, now)
+        stages[place] = stages[place].with_stage(stage, now)
         return replace(self, stages=tuple(stages))
 
     def over(self, status: Status, words: str, now: float, *, code: str = "", hint: str = "") -> Self:
-        """It has ended. What ran then ended with it; what waited was not needed if all is well, else not reached."""
+        """End the job: a running stage ends with it; waiting ones are skipped on success."""
         stages = tuple(_closed(stage, status, now) for stage in self.stages)
         return replace(self, stages=stages, ended=now, status=status, words=words, code=code, hint=hint, stopping=False)
 
@@ -131,5 +132,5 @@ def _closed(stage: StageSeen, status: Status, now: float) -> StageSeen:
 
 
 def done_in(job: Job, names: Sequence[str]) -> set[str]:
-    """Which of these stages have been done."""
+    """Return which of these stages are done."""
     return {stage.name for stage in job.stages if stage.name in names and stage.status is Status.OK}

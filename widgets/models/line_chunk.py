@@ -1,7 +1,6 @@
-"""Some thousand log lines packed together: bytes and small numbers instead of an object per line.
+"""Some thousand log lines packed into bytes and small numbers.
 
-A line costs its own bytes and about twenty more. It becomes a ``LogEntry`` again when somebody looks at it; whoever looks
-for something looks at the packed columns.
+A line costs its own bytes and about twenty more. It becomes a ``LogEntry`` when read; searches use the packed columns.
 """
 
 from __future__ import annotations
@@ -19,7 +18,7 @@ T = TypeVar("T")
 
 
 class Column(Generic[T]):
-    """One value per row out of few: the different ones, and for each row which of them."""
+    """A column with few distinct values: the values, and an index per row."""
 
     __slots__ = ("_ids", "values")
 
@@ -35,7 +34,7 @@ class Column(Generic[T]):
         return self.values[self._ids[row] if self._ids else 0]
 
     def rows_where(self, holds: Callable[[T], bool], count: int) -> set[int]:
-        """The rows of ``count`` whose value is such; ``holds`` is asked once per different value."""
+        """Return the rows of ``count`` whose value passes; ``holds`` is called once per distinct value."""
         wanted = {number for number, value in enumerate(self.values) if holds(value)}
         if not wanted:
             return set()
@@ -45,7 +44,7 @@ class Column(Generic[T]):
 
 
 class Texts:
-    """Byte strings, one after the other."""
+    """Byte strings in one buffer."""
 
     __slots__ = ("blob", "ends")
 
@@ -57,11 +56,11 @@ class Texts:
         return self.blob[self.ends[row - 1] if row else 0 : self.ends[row]]
 
     def rows_with(self, word: bytes, among: AbstractSet[int] | None) -> set[int]:
-        """The rows (of ``among``) that hold ``word``, which is in lower case; only ASCII letters know no case here."""
+        """Return the rows (of ``among``) with ``word``, which is in lower case; case folding is ASCII only."""
         text, ends, size, row = self.blob.lower(), self.ends, len(word), 0
         if among is not None and len(among) < len(ends) // 2:
             return {row for row in among if text.find(word, ends[row - 1] if row else 0, ends[row]) >= 0}
-        if text.count(word) > len(ends) // 4:  # so many that looking at every row is quicker than from one to the next
+        if text.count(word) > len(ends) // 4:  # with many hits a scan by row is faster
             starts = chain((0,), ends)
             return {row for row, (start, end) in enumerate(zip(starts, ends)) if text.find(word, start, end) >= 0}  # noqa: B905
         found: set[int] = set()
@@ -72,7 +71,7 @@ class Texts:
             if position + size <= end:
                 found.add(row)
                 position = text.find(word, end)
-            else:  # it begins in this row and ends in another: none
+            else:  # begins in this row and ends in another
                 position = text.find(word, position + 1)
         return found
 
@@ -81,7 +80,7 @@ Clocks: TypeAlias = "array[int] | Texts | tuple[int | bytes, ...]"
 
 
 class Chunk:
-    """``entries`` packed, each from the device at its place in ``devices``. Never changes, so any thread may read it."""
+    """Packed ``entries``, each with its device in ``devices``. Immutable: any thread may read it."""
 
     __slots__ = (
         "_buffers",
@@ -102,7 +101,7 @@ class Chunk:
         self.count = len(entries)
         self.payloads = Texts(payloads)
         self.wide = frozenset() if self.payloads.blob.isascii() else frozenset(_not_ascii(payloads))
-        """Rows with a character beyond ASCII."""
+        """Rows with non-ASCII text."""
         self.levels, self.tags, self.devices = Column(levels), Column(tags), Column(devices)
         self.pids, self._tids, self._uids, self._buffers = Column(pids), Column(tids), Column(uids), Column(buffers)
         self._clocks = _packed(clocks)
@@ -120,9 +119,9 @@ class Chunk:
         )
 
     def rows_with(self, word: str, among: AbstractSet[int] | None = None) -> set[int]:
-        """The rows whose message holds ``word``, which is case-folded: as ``word in message.casefold()``, but faster.
+        """Return the rows whose message contains ``word`` (case-folded): ``word in message.casefold()``, but faster.
 
-        It may leave out rows that are not ``among``, and need not.
+        It may leave out rows that are not ``among``.
         """
         payloads = self.payloads
         found = payloads.rows_with(word.encode(), among) if word.isascii() else set()
@@ -136,7 +135,7 @@ def _not_ascii(payloads: Iterable[bytes]) -> Iterable[int]:
 
 
 def _packed(clocks: tuple[int | bytes, ...]) -> Clocks:
-    """Nanoseconds as numbers, stamps as text; a mixture stays what it is."""
+    """Return nanoseconds as numbers, stamps as text, a mixture unchanged."""
     numbers = [clock for clock in clocks if isinstance(clock, int)]
     if not numbers:
         return Texts([clock for clock in clocks if isinstance(clock, bytes)])

@@ -1,7 +1,7 @@
-"""The device's log as the console keeps it: a bounded ring of packed lines whose numbers never change.
+"""The device log: a bounded ring of packed lines with stable numbers.
 
-Line 17 stays line 17 when older ones go. New lines are kept as they came until there are enough of them for a chunk; whole
-chunks go when the ring is full. The Operator's own lines are an index into the same ring.
+Line 17 stays line 17 when older ones are dropped. New lines are kept as they are until they fill a chunk; whole chunks
+are dropped when the ring is full. The Operator's lines are an index into the ring.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _PROCESSES_KEPT = 64
 
 
 class LineRing:
-    """Keeps the newest ``capacity`` lines, or up to a chunk more. ``first`` is the number of the oldest one kept."""
+    """The newest ``capacity`` lines, up to a chunk more. ``first`` is the number of the oldest one."""
 
     def __init__(self, capacity: int) -> None:
         self.capacity = max(1, capacity)
@@ -29,7 +29,7 @@ class LineRing:
         self.first = 0
         self._packed_end = 0
         self.operator: array[int] = array("Q")
-        """The numbers of the lines that the Operator's process wrote, dumps of trees aside."""
+        """Numbers of the lines of the Operator's process, tree dumps excluded."""
         self._chunks: list[Chunk] = []
         self._newest: list[LogEntry] = []
         self._devices: list[str] = []
@@ -37,14 +37,14 @@ class LineRing:
 
     @property
     def end(self) -> int:
-        """The number that the next line gets."""
+        """Return the number of the next line."""
         return self._packed_end + len(self._newest)
 
     def __len__(self) -> int:
         return self.end - self.first
 
     def __getitem__(self, number: int) -> LogEntry:
-        """The line with this number; raises ``IndexError`` when it has gone or has not come."""
+        """Return the line with this number; raises ``IndexError`` when it is not in the ring."""
         row = number - self._packed_end
         if 0 <= row < len(self._newest):
             return self._newest[row]
@@ -57,7 +57,7 @@ class LineRing:
         return (self[number] for number in range(self.first, self.end))
 
     def device_of(self, number: int) -> str:
-        """The serial of the device that wrote a line; raises as ``[]`` does."""
+        """Return the serial of the device of a line; raises as ``[]`` does."""
         if not self.first <= number < self.end:
             raise IndexError(number)
         if number >= self._packed_end:
@@ -66,7 +66,7 @@ class LineRing:
         return self._chunks[chunk].devices[row]
 
     def copy(self) -> LineRing:
-        """A ring of its own with the same lines, at the cost of the references: for another thread to read."""
+        """Return a ring with the same lines for another thread, at the cost of the references."""
         other = LineRing(self.capacity)
         other.first, other._packed_end, other.operator = self.first, self._packed_end, self.operator[:]
         other._chunks, other._newest, other._devices = self._chunks[:], self._newest[:], self._devices[:]
@@ -75,7 +75,7 @@ class LineRing:
     # -- filling
 
     def extend(self, entries: Sequence[LogEntry], device_id: str = "") -> Sequence[int]:
-        """Append lines of one device; the numbers of the Operator's among them."""
+        """Append lines of one device; return the numbers of the Operator's among them."""
         own = self._own_lines(entries, device_id)
         self._newest.extend(entries)
         self._devices.extend([device_id] * len(entries))
@@ -86,7 +86,10 @@ class LineRing:
         return own
 
     def _own_lines(self, entries: Sequence[LogEntry], device_id: str) -> Sequence[int]:
-        """A process that once wrote like the Operator is believed to be it; forging that shows lines and hides none."""
+        """Return the Operator's lines.
+
+        A process that once logged like the Operator is taken for it; forging that shows lines and hides none.
+        """
         own = array("Q")
         pids = {pid for device, pid in self._processes if device == device_id}
         for number, entry in enumerate(entries, self.end):
@@ -120,7 +123,7 @@ class LineRing:
     # -- searching
 
     def parts(self, start: int, stop: int) -> Iterator[tuple[int, int]]:
-        """The numbers from ``start`` up to ``stop`` in the pieces that are quick to search, newest first."""
+        """Yield the ranges from ``start`` to ``stop`` that are quick to search, newest first."""
         start, stop = max(start, self.first), min(stop, self.end)
         while stop > start:
             begin = max(start, self._chunk_start(stop - 1))
@@ -131,9 +134,10 @@ class LineRing:
         return min(number - (number - self.first) % self.chunk_lines, max(self._packed_end, self.first))
 
     def search(self, where: Filter, start: int, stop: int, *, now: float, operator: bool = False) -> array[int]:
-        """The numbers in ``start`` … ``stop`` of the lines that ``where`` keeps, rising; ``operator``: of the Operator's.
+        """Return the numbers in ``start`` … ``stop`` that match ``where``, ascending; ``operator``: of the Operator's
+        lines.
 
-        ``now`` is what ages count from, in seconds since the epoch.
+        ``now`` is the reference of ages, in seconds since the epoch.
         """
         found = array("Q")
         for begin, end in reversed(list(self.parts(start, stop))):

@@ -1,7 +1,7 @@
-"""Which lines of the ring a view of the log shows: all, the Operator's, or those that a filter keeps.
+"""The lines of a log view: all, the Operator's, or those that match a filter.
 
-A filter over a million lines is answered newest first, in pieces that the pane asks for one after the other, so that keys
-come between them; new lines are looked at as they come.
+A filter over a million lines runs newest first, in slices between which keys are handled; new lines are tested as they
+arrive.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ from clawperator.widgets.models.line_ring import LineRing
 
 
 class LineSearch:
-    """The lines that ``where`` keeps. ``now`` is what ages count from."""
+    """The lines that match ``where``. ``now`` is the reference of ages."""
 
     def __init__(self, ring: LineRing, where: Filter, *, operator: bool = False, now: float) -> None:
         self.found: array[int] = array("Q")
-        """Numbers of lines, rising; complete from ``_low`` on."""
+        """Line numbers, ascending; complete from ``_low`` on."""
         self.now = now
         self._ring, self._where, self._operator = ring, where, operator
         self._low = self._high = ring.end
@@ -27,19 +27,19 @@ class LineSearch:
 
     @property
     def done(self) -> bool:
-        """Whether all lines that are kept have been looked at."""
+        """Return whether all lines were tested."""
         return self._low <= self._ring.first
 
     @property
     def share(self) -> float:
-        """How much has been looked at, from 0 to 1."""
+        """Return the tested share, from 0 to 1."""
         total = self._high - self._ring.first
         return 1.0 if self.done or total <= 0 else (self._high - self._low) / total
 
     def step(self) -> bool:
-        """Look at the next older piece; whether there is more to look at."""
+        """Test the next older slice; return whether there is more."""
         begin, end = next(self._parts, (self._ring.first, self._low))
-        begin = max(begin, self._ring.first)  # lines go while the search goes on
+        begin = max(begin, self._ring.first)  # lines are dropped meanwhile
         if begin < end:
             older = self._search(begin, end)
             if older:
@@ -48,7 +48,7 @@ class LineSearch:
         return not self.done
 
     def catch_up(self) -> None:
-        """Look at the lines that came since, and forget those that went."""
+        """Test new lines and drop those that left the ring."""
         self.found.extend(self._search(self._high, self._ring.end))
         self._high = self._ring.end
         if self.found and self.found[0] < self._ring.first:
@@ -59,7 +59,7 @@ class LineSearch:
 
 
 class Culprit:
-    """Which term of a filter that finds nothing finds nothing by itself: ``term`` as typed, empty while it is not known."""
+    """Finds the first term that alone matches nothing: ``term`` as typed, empty while unknown."""
 
     def __init__(self, ring: LineRing, where: Filter, *, operator: bool, now: float) -> None:
         self.term = ""
@@ -68,7 +68,7 @@ class Culprit:
         ]
 
     def step(self) -> bool:
-        """Look at the next piece for the first suspect; whether there is more to look at."""
+        """Test the next slice for the first suspect; return whether there is more."""
         if not self._suspects:
             return False
         term, search = self._suspects[0]
@@ -81,7 +81,7 @@ class Culprit:
 
 
 class LineRows:
-    """The rows of a view of the log: numbers of lines, rising."""
+    """The rows of a log view: line numbers, ascending."""
 
     def __init__(self, ring: LineRing, where: Filter, *, operator: bool = False, now: float) -> None:
         self.ring = ring
@@ -89,13 +89,13 @@ class LineRows:
         self.operator = operator
         self.search = LineSearch(ring, where, operator=operator, now=now) if where else None
         self._culprit: Culprit | None = None
-        self._still: Sequence[int] | None = None
-        self._still_end = 0
+        self._frozen: Sequence[int] | None = None
+        self._frozen_end = 0
 
     @property
     def numbers(self) -> Sequence[int]:
-        if self._still is not None:
-            return self._still
+        if self._frozen is not None:
+            return self._frozen
         if self.search is not None:
             return self.search.found
         return self.ring.operator if self.operator else range(self.ring.first, self.ring.end)
@@ -105,15 +105,15 @@ class LineRows:
 
     @property
     def total(self) -> int:
-        """How many there would be without a filter."""
+        """Return how many rows there would be without a filter."""
         return len(self.ring.operator) if self.operator else len(self.ring)
 
     def place(self, number: int) -> int:
-        """The row of a line, or of the next one that is shown."""
+        """Return the row of a line, or of the next one shown."""
         return bisect_left(self.numbers, number)
 
     def work(self) -> bool:
-        """Do the next piece of the search, or of finding out why it found nothing; whether there is more to do."""
+        """Do the next slice of the search, or of finding its culprit; return whether there is more."""
         search = self.search
         if search is None:
             return False
@@ -127,29 +127,29 @@ class LineRows:
 
     @property
     def culprit(self) -> str:
-        """The term that alone hides everything, as typed; empty if there is none, or it is not found out yet."""
+        """Return the term that alone hides everything, as typed; empty if there is none or it is not known yet."""
         return self._culprit.term if self._culprit is not None and not self.numbers else ""
 
-    def take_news(self) -> None:
-        if self.search is not None and self._still is None:
+    def update(self) -> None:
+        if self.search is not None and self._frozen is None:
             self.search.catch_up()
 
-    def hold_still(self) -> None:
-        """Show what is shown now, whatever comes."""
+    def freeze(self) -> None:
+        """Freeze the rows."""
         numbers = self.numbers
-        self._still = numbers[:] if isinstance(numbers, array) else numbers
-        self._still_end = self.ring.end
+        self._frozen = numbers[:] if isinstance(numbers, array) else numbers
+        self._frozen_end = self.ring.end
 
-    def go_on(self) -> None:
-        self._still = None
+    def resume(self) -> None:
+        self._frozen = None
 
     @property
     def behind(self) -> int:
-        """How many lines came since it was held still."""
-        return self.ring.end - self._still_end if self._still is not None else 0
+        """Return how many lines arrived since the rows were frozen."""
+        return self.ring.end - self._frozen_end if self._frozen is not None else 0
 
     def nearest(self, where: Filter, start: int, step: int) -> int | None:
-        """The nearest line beyond ``start`` that is shown and that ``where`` keeps: after it (1) or before it (-1)."""
+        """Return the nearest shown line after (1) or before (-1) ``start`` that also matches ``where``."""
         both = Filter("", (*self.where.terms, *where.terms))
         now = self.search.now if self.search is not None else 0.0
         begin, end = (start + 1, self.ring.end) if step > 0 else (self.ring.first, start)

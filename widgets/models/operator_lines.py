@@ -1,4 +1,4 @@
-"""What one of the Operator's live lines changes in an execution, and how it reads."""
+"""Live lines of the Operator: their effect on an execution, and their words."""
 
 from __future__ import annotations
 
@@ -7,16 +7,18 @@ from clawperator.engine.logcat.stages import type_of_stage
 from clawperator.widgets.models.execution import ExecutionState, LiveLine, StepState, brief
 from clawperator.widgets.models.status import Status
 
-SCAFFOLDING = frozenset({"ui-start", "ui-end", "task-start", "task-success", "snapshot-start", "answered", "stage-log"})
-"""Lines of the Operator that repeat what the lines around them say; its log view shows them all."""
+REDUNDANT_KINDS = frozenset(
+    {"ui-start", "ui-end", "task-start", "task-success", "snapshot-start", "answered", "stage-log"}
+)
+"""Lines that repeat others; only the log views show them."""
 
 
-TELLING = frozenset({"no-window", "action-ignored", "envelope-failure", "service-unavailable", "event"})
-"""Lines that say something even where no command is known that they belong to."""
+STANDALONE_KINDS = frozenset({"no-window", "action-ignored", "envelope-failure", "service-unavailable", "event"})
+"""Lines that are shown even without a known command."""
 
 
-def tell(execution: ExecutionState, event: CommandProgress) -> None:
-    """What one live line changes in its execution."""
+def apply_progress(execution: ExecutionState, event: CommandProgress) -> None:
+    """Apply one live line to its execution."""
     fields = event.fields
     if event.kind == "queued" and not execution.over:
         execution.status = Status.WAITING
@@ -26,7 +28,7 @@ def tell(execution: ExecutionState, event: CommandProgress) -> None:
         execution.timeout_ms = _number(fields.get("timeoutMs"))
         execution.action_count = _number(fields.get("actionCount"))
     elif event.kind == "step-start":
-        if (before := execution.running_step) is not None:  # steps follow each other: its end was not seen
+        if (before := execution.running_step) is not None:  # steps are sequential: its end was not seen
             before.status = Status.UNKNOWN
         execution.steps.append(StepState(fields.get("id", "?"), started=event.at))
     elif event.kind == "step-success":
@@ -69,11 +71,11 @@ def live_line(event: CommandProgress) -> LiveLine:
     fields = event.fields
     what = brief(fields.get("id", ""))
     words = {
-        "queued": "waits for the command before it",
-        "start": f"{actions(_number(fields.get('actionCount')))}, {_number(fields.get('timeoutMs')) / 1000:.1f} s at most",
+        "queued": "waiting for the previous command",
+        "start": f"{actions(_number(fields.get('actionCount')))}, {_number(fields.get('timeoutMs')) / 1000:.1f} s budget",
         "stage-retry": f"{what} {fields.get('attempt', '')} in {_number(fields.get('delayMs')) / 1000:.1f} s",
         "stage-failure": f"{what}: {brief(fields.get('reason', ''))}",
         "failure": brief(fields.get("reason", "")),
-        "success": f"plan ran to its end, {fields.get('stepCount', '?')} steps",
+        "success": f"plan completed, {fields.get('stepCount', '?')} steps",
     }.get(event.kind, what or event.text)
     return LiveLine(event.at, _KIND_STATUS.get(event.kind, Status.RUNNING), event.kind, words)

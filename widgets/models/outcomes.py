@@ -1,4 +1,4 @@
-"""How an execution ends: by its envelope, by a failure, or by nobody knowing. Pure."""
+"""How an execution ends: by its envelope, by a failure, or with an unknown outcome. Pure."""
 
 from __future__ import annotations
 
@@ -11,11 +11,14 @@ from clawperator.widgets.models.execution import ExecutionState, StepState
 from clawperator.widgets.models.status import Status
 
 _HOST_CLOSES = "UNSUPPORTED_RUNTIME_CLOSE"
-"""The Operator's expected refusal of ``close_app``, which the host does instead (wire.md#actions-and-how-they-fail): no failure."""
+"""The Operator's expected refusal of ``close_app``, which the host does instead:
+
+no failure (wire.md#actions-and-how-they-fail).
+"""
 
 
 def settle(execution: ExecutionState, envelope: Mapping[str, Any], at: float) -> None:
-    """Take over what the envelope says; live timing of its steps stays."""
+    """Apply the envelope; live timing of its steps is kept."""
     execution.envelope = envelope
     execution.task_id = execution.task_id or str(envelope.get("taskId", ""))
     execution.ended = at if math.isnan(execution.ended) else execution.ended
@@ -27,9 +30,7 @@ def settle(execution: ExecutionState, envelope: Mapping[str, Any], at: float) ->
         execution.code, execution.message = (failed[0].code, "") if failed else ("", "")
     else:
         reason = str(envelope.get("error") or "")
-        code = str(
-            envelope.get("errorCode") or derived_code(reason) or ""
-        )  # the device says most of them in words only
+        code = str(envelope.get("errorCode") or derived_code(reason) or "")  # most codes are derived from the text
         fail(execution, execution.ended, code, reason)
     execution.action_count = execution.action_count or len(results)
 
@@ -43,7 +44,7 @@ def fail(execution: ExecutionState, at: float, code: str, message: str) -> None:
 
 
 def lose(execution: ExecutionState, at: float, why: str) -> None:
-    """Nobody will ever know how it went on."""
+    """End it with an unknown outcome."""
     execution.status, execution.ended, execution.message = Status.UNKNOWN, at, why
     for step in execution.steps:
         if step.status is Status.RUNNING:

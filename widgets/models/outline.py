@@ -1,4 +1,4 @@
-"""A JSON value as a foldable outline: only what is open is walked, however large the rest is. Pure."""
+"""A JSON value as a foldable outline; only open parts are walked. Pure."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from clawperator.engine.errors import ErrorCode
 Path = tuple[str | int, ...]
 
 LONG_TEXT = 60
-"""A text of more characters can be opened: it is then folded to the pane instead of cut."""
+"""A longer text can be expanded."""
 
 _MANY = 400
 
 
 class OutlineNode(NamedTuple):
-    """A value at its place. ``opened`` is ``None`` where there is nothing to open."""
+    """A value at its path. ``opened`` is ``None`` where there is nothing to expand."""
 
     path: Path
     value: Any
@@ -24,12 +24,12 @@ class OutlineNode(NamedTuple):
 
     @property
     def name(self) -> str | int | None:
-        """Its key or its place in the list; the whole has none."""
+        """Return its key or index; ``None`` for the root."""
         return self.path[-1] if self.path else None
 
 
 def outline(value: Any, is_open: Callable[[Path, Any], bool]) -> Iterator[OutlineNode]:
-    """``value`` and what is inside of whatever ``is_open``, in document order."""
+    """Yield ``value`` and the content of open parts, in document order."""
     waiting: list[tuple[Path, Any]] = [((), value)]
     while waiting:
         path, value = waiting.pop()
@@ -54,12 +54,12 @@ def _children(path: Path, value: Any) -> list[tuple[Path, Any]]:
 
 
 def opened_payload(path: Path, value: Any) -> bool:
-    """Everything but long texts, and but the inside of a very long list."""
+    """Open everything except long texts and the items of a very long list."""
     return not isinstance(value, str) and not (len(path) > 1 and len(value) > _MANY)
 
 
 def opened_envelope(path: Path, value: Any) -> bool:
-    """What leads to the failures and what they brought: results that went well stay folded."""
+    """Open the path to failures and their content; successful results stay folded."""
     if isinstance(value, str):
         return False
     if len(path) < 2 or path[0] != "stepResults":
@@ -68,7 +68,9 @@ def opened_envelope(path: Path, value: Any) -> bool:
 
 
 def is_failure(path: Path, value: Any) -> bool:
-    """Whether this is the result of a step that failed; that the host closes apps and not the device is none (wire.md#actions-and-how-they-fail)."""
+    """Return whether this is the result of a failed step; a ``close_app`` left to the host is none
+    (wire.md#actions-and-how-they-fail).
+    """
     if (
         len(path) != 2
         or path[0] != "stepResults"

@@ -1,4 +1,4 @@
-"""What differs between two runs: their payloads and envelopes by path, their steps, their phases, their trees. Pure."""
+"""Differences of two runs: payload and envelope by path, steps, phases, trees. Pure."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ _OWN_NAMES = frozenset({("commandId",), ("taskId",)})
 
 @dataclass(frozen=True, slots=True)
 class ValueChange:
-    """One value that differs. ``kind``: *added*, *removed*, *changed*, or *moved* for a list whose items only changed order.
+    """One difference. ``kind``: *added*, *removed*, *changed*, or *moved* for a list that was only reordered.
 
-    Items of lists that all have an ``id`` of their own are told by it, so that one more step does not change all behind it.
+    Items of a list are matched by ``id`` where all have one.
     """
 
     kind: str
@@ -34,12 +34,12 @@ class ValueChange:
 
     @property
     def expected(self) -> bool:
-        """Whether two runs never agree in it: each has a command of its own."""
+        """Return whether the value differs between any two runs."""
         return self.path in _OWN_NAMES
 
 
 def value_changes(old: Any, new: Any) -> list[ValueChange]:
-    """How to come from ``old`` to ``new``, in document order; nothing for a value and itself, however deep."""
+    """Return the changes from ``old`` to ``new`` in document order."""
     changes: list[ValueChange] = []
     waiting: list[_Both | ValueChange] = [_Both((), old, new)]
     while waiting:
@@ -62,7 +62,7 @@ class _Both(NamedTuple):
 
 
 def _change(both: _Both) -> ValueChange | None:
-    """The change that the pair itself is; ``None`` where it is none or lies deeper."""
+    """Return the change of the pair itself; ``None`` where it is none or lies deeper."""
     path, old, new = both
     if old is _MISSING:
         return ValueChange("added", path, new=new)
@@ -73,7 +73,7 @@ def _change(both: _Both) -> ValueChange | None:
 
 
 def _same(old: Any, new: Any) -> bool:
-    """JSON's own equality: ``true`` is not ``1``, and a number that is none equals itself."""
+    """Compare as JSON: ``true`` is not ``1``, and ``NaN`` equals itself."""
     if isinstance(old, float) and isinstance(new, float) and math.isnan(old) and math.isnan(new):
         return True
     return isinstance(old, bool) == isinstance(new, bool) and bool(old == new)
@@ -84,7 +84,7 @@ def _is_list(value: Any) -> bool:
 
 
 def _inside(both: _Both) -> list[_Both | ValueChange]:
-    """What two containers hold under the same keys; nothing for two values that are none."""
+    """Return the members of two containers by key."""
     path, old, new = both
     if isinstance(old, Mapping):
         return [*_paired(path, old, new)]
@@ -103,7 +103,7 @@ def _paired(path: Path, old: Mapping[Any, Any], new: Mapping[Any, Any]) -> Itera
 
 
 def _by_id(items: Sequence[Any]) -> dict[Any, Any] | None:
-    """The items by their ``id``; ``None`` unless each has one of its own."""
+    """Return the items by ``id``; ``None`` unless each has a unique one."""
     found = {item["id"]: item for item in items if isinstance(item, Mapping) and isinstance(item.get("id"), str)}
     return found if len(found) == len(items) else None
 
@@ -113,7 +113,7 @@ def _by_id(items: Sequence[Any]) -> dict[Any, Any] | None:
 
 @dataclass(frozen=True, slots=True)
 class StepPair:
-    """The same step of both runs; one of them is ``None`` where the other run has no such step."""
+    """The same step of both runs; ``None`` where a run does not have it."""
 
     a: StepState | None
     b: StepState | None
@@ -135,18 +135,18 @@ class StepPair:
 
     @property
     def seconds(self) -> tuple[float, float]:
-        """How long each took; ``nan`` where that was not seen."""
+        """Return the duration in each run; ``nan`` where unknown."""
         return _seconds(self.a), _seconds(self.b)
 
     @property
     def delta(self) -> float:
-        """How much longer B took, in seconds."""
+        """Return how much longer B took, in seconds."""
         a, b = self.seconds
         return b - a
 
     @property
     def differs(self) -> bool:
-        """Whether it ended otherwise or brought something else; that it took another time is no difference."""
+        """Return whether outcome or data differ; the duration does not count."""
         if self.a is None or self.b is None:
             return True
         return (self.a.status, self.a.code, self.a.type) != (self.b.status, self.b.code, self.b.type) or bool(self.data)
@@ -157,21 +157,21 @@ def _seconds(step: StepState | None) -> float:
 
 
 def step_pairs(a: ExecutionState, b: ExecutionState) -> list[StepPair]:
-    """The steps of both by their ids, in A's order; what only B has stands behind what it follows there.
+    """Return the steps of both by id in A's order; those of B only stand after their predecessor.
 
-    Data are compared where both runs told theirs: a plan that broke off tells none, whatever its steps brought.
+    Data are compared where both envelopes have step results.
     """
     first, second = _numbered(a.steps, "id"), _numbered(b.steps, "id")
-    told = _tells_data(a) and _tells_data(b)
-    return [_pair(first.get(key), second.get(key), told=told) for key in _merged([*first], [*second])]
+    with_data = _has_data(a) and _has_data(b)
+    return [_pair(first.get(key), second.get(key), with_data=with_data) for key in _merged([*first], [*second])]
 
 
-def _tells_data(run: ExecutionState) -> bool:
+def _has_data(run: ExecutionState) -> bool:
     return run.envelope is not None and bool(run.envelope.get("stepResults"))
 
 
-def _pair(a: StepState | None, b: StepState | None, *, told: bool) -> StepPair:
-    changed = value_changes(a.data, b.data) if told and a is not None and b is not None else []
+def _pair(a: StepState | None, b: StepState | None, *, with_data: bool) -> StepPair:
+    changed = value_changes(a.data, b.data) if with_data and a is not None and b is not None else []
     return StepPair(a, b, tuple(changed))
 
 
@@ -179,7 +179,7 @@ _Key = tuple[str, int]
 
 
 def _numbered(items: Iterable[Any], name: str) -> dict[_Key, Any]:
-    """Items by an id that may repeat: the id and the how-manieth with it."""
+    """Return items by a repeatable id: the id and its occurrence."""
     count: Counter[str] = Counter()
     found = {}
     for item in items:
@@ -190,7 +190,7 @@ def _numbered(items: Iterable[Any], name: str) -> dict[_Key, Any]:
 
 
 def _merged(first: Sequence[_Key], second: Sequence[_Key]) -> list[_Key]:
-    """All keys: those of ``first`` in their order, the others each behind its neighbour."""
+    """Return all keys: those of ``first`` in order, the others after their predecessor."""
     behind: dict[_Key | None, list[_Key]] = defaultdict(list)
     known = set(first)
     last: _Key | None = None
@@ -209,7 +209,7 @@ def _merged(first: Sequence[_Key], second: Sequence[_Key]) -> list[_Key]:
 
 
 class PhasePair(NamedTuple):
-    """A phase of both runs in milliseconds; ``nan`` where a run has no such phase."""
+    """A phase of both runs in milliseconds; ``nan`` where a run does not have it."""
 
     name: str
     a: float
@@ -225,7 +225,7 @@ def phase_pairs(a: Mapping[str, float], b: Mapping[str, float]) -> list[PhasePai
 
 
 class TreeCounts(NamedTuple):
-    """How many nodes came, went, changed and moved between two trees; false where nothing did."""
+    """Numbers of added, removed, changed and moved nodes; false without changes."""
 
     added: int = 0
     removed: int = 0
@@ -237,7 +237,10 @@ class TreeCounts(NamedTuple):
 
 
 def tree_counts(a: UiTree | None, b: UiTree | None) -> TreeCounts | None:
-    """What happened between two trees; ``None`` where one of them is not known. Takes milliseconds: not for the event loop."""
+    """Return the differences of two trees; ``None`` where one is unknown.
+
+    Takes milliseconds: not for the event loop.
+    """
     if a is None or b is None:
         return None
     counts: Counter[str] = Counter()
@@ -248,7 +251,7 @@ def tree_counts(a: UiTree | None, b: UiTree | None) -> TreeCounts | None:
 
 
 class TreePair(NamedTuple):
-    """The trees that the same step took in both runs; one of them is ``None`` where the other run has none there."""
+    """The trees of the same step in both runs; ``None`` where a run has none there."""
 
     step_id: str
     a: TreeMark | None

@@ -1,4 +1,4 @@
-"""The log lines of one execution as they came, found in the ring of lines that is kept. Pure."""
+"""The log lines of one execution in the ring. Pure."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ from clawperator.widgets.models.execution import ExecutionState
 from clawperator.widgets.models.line_ring import LineRing
 
 SHOWN = 1_000
-"""Lines of one execution at most, the first ones of it that are kept."""
+"""Lines of one execution at most, the oldest ones."""
 
 _SCANNED = 4_000
-"""Lines of the Operator that are looked at for them."""
+"""Operator lines that are scanned for them."""
 
 _PART_WITHIN = 256
-"""So many lines of the whole log may stand between two parts of an envelope."""
+"""Most lines between two parts of an envelope."""
 
 _START = b"[Clawperator-Command] start "
 
 
 class RunLines(NamedTuple):
-    """``numbers`` in the ring, rising. ``gone``: older ones have left it; ``more``: later ones are not listed."""
+    """``numbers`` in the ring, ascending. ``gone``: older ones left the ring; ``more``: later ones are not listed."""
 
     numbers: tuple[int, ...] = ()
     gone: bool = False
@@ -37,8 +37,10 @@ NONE = RunLines()
 
 
 def lines_of(execution: ExecutionState, ring: LineRing) -> RunLines:
-    """The Operator's lines about ``execution``: those that name it, those without a name from its start to its envelope,
-    and every part of the envelope. Lines of other commands between them are left out.
+    """Return the Operator's lines about ``execution``:
+
+    those that name it, unnamed ones from its start to its envelope, and every part of the envelope. Lines of other
+    commands are left out.
     """
     span = execution.log
     if not span:
@@ -73,7 +75,7 @@ def _names(payload: bytes, command_id: bytes) -> bool:
 
 
 def _further_parts(ring: LineRing, number: int) -> Iterator[int]:
-    """The lines that an envelope goes on in: the next ones of its thread, for as long as each is full."""
+    """Yield the further lines of an envelope: the next ones of its thread, for as long as each is full."""
     part = ring[number]
     thread = part.pid, part.tid, part.tag, part.level, ring.device_of(number)
     for _ in range(MAX_PARTS - 1):

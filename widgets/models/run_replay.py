@@ -1,4 +1,4 @@
-"""A finished run as the console shows it: as an execution like a live one, and moment by moment. Pure."""
+"""A recorded run as the console shows it: as an execution, and event by event. Pure."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from clawperator.engine.history.records import LineRecord, RunRecord, RunSummary, StepRecord
 
 STEP_STATES = {"success": Status.OK, "failed": Status.FAILED}
-"""How a step ended, by the words of the history; anything else is not known."""
+"""Step states by their names in the history; others are unknown."""
 
 # -- moments
 
@@ -35,10 +35,10 @@ What = Literal["begin", "dispatched", "step", "retry", "tree", "step end", "resu
 
 @dataclass(frozen=True, slots=True)
 class Moment:
-    """A moment of a run at which something happened. ``at`` is host time, ``offset`` seconds since the run began.
+    """An event of a run. ``at`` is host time, ``offset`` seconds since the start.
 
-    ``step``, ``line`` and ``tree`` are positions in the record: the step that it belongs to, the line that tells of it (else
-    the last one before it), the tree that was on screen then; -1 where there is none. ``detail`` is text from outside.
+    ``step``, ``line`` and ``tree`` are positions in the record: its step, its line (else the last one before it), the
+    tree on screen then; -1 for none. ``detail`` is untrusted text.
     """
 
     at: float
@@ -52,7 +52,7 @@ class Moment:
 
 @dataclass(frozen=True, slots=True)
 class _Mark:
-    """A moment before it is known what else was the case then. ``rank`` orders what happened at once within a step."""
+    """A moment without its context. ``rank`` orders simultaneous events of a step."""
 
     at: float
     step: int
@@ -64,11 +64,11 @@ class _Mark:
 
 
 _LAST = 1_000_000
-"""Behind every step of a plan."""
+"""Sorts after every step of a plan."""
 
 
 def moments(record: RunRecord) -> tuple[Moment, ...]:
-    """The moments of a run in their order; of what nobody saw there are none."""
+    """Return the known events of a run in order."""
     began = record.summary.started_at
     marks = [mark for mark in _marks(record) if not math.isnan(mark.at)]
     marks.sort(key=lambda mark: (mark.at, mark.step if mark.step >= 0 else -1, mark.rank))
@@ -100,7 +100,7 @@ def _marks(record: RunRecord) -> Iterator[_Mark]:
 
 
 def _end_of(record: RunRecord) -> float:
-    """When it ended; an interrupted run is known up to its last sign."""
+    """Return when it ended; an interrupted run ends with its last event."""
     signs = [record.summary.ended_at, *(line.at for line in record.lines), *(tree.at for tree in record.trees)]
     signs += [step.ended_at for step in record.steps]
     known = [at for at in signs if not math.isnan(at)]
@@ -108,7 +108,7 @@ def _end_of(record: RunRecord) -> float:
 
 
 def _line_of(record: RunRecord, kind: str, step: StepRecord, at: float) -> int:
-    """The line that told of it; -1: none did, or it told of another step of that name."""
+    """Return the line about this event; -1 for none."""
     near = (
         place
         for place, line in enumerate(record.lines)
@@ -118,7 +118,7 @@ def _line_of(record: RunRecord, kind: str, step: StepRecord, at: float) -> int:
 
 
 def _step_at(record: RunRecord, at: float) -> int:
-    """The step under way at a moment; -1 where none was."""
+    """Return the step running at ``at``; -1 for none."""
     started = [place for place, step in enumerate(record.steps) if step.started_at <= at]
     return max(started, key=lambda place: (record.steps[place].started_at, place), default=-1)
 
@@ -133,7 +133,7 @@ def _step_of_tree(record: RunRecord, place: int) -> int:
 
 
 def execution_of(record: RunRecord) -> ExecutionState:
-    """A stored run as the model of a live one: told the same way, by the same events, so that both look alike."""
+    """Return a recorded run as an execution, built from the same events as a live one."""
     summary = record.summary
     log = ExecutionLog(kept=1)
     log.apply(_events(record))
@@ -148,18 +148,18 @@ def _events(record: RunRecord) -> Iterator[EngineEvent]:
     summary = record.summary
     if summary.origin == "made":
         yield _started(record)
-        if not record.lines:  # its process wrote it down when it left for the device, and nothing any more
+        if not record.lines:  # recorded at dispatch, and nothing afterwards
             yield _dispatched(summary, summary.started_at)
-    told = False
+    done = False
     for line in record.lines:
-        if line.kind == "result" and not told:
-            told = True
+        if line.kind == "result" and not done:
+            done = True
             yield from _outcome(record, line.at)
         elif line.kind not in HOST_KINDS:
             yield _progress(summary, line)
         elif line.kind == "dispatched":
             yield _dispatched(summary, line.at)
-    if not told:
+    if not done:
         yield from _outcome(record, _end_of(record))
 
 
@@ -224,11 +224,11 @@ def _outcome(record: RunRecord, at: float) -> Iterator[EngineEvent]:
 
 
 def _complete(execution: ExecutionState, record: RunRecord) -> None:
-    """What the record knows beyond its lines."""
+    """Add what the record knows beyond its lines."""
     summary = record.summary
     execution.started = summary.started_at
     sent = any(line.kind == "dispatched" for line in execution.lines)
-    # Ours is what a console sent; and of what its own host never sent, whoever that was, it is known that it was not.
+    # Runs of a console, and runs of this host that were never sent.
     execution.ours = summary.origin == "made" and (summary.face == "console" or not sent)
     execution.task_id, execution.source = summary.task_id, summary.source
     execution.mode, execution.backend = summary.mode, summary.backend
@@ -246,18 +246,18 @@ def _complete(execution: ExecutionState, record: RunRecord) -> None:
 
 def _complete_steps(execution: ExecutionState, record: RunRecord) -> None:
     known = {step.id: step for step in execution.steps}
-    for told in record.steps:
-        step = known.get(told.id)
+    for done in record.steps:
+        step = known.get(done.id)
         if step is None:
-            if told.status in ("unknown", "not_run") and math.isnan(told.started_at):
-                continue  # nothing has been reported of it
-            step = StepState(told.id, status=STEP_STATES.get(told.status, Status.UNKNOWN), data=told.data)
+            if done.status in ("unknown", "not_run") and math.isnan(done.started_at):
+                continue  # not reported
+            step = StepState(done.id, status=STEP_STATES.get(done.status, Status.UNKNOWN), data=done.data)
             execution.steps.append(step)
-        step.type = step.type or told.type
-        step.started, step.ended = told.started_at, told.ended_at
-        step.retries = told.retries
+        step.type = step.type or done.type
+        step.started, step.ended = done.started_at, done.ended_at
+        step.retries = done.retries
         if step.status is Status.FAILED:
-            step.code = step.code or told.code
+            step.code = step.code or done.code
 
 
 def _complete_trees(execution: ExecutionState, record: RunRecord) -> None:
@@ -271,9 +271,9 @@ def _complete_trees(execution: ExecutionState, record: RunRecord) -> None:
 
 
 def interrupted_words(run: RunSummary) -> str:
-    """Why the end of a run is not known."""
+    """Return why the end of a run is unknown."""
     if run.origin == "seen":
-        return "No result was seen: how it ended is not known"
+        return "No result was seen: the outcome is unknown"
     if not math.isnan(run.ended_at):
-        return "Whoever ran it stopped waiting before the result came"
-    return "The process that ran it ended before the result came"
+        return "The caller stopped waiting before the result arrived"
+    return "The process that ran it ended before the result arrived"

@@ -1,6 +1,6 @@
-"""The way of one's own execution in seven stages: what each of them came to, and how long it took. Pure.
+"""An execution of this console in seven stages with state and time. Pure.
 
-While it runs they are told by the signs of life that came so far; once it has ended, by the times that the host took.
+While it runs they follow from its live lines, afterwards from the measured phases.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ STAGES: dict[str, tuple[str, ...]] = {
     "snapshot": (),
     "result": ("parse", "pictures", "finish"),
 }
-"""Each stage with the phases of the host's work that belong to it (``engine/executions/trace.py``)."""
+"""Each stage with its host phases (``engine/executions/trace.py``)."""
 
 _COUNTDOWN = re.compile(r" in ([0-9.]+) s$")
 
 
 class RunStage(NamedTuple):
-    """``seconds`` is ``nan`` where nobody took the time; ``words`` say more."""
+    """``seconds`` is ``nan`` where not measured; ``words`` are details."""
 
     name: str
     status: Status
@@ -37,7 +37,7 @@ class RunStage(NamedTuple):
 
 
 def stages(execution: ExecutionState, now: float) -> Iterator[RunStage]:
-    """All of them, in their order; those that were not reached too."""
+    """Yield all stages in order, unreached ones included."""
     reached = _reached(execution)
     names = list(STAGES)
     for place, name in enumerate(names):
@@ -56,7 +56,7 @@ def stages(execution: ExecutionState, now: float) -> Iterator[RunStage]:
 
 
 def _reached(execution: ExecutionState) -> int:
-    """The place of the stage that it is in, or ended in; behind the last one when all went its way."""
+    """Return the index of the current or last stage; past the end when all succeeded."""
     names = list(STAGES)
     if execution.envelope is not None or execution.problem:
         return len(names)
@@ -76,7 +76,7 @@ def _present(execution: ExecutionState) -> Status:
 
 
 def _of_steps(execution: ExecutionState, status: Status) -> Status:
-    """The plan can run to its end although a step failed."""
+    """Return the state of the steps: a plan can complete although a step failed."""
     if execution.envelope is None or status is not Status.OK:
         return status
     return execution.status if execution.status in (Status.WARN, Status.FAILED) else Status.OK
@@ -93,7 +93,7 @@ def _snapshot(execution: ExecutionState) -> RunStage:
         return RunStage(
             "snapshot",
             Status.SKIPPED if execution.over else Status.IDLE,
-            words="no tree came" if execution.over else "",
+            words="no tree received" if execution.over else "",
         )
     count, last = len(execution.trees), execution.trees[-1]
     words = f"{last.characters:,} characters" if count == 1 else f"{count} trees"
@@ -122,7 +122,7 @@ def _words(execution: ExecutionState, name: str) -> str:
 
 
 def retry_countdown(execution: ExecutionState, now: float) -> float:
-    """Seconds until the step that waits is tried again; 0 where none waits."""
+    """Return the seconds until the waiting step is retried; 0 without a retry."""
     last = execution.lines[-1] if execution.lines else None
     if execution.over or last is None or last.kind != "stage-retry":
         return 0.0

@@ -1,4 +1,4 @@
-"""The Operator app's setup as the console knows it: what is installed, what could be, and how it goes. Pure."""
+"""The state of the Operator app's setup. Pure."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from clawperator.widgets.models.job import Job
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class InstalledApp:
-    """One of the Operator apps on a device; ``version`` empty and ``version_code`` -1 where unreadable."""
+    """An Operator app on a device; ``version`` is empty and ``version_code`` -1 where unreadable."""
 
     package: str
     version: str = ""
@@ -19,7 +19,7 @@ class InstalledApp:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AppState:
-    """How the Operator app is on a device. ``running`` and ``notifications`` are ``None`` where Android does not tell."""
+    """The Operator app on a device. ``running`` and ``notifications`` are ``None`` where unknown."""
 
     installed: tuple[InstalledApp, ...] = ()
     fits: bool = True
@@ -31,7 +31,7 @@ class AppState:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ApkFile:
-    """An APK file on this computer; ``problem`` says why it is none, and then only ``path`` means anything.
+    """An APK file on this host; with a ``problem`` only ``path`` is valid.
 
     ``version_code`` is -1 and ``min_sdk`` 0 where unknown.
     """
@@ -48,9 +48,9 @@ class ApkFile:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SetupState:
-    """For the device ``serial``. ``status`` is how the app is there: ``None`` while unknown, or with a ``problem``.
+    """Setup of the device ``serial``. ``status`` is ``None`` while unknown, or with a ``problem``.
 
-    ``files`` are those of the downloads folder, newest first, and then those that somebody named; ``None`` until looked for.
+    ``files`` are those of the downloads folder, newest first, then entered ones; ``None`` before the first read.
     """
 
     EMPTY: ClassVar[SetupState]

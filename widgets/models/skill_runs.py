@@ -1,4 +1,4 @@
-"""A skill at work: what it printed so far, what of that means something, and what came of it. Pure."""
+"""A running skill: its output, marked lines, and outcome. Pure."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from clawperator.widgets.models.status import Status
 LINES_KEPT = 20_000
 CHARACTERS_KEPT = 4_000_000
 LINE_KEPT = 2_000
-"""Characters of one line; the rest is counted by whoever draws it."""
+"""Characters kept of one line; the rest is counted."""
 _FORGOTTEN_AT_ONCE = 1_000
 
 
 class Printed(Protocol):
-    """A line as ``engine.skills.run`` tells it; ``at`` in seconds since the epoch."""
+    """A line as ``engine.skills.run`` reports it; ``at`` in seconds since the epoch."""
 
     @property
     def stream(self) -> str: ...
@@ -31,7 +31,7 @@ class Printed(Protocol):
 
 
 class Marker(Enum):
-    """What a line says beyond its words (skills.md#conventions)."""
+    """Meaning of a line (skills.md#conventions)."""
 
     NONE = ""
     RESULT = "result"
@@ -44,18 +44,21 @@ class Marker(Enum):
     HOST = "host"
 
 
-MEANS_SOMETHING = frozenset({Marker.RESULT, Marker.FRAME, Marker.PICTURE})
+MARKED = frozenset({Marker.RESULT, Marker.FRAME, Marker.PICTURE})
 _KINDS = {
     "result": Marker.RESULT,
     "screenshot": Marker.PICTURE,
     "skillResult": Marker.FRAME,
     "done": Marker.DONE,
 }
-"""What ``engine.skills.frames`` calls them; the begin and the end of a text depend on the lines before."""
+"""Kinds of ``engine.skills.frames``; the begin and end of a text block depend on the lines before."""
 
 
 class SkillOutputLine(NamedTuple):
-    """One line. ``stream`` is ``stdout``, ``stderr``, or ``host`` for what the console itself says; ``cut`` counts what is missing."""
+    """One line.
+
+    ``stream`` is ``stdout``, ``stderr``, or ``host`` for messages of the console; ``cut`` counts missing characters.
+    """
 
     stream: str
     text: str
@@ -65,7 +68,7 @@ class SkillOutputLine(NamedTuple):
 
 
 class OutputRing:
-    """The newest lines; a line keeps its number when older ones go. ``generation`` changes with each change."""
+    """The newest lines with stable numbers. ``generation`` changes with each change."""
 
     def __init__(self, *, lines: int = LINES_KEPT, characters: int = CHARACTERS_KEPT) -> None:
         self.first = 0
@@ -79,14 +82,14 @@ class OutputRing:
 
     @property
     def end(self) -> int:
-        """The number that the next line gets."""
+        """Return the number of the next line."""
         return self.first + len(self._lines)
 
     def __len__(self) -> int:
         return len(self._lines)
 
     def __getitem__(self, number: int) -> SkillOutputLine:
-        """The line of this number; raises ``IndexError`` when it has gone or has not come."""
+        """Return the line with this number; raises ``IndexError`` when it is not in the ring."""
         if number < self.first:
             raise IndexError(number)
         return self._lines[number - self.first]
@@ -97,7 +100,7 @@ class OutputRing:
         self._lines.append(
             SkillOutputLine(line.stream, text[:LINE_KEPT], line.at, marker, max(0, len(text) - LINE_KEPT)),
         )
-        if line.stream == "stderr" or marker in MEANS_SOMETHING:
+        if line.stream == "stderr" or marker in MARKED:
             self._marked.append(self.end - 1)
         self._characters += min(len(text), LINE_KEPT)
         self.generation += 1
@@ -120,20 +123,20 @@ class OutputRing:
 
     @property
     def marked(self) -> Sequence[int]:
-        """The numbers of the lines that deserve a look, rising."""
+        """Return the numbers of the marked lines, ascending."""
         return self._marked
 
     def texts(self) -> Iterable[str]:
-        """Everything kept, for copying."""
+        """Return all kept lines."""
         return (line.text for line in self._lines)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SkillRunState:
-    """``what`` names the script or the recipe, ``command`` the command line that does the same, without personal values.
+    """``what`` names the script or recipe, ``command`` the equivalent command line without personal values.
 
-    ``status`` is RUNNING until it ``ended``; then ``words`` say what came of it, ``code`` and ``hint`` belong to a failure.
-    ``exit_code`` is a script's. ``limit`` is in seconds, 0 for none. ``stopping``: somebody cancelled it and it has not ended yet.
+    ``status`` is RUNNING until it ``ended``; ``words`` are the outcome, ``code`` and ``hint`` belong to a failure.
+    ``limit`` is in seconds, 0 for none. ``stopping``: it was cancelled and has not ended yet.
     """
 
     number: int
@@ -152,7 +155,7 @@ class SkillRunState:
     stopping: bool = False
     output: OutputRing = field(default_factory=OutputRing)
     printed: int = 0
-    """The output's generation at the last news: what tells two states of one run apart."""
+    """The output's generation at the last update: tells two states of one run apart."""
 
     @property
     def running(self) -> bool:

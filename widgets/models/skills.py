@@ -1,4 +1,4 @@
-"""The skills of a registry as the console knows them, and one of them in full. Pure; all texts in it were written by somebody else."""
+"""The skills of a registry, and one of them in full. Pure; all texts are untrusted."""
 
 from __future__ import annotations
 
@@ -12,13 +12,14 @@ from clawperator.widgets.models.skill_runs import SkillRunState
 from clawperator.widgets.models.status import Status
 
 BUILTIN = "builtin"
-"""The source of a registry that comes along."""
+"""Source of the built-in registry."""
 
 
 class SkillInput(NamedTuple):
-    """An input as it is asked for. ``personal``: not for other eyes; ``values`` are all that it may be, where that is known.
+    """An input of a skill.
 
-    ``option``: a script takes it as ``--name value``, not by its place.
+    ``personal`` values are masked; ``values`` are the allowed ones, where known; ``option``: a script takes it as
+    ``--name value``.
     """
 
     name: str
@@ -32,9 +33,9 @@ class SkillInput(NamedTuple):
 
 
 class SkillProblem(NamedTuple):
-    """Why something could not be read, compiled or begun. ``line`` of ``file`` where that is known, from 1; 0: it is not.
+    """Why something could not be read, compiled or started.
 
-    ``field`` is the input that it is about; empty: none, or not one of them.
+    ``line`` of ``file`` is 0 where unknown; ``field`` is the input concerned.
     """
 
     message: str
@@ -46,7 +47,7 @@ class SkillProblem(NamedTuple):
 
 
 class LintFinding(NamedTuple):
-    """What lint said: ``severity`` is ``error``, ``warning`` or ``info``."""
+    """A lint finding: ``severity`` is ``error``, ``warning`` or ``info``."""
 
     file: str
     line: int
@@ -65,7 +66,7 @@ class PolicyDecision(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class SkillEntry:
-    """One entry of the registry; what has another form than the contract's counts as absent."""
+    """One entry of the registry; malformed values count as absent."""
 
     id: str
     app: str = ""
@@ -75,9 +76,9 @@ class SkillEntry:
     scripts: tuple[str, ...] = ()
     artifacts: tuple[str, ...] = ()
     inputs: tuple[SkillInput, ...] = ()
-    """Those of the script, where the entry declares some."""
+    """Inputs of the script, where the entry declares them."""
     folded: str = ""
-    """What a search looks at."""
+    """Case-folded text for the search."""
 
     @classmethod
     def of(cls, entry: Mapping[str, Any]) -> SkillEntry:
@@ -107,7 +108,7 @@ def _texts(entry: Mapping[str, Any], key: str) -> tuple[str, ...]:
 
 
 def _contract_inputs(entry: Mapping[str, Any]) -> Sequence[SkillInput]:
-    """``contract.inputs``, name → type in words (skills.md#file): in their order the script's arguments."""
+    """Return ``contract.inputs``, name → type (skills.md#file), in the order of the script's arguments."""
     contract = entry.get("contract")
     inputs = contract.get("inputs") if isinstance(contract, Mapping) else None
     if not isinstance(inputs, Mapping):
@@ -117,7 +118,7 @@ def _contract_inputs(entry: Mapping[str, Any]) -> Sequence[SkillInput]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SkillArtifact:
-    """A recipe or a JSON template of a skill. ``name`` is what the command line calls it, ``about`` its kind in words."""
+    """A recipe or a JSON template. ``name`` is its name on the command line, ``about`` its kind."""
 
     name: str
     about: str = ""
@@ -129,7 +130,7 @@ class SkillArtifact:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SkillDetails:
-    """One skill in full, as its files are. ``findings`` are ``None`` until lint has looked; ``trouble``: lint could not."""
+    """One skill in full, read from its files. ``findings`` are ``None`` before lint ran; ``trouble``: lint failed."""
 
     skill_id: str
     text: str = ""
@@ -143,7 +144,7 @@ class SkillDetails:
 
     @property
     def inputs(self) -> tuple[SkillInput, ...]:
-        """Of all artifacts together, each name once."""
+        """Return the inputs of all artifacts, each name once."""
         found: dict[str, SkillInput] = {}
         for artifact in self.artifacts:
             for item in artifact.inputs:
@@ -159,7 +160,7 @@ class SkillDetails:
 
 
 class LastResult(NamedTuple):
-    """How a skill, or an execution under its name, ended last; ``at`` is when. ``code`` is the error's."""
+    """The last result of a skill or of an execution with its id; ``at`` is when."""
 
     status: Status
     at: float = math.nan
@@ -168,11 +169,11 @@ class LastResult(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SkillsState:
-    """``known``: somebody has looked. ``trouble`` says why there is no list, or why it is the one that comes along.
+    """The state of mode 5. ``known``: the registry was read; ``trouble`` says why it is empty or the built-in one.
 
-    ``source`` is who chose the registry at ``path`` (``flag``, ``env``, ``cwd``, ``installed``, ``builtin``), ``commit`` the
-    checkout's where there is one. ``card`` is the skill that is looked at, ``run`` what runs or ran last, ``sync`` the fetching
-    of skills, ``checked`` the skill whose lint was asked for.
+    ``source`` is where ``path`` was chosen (``flag``, ``env``, ``cwd``, ``installed``, ``builtin``), ``commit`` the
+    checkout's. ``card`` is the selected skill, ``run`` the running or last one, ``sync`` the sync job, ``checked`` the
+    last lint result.
     """
 
     EMPTY: ClassVar[SkillsState]
@@ -189,7 +190,7 @@ class SkillsState:
     sync: Job | None = None
     checked: SkillDetails | None = None
     checking: str = ""
-    """The skill whose lint is on its way."""
+    """The skill whose lint is running."""
 
     def skill(self, skill_id: str) -> SkillEntry | None:
         return next((skill for skill in self.skills if skill.id == skill_id), None)
@@ -199,7 +200,7 @@ SkillsState.EMPTY = SkillsState()
 
 
 def find_skills(skills: Sequence[SkillEntry], typed: str) -> list[SkillEntry]:
-    """Those in which all words occur, in the registry's order, but those first whose id holds the words."""
+    """Return the skills that contain all words, in registry order; those with the words in their id first."""
     words = typed.casefold().split()
     if not words:
         return list(skills)
@@ -208,5 +209,5 @@ def find_skills(skills: Sequence[SkillEntry], typed: str) -> list[SkillEntry]:
 
 
 def required_first(fields: Sequence[SkillInput]) -> list[SkillInput]:
-    """As a form asks for them."""
+    """Return the fields in form order."""
     return sorted(fields, key=lambda item: not item.required)

@@ -1,4 +1,4 @@
-"""A snapshot as the panes know it: a tree, where it came from and when. ``TreeSnapshot.EMPTY`` stands for "none yet"."""
+"""A captured tree with its source and time. ``TreeSnapshot.EMPTY`` means none yet."""
 
 from __future__ import annotations
 
@@ -18,13 +18,12 @@ if TYPE_CHECKING:
 class TreeSnapshot:
     """One captured tree.
 
-    ``source`` says where it came from: ``r`` (asked here), ``stream`` (seen in the log), ``history`` or ``file``. ``at`` is
-    host time in seconds since the epoch. ``name`` is that of the file. ``complete`` is false for a dump whose end never came; ``problem`` then, and for a
-    dump that had to be repaired, says what is wrong with it. A snapshot that could not be read at all has no tree.
-    ``changes`` compares it with the snapshot whose ``serial`` is ``since`` (0: with none); while they are ``coming``, the same
-    snapshot will be told again with them.
+    ``source`` is ``r`` (this console), ``stream`` (seen in the log), ``history`` or ``file``; ``name`` is the file's.
+    ``at`` is host time in seconds since the epoch. ``complete`` is false for a truncated dump; ``problem`` says what is
+    wrong with a dump. An unreadable snapshot has no tree.
 
-    Of many kept trees few are looked at: a ``packed`` one has its dump compressed, and neither ``xml`` nor ``tree``.
+    ``changes`` compare it with the snapshot whose ``serial`` is ``since`` (0: none); while they are ``coming``, the
+    same snapshot follows with them. A ``packed`` one has its dump compressed, and neither ``xml`` nor ``tree``.
     """
 
     EMPTY: ClassVar[TreeSnapshot]
@@ -52,7 +51,7 @@ class TreeSnapshot:
 
     @property
     def readable(self) -> bool:
-        """Whether there is a tree, packed or not."""
+        """Return whether there is a tree, packed or not."""
         return self.tree is not None or bool(self.packed)
 
     @property
@@ -72,7 +71,7 @@ TreeSnapshot.EMPTY = TreeSnapshot()
 
 
 def pack(snapshot: TreeSnapshot) -> TreeSnapshot:
-    """The same with its dump compressed, to a fiftieth of the memory; slow, for a worker thread."""
+    """Compress the dump to a fiftieth of the memory; slow, for a worker thread."""
     return replace(
         snapshot,
         xml="",
@@ -87,6 +86,6 @@ def pack(snapshot: TreeSnapshot) -> TreeSnapshot:
 
 
 def unpack(snapshot: TreeSnapshot) -> TreeSnapshot:
-    """The same with its tree again; slow, for a worker thread."""
+    """Parse the packed dump; slow, for a worker thread."""
     xml = zlib.decompress(snapshot.packed).decode("utf-8", "surrogatepass")
     return replace(snapshot, xml=xml, tree=parse(xml, recover=True), packed=b"")

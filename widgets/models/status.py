@@ -1,7 +1,6 @@
-"""The console's status vocabulary: one table, used by every pane, so that a state looks the same everywhere.
+"""States of the console in one table, so that a state looks the same in every pane.
 
-A glyph and a word come first, colour is only a help: each row has the glyph, its ASCII form, the word and the role
-(a semantic colour name of the themes).
+Each has a glyph, its ASCII form, a word and a role (a semantic colour name of the themes).
 """
 
 from __future__ import annotations
@@ -10,7 +9,7 @@ from enum import Enum
 
 
 class Status(Enum):
-    """State of anything: a check, a step, an execution, a device, a lock."""
+    """State of a check, a step, an execution, a device, a lock."""
 
     OK = ("✓", "[ok]", "ok", "ok")
     WARN = ("!", "[!!]", "warn", "warn")

@@ -1,7 +1,7 @@
-"""What the terms of a filter mean for an execution, for bad news (a mark), for a log line, and for a chunk of log lines.
+"""Filter terms applied to executions, marks, log lines, and chunks of log lines.
 
-A term about executions (``cmd:``, ``src:``, ``code:`` …) looks at the whole of a log line. A term about log lines
-(``tag:``, ``level:``, ``pid:``) holds for no execution. Marks are bad news: only words and ``dev:`` or ``age:`` hide them.
+A term about executions (``cmd:``, ``src:``, ``code:`` …) searches the whole of a log line. A term about log lines
+(``tag:``, ``level:``, ``pid:``) matches no execution. Only words, ``dev:`` and ``age:`` hide marks.
 """
 
 from __future__ import annotations
@@ -38,24 +38,24 @@ _OF_ENTRY: dict[str, Callable[[LogEntry], str]] = {
 
 
 def keeps(where: Filter, item: Item, now: float) -> bool:
-    """Whether an execution or a mark is shown at ``now``, in seconds since the epoch."""
+    """Return whether an execution or a mark matches at ``now``, in seconds since the epoch."""
     if isinstance(item, Mark):
         return all(_mark_holds(item, term, now) != term.negated for term in where.terms)
     return all(_execution_holds(item, term, now) != term.negated for term in where.terms)
 
 
 def keeps_entry(where: Filter, entry: LogEntry, device_id: str, now: float) -> bool:
-    """Whether a log line is shown. Its age is told by the device's clock; a line without a time is of no age."""
+    """Return whether a log line matches. Its age is by the device's clock; a line without a time has none."""
     return all(_entry_holds(entry, term, device_id, now) != term.negated for term in where.terms)
 
 
 def ages(where: Filter) -> bool:
-    """Whether what is kept changes as time passes."""
+    """Return whether the matches change as time passes."""
     return any(term.key == "age" for term in where.terms)
 
 
 def culprit(where: Filter, items: Iterable[Item], now: float) -> str:
-    """The first term that alone hides every execution, as typed; empty if there is none."""
+    """Return the first term that alone hides every execution, as typed; empty without one."""
     executions = [item for item in items if isinstance(item, ExecutionState)]
     for term in where.terms:
         if not any(_execution_holds(item, term, now) != term.negated for item in executions):
@@ -64,7 +64,7 @@ def culprit(where: Filter, items: Iterable[Item], now: float) -> str:
 
 
 def with_command(where: Filter, command_id: str) -> Filter:
-    """``where`` and nothing but this one command, which is no part of a longer name."""
+    """Return ``where`` restricted to exactly this command."""
     whole = re.compile(rf"(?<![\w-]){re.escape(command_id)}(?![\w-])", re.IGNORECASE)
     term = Term(False, "cmd", command_id.casefold(), whole, text=f"cmd:{command_id}")
     return Filter(where.text, (term, *where.terms), where.problem, where.column)
@@ -99,13 +99,13 @@ def _entry_holds(entry: LogEntry, term: Term, device_id: str, now: float) -> boo
     return term.found_in(entry.message) or (not term.key and term.found_in(entry.tag))
 
 
-# -- many lines at once
+# -- chunks
 
 
 def chunk_rows(chunk: Chunk, where: Filter, now: float, among: AbstractSet[int] | None = None) -> list[int]:
-    """The rows of a chunk that ``keeps_entry`` keeps, rising; of ``among`` where that is given."""
+    """Return the rows of a chunk that ``keeps_entry`` matches, ascending; of ``among`` where given."""
     rows = among
-    for term in sorted(where.terms, key=_dear):
+    for term in sorted(where.terms, key=_cost):
         hits = _hits(chunk, term, now, rows)
         if term.negated:
             rows = (set(range(chunk.count)) if rows is None else rows) - hits
@@ -116,15 +116,15 @@ def chunk_rows(chunk: Chunk, where: Filter, now: float, among: AbstractSet[int] 
     return list(range(chunk.count)) if rows is None else sorted(rows)
 
 
-def _dear(term: Term) -> int:
-    """Columns before words, words before what looks at each line that is left."""
+def _cost(term: Term) -> int:
+    """Order columns before words, and words before tests per line."""
     if term.pattern is not None or term.key == "age":
         return 2
     return 0 if term.key in ("tag", "level", "pid", "dev") else 1
 
 
 def _hits(chunk: Chunk, term: Term, now: float, among: AbstractSet[int] | None) -> AbstractSet[int]:
-    """The rows for which a term holds, ``negated`` left aside; it may leave out rows that are not ``among``."""
+    """Return the rows that match a term, ignoring ``negated``; it may leave out rows that are not ``among``."""
     if (column := _column(chunk, term)) is not None:
         return column
     hits: AbstractSet[int]

@@ -1,4 +1,4 @@
-"""The four views of the stream, and what a pane says about itself."""
+"""The four views of the stream, and its counts."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 
 class StreamView(Enum):
-    """What the rows are; ``t`` goes round."""
+    """What the rows are; ``t`` cycles."""
 
     EXECUTIONS = "executions"
     ENVELOPES = "envelopes"
@@ -25,7 +25,7 @@ class StreamView(Enum):
 
 
 class Counts(NamedTuple):
-    """What the pane shows and what it does not; ``fresh`` came since it stopped following, ``behind`` since it was paused."""
+    """Shown and total rows; ``fresh`` ones arrived since it stopped following, ``behind`` since it was paused."""
 
     shown: int
     total: int

@@ -1,4 +1,4 @@
-"""One execution as a time line: what the host did, then the steps. What nobody saw has no time here."""
+"""One execution on a time axis: host phases and steps."""
 
 from __future__ import annotations
 
@@ -14,27 +14,27 @@ if TYPE_CHECKING:
     from clawperator.widgets.models.execution import ExecutionState, StepState
 
 PHASES: Mapping[str, str] = {
-    "validate": "payload is checked",
-    "device": "device is chosen",
-    "check": "Operator is there",
-    "lock": "device is reserved",
-    "close": "apps are closed",
-    "attach": "log is opened",
-    "dispatch": "command goes out",
-    "run": "device does it",
-    "parse": "answer is read",
-    "pictures": "screenshots are taken",
-    "finish": "result is completed",
+    "validate": "validate payload",
+    "device": "resolve device",
+    "check": "check Operator",
+    "lock": "lock device",
+    "close": "close apps",
+    "attach": "open log",
+    "dispatch": "send command",
+    "run": "run on device",
+    "parse": "parse envelope",
+    "pictures": "take screenshots",
+    "finish": "build result",
 }
-"""The phases of a run in their order, and what happens in each."""
+"""The phases of a run in order, with their meaning."""
 
 _SCALES = (1, 2, 5, 10, 15, 20, 30, 60, 120, 180)
-"""Lengths in seconds of the axis of a run that goes on: it is drawn anew at each of them, not at every moment."""
+"""Axis lengths in seconds of a running execution, so that it is redrawn at each of them only."""
 
 
 @dataclass(frozen=True, slots=True)
 class Phase:
-    """A part of the host's work. ``start`` and ``length`` in milliseconds; ``meaning`` is empty for one without a name here."""
+    """A phase of the host's work. ``start`` and ``length`` in milliseconds; ``meaning`` is empty for an unknown one."""
 
     name: str
     start: float
@@ -44,12 +44,11 @@ class Phase:
 
 @dataclass(frozen=True, slots=True)
 class TimedStep:
-    """A step at its place. ``start``, ``end``, ``until`` and ``ticks`` (its retries) are seconds since the beginning.
+    """A step on the axis; times are seconds since the start.
 
-    ``start`` is ``nan`` where no timing was seen, ``end`` also while it runs and where its end was not seen: ``until`` is
-    when it was over at the latest, or now. ``step`` is ``None`` for an action of the
-    payload of which nothing has been reported; its ``status`` then says what is known of it all the same. ``cut_off``: it
-    was under way when the run ended without a result.
+    ``start`` is ``nan`` where unknown, ``end`` also while it runs; ``until`` is when it was over at the latest, or now;
+    ``ticks`` are its retries. ``step`` is ``None`` for an unreported action of the payload. ``cut_off``: it ran when
+    the run ended without a result.
     """
 
     number: int
@@ -70,9 +69,9 @@ class TimedStep:
 
 @dataclass(frozen=True, slots=True)
 class Timeline:
-    """``length`` is what the bars are measured by, ``budget`` what the plan may use (0: unknown); all in seconds.
+    """``length`` is the scale of the bars, ``budget`` the time limit (0:
 
-    ``unreported`` counts actions of which not even the name is known.
+    unknown); in seconds. ``unreported`` counts actions without a name.
     """
 
     began: float
@@ -85,25 +84,25 @@ class Timeline:
 
     @property
     def phases_length(self) -> float:
-        """Milliseconds of all phases together."""
+        """Return the total of all phases in milliseconds."""
         return sum(phase.length for phase in self.phases)
 
     @property
     def timed(self) -> bool:
-        """Whether the timing of any step was seen."""
+        """Return whether any step has a time."""
         return any(not math.isnan(step.start) for step in self.steps)
 
     @property
     def share(self) -> float:
-        """The part of the budget that is used: 1.0 is all of it; ``nan`` without a budget."""
+        """Return the used part of the budget, 1.0 for all of it; ``nan`` without a budget."""
         return self.elapsed / self.budget if self.budget else math.nan
 
 
 def timeline(execution: ExecutionState, now: float) -> Timeline:
-    """The time line of ``execution`` as known at ``now``."""
+    """Return the time axis of ``execution`` at ``now``."""
     elapsed = max(0.0, execution.elapsed(now))
     steps = tuple(_steps(execution, now))
-    ends = [step.until for step in steps if not math.isnan(step.until)]  # after the end where the result was late
+    ends = [step.until for step in steps if not math.isnan(step.until)]  # past the end where the result was late
     return Timeline(
         began=execution.started,
         elapsed=elapsed,
@@ -120,7 +119,7 @@ def _scale(seconds: float) -> float:
 
 
 def _phases(milliseconds: Mapping[str, float]) -> Iterator[Phase]:
-    """One after the other, as they happen; those without a name here at the end."""
+    """Yield the phases in order, unknown ones last."""
     start = 0.0
     for name in [*(name for name in PHASES if name in milliseconds), *(milliseconds.keys() - PHASES.keys())]:
         length = max(0.0, milliseconds[name])
@@ -129,7 +128,7 @@ def _phases(milliseconds: Mapping[str, float]) -> Iterator[Phase]:
 
 
 def _steps(execution: ExecutionState, now: float) -> Iterator[TimedStep]:
-    """The reported steps in their order, then the actions of the payload that are still to come."""
+    """Yield the reported steps in order, then the remaining actions of the payload."""
     planned = tuple(_actions(execution.payload))
     types = {str(action.get("id")): str(action.get("type", "")) for action in planned}
     for number, (step, until) in enumerate(_with_ends(execution, now), 1):
@@ -140,7 +139,7 @@ def _steps(execution: ExecutionState, now: float) -> Iterator[TimedStep]:
 
 
 def _with_ends(execution: ExecutionState, now: float) -> Iterator[tuple[StepState, float]]:
-    """Each step with the moment at which it was over at the latest: its end, the next one's start, the end of the run."""
+    """Yield each step with its latest possible end: its end, the next one's start, the end of the run."""
     ended = when_answered(execution) if execution.late else execution.ended
     last = now if math.isnan(ended) else ended
     starts = [*(step.started for step in execution.steps[1:]), last]
@@ -181,7 +180,7 @@ def _left(planned: Iterable[Mapping[str, Any]], reported: Iterable[StepState]) -
 
 
 def _status_of_rest(execution: ExecutionState) -> Status:
-    """What became of actions without a report: to come, not reached, or nobody knows."""
+    """Return the state of unreported actions: pending, skipped or unknown."""
     if not execution.over:
         return Status.IDLE
     if was_sent(execution) is False:

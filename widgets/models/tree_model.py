@@ -1,7 +1,7 @@
-"""What the tree pane shows and why, without a terminal: a snapshot, folds, find, filters, matches, a comparison.
+"""The tree pane without a terminal: snapshot, folds, search, filters, matches, comparison.
 
-Positions are pre-order positions in the snapshot's tree; *places* are rows of the layout, folded away or not, so that
-what is removed has one too.
+Positions are pre-order positions in the snapshot's tree; *places* are rows of the layout, folded or not, removed nodes
+included.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ Stops = Literal["hits", "matches", "changes"]
 """What can be walked."""
 
 Heir: TypeAlias = Callable[["UiNode"], "UiNode | None"]
-"""What a node of the tree before has become."""
+"""Maps a node of the previous tree to the current one."""
 
 
-def _nobody(_node: UiNode) -> None:
+def _no_heir(_node: UiNode) -> None:
     return None
 
 
@@ -49,7 +49,7 @@ class RowState(NamedTuple):
 
 
 class TreeModel:
-    """See the module. Every change of what is shown makes ``rows`` anew."""
+    """See the module. Every visible change rebuilds ``rows``."""
 
     def __init__(self) -> None:
         self.snapshot = TreeSnapshot.EMPTY
@@ -72,7 +72,7 @@ class TreeModel:
 
     @property
     def marked_since(self) -> Sequence[UiTree]:
-        """The tree before, while its changes are marked."""
+        """Return the previous tree while its changes are marked."""
         return () if self._before is None else (self._before,)
 
     @property
@@ -82,10 +82,10 @@ class TreeModel:
     # -- content
 
     def take(self, snapshot: TreeSnapshot) -> Heir:
-        """Swap the tree; who has become of the old one's nodes (nobody, if it was another device's)."""
+        """Replace the tree; return the mapping of the old nodes (none, if it was of another device)."""
         old, self.snapshot = self.snapshot, snapshot
         same = bool(old) and old.device_id == snapshot.device_id
-        heir = self._heirs(old) if same else _nobody
+        heir = self._heirs(old) if same else _no_heir
         self._take_folds(old, heir, same=same)
         self.show_matches((), -1)
         self.forget_changes()
@@ -100,14 +100,14 @@ class TreeModel:
     def _heirs(self, old: TreeSnapshot) -> Heir:
         before, after = old.tree, self.tree
         if before is None or after is None:
-            return _nobody
+            return _no_heir
         if self.snapshot.coming:
             return Heirs(before, after).of
         positions = changes_between(old, self.snapshot).old_to_new
         return lambda node: after.nodes[positions[node.index]] if node.index in positions else None
 
     def _take_folds(self, old: TreeSnapshot, heir: Heir, *, same: bool) -> None:
-        """What was folded stays so; what is new and crowded begins so."""
+        """Keep folds; fold new nodes with many children."""
         fresh = crowded(self.tree) if self.tree is not None else set()
         if same and old.tree is not None:
             known = (heir(old.tree.nodes[at]) for at in crowded(old.tree))
@@ -119,19 +119,19 @@ class TreeModel:
         self._folds[False] |= fresh
 
     def learn_changes(self, snapshot: TreeSnapshot, old: TreeSnapshot) -> None:
-        """The changes of what is shown have come: ``snapshot`` is the same with them, ``old`` the one before."""
+        """Take the changes of the shown tree: ``snapshot`` is the same with them, ``old`` the previous one."""
         self.snapshot = snapshot
         if self.compared is None:
             self._mark_changes(old)
 
     def _mark_changes(self, old: TreeSnapshot) -> None:
-        """In another app everything is new: marks on all of it would say nothing."""
+        """Mark changes within the same app; in another app everything is new."""
         if old.tree is not None and self.tree is not None and old.tree.package == self.tree.package:
             self.changes, self._before = changes_between(old, self.snapshot), old.tree
             self._places.clear()
 
     def compare(self, old: TreeSnapshot | None) -> None:
-        """Mark what changed since ``old`` and show what was removed as ghosts; ``None``: no more."""
+        """Mark the changes since ``old`` and show removed nodes; ``None`` ends the comparison."""
         self._compare(old)
         self.lay_out()
 
@@ -151,24 +151,24 @@ class TreeModel:
 
     @property
     def hiding(self) -> bool:
-        """Whether rows are left out because the find does not hit them."""
+        """Return whether rows that are no hits are left out."""
         return self.hide_others and bool(self.find)
 
     @property
     def filtered(self) -> bool:
-        """Whether filters or a hiding find leave rows out."""
+        """Return whether filters or the search leave rows out."""
         return self.hiding or bool(self.filters)
 
     @property
     def hidden(self) -> int:
-        """How many nodes have no row although no fold and no chain holds them."""
+        """Return how many nodes are left out, folds and chains not counted."""
         if not self.filtered and self.view is not TreeView.TARGETS:
             return 0
         return len(self.snapshot.nodes) - self.rows.layout.shown
 
     @property
     def folded(self) -> set[int]:
-        """The positions folded in what is shown now."""
+        """Return the folded positions of the current rows."""
         return self._folds[self.filtered]
 
     def set_filters(self, names: frozenset[str]) -> None:
@@ -182,7 +182,7 @@ class TreeModel:
         self.lay_out()
 
     def lay_out(self) -> None:
-        """The rows anew: after a change of tree, view, filters or comparison."""
+        """Rebuild the rows after a change of tree, view, filters or comparison."""
         tree, before = self.tree, self._before
         self._places.clear()
         if self.filtered or self.compared is None or tree is None or before is None:
@@ -203,12 +203,11 @@ class TreeModel:
     # -- folds
 
     def fold(self, positions: Iterable[int]) -> None:
-        """Fold exactly these."""
         self._folds[self.filtered] = set(positions)
         self.rows = Rows(self.rows.layout, self.folded)
 
     def unfold_to(self, place: int) -> bool:
-        """Unfold what hides the layout's row ``place``; whether anything did."""
+        """Unfold what hides the layout's row ``place``; return whether anything did."""
         layout = self.rows.layout
         above = {layout.nodes[row].index for row in self.above(place)}
         if above.isdisjoint(self.folded):
@@ -217,7 +216,7 @@ class TreeModel:
         return True
 
     def all_but_way(self, place: int) -> set[int]:
-        """The positions to fold so that only the way to ``place`` is open."""
+        """Return the positions to fold so that only the path to ``place`` is open."""
         layout = self.rows.layout
         way = {place, *self.above(place)}
         return {
@@ -227,7 +226,7 @@ class TreeModel:
         }
 
     def above(self, place: int) -> Iterator[int]:
-        """The rows of the layout that ``place`` is drawn under, nearest first."""
+        """Yield the layout rows above ``place`` up to the root, nearest first."""
         parents = self.rows.layout.parents
         row = parents[place]
         while row >= 0:
@@ -235,7 +234,7 @@ class TreeModel:
             row = parents[row]
 
     def sibling(self, place: int, step: int) -> int:
-        """The place of the next (1) or the previous (-1) row under the same parent; itself where there is none."""
+        """Return the place of the next (1) or previous (-1) sibling; itself without one."""
         layout = self.rows.layout
         if step > 0:
             after = layout.behind[place]
@@ -245,10 +244,10 @@ class TreeModel:
             row = layout.parents[row]
         return row if row >= 0 and layout.levels[row] == layout.levels[place] else place
 
-    # -- finding
+    # -- search
 
     def search(self, text: str) -> Find:
-        """Read the find line and look for it."""
+        """Parse the search line and find its hits."""
         hid, self.find = self.hiding, parse_find(text)
         if not self.find.text:
             self.hide_others = False
@@ -264,22 +263,22 @@ class TreeModel:
         self._places.pop("hits", None)
 
     def show_matches(self, positions: Sequence[int], first: int) -> None:
-        """The workbench's matches, ascending; ``first`` is the one that the device takes (-1: none)."""
+        """Set the workbench's matches, ascending; ``first`` is the one that the device takes (-1: none)."""
         self.matches, self.first_match = positions, first
         self._match_set = frozenset(positions)
         self._places.pop("matches", None)
 
-    # -- questions of a row
+    # -- state of a row
 
     def real_node(self, place: int) -> UiNode | None:
-        """The node of this row; of a ghost's row the one before it that is really there."""
+        """Return the node of this row; of a removed one the existing node before it."""
         layout = self.rows.layout
         while place >= 0 and layout.is_ghost(place):
             place -= 1
         return layout.nodes[place] if place >= 0 else None
 
     def hit(self, row: VisibleRow) -> int:
-        """The hit that this row shows, itself or a container folded into it, counted from 0; -1: none."""
+        """Return the index of the hit on this row or in its folded chain; -1 for none."""
         if not self.hits or row.ghost:
             return -1
         position = row.node.index
@@ -287,7 +286,7 @@ class TreeModel:
         return number if number < len(self.hits) and self.hits[number] <= position else -1
 
     def match(self, row: VisibleRow) -> int:
-        """0: no match of the workbench; 1: one; 2: the one that the device takes."""
+        """Return 0: no match; 1: a match; 2: the one that the device takes."""
         if not self._match_set or row.ghost:
             return 0
         shown = range(row.node.index - row.chain, row.node.index + 1)
@@ -296,16 +295,16 @@ class TreeModel:
         return int(not self._match_set.isdisjoint(shown))
 
     def differing(self, row: VisibleRow) -> frozenset[str]:
-        """The attributes by which this row's node is marked as changed."""
+        """Return the changed attributes of this row's node."""
         position = row.node.index
         if row.ghost or self._before is None or position not in self.changes.changed:
             return frozenset()
         return changed_attributes(self._before.nodes[self.changes.new_to_old[position]], row.node)
 
     def removed_from(self, row: VisibleRow) -> int:
-        """How many subtrees are gone from below this row's node, as far as no ghosts tell."""
-        told = self.compared is not None and not self.filtered and row.arrow != "closed"
-        return 0 if row.ghost or told else self.changes.removed.get(row.node.index, 0)
+        """Return how many subtrees were removed below this row's node, unless they have rows."""
+        listed = self.compared is not None and not self.filtered and row.arrow != "closed"
+        return 0 if row.ghost or listed else self.changes.removed.get(row.node.index, 0)
 
     def state(self, row: VisibleRow, *, at_cursor: bool) -> RowState:
         hit, match, tree = self.hit(row), self.match(row), self.tree
@@ -330,7 +329,7 @@ class TreeModel:
     # -- walking
 
     def next_stop(self, stops: Stops, place: int, step: int) -> int:
-        """The place of the next hit, match or change from ``place`` on, round the end; -1 where there is none."""
+        """Return the place of the next hit, match or change, wrapping around; -1 without one."""
         places = self.places(stops)
         if not places:
             return -1
@@ -339,7 +338,7 @@ class TreeModel:
         return places[bisect_left(places, place) - 1]
 
     def places(self, stops: Stops) -> list[int]:
-        """Where all of them stand, ascending."""
+        """Return the places of all of them, ascending."""
         found = self._places.get(stops)
         if found is None:
             if stops == "changes":
@@ -357,11 +356,12 @@ class TreeModel:
         return {own[at] if at in own else layout.row_of(nodes[at]) for at in positions}
 
     def _changed_rows(self) -> set[int]:
-        """An added subtree is one change, and so is a removed one: its ghost, or the parent that counts it."""
+        """Return the rows of changes. An added or removed subtree is one change."""
         changes, nodes = self.changes, self.snapshot.nodes
         roots = {
             at for at in changes.added if (parent := nodes[at].parent) is None or parent.index not in changes.added
         }
         ghosts = self.rows.layout.ghost_roots
-        losers = set() if ghosts else changes.removed.keys() - {-1}
-        return self._rows_of(roots | changes.changed | changes.moved | losers) | set(ghosts)
+
+        reduced = set() if ghosts else changes.removed.keys() - {-1}
+        return self._rows_of(roots | changes.changed | changes.moved | reduced) | set(ghosts)

@@ -1,8 +1,8 @@
-"""Which nodes of a tree are rows, and in what shape: views, folded chains, filters, ghosts, folds.
+"""Rows of a tree: views, folded chains, filters, removed nodes, folds.
 
-Two steps, because folding must not cost a walk over ten thousand nodes. ``Layout`` says which nodes have a row when nothing
-is folded: columns over document order, made once per tree and view. ``Rows`` leaves out what is folded away: a list of
-numbers, copied in slices. A ``VisibleRow`` is made when it is looked at. Pure; the pane draws it.
+In two steps, because folding must not walk ten thousand nodes: ``Layout`` has a row for every shown node with nothing
+folded, built once per tree and view; ``Rows`` leaves out what is folded, by copying slices. A ``VisibleRow`` is made
+when it is drawn. Pure.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class TreeView(Enum):
-    """How much of the tree is shown; ``t`` goes round."""
+    """How much of the tree is shown; ``t`` cycles."""
 
     COMPACT = "compact"
     ALL = "all"
@@ -34,9 +34,11 @@ class TreeView(Enum):
 
 
 class VisibleRow(NamedTuple):
-    """A visible node. ``level`` is its drawn depth, ``chain`` the number of containers folded into it, ``guides`` tells
-    for each level left of it (a bit each) whether a later sibling follows there. ``arrow`` is ``open``, ``closed`` or ``""``;
-    ``hidden`` counts the nodes below a closed one. A ``ghost`` is a node of the older tree that this one does not have.
+    """A visible row.
+
+    ``level`` is its drawn depth, ``chain`` the number of containers folded into it, ``guides`` has a bit per level for
+    a later sibling there. ``arrow`` is ``open``, ``closed`` or ``""``; ``hidden`` counts the nodes below a closed one.
+    A ``ghost`` is a removed node of the older tree.
     """
 
     node: UiNode
@@ -49,18 +51,18 @@ class VisibleRow(NamedTuple):
 
 
 class Ghost(NamedTuple):
-    """A node of an older tree at its old place: drawn at ``depth``, before the node that stands there now."""
+    """A removed node at its old place, drawn at ``depth`` before the node that is there now."""
 
     node: UiNode
     depth: int
 
 
 Ghosts = Mapping[int, Sequence[Ghost]]
-"""Where removed nodes stood: the position in the new tree before which each run of them is drawn."""
+"""Removed nodes by the position in the new tree before which they are drawn."""
 
 
 def _has_own_row(node: UiNode, following: Sequence[UiNode]) -> bool:
-    """Whether Compact draws ``node``: leaves, branches, and single-child containers that say something."""
+    """Return whether Compact draws ``node``: leaves, branches, and labelled single-child containers."""
     inner = node.index + 1
     return node.end == inner or following[inner].end != node.end or not is_plain(node)
 
@@ -77,8 +79,8 @@ def _shows(tree: UiTree, view: TreeView) -> Callable[[UiNode], bool]:
 class Layout:
     """The rows of a tree in one view with nothing folded, in document order.
 
-    ``nodes`` are the nodes drawn; for each of them ``parents`` gives the row it is drawn under (-1: none) and ``behind``
-    the row after all that is drawn under it. ``shown`` counts the rows that are not ghosts.
+    For each row ``parents`` has the row above it (-1: none) and ``behind`` the row after its subtree. ``shown`` counts
+    rows of existing nodes.
     """
 
     def __init__(
@@ -90,7 +92,7 @@ class Layout:
         before: UiTree | None = None,
         ghosts: Ghosts | None = None,
     ) -> None:
-        """``only`` holds the positions that may have a row (``None``: all). ``ghosts`` are nodes of ``before``."""
+        """``only`` restricts the positions with rows (``None``: all). ``ghosts`` are nodes of ``before``."""
         self.nodes: list[UiNode] = []
         self.parents: list[int] = []
         self.levels: list[int] = []
@@ -105,7 +107,7 @@ class Layout:
     def _fill(self, entries: Iterator[tuple[UiNode, int, int, bool]]) -> None:
         nodes, parents, levels, keys = self.nodes, self.parents, self.levels, self._keys
         row = 0
-        way: list[int] = [-1]  # for each depth of the way down to here the nearest row there or above it
+        way: list[int] = [-1]  # per depth of the current path: the nearest row there or above
         for node, depth, key, shown in entries:
             parent = way[depth]
             del way[depth + 1 :]
@@ -131,18 +133,18 @@ class Layout:
 
     @property
     def ghost_roots(self) -> list[int]:
-        """The rows of removed nodes that are not inside another removed one."""
+        """Return the rows of removed nodes whose parent is not removed."""
         return sorted(row for row in self._ghosts if self.parents[row] not in self._ghosts)
 
     def chain(self, row: int) -> int:
-        """How many containers between this row and the one it is drawn under are folded into it."""
+        """Return how many containers between this row and its parent row are folded into it."""
         if not self._chained or row in self._ghosts:
             return 0
         parent = self.parents[row]
         return self.nodes[row].depth - (self.nodes[parent].depth + 1 if parent >= 0 else 0)
 
     def guides(self, row: int) -> int:
-        """One bit for each level left of ``row``: whether a later sibling follows there."""
+        """Return one bit per level left of ``row``: whether a later sibling follows there."""
         bits, above = 0, self.parents[row]
         while above >= 0:
             after = self.behind[above]
@@ -152,7 +154,10 @@ class Layout:
         return bits
 
     def row_of(self, node: UiNode) -> int:
-        """The row for ``node``: its own, else the first one inside it, else the one it is inside of, else the one before."""
+        """Return the row for ``node``:
+
+        its own, else the first one inside it, else its ancestor's, else the one before.
+        """
         row = bisect_left(self._keys, 2 * node.index)
         inside = row
         while inside < len(self.nodes) and self._keys[inside] < 2 * node.end - 1:
@@ -166,16 +171,16 @@ class Layout:
 
     @cached_property
     def own_rows(self) -> Mapping[int, int]:
-        """The row of each node that has one, by position."""
+        """Return rows by position of their node."""
         return {key >> 1: row for row, key in enumerate(self._keys) if not key & 1}
 
 
 def _entries(
     tree: UiTree, view: TreeView, only: Collection[int] | None, before: UiTree | None, ghosts: Ghosts
 ) -> Iterator[tuple[UiNode, int, int, bool]]:
-    """Every node with its depth, a key that orders rows, and whether it has a row.
+    """Yield every node with its depth, a sort key, and whether it has a row.
 
-    The key is twice the position; a ghost's is one less than that of the node it stands before.
+    The key is twice the position; that of a removed node is one less than that of the node after it.
     """
     shows = _shows(tree, view)
     for node in tree.nodes:
@@ -229,29 +234,28 @@ class Rows(Sequence[VisibleRow]):
         return VisibleRow(node, layout.levels[row], layout.chain(row), arrow, layout.guides(row), hidden, ghost)
 
     def key(self, index: int) -> tuple[int, bool]:
-        """Names the look of a row for as long as the layout stays."""
+        """Return a key of the row's drawing, valid while the layout stays."""
         row = self._order[index]
         return row, row in self._closed
 
     def row(self, index: int) -> int:
-        """The layout's row at ``index``."""
+        """Return the layout row at ``index``."""
         return self._order[index]
 
     def place(self, row: int) -> int:
-        """Where the layout's ``row`` stands: itself, or the fold that hides it."""
+        """Return the index of a layout row, or of the fold that hides it."""
         return row if len(self._order) == len(self.layout) else max(0, bisect_right(self._order, row) - 1)
 
     def of(self, node: UiNode) -> int:
-        """Where ``node`` is shown, by itself or by what stands for it; 0 when there is nothing."""
+        """Return the index of the row that shows ``node``; 0 without rows."""
         return self.place(self.layout.row_of(node))
 
 
 def build_rows(tree: UiTree, view: TreeView, folded: Collection[int]) -> Rows:
-    """The visible rows of a tree without filters."""
     return Rows(Layout(tree, view), folded)
 
 
 def crowded(tree: UiTree, *, limit: int = 40) -> set[int]:
-    """Nodes that open folded because they have too many children to be read at a glance."""
+    """Return nodes that start folded because of their number of children."""
     counts = Counter(node.parent.index for node in tree.nodes if node.parent is not None)
     return {position for position, count in counts.items() if count > limit}

@@ -1,4 +1,4 @@
-"""The trees of an execution in their order, and which steps ran between them. Pure."""
+"""The trees of an execution in order, and the steps between them. Pure."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class TreeTaken:
-    """A tree, and ``of``: the step that took it, in words."""
+    """A tree; ``of`` is the step that took it, in words."""
 
     mark: TreeMark
     of: str
@@ -21,15 +21,15 @@ class TreeTaken:
 
 @dataclass(frozen=True, slots=True)
 class StepsBetween:
-    """The steps that ran between two trees, in words; ``before`` and ``after`` are the trees' keys, empty at the ends."""
+    """The steps between two trees, in words; ``before`` and ``after`` are keys, empty at the ends."""
 
     steps: tuple[str, ...]
     before: str = ""
     after: str = ""
 
 
-def snapshots_of(execution: ExecutionState) -> list[TreeTaken | StepsBetween]:
-    """Trees and what lies between; steps without a moment stand where their number puts them."""
+def tree_sequence(execution: ExecutionState) -> list[TreeTaken | StepsBetween]:
+    """Return trees and the steps between them; steps without a time are placed by number."""
     marks = sorted(execution.trees, key=lambda mark: mark.at)
     taken_by = {mark.step_id for mark in marks}
     rest = [(number, step) for number, step in enumerate(execution.steps, 1) if step.id not in taken_by]
@@ -66,7 +66,7 @@ def _taken_by(execution: ExecutionState, mark: TreeMark, number: int) -> str:
         return f"step {mark.step_id}"
     later = (number for number, step in enumerate(execution.steps, 1) if step.started > mark.at)
     following = next(later, 0)
-    return f"before step {following}" if following else "outside of a step"
+    return f"before step {following}" if following else "outside any step"
 
 
 def _words(items: list[tuple[int, StepState]]) -> Iterator[str]:

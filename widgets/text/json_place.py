@@ -1,4 +1,4 @@
-"""What may be written at a place of a JSON text that is being written. Pure."""
+"""Completion context in JSON text while it is being written. Pure."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ _WORDS = ("string", "number", "word", "junk")
 
 
 class JsonPlace(NamedTuple):
-    """What may be written at a place of a text.
+    """What can be written at an offset.
 
-    ``role``: a ``key`` of the object at ``path``, the ``value`` at ``path``, or neither. ``span`` is the word there, up to
-    the cursor ``typed`` already; ``lone`` when the cursor touches no word. ``comma_before``: a comma has to be put behind
-    that character first, -1 where none; ``comma_after``: whether something follows that wants one; ``colon``: whether the
-    key has its colon already.
+    ``role``: a ``key`` of the object at ``path``, the ``value`` at ``path``, or neither. ``span`` is the word there,
+    ``typed`` its part up to the cursor; ``lone``: the cursor touches no word. ``comma_before``: offset after which a
+    comma is missing (-1: none); ``comma_after``: whether one is missing behind it; ``colon``: whether the key has its
+    colon.
     """
 
     role: Role
@@ -33,8 +33,8 @@ class JsonPlace(NamedTuple):
     colon: bool = False
 
 
-def look_at(text: str, offset: int) -> tuple[JsonPlace, JsonText]:
-    """What may be written at ``offset``, and the whole text as read: both in one pass."""
+def place_at(text: str, offset: int) -> tuple[JsonPlace, JsonText]:
+    """Return the completion context at ``offset`` and the whole text, parsed in one pass."""
     reader = JsonReader(text)
     place: JsonPlace | None = None
     following: str | None = None
@@ -51,7 +51,7 @@ def look_at(text: str, offset: int) -> tuple[JsonPlace, JsonText]:
 
 
 def _word(text: str, token: Token, offset: int) -> Span:
-    """What is replaced: of a string that is still open nothing behind the cursor, it runs to the end of the line."""
+    """Return the span to replace; of an unclosed string nothing behind the cursor, because it runs to the line's end."""
     is_open = token.kind == "string" and not _is_closed(text, token)
     return Span(token.start, offset if is_open else token.end)
 
@@ -69,12 +69,12 @@ def _place(reader: JsonReader, span: Span, written: str, *, lone: bool) -> JsonP
 
 
 def _holds(text: str, token: Token, offset: int) -> bool:
-    """Whether a cursor at ``offset`` writes on in this token."""
+    """Return whether a cursor at ``offset`` continues this token."""
     if token.kind not in _WORDS or not token.start < offset <= token.end:
         return False
     return token.kind != "string" or offset < token.end or not _is_closed(text, token)
 
 
 def _is_closed(text: str, token: Token) -> bool:
-    """Whether a string has its closing quote, and is not just an opening one."""
+    """Return whether a string has a closing quote."""
     return _CLOSED_STRING.fullmatch(text, token.start, token.end) is not None

@@ -1,4 +1,7 @@
-"""Reads the tokens of JSON text one by one, and knows where it stands after each of them. Pure and iterative."""
+"""Incremental JSON reader:
+
+takes tokens one by one and records values, keys and faults with their spans. Pure, iterative.
+"""
 
 from __future__ import annotations
 
@@ -12,9 +15,9 @@ from typing import NamedTuple
 from clawperator.engine.contracts.limits import MAX_JSON_DEPTH
 
 Path = tuple[str | int, ...]
-"""Keys and indexes from the root; of a key that stands twice, the last one counts."""
+"""Keys and indexes from the root; of a repeated key the last one counts."""
 FAULTS_KEPT = 50
-"""So many are told of one text; a file that is no JSON at all has as many as it has words."""
+"""Faults reported of one text at most."""
 
 _BLANKS = " \t\n\r"
 _TOKEN = re.compile(
@@ -27,11 +30,11 @@ _TOKEN = re.compile(
     """,
     re.VERBOSE,
 )
-"""A string that is never closed ends with its line: so a line can be read without the ones before it."""
+"""An unclosed string ends with its line, so that a line can be read without the ones before it."""
 _GOOD_STRING = re.compile(r'"(?:[^"\\\x00-\x1f]|\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4}))*')
 _CLOSERS = {"{": "}", "[": "]"}
 _ENOUGH_DIGITS = 300
-"""More of them may be more than a number can be; ``parse_json`` says it then."""
+"""More digits may exceed the range of a number; ``parse_json`` rejects it then."""
 
 
 class Span(NamedTuple):
@@ -42,7 +45,7 @@ class Span(NamedTuple):
 
 
 class JsonFault(NamedTuple):
-    """Why it is no JSON, at ``start``; the words fit behind a line and column."""
+    """Why the text is no JSON, at ``start``; ``words`` follow a line and column."""
 
     start: int
     end: int
@@ -50,7 +53,7 @@ class JsonFault(NamedTuple):
 
 
 class Token(NamedTuple):
-    """``kind`` is string, number, word or junk, or for a sign the sign itself."""
+    """``kind`` is string, number, word or junk; of a sign, the sign itself."""
 
     kind: str
     start: int
@@ -58,7 +61,7 @@ class Token(NamedTuple):
 
 
 def tokens(text: str, start: int = 0, end: int | None = None) -> Iterator[Token]:
-    """The tokens of (a part of) a text, blanks left out."""
+    """Yield the tokens of (a part of) a text without blanks."""
     for found in _TOKEN.finditer(text, start, len(text) if end is None else end):
         kind = str(found.lastgroup)
         yield Token(found.group() if kind == "sign" else kind, *found.span())
@@ -66,7 +69,7 @@ def tokens(text: str, start: int = 0, end: int | None = None) -> Iterator[Token]
 
 @dataclass(slots=True)
 class _Frame:
-    """A container that is open. ``key`` and ``index`` name the value that is read in it."""
+    """An open container. ``key`` and ``index`` name the value that is being read."""
 
     kind: str
     path: Path
@@ -76,12 +79,12 @@ class _Frame:
     index: int = -1
     after_comma: bool = False
     bare: Token | None = None
-    """A text that stands where a colon should: should one follow, it is the next key."""
+    """A string in the place of a colon: if a colon follows, it is the next key."""
     seen: set[str] = field(default_factory=set)
 
     @property
     def role(self) -> str:
-        """What begins a member."""
+        """Return what begins a member."""
         return "key" if self.kind == "{" else "value"
 
     def child(self) -> Path:
@@ -91,7 +94,7 @@ class _Frame:
 
 
 class JsonReader:
-    """Takes tokens one after the other; what is missing between two of them is a fault and then taken as given."""
+    """Takes tokens in order; what is missing between two of them is reported and assumed."""
 
     def __init__(self, text: str) -> None:
         self.text = text
@@ -106,7 +109,7 @@ class JsonReader:
         frame = self.frames[-1]
         kind = token.kind
         if frame.expects == "over":
-            pass  # said once: all that follows is a consequence of it
+            pass  # reported once
         elif kind in ("}", "]"):
             self._close(token)
         elif frame.expects == "key":
@@ -116,19 +119,19 @@ class JsonReader:
         elif frame.expects == "comma":
             self._comma(frame, token)
         elif frame.expects == "nothing":
-            self._fault(token, "nothing may follow here")
+            self._fault(token, "unexpected content after the end")
             frame.expects = "over"
         else:
             self._value(frame, token)
         self.end = token.end
 
     def finish(self) -> None:
-        """The text is over: whatever is open is missing its end."""
+        """End the text: everything open is missing its end."""
         missing = "".join(_CLOSERS[frame.kind] for frame in reversed(self.frames) if frame.kind)
         if missing:
-            self._fault(Token("", len(self.text), len(self.text)), f"the end is missing: {missing[:20]}")
+            self._fault(Token("", len(self.text), len(self.text)), f"missing end: {missing[:20]}")
         elif self.frames[0].expects == "value":
-            self._fault(Token("", len(self.text), len(self.text)), "a value is missing")
+            self._fault(Token("", len(self.text), len(self.text)), "missing value")
         while len(self.frames) > 1:
             frame = self.frames.pop()
             self._keep(frame.path, frame.start, self.end)
@@ -138,32 +141,32 @@ class JsonReader:
             self.faults.append(JsonFault(token.start, token.end, words))
 
     def _missing(self, words: str) -> None:
-        """Something should stand right behind the last token."""
+        """Report something missing right behind the last token."""
         self._fault(Token("", max(0, self.end - 1), self.end), words)
 
-    # -- what is expected
+    # -- expected tokens
 
     def _key(self, frame: _Frame, token: Token) -> None:
         if token.kind == ",":
-            self._fault(token, "a key in quotes is missing before the comma")
+            self._fault(token, "missing quoted key before the comma")
         elif token.kind in ("{", "["):
-            self._fault(token, "a key in quotes is missing before the value")
+            self._fault(token, "missing quoted key before the value")
             frame.key = ""
             self._value(frame, token)
         elif token.kind == ":":
-            self._fault(token, "a key in quotes is missing before the colon")
+            self._fault(token, "missing quoted key before the colon")
             frame.key, frame.expects = "", "value"
         else:
             self._take_key(frame, token)
 
     def _take_key(self, frame: _Frame, token: Token) -> None:
         if token.kind != "string":
-            self._fault(token, "a key stands in quotes")
+            self._fault(token, "a key must be quoted")
         else:
             self._check_string(token)
         frame.key, frame.expects, frame.after_comma = _plain(self.text[token.start : token.end]), "colon", False
         if frame.key in frame.seen:
-            self._fault(token, "this key appears twice in one object")
+            self._fault(token, "duplicate key")
         frame.seen.add(frame.key)
         if len(self.frames) <= MAX_JSON_DEPTH + 1:
             self.keys[frame.child()] = Span(token.start, token.end)
@@ -172,7 +175,7 @@ class JsonReader:
         if token.kind == ":":
             frame.expects = "value"
             return
-        self._missing('":" and a value are missing' if token.kind == "," else '":" is missing')
+        self._missing('missing ":" and value' if token.kind == "," else 'missing ":"')
         frame.expects = "comma" if token.kind == "," else "value"
         self.feed(token)
         frame.bare = token if token.kind == "string" else None
@@ -183,18 +186,18 @@ class JsonReader:
             self._take_key(frame, frame.bare)
             frame.expects = "value"
         elif token.kind == ":":
-            self._fault(token, "a colon belongs behind a key")
+            self._fault(token, "unexpected colon")
         elif token.kind == ",":
             frame.expects, frame.after_comma = frame.role, True
         else:
-            self._missing('"," is missing')
+            self._missing('missing ","')
             frame.expects, frame.after_comma = frame.role, True
             self.feed(token)
         frame.bare = None
 
     def _value(self, frame: _Frame, token: Token) -> None:
         if token.kind in (",", ":"):
-            self._fault(token, "a value is missing")
+            self._fault(token, "missing value")
             frame.expects = "comma" if token.kind == "," and frame.kind else "value"
             if token.kind == "," and frame.kind:
                 self._comma(frame, token)
@@ -211,11 +214,11 @@ class JsonReader:
 
     def _open(self, token: Token, path: Path) -> None:
         if len(self.frames) > MAX_JSON_DEPTH:
-            path = self.frames[-1].path  # paths of any length would cost their square
+            path = self.frames[-1].path  # longer paths would cost quadratic time
         self._keep(path, token.start, token.end)
         self.frames.append(_Frame(token.kind, path, token.start, "key" if token.kind == "{" else "value"))
         if len(self.frames) == MAX_JSON_DEPTH + 2:
-            self._fault(token, f"nested more than {MAX_JSON_DEPTH} levels deep")
+            self._fault(token, f"nested deeper than {MAX_JSON_DEPTH} levels")
 
     def _keep(self, path: Path, start: int, end: int) -> None:
         if len(self.frames) <= MAX_JSON_DEPTH:
@@ -224,17 +227,17 @@ class JsonReader:
     def _close(self, token: Token) -> None:
         opener = "{" if token.kind == "}" else "["
         if all(frame.kind != opener for frame in self.frames):
-            self._fault(token, f"nothing is open that {token.kind} closes")
+            self._fault(token, f"unmatched {token.kind}")
             return
         while self.frames[-1].kind != opener:
             frame = self.frames.pop()
-            self._fault(token, f"{_CLOSERS[frame.kind]} is missing before {token.kind}")
+            self._fault(token, f"missing {_CLOSERS[frame.kind]} before {token.kind}")
             self._keep(frame.path, frame.start, token.start)
         frame = self.frames.pop()
         if frame.after_comma:
-            self._missing("a comma stands only between two members")
+            self._missing("trailing comma")
         elif frame.expects == "colon" or (frame.kind == "{" and frame.expects == "value"):
-            self._missing("a value is missing")
+            self._missing("missing value")
         self._keep(frame.path, frame.start, token.end)
 
     # -- single tokens
@@ -243,7 +246,7 @@ class JsonReader:
         if token.kind == "string":
             self._check_string(token)
         elif token.kind == "junk":
-            self._fault(token, "this is no value: text stands in quotes")
+            self._fault(token, "invalid value: text must be quoted")
         elif token.kind == "number" and token.end - token.start < _ENOUGH_DIGITS * 10:
             if math.isinf(float(self.text[token.start : token.end])):
                 self._fault(token, "the number is too large")
@@ -254,17 +257,19 @@ class JsonReader:
         good = _GOOD_STRING.match(self.text, token.start, token.end)
         end = good.end() if good is not None else token.start
         if end == token.end:
-            self._fault(Token("", token.start, token.end), "the quote at the end is missing")
+            self._fault(Token("", token.start, token.end), "missing closing quote")
         elif self.text[end] == "\\":
             self._fault(
-                Token("", end, min(end + 2, token.end)), 'no such escape; there are \\" \\\\ \\/ \\n \\t and \\u1234'
+                Token("", end, min(end + 2, token.end)),
+                'invalid escape; valid are \\" \\\\ \\/ \
+ \\t and \\u1234',
             )
         elif end != token.end - 1:
-            self._fault(Token("", end, end + 1), "a control character has to be written as an escape")
+            self._fault(Token("", end, end + 1), "control characters must be escaped")
 
 
 def _plain(word: str) -> str:
-    """What a key says; of a broken one, what stands there."""
+    """Return the decoded key; of a malformed one its text."""
     try:
         return str(json.loads(word)) if word[:1] == '"' else word
     except ValueError:

@@ -1,7 +1,7 @@
-"""JSON text with the place of everything in it, be it valid, broken or only half written. Pure.
+"""JSON text with the span of every value and key, valid or not. Pure.
 
-Where an editor needs it the text is mostly no JSON yet, so nothing here fails: what is wrong is a ``JsonFault`` with its place,
-and reading goes on behind it. Text without faults is text that ``strict_json.parse_json`` takes.
+Editors mostly see incomplete JSON, so nothing here raises: errors are ``JsonFault`` values with their span. Text
+without faults is accepted by ``strict_json.parse_json``.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _LONGEST_INDEX = 9
 
 
 def roles(line: str) -> Iterator[tuple[int, int, str]]:
-    """Start, end and role of what stands in one line: how an editor colours it."""
+    """Yield start, end and role of the tokens of a line, for colouring."""
     found = list(tokens(line))
     for index, (kind, start, end) in enumerate(found):
         if kind == "string":
@@ -35,27 +35,27 @@ def roles(line: str) -> Iterator[tuple[int, int, str]]:
 
 @dataclass(frozen=True, slots=True)
 class JsonText:
-    """A text as read. ``values`` and ``keys`` say where they stand, ``faults`` what stands in the way of being JSON."""
+    """A parsed text: spans of ``values`` and ``keys``, and its ``faults``."""
 
     text: str
     values: dict[Path, Span]
     keys: dict[Path, Span]
     faults: Sequence[JsonFault]
     starts: Sequence[int]
-    """Where each line begins."""
+    """Offsets of the lines."""
 
     def place(self, offset: int) -> tuple[int, int]:
-        """Line and column of a character, both from 0."""
+        """Return line and column of an offset, both from 0."""
         line = bisect_right(self.starts, offset) - 1
         return line, offset - self.starts[line]
 
     def offset(self, line: int, column: int) -> int:
-        """The character at a place; the nearest one where there is none."""
+        """Return the offset of a line and column, clamped to the text."""
         line = max(0, min(line, len(self.starts) - 1))
         return max(0, min(self.starts[line] + column, len(self.text)))
 
     def value(self, path: Path) -> object:
-        """The value at a path; ``None`` where there is none, or none that can be read."""
+        """Return the value at a path; ``None`` if absent or malformed."""
         span = self.values.get(path)
         try:
             return json.loads(self.text[span.start : span.end]) if span is not None else None
@@ -63,13 +63,13 @@ class JsonText:
             return None
 
     def members(self, path: Path) -> list[str]:
-        """The keys of the object at a path, in their order."""
+        """Return the keys of the object at a path in order."""
         return [str(key[-1]) for key in self.keys if key[:-1] == path]
 
     def find(self, dotted: str) -> tuple[Path, bool]:
-        """The path that the contract writes with dots, and whether all of it is there; else as far as it is.
+        """Resolve a dotted path of the contract; return the existing part, and whether it is complete.
 
-        Keys may contain dots themselves: the longest one that is there wins.
+        Keys may contain dots: the longest existing one wins.
         """
         path: Path = ()
         rest = dotted.split(".") if dotted else []
@@ -85,9 +85,9 @@ class JsonText:
         return path, True
 
     def span_of(self, dotted: str, message: str = "") -> Span:
-        """What to underline for a problem at ``dotted``: the value; a key, where the value is long or is what is missing in.
+        """Return what to underline for a problem at ``dotted``: the value, or its key where the value is long.
 
-        Keys of that object which ``message`` names in quotes are meant themselves.
+        A key of that object quoted in ``message`` is preferred.
         """
         path, whole = self.find(dotted)
         if whole:
@@ -105,7 +105,7 @@ def _spellings(name: str) -> Iterable[str | int]:
 
 
 def read(text: str) -> JsonText:
-    """Read a whole text."""
+    """Parse a whole text."""
     reader = JsonReader(text)
     for token in tokens(text):
         reader.feed(token)
@@ -113,17 +113,14 @@ def read(text: str) -> JsonText:
 
 
 def finished(reader: JsonReader) -> JsonText:
-    """What a reader found that has been fed with all of its text."""
+    """Return the result of a reader that was fed with all of its text."""
     reader.finish()
     starts = [0, *(found.end() for found in re.finditer("\n", reader.text))]
     return JsonText(reader.text, reader.values, reader.keys, tuple(sorted(reader.faults)), starts)
 
 
 def editable(text: str) -> str:
-    """``text`` with every character that cannot be seen as its JSON escape: the same inside of a string, as wrong elsewhere.
-
-    An editor may then show each character as itself, and no line separator but the line feed is left.
-    """
+    """Return ``text`` with invisible characters as JSON escapes, and line feeds as the only line separators."""
     text = text.replace("\r\n", "\n").replace("\r", "\n")
     if text.isascii() and text.replace("\n", "").replace("\t", "").isprintable():
         return text

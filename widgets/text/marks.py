@@ -1,4 +1,4 @@
-"""Places of a text that are underlined, and where they are after the text was changed. Pure."""
+"""Underlined spans of a text, and their shift after an edit. Pure."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 
 class TextMark(NamedTuple):
-    """What is underlined from ``start`` to ``end``, in which role, and why."""
+    """An underlined span with its role and message."""
 
     start: int
     end: int
@@ -15,7 +15,7 @@ class TextMark(NamedTuple):
 
 
 def moved(mark: TextMark, start: int, end: int, grown: int) -> TextMark:
-    """A mark after what stood from ``start`` to ``end`` has grown."""
+    """Return the mark after the text from ``start`` to ``end`` changed its length by ``grown``."""
     if mark.end <= start:
         return mark
     if mark.start >= end:

@@ -1,4 +1,4 @@
-"""The matcher line taken apart: its terms with their places, be it written in the line's own way or as JSON."""
+"""The terms of a matcher line with their positions, in line syntax or as JSON."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ SPELLINGS = {
     "contentDescEquals": "desc=",
     "contentDescContains": "desc~",
 }
-"""How each field is written on the line."""
+"""Spelling of each field on the line."""
 
 _BY_SPELLING = {spelling: field for field, spelling in SPELLINGS.items()}
 _BY_SPELLING |= {"res=": "resourceId", "role=": "role"} | {f"{field}=": field for field in FIELDS}
-_WAYS = " ".join(SPELLINGS.values())
+_SYNTAX = " ".join(SPELLINGS.values())
 
 _TERM = re.compile(r'(?P<name>[^\s:=~"]*)(?P<sign>[:=~])?')
 _QUOTED = re.compile(r'"((?:[^"\\]|\\.)*)("?)', re.DOTALL)
@@ -31,7 +31,7 @@ _ESCAPES = {"n": "\n", "r": "\r", "t": "\t"}
 
 
 class MatcherTerm(NamedTuple):
-    """One ``name sign value`` of the line; ``field`` is empty for a name that is none."""
+    """One ``name sign value`` of the line; ``field`` is empty for an unknown name."""
 
     field: str
     value: str
@@ -43,16 +43,16 @@ class MatcherTerm(NamedTuple):
 
 
 def terms_of(text: str) -> Iterator[MatcherTerm]:
-    """The terms of a line from left to right. Nothing fails: a term that cannot be read says so."""
+    """Yield the terms of a line from left to right; never fails, a malformed term has a problem."""
     return _json_terms(text) if is_json(text) else _line_terms(text)
 
 
 def is_json(text: str) -> bool:
-    """Whether a line is meant as a JSON object."""
+    """Return whether a line is meant as a JSON object."""
     return text.lstrip()[:1] == "{"
 
 
-# -- the line's own way
+# -- line syntax
 
 
 def _line_terms(text: str) -> Iterator[MatcherTerm]:
@@ -82,13 +82,13 @@ def _term(text: str, start: int) -> MatcherTerm:
 
 
 def _end_of_bare(text: str, start: int) -> int:
-    """Behind what stands at ``start``, be it a word or a quoted text."""
+    """Return the end of a word or quoted text at ``start``."""
     match = _QUOTED.match(text, start) or _BARE.match(text, start)
     return max(match.end(), start + 1) if match else len(text)
 
 
 def _value(text: str, at: int) -> tuple[str, int, str, int]:
-    """Value, end, problem, column. A quote that is still open takes the rest: it is being typed."""
+    """Return value, end, problem, column. An open quote takes the rest: it is being typed."""
     match = _QUOTED.match(text, at)
     if match is None:
         bare = _BARE.match(text, at)
@@ -96,7 +96,7 @@ def _value(text: str, at: int) -> tuple[str, int, str, int]:
         return value, at + len(value), "", -1
     value, end = unescape(match[1]), match.end()
     if match[2] and end < len(text) and not text[end].isspace():
-        return value, _end_of_bare(text, end), "a blank is missing behind the quote", end
+        return value, _end_of_bare(text, end), "missing blank after the quote", end
     return value, len(text) if not match[2] else end, "", -1
 
 
@@ -109,15 +109,15 @@ def _no_field(word: str) -> str:
     closest = difflib.get_close_matches(name, ("res", "role", "text", "desc"), 1)
     if closest:
         ways = " or ".join(spelling for spelling in SPELLINGS.values() if spelling.startswith(closest[0]))
-        return f"{closest[0]} wants {ways}"
-    return f"which field? {_WAYS}"
+        return f"{closest[0]}: use {ways}"
+    return f"missing field: {_SYNTAX}"
 
 
 def _unknown(name: str, sign: str) -> str:
     ways = [spelling for spelling in SPELLINGS.values() if spelling[:-1] == name]
     if ways:
-        return f"{name}{sign} is no field: {' or '.join(ways)}"
-    return f"no field {name or sign}: {_WAYS}"
+        return f"unknown field {name}{sign}: use {' or '.join(ways)}"
+    return f"unknown field {name or sign}: {_SYNTAX}"
 
 
 # -- JSON
@@ -126,7 +126,7 @@ _BLANKS = re.compile(r"\s*")
 
 
 def _json_terms(text: str) -> Iterator[MatcherTerm]:
-    """The members of a JSON object, with their places; the first thing that is no JSON ends it."""
+    """Yield the members of a JSON object with their positions; a syntax error ends it."""
     position = _skip(text, text.index("{") + 1)
     if text[position : position + 1] == "}":
         yield from _json_end(text, position + 1)
@@ -135,16 +135,16 @@ def _json_terms(text: str) -> Iterator[MatcherTerm]:
         start = position
         name, position = _json_value(text, start)
         if not isinstance(name, str):
-            yield _broken("a field name in quotes is expected", start, text)
+            yield _broken("expected a quoted field name", start, text)
             return
         position = _skip(text, position)
         if text[position : position + 1] != ":":
-            yield _broken('":" is expected', position, text)
+            yield _broken('expected ":"', position, text)
             return
         value_at = _skip(text, position + 1)
         value, position = _json_value(text, value_at)
         if position < 0:
-            yield _broken("a value in quotes is expected", value_at, text)
+            yield _broken("expected a quoted value", value_at, text)
             return
         yield _json_term(name, value, start, value_at, position)
         position = _skip(text, position)
@@ -152,23 +152,23 @@ def _json_terms(text: str) -> Iterator[MatcherTerm]:
             yield from _json_end(text, position + 1)
             return
         if text[position : position + 1] != ",":
-            yield _broken('"," or "}" is expected', position, text)
+            yield _broken('expected "," or "}"', position, text)
             return
         position = _skip(text, position + 1)
 
 
 def _json_term(name: str, value: object, start: int, value_at: int, end: int) -> MatcherTerm:
     if name not in FIELDS:
-        problem, column = f"no field {name}: {' '.join(FIELDS)}", start
+        problem, column = f"unknown field {name}: {' '.join(FIELDS)}", start
     elif not isinstance(value, str):
-        problem, column = f"{name} must be a text in quotes", value_at
+        problem, column = f"{name} must be a quoted string", value_at
     else:
         return MatcherTerm(name, value, start, value_at, end)
     return MatcherTerm("", "", start, value_at, end, problem, column)
 
 
 def _json_value(text: str, at: int) -> tuple[object, int]:
-    """The JSON value at a place and where it ends; -1 when there is none."""
+    """Return the JSON value at an offset and its end; -1 without one."""
     try:
         value, end = json.JSONDecoder().raw_decode(text, at)
     except (ValueError, RecursionError):
@@ -179,7 +179,7 @@ def _json_value(text: str, at: int) -> tuple[object, int]:
 def _json_end(text: str, at: int) -> Iterator[MatcherTerm]:
     rest = _skip(text, at)
     if rest < len(text):
-        yield _broken("nothing may follow the object", rest, text)
+        yield _broken("unexpected content after the object", rest, text)
 
 
 def _broken(problem: str, at: int, text: str) -> MatcherTerm:

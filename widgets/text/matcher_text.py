@@ -1,8 +1,8 @@
-"""The matcher line: one line of text ↔ a matcher, and what can be typed next.
+"""The matcher line: conversion between text and matcher, and completion.
 
-``res:id/title  role:button  text="exact"  text~part  desc="exact"  desc~part``, in any order, blanks between. A value with
-blanks stands in double quotes, in which a backslash escapes. A JSON object with the names of the wire is read too, so that
-whatever ``--selector`` takes can be pasted. Reading never fails: what cannot be read is named, the rest is used.
+``res:id/title  role:button  text="exact"  text~part  desc="exact"  desc~part`` in any order, separated by blanks. A
+value with blanks is double-quoted, with backslash escapes. A JSON object as for ``--selector`` is read too. Parsing
+never fails: what cannot be read is reported, the rest is used.
 """
 
 from __future__ import annotations
@@ -37,8 +37,9 @@ _ESCAPED = str.maketrans({"\\": "\\\\", '"': '\\"', "\n": "\\n", "\r": "\\r", "\
 
 
 class MatcherText(NamedTuple):
-    """A line as read. ``matcher`` has the fields that could be read; ``problem`` names the first thing that could not,
-    at ``column`` (in characters, from 0; -1 without a problem).
+    """A parsed line.
+
+    ``matcher`` has the valid fields; ``problem`` is the first error, at ``column`` (from 0; -1: none).
     """
 
     text: str
@@ -48,7 +49,7 @@ class MatcherText(NamedTuple):
 
 
 class MatcherCompletion(NamedTuple):
-    """The whole line with something completed, where the cursor goes, and what was put in, in words."""
+    """The line with a completion inserted, the new cursor, the inserted text, and its description."""
 
     text: str
     cursor: int
@@ -57,11 +58,11 @@ class MatcherCompletion(NamedTuple):
 
 
 def parse_matcher_text(text: str, tree: UiTree | None = None) -> MatcherText:
-    """Read a line. With a ``tree``, ``title`` and ``id/title`` become the full id when exactly one of its ids ends so."""
+    """Parse a line. With a ``tree``, ``title`` and ``id/title`` become the only full id that ends so."""
     fields: dict[str, str] = {}
     problems: list[tuple[int, str]] = []
     for term in terms_of(text):
-        problem, column = _judge(term, fields)
+        problem, column = _check(term, fields)
         if problem:
             problems.append((column, problem))
         else:
@@ -71,7 +72,7 @@ def parse_matcher_text(text: str, tree: UiTree | None = None) -> MatcherText:
     return MatcherText(text, Matcher.from_fields(fields), problem, column)
 
 
-def _judge(term: MatcherTerm, fields: dict[str, str]) -> tuple[str, int]:
+def _check(term: MatcherTerm, fields: dict[str, str]) -> tuple[str, int]:
     """What is wrong with a term, and where."""
     if term.problem:
         return term.problem, term.column
@@ -83,25 +84,27 @@ def _judge(term: MatcherTerm, fields: dict[str, str]) -> tuple[str, int]:
 
 
 def matcher_text(matcher: Matcher) -> str:
-    """The canonical line of a matcher; ``parse_matcher_text`` reads it back."""
+    """Return the canonical line of a matcher; ``parse_matcher_text`` reads it back."""
     return " ".join(SPELLINGS[field] + quoted(value) for field, value in matcher.fields().items())
 
 
 def quoted(value: str) -> str:
-    """A value as the line wants it: bare where that is safe."""
+    """Return a value as written on the line, unquoted where possible."""
     if _PLAIN_VALUE.fullmatch(value) and "\\" not in value:
         return value
     return f'"{value.translate(_ESCAPED)}"'
 
 
 def value_problem(value: str) -> str:
-    """Why the contract refuses a value, in words; empty when it does not (execution.md#limits)."""
+    """Return why the contract rejects a value; empty if valid (execution.md#limits)."""
     length = utf16_length(value)
-    return f"{length} characters: at most {MAX_MATCHER_VALUE_LENGTH}" if length > MAX_MATCHER_VALUE_LENGTH else ""
+    return (
+        f"{length} characters, at most {MAX_MATCHER_VALUE_LENGTH} allowed" if length > MAX_MATCHER_VALUE_LENGTH else ""
+    )
 
 
 def full_id(value: str, tree: UiTree | None) -> str:
-    """``title`` or ``id/title`` as the one full id of ``tree`` that ends so; anything else as it is."""
+    """Return the only full id of ``tree`` that ends in ``title`` or ``id/title``; anything else unchanged."""
     if tree is None or not value or ":" in value:
         return value
     ending = f":{value}" if value.startswith("id/") else f":id/{value}"
@@ -110,14 +113,14 @@ def full_id(value: str, tree: UiTree | None) -> str:
     return found[0] if len(found) == 1 else value
 
 
-# -- completing
+# -- completion
 
 
 def complete(text: str, cursor: int, tree: UiTree | None) -> list[MatcherCompletion]:
-    """What may stand at the cursor: fields not given yet, then values of the screen with their counts.
+    """Return completions at the cursor: unused fields, then values on screen with their counts.
 
-    Counts are those of the nodes that the other terms leave; what finds one node alone comes first. At most
-    ``MAX_COMPLETIONS``; none inside JSON.
+    Counts are among the nodes that the other terms match; unique values come first. At most ``MAX_COMPLETIONS``; none
+    in JSON.
     """
     if is_json(text):
         return []
@@ -165,10 +168,9 @@ def _value_completions(
 
 
 def values_on_screen(tree: UiTree, field: str, rest: Matcher, typed: str = "") -> Sequence[tuple[str, int]]:
-    """Values of ``field`` that hold ``typed``, among the nodes on screen that ``rest`` leaves, with how many have each.
+    """Return the values of ``field`` that contain ``typed``, among the nodes that ``rest`` matches, with their counts.
 
-    Those that begin so come before those that hold it further in, unique ones first, then in document order; roles by how
-    many have them.
+    Prefix matches come first, then unique ones, then document order.
     """
     nodes = find_all(tree, rest) if rest else tree.on_screen
     counts = Counter(field_value(node, field) for node in nodes)
@@ -185,7 +187,9 @@ def values_on_screen(tree: UiTree, field: str, rest: Matcher, typed: str = "") -
 
 
 def _where(value: str, field: str) -> str:
-    """What of a value a typed beginning is looked for in: of an id its name too, so that ``tit`` finds ``…:id/title``."""
+    """Return the text in which a typed prefix is searched; of an id also its name, so that ``tit`` matches
+    ``…:id/title``.
+    """
     lowered = value.lower()
     name = lowered.partition(":id/")[2] if field == "resourceId" else ""
     return f"{name} id/{name} {lowered}" if name else lowered

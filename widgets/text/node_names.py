@@ -11,17 +11,17 @@ if TYPE_CHECKING:
 
 
 def short_class(name: str) -> str:
-    """``android.widget.TextView`` → ``TextView``."""
+    """Return ``TextView`` for ``android.widget.TextView``."""
     return name.replace("$", ".").rpartition(".")[2] or "?"
 
 
 def short_id(resource_id: str) -> str:
-    """``com.android.settings:id/title`` → ``title``; anything else stays as it is."""
+    """Return ``title`` for ``com.android.settings:id/title``; other values unchanged."""
     return resource_id.partition(":id/")[2] or resource_id
 
 
 def name_of(node: UiNode, width: int = 40) -> str:
-    """A node in a sentence: ``TextView "Wi-Fi"`` or ``TextView #title``, safe to draw."""
+    """Return a node's name in a sentence, such as ``TextView "Wi-Fi"`` or ``TextView #title``; safe to draw."""
     name = shorten(short_class(node.cls), width)
     if node.label:
         return f'{name} "{shorten(node.label, width)}"'

@@ -1,9 +1,8 @@
-"""Device text made safe for a terminal: the one place where the console does it; ``engine/text/invisible.py`` knows what is hidden.
+"""Untrusted text made safe for a terminal; ``engine/text/invisible.py`` knows the hidden characters.
 
-What a device sends can hold escape sequences, bidirectional overrides, lone surrogates, a hundred accents on one letter,
-or 200 KB on one line. Everything that a pane draws and that we did not write ourselves passes through ``escape`` or
-``shorten``: afterwards it moves no cursor, changes no colour, reorders nothing, and its width in cells is what
-``cells`` says. Nothing here is ever parsed as markup.
+Device text can contain escape sequences, bidirectional overrides, lone surrogates, a hundred accents on one letter, or
+200 KB on one line. All of it passes through ``escape`` or ``shorten`` before it is drawn: then it moves no cursor,
+changes no colour, reorders nothing, and is as wide as ``cells`` says. It is never parsed as markup.
 """
 
 from __future__ import annotations
@@ -19,19 +18,19 @@ __all__ = ["cells", "escape", "paragraphs", "pictured", "shorten", "take", "wrap
 _DELETE = 0x7F
 _CONTROL_PICTURES = 0x2400
 _INVISIBLE = frozenset({"Cc", "Cf", "Cn", "Co", "Cs", "Zl", "Zp"})
-"""Categories that are spelled beside what is hidden: their width is uncertain."""
+"""Categories that are escaped because their width is uncertain."""
 _PRESENTATION = {0xFE0E: "", 0xFE0F: ""}
-"""Variation selectors: dropped, because terminals disagree about the width of what they modify. Copies keep them."""
+"""Variation selectors are dropped: terminals disagree about their width. Copies keep them."""
 
 _SUBSTITUTE = "␦"
 _JOINERS = "\u200c\u200d"
 
 _COUNT_FROM = 100
-"""From this many left-out characters on, a cut says how many there are."""
+"""From this many omitted characters on, a cut shows their count."""
 
 
 class _Pictures(dict[int, str]):
-    """Code point → what stands for it; filled as characters are met."""
+    """Code point → replacement, filled on demand."""
 
     def __missing__(self, code: int) -> str:
         self[code] = picture = _picture(code)
@@ -53,7 +52,7 @@ _PICTURES = _Pictures(_PRESENTATION)
 
 
 def cells(text: str) -> int:
-    """The width of safe text. Nearly all of it is ASCII, cut or not, and need not be looked at letter by letter."""
+    """Return the width of safe text; ASCII has a fast path."""
     if text.isascii() and text.isprintable():
         return len(text)
     head = text[:-1]
@@ -61,9 +60,9 @@ def cells(text: str) -> int:
 
 
 def escape(text: str) -> str:
-    """``text`` with everything invisible made visible: ``␛`` for ESC, ``⟨U+202E⟩`` for a bidi override, and so on.
+    """Return ``text`` with invisible characters shown:
 
-    One line in, one line out: line feeds become ``␊``.
+    ``␛`` for ESC, ``⟨U+202E⟩`` for a bidi override, ``␊`` for a line feed.
     """
     if text.isascii() and text.isprintable():
         return text
@@ -71,19 +70,19 @@ def escape(text: str) -> str:
 
 
 def paragraphs(text: str) -> str:
-    """``text`` escaped line by line, for labels that fold lines themselves."""
+    """Return ``text`` escaped line by line, for labels that wrap themselves."""
     return "\n".join(map(escape, text.split("\n")))
 
 
 def pictured(text: str) -> str:
-    """``text`` with one sign for each character that must not reach the terminal: as long as before, for editable fields."""
+    """Return ``text`` with one glyph per unsafe character, of equal length, for editable fields."""
     if text.isascii() and text.isprintable():
         return text
     return "".join(picture if len(picture := _PICTURES[ord(character)]) == 1 else _SUBSTITUTE for character in text)
 
 
 def _unjoined(text: str) -> str:
-    """``text`` without the joiners that belong to emoji and to letters: terminals disagree about the width of what they join."""
+    """Drop the joiners of emoji and letters: terminals disagree about the width of what they join."""
     if not any(joiner in text for joiner in _JOINERS):
         return text
     return "".join(each for index, each in enumerate(text) if not _is_joiner(text, index))
@@ -94,9 +93,9 @@ def _is_joiner(text: str, index: int) -> bool:
 
 
 def shorten(text: str, width: int) -> str:
-    """``text`` escaped and cut to ``width`` cells; a long rest is counted: ``… 199,840 more``.
+    """Return ``text`` escaped and cut to ``width`` cells; a long rest is counted: ``… 199,840 more``.
 
-    Only the part that can be seen is looked at, so that a huge value costs no more than a short one.
+    Only the visible part is processed, so that a huge value costs no more than a short one.
     """
     if width <= 0:
         return ""
@@ -108,7 +107,7 @@ def shorten(text: str, width: int) -> str:
 
 
 def _cut(head: str, length: int, width: int) -> str:
-    """The longest start of ``head`` that leaves room for its own ending."""
+    """Return the longest prefix of ``head`` with its ending."""
     ending = "…"
     for _ in range(2):  # the ending's length depends on the count, which depends on the ending's length
         room = width - len(ending)
@@ -123,7 +122,7 @@ def _cut(head: str, length: int, width: int) -> str:
 
 
 def _fill(head: str, room: int) -> tuple[str, int]:
-    """As much escaped text as fits into ``room`` cells, and how many characters of ``head`` that is."""
+    """Return as much escaped text as fits into ``room`` cells, and its length in characters of ``head``."""
     if head.isascii() and head.isprintable():
         return head[: max(0, room)], min(len(head), max(0, room))
     kept: list[str] = []
@@ -138,12 +137,12 @@ def _fill(head: str, room: int) -> tuple[str, int]:
 
 
 def _without_heaps(text: str) -> str:
-    """``text`` in which no character has more marks than are kept."""
+    """Drop excess combining marks."""
     return fold_marks(text, lambda _: "")
 
 
 def take(text: str, width: int) -> str:
-    """The start of already safe text that fits into ``width`` cells, never half of a wide character."""
+    """Return the start of safe text that fits into ``width`` cells, without half of a wide character."""
     if text.isascii():
         return text[: max(0, width)]
     used = 0
@@ -155,9 +154,9 @@ def take(text: str, width: int) -> str:
 
 
 def wrap(text: str, width: int, *, limit: int = 50) -> list[str]:
-    """``text`` escaped and folded into lines of ``width`` cells, at blanks where possible.
+    """Return ``text`` escaped and wrapped at blanks where possible.
 
-    Line feeds fold too (and stay visible as ``␊``). After ``limit`` lines the rest is counted, not drawn.
+    Line feeds break lines too (and are shown as ``␊``). Lines after ``limit`` are counted.
     """
     width = max(1, width)
     budget = width * limit
@@ -174,7 +173,7 @@ def wrap(text: str, width: int, *, limit: int = 50) -> list[str]:
 
 def _wrap_line(safe: str, width: int) -> list[str]:
     lines = []
-    window = 8 * width  # more than fits: one line is looked at, never the whole rest again
+    window = 8 * width  # avoids rescanning the whole rest for each line
     at = 0
     while len(safe) - at > window or cells(safe[at:]) > width:
         piece = safe[at : at + window]

@@ -1,6 +1,6 @@
-"""What the contract allows at a place of an execution's JSON: keys with type and meaning, values, and what is on the screen.
+"""Completions for an execution's JSON: keys, values and types of the contract, and values on screen.
 
-Everything comes from the JSON Schema that the contract's own models make; nothing is listed here a second time. Pure.
+Everything comes from the JSON Schema of the contract's models. Pure.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from clawperator.widgets.text.json_text import JsonText, Path, editable
 
 Schema = Mapping[str, Any]
 Seen = Callable[[str, str, Mapping[str, str]], Iterable[tuple[str, int]]]
-"""Values of a field on the tree shown, with how many nodes have each: (field, typed, other fields of the matcher)."""
+"""Values of a field on the shown tree with their counts: (field, typed, other fields of the matcher)."""
 
 MOST_WORDS = 60
 _NEAR = 0.6
@@ -29,10 +29,10 @@ _NOTHING: Schema = {}
 
 
 class Word(NamedTuple):
-    """One thing that may be put in.
+    """One completion.
 
-    ``label`` names it, ``kind`` says its type in a few words, ``meaning`` what it is for. ``text`` replaces the word at the
-    place, its lines indented relative to the line it starts in; ``cursor`` is where in it the cursor goes.
+    ``label`` names it, ``kind`` is its type, ``meaning`` its description. ``text`` replaces the word, indented relative
+    to its line; ``cursor`` is the new cursor in it.
     """
 
     label: str
@@ -47,7 +47,7 @@ def nothing_seen(_field: str, _typed: str, _others: Mapping[str, str]) -> Iterab
 
 
 def words_at(place: JsonPlace, document: JsonText, seen: Seen = nothing_seen) -> list[Word]:
-    """What may stand at ``place``: what begins as typed first; what is only similar where nothing else fits."""
+    """Return the completions at ``place``: prefix matches first, similar ones only where nothing else fits."""
     if place.role == "key":
         offered = list(_keys(place, document))
     elif place.role == "value":
@@ -58,7 +58,7 @@ def words_at(place: JsonPlace, document: JsonText, seen: Seen = nothing_seen) ->
 
 
 class _Offer(NamedTuple):
-    """A word before it is known what stands around it. ``names``: what it can be found by."""
+    """A completion without its surroundings. ``names``: what it can be found by."""
 
     label: str
     kind: str
@@ -80,7 +80,7 @@ def _fitting(offered: Sequence[_Offer], typed: str) -> list[_Offer]:
 
 
 def _rank(names: Sequence[str], wanted: str) -> int | None:
-    """0: begins so; 1: another of its names does; 2: holds it further in."""
+    """Return 0: prefix of the name; 1: prefix of an alias; 2: contained."""
     folded = [name.casefold() for name in names]
     if folded[0].startswith(wanted):
         return 0
@@ -90,7 +90,7 @@ def _rank(names: Sequence[str], wanted: str) -> int | None:
 
 
 def _framed(offer: _Offer, place: JsonPlace) -> Word:
-    """With the commas that its surroundings want, and without a colon that is there already."""
+    """Add the missing commas; leave out an existing colon."""
     text = offer.text
     if place.role == "key" and place.colon:
         text = json.dumps(offer.label)
@@ -100,7 +100,7 @@ def _framed(offer: _Offer, place: JsonPlace) -> Word:
 
 
 def _hole(text: str) -> int:
-    """Where to write on: in the first empty value, else at the end."""
+    """Return the offset of the first empty value, else the end."""
     places = [place for empty in ('""', "{}", "[]") if (place := text.find(empty)) >= 0]
     return min(places) + 1 if places else len(text) - text.endswith(",")
 
@@ -109,7 +109,7 @@ def _hole(text: str) -> int:
 
 
 def _keys(place: JsonPlace, document: JsonText) -> Iterator[_Offer]:
-    """Those of the object's that it does not have yet; the ones that it must have first."""
+    """Yield the keys that the object does not have yet, required ones first."""
     schema = _schema_at(place.path, document)
     here = [key for key, span in document.keys.items() if span.start == place.span.start]
     members = [name for name in document.members(place.path) if (*place.path, name) not in here]
@@ -124,7 +124,7 @@ def _keys(place: JsonPlace, document: JsonText) -> Iterator[_Offer]:
 
 
 def _required(schema: Schema, given: Mapping[str, object] = _NOTHING) -> tuple[str, ...]:
-    """What an object with the members ``given`` must have; of alternatives the first, where none of them is there."""
+    """Return the required members of an object with the members ``given``; of alternatives the first."""
     refused = schema.get("not", _NOTHING)
     groups = [_needed(case, given) for case in refused.get("anyOf", (refused,))]
     missing = [names[0] for names in groups if names and given.keys().isdisjoint(names)]
@@ -132,7 +132,7 @@ def _required(schema: Schema, given: Mapping[str, object] = _NOTHING) -> tuple[s
 
 
 def _needed(refused: Schema, given: Mapping[str, object]) -> tuple[str, ...]:
-    """The properties of which an object with the members ``given`` must have one, so that it is not the ``refused`` one."""
+    """Return the properties of which one is required by a ``not`` schema."""
     if set(refused) - {"required"} != {"properties"}:
         return ()
     properties, conditions = refused["properties"], refused.get("required", ())
@@ -166,7 +166,7 @@ def _type_words(schema: Schema) -> str:
 
 
 def _meaning(schema: Schema) -> str:
-    """The first sentence of the description."""
+    """Return the first sentence of the description."""
     return str(schema.get("description", "")).partition(". ")[0].rstrip(".").replace("`", "")
 
 
@@ -216,7 +216,7 @@ _DEPTH_OF_ACTION = 2
 
 
 def _types(action: Path, document: JsonText) -> Iterator[_Offer]:
-    """The action types with the other spellings of each; with what the type needs, where the action has no params yet."""
+    """Yield the action types with their aliases, and with required params where there are none yet."""
     bare = "params" not in document.members(action)
     for name, schema in _actions_by_type().items():
         text = json.dumps(name)
@@ -226,7 +226,7 @@ def _types(action: Path, document: JsonText) -> Iterator[_Offer]:
 
 
 def _actions(document: JsonText) -> Iterator[_Offer]:
-    """A whole action of each type, under an id that is free."""
+    """Yield a whole action of each type with an unused id."""
     actions = [path for path in document.values if len(path) == _DEPTH_OF_ACTION and path[0] == "actions"]
     ids = {document.value((*path, "id")) for path in actions}
     for name, schema in _actions_by_type().items():
@@ -262,13 +262,13 @@ def _execution() -> Schema:
 
 @cache
 def _actions_by_type() -> Mapping[str, Schema]:
-    """The schema of each action type by its canonical name, in the contract's order."""
+    """Return the schema of each action type by canonical name, in the contract's order."""
     options = _execution()["properties"]["actions"]["items"]["oneOf"]
     return {option["$ref"].rpartition("/")[2]: _resolved(option) for option in options}
 
 
 def _resolved(schema: Schema) -> Schema:
-    """With the definition that it refers to; what it says itself comes first."""
+    """Return a schema with its ``$ref`` merged in; own keys win."""
     if "$ref" not in schema:
         return schema
     name = schema["$ref"].rpartition("/")[2]
@@ -277,7 +277,7 @@ def _resolved(schema: Schema) -> Schema:
 
 
 def _schema_at(path: Path, document: JsonText) -> Schema:
-    """What may stand at ``path``; empty where the contract knows nothing of it."""
+    """Return the schema at ``path``; empty where unknown."""
     schema = _execution()
     for depth, step in enumerate(path):
         if isinstance(step, int):
@@ -288,7 +288,7 @@ def _schema_at(path: Path, document: JsonText) -> Schema:
 
 
 def _item(schema: Schema, path: Path, document: JsonText) -> Schema:
-    """An item of a list; where its type decides what it may hold, that of its type; else what any type may hold."""
+    """Return the schema of an item, by its type where known; else what any type allows."""
     items: Schema = schema.get("items", _NOTHING)
     if "oneOf" not in items:
         return _resolved(items)
@@ -304,11 +304,11 @@ def _item(schema: Schema, path: Path, document: JsonText) -> Schema:
     return {"required": ("id", "type"), "properties": {**next(iter(by_type.values()))["properties"], **own}}
 
 
-# -- JSON to put in
+# -- inserted JSON
 
 
 def _example(schema: Schema) -> object:
-    """The least value that the schema lets stand, with empty places where only the author knows."""
+    """Return the minimal valid value, with empty values for the author."""
     schema = _resolved(schema)
     if "const" in schema:
         return schema["const"]

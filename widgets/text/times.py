@@ -1,4 +1,4 @@
-"""Moments and durations in words: seconds with one decimal, thin and without surprises."""
+"""Times and durations as text, with one decimal of a second."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from typing import NamedTuple
 
 
 class WallClock(NamedTuple):
-    """Where the console gets the time from: ``now`` in seconds since the epoch, ``zone`` (``None``: the local one)."""
+    """Source of the time: ``now`` in seconds since the epoch, ``zone`` (``None``: local)."""
 
     now: Callable[[], float] = time.time
     zone: tzinfo | None = None
 
     def time_of_day(self, at: float, *, tenths: bool = True) -> str:
-        """``11:29:04.1``; empty when the moment is unknown."""
+        """Return ``11:29:04.1``; empty when unknown."""
         if math.isnan(at) or at <= 0:
             return ""
         moment = datetime.fromtimestamp(at, self.zone).astimezone(self.zone)
@@ -25,7 +25,7 @@ class WallClock(NamedTuple):
 
 
 def duration(seconds: float) -> str:
-    """``0.8 s``, ``42.0 s``, ``3 min 05 s``, ``2 h 10 min``; an unknown one is empty."""
+    """Return ``0.8 s``, ``42.0 s``, ``3 min 05 s``, ``2 h 10 min``; empty when unknown."""
     if math.isnan(seconds):
         return ""
     seconds = max(0.0, seconds)
@@ -37,12 +37,12 @@ def duration(seconds: float) -> str:
 
 
 def precise(seconds: float) -> str:
-    """As ``duration``, but milliseconds below one second: for what a machine did."""
+    """As ``duration``, with milliseconds below one second."""
     return f"{seconds * 1000:.0f} ms" if 0 <= seconds < 0.9995 else duration(seconds)
 
 
 def age(seconds: float) -> str:
-    """How long ago, coarse enough not to flicker: ``now``, ``4 s``, ``3 min``, ``2 h``."""
+    """Return a coarse age: ``now``, ``4 s``, ``3 min``, ``2 h``."""
     if seconds < 1:
         return "now"
     if seconds < 60:
@@ -53,7 +53,7 @@ def age(seconds: float) -> str:
 
 
 def rate(per_second: float) -> str:
-    """``41/s``, ``1.2k/s``; below one line per second nothing."""
+    """Return ``41/s`` or ``1.2k/s``; empty below one per second."""
     if per_second < 1:
         return ""
     return f"{per_second:.0f}/s" if per_second < 1000 else f"{per_second / 1000:.1f}k/s"

@@ -317,7 +317,7 @@ class Doctoring:
             self._closed(place, "ok" if result.ok else "failed", result.output)
 
     def _staged(self, place: int, stage: Stage) -> None:
-        self._put(place, self.state.fixes[place].told(stage))
+        self._put(place, self.state.fixes[place].with_stage(stage))
 
     def _stopped(self, place: int) -> None:
         if not self.state.fixes[place].over:

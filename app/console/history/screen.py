@@ -181,7 +181,7 @@ class HistoryScreen(ConsoleScreen):
         record, moment = self.record, self.scrubber.moment
         if record is not None and moment is not None and moment.tree > 0 and told.counts is not None:
             before, shown = record.trees[moment.tree - 1 : moment.tree + 1]
-            self.detail.tell_changes({(before.digest, shown.digest): told.counts})
+            self.detail.show_changes({(before.digest, shown.digest): told.counts})
 
     def action_moment(self, count: int) -> None:
         """So many moments on or back; a small screen shows the moments for it."""
@@ -314,7 +314,7 @@ class HistoryScreen(ConsoleScreen):
         self.compared.show(execution_of(a), execution_of(b))
         self._show_place("-compare", *(("-open",) if self.has_class("-open") else ()))
         self.set_focus(self.compared)
-        self.compared.tell_changes(await self.past.differences(self.compared.tree_keys))
+        self.compared.show_changes(await self.past.differences(self.compared.tree_keys))
 
     @on(RunCompare.TreesWanted)
     def _trees_wanted(self, message: RunCompare.TreesWanted) -> None:
