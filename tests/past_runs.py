@@ -54,7 +54,7 @@ def a_run(
     command = {"commandId": summary.command_id, "taskId": summary.task_id}
     lines = (
         LineRecord(at, "sent", "from cli, 3 action(s)"),
-        LineRecord(at + 0.05, "dispatched", "from here on the device may act"),
+        LineRecord(at + 0.05, "dispatched", "dispatched; the device may act from now on"),
         _line(at + 0.1, "start", **command, source=summary.source, timeoutMs="30000", actionCount="3"),
         _line(at + 0.2, "step-start", id="open", type="open_app"),
         _line(at + 0.8, "step-success", id="open", type="open_app", data="{}"),

@@ -276,7 +276,7 @@ def test_conflict(snap_compare: Compare, size: tuple[int, int]) -> None:
 
 @AT_SIZES
 def test_step_failed(snap_compare: Compare, size: tuple[int, int]) -> None:
-    """The plan ran to its end, one of its steps did not do what it should."""
+    """The plan completed, one of its steps did not do what it should."""
     steps = [*FOUR[:2], ("read", "read_text", False, {"error": "NODE_NOT_FOUND"}), FOUR[3]]
     engine = playing(end=make_envelope("draft-1700000940000-k3v9x2a", steps), play=on_its_way, took=6.6, phases=PHASES)
     assert snap_compare(make_app(engine), terminal_size=size, run_before=sent)

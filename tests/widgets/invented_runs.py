@@ -121,7 +121,7 @@ def success() -> ExecutionState:
 
 
 def step_failed() -> ExecutionState:
-    """The plan ran to its end, a step did not; the app was closed by the host."""
+    """The plan completed, a step did not; the app was closed by the host."""
     steps = [
         ("close", "close_app", False, {"application_id": "a.b", "error": "UNSUPPORTED_RUNTIME_CLOSE", "message": "no"}),
         ("temp", "read_text", True, {"text": "20.7°C"}),

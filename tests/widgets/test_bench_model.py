@@ -192,9 +192,9 @@ class TestNotes:
     def test_the_silent_first_match(self) -> None:
         bench = looking_at(SHOP, "Sell more")
         bench.type(TWICE)
-        assert self.words(bench)["first"] == '2 match; the device would take the first: TextView "Sell"'
+        assert self.words(bench)["first"] == '2 matches; the device takes the first: TextView "Sell"'
         bench.focus(SHOP, node(SHOP, "Sell"))
-        assert self.words(bench)["first"] == "2 match; the device would take the first: this node"
+        assert self.words(bench)["first"] == "2 matches; the device takes the first: this node"
 
     def test_an_unsafe_percent_sign(self) -> None:
         bench = looking_at(SHOP, "Sell")
@@ -211,17 +211,17 @@ class TestNotes:
         bench = looking_at(tree, "Out")
         bench.type(Matcher(role="text"))
         words = self.words(bench)
-        assert words["off"] == "1 more is off the screen, where the device does not look"
-        assert words["hidden"].startswith("This node cannot be found: its bounds [0,200][9,209] lie outside")
+        assert words["off"] == "1 more off screen, ignored by the device"
+        assert words["hidden"].startswith("This node cannot be matched: its bounds [0,200][9,209] lie outside")
 
     def test_where_a_click_goes(self) -> None:
         tree = screen(view("", view("", view("Deep")), clickable=True, **{"class": "a.Row"}))
         bench = looking_at(tree, "Deep")
-        assert self.words(bench)["click"] == "A click lands on Row, 2 up"
+        assert self.words(bench)["click"] == "A tap reaches Row, 2 up"
         bench = looking_at(SHOP, "Buy")
-        assert self.words(bench)["click"] == "Nothing clickable here or 7 up: a click taps the centre, 50,25"
+        assert self.words(bench)["click"] == "No clickable node within 7 ancestors: the centre is tapped, 50,25"
         tree = screen(view("", view("Deep"), clickable=True, enabled=False, **{"class": "a.Row"}))
-        assert self.words(looking_at(tree, "Deep"))["click"] == "Row is disabled: a click taps the centre, 50,25"
+        assert self.words(looking_at(tree, "Deep"))["click"] == "Row is disabled: the centre is tapped, 50,25"
         tree = screen(view("Press", clickable=True))
         assert "click" not in self.words(looking_at(tree, "Press"))
 

@@ -103,7 +103,7 @@ def test_what_a_machine_can_do_is_marked() -> None:
     assert "   state  failed in 7.0 s" in text
     assert " 1. ▸ clawperator grant-device-permissions" in text
     assert " 2. $ clawperator observe snapshot" in text
-    assert " ▸ F runs it · y l copies the steps · v looks again" in text
+    assert " ▸ F run · y l copy the steps · v check again" in text
     text = "\n".join(plain(check_detail(CHECKS_OFF[-1], 60, ASCII)))
     assert "▸" not in text
     assert "F runs it" not in text
@@ -113,8 +113,8 @@ def test_what_a_machine_can_do_is_marked() -> None:
 @pytest.mark.parametrize(
     ("row", "words"),
     [
-        ({"id": "a.b", "status": "running"}, "It is being made now."),
-        ({"id": "a.b", "status": "waiting"}, "It waits for its turn."),
+        ({"id": "a.b", "status": "running"}, "This check is running."),
+        ({"id": "a.b", "status": "waiting"}, "This check is waiting for the ones before it."),
         ({"id": "a.b", "status": "skipped", "stopper": "host.adb.server"}, "because adb server does not pass"),
         ({"id": "a.b", "status": "skipped"}, "the run ended before"),
     ],
@@ -203,11 +203,11 @@ def test_the_log_tells_commands_stages_and_words() -> None:
 @pytest.mark.parametrize(
     ("fix", "words"),
     [
-        (a_fix(), "waits for the one before"),
-        (a_fix(state="running", began=NOON), "running; C stops it"),
-        (a_fix(state="stopped"), "stopped: what it did until then stays done"),
-        (a_fix(state="ok"), "done, without a word"),
-        (a_fix(state="failed", output=" \n"), "failed, without a word"),
+        (a_fix(), "waiting for the previous fix"),
+        (a_fix(state="running", began=NOON), "running · C stop"),
+        (a_fix(state="stopped"), "stopped: changes made so far remain"),
+        (a_fix(state="ok"), "done, no output"),
+        (a_fix(state="failed", output=" \n"), "failed, no output"),
         (a_fix(state="ok", output="x\n" * 300), "100 more lines"),
     ],
 )
@@ -231,20 +231,20 @@ async def test_the_log_stays_with_its_newest_line() -> None:
     clock = MovableClock()
     pane = FixLog(clock.clock)
     async with held(pane, size=(60, 8)) as (app, pilot):
-        assert "No fix was run yet." in "\n".join(lines(app))
+        assert "No fix ran yet." in "\n".join(lines(app))
         pane.show([a_fix(state="running", began=NOON, output="\n".join(f"line {number}" for number in range(40)))])
         await drained(pilot)
-        assert "running; C stops it" in lines(app)[-1]
+        assert "running · C stop" in lines(app)[-1]
         clock.at += 5
         pane.tick()
         await drained(pilot)
-        assert "running; C stops it" in lines(app)[-1]
+        assert "running · C stop" in lines(app)[-1]
         await pilot.press("home")
         await drained(pilot)
         assert "5.0 s" in lines(app)[0]
         await pilot.resize_terminal(40, 6)
         await drained(pilot)
-        assert "running; C stops it" in lines(app)[-1]
+        assert "running · C stop" in lines(app)[-1]
 
 
 # -- the list
@@ -289,4 +289,4 @@ async def test_the_detail_keeps_its_place_while_its_check_stays() -> None:
         assert pane.top == 0
         pane.show(None)
         await drained(pilot)
-        assert "Choose a check." in "\n".join(lines(app))
+        assert "Select a check." in "\n".join(lines(app))

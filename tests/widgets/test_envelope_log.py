@@ -180,7 +180,7 @@ async def test_an_execution_unfolds_into_its_lines_and_what_else_was_logged() ->
         drawn = lines(pilot.app)
         assert "cmd-1" in drawn[0]
         assert "waitForNode(text=Wi‑Fi) 2/5 in 1.0 s" in drawn[8]
-        assert "9 other lines of the log" in drawn[9]
+        assert "9 other log lines" in drawn[9]
         assert stream.pane.row_count() == 10
         await pilot.press("h")
         assert stream.pane.row_count() == 1
@@ -221,7 +221,7 @@ async def test_bad_news_are_rows_that_explain_themselves() -> None:
         stream.pane.news()
         await drained(pilot)
         drawn = "\n".join(lines(pilot.app))
-        assert "gap: the log broke off and is being reopened: device offline" in drawn
+        assert "gap: log interrupted, reconnecting: device offline" in drawn
         assert "dropped 900 messages (burst)" in drawn
 
 

@@ -94,7 +94,7 @@ async def test_the_head_stays_when_the_rows_scroll() -> None:
         await drained(pilot)
         assert "cmd-1" in lines(app)[0]
         assert "▌Steps" in lines(app)[0]
-        assert "as it happened" in lines(app)[-1]
+        assert "timeline" in lines(app)[-1]
 
 
 async def test_a_tab_keeps_its_place_and_its_folds() -> None:
@@ -233,12 +233,12 @@ async def test_a_chunked_envelope_says_from_how_many_entries_it_is() -> None:
     ("tab", "state", "words"),
     [
         (DetailTab.ENVELOPE, "running", "No envelope. None yet."),
-        (DetailTab.ENVELOPE, "timeout", "No envelope. None came."),
-        (DetailTab.ENVELOPE, "malformed", "No envelope. It could not be read; Raw shows it."),
-        (DetailTab.PAYLOAD, "running", "Not known: another process sent it"),
+        (DetailTab.ENVELOPE, "timeout", "No envelope. None arrived."),
+        (DetailTab.ENVELOPE, "malformed", "No envelope. It could not be parsed. See the Raw tab."),
+        (DetailTab.PAYLOAD, "running", "Unknown: another process sent it"),
         (DetailTab.PAYLOAD, "timeout", '"expectedFormat": "android-ui-automator"'),
-        (DetailTab.TREES, "running", "No snapshot came with this run."),
-        (DetailTab.RAW, "running", "Nothing raw has been seen."),
+        (DetailTab.TREES, "running", "No snapshots in this run."),
+        (DetailTab.RAW, "running", "No raw envelope."),
         (DetailTab.PHASES, "refused", "validate"),
     ],
 )
@@ -254,7 +254,7 @@ async def test_what_is_not_there_says_why(tab: DetailTab, state: str, words: str
 async def test_marks_log_lines_and_nothing() -> None:
     async with looking(size=(100, 12)) as (app, pilot, pane):
         await drained(pilot)
-        assert "Choose an execution." in shown(app)
+        assert "Select an execution." in shown(app)
         pane.show(Mark("malformed", NOON, "bad JSON at byte 812", 1, raw='{"commandId":'))
         await drained(pilot)
         assert "bad JSON at byte 812" in shown(app)
@@ -265,7 +265,7 @@ async def test_marks_log_lines_and_nothing() -> None:
         await pilot.press("l", "space", "minus", "right_square_bracket", "enter")
         pane.show(None)
         await drained(pilot)
-        assert "Choose an execution." in shown(app)
+        assert "Select an execution." in shown(app)
 
 
 @pytest.mark.parametrize(
@@ -273,12 +273,12 @@ async def test_marks_log_lines_and_nothing() -> None:
     [
         (
             Mark("malformed", NOON, "Expecting value", 1, raw="{", column=812),
-            ["(RESULT_ENVELOPE_MALFORMED): Expecting value, character 812.", "that command will seem to get no result", "shorter plans"],
+            ["(RESULT_ENVELOPE_MALFORMED): Expecting value, character 812.", "its command will appear to have no result", "shorter plans"],
         ),
-        (Mark("gap", NOON, "device offline", 1, device_id="emu"), ["The log of emu broke off: device offline", "opened again by itself"]),
-        (Mark("gap", NOON, "reset", 1, until=NOON + 4), ["The log of the device broke off", "It went on 4.0 s later."]),
+        (Mark("gap", NOON, "device offline", 1, device_id="emu"), ["The log of emu was interrupted: device offline", "reconnects automatically"]),
+        (Mark("gap", NOON, "reset", 1, until=NOON + 4), ["The log of the device was interrupted", "It resumed 4.0 s later."]),
         (Mark("dropped", NOON, "too slow", 1, count=1_200), ["1,200 messages were dropped: too slow."]),
-        (Mark("event", NOON, "hello", 1, count=3), ["said this of no command that is known here, 3 times:", "hello"]),
+        (Mark("event", NOON, "hello", 1, count=3), ["without a known command, 3 times:", "hello"]),
     ],
 )  # fmt: skip
 async def test_bad_news_says_what_it_means(mark: Mark, sentences: list[str]) -> None:
@@ -376,7 +376,7 @@ async def test_raw_shows_the_log_lines_as_they_came_then_the_joined_envelope() -
         pane.show(execution)
         await pilot.press("h")
         await drained(pilot)
-        assert "1 line of the log, as they came" in shown(app)
+        assert "1 log line in order of arrival" in shown(app)
         row = next(text for text in lines(app) if "[Clawperator-Command] start" in text)
         assert row.split()[1:3] == ["I", "43"]
         ring.extend(entries[1:], execution.device_id)
@@ -389,5 +389,5 @@ async def test_raw_shows_the_log_lines_as_they_came_then_the_joined_envelope() -
         execution.version += 1
         pane.show(execution)
         await drained(pilot)
-        assert "older lines of the log have left the buffer" in shown(app)
+        assert "older log lines have left the buffer" in shown(app)
         assert "[Clawperator-Command]" not in shown(app)

@@ -103,10 +103,10 @@ async def test_two_runs_of_one_task_in_full_and_compared(tmp_path: Path) -> None
             await drained(pilot)
             text[tab.value] = "\n".join(lines(app))
             await pilot.press("l")
-        assert "The plan broke off at step 3 (wait_for_node)." in text["Steps"]
+        assert "The plan failed at step 3 (wait_for_node)." in text["Steps"]
         assert "not run" in text["Steps"]
         assert "step 2  before" in text["Trees"]
         assert '"errorCode": "NODE_NOT_FOUND"' in text["Envelope"]
         assert '"textEquals": "No such row"' in text["Payload"]
-        assert "log is opened" in text["Phases"]
+        assert "open log" in text["Phases"]
         assert '"commandId":"sim-2"' in text["Raw"]

@@ -63,84 +63,84 @@ def steps_of(execution: ExecutionState, width: int = 100) -> list[str]:
 def test_silence_says_what_is_known_and_what_to_do() -> None:
     assert story(timeout()) == [
         "No result within 35.2 s.",
-        "Sent: yes. Last sign: retry 4/5 of step 2, 6.0 s before the end. The device may still act.",
+        "Sent: yes. Last response: retry 4/5 of step 2, 6.0 s before the end. The device may still act.",
         ErrorCode.RESULT_ENVELOPE_TIMEOUT.hint,
     ]
 
 
 def test_a_device_that_vanished_is_named_as_the_reason() -> None:
     told_of = story(vanished())
-    assert told_of[0] == "The connection to emulator-5554 broke before the result came. device offline"
-    assert told_of[1].startswith("Sent: yes. Last sign: retry 2/5 of step 2,")
+    assert told_of[0] == "The connection to emulator-5554 was lost before the result arrived. device offline"
+    assert told_of[1].startswith("Sent: yes. Last response: retry 2/5 of step 2,")
     assert ErrorCode.LOGCAT_UNAVAILABLE.hint in told_of
 
 
 def test_a_run_of_others_on_a_device_that_vanished_is_unknown_not_failed() -> None:
     told_of = story(gone())
-    assert told_of[0].startswith("How it ended is not known: the device went away")
-    assert "The log broke off during this run: steps and retries may be missing here." in told_of
+    assert told_of[0].startswith("The outcome is unknown: device disconnected")
+    assert "The log was interrupted during this run: steps and retries may be missing." in told_of
     assert word_of(gone()) == "unknown"
 
 
 def test_a_refused_run_did_nothing() -> None:
     assert was_sent(refused()) is False
     assert story(refused())[:2] == [
-        "It was refused before anything was sent. Another execution is in flight on this device",
+        "Refused before anything was sent. Another execution is in flight on this device",
         "Another execution holds the device.",
     ]
 
 
 def test_a_late_result_says_how_late() -> None:
-    assert "The result came late, 12.0 s after this host had stopped waiting. It is shown here." in story(late())
+    assert "The result arrived late, 12.0 s after this host stopped waiting." in story(late())
     assert word_of(late()) == "success, late"
 
 
 def test_further_envelopes_are_counted() -> None:
-    assert "2 more envelopes of this command came; the first one counts." in story(duplicate())
+    assert "2 more envelopes of this command arrived; the first one counts." in story(duplicate())
 
 
 def test_an_unreadable_result_says_where_it_breaks() -> None:
-    assert story(malformed())[0] == "The result came, but could not be read: bad JSON at byte 812."
+    assert story(malformed())[0] == "The result arrived but could not be parsed: bad JSON at byte 812."
     assert ErrorCode.RESULT_ENVELOPE_MALFORMED.hint in story(malformed())
 
 
 def test_a_plan_that_broke_off_says_where_and_quotes_the_reason_briefly() -> None:
     assert story(plan_failed())[0] == (
-        "The plan broke off at step 2 (wait_for_node). Task execution failed: No UI node found matching criteria: textEquals=Bluetooth"
+        "The plan failed at step 2 (wait_for_node). Task execution failed: No UI node found matching criteria: textEquals=Bluetooth"
     )
 
 
 def test_a_plan_with_a_failed_step_is_a_state_of_its_own() -> None:
     assert word_of(step_failed()) == "plan success, 1 step failed"
-    assert story(step_failed())[0] == "The plan ran to its end; 1 step failed: 3 (wait_for_navigation)."
-    assert story(fifty())[0] == "The plan ran to its end; 2 steps failed: 18 (click), 34 (click)."
+    assert story(step_failed())[0] == "The plan completed; 1 step failed: 3 (wait_for_navigation)."
+    assert story(fifty())[0] == "The plan completed; 2 steps failed: 18 (click), 34 (click)."
 
 
 def test_a_run_that_went_well_has_one_sentence() -> None:
-    assert story(success()) == ["All 3 steps went well."]
+    assert story(success()) == ["All 3 steps succeeded."]
 
 
 def test_what_goes_on_says_how_far_it_is() -> None:
-    assert story(running()) == ["Step 2 of 4 runs: wait_for_node, retry 2/5."]
-    assert story(no_steps()) == ["It is on its way to the device."]
-    assert list(sentences(running(), NOON + 7))[-1].text == "Last sign of life 8.5 s ago."
+    assert story(running()) == ["Running step 2 of 4: wait_for_node, retry 2/5."]
+    assert story(no_steps()) == ["Being sent to the device."]
+    assert list(sentences(running(), NOON + 7))[-1].text == "Last response 8.5 s ago."
 
 
 def test_stopped_waiting_and_a_lost_broadcast() -> None:
     at = NOON - 5
     stopped = told(started(at), dispatched(at), finished(at + 4, error("INTERRUPTED", "Interrupted")))
     assert story(stopped)[:2] == [
-        "Somebody stopped waiting after 4.0 s.",
-        "Sent: yes. No sign of life from the device.",
+        "Waiting was stopped after 4.0 s.",
+        "Sent: yes. No response from the device.",
     ]
     denied = told(started(at), finished(at + 0.1, error("READ_ONLY", "the console is read-only")))
-    assert story(denied)[0] == "It was refused before anything was sent. the console is read-only"
+    assert story(denied)[0] == "Refused before anything was sent. the console is read-only"
 
 
 def test_a_result_that_nobody_here_asked_for() -> None:
     answer = told(seen(NOON, make_envelope("cmd-1", FOUR)))
     answer.foreign = True
-    assert "Nobody on this machine sent it, and its start was not seen." in story(answer)
+    assert "Not sent from this machine; its start was not seen." in story(answer)
 
 
 def test_warnings_are_told() -> None:
@@ -160,7 +160,7 @@ def test_every_code_has_a_meaning_in_a_sentence(code: ErrorCode) -> None:
 
 def test_a_code_of_the_devices_own_gets_a_plain_sentence() -> None:
     (sentence,) = code_sentences("SOMETHING_ELSE")
-    assert sentence.text == "The device's own code, which this version does not know; its data says more."
+    assert sentence.text == "Unknown device error code. See the data of the step."
     assert not list(code_sentences(""))
 
 
@@ -194,12 +194,12 @@ def test_the_calm_refusal_reads_calm() -> None:
 
 def test_a_step_that_was_under_way_is_not_blamed() -> None:
     rows = steps_of(timeout())
-    assert any("It was under way when the run ended without a result" in row for row in rows)
+    assert any("It was running when the run ended without a result" in row for row in rows)
     assert not any("RESULT_ENVELOPE_TIMEOUT" in row for row in rows)
 
 
 def test_no_invented_times() -> None:
-    assert " no timing seen: only the result is known" in steps_of(step_failed())
+    assert " no timing: only the result is known" in steps_of(step_failed())
     assert not any("no timing" in row for row in steps_of(plan_failed()))
 
 
@@ -219,7 +219,7 @@ def test_a_long_value_is_cut_and_opens() -> None:
 
 
 def test_runs_without_steps_say_so() -> None:
-    assert any("of which nothing was reported" in row for row in steps_of(running()))
+    assert any("without a report" in row for row in steps_of(running()))
     down = captured("service-down-time")[0]
     assert " No step was reported." in steps_of(down)
     empty = told(seen(NOON, make_envelope("cmd-1", [])))
@@ -231,8 +231,8 @@ def test_phases_or_why_there_are_none() -> None:
     assert [row.split()[0] for row in text(phase_slots(success(), sheet))] == [
         "validate", "device", "attach", "dispatch", "run", "finish",
     ]  # fmt: skip
-    assert text(phase_slots(running(), sheet)) == [" The phases are told when the run has ended."]
-    assert text(phase_slots(plan_failed(), sheet)) == [" No phase was measured: it ended before the first one did."]
+    assert text(phase_slots(running(), sheet)) == [" Phases are available when the run has ended."]
+    assert text(phase_slots(plan_failed(), sheet)) == [" No phase was measured: the run ended before the first one."]
     assert text(phase_slots(step_failed(), sheet))[0].startswith(" Another process ran it")
 
 
@@ -248,7 +248,7 @@ def test_trees_stand_between_the_steps_with_what_changed() -> None:
     assert rows[1].endswith("| +3 −1 ~4 ")
     assert "9 s ago" in rows[0]
     assert text(tree_slots(running(), Sheet(100, CLOCK), {})) == [
-        " No snapshot came with this run. A snapshot_ui step takes one."
+        " No snapshots in this run. A snapshot_ui step takes one."
     ]
 
 

@@ -173,7 +173,7 @@ def test_gaps_and_losses_are_rows_and_adjacent_losses_add_up() -> None:
     log = log_of(LogGap(device_id=SERIAL, reason="device offline", at=AT), batch, batch)
     assert [(item.kind, item.text, item.count) for item in log.items if isinstance(item, Mark)] == [
         ("gap", "device offline", 1),
-        ("dropped", "this console could not keep up", 600),
+        ("dropped", "this console was too slow", 600),
     ]
 
 
@@ -329,7 +329,7 @@ def test_an_execution_of_others_is_given_up_after_its_own_budget_and_the_wait() 
     assert log.expire(AT + 36)
     execution = only(log)
     assert (execution.status, execution.ended) == (Status.UNKNOWN, AT + 35)
-    assert execution.message == "no result seen within its 30.0 s and 5 s more"
+    assert execution.message == "no result within 30.0 s plus 5 s"
     assert not log.expire(AT + 99)
     log.apply([seen("cmd-1", make_envelope("cmd-1", []), at=AT + 40)])
     assert (execution.status, execution.late, execution.ended) == (Status.OK, True, AT + 40)
@@ -395,8 +395,8 @@ def test_the_column_of_a_parse_error_is_told() -> None:
 @pytest.mark.parametrize(
     ("second", "words"),
     [
-        (make_envelope("c", []), "the same envelope again"),
-        (make_envelope("c", [], status="failed", error="no"), "says failed"),
+        (make_envelope("c", []), "duplicate envelope, identical"),
+        (make_envelope("c", [], status="failed", error="no"), "status failed"),
         (None, "unreadable: cut off"),
     ],
 )

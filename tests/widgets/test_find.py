@@ -44,7 +44,7 @@ def test_flags() -> None:
 
 def test_an_unknown_flag_is_named_and_ignored() -> None:
     find = parse_find("@klick wi‑fi")
-    assert find.problem.startswith("no flag @klick")
+    assert find.problem.startswith("unknown flag @klick")
     assert found("@klick wi‑fi") == found("wi‑fi")
 
 
@@ -73,7 +73,7 @@ def test_a_role_can_be_asked_for_by_name() -> None:
     assert set(found("role:switch")) == {"Wi‑Fi on", "Bluetooth on"}
     assert found("role:switch blue") == ["Bluetooth on"]
     find = parse_find("role:knob")
-    assert find.problem.startswith("no role knob: ")
+    assert find.problem.startswith("unknown role knob. Roles: ")
     assert found("role:knob") == []
 
 

@@ -105,7 +105,7 @@ async def test_rows_that_go_take_the_cursor_with_them() -> None:
         assert pane.cursor == 0
         await pilot.press("j", "enter")
         assert "chosen 0" not in app.told
-        assert any("Nothing here yet." in line for line in lines(app))
+        assert any("Nothing to show." in line for line in lines(app))
 
 
 async def test_what_moves_by_a_resize_is_painted_again() -> None:

@@ -92,7 +92,7 @@ def to(pane: MatcherBench, value: object) -> None:
 class TestLooks:
     async def test_nothing_to_address(self) -> None:
         async with held() as (app, *_):
-            assert line_with(app, "No node to address.")
+            assert line_with(app, "No node selected.")
 
     async def test_candidates_say_rank_count_fields_and_how_steady_they_were(self) -> None:
         async with held("Wi‑Fi") as (app, pane, _):
@@ -129,13 +129,13 @@ class TestLooks:
     async def test_several_matches_warn_and_name_the_one_taken(self) -> None:
         many = Matcher(resource_id="android:id/title", text_contains="b", role="button")
         async with held("Battery", many) as (app, pane, pilot):
-            assert line_with(app, "! 3 match; the device would take the")
+            assert line_with(app, "! 3 matches; the device takes the")
             first = lines(app).index(line_with(app, '1 TextView #title "Bluetooth"'))
-            assert lines(app)[first + 1].strip() == "the device takes this one"
+            assert lines(app)[first + 1].strip() == "taken by the device"
             assert line_with(app, "role:", "redundant", "13")
             pane.show(TREE, node("Bluetooth"))
             await drained(pilot)
-            assert line_with(app, "this node · the device takes it")
+            assert line_with(app, "this node · taken by the device")
 
     async def test_matches_without_a_label_are_told_apart_by_their_place(self) -> None:
         async with held("Wi‑Fi", Matcher(resource_id="android:id/icon")) as (app, *_):
@@ -143,7 +143,7 @@ class TestLooks:
 
     async def test_the_way_to_each_match_where_there_is_room(self) -> None:
         async with held("Wi‑Fi", Matcher(text_contains="bl"), size=(110, 40)) as (app, *_):
-            assert line_with(app, "1 TextView").endswith("the device takes this one")
+            assert line_with(app, "1 TextView").endswith("taken by the device")
             assert line_with(app, "2 Switch", "⟩ LinearLayout")
 
     async def test_a_node_that_nothing_addresses_gets_advice(self) -> None:

@@ -83,4 +83,4 @@ async def test_the_row_stays_when_the_node_changes_and_sizes_follow_the_density(
         assert any(" dp)" in line for line in lines(app))
         pane.show_node(None)
         await drained(pilot)
-        assert any("No node." in line for line in lines(app))
+        assert any("No node selected." in line for line in lines(app))

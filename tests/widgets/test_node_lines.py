@@ -122,12 +122,12 @@ def test_the_taker_of_a_tap_is_the_first_clickable_up_to_seven_ancestors() -> No
             inner = view("FrameLayout", "[0,0][9,9]", inner)
         return build([view("LinearLayout", "[0,0][9,9]", inner, clickable=True, **holder)]).nodes[-1]
 
-    assert fact(nested(1), "tap") == "goes 1 up to LinearLayout"
+    assert fact(nested(1), "tap") == "reaches LinearLayout, 1 up"
     assert fact(nested(7), "tap") == "goes 7 up to LinearLayout"
-    assert fact(nested(8), "tap") == "at its centre: nothing clickable above"
+    assert fact(nested(8), "tap") == "taps the centre: no clickable ancestor"
     assert fact(nested(2, enabled=False), "tap") == "at its centre: LinearLayout, 2 up, is disabled"
     button = build([view("Button", "[0,0][9,9]", clickable=True)]).nodes[0]
-    assert fact(button, "tap") == "takes it itself"
+    assert fact(button, "tap") == "clickable"
 
 
 def test_facts_know_the_matcher_field_they_are_for() -> None:

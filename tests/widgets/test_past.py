@@ -171,7 +171,7 @@ def test_an_interrupted_run_says_that_its_end_is_not_known() -> None:
     steps = (record.steps[0], replace(record.steps[1], status="unknown", ended_at=math.nan))
     shown = execution_of(replace(record, steps=steps))
     assert shown.status is Status.UNKNOWN
-    assert shown.message == interrupted_words(summary) == "The process that ran it ended before the result came"
+    assert shown.message == interrupted_words(summary) == "The process that ran it ended before the result arrived"
     assert [step.status for step in shown.steps] == [Status.OK, Status.UNKNOWN]
     assert shown.over
 

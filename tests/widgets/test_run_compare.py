@@ -53,7 +53,7 @@ async def test_both_runs_stand_at_the_top_and_what_differs_below() -> None:
         assert any("status     failed → success" in row for row in text)
         assert any("steps  3 of 4 differ" in row for row in text)
         assert any("− actions.wait.params.matcher.textEquals" in row for row in text)
-        assert any("commandId  each run has its own" in row for row in text)
+        assert any("commandId  differs in every run" in row for row in text)
         assert any("payload  2 differences" in row for row in text)
 
 
@@ -108,7 +108,7 @@ async def test_equal_trees_are_called_so() -> None:
     async with app.run_test(size=(100, 40)) as pilot:
         widget.show(plan_failed(), plan_failed())
         await drained(pilot)
-        assert "the very same" in shown(app)
+        assert "identical" in shown(app)
 
 
 async def test_parts_fold_and_long_values_open() -> None:
@@ -144,10 +144,10 @@ async def test_what_is_not_known_is_said() -> None:
         widget.show(running(), success())
         await drained(pilot)
         text = shown(app)
-        assert "The payload of one of them is not known." in text
-        assert "One of them has no envelope." in text
+        assert "The payload of one run is unknown." in text
+        assert "One run has no envelope." in text
         assert "Neither run has a snapshot." in text
-        assert "phases  not known → 6.5 s" in text
+        assert "phases  unknown → 6.5 s" in text
 
 
 def test_durations_stand_side_by_side_with_the_delta() -> None:
@@ -156,7 +156,7 @@ def test_durations_stand_side_by_side_with_the_delta() -> None:
     assert "✗    4.1 s → ✓   700 ms" in rows[1].left.plain
     assert rows[1].right is not None
     assert rows[1].right.spans == [("−3.4 s ", "changed")]
-    assert "not there → ✓   400 ms" in rows[2].left.plain
+    assert "absent → ✓   400 ms" in rows[2].left.plain
     assert rows[0].right is None, "the same duration has no delta"
 
 
@@ -174,4 +174,4 @@ def test_trees_and_phases_in_words() -> None:
     assert tree_words(tree_pairs(a, a)) == "2 in both"
     assert tree_words(tree_pairs(a, b)) == "0 in both, 2 only in A"
     assert tree_words([]) == "none"
-    assert phase_words(a, a) == "not known"
+    assert phase_words(a, a) == "unknown"

@@ -118,13 +118,13 @@ def test_a_run_of_no_time_is_gone_through_all_the_same() -> None:
 @pytest.mark.parametrize(
     ("index", "words"),
     [
-        (0, "the run begins"),
-        (1, "it is sent to the device"),
-        (2, "step 1 open_app begins"),
-        (3, "the screen is read by step 1 open_app"),
-        (4, "step 1 open_app ends: ok "),
-        (6, "step 2 wait_for_node tries again 2/5"),
-        (11, "it ends: success "),
+        (0, "run started"),
+        (1, "sent to the device"),
+        (2, "step 1 open_app started"),
+        (3, "tree captured by step 1 open_app"),
+        (4, "step 1 open_app ended: ok "),
+        (6, "step 2 wait_for_node retries 2/5"),
+        (11, "run ended: success "),
     ],
 )
 def test_each_moment_has_words(index: int, words: str) -> None:
@@ -134,8 +134,8 @@ def test_each_moment_has_words(index: int, words: str) -> None:
 def test_a_failure_names_its_code() -> None:
     record = failed(a_run())[0]
     told = [happening(Line(80), record, moment).plain for moment in moments(record)]
-    assert "step 2 wait_for_node ends: failed NODE_NOT_FOUND" in told
-    assert told[-1] == "it ends: failed NODE_NOT_FOUND"
+    assert "step 2 wait_for_node ended: failed NODE_NOT_FOUND" in told
+    assert told[-1] == "run ended: failed NODE_NOT_FOUND"
 
 
 def test_where_one_is_in_time() -> None:
@@ -144,11 +144,11 @@ def test_where_one_is_in_time() -> None:
 
 def test_a_tree_says_whose_it_is_and_how_old_it_was() -> None:
     assert tree_words(RUN, MOMENTS[0]).plain == "before the first tree"
-    assert tree_words(RUN, MOMENTS[3]).plain == "tree of step 1, just read"
+    assert tree_words(RUN, MOMENTS[3]).plain == "tree of step 1, just captured"
     assert tree_words(RUN, MOMENTS[6]).plain == "tree of step 1, 900 ms old"
-    assert tree_words(replace(RUN, trees=()), MOMENTS[0]).plain == "no tree was kept"
+    assert tree_words(replace(RUN, trees=()), MOMENTS[0]).plain == "no tree was recorded"
     cut = tuple(replace(tree, complete=False, step_id="?") for tree in RUN.trees)
-    assert tree_words(replace(RUN, trees=cut), MOMENTS[3]).plain == "tree, just read, incomplete"
+    assert tree_words(replace(RUN, trees=cut), MOMENTS[3]).plain == "tree, just captured, incomplete"
 
 
 @pytest.mark.parametrize("width", [60, 64, 80])
@@ -224,8 +224,8 @@ async def test_a_line_leads_to_its_moment() -> None:
 
 async def test_without_a_run_it_says_so() -> None:
     async with bench(None) as (app, pilot):
-        assert "No run is chosen" in lines(app)[0]
-        assert "No line of this run was seen" in "\n".join(lines(app))
+        assert "No run selected" in lines(app)[0]
+        assert "No lines were recorded" in "\n".join(lines(app))
         assert not app.scrubber.step(1)
         await pilot.click(Scrubber, offset=Offset(5, 0))
         assert app.scrubber.moment is None

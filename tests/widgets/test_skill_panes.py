@@ -120,7 +120,7 @@ async def test_moving_up_keeps_the_lines_still_until_f() -> None:
         await drained(pilot)
         after = lines(app)[1:]
         assert [line[:20] for line in after] == [line[:20] for line in before]
-        assert "STILL" in lines(app)[0]
+        assert "PAUSED" in lines(app)[0]
         await pilot.press("f")
         await drained(pilot)
         assert pane.following
@@ -201,7 +201,7 @@ async def test_findings_are_walked_by_severity() -> None:
         assert "1 error" in lines(app)[0]
         pane.show(replace(card, findings=()), "")
         await drained(pilot)
-        assert "it keeps the rules" in "\n".join(lines(app))
+        assert "No findings." in "\n".join(lines(app))
 
 
 # -- the form

@@ -37,7 +37,7 @@ def kept(text: str) -> list[str]:
         ("step:temp", ["cmd-123"]),
         ("task:thermo", ["cmd-123", "cmd-124"]),
         ("bluetooth", ["cmd-122"]),
-        ('text:"plan ran"', ["cmd-121"]),
+        ('text:"plan completed"', ["cmd-121"]),
         ("age:<40s", ["cmd-125", "cmd-126"]),
         ("age:>40s !status:ok", ["cmd-122", "cmd-123"]),
         ("re:/cmd-12[35]$/", ["cmd-123", "cmd-125"]),

@@ -77,10 +77,10 @@ def test_text_from_outside_never_makes_a_row_wide(width: int) -> None:
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        ({"status": Status.WAITING, "code": "", "ended": math.nan}, "waits for the command before it"),
+        ({"status": Status.WAITING, "code": "", "ended": math.nan}, "waiting for the previous command"),
         ({"status": Status.RUNNING, "code": "", "ended": math.nan}, "step 3/4"),
-        ({"status": Status.UNKNOWN, "code": "", "message": "the device went away; the run may still act"}, "went away"),
-        ({"status": Status.OK, "code": "", "looks": 1_200}, "1,200 looks of follow mode"),
+        ({"status": Status.UNKNOWN, "code": "", "message": "device disconnected; the run may still act"}, "device disconnected"),
+        ({"status": Status.OK, "code": "", "looks": 1_200}, "1,200 follow snapshots"),
         ({"status": Status.OK, "code": "", "snapshots": 2}, "2 snapshots"),
         ({"code": "", "message": "it broke"}, "failed  it broke"),
         ({"foreign": True}, "⇢ foreign"),
@@ -98,11 +98,11 @@ def test_how_it_stands(change: dict[str, object], words: str) -> None:
     ("mark", "words"),
     [
         (Mark("malformed", NOON, "Expecting value", 1, raw="{" * 4_000, column=813),
-         "▓ malformed envelope, 4,000 characters, broken at column 813: Expecting value | ⏎ raw"),
-        (Mark("gap", NOON, "device offline", 1, until=NOON + 2), "⋯ gap: 2.0 s of the log were not seen: device offline"),
-        (Mark("gap", NOON, "device offline", 1), "⋯ gap: the log broke off and is being reopened: device offline"),
+         "▓ malformed envelope, 4,000 characters, invalid at column 813: Expecting value | ⏎ raw"),
+        (Mark("gap", NOON, "device offline", 1, until=NOON + 2), "⋯ gap: 2.0 s of the log are missing: device offline"),
+        (Mark("gap", NOON, "device offline", 1), "⋯ gap: log interrupted, reconnecting: device offline"),
         (Mark("dropped", NOON, "too slow", 1, count=900), "⋮ dropped 900 messages (burst): too slow"),
-        (Mark("event", NOON, "no window", 1, count=3), "• the Operator said: no window  ×3"),
+        (Mark("event", NOON, "no window", 1, count=3), "• Operator: no window  ×3"),
     ],
 )  # fmt: skip
 def test_bad_news_in_words(mark: Mark, words: str) -> None:
@@ -137,7 +137,7 @@ def test_offsets_are_as_fine_as_they_can_be_read(at: float, words: str) -> None:
 
 
 def test_what_else_was_logged_is_counted() -> None:
-    assert "⋯ 1 other line of the log" in text(others_row(1, look(80)))
+    assert "⋯ 1 other log line" in text(others_row(1, look(80)))
     assert "1,204 other lines of the log | ⏎ shows them" in text(others_row(1_204, look(80)))
 
 

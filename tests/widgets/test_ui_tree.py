@@ -329,7 +329,7 @@ async def test_the_cursor_stays_with_the_nearest_row_and_comes_back() -> None:
         assert pane.node is None
         assert len(pane.rows) == 0
         text = " ".join(lines(app))
-        assert "nodes pass" in text
+        assert "nodes match" in text
         assert "nowhere" in text
         await pilot.press("j", "n", "right", "minus", "J", "asterisk", "h", "bracketleft")
         assert pane.clear()

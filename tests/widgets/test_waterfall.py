@@ -103,7 +103,7 @@ def test_the_budget_is_told_with_its_share() -> None:
     exceeded = total_row(timeline(late(), NOON), 80, over=True).left
     assert exceeded.spans[1] == ("35.0 s of 30.0 s", "fail")
     unknown = timeline(step_failed(), NOON)
-    assert total_row(unknown, 80, over=True).left.plain == " 0.0 s in all, of an unknown budget"
+    assert total_row(unknown, 80, over=True).left.plain == " 0.0 s total, budget unknown"
 
 
 def test_a_phase_says_what_it_is() -> None:

@@ -261,8 +261,7 @@ class JsonReader:
         elif self.text[end] == "\\":
             self._fault(
                 Token("", end, min(end + 2, token.end)),
-                'invalid escape; valid are \\" \\\\ \\/ \
- \\t and \\u1234',
+                'invalid escape; valid are \\" \\\\ \\/ \\n \\t and \\u1234',
             )
         elif end != token.end - 1:
             self._fault(Token("", end, end + 1), "control characters must be escaped")

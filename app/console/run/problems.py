@@ -36,7 +36,7 @@ class RunProblems(RunViews):
         """To the next problem, in the pane that has the keys."""
         self.settle()
         _, problems = self.console.drafts.draft.check()
-        if self.console.drafts.draft.empty or not self.problems.complaints:
+        if self.console.drafts.draft.empty or not self.problems.problems:
             self.console.say(Status.IDLE, "No problems")
         elif self.view == "json":
             self._next_mark(step)

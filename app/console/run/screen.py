@@ -150,7 +150,7 @@ class RunScreen(RunProblems, DraftFilesScreen):
         return self.session.log.find(self.keeper.last_run) if self.keeper.last_run else None
 
     def show_tabs(self) -> None:
-        shown = tabs(self.keeper.draft, self.problems.complaints, self._last_run(), self.console.symbols)
+        shown = tabs(self.keeper.draft, self.problems.problems, self._last_run(), self.console.symbols)
         self.query_one("#views", TabLine).show_tabs(shown, self.view)
 
     def _draw_summary(self) -> None:

@@ -563,7 +563,7 @@ async def test_losses_are_shown_in_the_header_and_as_a_row() -> None:
         await go(pilot, "stream")
         engine.log(log_lines(1), dropped=900)
         await until(pilot, lambda: "900 dropped" in text_of(app))
-        assert "dropped 900 messages (burst): this console could not keep up" in text_of(app)
+        assert "dropped 900 messages (burst): this console was too slow" in text_of(app)
 
 
 async def test_copying_in_the_stream() -> None:
@@ -684,7 +684,7 @@ async def test_help_lists_the_keys_that_work_here() -> None:
         menus = {name: entries for name, entries in groups.items() if "…)" in name}
         assert set(menus) == {"Act  (a …)", "Step  (i …)", "Show only  (\\ …)", "Copy  (y …)", "Go to  (g …)"}
         assert sum(map(len, groups.values())) - sum(map(len, menus.values())) == len(active)
-        assert ("y y", "matcher", "The matcher as JSON, in one line") in menus["Copy  (y …)"]
+        assert ("y y", "matcher", "The matcher as one line of JSON") in menus["Copy  (y …)"]
         await pilot.press("q")
         await until(pilot, lambda: not isinstance(app.screen, HelpDialog))
 

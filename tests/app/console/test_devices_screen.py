@@ -47,7 +47,7 @@ async def test_devices_come_first_then_the_virtual_ones() -> None:
         for words in ("confirm the dialog", "stopped", "running", "✓ supported", "✗ no Play Store"):
             assert words in text
         assert "35 release 0.3.1" not in text.splitlines()[1]  # no room for it at this size
-        assert "last known, now" in text
+        assert "last checked now" in text
         assert "API level 35" in text
         assert "release 0.3.1" in text
         assert "emulator   second" in text
@@ -183,7 +183,7 @@ async def test_without_any_device_there_is_a_next_step() -> None:
         await until(pilot, lambda: app.session.machines.known)
         await drained(pilot)
         assert "or let P provision an emulator." in shown(app)
-        assert "None yet. P provisions one." in shown(app)
+        assert "No virtual devices. P create one." in shown(app)
         await pilot.press("S")
         await drained(pilot)
         assert app.session.last_notice is not None

@@ -218,7 +218,7 @@ async def test_the_detail_says_what_it_means_and_what_to_do() -> None:
         shown = text_of(app)
         for words in (
             "readiness.handshake  critical", "RESULT_ENVELOPE_TIMEOUT", "No result came back in time.", "Run doctor (",
-            "on the device, open Accessibility Settings", "1. Open Clawperator Operator in the list", "2. Switch it off",
+            "on the device: Accessibility Settings", "1. Open Clawperator Operator in the list", "2. Switch it off",
             "1. ▸ clawperator grant-device-permissions", "F runs them", "waitedMs   7000",
         ):  # fmt: skip
             assert words in shown
@@ -344,7 +344,7 @@ async def test_a_fix_that_takes_its_time_is_told_and_can_be_stopped() -> None:
         assert said(app) == "A fix is at work. C in 6 stops it"
         await pilot.press("C")
         await idle(app, pilot)
-        assert "stopped: what it did until then stays done" in text_of(app)
+        assert "stopped: changes made so far remain" in text_of(app)
         assert not any(call.startswith("doctor") for call in engine.calls)
 
 

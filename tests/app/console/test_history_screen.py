@@ -350,7 +350,7 @@ async def test_a_result_that_comes_late_is_told_of_as_soon_as_it_is_there(path: 
         async with console(path, size=size) as (app, pilot, screen):
             await press(pilot, screen, "enter")
             assert "RESULT_ENVELOPE_TIMEOUT" in within(app, screen.detail)
-            assert "A result came" not in within(app, screen.detail)
+            assert "A result arrived" not in within(app, screen.detail)
             row = RunRow("", "cmd-8", device_id="emulator-5554", origin="seen", ended_at=NOON - 60 + 2.1 + 3.2)
             history.put_late(Run(row, envelope=late, raw=('{"late":"yes"}',)))
             while screen.record is None or screen.record.late is None:
@@ -359,7 +359,7 @@ async def test_a_result_that_comes_late_is_told_of_as_soon_as_it_is_there(path: 
             await rested(pilot, screen)
             look = " ".join(within(app, screen.detail).split())
             assert "RESULT_ENVELOPE_TIMEOUT" in look, "what the caller was told stays"
-            assert "A result came 3.2 s after its caller stopped waiting: success." in look
+            assert "A result arrived 3.2 s after its caller stopped waiting: success." in look
             await press(pilot, screen, "l", "l")
             look = within(app, screen.detail)
             assert "No envelope" not in look
@@ -463,7 +463,7 @@ async def test_a_run_without_trees_and_one_of_which_nothing_is_known_say_so(path
         assert "No tree of this run was kept" in flat(app)
         await press(pilot, screen, "k", "k", "k", "k")
         assert number(screen) == 5
-        assert "The process that ran it ended before the result came" in " ".join(within(app, screen.detail).split())
+        assert "The process that ran it ended before the result arrived" in " ".join(within(app, screen.detail).split())
         assert "No line of this run was seen" in flat(app)
         assert "? " in text_of(app)
         await press(pilot, screen, "comma")
@@ -485,7 +485,7 @@ async def test_a_tree_that_is_gone_says_so_and_the_rest_stays(path: Path) -> Non
         screen.scrubber.to_end(-1)
         screen.scrubber.to_end(1)
         await until(pilot, lambda: "HISTORY_NOT_FOUND" in flat(app))
-        assert "it ends: success" in text_of(app)
+        assert "run ended: success" in text_of(app)
 
 
 async def test_only_small_screens_show_one_part_at_a_time_and_t_turns_to_the_other(path: Path) -> None:
@@ -528,7 +528,7 @@ async def test_without_marks_a_run_is_compared_with_the_one_before_of_its_task(p
         await press(pilot, screen, "c")
         assert screen.compared.a is not None
         assert screen.compared.a.command_id == "cmd-6"
-        await until(pilot, lambda: "the very same" in flat(app))
+        await until(pilot, lambda: "identical" in flat(app))
         screen.compared.post_message(screen.compared.TreesWanted(*screen.compared.tree_keys[1]))
         await until(pilot, lambda: "B cmd-7 against A cmd-6" in flat(app))
         await press(pilot, screen, "escape", "end", "c")

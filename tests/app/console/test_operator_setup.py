@@ -75,10 +75,10 @@ async def test_versions_stand_beside_each_other_before_anything_is_done() -> Non
         text = shown(app)
         assert "release 0.3.0 (300900)" in text
         assert "com.clawperator.operator 0.3.1 (301900), 12.4 MB, needs API level 26" in text
-        assert "replaces 0.3.0, which is older" in text
+        assert "replaces the older version 0.3.0" in text
         assert operator.calls == ["status"]
         await pilot.press("j")
-        await until(pilot, lambda: "comes beside the release one" in shown(app))
+        await until(pilot, lambda: "installed beside release" in shown(app))
         await pilot.press("j", "enter")
         await drained(pilot)
         assert "it is not a ZIP archive" in shown(app)
@@ -191,7 +191,7 @@ async def test_without_the_app_and_without_an_answer() -> None:
     operator = FakeOperatorApp(now=operator_status(version=""))
     async with setting_up(operator) as (app, pilot, _):
         assert "installed    nothing" in shown(app)
-        assert "is not on the device yet" in shown(app)
+        assert "not installed yet" in shown(app)
         operator.status_error = EngineError(ErrorCode.DEVICE_OFFLINE, "emulator-5554 is offline")
         await pilot.press("r")
         await until(pilot, lambda: "unknown: emulator-5554 is offline (DEVICE_OFFLINE)" in shown(app))
@@ -288,7 +288,7 @@ def test_how_a_file_stands_to_what_is_installed() -> None:
     assert compared(replace(NEWER, version_code=-1), setup)[0] == ""
     assert compared(DEBUG, setup)[0] == "new"
     assert compared(NEWER, SetupState(serial="x"))[0] == ""
-    assert "asks where the file is" in words(file_rows(None, setup, 60))
+    assert "enter a path" in words(file_rows(None, setup, 60))
 
 
 def test_a_service_that_does_not_run_is_said() -> None:

@@ -263,7 +263,7 @@ async def test_problems_are_marked_in_steps_text_and_list_while_typing() -> None
         began = time.monotonic()
         await pilot.press("s")
         screen.editor.completions.close()
-        await until(pilot, lambda: screen.problems.complaints)
+        await until(pilot, lambda: screen.problems.problems)
         assert 0.14 < time.monotonic() - began < 3
         await drained(pilot)
         shown = text_of(app)
@@ -272,7 +272,7 @@ async def test_problems_are_marked_in_steps_text_and_list_while_typing() -> None
         (mark,) = screen.editor._marks
         assert screen.editor.text[mark.start : mark.end] == '"open_apps"'
         await pilot.press("backspace")
-        await until(pilot, lambda: not screen.problems.complaints)
+        await until(pilot, lambda: not screen.problems.problems)
 
 
 async def test_all_problems_are_listed_and_each_leads_to_its_place() -> None:

@@ -157,7 +157,7 @@ async def test_the_skills_that_come_along_are_called_so() -> None:
         "No registry of your own yet.", "REGISTRY_READ_FAILED", "U fetches the skills of the repository."
     )
     async with skills_mode(FakeLibrary(source=BUILTIN, trouble=none)) as (app, _, _):
-        assert "the skills that come along" in shown(app)
+        assert "built-in skills" in shown(app)
         assert "No registry of your own yet" in shown(app)
 
 

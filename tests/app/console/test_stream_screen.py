@@ -212,7 +212,7 @@ async def test_the_raw_tab_has_the_lines_of_the_ring() -> None:
         shown.engine.log([command_line("cmd-1"), *log_lines(9, start=1), command_line("cmd-1", "stage-start")])
         await shown.seen("cmd-1")
         await shown.press("enter", "h")
-        await shown.seen("2 lines of the log, as they came")
+        await shown.seen("2 log lines in order of arrival")
         assert "stage-start commandId=cmd-1" in shown.text
 
 
@@ -244,7 +244,7 @@ async def test_a_foreign_run_that_never_answers_is_given_up_in_its_time() -> Non
         await shown.seen("step 2/4")
         shown.time.at = NOON + 36
         shown.app._second()
-        await shown.seen("no result seen within its 30.0 s and 5 s more")
+        await shown.seen("no result within 30.0 s plus 5 s")
 
 
 async def test_a_gap_says_how_much_time_was_lost() -> None:
@@ -252,7 +252,7 @@ async def test_a_gap_says_how_much_time_was_lost() -> None:
         shown.engine.publish(LogGap(device_id=SERIAL, reason="device offline", at=NOON))
         await shown.seen("the log broke off and is being reopened: device offline")
         shown.engine.publish(LogAttached(device_id=SERIAL, at=NOON + 2.5))
-        await shown.seen("gap: 2.5 s of the log were not seen")
+        await shown.seen("gap: 2.5 s of the log are missing")
 
 
 async def test_lines_that_were_lost_have_a_row_and_a_count() -> None:
