@@ -17,6 +17,7 @@ from clawperator.app.cli.command import build_parser, load
 from clawperator.app.cli.command_table import COMMANDS
 from clawperator.app.mcp.instructions import INSTRUCTIONS
 from clawperator.engine.errors import ErrorCode
+from clawperator.widgets import keys
 
 WORST = re.compile(
     r"\b(anew|somebody|nobody|whoever|wishes|chores|of yours|at work|gave up|for eyes|the story|that there (?:is|are)"
@@ -86,5 +87,48 @@ def test_no_message_of_the_engine_has_the_worst_words(package: str) -> None:
 
 def test_review_of_every_text() -> None:
     for place, text in (*texts(), *(message for package in PACKAGES for message in messages(package))):
+        print(f"{place}: {text}")
+        assert text.strip(), place
+
+
+# -- the console
+
+ROOT = Path(__file__).parents[2]
+WORST_ON_SCREENS = re.compile(
+    WORST.pattern
+    + r"|\b(told by|as it happened|sent from here|look(?:s|ing)? again|looks of|under the cursor|without a word|sign of life"
+    r"|goes? round|went well|what runs|the very same|broke off)\b",
+    re.IGNORECASE,
+)
+
+
+def labels() -> Iterator[tuple[str, str]]:
+    """Labels and tooltips of all keys and menus."""
+    for scope, rows in keys.rows():
+        yield from ((f"{scope} {row.id}", f"{row.label}: {row.tooltip}") for row in rows)
+    for menu, items in keys.MENUS.items():
+        yield from ((f"menu {menu} {item.key}", f"{item.label}: {item.tooltip}") for item in items)
+
+
+def on_screens(part: str) -> Iterator[tuple[str, str]]:
+    """String literals of several words in a part of the console, with their places."""
+    for path in sorted((ROOT / part).rglob("*.py")):
+        for line, text in literals(path):
+            if re.search(r"[A-Za-z]{2,} [A-Za-z{]", text) and "\\" not in text:
+                yield f"{path.relative_to(ROOT)}:{line}", text
+
+
+def test_no_label_of_the_console_has_the_worst_words() -> None:
+    texts = (*labels(), *(item for item in on_screens("widgets") if item[1] != "gave up"))  # a recorded kind of line
+    assert [(place, found[0], text) for place, text in texts for found in WORST_ON_SCREENS.finditer(text)] == []
+
+
+def test_no_string_of_the_console_has_the_worst_words() -> None:
+    texts = on_screens("app/console")
+    assert [(place, found[0], text) for place, text in texts for found in WORST.finditer(text)] == []
+
+
+def test_review_of_every_label() -> None:
+    for place, text in (*labels(), *on_screens("widgets"), *on_screens("app/console")):
         print(f"{place}: {text}")
         assert text.strip(), place

@@ -52,7 +52,10 @@ class FieldState(NamedTuple):
 
 def section(title: str, note: str = "", *, width: int) -> Row:
     """Return a faint heading of a section."""
-    return Row(Line(width).add(f" {title}", "faint"), Line().add(f"{note} ", "faint") if note and len(title) + len(note) + 3 <= width else None)
+    return Row(
+        Line(width).add(f" {title}", "faint"),
+        Line().add(f"{note} ", "faint") if note and len(title) + len(note) + 3 <= width else None,
+    )
 
 
 # -- matchers in a few words

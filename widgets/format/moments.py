@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from clawperator.widgets.format.lines import Line, Row, column
 from clawperator.widgets.format.symbols import UNICODE, Symbols
-from clawperator.widgets.models.execution import brief
+from clawperator.widgets.models.execution import brief, kind_word
 from clawperator.widgets.models.run_replay import STEP_STATES
 from clawperator.widgets.models.status import Status
 from clawperator.widgets.text.times import WallClock, precise
@@ -174,7 +174,7 @@ def line_row(
     if width >= _ROOMY:
         line.add(f"{clock.time_of_day(record.at):<10} ", "faint")
     line.add(f"{f'+{precise(offset)}' if not math.isnan(offset) else '':>8}  ", "muted")
-    line.add(column(record.kind, 13), _LINE_ROLES.get(record.kind, "text")).add("  ")
+    line.add(column(kind_word(record.kind), 13), _LINE_ROLES.get(record.kind, "text")).add("  ")
     return Row(line.device(brief(_content(record)), "match-current" if current else "muted"))
 
 

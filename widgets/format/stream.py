@@ -15,7 +15,7 @@ from zlib import crc32
 
 from clawperator.widgets.format.lines import Line, Row, column
 from clawperator.widgets.format.symbols import UNICODE, Symbols
-from clawperator.widgets.models.execution import ExecutionState, LiveLine, Mark, brief
+from clawperator.widgets.models.execution import ExecutionState, LiveLine, Mark, brief, kind_word
 from clawperator.widgets.models.status import Status
 from clawperator.widgets.text.safe import wrap
 from clawperator.widgets.text.times import WallClock, duration, precise
@@ -175,7 +175,7 @@ def live_row(
     """Return one live line below its execution."""
     line = Line(width).add("     ").add((when or When(live.at)).words(clock), "faint")
     line.add(f" {symbols.sign(live.status)} ", live.status.role)
-    line.add(f"{live.kind:<14} ", "muted").device(live.text, "text")
+    line.add(f"{kind_word(live.kind):<14} ", "muted").device(live.text, "text")
     return Row(line, Line().add(f"{symbols.enter} tree ", "key") if live.tree else None)
 
 

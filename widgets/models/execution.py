@@ -177,6 +177,11 @@ class Mark:
 Item = ExecutionState | Mark
 
 
+def kind_word(kind: str) -> str:
+    """Return how a kind of live line is shown; the history stores the kind itself."""
+    return "failed" if kind == "gave up" else kind
+
+
 def tree_key(command_id: str, step_id: str) -> str:
     """Return the key of a live tree: command and step."""
     return f"{command_id}/{step_id}"
