@@ -362,7 +362,11 @@ class ConsoleApp(Surviving):
 
     def doctor_busy_words(self) -> str:
         """Why no other run or fix can begin now."""
-        return "A fix is at work. C in 6 stops it" if self.bridge.doctoring.fixing else "The checks are running already"
+        return (
+            "A fix is running. Press C in Doctor to stop it"
+            if self.bridge.doctoring.fixing
+            else "The checks are running already"
+        )
 
     def say(self, status: Status, text: str, code: str = "") -> None:
         """One line of news in the strip."""

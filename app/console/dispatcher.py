@@ -322,7 +322,9 @@ class Actor:
     def _send(self, payload: Mapping[str, Any], device_id: str, what: str) -> bool:
         if self._executing.execute(payload, device_id, what):
             return True
-        self._console.say(Status.WAITING, "Another execution of yours is waited for. C stops waiting. Nothing was sent")
+        self._console.say(
+            Status.WAITING, "You are already waiting for an execution. Press C to stop waiting. Nothing was sent"
+        )
         return False
 
 

@@ -79,7 +79,10 @@ def test_text_from_outside_never_makes_a_row_wide(width: int) -> None:
     [
         ({"status": Status.WAITING, "code": "", "ended": math.nan}, "waiting for the previous command"),
         ({"status": Status.RUNNING, "code": "", "ended": math.nan}, "step 3/4"),
-        ({"status": Status.UNKNOWN, "code": "", "message": "device disconnected; the run may still act"}, "device disconnected"),
+        (
+            {"status": Status.UNKNOWN, "code": "", "message": "device disconnected; the run may still act"},
+            "device disconnected",
+        ),
         ({"status": Status.OK, "code": "", "looks": 1_200}, "1,200 follow snapshots"),
         ({"status": Status.OK, "code": "", "snapshots": 2}, "2 snapshots"),
         ({"code": "", "message": "it broke"}, "failed  it broke"),
@@ -138,7 +141,7 @@ def test_offsets_are_as_fine_as_they_can_be_read(at: float, words: str) -> None:
 
 def test_what_else_was_logged_is_counted() -> None:
     assert "⋯ 1 other log line" in text(others_row(1, look(80)))
-    assert "1,204 other lines of the log | ⏎ shows them" in text(others_row(1_204, look(80)))
+    assert "1,204 other log lines | ⏎ show" in text(others_row(1_204, look(80)))
 
 
 def test_plain_letters_where_glyphs_cannot_be_drawn() -> None:

@@ -109,7 +109,7 @@ def test_the_budget_is_told_with_its_share() -> None:
 def test_a_phase_says_what_it_is() -> None:
     line = timeline(success(), NOON)
     row = phase_row(line.phases[0], line, 80)
-    assert row.left.plain.startswith("   validate  payload is checked    ▇")
+    assert row.left.plain.startswith("   validate  validate payload      ▇")
     assert row.right is not None
     assert row.right.plain == "1.2 ms "
     assert "payload" not in phase_row(line.phases[0], line, 50).left.plain

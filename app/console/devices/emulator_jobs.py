@@ -56,7 +56,7 @@ async def start(manager: Manager, name: str, tell: Tell) -> str:
 
 async def stop(manager: Manager, name: str, tell: Tell) -> str:
     stopped = await manager.stop(name, tell=tell)
-    return f"{name} was stopped" if stopped.gone else f"{name} was told to stop, but adb still lists {stopped.serial}"
+    return f"{name} was stopped" if stopped.gone else f"{name} was asked to stop, but adb still lists {stopped.serial}"
 
 
 async def create(manager: Manager, name: str, tell: Tell) -> str:

@@ -101,15 +101,15 @@ def _number(value: object) -> bool:
 def _meaning(lock: Mapping[str, Any], clock: WallClock, *, settling: bool) -> str:
     if settling:
         left = max(0.0, float(lock.get("notBefore") or 0) - clock.now())
-        return f"How it ended is not known, so the device may still be at work: for {duration(left)} more nothing is sent to it."
+        return f"Its outcome is unknown and the device may still be busy. Nothing is sent to it for {duration(left)}."
     if lock.get("pid") == os.getpid():
         return (
-            f"C stops waiting for it. The device cannot be told to stop: it goes on, and the lock stays {SETTLE_SECONDS:g} s "
-            "longer. It ends with the result, and with this process."
+            f"Press C to stop waiting. The device cannot be stopped: it continues, and the lock is kept for {SETTLE_SECONDS:g} s. "
+            "The lock ends with the result or with this process."
         )
     return (
-        "It is another process's: only that one can stop waiting, and the device cannot be told to stop. The lock ends with "
-        "the result, and with that process. Until then nothing is sent from here, and nothing is queued."
+        "Another process holds the lock; only that process can stop waiting. The lock ends with the result or with that "
+        "process. Until then this console sends and queues nothing."
     )
 
 

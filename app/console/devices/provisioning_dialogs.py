@@ -49,7 +49,7 @@ def wishes(console: ConsoleApp) -> Iterator[Wish]:
         yield Wish(name, "The virtual device", partial(start_or_stop, console, avd), "start_stop")
     yield Wish("Emulator: create…", "A virtual device of your own name", partial(create, console), "create_avd")
     if console.emulating.busy:
-        yield Wish("Emulator: cancel", "What is at work", partial(cancel, console))
+        yield Wish("Emulator: cancel", "Running job", partial(cancel, console))
     yield Wish(
         "Operator: set up…",
         "Install the Operator app and grant what it needs",
@@ -128,7 +128,7 @@ def delete(console: ConsoleApp, avd: Avd) -> None:
 
 def cancel(console: ConsoleApp) -> None:
     if not console.emulating.cancel():
-        console.say(Status.IDLE, "Nothing is at work on a virtual device")
+        console.say(Status.IDLE, "No job is running on a virtual device")
 
 
 def set_up(console: ConsoleApp, serial: str = "") -> None:

@@ -53,7 +53,7 @@ class DevicesScreen(TwoPaneScreen):
         with Container(id="panes", classes="-machines"):
             yield Pane("devices", EmulatorList(id="list"), id="list-pane")
             yield Pane("card", DeviceDetail(id="detail"), id="detail-pane")
-            yield Pane("at work", JobPane(self.console.clock, id="job"), id="job-pane")
+            yield Pane("job", JobPane(self.console.clock, id="job"), id="job-pane")
         yield JobLine(id="job-line")
         yield InfoLine(id="summary")
 

@@ -75,7 +75,7 @@ def _whom(dangerous: Sequence[PlannedFix], at_work: Mapping[str, Mapping[str, An
         yield "This disturbs others who use these devices, not only this console."
     for serial, lock in at_work.items():
         source = f" from {lock['source']}" if lock.get("source") else ""
-        yield f"At work now: {lock.get('commandId') or 'an execution'}{source} on {serial}."
+        yield f"Running now: {lock.get('commandId') or 'an execution'}{source} on {serial}."
 
 
 class ProposalText(WrappedText):

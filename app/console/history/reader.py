@@ -290,7 +290,7 @@ class Past:
 
     @property
     def _reader(self) -> Reader:
-        assert self.history is not None, "nobody asks while it is switched off"
+        assert self.history is not None, "not called while history is disabled"
         return self.history
 
     def _go(self, name: str, job: Job) -> None:

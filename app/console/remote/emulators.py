@@ -118,5 +118,5 @@ def _refuse() -> NoReturn:
     raise EngineError(
         ErrorCode.BACKEND_UNAVAILABLE,
         "Provisioning is planned on the server's own computer",
-        hint="Run there: clawperator provision emulator. S starts a virtual device that there is.",
+        hint="Run there: clawperator provision emulator. S starts an existing virtual device.",
     )

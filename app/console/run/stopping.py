@@ -39,6 +39,6 @@ def words_before_stopping(
         return f"Nothing has gone out to the device yet. If you stop waiting now, {command} is not sent."
     until = clock.time_of_day(since + payload["timeoutMs"] / 1000, tenths=False)
     return (
-        f"The device cannot be told to stop. Clawperator stops waiting; {command} may still act until {until}. "
+        f"The device cannot be stopped. Clawperator stops waiting; {command} may still act until {until}. "
         f"The lock stays {SETTLE_SECONDS:g} s longer; a result that comes later is still shown, marked as late."
     )

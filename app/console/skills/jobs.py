@@ -232,7 +232,7 @@ class SkillJobs:
         if self._demo:
             raise EngineError(
                 ErrorCode.USAGE,
-                "The demo has the skills that come along",
+                "The demo uses the built-in skills",
                 hint="Outside of it, `clawperator skills install` fetches those of the repository.",
             )
         return await sync(self._settings, ref=ref, tell=tell, guard=self._engine.guard if self._engine else None)

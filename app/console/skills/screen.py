@@ -412,7 +412,7 @@ class SkillsScreen(TwoPaneScreen):
 
     def action_cancel_skill(self) -> None:
         if not self.skilling.cancel():
-            self.console.say(Status.IDLE, "Nothing is at work")
+            self.console.say(Status.IDLE, "Nothing is running")
 
     # -- copying
 

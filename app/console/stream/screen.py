@@ -126,7 +126,7 @@ class StreamScreen(TwoPaneScreen):
         if len(session.lines):
             other = len(session.lines) - len(session.lines.operator)
             return f"Nothing from the Operator yet.\n\n{other:,} other log lines came in – t shows them."
-        return "Nothing from the Operator yet.\n\nIt appears here, whoever dispatches it."
+        return "Nothing from the Operator yet.\n\nExecutions appear here when any client sends one."
 
     def _nothing_found(self) -> str:
         """Which term hides everything."""
