@@ -274,7 +274,7 @@ async def test_to_stop_waiting_says_that_the_device_goes_on() -> None:
         app.actor.stop_waiting()
         await drained(pilot)
         assert isinstance(app.screen, ChoiceDialog)
-        assert "cannot be told to stop" in text_of(app)
+        assert "cannot be stopped" in text_of(app)
         await pilot.press("s")
         await until(pilot, lambda: last(app)[2] == "INTERRUPTED")
         assert "The device may still act until 22:29:10" in last(app)[1]

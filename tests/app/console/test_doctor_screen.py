@@ -338,10 +338,10 @@ async def test_a_fix_that_takes_its_time_is_told_and_can_be_stopped() -> None:
         await pilot.press("F", "enter")
         await until(pilot, lambda: "fixing accessibility enabled" in text_of(app) and "● permissions" in text_of(app))
         await pilot.press("F")
-        assert said(app) == "A fix is at work. C in 6 stops it"
+        assert said(app) == "A fix is running. Press C in Doctor to stop it"
         await pilot.press("r")
         await drained(pilot)
-        assert said(app) == "A fix is at work. C in 6 stops it"
+        assert said(app) == "A fix is running. Press C in Doctor to stop it"
         await pilot.press("C")
         await idle(app, pilot)
         assert "stopped: changes made so far remain" in text_of(app)
@@ -354,7 +354,7 @@ def test_the_question_says_whom_it_disturbs() -> None:
     words = [row.left.plain for row in proposal_rows(Proposal("fix", "emulator-5554", plans, at_work), 90)]
     text = "\n".join(words)
     assert "This disturbs others: everything on this computer that uses adb" in text
-    assert "At work now: cmd-123 from openclaw on emulator-5556." in text
+    assert "Running now: cmd-123 from openclaw on emulator-5556." in text
     assert "an execution on x␛[2J." in text
     assert "$ adb kill-server" in text
     harmless = FakeFixer(FakeEngine()).plan([CHECKS_OFF[-2]], "emulator-5554")

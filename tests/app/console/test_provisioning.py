@@ -417,7 +417,7 @@ async def test_cancelling_from_the_keyboard() -> None:
     async with devices_mode(emulators, size=(80, 24)) as (app, pilot, _):
         await pilot.press("C")
         assert app.session.last_notice is not None
-        assert "Nothing is at work" in app.session.last_notice.text
+        assert "No job is running" in app.session.last_notice.text
         await to_avd(pilot, PIXEL.name)
         await pilot.press("S")
         await until(pilot, emulators.holding.is_set)

@@ -65,7 +65,7 @@ def test_the_words_say_until_when_it_may_act_and_how_long_the_lock_stays() -> No
     run.lines = [LiveLine(NOON, Status.RUNNING, "sent", ""), LiveLine(NOON, Status.RUNNING, "dispatched", "")]
     words = words_before_stopping(plan(BACK), run, NOON, CLOCK)
     assert words.startswith(
-        "The device cannot be told to stop. Clawperator stops waiting; cmd-9 may still act until 22:29:20."
+        "The device cannot be stopped. Clawperator stops waiting; cmd-9 may still act until 22:29:20."
     )
     assert "The lock stays 2 s longer" in words
     run.lines = run.lines[:1]
