@@ -125,7 +125,7 @@ def test_the_taker_of_a_tap_is_the_first_clickable_up_to_seven_ancestors() -> No
     assert fact(nested(1), "tap") == "reaches LinearLayout, 1 up"
     assert fact(nested(7), "tap") == "reaches LinearLayout, 7 up"
     assert fact(nested(8), "tap") == "taps the centre: no clickable ancestor"
-    assert fact(nested(2, enabled=False), "tap") == "at its centre: LinearLayout, 2 up, is disabled"
+    assert fact(nested(2, enabled=False), "tap") == "taps the centre: LinearLayout, 2 up, is disabled"
     button = build([view("Button", "[0,0][9,9]", clickable=True)]).nodes[0]
     assert fact(button, "tap") == "clickable"
 
