@@ -31,7 +31,7 @@ from clawperator.widgets.slot_pane import FoldState, SlotPane
 from clawperator.widgets.text.times import WallClock
 
 if TYPE_CHECKING:
-    from clawperator.engine.logcat.entries import LogEntry
+    from clawperator.engine.logcat.entry import LogEntry
 
 
 class DetailTab(Enum):

@@ -38,7 +38,7 @@ from clawperator.widgets.models.stream_view import Counts, StreamView
 from clawperator.widgets.text.times import WallClock
 
 if TYPE_CHECKING:
-    from clawperator.engine.logcat.entries import LogEntry
+    from clawperator.engine.logcat.entry import LogEntry
 
 _SLICE_SECONDS = 0.008
 _REST_SECONDS = 0.004

@@ -12,9 +12,10 @@ from pathlib import Path
 
 import pytest
 
-from clawperator.engine.logcat.entries import BinaryLogParser, TextLogParser
+from clawperator.engine.logcat.binary import BinaryLogParser
 from clawperator.engine.logcat.operator_log import OperatorLog
 from clawperator.engine.logcat.signals import HierarchySignal
+from clawperator.engine.logcat.text import TextLogParser
 from tests.benchmarks.conftest import Report
 
 pytestmark = pytest.mark.benchmark

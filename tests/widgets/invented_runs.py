@@ -19,8 +19,8 @@ from clawperator.engine.events.types import (
     SnapshotSeen,
 )
 from clawperator.engine.executions.log_events import LogEventPublisher
-from clawperator.engine.logcat.entries import parse_text
 from clawperator.engine.logcat.operator_log import OperatorLog
+from clawperator.engine.logcat.text import parse_text
 from clawperator.widgets.models.execution import ExecutionState
 from clawperator.widgets.models.executions import ExecutionLog
 from clawperator.widgets.text.times import WallClock

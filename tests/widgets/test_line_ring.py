@@ -11,8 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from clawperator.engine.filters.grammar import Filter, parse_filter
-from clawperator.engine.logcat.entries import TextLogParser
 from clawperator.engine.logcat.entry import LogEntry
+from clawperator.engine.logcat.text import TextLogParser
 from clawperator.widgets.models.line_chunk import Chunk
 from clawperator.widgets.models.line_ring import CHUNK_LINES, LineRing
 from clawperator.widgets.models.stream_filter import keeps_entry, with_command

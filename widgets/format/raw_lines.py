@@ -13,7 +13,7 @@ from clawperator.widgets.format.stream import RowLook, When, log_row
 from clawperator.widgets.format.symbols import UNICODE, Symbols
 
 if TYPE_CHECKING:
-    from clawperator.engine.logcat.entries import LogEntry
+    from clawperator.engine.logcat.entry import LogEntry
     from clawperator.widgets.models.line_ring import LineRing
     from clawperator.widgets.models.run_lines import RunLines
 

@@ -21,7 +21,7 @@ from clawperator.widgets.text.safe import wrap
 from clawperator.widgets.text.times import WallClock, duration, precise
 
 if TYPE_CHECKING:
-    from clawperator.engine.logcat.entries import LogEntry
+    from clawperator.engine.logcat.entry import LogEntry
 
 _LEVEL_ROLES = {"E": "fail", "F": "fail", "W": "warn", "I": "text", "D": "muted", "V": "faint"}
 _TAG_ROLES = ("accent", "node-class", "node-id", "node-text", "node-desc", "moved", "run")

@@ -36,7 +36,7 @@ from clawperator.engine.events.types import (
 from clawperator.engine.follow.follower import FollowState
 from clawperator.engine.guard import Guard
 from clawperator.engine.hierarchy.serialise import RenderNode, hierarchy_xml, render_node
-from clawperator.engine.logcat.entries import LogEntry
+from clawperator.engine.logcat.entry import LogEntry
 from clawperator.engine.progress import Stage, Tell, unreported
 from clawperator.widgets.text.times import WallClock
 from tests.app.console.fake_emulators import FakeEmulators, FakeOperatorApp

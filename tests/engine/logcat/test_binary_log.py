@@ -10,7 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clawperator.engine.logcat.entries import BinaryLogParser, LogEntry
+from clawperator.engine.logcat.binary import BinaryLogParser
+from clawperator.engine.logcat.entry import LogEntry
 
 Record = Callable[..., bytes]
 

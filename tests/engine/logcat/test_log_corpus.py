@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from clawperator.engine.logcat.entries import LogEntry, TextLogParser
+from clawperator.engine.logcat.entry import LogEntry
+from clawperator.engine.logcat.text import TextLogParser
 
 CORPUS = os.environ.get("CLAWPERATOR_CORPUS", "")
 pytestmark = pytest.mark.skipif(not CORPUS, reason="CLAWPERATOR_CORPUS names no folder of captured logs")

@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from clawperator.engine.logcat.binary import BinaryLogParser
 from clawperator.engine.logcat.correlated import CorrelatedLines
-from clawperator.engine.logcat.entries import BinaryLogParser, LogEntry, parse_text
+from clawperator.engine.logcat.entry import LogEntry
 from clawperator.engine.logcat.operator_log import OperatorLog
 from clawperator.engine.logcat.signals import (
     DeathSignal,
@@ -18,6 +19,7 @@ from clawperator.engine.logcat.signals import (
     RefusalSignal,
     Signal,
 )
+from clawperator.engine.logcat.text import parse_text
 
 DATA = Path(__file__).parents[2] / "data" / "logcat"
 UID, PID, TID = 10234, 8123, 8190

@@ -10,9 +10,11 @@ from pathlib import Path
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from clawperator.engine.logcat.entries import BinaryLogParser, LogEntry, TextLogParser, parse_text
+from clawperator.engine.logcat.binary import BinaryLogParser
+from clawperator.engine.logcat.entry import LogEntry
 from clawperator.engine.logcat.operator_log import OperatorLog
 from clawperator.engine.logcat.signals import EnvelopeSignal, HierarchySignal, Signal
+from clawperator.engine.logcat.text import TextLogParser, parse_text
 
 DATA = Path(__file__).parents[2] / "data" / "logcat"
 UID, PID, TID = 10234, 8123, 8190

@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clawperator.engine.logcat.entries import LogEntry, TextLogParser, parse_text
+from clawperator.engine.logcat.entry import LogEntry
+from clawperator.engine.logcat.text import TextLogParser, parse_text
 
 DATA = Path(__file__).parents[2] / "data" / "logcat"
 CARRIED = {

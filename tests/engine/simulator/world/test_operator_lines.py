@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from clawperator.engine.contracts.operator_identity import AGENT_ACTION
 from clawperator.engine.hierarchy.tree import parse
-from clawperator.engine.logcat.entries import BinaryLogParser
+from clawperator.engine.logcat.binary import BinaryLogParser
 from clawperator.engine.logcat.operator_log import OperatorLog
 from clawperator.engine.logcat.signals import HierarchySignal
 from clawperator.engine.simulator.device import SimulatedDevice, create_device
