@@ -22,7 +22,7 @@ StageState = Literal["running", "done", "failed", "skipped"]
 
 @dataclass(frozen=True, slots=True)
 class Stage:
-    """News of one stage of a job; a stage may be told many times while it runs, and exactly once how it ended.
+    """The state of one stage of a job, reported repeatedly while it runs and exactly once at its end.
 
     ``elapsed_ms`` counts from the beginning of this stage, ``limit_ms`` is what it may take (0: no limit). ``fraction`` is
     between 0 and 1 where progress can be measured, else ``None``. ``message`` is for people: what is being done, a line of
@@ -56,7 +56,7 @@ class Stage:
 
 
 Tell = Callable[[Stage], object]
-"""Who hears of the stages. Called in the event loop; must not block."""
+"""A progress callback. Called in the event loop; must not block."""
 
 
 def unreported(_: object) -> None:

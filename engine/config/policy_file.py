@@ -45,28 +45,28 @@ PackagePattern = Annotated[str, Field(pattern=_PATTERN, max_length=255, examples
 
 
 class CapabilityRules(TomlTable):
-    """What plans may be able to do."""
+    """The capabilities that plans may use."""
 
     allow: list[Capability] = Field(_USUAL, max_length=_MOST, description="Allowed capabilities.")
     deny: list[Capability] = Field([], max_length=_MOST, description="Denied capabilities; overrides allow.")
 
 
 class PackageRules(TomlTable):
-    """Which applications may be started and stopped: whole names, `prefix.*` for all below one, `*` for all."""
+    """The applications that may be started and stopped: whole names, `prefix.*` for all below one, `*` for all."""
 
-    allow: list[PackagePattern] = Field([ANY], max_length=_MOST, description="Which are allowed.")
-    deny: list[PackagePattern] = Field([], max_length=_MOST, description="Which are not, whatever allow says.")
+    allow: list[PackagePattern] = Field([ANY], max_length=_MOST, description="Allowed packages.")
+    deny: list[PackagePattern] = Field([], max_length=_MOST, description="Denied packages; overrides allow.")
 
 
 class ActionRules(TomlTable):
-    """Which action types plans may hold, by their canonical names; `*` for all."""
+    """The action types that plans may contain, by canonical name; `*` for all."""
 
-    allow: list[ActionName] = Field([ANY], max_length=_MOST, description="Which are allowed.")
-    deny: list[ActionName] = Field([], max_length=_MOST, description="Which are not, whatever allow says.")
+    allow: list[ActionName] = Field([ANY], max_length=_MOST, description="Allowed action types.")
+    deny: list[ActionName] = Field([], max_length=_MOST, description="Denied action types; overrides allow.")
 
 
 class ProfileTable(TomlTable):
-    """One set of rules. What is left out is as without a policy: everything but `purchase_risk` is allowed."""
+    """One set of rules. Omitted tables have the defaults: everything except `purchase_risk` is allowed."""
 
     read_only: bool = Field(False, description="Allow only actions that do not change a device.")
     capabilities: CapabilityRules = Field(default_factory=CapabilityRules)
@@ -75,7 +75,7 @@ class ProfileTable(TomlTable):
 
 
 class PolicyFile(TomlTable):
-    """What executions may do, whoever asks for them. A file with a mistake allows nothing."""
+    """The permissions of executions, for all callers. An invalid file allows nothing."""
 
     version: int = Field(ge=1, le=1, description="The version of the file format.")
     activeProfile: str = Field("default", pattern=_NAME, description="The active profile.")  # noqa: N815 - as the file names it

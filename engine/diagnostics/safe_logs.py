@@ -148,16 +148,16 @@ def mask_line(text: str) -> str:
     """Return one of the Operator's live lines with its names and numbers; of a stage, only its kind."""
     from clawperator.engine.logcat.progress import read_progress
 
-    head, told = _FIELD_LINE.match(text), read_progress(text)
-    if head is None or told is None:
+    head, progress = _FIELD_LINE.match(text), read_progress(text)
+    if head is None or progress is None:
         origin = _ORIGIN.match(text)
         kept = origin[0] if origin else ""
         return kept + mask(text[len(kept) :])
-    fields = told[1]
+    kind, fields = progress
     begin = text.find(f" {next(iter(fields))}=") if fields else len(text)
     line, position = head[0] + mask(text[head.end() : begin]), begin
     for name, value in fields.items():  # they follow each other without a gap
-        line += f" {name}={_field(told[0], name, value)}"
+        line += f" {name}={_field(kind, name, value)}"
         position += len(name) + len(value) + 2
     return line + mask(text[position:])
 

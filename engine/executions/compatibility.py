@@ -1,4 +1,4 @@
-"""Whether the installed Operator is of a supported generation (doctor.md#versions)."""
+"""Compatibility of the installed Operator app (doctor.md#versions)."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class Version:
 
 @dataclass(frozen=True, slots=True)
 class Compatibility:
-    """The probe's finding; ``error`` is ``None`` exactly when ``compatible``."""
+    """The result of the check; ``error`` is ``None`` if compatible."""
 
     package: str
     apk_version: str = ""
@@ -51,7 +51,7 @@ class Compatibility:
         return self.error is None
 
     def to_dict(self) -> dict[str, Any]:
-        """The answer of ``version --check-compat`` (cli.md#commands)."""
+        """Return the answer of ``version --check-compat`` (cli.md#commands)."""
         answer: dict[str, Any] = {"cliVersion": __version__}
         if self.apk_version:
             answer["apkVersion"] = self.apk_version
@@ -72,7 +72,7 @@ async def check_compatibility(
     accepted: Collection[str] = (),
     timeout: float | None = SHELL_TIMEOUT,
 ) -> Compatibility:
-    """Probe ``package`` on ``device`` in one round trip; arguments and answer are those of :func:`judge`.
+    """Read ``package`` on ``device`` in one round trip; arguments and result as those of ``judge``.
 
     Raises ``EngineError`` where the device cannot be reached.
     """
@@ -91,12 +91,11 @@ def judge(
     strict: bool = False,
     accepted: Collection[str] = (),
 ) -> Compatibility:
-    """What fetched texts say about ``package`` (doctor.md#versions, steps 1 to 8); touches no device.
+    """Return the compatibility of ``package`` from fetched texts (doctor.md#versions, steps 1 to 8). Pure.
 
-    ``listed`` is the output of ``pm list packages`` for the release id, which lists both variants, ``dump`` that of
-    ``dumpsys package PACKAGE``; their exit codes are 0 where the command succeeded. ``strict`` wants exactly the release that
-    its generation is tested with (``OPERATOR_RELEASES``), without prerelease label. ``accepted`` are further ``major.minor`` to take for compatible
-    (``Settings.accepted_versions``); entries that are no such pair accept nothing.
+    ``listed`` is the output of ``pm list packages`` for the release id, ``dump`` that of ``dumpsys package PACKAGE``. ``strict``
+    requires exactly the tested release of a generation (``OPERATOR_RELEASES``). ``accepted`` are additional compatible
+    ``major.minor`` (``Settings.accepted_versions``); other entries are ignored.
     """
     if Version.parse(__version__) is None:
         message = f"Clawperator's own version is invalid: {__version__}"

@@ -196,8 +196,8 @@ class _Reader:
 
 def _agrees(found: Sequence[UiNode], step: OutcomeStep, *, reads_all: bool) -> bool:
     """Return whether the tree agrees with the step's data."""
-    told = step.target or {}
+    data = step.target or {}
     if reads_all:
-        return "matched" not in told or told["matched"] == sum(bool(node.label) for node in found)
+        return "matched" not in data or data["matched"] == sum(bool(node.label) for node in found)
     taken = {"resourceId": found[0].resource_id, "text": found[0].label}
-    return all(taken[name] == told[name] for name in taken.keys() & told.keys())
+    return all(taken[name] == data[name] for name in taken.keys() & data.keys())

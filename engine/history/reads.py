@@ -1,4 +1,4 @@
-"""Rows out: runs as lists show them, and one run with everything that is kept of it."""
+"""Reading rows: lists of runs, single runs, and the audit."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from clawperator.engine.history.rows import step_rows
 from clawperator.engine.logcat.progress import read_progress
 
 _GAVE_UP = frozenset({ErrorCode.RESULT_ENVELOPE_TIMEOUT, ErrorCode.INTERRUPTED})
-"""How a run ends for a caller that did not wait for its result."""
+"""Codes of runs whose result can arrive late."""
 _SUMMARY_FIELDS = [item.name for item in fields(RunSummary)]
 _SUMMARY = ", ".join(f"e.{name}" for name in _SUMMARY_FIELDS)
 _AUDIT_FIELDS = [item.name for item in fields(AuditRecord)]
@@ -56,7 +56,7 @@ def count(db: sqlite3.Connection, where: Filter | None) -> int:
 
 
 def numbers(db: sqlite3.Connection, where: Filter | None) -> list[int]:
-    """The numbers of all runs that ``where`` means, oldest first."""
+    """Return the numbers of all runs that match ``where``, oldest first."""
     sql, values = _where(db, where)
     with _bounded(where):
         rows = db.execute(f"SELECT e.number FROM executions e WHERE {sql} ORDER BY e.number", values).fetchall()  # noqa: S608 -- our own names
@@ -65,7 +65,7 @@ def numbers(db: sqlite3.Connection, where: Filter | None) -> list[int]:
 
 @contextmanager
 def _bounded(where: Filter | None) -> Iterator[None]:
-    """Raises ``EngineError`` (INVALID_PARAMETER) where a pattern of ``where`` used up its time: part of an answer is none."""
+    """Raise ``EngineError`` (INVALID_PARAMETER) if a pattern of ``where`` exceeded its time: the result would be incomplete."""
     try:
         yield
     except sqlite3.OperationalError:
@@ -100,7 +100,7 @@ def find(db: sqlite3.Connection, key: str | int) -> RunRecord | None:
 
 
 def contents(db: sqlite3.Connection, digest: str) -> list[bytes]:
-    """The packed texts of up to two trees whose digest begins with ``digest``."""
+    """Return the compressed texts of up to two trees whose digest begins with ``digest``."""
     if not digest or not set(digest) <= set("0123456789abcdef"):
         return []
     rows = db.execute("SELECT content FROM contents WHERE digest >= ? AND digest < ? LIMIT 2", (digest, digest + "g"))
@@ -110,7 +110,7 @@ def contents(db: sqlite3.Connection, digest: str) -> list[bytes]:
 def audit(
     db: sqlite3.Connection, limit: int, before: int | None, events: Sequence[str], device_id: str
 ) -> list[AuditRecord]:
-    """An event that nobody knows fits nothing, as a device that was never used."""
+    """Return the entries of the audit, newest first."""
     sql, values = "number < ?", list[object]([before if before is not None else 1 << 62])
     if events:
         sql, values = f"{sql} AND event IN ({', '.join('?' * len(events))})", [*values, *events]
@@ -159,10 +159,7 @@ def _record(db: sqlite3.Connection, summary: RunSummary, message: str) -> RunRec
 
 
 def _late(summary: RunSummary, answer: Mapping[str, Any]) -> LateRecord | None:
-    """The result, where it was seen after the end of a run of which nobody waited for more.
-
-    Whoever sees a result notes when; how the run ended may be written by another process, before or after.
-    """
+    """Return the result if it was seen after the end of the run, which another process may have written."""
     seen_at, envelope = answer.get("at"), answer.get("envelope")
     gave_up = summary.code in _GAVE_UP or (summary.origin == "seen" and summary.status == "interrupted")
     if not gave_up or seen_at is None or envelope is None or not seen_at > summary.ended_at:
@@ -180,7 +177,7 @@ def _content(db: sqlite3.Connection, table: str, number: int) -> bytes | None:
 
 
 def _steps(db: sqlite3.Connection, number: int, envelope: Mapping[str, Any] | None) -> tuple[StepRecord, ...]:
-    """What a step brought stands in the envelope only."""
+    """Return the steps; their data are in the envelope."""
     data = _data_of(envelope)
     rows = db.execute(
         "SELECT position, id, type, status, code, started_at, ended_at, retries FROM steps WHERE number = ? ORDER BY position",
@@ -197,9 +194,9 @@ def _data_of(envelope: Mapping[str, Any] | None) -> dict[Any, Mapping[str, Any]]
 
 
 def _line(at: float, kind: str, text: str) -> LineRecord:
-    """The fields are in the text."""
-    told = None if kind in HOST_KINDS else read_progress(text)
-    return LineRecord(at, kind, text, told[1] if told else {})
+    """Return a line with the fields of its text."""
+    progress = None if kind in HOST_KINDS else read_progress(text)
+    return LineRecord(at, kind, text, progress[1] if progress else {})
 
 
 def _trees(db: sqlite3.Connection, number: int) -> tuple[TreeRecord, ...]:

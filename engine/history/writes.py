@@ -127,8 +127,8 @@ def _put_children(db: sqlite3.Connection, number: int, run: Run) -> None:
     )
     if run.row.status == "running":
         return
-    told = any(step.status != "unknown" for step in run.steps)
-    if told or not _has(db, "steps", number):  # another process may have recorded more
+    known = any(step.status != "unknown" for step in run.steps)
+    if known or not _has(db, "steps", number):  # another process may have recorded more
         _put_steps(db, number, run.steps)
     _put_envelope(db, number, run)
     _put_lines(db, number, run.lines)

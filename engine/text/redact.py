@@ -33,7 +33,7 @@ _HERE = re.compile(r"127\.0\.0\.1(:\d+)?")
 _DEVICE = re.compile(r"\bemulator-\d{4,5}\b|\badb-[\w-]{6,64}\._adb[\w-]{0,32}\._tcp\b")
 _SHORTEST_SERIAL = 4
 """A shorter serial is replaced only as a whole value: it matches inside many words."""
-_NOBODY = frozenset(
+_COMMON_NAMES = frozenset(
     ("root", "user", "users", "home", "admin", "runner", "nobody", "localhost", "host", "device", "emulator", "secret", "email",
      "address", "android", "clawperator")
 )  # fmt: skip
@@ -50,7 +50,7 @@ class Redactor:
         self.counts: Counter[str] = Counter()
         self._stand_ins: dict[str, str] = {}
         self._home = _pattern([home.rstrip("/")], after=r"(?![\w.-])")
-        self._names = {kind: _pattern([name]) for kind, name in (("host", host), ("user", user)) if _somebody(name)}
+        self._names = {kind: _pattern([name]) for kind, name in (("host", host), ("user", user)) if _identifies(name)}
         for serial in serials:
             self._stand_in(serial)
         self._serials = _pattern(
@@ -115,8 +115,8 @@ class Redactor:
         return "<secret>"
 
 
-def _somebody(name: str) -> bool:
-    return len(name) > 1 and name.lower() not in _NOBODY
+def _identifies(name: str) -> bool:
+    return len(name) > 1 and name.lower() not in _COMMON_NAMES
 
 
 def _pattern(words: Sequence[str], *, after: str = r"(?!\w)") -> re.Pattern[str]:
