@@ -1,4 +1,4 @@
-"""Optional parts of the product that are not installed, and the one line that installs them."""
+"""The error about an extra that is not installed, with the command that installs it."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from clawperator.engine.errors import EngineError, ErrorCode
 
 
 def not_installed(extra: str, message: str) -> EngineError:
-    """HOST_DEPENDENCY_MISSING with a command of the installer that this environment was made by: pip, pipx or uv."""
+    """Return HOST_DEPENDENCY_MISSING with a command of the installer that created this environment: pip, pipx or uv."""
     package = f"'clawperator[{extra}]'"
     if "/pipx/venvs/" in sys.prefix:
         command = f"pipx install --force {package}"

@@ -1,4 +1,4 @@
-"""Hints of the engine name commands and flags. For faces that have neither, they are put into the face's own words here."""
+"""Translation of the engine's hints, which name commands and flags, for faces that have neither."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from functools import lru_cache
 from typing import Any
 
 MATCH_COMMAND = "clawperator match"
-"""In the words of a face: what stands for the command that explains a selector, with all its flags."""
+"""Key of a face's words for the command that explains a selector, with all its flags."""
 _MATCH = rf"{MATCH_COMMAND} --selector .*"
 _OTHER_COMMANDS = r"`(?:clawperator|adb) [^`]*`"
-"""Left as they are: a person runs them where the engine is. Their flags are no arguments of a call."""
+"""Not translated: a person runs them on the engine's computer, and their flags are no arguments of a call."""
 
 
 def worded(document: Mapping[str, Any], words: Mapping[str, str]) -> dict[str, Any]:
-    """``document`` with the messages and hints of its errors, and of its outcome's and executions', in a face's ``words``."""
+    """Return ``document`` with the messages and hints of its errors, outcome and executions in a face's ``words``."""
     changed = dict(document)
     if isinstance(error := changed.get("error"), Mapping):
         changed["error"] = _error(error, words)

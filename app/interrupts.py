@@ -1,4 +1,4 @@
-"""SIGINT, SIGTERM and SIGHUP of a command line while no event loop hears them: they raise ``KeyboardInterrupt``.
+"""SIGINT, SIGTERM and SIGHUP of a command line outside an event loop: they raise ``KeyboardInterrupt``.
 
 Imported by every command: it must stay light.
 """
@@ -17,15 +17,15 @@ if TYPE_CHECKING:
     from clawperator.engine.errors import EngineError
 
 INTERRUPTED = 130
-"""Exit code after any of them."""
+"""Exit code after a signal."""
 _AGAIN_SECONDS = 0.001
 
 outcome: Callable[[], EngineError] | None = None
-"""Makes the error for a signal that no session hears: what the session before it dispatched. ``None`` where there was none."""
+"""Returns the error for a signal outside a session: what the last session dispatched. ``None`` without a session."""
 
 
 def begin() -> None:
-    """Let SIGTERM and SIGHUP do what SIGINT does. A signal that our parent ignores for us stays ignored."""
+    """Handle SIGTERM and SIGHUP like SIGINT. A signal that the parent process ignores for us stays ignored."""
     for name in ("SIGTERM", "SIGHUP"):  # Windows has no SIGHUP
         number = getattr(signal, name, None)
         if number is not None and signal.getsignal(number) is signal.SIG_DFL:
@@ -36,7 +36,7 @@ def begin() -> None:
 
 
 def end(exit_code: int) -> None:
-    """The outcome is written, and its record may still be: the first signal changes nothing, the next ends the process."""
+    """Ignore the first signal after the outcome is written, while records are; the next one ends the process."""
     came = False
 
     def heard(*_: object) -> None:
@@ -52,7 +52,7 @@ def end(exit_code: int) -> None:
 
 
 def _interrupt(_: int, frame: FrameType | None) -> None:
-    """Call the handler of SIGINT: that of ``asyncio.run`` cancels the main task."""
+    """Call the handler of SIGINT; that of ``asyncio.run`` cancels the main task."""
     handler = signal.getsignal(signal.SIGINT)
     if not callable(handler):
         handler = signal.default_int_handler
@@ -60,7 +60,7 @@ def _interrupt(_: int, frame: FrameType | None) -> None:
 
 
 def _lost(unraisable: sys.UnraisableHookArgs) -> None:
-    """Raise an interrupt again that came in a callback of the interpreter (the import system has some), where it is lost."""
+    """Raise an interrupt again that was lost in a callback of the interpreter, such as those of the import system."""
     if unraisable.exc_type is KeyboardInterrupt:
         signal.setitimer(signal.ITIMER_REAL, _AGAIN_SECONDS)
     else:

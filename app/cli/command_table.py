@@ -33,20 +33,20 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "exec": ("flat:Exec", "Run one execution payload, in the flat profile"),
     "snapshot": ("flat:Snapshot", "Read the UI tree of the screen, in the flat profile"),
     "screenshot": ("flat:Screenshot", "Take a screenshot, in the flat profile"),
-    "click": ("flat_actions:Click", "Click a node or a point on the screen (also: tap)"),
-    "read": ("flat_actions:Read", "Read a node's text"),
-    "read-value": ("flat_actions:ReadValue", "Read the value beside a label (also: read-kv)"),
-    "type": ("flat_actions:Type", "Enter text into a field (also: fill)"),
-    "wait": ("flat_actions:Wait", "Wait until a node is on screen"),
-    "wait-for-nav": ("flat_actions:WaitForNav", "Wait for another app or node (also: wait-for-navigation)"),
-    "open": ("flat_actions:Open", "Open an app or a URI (also: open-uri, open-url)"),
-    "close": ("flat_actions:Close", "Stop an app (also: close-app)"),
-    "press": ("flat_actions:Press", "Press back, home or recents (also: press-key)"),
-    "back": ("flat_actions:Back", "Press back"),
-    "scroll": ("flat_actions:Scroll", "Scroll once"),
-    "scroll-until": ("flat_actions:ScrollUntil", "Scroll until a node is on screen"),
-    "scroll-and-click": ("flat_actions:ScrollAndClick", "Scroll to a node and click it, in the flat profile"),
-    "sleep": ("flat_actions:Sleep", "Pause on the device"),
+    "click": ("flat:Click", "Click a node or a point on the screen (also: tap)"),
+    "read": ("flat:Read", "Read a node's text"),
+    "read-value": ("flat:ReadValue", "Read the value beside a label (also: read-kv)"),
+    "type": ("flat:Type", "Enter text into a field (also: fill)"),
+    "wait": ("flat:Wait", "Wait until a node is on screen"),
+    "wait-for-nav": ("flat:WaitForNav", "Wait for another app or node (also: wait-for-navigation)"),
+    "open": ("flat:Open", "Open an app or a URI (also: open-uri, open-url)"),
+    "close": ("flat:Close", "Stop an app (also: close-app)"),
+    "press": ("flat:Press", "Press back, home or recents (also: press-key)"),
+    "back": ("flat:Back", "Press back"),
+    "scroll": ("flat:Scroll", "Scroll once"),
+    "scroll-until": ("flat:ScrollUntil", "Scroll until a node is on screen"),
+    "scroll-and-click": ("flat:ScrollAndClick", "Scroll to a node and click it, in the flat profile"),
+    "sleep": ("flat:Sleep", "Pause on the device"),
     "record start": ("recording:Start", "Start recording user actions on the device"),
     "record stop": ("recording:Stop", "Stop the recording"),
     "record pull": ("recording:Pull", "Fetch a recording from the device"),
@@ -78,7 +78,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "history list": ("history:ListRuns", "List recorded runs, newest first"),
     "history show": ("history:Show", "Show one run: payload, steps, log lines, envelope, UI trees"),
     "history export": ("history:Export", "Export runs as JSON Lines, or one run as a ZIP file"),
-    "history audit": ("audit:Audit", "List requests to devices, their callers and their outcomes"),
+    "history audit": ("history:Audit", "List requests to devices, their callers and their outcomes"),
     "history prune": ("history:Prune", "Delete old runs"),
     "doctor": ("doctor:Doctor", "Check the host, the device and the Operator app, and suggest fixes"),
     "operator setup": ("operator:Setup", "Install the Operator app, grant its permissions and verify it"),
@@ -107,8 +107,8 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "config schema": ("schema:SettingsSchema", "Print the JSON Schema of the settings file"),
     "logs": ("logs:Logs", "Print today's log file and follow it"),
     "report": ("report:Report", "Create a bug report bundle without private data"),
-    "serve": ("serve:Serve", "Start the HTTP server with server-sent events"),
-    "mcp": ("mcp:Mcp", "Start the MCP server for agents"),
+    "serve": ("servers:Serve", "Start the HTTP server with server-sent events"),
+    "mcp": ("servers:Mcp", "Start the MCP server for agents"),
     "console": ("console:Console", "Open the console (the default on a terminal)"),
     "demo": ("demo:Demo", "Try Clawperator on a simulated device, without a phone or adb"),
     "sim": ("sim:Sim", "Run simulated devices for any adb client"),
@@ -132,7 +132,7 @@ SECTIONS: dict[str, tuple[str, ...]] = {
     "Policy and settings": ("policy", "config"),
     "Develop": ("demo", "sim", "schema", "version", "warm", "completion", "help"),
 }
-"""The first words of commands, by the sections of the help. Those in no section are the short forms of the flat profile."""
+"""Sections of the help → first words of commands. Those in no section are the short forms of the flat profile."""
 
 GROUPS: dict[str, str] = {
     "packages": "packages list [--third-party]",
@@ -154,11 +154,11 @@ GROUPS: dict[str, str] = {
     "config": "config path|show|check|schema [options]",
     "warm": "warm start|stop|status [options]",
 }
-"""Words that need a second one → the form that USAGE errors quote."""
+"""Words that require a second one → the form that USAGE errors quote."""
 
 
 def subcommands(group: str) -> Iterator[str]:
-    """The second words of a group, in table order."""
+    """Yield the second words of a group, in table order."""
     for words in COMMANDS:
         first, _, rest = words.partition(" ")
         if first == group and rest:
@@ -166,5 +166,5 @@ def subcommands(group: str) -> Iterator[str]:
 
 
 def first_words() -> list[str]:
-    """Every word that a command line may begin with, once, in table order."""
+    """Return every first word of a command once, in table order."""
     return list(dict.fromkeys(words.partition(" ")[0] for words in COMMANDS))

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from clawperator.app import interrupts
 from clawperator.app.cli import after_output, diagnostics
 from clawperator.app.cli.settings import FACE, resolve_settings
-from clawperator.app.signals import hearing
+from clawperator.app.signals import signal_handlers
 from clawperator.engine import Engine, Settings
 from clawperator.engine.errors import interruption
 
@@ -135,7 +135,7 @@ class _Interrupt:
             if task is not None:
                 task.cancel()
 
-        with hearing(cancel) as end:
+        with signal_handlers(cancel) as end:
             yield
 
     def error(self, status: str = "not_sent") -> EngineError:

@@ -21,7 +21,7 @@ from clawperator.app.console.inspect.pictures import choose_graphics, open_graph
 from clawperator.app.console.preferences import AS_FITS, Wishes
 from clawperator.app.extras import not_installed
 from clawperator.app.interrupts import INTERRUPTED
-from clawperator.app.signals import hearing
+from clawperator.app.signals import signal_handlers
 from clawperator.engine.config.active_profile import load_profile
 from clawperator.engine.config.settings import crash_path
 from clawperator.engine.errors import EngineError, ErrorCode
@@ -132,7 +132,7 @@ async def run_async(
     except InvalidThemeError as exc:
         raise EngineError(ErrorCode.USAGE, f"Unknown theme: {look.theme}", hint=str(exc)) from exc
     terminals = [descriptor for descriptor in (0, 1, 2) if os.isatty(descriptor)]
-    with hearing(lambda: _leave(app, terminals)):
+    with signal_handlers(lambda: _leave(app, terminals)):
         code = await app.run_async(mouse=wishes.mouse)
     return (code or 0) if app.return_code in (None, 0) else app.return_code
 

@@ -28,7 +28,7 @@ from textual_serve.app_service import AppService
 from textual_serve.server import Server
 
 from clawperator.app.serve.accept_limits import Acceptor, Table
-from clawperator.app.signals import hearing
+from clawperator.app.signals import signal_handlers
 from clawperator.engine.errors import EngineError, ErrorCode
 
 HOST = "127.0.0.1"
@@ -77,7 +77,7 @@ def serve(command: Sequence[str], port: int, tell: Callable[[str], object]) -> N
 async def _serve(pages: Pages, listener: socket.socket, tell: Callable[[str], object]) -> None:
     ended = asyncio.Event()
     runner = web.AppRunner(pages.app(), access_log=None, shutdown_timeout=2 * LEAVE_SECONDS)
-    with hearing(ended.set):
+    with signal_handlers(ended.set):
         await runner.setup()
         acceptor = Acceptor(listener, partial(pages.connection, runner), pages.connections, tell=tell)
         try:

@@ -13,7 +13,7 @@ from mcp.server.stdio import stdio_server
 
 from clawperator.app.mcp.server import create_server
 from clawperator.app.mcp.service import McpService
-from clawperator.app.signals import hearing
+from clawperator.app.signals import signal_handlers
 
 if TYPE_CHECKING:
     from clawperator.engine.facade import Engine
@@ -112,5 +112,5 @@ def _signals() -> Iterator[None]:
         heard = True
         task.cancel()
 
-    with hearing(stop):
+    with signal_handlers(stop):
         yield

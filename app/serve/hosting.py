@@ -17,7 +17,7 @@ from clawperator.app.serve.accept_limits import BACKLOG, Acceptor, Table
 from clawperator.app.serve.connections import HEAD_BYTES, BoundedProtocol, raw_answer
 from clawperator.app.serve.options import ServeOptions, is_loopback
 from clawperator.app.serve.tokens import Tokens, open_tokens
-from clawperator.app.signals import hearing
+from clawperator.app.signals import signal_handlers
 from clawperator.engine.config.settings import home_folder
 from clawperator.engine.errors import EngineError, ErrorCode
 from clawperator.engine.executions.drain import Drain
@@ -108,7 +108,7 @@ class Host:
                 server.forced.set()
             stop.set()
 
-        with hearing(heard):
+        with signal_handlers(heard):
             serving = asyncio.create_task(server.serve([self._listening]), name="http server")
             await server.up.wait()
             host, port = self._listening.getsockname()[:2]

@@ -43,7 +43,6 @@ class Console(Command):
         "--web --port 8080",
         "--connect http://127.0.0.1:3000",
     )
-
     flags = (
         Flag("--snapshot", "<file>", "open this saved dump; more may follow", file=True),
         Word("file", "more saved dumps after --snapshot <file>", many=True),

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+from contextlib import contextmanager
+
 from clawperator.app.cli import diagnostics
 from clawperator.app.cli.command import Answer, Command, Options
 from clawperator.app.cli.flat_profile import for_both_profiles
@@ -10,7 +13,7 @@ from clawperator.app.cli.parsing.flags import Flag, switch
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from clawperator.engine import Engine
     from clawperator.engine.doctor.check import Check
@@ -36,11 +39,10 @@ class Doctor(Command):
 
     @for_both_profiles
     def run(self, options: Options) -> Answer:
-        from clawperator.app.cli.junit_file import junit_file
         from clawperator.app.cli.session import run
         from clawperator.engine.doctor.run import report
 
-        with junit_file(options) as write_junit:
+        with _junit_file(options) as write_junit:
             found = run(options, lambda engine: _examine(engine, options))
             if options.junit is not None:
                 write_junit(found.junit())
@@ -52,6 +54,21 @@ class Doctor(Command):
         critical = {check.id for check in found.checks if check.critical}
         failed = not answer["criticalOk"] and not options.check_only
         return Answer(answer, view="doctor", data=(answer, critical), failed=failed, indent=2)
+
+
+@contextmanager
+def _junit_file(options: Options) -> Iterator[Callable[[bytes], object]]:
+    """Yield what writes the file's content; without ``--junit`` it writes nothing.
+
+    An existing file is replaced in one step when the block ends, and kept if it fails. Raises ``EngineError`` as ``Guard.new_file`` does.
+    """
+    if options.junit is None:
+        yield lambda _: None
+        return
+    from clawperator.app.cli.settings import policy_guard
+
+    with policy_guard(options).new_file(os.path.expanduser(options.junit), replace=True, what="--junit") as stream:
+        yield stream.write
 
 
 class _Findings:

@@ -118,11 +118,7 @@ class Start(_NamedEmulator):
     usage = "<name> [--log <file>] [options]"
     notes = "Returns when it has booted and leaves it running. If it does not boot, or after Ctrl-C, it is stopped."
     examples = ("clawperator-pixel", "clawperator-pixel --log emulator.log --json-progress")
-    flags = (
-        _NAME_WORD,
-        Flag("--log", "<file>", "append the emulator's output to this file", file=True),
-        PROGRESS_FLAG,
-    )
+    flags = (_NAME_WORD, Flag("--log", "<file>", "append the emulator's output to this file", file=True), PROGRESS_FLAG)
 
     def call(self, engine: Engine, options: Options) -> Awaitable[Any]:
         import os

@@ -1,16 +1,29 @@
-"""``exec``, ``snapshot`` and ``screenshot``: running a payload and observing, in the flat profile."""
+"""The flat profile: the classic commands under shorter names (cli.md#commands)."""
 
 from __future__ import annotations
 
 import os
 
 from clawperator.app.cli.command import Answer, Options
-from clawperator.app.cli.commands import execute, observe
+from clawperator.app.cli.commands import action, execute, observe
 from clawperator.app.cli.flat_profile import Flat
+from clawperator.app.cli.parsing.common_flags import CHECK_FLAGS, RESULT_FLAGS
+from clawperator.app.cli.parsing.flags import Flag, Word, switch
+from clawperator.app.cli.parsing.selectors import LABEL_FLAGS, SELECTOR_FLAGS, label, selector
+from clawperator.app.cli.parsing.values import integer, invalid, text_value
 from clawperator.app.cli.payload_file import file_name, is_json_text, read_bytes, unreadable
-from clawperator.engine.errors import EngineError
+from clawperator.engine.errors import EngineError, ErrorCode
+from clawperator.engine.executions import build
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 _PNG = b"\x89PNG\r\n\x1a\n"
+_MOST_MS = 120_000
+_LONGEST_SLEEP_MS = 115_000
+"""What an execution of 120,000 ms can sleep and still report back."""
+_DIRECTION_WORD = Word("way", f"direction to scroll in: {', '.join(action.DIRECTIONS)}", suggest=action.DIRECTIONS)
 
 
 class Exec(Flat, execute.Execute):
@@ -68,3 +81,203 @@ def read_plan(source: str) -> object:
         raise EngineError(exc.code, f"Invalid JSON content{where}", hint=exc.hint, details=exc.details) from exc
     except (OSError, ValueError) as exc:
         raise unreadable("Failed to read execution file", source, exc, "JSON text") from exc
+
+
+class Click(Flat, action.Click):
+    usage = "(<selector> | --coordinate <x> <y>) [--long | --focus] [options]"
+    examples = ("--text Save", "--id com.example:id/save --long", "--coordinate 540 1200")
+    flags = (
+        *SELECTOR_FLAGS,
+        action.POINT_FLAG,
+        switch("--long", "perform a long press"),
+        switch("--focus", "only focus the node"),
+        *RESULT_FLAGS,
+    )
+
+    def click_type(self, options: Options) -> str | None:
+        if options.long and options.focus:
+            raise invalid("use --long OR --focus, not both", "actions.0.params.clickType")
+        return "long_click" if options.long else "focus" if options.focus else None
+
+
+class Read(Flat, action.Read):
+    usage = "<selector> [--all --json] [options]"
+    notes = f"--all returns a JSON list in data.text and requires --json. {action.Read.notes}"
+    examples = ("--id com.example:id/total", "--role text --container-id com.example:id/list --all --json")
+
+    def payload(self, options: Options) -> dict[str, Any]:
+        if options.all and not (options.json or options.output == "json"):
+            raise invalid("read --all requires --json (or --output json)", "--all")
+        return super().payload(options)
+
+
+class ReadValue(Flat, action.Action):
+    usage = "(--label <s> | --label-id <s> | --label-desc <s>) [--validate-only | --dry-run] [options]"
+    notes = "Label flags given together must all match. It requires Operator 0.3.2 or newer."
+    examples = ("--label 'Android version'", "--label-id android:id/title --dry-run")
+    flags = (
+        *LABEL_FLAGS,
+        switch("--all", "do nothing: the device returns the first value"),
+        *CHECK_FLAGS,
+        *RESULT_FLAGS,
+    )
+
+    def payload(self, options: Options) -> dict[str, Any]:
+        return build.read_value(self.need(label(options)), every=options.all)
+
+    def run(self, options: Options) -> Answer:
+        return execute.checked_or_run(self.payload(options), options)
+
+
+class Type(Flat, action.Type):
+    usage = "<text> <selector> [--submit] [--clear] [options]"
+    examples = (
+        "'hello world' --role textfield",
+        "--text=-5 --id com.example:id/q --submit",
+        "- --id com.example:id/password < password.txt",
+    )
+    flags = (Word("words", "text to enter; - reads it from stdin"), *action.Type.flags)
+
+    def payload(self, options: Options) -> dict[str, Any]:
+        options.text = self.argument("the text", options.words, text=options.text)
+        return super().payload(options)
+
+
+class Wait(Flat, action.Wait):
+    usage = "<selector> [--timeout <ms>] [options]"
+    notes = (
+        "--timeout is how long to wait for the node; the execution gets 5000 ms more, and 30000 at least. It requires Operator 0.5\n"
+        "or newer. Without it, the device retries a few times."
+    )
+    examples = ("--text Welcome", "--id com.example:id/list --timeout 60000")
+
+    def payload(self, options: Options) -> dict[str, Any]:
+        matcher = self.need(selector(options))
+        wait_ms, options.timeout_ms = options.timeout_ms, None
+        if wait_ms is not None and not (isinstance(wait_ms, int) and 0 < wait_ms <= _MOST_MS):
+            raise invalid(f"--timeout must be an integer in [1, {_MOST_MS}]", "actions.0.params.timeoutMs")
+        return build.wait_for_node(matcher, wait_ms=wait_ms)
+
+
+class WaitForNav(Flat, action.Action):
+    usage = "[--app <package>] [<selector>] --timeout <ms> [--validate-only | --dry-run] [options]"
+    notes = (
+        "Ends when the app comes to the foreground or the node appears. --timeout is the time limit, 1 to 30000;\n"
+        "the execution gets 5000 ms more, and 30000 at least. It requires Operator 0.3.2 or newer."
+    )
+    examples = ("--app com.android.settings --timeout 10000", "--text Done --timeout 20000 --dry-run")
+    flags = (Flag("--app", "<package>", "wait for this app"), *SELECTOR_FLAGS, *CHECK_FLAGS, *RESULT_FLAGS)
+
+    def payload(self, options: Options) -> dict[str, Any]:
+        package, node = text_value("--app", options.app, "actions.0.params.expectedPackage"), selector(options)
+        if package is None:
+            self.need(node)
+        if options.timeout_ms is None:
+            raise self.missing("--timeout <ms>", ErrorCode.MISSING_ARGUMENT)
+        wait_ms, options.timeout_ms = options.timeout_ms, None
+        return build.wait_for_navigation(wait_ms, package=package, node=node)
+
+    def run(self, options: Options) -> Answer:
+        return execute.checked_or_run(self.payload(options), options)
+
+
+class Open(Flat, action.Action):
+    usage = "<target> [options]"
+    notes = "A target with a scheme:// is a URI; anything else is an application id."
+    examples = ("com.android.settings", "https://example.org/", "--app com.android.settings")
+    flags = (
+        Word("target", "application id or URI"),
+        Flag("--app", "<target>", "open this target (same as the argument)"),
+        *RESULT_FLAGS,
+    )
+
+    def payload(self, options: Options) -> dict[str, Any]:
+        return build.open_target(self.argument("the target", options.target, app=options.app))
+
+
+class Close(Flat, action.Action):
+    usage = "<package> [options]"
+    examples = ("com.android.settings", "--app com.android.settings")
+    flags = (
+        Word("package", "application id"),
+        Flag("--app", "<package>", "stop this app (same as the argument)"),
+        *RESULT_FLAGS,
+    )
+
+    def payload(self, options: Options) -> dict[str, Any]:
+        return build.close_app(self.argument("the package", options.package, app=options.app))
+
+
+class Press(Flat, action.PressKey):
+    usage = "<back|home|recents> [options]"
+    examples = ("home", "--key recents")
+    flags = (Word("name", f"key to press: {', '.join(action.KEYS)}", suggest=action.KEYS), *action.PressKey.flags)
+
+    def payload(self, options: Options) -> dict[str, Any]:
+        options.key = self.argument("the key", options.name, key=options.key)
+        return super().payload(options)
+
+
+class Back(Flat, action.Action):
+    examples = ("",)
+    flags = RESULT_FLAGS
+
+    def payload(self, options: Options) -> dict[str, Any]:  # noqa: ARG002 -- the key is always the same
+        return build.press_key("back")
+
+
+class Scroll(Flat, action.Scroll):
+    usage = "<direction> [options]"
+    examples = ("down", "up --container-id com.example:id/list")
+    flags = (_DIRECTION_WORD, *action.Scroll.flags)
+
+    def payload(self, options: Options) -> dict[str, Any]:
+        options.direction = self.argument("the direction", options.way, direction=options.direction)
+        return super().payload(options)
+
+
+class ScrollUntil(Flat, action.Action):
+    usage = "[<direction>] <selector> [--click] [options]"
+    notes = "Scrolls down unless a direction is given. Without --click, it requires Operator 0.3.2 or newer."
+    examples = ("--text 'About phone'", "up --text Network --click")
+    flags = (_DIRECTION_WORD, *SELECTOR_FLAGS, *action.SCROLL_FLAGS, action.CLICK_FLAG, *RESULT_FLAGS)
+
+    def payload(self, options: Options) -> dict[str, Any]:
+        options.direction = _direction(self, options)
+        params = {"matcher": self.need(selector(options)), **action.scroll_params(options)}
+        return build.scroll_and_click({**params, "clickAfter": True}) if options.click else build.scroll_until(params)
+
+
+class ScrollAndClick(Flat, action.ScrollAndClick):
+    usage = "[<direction>] <selector> [options]"
+    notes = "Scrolls down unless a direction is given."
+    examples = ("--text Display", "up --text Network --max-swipes 20")
+    flags = (_DIRECTION_WORD, *action.ScrollAndClick.flags)
+
+    def payload(self, options: Options) -> dict[str, Any]:
+        options.direction = _direction(self, options)
+        return super().payload(options)
+
+
+class Sleep(Flat, action.Action):
+    usage = "<ms> [options]"
+    notes = f"The execution timeout is 5000 ms longer, at least 30000, so the maximum is {_LONGEST_SLEEP_MS}."
+    examples = ("2000",)
+    flags = (Word("ms", "duration in milliseconds", suggest=("1000", "5000")), *RESULT_FLAGS)
+
+    def payload(self, options: Options) -> dict[str, Any]:
+        duration_ms = integer("sleep <ms>", self.argument("<ms>", options.ms), 0, _MOST_MS) or 0
+        if duration_ms > _LONGEST_SLEEP_MS:
+            raise invalid(
+                f"sleep {duration_ms} exceeds the execution limit of {_MOST_MS} ms. Sleep at most {_LONGEST_SLEEP_MS} ms",
+                "actions.0.params.durationMs",
+            )
+        if options.timeout_ms is not None:
+            options.timeout_ms = max(options.timeout_ms, build.time_around(duration_ms))
+        return build.sleep(duration_ms)
+
+
+def _direction(command: Flat, options: Options) -> str:
+    if options.way is None and options.direction is None:
+        return "down"
+    return command.argument("the direction", options.way, direction=options.direction)

@@ -33,7 +33,6 @@ class List(Command):
         "the registry from `skills install`. Parent folders are not searched. --registry builtin lists the built-in skills."
     )
     examples = ("", "--registry builtin --output pretty")
-
     flags = (REGISTRY_FLAG,)
 
     def run(self, options: Options) -> Answer:
@@ -45,11 +44,7 @@ class List(Command):
 class Get(Command):
     usage = "<id> [--registry <file|builtin>] [options]"
     examples = (f"{EXAMPLE} --registry builtin",)
-
-    flags = (
-        Word("id", "exact skill id", suggest="skills"),
-        REGISTRY_FLAG,
-    )
+    flags = (Word("id", "exact skill id", suggest="skills"), REGISTRY_FLAG)
 
     def run(self, options: Options) -> Answer:
         if options.id is None:
@@ -66,7 +61,6 @@ class Search(Command):
         "keywords, ignoring case; app and intent are exact. Without matches, the list is empty (exit code 0)."
     )
     examples = ("thermostat", "--app com.example.shop --intent search", "--keyword weather --output pretty")
-
     flags = (
         Word("word", "keyword"),
         Flag("--app", "<id>", "list only skills for this application id"),
@@ -98,7 +92,6 @@ class Validate(Command):
         "it also validates every artifact as an execution, with placeholders. --all reports every invalid skill."
     )
     examples = (f"{EXAMPLE} --dry-run --registry builtin", "--all --dry-run")
-
     flags = (
         Word("id", "skill id", suggest="skills"),
         switch("--all", "check every skill and the registry itself"),
@@ -127,7 +120,6 @@ class New(Command):
         "com.example.app.read-status --summary 'Read the status line.'",
         "com.example.app.read-status --lang py",
     )
-
     flags = (
         Word("id", "<applicationId>.<intent>"),
         Flag("--summary", "<text>", "describe the skill in one sentence"),
@@ -154,7 +146,6 @@ class Index(Command):
         "changes; --generated-at, else SOURCE_DATE_EPOCH, sets it. --check writes nothing and exits with 1 if a file differs."
     )
     examples = ("", "--check", "--generated-at 2026-03-01T00:00:00Z")
-
     flags = (
         switch("--check", "compare without writing"),
         Flag("--generated-at", "<time>", "set generatedAt, ISO 8601 with a time zone [unchanged]"),

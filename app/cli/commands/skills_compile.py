@@ -28,7 +28,6 @@ class CompileArtifact(Command):
         f'{EXAMPLE} --artifact search --vars \'{{"query":"shoes"}}\' --registry builtin',
         f"--skill-id {EXAMPLE} --artifact search.recipe.md --output pretty",
     )
-
     flags = (
         Word("id", "skill id", suggest="skills"),
         Flag("--skill-id", "<id>", "compile this skill, as an alternative to <id>"),

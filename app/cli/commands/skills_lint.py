@@ -34,7 +34,6 @@ class Lint(Command):
         "--history",
         "--file draft.recipe.md",
     )
-
     flags = (
         Word("id", "skill id", suggest="skills"),
         switch("--all", "check every skill in the registry"),
@@ -73,12 +72,7 @@ class Ci(Command):
         "Uses no device and writes nothing. Exits with 1 if a check fails."
     )
     examples = ("", "--registry builtin --output pretty")
-
-    flags = (
-        REGISTRY_FLAG,
-        _TERMS_FLAG,
-        POLICY_FLAG,
-    )
+    flags = (REGISTRY_FLAG, _TERMS_FLAG, POLICY_FLAG)
 
     def run(self, options: Options) -> Answer:
         from clawperator.engine.skills.ci import run_ci
@@ -100,11 +94,7 @@ class InstallHook(Command):
     usage = "[--repo <folder>] [--terms-file <file>] [options]"
     notes = "Installs a pre-commit hook that runs `skills lint --staged`. An existing hook is not replaced."
     examples = ("", "--repo ../skills --terms-file ~/terms.txt")
-
-    flags = (
-        Flag("--repo", "<folder>", "use this git repository [the current one]", file=True),
-        _TERMS_FLAG,
-    )
+    flags = (Flag("--repo", "<folder>", "use this git repository [the current one]", file=True), _TERMS_FLAG)
 
     def run(self, options: Options) -> Answer:
         import asyncio

@@ -42,7 +42,6 @@ class Run(Command):
         f"{EXAMPLE} --timeout 300000 --expect-contains RESULT --output pretty",
         f'{EXAMPLE} --artifact search --vars \'{{"query":"shoes"}}\'',
     )
-
     flags = (
         Word("id", "skill id", suggest="skills"),
         Flag("--expect-contains", "<text>", "fail unless the script's stdout contains this text"),
@@ -195,14 +194,14 @@ async def _end_with_session(work: Coroutine[Any, Any, T]) -> T:
     """Let the script end after a signal; the next signal cancels that."""
     import asyncio
 
-    from clawperator.app.signals import hearing
+    from clawperator.app.signals import signal_handlers
 
     task = asyncio.ensure_future(work)
     try:
         return await asyncio.shield(task)
     except asyncio.CancelledError:
         task.cancel()
-        with hearing(task.cancel):  # the session has handled the first one
+        with signal_handlers(task.cancel):  # the session has handled the first one
             await asyncio.wait({task})
         if not task.cancelled():
             task.exception()  # retrieved, so that asyncio does not report it

@@ -22,7 +22,6 @@ _SAFE = (
 class Install(Command):
     notes = f"Fetches the skills into ~/.clawperator/skills, where every command finds them.\n{_SAFE}"
     examples = ("", "--json-progress")
-
     flags = (PROGRESS_FLAG,)
 
     def run(self, options: Options) -> Answer:
@@ -36,25 +35,17 @@ class Update(Command):
     usage = "[--ref <ref>] [options]"
     notes = _SAFE
     examples = ("", "--ref v1.2.0")
-
-    flags = (
-        Flag("--ref", "<ref>", "check out this branch, tag or commit [main]"),
-        PROGRESS_FLAG,
-    )
+    flags = (Flag("--ref", "<ref>", "check out this branch, tag or commit", default=_MAIN), PROGRESS_FLAG)
 
     def run(self, options: Options) -> Answer:
-        return Answer(_sync(options, options.ref or _MAIN).to_dict(), view="synced")
+        return Answer(_sync(options, options.ref).to_dict(), view="synced")
 
 
 class Sync(Command):
     usage = "--ref <ref> [options]"
     notes = f"{_SAFE}\nA tag or commit that was fetched before needs no network."
     examples = ("--ref main", "--ref v1.2.0", "--ref 1a2b3c4d5e6f")
-
-    flags = (
-        Flag("--ref", "<ref>", "check out this branch, tag or commit"),
-        PROGRESS_FLAG,
-    )
+    flags = (Flag("--ref", "<ref>", "check out this branch, tag or commit"), PROGRESS_FLAG)
 
     def run(self, options: Options) -> Answer:
         if options.ref is None:

@@ -35,7 +35,6 @@ class Match(Command):
         "--id com.example:id/save --explain --output pretty",
         "--text OK --snapshot - < screen.xml",
     )
-
     flags = (
         *SELECTOR_FLAGS,
         SNAPSHOT_FLAG,
@@ -66,7 +65,6 @@ class Suggest(Command):
         "--text Save --snapshot screen.xml",
         "--node 0/0/2 --limit 3 --output pretty",
     )
-
     flags = (
         Flag("--at", "<x>,<y>", "use the node at this point, in pixels"),
         Flag("--node", "<path>", "use the node with this path, such as 0/0/2"),
@@ -106,7 +104,6 @@ class Diff(Command):
         "and new values, and moved nodes. One of the files may be - (stdin). The exit code is 0 even if the files differ."
     )
     examples = ("before.xml after.xml", "before.xml - --output pretty < after.xml")
-
     flags = (
         Word("old", "earlier dump, or -", file=True),
         Word("new", "later dump, or -", file=True),

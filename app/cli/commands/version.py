@@ -14,7 +14,6 @@ class Version(Command):
     usage = "[--check-compat [--strict-version]] [options]"
     notes = "--verbose adds the actions that each Operator generation supports."
     examples = ("", "--verbose --output pretty", "--check-compat", "--check-compat --strict-version")
-
     flags = (
         switch("--check-compat", "compare with the Operator app on the device; exit with 1 if incompatible"),
         switch("--strict-version", "require exactly the tested release, not only its major.minor"),

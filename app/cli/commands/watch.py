@@ -13,7 +13,6 @@ class Watch(Command):
     usage = "[--count <n>] [--no-trees] [options]"
     notes = "Sends nothing to the device and does not clear its log. Press Ctrl-C to stop."
     examples = ("", "--no-trees", "--count 1")
-
     flags = (
         Flag("--count", "<n>", "stop after n lines [no limit]", bounds=(1, 2**31)),
         switch("--no-trees", "omit the text of UI trees"),

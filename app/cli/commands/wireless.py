@@ -36,7 +36,6 @@ class Pair(EngineCommand):
         "With --json-progress the QR code is a line on stderr instead: {event: qr, name, payload}."
     )
     examples = ("--qr", "192.168.1.86:37313 --code 924113", "192.168.1.86:37313 --code - < code.txt")
-
     flags = (
         Word("address", "address shown in the pairing dialog"),
         Flag("--code", "<n|->", "use this six-digit code; - reads it from stdin"),
@@ -66,11 +65,7 @@ class Connect(EngineCommand):
         "state if it is not. JSON: serial, state, alreadyConnected."
     )
     examples = ("", "192.168.1.86:39149", "192.168.1.90")
-
-    flags = (
-        Word("address", "address, or a service name discovered by adb (…._adb-tls-connect._tcp)"),
-        PROGRESS_FLAG,
-    )
+    flags = (Word("address", "address, or a service name discovered by adb (…._adb-tls-connect._tcp)"), PROGRESS_FLAG)
 
     def check(self, options: Options) -> None:
         options.limit = _limit(options)
@@ -86,11 +81,7 @@ class Disconnect(EngineCommand):
     usage = "<host[:port]> | --all [options]"
     notes = "Accepts an address or a serial listed by `clawperator devices`. --all does not disconnect emulators. JSON: disconnected [serials]."
     examples = ("192.168.1.86:39149", "--all")
-
-    flags = (
-        Word("address", "address or serial"),
-        switch("--all", "disconnect every network device"),
-    )
+    flags = (Word("address", "address or serial"), switch("--all", "disconnect every network device"))
 
     def check(self, options: Options) -> None:
         if (options.address is None) is not options.all:

@@ -28,7 +28,7 @@ _SPELLINGS = {
 }
 """Other first words for the same commands."""
 _CANONICAL = {"setup": "operator setup", "install": "operator setup"}
-"""First words that are no commands, and what is meant (cli.md#commands)."""
+"""First words that are no commands → the command (cli.md#commands)."""
 
 
 def find_command(arguments: Sequence[str]) -> tuple[str, list[str], list[str]]:
@@ -69,12 +69,12 @@ def find_command(arguments: Sequence[str]) -> tuple[str, list[str], list[str]]:
 
 
 def joined(words: str, word: str) -> str:
-    """The words so far with one more, in the table's spelling."""
+    """Return the words so far with one more, in the table's spelling."""
     return f"{words} {word}" if words else spelled(word)
 
 
 def spelled(words: str) -> str:
-    """Command words as the table spells them: some first words have other names."""
+    """Return command words as the table spells them: some first words have aliases."""
     first, space, rest = words.partition(" ")
     return f"{_SPELLINGS.get(first, first)}{space}{rest}"
 

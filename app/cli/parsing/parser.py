@@ -108,7 +108,7 @@ class Parser(ArgumentParser):
         raise EngineError(ErrorCode.USAGE, message)
 
     def own_help(self) -> str:
-        """The help without the global options, which have a topic of their own."""
+        """Return the help without the global options, which have a topic of their own."""
         self._action_groups.remove(self._global)
         try:
             return self.format_help()
@@ -128,7 +128,7 @@ def unrecognised(flag: str, known: Iterable[str]) -> EngineError:
 
 
 def read(parser: Parser, words: str, arguments: Sequence[str], after_dashes: Sequence[str] = ()) -> Namespace:
-    """The options of a command line from which ``find_command`` took the words.
+    """Return the options of a command line from which ``find_command`` took the words.
 
     Raises ``HelpWantedError``; ``EngineError`` (mostly USAGE) for everything that is not exactly a known flag with its value.
     """
@@ -152,7 +152,7 @@ def read(parser: Parser, words: str, arguments: Sequence[str], after_dashes: Seq
 
 
 def _scan(parser: Parser, words: str, arguments: Sequence[str]) -> dict[str, object]:
-    """What the command line gives to which option, or a refusal."""
+    """The values of the options. Raises ``EngineError`` for everything that is not understood."""
     pending = deque(arguments)
     given: dict[str, object] = {}
     positionals: list[str] = []
@@ -181,12 +181,12 @@ def _positionals(parser: Parser, values: list[str]) -> dict[str, object]:
 
 
 def looks_like_flag(argument: str) -> bool:
-    """A lone dash is a value: it stands for stdin."""
+    """Whether an argument is a flag; a lone dash is a value, which stands for stdin."""
     return argument.startswith("-") and argument != "-"
 
 
 def take(pending: deque[str], count: int) -> list[str]:
-    """Up to ``count`` values from the front; a word that starts with a dash is never taken for one."""
+    """Return up to ``count`` values from the front; a word that starts with a dash is never one."""
     values: list[str] = []
     while len(values) < count and pending and not looks_like_flag(pending[0]):
         values.append(pending.popleft())
@@ -194,7 +194,7 @@ def take(pending: deque[str], count: int) -> list[str]:
 
 
 def _value(name: str, flag: Flag, values: list[str]) -> object:
-    """What ``flag`` is set to; refuses missing values, spare ones, and ones outside its choices."""
+    """The value of ``flag``; refuses missing values, spare ones, and ones outside its choices."""
     if len(values) > flag.count:
         raise EngineError(flag.code, f"{name} takes no value")
     if len(values) < flag.count:
@@ -209,7 +209,7 @@ def _value(name: str, flag: Flag, values: list[str]) -> object:
 
 
 def _bounded(flag: Flag, value: str | list[str] | int | None) -> object:
-    """The integer, or integers, of a flag with ``bounds``; what is no text is a default already."""
+    """The integer or integers of a flag with ``bounds``; a default is one already."""
     assert flag.bounds is not None
     if isinstance(value, list):
         return [integer(flag.names[0], text, *flag.bounds) for text in value]

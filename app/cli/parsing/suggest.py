@@ -1,4 +1,4 @@
-"""What somebody probably meant, for words that do not exist. Imported when something was misspelt, never before."""
+"""Suggestions for misspelt commands and flags. Imported only for those."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ FLAG_SIMILARITY = 0.75
 
 
 def edit_distance(left: str, right: str) -> int:
-    """How many insertions, deletions, replacements and swaps of neighbours lie between two words."""
+    """Return the number of insertions, deletions, replacements and swaps of neighbours between two words."""
     before: list[int] = []
     row = list(range(len(right) + 1))
     for i, a in enumerate(left, 1):
@@ -24,14 +24,14 @@ def edit_distance(left: str, right: str) -> int:
 
 
 def closest_command(word: str, known: Iterable[str]) -> str:
-    """The nearest of ``known`` within half of the word's length (at least two edits), else ''."""
+    """Return the nearest of ``known`` within half of the word's length (at least two edits), else ''."""
     limit = max(2, len(word) // 2)
     distance, name = min(((edit_distance(word[:64], name), name) for name in known), default=(limit + 1, ""))
     return name if distance <= limit else ""
 
 
 def closest_flag(flag: str, known: Iterable[str]) -> str:
-    """The nearest of ``known`` when the two are more than three quarters alike, else ''."""
+    """Return the nearest of ``known`` if its similarity is above ``FLAG_SIMILARITY``, else ''."""
     best, name = max(((similarity(flag[:64], name), name) for name in known), default=(0.0, ""))
     return name if best > FLAG_SIMILARITY else ""
 

@@ -1,4 +1,4 @@
-"""Flag values: text from the command line to numbers and JSON, refused with the flag's own name."""
+"""Values of flags: conversion of their text to numbers and JSON, with errors that name the flag."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
 
 def invalid(message: str, path: str = "") -> EngineError:
-    """A flag value that is not acceptable; ``path`` names the place as the payload would."""
+    """Return the error about a flag value; ``path`` names its place in the payload."""
     hint = f"Correct the value of {path}." if path else "Run `clawperator help <command>`."
     return EngineError(
         ErrorCode.EXECUTION_VALIDATION_FAILED, message, hint=hint, details={"path": path} if path else None
@@ -18,7 +18,7 @@ def invalid(message: str, path: str = "") -> EngineError:
 
 
 def integer(flag: str, text: str | None, low: int, high: int) -> int | None:
-    """A decimal number within bounds; ``None`` stays ``None``."""
+    """Return an integer within bounds; ``None`` stays ``None``."""
     if text is None:
         return None
     digits = text.removeprefix("-")
@@ -28,7 +28,7 @@ def integer(flag: str, text: str | None, low: int, high: int) -> int | None:
 
 
 def number(flag: str, text: str | None) -> float | None:
-    """A finite decimal number, whole ones as ``int``; ``None`` stays ``None``."""
+    """Return a finite number, whole ones as ``int``; ``None`` stays ``None``."""
     if text is None:
         return None
     value = _finite(text)
@@ -38,7 +38,7 @@ def number(flag: str, text: str | None) -> float | None:
 
 
 def timeout_ms(text: str | None) -> float | None:
-    """The value of ``--timeout-ms``; its range is the engine's to check."""
+    """Return the value of ``--timeout-ms``, whose range the engine checks."""
     if text is None:
         return None
     value = _finite(text)
@@ -52,7 +52,7 @@ def timeout_ms(text: str | None) -> float | None:
 
 
 def _finite(text: str) -> float | None:
-    """What JSON would call a number, with its exactness; Python's own extras (``1_000``, other digits) are no numbers here."""
+    """A number as in JSON, without what Python also accepts (``1_000``, other digits)."""
     plain = text.strip()
     if not plain.isascii() or "_" in plain:
         return None
@@ -60,13 +60,13 @@ def _finite(text: str) -> float | None:
         value = float(plain)
     except ValueError:
         return None
-    if value - value != 0:  # infinities and NaN are the values that are no distance from themselves
+    if value - value != 0:  # infinite or NaN
         return None
     return int(value) if value.is_integer() else value
 
 
 def json_object(flag: str, text: str | None, path: str) -> dict[str, Any] | None:
-    """A JSON object given as a flag value; ``None`` stays ``None``."""
+    """Return a JSON object given as a flag value; ``None`` stays ``None``."""
     if text is None:
         return None
     from clawperator.engine.executions.validate import parse_json
@@ -85,7 +85,7 @@ def json_object(flag: str, text: str | None, path: str) -> dict[str, Any] | None
 
 
 def duration(flag: str, text: str | None) -> float | None:
-    """A time such as ``30m``, ``2h`` or ``7d`` in seconds, as the filters' ``age`` has it; ``None`` stays ``None``."""
+    """Return a time such as ``30m``, ``2h`` or ``7d`` in seconds, as in the filters' ``age``; ``None`` stays ``None``."""
     if text is None:
         return None
     from clawperator.engine.filters.grammar import parse_filter
@@ -97,7 +97,7 @@ def duration(flag: str, text: str | None) -> float | None:
 
 
 def text_value(flag: str, text: str | None, path: str = "") -> str | None:
-    """A text that may not be blank; ``None`` stays ``None``."""
+    """Return a text that is not blank; ``None`` stays ``None``."""
     if text is not None and not text.strip():
         raise invalid(f"{flag} value must not be blank", path)
     return text

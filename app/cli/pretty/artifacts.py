@@ -7,17 +7,8 @@ from collections.abc import Mapping, Sequence
 from rich.table import Table
 from rich.text import Text
 
-from clawperator.app.cli.pretty.toolbox import (
-    FAINT,
-    GOOD,
-    Data,
-    Drawing,
-    as_json,
-    line,
-    plain_table,
-    safe_text,
-    warnings,
-)
+from clawperator.app.cli.pretty.styles import FAINT, GOOD
+from clawperator.app.cli.pretty.toolbox import Columns, Data, Drawing, as_json, line, records, safe_text, warnings
 
 
 def compiled_artifact(data: Data) -> Drawing:
@@ -39,13 +30,8 @@ def compiled_artifact(data: Data) -> Drawing:
         yield safe_text(f"{choice['stepId']} uses the one node on screen with {as_json(choice['selector'])}", FAINT)
     if outputs := data.get("outputs"):
         yield Text("")
-        yield plain_table(
-            ("output", "type", "redaction", "from"),
-            (
-                (each["name"], each["type"], each["redaction"], f"{each['from']['step']}.{each['from']['key']}")
-                for each in outputs
-            ),
-        )
+        source = {"from": lambda each: f"{each['from']['step']}.{each['from']['key']}"}
+        yield records(outputs, {"output": "name", "type": "type", "redaction": "redaction", **source})
     yield from warnings(data)
 
 
@@ -55,10 +41,10 @@ def _actions(actions: Sequence[Data], confirms: Mapping[str, Data], optional: Se
             return f"expects {' '.join(f'{how} {as_json(text)}' for how, text in expect.items())}"
         return "optional" if action["id"] in optional else ""
 
-    return plain_table(
-        ("action", "type", "parameters", ""),
-        (
-            (each["id"], each["type"], as_json(params) if (params := each.get("params")) else "", (remark(each), FAINT))
-            for each in actions
-        ),
-    )
+    columns: Columns = {
+        "action": "id",
+        "type": "type",
+        "parameters": lambda action: as_json(action["params"]) if action.get("params") else "",
+        "": lambda action: (remark(action), FAINT),
+    }
+    return records(actions, columns)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from clawperator.app.cli.pretty.toolbox import BAD, FAINT, GOOD, UNSURE, Data, Drawing, plain_table, safe_text
+from clawperator.app.cli.pretty.styles import BAD, FAINT, GOOD, UNSURE
+from clawperator.app.cli.pretty.toolbox import Columns, Data, Drawing, records, safe_text
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -17,19 +18,14 @@ def devices(entries: Sequence[DeviceEntry]) -> Drawing:
     if not entries:
         yield safe_text("No devices. Connect one, or try `clawperator demo`.", UNSURE)
         return
-    yield plain_table(
-        ("serial", "state", "model", "product", "connection"),
-        (
-            (
-                entry.serial,
-                (entry.state, GOOD if entry.usable else UNSURE),
-                entry.model,
-                entry.product,
-                (entry.usb or entry.detail, FAINT),
-            )
-            for entry in entries
-        ),
-    )
+    columns: Columns = {
+        "serial": "serial",
+        "state": lambda entry: (entry.state, GOOD if entry.usable else UNSURE),
+        "model": "model",
+        "product": "product",
+        "connection": lambda entry: (entry.usb or entry.detail, FAINT),
+    }
+    yield records(entries, columns)
 
 
 def discovered(data: tuple[Sequence[DeviceEntry], Sequence[MdnsService]]) -> Drawing:
@@ -42,9 +38,7 @@ def _announced(services: Sequence[MdnsService]) -> Drawing:
     if not services:
         yield safe_text("No devices discovered on the network.", UNSURE)
         return
-    yield plain_table(
-        ("discovered", "type", "address"), ((service.name, service.kind, service.address) for service in services)
-    )
+    yield records(services, {"discovered": "name", "type": "kind", "address": "address"})
 
 
 def paired(data: Data) -> Drawing:
@@ -80,14 +74,11 @@ def locks(data: Data) -> Drawing:
     if not data["locks"]:
         yield safe_text("No device is locked.", GOOD)
         return
-    yield plain_table(
-        ("device", "state", "pid", "command", "source"),
-        (
-            (
-                lock["deviceId"],
-                (lock["state"], GOOD if lock["state"] == "free" else UNSURE),
-                *(lock.get(key, "") for key in ("pid", "commandId", "source")),
-            )
-            for lock in data["locks"]
-        ),
-    )
+    columns: Columns = {
+        "device": "deviceId",
+        "state": lambda lock: (lock["state"], GOOD if lock["state"] == "free" else UNSURE),
+        "pid": "pid",
+        "command": "commandId",
+        "source": "source",
+    }
+    yield records(data["locks"], columns)

@@ -8,7 +8,8 @@ from rich.console import Group
 from rich.padding import Padding
 from rich.text import Text
 
-from clawperator.app.cli.pretty.toolbox import FAIL, FAINT, OK, UNSURE, WARN, Data, Drawing, line, safe_text
+from clawperator.app.cli.pretty.styles import FAIL, FAINT, OK, UNSURE, WARN
+from clawperator.app.cli.pretty.toolbox import Data, Drawing, line, safe_text
 
 _MARKS = {"pass": OK, "warn": WARN, "fail": FAIL}
 _VERDICTS = {"ready": OK, "ready_with_hints": WARN, "not_ready": FAIL}

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 from rich.text import Text
 
 from clawperator.app.cli.output import visible
-from clawperator.app.cli.pretty.toolbox import BAD, FAINT, GOOD, UNSURE, Data, Drawing, line, plain_table, safe_text
+from clawperator.app.cli.pretty.styles import BAD, FAINT, GOOD, UNSURE
+from clawperator.app.cli.pretty.toolbox import Columns, Data, Drawing, line, records, safe_text
 from clawperator.engine.emulators.avds import required
 
 if TYPE_CHECKING:
@@ -22,21 +23,16 @@ def avds(data: tuple[Sequence[Avd], Sequence[str]]) -> Drawing:
     if not listed:
         yield safe_text("No virtual devices. Create one with `clawperator emulator provision`.", UNSURE)
         return
-    yield plain_table(
-        ("name", "state", "API", "ABI", "device profile", "Play Store", "supported"),
-        (
-            (
-                avd.name,
-                _state(avd),
-                "" if avd.api_level is None else avd.api_level,
-                avd.abi or "",
-                avd.device_profile or "",
-                "yes" if avd.play_store else "no",
-                _verdict(avd.unsupported_reasons, abis),
-            )
-            for avd in listed
-        ),
-    )
+    columns: Columns = {
+        "name": "name",
+        "state": _state,
+        "API": lambda avd: "" if avd.api_level is None else avd.api_level,
+        "ABI": lambda avd: avd.abi or "",
+        "device profile": lambda avd: avd.device_profile or "",
+        "Play Store": lambda avd: "yes" if avd.play_store else "no",
+        "supported": lambda avd: _verdict(avd.unsupported_reasons, abis),
+    }
+    yield records(listed, columns)
 
 
 def avd(data: tuple[Avd, Sequence[str]]) -> Drawing:
@@ -60,18 +56,13 @@ def emulators(data: tuple[Sequence[RunningEmulator], Sequence[str]]) -> Drawing:
     if not running:
         yield safe_text("No emulator is running.", UNSURE)
         return
-    yield plain_table(
-        ("name", "serial", "state", "supported"),
-        (
-            (
-                one.avd_name,
-                one.serial,
-                ("booted", GOOD) if one.booted else ("booting", UNSURE),
-                _verdict(one.unsupported_reasons, abis),
-            )
-            for one in running
-        ),
-    )
+    columns: Columns = {
+        "name": "avd_name",
+        "serial": "serial",
+        "state": lambda one: ("booted", GOOD) if one.booted else ("booting", UNSURE),
+        "supported": lambda one: _verdict(one.unsupported_reasons, abis),
+    }
+    yield records(running, columns)
 
 
 def emulator_started(data: Data) -> Drawing:

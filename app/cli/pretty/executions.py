@@ -8,19 +8,8 @@ from rich.table import Table
 from rich.text import Text
 
 from clawperator.app.cli.output import visible
-from clawperator.app.cli.pretty.toolbox import (
-    BAD,
-    FAINT,
-    GOOD,
-    UNSURE,
-    Data,
-    Drawing,
-    as_json,
-    line,
-    plain_table,
-    safe_text,
-    warnings,
-)
+from clawperator.app.cli.pretty.styles import BAD, FAINT, GOOD, UNSURE
+from clawperator.app.cli.pretty.toolbox import Columns, Data, Drawing, as_json, line, records, safe_text, warnings
 from clawperator.app.cli.pretty.trees import draw_view
 
 _LONG_VALUE = 160
@@ -66,26 +55,19 @@ def execution(data: Data) -> Drawing:
 def _steps(steps: Sequence[Data], results: Sequence[Data]) -> Table:
     """The steps of an outcome, with the data of their results in the envelope."""
     data = {result.get("id"): result.get("data", {}) for result in results}
-    return plain_table(
-        ("step", "action", "result", "duration", "data"),
-        (
-            (
-                step["id"],
-                step["type"],
-                (
-                    f"{step['status'].replace('_', ' ')}{_after_space(step.get('code'))}",
-                    _STATUS_STYLES.get(step["status"], FAINT),
-                ),
-                ("" if step["durationMs"] is None else f"{step['durationMs']} ms", FAINT),
-                _short_data({**data.get(step["id"], {}), **_target(step.get("target", {}))}),
-            )
-            for step in steps
-        ),
-    )
+    columns: Columns = {
+        "step": "id",
+        "action": "type",
+        "result": _result,
+        "duration": lambda step: ("" if step["durationMs"] is None else f"{step['durationMs']} ms", FAINT),
+        "data": lambda step: _short_data({**data.get(step["id"], {}), **_target(step.get("target", {}))}),
+    }
+    return records(steps, columns)
 
 
-def _after_space(code: str | None) -> str:
-    return f" {code}" if code else ""
+def _result(step: Data) -> tuple[str, str]:
+    code = f" {step['code']}" if step.get("code") else ""
+    return f"{step['status'].replace('_', ' ')}{code}", _STATUS_STYLES.get(step["status"], FAINT)
 
 
 def _target(target: Data) -> dict[str, str]:
@@ -120,7 +102,5 @@ def plan(data: Data) -> Drawing:
 
 
 def _actions(actions: Sequence[Data]) -> Table:
-    return plain_table(
-        ("step", "action", "parameters"),
-        ((action["id"], action["type"], as_json(action.get("params", {}))) for action in actions),
-    )
+    parameters = {"parameters": lambda action: as_json(action.get("params", {}))}
+    return records(actions, {"step": "id", "action": "type", **parameters})

@@ -7,7 +7,8 @@ import time
 
 from rich.text import Text
 
-from clawperator.app.cli.pretty.toolbox import BAD, FAINT, GOOD, UNSURE, Data, Drawing, line, plain_table, safe_text
+from clawperator.app.cli.pretty.styles import BAD, FAINT, GOOD, UNSURE
+from clawperator.app.cli.pretty.toolbox import Columns, Data, Drawing, line, records, safe_text
 
 _STYLES = {"success": GOOD, "failed": BAD, "refused": UNSURE, "interrupted": UNSURE, "running": "", "unknown": FAINT}
 
@@ -16,23 +17,18 @@ def runs(data: Data) -> Drawing:
     if not data["executions"]:
         yield safe_text("No matching runs." if data["total"] else "No runs in the history, or none match.", UNSURE)
         return
-    yield plain_table(
-        ("run", "started", "status", "command", "source", "device", "steps", "duration", "code"),
-        (
-            (
-                run["number"],
-                (_moment(run["startedAt"]), FAINT),
-                _status(run),
-                run["commandId"],
-                run["source"],
-                run["deviceId"],
-                run["actionCount"],
-                _seconds(run["durationMs"]),
-                (run["code"], BAD),
-            )
-            for run in data["executions"]
-        ),
-    )
+    columns: Columns = {
+        "run": "number",
+        "started": lambda run: (_moment(run["startedAt"]), FAINT),
+        "status": _status,
+        "command": "commandId",
+        "source": "source",
+        "device": "deviceId",
+        "steps": "actionCount",
+        "duration": lambda run: _seconds(run["durationMs"]),
+        "code": lambda run: (run["code"], BAD),
+    }
+    yield records(data["executions"], columns)
     if data["hasMore"]:
         last = data["executions"][-1]["number"]
         yield safe_text(f"{data['total']} in total; use --before {last} for older runs", FAINT)
@@ -62,34 +58,30 @@ def run(data: Data) -> Drawing:
     if hint := ((run.get("outcome") or {}).get("error") or {}).get("hint"):
         yield safe_text(f"  {hint}", UNSURE)
     if run["steps"]:
-        yield plain_table(("step", "action", "result", "duration", "data"), map(_step, run["steps"]))
+        columns: Columns = {
+            "step": "id",
+            "action": "type",
+            "result": _result,
+            "duration": lambda step: _seconds(_between(step["startedAt"], step["endedAt"])),
+            "data": lambda step: (", ".join(f"{key}: {value}" for key, value in step["data"].items()), FAINT),
+        }
+        yield records(run["steps"], columns)
     if run["lines"]:
         yield Text("")
-        yield plain_table(
-            ("after", "kind", "line"),
-            (
-                (
-                    (_seconds(_between(run["startedAt"], each["at"])), FAINT),
-                    each["kind"],
-                    each["text"].partition("\n")[0],
-                )
-                for each in run["lines"]
-            ),
-        )
+        columns = {
+            "after": lambda each: (_seconds(_between(run["startedAt"], each["at"])), FAINT),
+            "kind": "kind",
+            "line": lambda each: each["text"].partition("\n")[0],
+        }
+        yield records(run["lines"], columns)
     for tree in run["trees"]:
         words = f"tree of {tree['stepId'] or 'no step'}: {tree['characters']} characters, {tree['digest'][:12]}"
         yield safe_text(words if tree["complete"] else f"{words}, incomplete", FAINT)
 
 
-def _step(step: Data) -> tuple[object, ...]:
+def _result(step: Data) -> tuple[str, str]:
     code = f" {step['code']}" if step["code"] else ""
-    return (
-        step["id"],
-        step["type"],
-        (f"{step['status'].replace('_', ' ')}{code}", _STYLES.get(step["status"], "")),
-        _seconds(_between(step["startedAt"], step["endedAt"])),
-        (", ".join(f"{key}: {value}" for key, value in step["data"].items()), FAINT),
-    )
+    return f"{step['status'].replace('_', ' ')}{code}", _STYLES.get(step["status"], "")
 
 
 def run_tree(data: Data) -> Drawing:
@@ -110,29 +102,27 @@ def audit(data: Data) -> Drawing:
     if not data["audit"]:
         yield safe_text("No matching audit entries.", UNSURE)
         return
-    yield plain_table(
-        ("number", "time", "event", "command", "skill", "device", "by", "what", "duration", "outcome"),
-        map(_audit_row, data["audit"]),
-    )
+    columns: Columns = {
+        "number": "number",
+        "time": lambda entry: (_moment(entry["at"]), FAINT),
+        "event": lambda entry: (entry["event"], UNSURE if entry["event"] == "refused" else ""),
+        "command": "commandId",
+        "skill": lambda entry: entry["skillId"] or entry["recipeId"],
+        "device": "deviceId",
+        "by": lambda entry: " ".join(filter(None, (entry["face"], entry["caller"], entry["peer"]))),
+        "what": lambda entry: (entry["operation"] or " ".join(entry["actionTypes"]), FAINT),
+        "duration": lambda entry: _seconds(entry["durationMs"]),
+        "outcome": _audit_outcome,
+    }
+    yield records(data["audit"], columns)
     if data["hasMore"]:
         yield safe_text(f"use --before {data['audit'][-1]['number']} for older entries", FAINT)
 
 
-def _audit_row(entry: Data) -> tuple[object, ...]:
+def _audit_outcome(entry: Data) -> tuple[str, str]:
     repeated = f"x{entry['times']}" if entry["times"] > 1 else ""
     outcome = (entry["code"], entry["denied"], entry["profile"] and f"({entry['profile']})", repeated)
-    return (
-        entry["number"],
-        (_moment(entry["at"]), FAINT),
-        (entry["event"], UNSURE if entry["event"] == "refused" else ""),
-        entry["commandId"],
-        entry["skillId"] or entry["recipeId"],
-        entry["deviceId"],
-        " ".join(filter(None, (entry["face"], entry["caller"], entry["peer"]))),
-        (entry["operation"] or " ".join(entry["actionTypes"]), FAINT),
-        _seconds(entry["durationMs"]),
-        (" ".join(filter(None, outcome)), BAD if entry["code"] else FAINT),
-    )
+    return " ".join(filter(None, outcome)), BAD if entry["code"] else FAINT
 
 
 def _between(start: float | None, end: float | None) -> float | None:

@@ -8,7 +8,8 @@ from collections.abc import Sequence
 
 from rich.text import Text
 
-from clawperator.app.cli.pretty.toolbox import BAD, FAINT, GOOD, UNSURE, Data, Drawing, line, safe_text
+from clawperator.app.cli.pretty.styles import BAD, FAINT, GOOD, UNSURE
+from clawperator.app.cli.pretty.toolbox import Data, Drawing, line, safe_text
 
 _STYLES = {"debug": FAINT, "info": GOOD, "warn": UNSURE, "error": BAD}
 _MAIN_KEYS = ("ts", "level", "event", "message")

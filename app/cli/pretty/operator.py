@@ -5,19 +5,8 @@ from __future__ import annotations
 from rich.text import Text
 
 from clawperator.app.cli.pretty.executions import error
-from clawperator.app.cli.pretty.toolbox import (
-    BAD,
-    FAINT,
-    GOOD,
-    OK,
-    UNSURE,
-    WARN,
-    Data,
-    Drawing,
-    line,
-    plain_table,
-    safe_text,
-)
+from clawperator.app.cli.pretty.styles import BAD, FAINT, GOOD, OK, UNSURE, WARN
+from clawperator.app.cli.pretty.toolbox import Data, Drawing, line, plain_table, safe_text
 
 _GRANTS = (
     ("accessibility", "accessibility service"),
@@ -105,17 +94,14 @@ def version(data: Data) -> Drawing:
     if "actions" not in data:
         return
     styles = {"yes": GOOD, "no": BAD}
-    yield plain_table(
-        ("action", "command", *(f"Operator {generation}" for generation in generations)),
-        (
-            (
-                row["action"],
-                row["command"],
-                *((support, styles.get(support, UNSURE)) for support in map(row["operator"].get, generations)),
-            )
-            for row in data["actions"]
-        ),
+    styles = {"yes": GOOD, "no": BAD}
+    headers = ("action", "command", *(f"Operator {generation}" for generation in generations))
+    support = ([row["operator"][generation] for generation in generations] for row in data["actions"])
+    rows = (
+        (row["action"], row["command"], *((answer, styles.get(answer, UNSURE)) for answer in answers))
+        for row, answers in zip(data["actions"], support, strict=True)
     )
+    yield plain_table(headers, rows)
 
 
 def compatibility(data: Data) -> Drawing:

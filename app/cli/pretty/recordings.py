@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import shlex
 
-from clawperator.app.cli.pretty.toolbox import FAINT, GOOD, UNSURE, Data, Drawing, plain_table, safe_text
+from clawperator.app.cli.pretty.styles import FAINT, GOOD, UNSURE
+from clawperator.app.cli.pretty.toolbox import Columns, Data, Drawing, records, safe_text
 
 
 def recording_pulled(data: Data) -> Drawing:
@@ -26,19 +27,14 @@ def recording_drafted(data: Data) -> Drawing:
 
 
 def replayed(data: Data) -> Drawing:
-    yield plain_table(
-        ("", "step", "action", "result", "duration"),
-        (
-            (
-                step["number"],
-                step["id"],
-                (step["what"], FAINT),
-                (step["status"], GOOD if step["status"] == "done" else UNSURE),
-                f"{step['durationMs']} ms",
-            )
-            for step in data["steps"]
-        ),
-    )
+    columns: Columns = {
+        "": "number",
+        "step": "id",
+        "action": lambda step: (step["what"], FAINT),
+        "result": lambda step: (step["status"], GOOD if step["status"] == "done" else UNSURE),
+        "duration": lambda step: f"{step['durationMs']} ms",
+    }
+    yield records(data["steps"], columns)
 
 
 def _warnings(data: Data) -> Drawing:

@@ -4,19 +4,15 @@ from __future__ import annotations
 
 import json
 
-from clawperator.app.cli.pretty.toolbox import BAD, FAINT, GOOD, UNSURE, Data, Drawing, line, plain_table, safe_text
+from clawperator.app.cli.pretty.styles import BAD, FAINT, GOOD, UNSURE
+from clawperator.app.cli.pretty.toolbox import Columns, Data, Drawing, line, plain_table, records, safe_text
 
 _POLICY_SOURCES = {"flag": "--policy", "env": "CLAWPERATOR_POLICY", "file": "settings"}
 
 
 def paths(data: Data) -> Drawing:
-    yield plain_table(
-        ("file", "path", ""),
-        (
-            (place["what"], place["path"], ("exists", GOOD) if place["exists"] else ("missing", FAINT))
-            for place in data["places"]
-        ),
-    )
+    exists = {"": lambda place: ("exists", GOOD) if place["exists"] else ("missing", FAINT)}
+    yield records(data["places"], {"file": "what", "path": "path", **exists})
 
 
 def settings(data: Data) -> Drawing:
@@ -68,19 +64,14 @@ def policy_checked(data: Data) -> Drawing:
         yield from checked(data)
         return
     yield line(_verdict(data), "  by profile ", data["profile"])
-    yield plain_table(
-        ("step", "action", "capabilities", "packages", ""),
-        (
-            (
-                action["id"],
-                action["type"],
-                (" ".join(action["capabilities"]), FAINT),
-                " ".join(action["packages"]),
-                _verdict(action),
-            )
-            for action in data["actions"]
-        ),
-    )
+    columns: Columns = {
+        "step": "id",
+        "action": "type",
+        "capabilities": lambda action: (" ".join(action["capabilities"]), FAINT),
+        "packages": lambda action: " ".join(action["packages"]),
+        "": _verdict,
+    }
+    yield records(data["actions"], columns)
     for refusal in data["refusals"]:
         yield line((refusal["details"]["path"], FAINT), "  ", (refusal["code"], BAD), f"  {refusal['message']}")
     for hint in dict.fromkeys(refusal.get("hint", "") for refusal in data["refusals"]):
@@ -93,10 +84,12 @@ def _verdict(data: Data) -> tuple[str, str]:
 
 def bundle(data: Data) -> Drawing:
     yield line(("written", GOOD), f"  {data['path']}, {data['bytes']:,} bytes; review it before you send it")
-    yield plain_table(
-        ("contents", "bytes", ""),
-        ((file["name"], f"{file['bytes']:,}", (file["about"], FAINT)) for file in data["files"]),
-    )
+    columns: Columns = {
+        "contents": "name",
+        "bytes": lambda file: f"{file['bytes']:,}",
+        "": lambda file: (file["about"], FAINT),
+    }
+    yield records(data["files"], columns)
     replaced = ", ".join(f"{entry['what']} ({entry['count']})" for entry in data["redacted"])
     yield safe_text(f"Replaced: {replaced or 'nothing'}")
     yield safe_text("Left out:")

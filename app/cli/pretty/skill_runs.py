@@ -4,19 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from clawperator.app.cli.pretty.toolbox import (
-    BAD,
-    FAINT,
-    GOOD,
-    UNSURE,
-    Data,
-    Drawing,
-    as_json,
-    cut,
-    line,
-    plain_table,
-    safe_text,
-)
+from clawperator.app.cli.pretty.styles import BAD, FAINT, GOOD, UNSURE
+from clawperator.app.cli.pretty.toolbox import Data, Drawing, as_json, cut, line, plain_table, records, safe_text
 
 _LONGEST = 400
 
@@ -26,13 +15,8 @@ def skill_run(data: Data) -> Drawing:
     spent = f"exit {data['exitCode']} after {data['durationMs'] / 1000:.1f} s"
     yield line(("ok", GOOD), f"  {data['skillId']}  ", (spent, FAINT))
     if frames := [frame for frame in data.get("frames", ()) if frame["kind"] != "done"]:
-        yield plain_table(
-            ("result", "line", "content"),
-            (
-                ((each["kind"], UNSURE if each["kind"] == "malformed" else ""), each.get("line", ""), _content(each))
-                for each in frames
-            ),
-        )
+        kind = {"result": lambda frame: (frame["kind"], UNSURE if frame["kind"] == "malformed" else "")}
+        yield records(frames, {**kind, "line": "line", "content": _content})
 
 
 def _content(frame: Data) -> str:

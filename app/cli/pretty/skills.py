@@ -6,19 +6,8 @@ from typing import TYPE_CHECKING
 
 from rich.text import Text
 
-from clawperator.app.cli.pretty.toolbox import (
-    BAD,
-    FAINT,
-    GOOD,
-    OK,
-    UNSURE,
-    Data,
-    Drawing,
-    line,
-    plain_table,
-    safe_text,
-    warnings,
-)
+from clawperator.app.cli.pretty.styles import BAD, FAINT, GOOD, OK, UNSURE
+from clawperator.app.cli.pretty.toolbox import Columns, Data, Drawing, line, records, safe_text, warnings
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -41,18 +30,13 @@ def skills(data: tuple[Registry, Sequence[Data]]) -> Drawing:
     if not entries:
         yield safe_text("No matching skills." if registry.skills else "The registry is empty.", UNSURE)
     else:
-        yield plain_table(
-            ("skill", "summary", "scripts", "artifacts"),
-            (
-                (
-                    entry.get("id", ""),
-                    entry.get("summary", ""),
-                    (_kinds(entry.get("scripts")), FAINT),
-                    (_kinds(entry.get("artifacts")), FAINT),
-                )
-                for entry in entries
-            ),
-        )
+        columns: Columns = {
+            "skill": "id",
+            "summary": "summary",
+            "scripts": lambda entry: (_kinds(entry.get("scripts")), FAINT),
+            "artifacts": lambda entry: (_kinds(entry.get("artifacts")), FAINT),
+        }
+        yield records(entries, columns)
     yield from _source(registry)
 
 

@@ -1,9 +1,9 @@
-"""What every drawing of ``--output pretty`` is made of: styles, texts that are safe for a terminal, plain tables."""
+"""What every drawing of ``--output pretty`` is made of: texts that are safe for a terminal, plain tables."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from io import StringIO
 from typing import Any
 
@@ -12,9 +12,8 @@ from rich.table import Table
 from rich.text import Text
 
 from clawperator.app.cli.output import is_terminal, visible
+from clawperator.app.cli.pretty.styles import UNSURE
 
-GOOD, BAD, UNSURE, FAINT = "green", "bold red", "yellow", "dim"
-OK, FAIL, WARN = ("[OK]", GOOD), ("[FAIL]", BAD), ("[WARN]", UNSURE)
 _UNBOUNDED = 10_000_000
 """Columns without a terminal: rows stay whole for ``grep``."""
 
@@ -22,6 +21,9 @@ Data = Mapping[str, Any]
 Drawing = Iterator[RenderableType]
 Part = object
 """Text with hidden characters (``visible`` spells them out), such text with a style, or text that is safe already."""
+
+Columns = Mapping[str, str | Callable[[Any], Part]]
+"""Header → the key or attribute of a row, or a function of the row."""
 
 
 def safe_text(value: object, style: str = "", *, lines: bool = False) -> Text:
@@ -49,6 +51,17 @@ def plain_table(columns: Iterable[str], rows: Iterable[Iterable[Part]]) -> Table
     for row in rows:
         table.add_row(*map(part, row))
     return table
+
+
+def records(rows: Iterable[Any], columns: Columns) -> Table:
+    """Return a table of mappings or objects."""
+
+    def cell(row: Any, column: str | Callable[[Any], Part]) -> Part:
+        if callable(column):
+            return column(row)
+        return row.get(column, "") if isinstance(row, Mapping) else getattr(row, column)
+
+    return plain_table(columns, ((cell(row, column) for column in columns.values()) for row in rows))
 
 
 def warnings(data: Data) -> Drawing:

@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
+from clawperator.app.cli.pretty.styles import BAD, FAINT, GOOD, OK, UNSURE, WARN
 from clawperator.app.cli.pretty.toolbox import (
-    BAD,
-    FAINT,
-    GOOD,
-    OK,
-    UNSURE,
-    WARN,
+    Columns,
     Data,
     Drawing,
     as_json,
     cut,
     line,
     plain_table,
+    records,
     safe_text,
     warnings,
 )
@@ -41,19 +38,16 @@ def draw_view(data: Data) -> Drawing:
         case "compact":
             yield from map(safe_text, data["lines"])
         case _:
-            yield plain_table(("path", "role", "label", "at", "can", "selector"), map(_target, data["nodes"]))
+            columns: Columns = {
+                "path": lambda node: (node["path"], FAINT),
+                "role": "role",
+                "label": lambda node: cut(node.get("label", node.get("id", "")), _WIDEST_CELL),
+                "at": lambda node: ",".join(map(str, node.get("at", ()))),
+                "can": lambda node: " ".join([*node.get("can", ()), *node.get("is", ())]),
+                "selector": lambda node: as_json(node["selector"]) if node["selector"] else (node["why"], UNSURE),
+            }
+            yield records(data["nodes"], columns)
     yield from _truncation(data)
-
-
-def _target(node: Data) -> tuple[object, ...]:
-    return (
-        (node["path"], FAINT),
-        node["role"],
-        cut(node.get("label", node.get("id", "")), _WIDEST_CELL),
-        ",".join(map(str, node.get("at", ()))),
-        " ".join([*node.get("can", ()), *node.get("is", ())]),
-        as_json(node["selector"]) if node["selector"] else (node["why"], UNSURE),
-    )
 
 
 def matches(data: Data) -> Drawing:
@@ -93,9 +87,7 @@ def _node(node: Data) -> tuple[object, ...]:
 def _explanation(data: Data) -> Drawing:
     if data["verdict"]:
         yield safe_text(f"no match: {data['verdict']}", UNSURE)
-    yield plain_table(
-        ("field", "this field", "all fields"), ((row["field"], row["alone"], row["together"]) for row in data["fields"])
-    )
+    yield records(data["fields"], {"field": "field", "this field": "alone", "all fields": "together"})
     for miss in data["nearest"]:
         node = miss["node"]
         yield safe_text(f"nearest: {node['class'].rpartition('.')[2]} at {node['path']}", "bold")
@@ -115,22 +107,23 @@ def suggestions(data: Data) -> Drawing:
         yield safe_text(f"the first of {others['count'] + 1} matches; others: {paths}", UNSURE)
     yield from warnings(data)
     if data["candidates"]:
-        yield plain_table(("", "matches", "selector", "kind", "flags", "reason"), map(_candidate, data["candidates"]))
+        columns: Columns = {
+            "": lambda candidate: OK if candidate["unique"] else WARN,
+            "matches": "matches",
+            "selector": _selector,
+            "kind": "kind",
+            "flags": lambda candidate: " ".join(candidate["flags"]),
+            "reason": lambda candidate: "; ".join(candidate["why"]),
+        }
+        yield records(data["candidates"], columns)
     yield from _truncation(data)
     if "advice" in data:
         yield safe_text(data["advice"], UNSURE)
 
 
-def _candidate(candidate: Data) -> tuple[object, ...]:
+def _selector(candidate: Data) -> str:
     container = f" in {as_json(candidate['container'])}" if "container" in candidate else ""
-    return (
-        OK if candidate["unique"] else WARN,
-        candidate["matches"],
-        as_json(candidate["selector"]) + container,
-        candidate["kind"],
-        " ".join(candidate["flags"]),
-        "; ".join(candidate["why"]),
-    )
+    return as_json(candidate["selector"]) + container
 
 
 def changes(data: Data) -> Drawing:

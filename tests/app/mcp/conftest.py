@@ -20,7 +20,7 @@ from mcp.shared._httpx_utils import create_mcp_http_client
 from mcp.shared.memory import create_client_server_memory_streams
 from mcp_types import CallToolResult
 
-from clawperator.app.cli.commands import mcp
+from clawperator.app.cli.commands import servers
 from clawperator.app.cli.listener_options import screenshots_folder
 from clawperator.app.mcp.server import create_server
 from clawperator.app.mcp.service import McpService
@@ -128,7 +128,7 @@ async def talk(env: dict[str, str], stderr: Path, *flags: str, mode: str = MODES
 async def _talk_here(env: dict[str, str], *flags: str, mode: str) -> AsyncIterator[Agent]:
     with surroundings(env), plainly():
         options = command_line("mcp", *flags)
-        async with mcp._engine(options) as engine, asyncio.TaskGroup() as serving:
+        async with servers._engine(options) as engine, asyncio.TaskGroup() as serving:
             server = create_server(McpService(engine, pictures=screenshots_folder(options), tell=lambda _: None))
 
             @asynccontextmanager

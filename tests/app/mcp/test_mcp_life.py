@@ -196,7 +196,7 @@ sys.exit(main(["mcp"]))
 """
 LIGHT = """
 import sys, json
-import clawperator.app.cli.main, clawperator.app.cli.commands.mcp, clawperator.app.cli.commands.serve
+import clawperator.app.cli.main, clawperator.app.cli.commands.servers
 from clawperator.app.cli.main import main
 main(["help", "mcp"])
 print(json.dumps([name for name in sys.modules if name.split(".")[0] in ("mcp", "mcp_types", "starlette", "asyncio")]))

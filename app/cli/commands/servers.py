@@ -1,4 +1,4 @@
-"""``mcp``: the Model Context Protocol, over stdin and stdout for the client that starts it, or over HTTP."""
+"""``serve``: the HTTP server. ``mcp``: the Model Context Protocol, over stdin and stdout or over HTTP."""
 
 from __future__ import annotations
 
@@ -19,8 +19,39 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from clawperator.engine import Engine
 
-_PORT = 3001
-_LISTENING_FLAGS = listening_flags(_PORT)
+_HTTP_PORT, _MCP_PORT = 3000, 3001
+_LISTENING_FLAGS = listening_flags(_MCP_PORT)
+
+
+class Serve(Command):
+    long_lived = True
+    usage = "[--host <address>] [--port <n|auto>] [options]"
+    notes = (
+        "Listens on this computer only, unless --host is given; then requests need a token (Authorization: Bearer …).\n"
+        "The token file has one token per line, optionally followed by a name for the audit and a policy profile.\n"
+        "Ctrl-C stops accepting requests and waits for running executions; a second Ctrl-C exits immediately."
+    )
+    examples = ("", "--port auto --json", "--host 0.0.0.0 --token-file ~/.clawperator/server-token")
+    flags = (*listening_flags(_HTTP_PORT), SCREENSHOTS_FLAG, HISTORY_FLAG, *POLICY_FLAGS)
+
+    def run(self, options: Options) -> int:
+        chosen = listening_options(options, _HTTP_PORT)
+        try:
+            from clawperator.app.http.server import run
+        except ImportError as exc:
+            from clawperator.app.extras import not_installed
+
+            raise not_installed("server", f"The server needs the package '{exc.name}'") from exc
+        from clawperator.app.cli.settings import resolve_settings
+        from clawperator.engine import Engine
+
+        run(
+            lambda: Engine(resolve_settings(options), face="http", logged=True),
+            chosen,
+            ready=lambda listening: announce(listening, listening.url, "Clawperator API server", options),
+            tell=diagnostics.note,
+        )
+        return 0
 
 
 class Mcp(Command):
@@ -94,7 +125,7 @@ async def _serve_stdio(options: Options) -> None:
 async def _serve_http(options: Options) -> None:
     from clawperator.app.mcp import http
 
-    chosen = listening_options(options, _PORT)
+    chosen = listening_options(options, _MCP_PORT)
     async with _engine(options) as engine:
         await http.serve(
             engine,
