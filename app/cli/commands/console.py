@@ -48,7 +48,7 @@ class Console(Command):
         Word("file", "more saved dumps after --snapshot <file>", many=True),
         Flag("--connect", "<url>", "use the devices of this server (needs the extra 'server')"),
         Flag("--token-file", "<file>", "read the server's token from this file (with --connect)", file=True),
-        switch("--read-only", "observe only: send nothing that can change the device"),
+        switch("--read-only", "send nothing that can change the device"),
         HISTORY_FLAG,
         switch("--web", "open the console in a local browser (needs the extra 'web')"),
         Flag("--port", "<n>", "listen on this port (with --web) [a free one]", bounds=(1, 65_535)),

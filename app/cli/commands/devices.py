@@ -19,7 +19,7 @@ class Devices(Command):
     )
     examples = ("", "--output pretty", "--format array", "--discover")
     formats = ("json", "pretty", "array")
-    flags = (switch("--discover", "also list devices discovered on the network (key discovered)"),)
+    flags = (switch("--discover", "list devices discovered on the network as well (key discovered)"),)
 
     def run(self, options: Options) -> Answer | int:
         if options.output == "array" and options.discover:

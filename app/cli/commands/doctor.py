@@ -30,7 +30,7 @@ class Doctor(Command):
     examples = ("", "--output pretty", "--device-id emulator-5554 --check-only", "--fix", "--junit doctor.xml")
     flags = (
         switch("--fix", "run the automatic fixes of checks that do not pass"),
-        switch("--full", "also build, install, start and smoke-test the Operator app"),
+        switch("--full", "build, install, start and smoke-test the Operator app as well"),
         switch("--check-only", "exit with 0 regardless of the result"),
         switch("--strict-version", "require exactly this contract version of the Operator app"),
         Flag("--project", "<folder>", "use this Android project of the Operator app with --full", file=True),

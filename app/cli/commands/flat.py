@@ -90,7 +90,7 @@ class Click(Flat, action.Click):
         *SELECTOR_FLAGS,
         action.POINT_FLAG,
         switch("--long", "perform a long press"),
-        switch("--focus", "only focus the node"),
+        switch("--focus", "focus the node without clicking it"),
         *RESULT_FLAGS,
     )
 

@@ -31,7 +31,10 @@ class _Switch(Command):
 
     usage = "[--session-id <name>] [options]"
     examples = ("", "--session-id checkout")
-    flags = (Flag("--session-id", "<name>", "name the recording: letters, digits, _ and -"), *RESULT_FLAGS)
+    flags = (
+        Flag("--session-id", "<name>", "name the recording: letters, digits, _ and - [a generated name]"),
+        *RESULT_FLAGS,
+    )
     action = ""
     timeout_ms = 0
 

@@ -95,7 +95,7 @@ class Validate(Command):
     flags = (
         Word("id", "skill id", suggest="skills"),
         switch("--all", "check every skill and the registry itself"),
-        switch("--dry-run", "also validate the artifacts as executions"),
+        switch("--dry-run", "validate the artifacts as executions as well"),
         REGISTRY_FLAG,
     )
 

@@ -47,7 +47,7 @@ class Run(Command):
         Flag("--expect-contains", "<text>", "fail unless the script's stdout contains this text"),
         switch("--skip-validate", "skip the validation of the skill's files"),
         Flag("--artifact", "<name>", "compile and execute this artifact instead of running the script"),
-        Flag("--vars", "<json>", "set the artifact's variables with one JSON object"),
+        Flag("--vars", "<json>", "set the artifact's variables with one JSON object [{}]"),
         REGISTRY_FLAG,
         *RESULT_FLAGS,
         OVERWRITE_FLAG,

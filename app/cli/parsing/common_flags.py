@@ -23,14 +23,14 @@ CHECK_FLAGS = (
 REGISTRY_FLAG = Flag(
     "--registry",
     "<file|builtin>",
-    "use this registry file, or builtin for the built-in skills",
+    "use this registry file, or builtin for the built-in skills [the installed one]",
     suggest=("builtin",),
     file=True,
 )
 SNAPSHOT_FLAG = Flag(
     "--snapshot", "<file|->", "read a saved dump or result instead of a device (- is stdin)", file=True
 )
-JUNIT_FLAG = Flag("--junit", "<file>", "also write the result as JUnit XML", file=True)
+JUNIT_FLAG = Flag("--junit", "<file>", "write the result as JUnit XML as well", file=True)
 PROGRESS_FLAG = switch("--json-progress", "write progress to stderr as JSON Lines")
 NO_INPUT_FLAG = switch("--no-input", "fail instead of asking")
 CONFIRMATION_FLAGS = (switch("--yes", "confirm without asking"), NO_INPUT_FLAG)

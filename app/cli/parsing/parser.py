@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace, RawDescriptionHelpFormatter
 from collections import deque
-from copy import copy
 
 from clawperator.app.cli.parsing.flags import Flag, Word
 from clawperator.app.cli.parsing.values import integer, timeout_ms
@@ -50,6 +49,8 @@ class Parser(ArgumentParser):
             formatter_class=RawDescriptionHelpFormatter,
         )
         self.flags: dict[str, Flag] = {}
+        self.codes: dict[str, ErrorCode] = {}
+        """The code of errors about a flag."""
         self.words: list[str] = []
         self.many = ""
         self.rest = ""
@@ -84,11 +85,9 @@ class Parser(ArgumentParser):
             self._complete(flag.dest, flag.suggest, file=flag.file)
         else:
             group.add_argument(*flag.names, dest=flag.dest, action="store_true", help=flag.about)
-        if code is not None:
-            flag = copy(flag)
-            flag.code = code
         for name in flag.names:
             self.flags[name] = flag
+            self.codes[name] = code or flag.code
 
     def _add_word(self, word: Word) -> None:
         self.add_argument(word.name, nargs="*" if word.many else "?", metavar=f"<{word.name}>", help=word.about)
@@ -168,8 +167,8 @@ def _scan(parser: Parser, words: str, arguments: Sequence[str]) -> dict[str, obj
         if flag is None:
             raise unrecognised(name, parser.flags)
         if flag.count and flag.dest in given:
-            raise EngineError(flag.code, f"{name} must not appear more than once")
-        given[flag.dest] = _value(name, flag, [inline] if equals else take(pending, flag.count))
+            raise EngineError(parser.codes[name], f"{name} must not appear more than once")
+        given[flag.dest] = _value(name, flag, parser.codes[name], [inline] if equals else take(pending, flag.count))
     return given | _positionals(parser, positionals)
 
 
@@ -193,16 +192,16 @@ def take(pending: deque[str], count: int) -> list[str]:
     return values
 
 
-def _value(name: str, flag: Flag, values: list[str]) -> object:
+def _value(name: str, flag: Flag, code: ErrorCode, values: list[str]) -> object:
     """The value of ``flag``; refuses missing values, spare ones, and ones outside its choices."""
     if len(values) > flag.count:
-        raise EngineError(flag.code, f"{name} takes no value")
+        raise EngineError(code, f"{name} takes no value")
     if len(values) < flag.count:
         wanted = "a value" if flag.count == 1 else f"{flag.count} values"
         hint = f"Write {name}=<value> for a value that starts with a dash." if flag.count == 1 else ""
-        raise EngineError(flag.code, f"{name} requires {wanted}", hint=hint)
+        raise EngineError(code, f"{name} requires {wanted}", hint=hint)
     if flag.choices and values[0] not in flag.choices:
-        raise EngineError(flag.code, f"{name} must be one of: {', '.join(flag.choices)}")
+        raise EngineError(code, f"{name} must be one of: {', '.join(flag.choices)}")
     if not flag.count:
         return True
     return values[0] if flag.count == 1 else values
