@@ -1,4 +1,4 @@
-"""What is told where a replay meets another screen than was recorded. Pure."""
+"""Describe how the screen differs from the recorded one when a replay stops. Pure."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _LABEL_LENGTH = 80
 
 
 def expected(step: ReplayStep, phase: str) -> dict[str, Any]:
-    """What the step needs, or what it should have led to."""
+    """Return what the step requires, or its expected result."""
     if phase == "after":
         found = {"selector": step.sign.fields()} if step.sign is not None else {}
         return {**found, **({"text": dict(step.expect)} if step.expect else {})}
@@ -32,7 +32,7 @@ def expected(step: ReplayStep, phase: str) -> dict[str, Any]:
 
 
 def seen(tree: UiTree | None, wanted: Matcher | None) -> dict[str, Any]:
-    """The screen in a few words: the app, how much is on it, what fits, and the first labels."""
+    """Return a summary of the screen: the app, the number of nodes, the matches, and the first labels."""
     if tree is None:
         return {"problem": "the UI tree is unavailable: the screen is off, secure or changing"}
     labels = dict.fromkeys(node.label[:_LABEL_LENGTH] for node in tree.on_screen if node.label)
@@ -43,8 +43,9 @@ def seen(tree: UiTree | None, wanted: Matcher | None) -> dict[str, Any]:
 
 
 def nearest(tree: UiTree | None, wanted: Matcher | None, others: Sequence[Matcher] = ()) -> list[dict[str, Any]]:
-    """Up to three nodes that may be meant, best first: those that fit, those that another recorded selector finds, those that
-    fail the fewest fields. Each with a selector of its own where it has one, and why it is not simply the one.
+    """Return up to three candidates, best first, each with the reason and a selector if it has one.
+
+    Matches come first, then matches of alternative selectors, then nodes that fail the fewest fields.
     """
     if tree is None or wanted is None:
         return []

@@ -1,4 +1,4 @@
-"""Texts with inputs in them: what somebody typed or what names a person, as ``${inputs.<name>}`` (skills.md#selector). Pure."""
+"""Replace typed and personal texts of a recording by ``${inputs.<name>}`` (skills.md#selector). Pure."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from clawperator.engine.skills.literals import EMAIL, PATH, PHONE, SERIAL, liter
 _NOT_A_NAME = re.compile(r"[^a-z0-9]+")
 _LONGEST_NAME = 40
 _SHORTEST_PART = 3
-"""Typed texts shorter than this are recognised only where they are all of a value."""
+"""Shorter typed texts are recognised only as a whole value."""
 _PERSONAL = {EMAIL: "email", PHONE: "phone", PATH: "path", SERIAL: "device"}
 
 
 @dataclass(frozen=True, slots=True)
 class RecordedInput:
-    """One input. ``value`` is what was recorded, empty where the device kept it back; ``secret``: it is a password, it seems."""
+    """One input. ``value`` was recorded, empty if the device hid it; ``secret``: it appears to be a password."""
 
     name: str
     value: str
@@ -27,15 +27,15 @@ class RecordedInput:
 
 
 class RecordedInputs:
-    """The inputs of a recording as they are found, in order; makes templates with those found so far."""
+    """The inputs of a recording in order of discovery; creates templates with those found so far."""
 
     def __init__(self, blocked: BlockedTerms | None = None) -> None:
-        """``blocked``: terms of this user that no recipe may hold; a value with one of them becomes an input as a whole."""
+        """``blocked``: terms that no recipe may contain; a value with one of them becomes an input as a whole."""
         self._found: dict[str, RecordedInput] = {}
         self._blocked = blocked or BlockedTerms()
 
     def is_personal(self, text: str) -> bool:
-        """Whether a recipe may not hold the text as it is."""
+        """Return whether a recipe must not contain the text."""
         return bool(literals(text)) or self._is_blocked(text)
 
     def _is_blocked(self, text: str) -> bool:
@@ -45,12 +45,12 @@ class RecordedInputs:
         return iter(self._found.values())
 
     def typed(self, value: str, field: str, *, secret: bool) -> str:
-        """The template of a text that somebody typed into a field called ``field``: an input of its own."""
+        """Return the template of a text that was typed into ``field``: a new input."""
         why = "typed into a password field" if secret else "typed during the recording"
         return self._add(value, field, why, secret=secret)
 
     def template(self, text: str) -> str:
-        """``text`` with everything that is of one person, or was typed before, as an input."""
+        """Return ``text`` with personal and previously typed parts as inputs."""
         if self._is_blocked(text):
             return self._known(text) or self._add(text, "text", "contains one of your blocked terms")
         taken = [(literal.start, literal.end) for literal in literals(text)]
@@ -73,20 +73,20 @@ class RecordedInputs:
     def _known(self, value: str) -> str:
         return next((_place(each.name) for each in self if each.value == value), "")
 
-    def _add(self, value: str, wish: str, why: str, *, secret: bool = False) -> str:
-        name = free_name(input_name(wish), self._found)
+    def _add(self, value: str, hint: str, why: str, *, secret: bool = False) -> str:
+        name = free_name(input_name(hint), self._found)
         self._found[name] = RecordedInput(name, value, why, secret)
         return _place(name)
 
 
-def input_name(wish: str) -> str:
-    """A name that an input may have, as near to ``wish`` as possible."""
-    name = _NOT_A_NAME.sub("_", wish.lower())[:_LONGEST_NAME].strip("_")
+def input_name(hint: str) -> str:
+    """Return a valid input name similar to ``hint``."""
+    name = _NOT_A_NAME.sub("_", hint.lower())[:_LONGEST_NAME].strip("_")
     return name if name and name[0].isalpha() else f"text_{name}".rstrip("_")
 
 
 def free_name(name: str, taken: Mapping[str, object]) -> str:
-    """``name``, with a number behind it where that is taken."""
+    """Return ``name``, with a number if it is taken."""
     number = 1
     found = name
     while found in taken:
@@ -96,7 +96,7 @@ def free_name(name: str, taken: Mapping[str, object]) -> str:
 
 
 def escaped(text: str) -> str:
-    """Text that is meant as it stands."""
+    """Return a template for literal text."""
     return text.replace("${", "$${")
 
 
@@ -105,7 +105,7 @@ def _place(name: str) -> str:
 
 
 def _spans(text: str, value: str) -> Iterator[tuple[int, int]]:
-    """Where ``value`` stands in ``text`` as a word of its own."""
+    """Yield the spans of ``value`` in ``text``, as whole words."""
     if value == text:
         yield 0, len(text)
     elif len(value) >= _SHORTEST_PART:

@@ -1,4 +1,4 @@
-"""What a recording amounts to: steps that can be done again, and the inputs they need."""
+"""The plan of a recording: repeatable steps, and the inputs that they need."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ Sign = Literal["", "appeared", "typed", "present"]
 
 @dataclass(frozen=True, slots=True)
 class PlannedStep:
-    """One thing to do. ``text`` is a template; ``confirm`` the sign that it worked, ``sign`` what kind of sign that is.
+    """One step. ``text`` is a template; ``confirm`` is the element that confirms it, ``sign`` the kind of confirmation.
 
-    ``stand_in`` is a button that does what a key does, for those who have no keys. ``effect`` is ``toggle``, ``purchase`` or
-    empty; ``was_on`` is what a switch was before. ``notes`` are for people and hold no text of the device.
+    ``stand_in`` is a button that replaces a key, which recipes cannot press. ``effect`` is ``toggle``, ``purchase`` or empty;
+    ``was_on`` is the previous state of a switch. ``notes`` are human-readable, without texts of the device.
     """
 
     seq: int
@@ -39,7 +39,7 @@ class PlannedStep:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """All of it. ``fresh``: it began with opening the app. ``warnings`` name what the recording has and no step does."""
+    """All steps. ``fresh``: the recording starts by opening the app. ``warnings`` are about events that no step repeats."""
 
     session_id: str
     started_at: int

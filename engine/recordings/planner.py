@@ -1,6 +1,6 @@
-"""A recording → the steps that do it again: opening, clicks, typed texts, keys, each with a sign that it worked. Pure.
+"""Plan the steps that repeat a recording: starts, clicks, typed texts, keys, each with a confirmation. Pure.
 
-What the file cannot say is not guessed: a step that is doubtful carries a note for whoever reads the draft.
+Missing information is not guessed: a doubtful step has a note for the reader of the draft.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ _BUYING = re.compile(
 
 
 def plan(recording: Recording, expressible: Callable[[str], str], blocked: BlockedTerms | None = None) -> Plan:
-    """The steps of a recording; ``expressible`` as for ``TargetFinder``, ``blocked`` as for ``RecordedInputs``."""
+    """Return the plan of a recording; ``expressible`` as for ``TargetFinder``, ``blocked`` as for ``RecordedInputs``."""
     return _Planner(recording, expressible, blocked).plan()
 
 
@@ -71,7 +71,7 @@ class _Planner:
                     self._open(position, package)
                 at_home = is_launcher(package)
             elif is_launcher(package):
-                at_home = True  # what was done there led to an app, and opening that says it better
+                at_home = True  # replaced by opening the app that it led to
             elif isinstance(event, TextChange):
                 position = self._typed(position)
             elif isinstance(event, PressKey) and is_launcher(self._in_front(position)):
@@ -99,12 +99,12 @@ class _Planner:
         )
 
     def _in_front(self, position: int) -> str:
-        """The app that was in front, as far as the screen tells."""
+        """Return the package of the foreground app, or '' if unknown."""
         tree = self._screens.before(position)
         return tree.package if tree is not None else ""
 
     def _application(self) -> str:
-        """The first app that was opened or, where none was, in which something was done."""
+        """Return the first app that was opened or used."""
         packages = (getattr(event, "packageName", "") for event in self._events)
         return next((package for package in packages if package and not is_launcher(package)), "")
 
@@ -118,7 +118,7 @@ class _Planner:
         self._arrive(position, package)
 
     def _arrive(self, position: int, package: str) -> None:
-        """Wait until the first screen is there, by something of it that is likely to be there tomorrow."""
+        """Add a wait for a stable element of the first screen."""
         tree = (self._screens.after(position) or self._screens.of(position)) if position >= 0 else self._screens.of(0)
         before = self._screens.of(position - 1) if position > 0 else None
         if tree is None:
@@ -141,7 +141,7 @@ class _Planner:
     def _clicked(self, position: int, click: Click) -> None:
         seen = self._screens.clicked(position)
         if seen is not None and is_editable(seen[1]) and is_typed_next(self._screens, position):
-            return  # typing clicks its field by itself
+            return  # typing clicks its field
         scrolls, self._scrolled = self._scrolled, []
         if seen is None:
             target, notes = (
@@ -175,12 +175,12 @@ class _Planner:
         self._add(self._confirmed(step, position, None))
 
     def _up_button(self, tree: UiTree) -> Target | None:
-        """The one button on screen that leads back, as its words or its id say."""
+        """Return the only button on screen whose label or id means back."""
         found = [node for node in tree.on_screen if node.clickable and node.enabled and _leads_back(node)]
         return self._addresser.target(tree, found[0]) if len(found) == 1 else None
 
     def _typed(self, position: int) -> int:
-        """One text typed into one field, however many events that took; the position of the last of them."""
+        """Add one step for all events of typing into a field; return the position of the last one."""
         last = end_of_typing(self._screens, position)
         event = self._events[last]
         text = text_at(self._screens, last)
@@ -207,10 +207,10 @@ class _Planner:
             )
         return last
 
-    # -- signs
+    # -- confirmations
 
     def _confirmed(self, step: PlannedStep, position: int, seen: tuple[UiTree, UiNode] | None) -> PlannedStep:
-        """The step with what shows that it worked: something new on the screen, else that the screen is still there."""
+        """Return the step with a confirmation: a new element, else that the screen is still visible."""
         before = seen[0] if seen is not None else self._screens.before(position)
         after = self._screens.after(position)
         if after is not None:
@@ -241,10 +241,10 @@ class _Planner:
         note = "the field does not show the typed text: the step only checks that the field is visible"
         return replace(step, confirm=step.target, sign="present", notes=(*step.notes, note))
 
-    # -- small things
+    # -- helpers
 
     def _recent(self, position: int) -> Sequence[UiTree]:
-        """Earlier trees, newest first: they decide between matchers that are equally good."""
+        """Return earlier trees, newest first, which decide between equally good selectors."""
         trees = (self._screens.of(at) for at in range(position - 1, max(position - 1 - _RECENT, -1), -1))
         return [tree for tree in trees if tree is not None]
 
@@ -259,7 +259,7 @@ class _Planner:
         self._steps.append(step)
 
     def _plain(self, name: str) -> str:
-        """A name that steps and inputs may be called by; none that is a person's, however it is written."""
+        """Return ``name`` unless it is personal in any spelling."""
         spellings = (name, name.replace("_", " "), name.replace("_", ""))
         return "" if any(map(self._inputs.is_personal, spellings)) else name
 
@@ -279,7 +279,7 @@ _FRAMEWORKS = {
 
 
 def frameworks(classes: Collection[str]) -> tuple[str, ...]:
-    """What the screens were made with, as far as the classes of their nodes tell."""
+    """Return the UI frameworks that the classes of nodes indicate."""
     found = [name for name, mark in _FRAMEWORKS.items() if any(mark in cls for cls in classes)]
     if not found and any(cls.startswith("android.widget.") for cls in classes):
         found = ["views"]
@@ -287,12 +287,12 @@ def frameworks(classes: Collection[str]) -> tuple[str, ...]:
 
 
 def is_launcher(package: str) -> bool:
-    """Whether it is a home screen, as far as names tell."""
+    """Return whether the package name is that of a home screen."""
     return "launcher" in package.lower() or package.endswith(".home")
 
 
 def _name_of(target: Target) -> str:
-    """What a step about it may be called: by its id, else by its text unless an input stands for a part of that."""
+    """Return a name for a step on the target: its id, else a text without inputs, else the role."""
     resource_id = target.fields.get("resourceId", "")
     texts = [value for name, value in target.fields.items() if name not in ("resourceId", "role")]
     plain = next((text for text in texts if not names(text)), "")
@@ -307,7 +307,7 @@ def _doubts(target: Target) -> Iterator[str]:
 
 
 def _with_effect(step: PlannedStep, node: UiNode) -> PlannedStep:
-    """The step with the class of side effect that a click on ``node`` has, and what to say about it."""
+    """Return the step with the side effect of a click on ``node``, and a note about it."""
     if (switch := switch_of(node)) is not None:
         was = "on" if switch.checked else "off"
         note = f"it was {was} before the click: a click toggles it regardless of its state"
@@ -324,7 +324,7 @@ def _leads_back(node: UiNode) -> bool:
 
 
 def _direction(scrolls: Sequence[Scroll]) -> str:
-    """Where the view moved in all. The first event says where it came to, from a beginning that is not told: 0."""
+    """Return the overall direction. Events have offsets after scrolling; before the first one the offset is taken as 0."""
     first, last = scrolls[0], scrolls[-1]
     known = [max(offset, 0) for offset in (first.scrollX, first.scrollY, last.scrollX, last.scrollY)]
     came_from = (0, 0) if len(scrolls) == 1 else (known[0], known[1])

@@ -1,4 +1,4 @@
-"""Getting a recording from the device: which one is the latest, and its file (cli.md#commands)."""
+"""Fetch a recording from the device (cli.md#commands)."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ if TYPE_CHECKING:
 SUFFIX = ".ndjson"
 _POINTER = "latest"
 _POINTER_BYTES = 4_096
-"""Far above any session id; a pointer file of the wrong kind must not be fetched whole."""
+"""Limit of the pointer file, which contains a session id."""
 _PRIVATE_FOLDER, _PRIVATE_FILE = 0o700, 0o600
 _JOB = "record pull"
 
 
 @dataclass(frozen=True, slots=True)
 class FetchedRecording:
-    """A recording on this computer."""
+    """A recording that was fetched to this computer."""
 
     path: str
     session_id: str
@@ -41,7 +41,7 @@ class FetchedRecording:
 
 
 async def pull(engine: Engine, folder: str, *, session_id: str = "") -> FetchedRecording:
-    """``fetch`` a recording of the engine's device. What was typed is in it: besides writing files, it needs ``record``."""
+    """Fetch a recording of the engine's device. It contains typed text, so the capability ``record`` is required."""
     engine.guard.permit("record", "fetch a recording")
     with engine.guard.writing(folder):
         package = package_name(engine.settings.receiver_package)
@@ -51,10 +51,10 @@ async def pull(engine: Engine, folder: str, *, session_id: str = "") -> FetchedR
 async def fetch(
     device: AdbDevice, package: str, folder: str, *, session_id: str = "", tell: Tell = unreported
 ) -> FetchedRecording:
-    """Save a recording of the Operator app ``package`` in ``folder``, which is made where it is missing.
+    """Save a recording of the Operator app ``package`` in ``folder``, which is created if missing.
 
-    Without ``session_id`` it is the one that was stopped last. The file is readable for this user only: what somebody typed is
-    in it. Raises ``EngineError``: RECORDING_SESSION_NOT_FOUND, RECORDING_PULL_FAILED, and those of the device's connection.
+    The default ``session_id`` is the one that was stopped last. The file, which contains typed text, is readable for this user
+    only. Raises ``EngineError``: RECORDING_SESSION_NOT_FOUND, RECORDING_PULL_FAILED, and those of the connection.
     """
     there = f"/sdcard/Android/data/{package}/files/recordings"
     name = session_id or await _latest(device, f"{there}/{_POINTER}")
@@ -96,7 +96,7 @@ def is_session_id(text: str) -> bool:
 
 
 async def _latest(device: AdbDevice, pointer: str) -> str:
-    """The session that was stopped last."""
+    """Return the session that was stopped last."""
     stat = await device.stat(pointer)
     if not stat.exists or stat.is_dir:
         raise EngineError(

@@ -1,4 +1,4 @@
-"""A recording's file → values. The device wrote it, or somebody who says so: every line is bounded and checked."""
+"""Read a recording file, which is untrusted: every line is bounded and validated."""
 
 from __future__ import annotations
 
@@ -10,11 +10,12 @@ from pydantic import TypeAdapter, ValidationError
 
 from clawperator.engine.contracts.strict_json import parse_json
 from clawperator.engine.errors import EngineError, ErrorCode
+from clawperator.engine.files.writing import open_regular
 from clawperator.engine.hierarchy.tree import MAX_BYTES as MAX_DUMP_BYTES
 from clawperator.engine.recordings.records import EVENT_TYPES, SCHEMA_VERSION, Event, Header, Recording
 
 MAX_LINE_BYTES = 2 * MAX_DUMP_BYTES
-"""The largest dump there can be, with every other character escaped."""
+"""The largest possible dump, with every other character escaped."""
 MAX_FILE_BYTES = 512 * 1024 * 1024
 MAX_EVENTS = 50_000
 
@@ -22,12 +23,12 @@ _EVENT: TypeAdapter[Any] = TypeAdapter(Event)
 
 
 def read_file(path: str) -> Recording:
-    """The recording in a file.
+    """Return the recording in a file.
 
-    Raises ``EngineError``: RECORDING_PARSE_FAILED (also where there is no such file), RECORDING_SCHEMA_VERSION_UNSUPPORTED.
+    Raises ``EngineError``: RECORDING_PARSE_FAILED (also for a missing file), RECORDING_SCHEMA_VERSION_UNSUPPORTED.
     """
     try:
-        with open(path, "rb") as stream:
+        with open_regular(path) as stream:
             return read_recording(stream, path)
     except (OSError, ValueError) as exc:  # ValueError: a path with a NUL
         reason = getattr(exc, "strerror", None) or exc
@@ -38,10 +39,7 @@ def read_file(path: str) -> Recording:
 
 
 def read_recording(stream: BinaryIO, file: str = "") -> Recording:
-    """The recording that ``stream`` holds; ``file`` names it in errors, which are those of ``read_file``.
-
-    Read line by line: no line, however long, is held whole before its length is known to be acceptable.
-    """
+    """Return the recording in ``stream``, read line by line; ``file`` is its name in errors, which are those of ``read_file``."""
     lines = _lines(stream, file)
     number, first = next(lines, (1, b""))
     if not first.strip():
@@ -56,7 +54,7 @@ def read_recording(stream: BinaryIO, file: str = "") -> Recording:
 
 
 def _lines(stream: BinaryIO, file: str) -> Iterator[tuple[int, bytes]]:
-    """Lines with their numbers, from 1; blank ones at the end are none."""
+    """Yield lines with their numbers, from 1, without blank ones at the end."""
     number = read = 0
     blank = 0
     while line := stream.readline(MAX_LINE_BYTES + 1):
@@ -114,7 +112,7 @@ def _object(line: bytes, file: str, number: int) -> dict[str, Any]:
 
 
 def problem(exc: ValidationError) -> str:
-    """The first thing that is wrong, and where; never the value, which may be anything and of any length."""
+    """Return the first problem with its location, without the untrusted value."""
     error = exc.errors(include_url=False, include_context=False, include_input=False)[0]
     where = ".".join(str(part) for part in error["loc"] if part not in EVENT_TYPES)
     return f"{where}: {error['msg']}" if where else error["msg"]

@@ -1,6 +1,6 @@
-"""The plan of a recording → a recipe in Markdown (skills.md#recipes) for a person to finish. Pure: same recording, same text.
+"""Write the plan of a recording as a Markdown recipe to be completed by hand (skills.md#recipes). Pure and deterministic.
 
-Everything from the device stands in double-quoted YAML or in code spans, where it can begin neither a step nor a heading.
+Texts of the device are written as double-quoted YAML or as code spans, so that they cannot begin a step or a heading.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ _UNKNOWN_API = 1
 
 @dataclass(frozen=True, slots=True)
 class RecipeMetadata:
-    """What a recipe has to say and a recording does not. ``recipe_id`` empty: one is made of the application id."""
+    """What a recording does not contain. An empty ``recipe_id`` is derived from the application id."""
 
     recipe_id: str = ""
     app_version: str = ""
@@ -47,7 +47,7 @@ class RecipeMetadata:
 
 @dataclass(frozen=True, slots=True)
 class RecipeDraft:
-    """A draft as text, the plan behind it with the inputs that are left, its steps, and what it leaves to be done."""
+    """A draft with its plan, which has only the inputs in use, its steps, and warnings."""
 
     text: str
     recipe_id: str
@@ -57,22 +57,22 @@ class RecipeDraft:
 
 
 def planned(recording: Recording, blocked: BlockedTerms | None = None) -> Plan:
-    """The steps of a recording, addressed as recipes can say it; ``blocked`` terms become inputs."""
+    """Return the plan of a recording with selectors for recipes; ``blocked`` terms become inputs."""
     return plan(recording, lambda cls: ROLES.get(cls.rpartition(".")[2], ""), blocked)
 
 
 def draft_recipe(recording: Recording, facts: RecipeMetadata | None = None, blocked: BlockedTerms | None = None) -> str:
-    """The text of ``draft``."""
+    """Return the text of ``draft``."""
     return draft(recording, facts, blocked).text
 
 
 def draft(
     recording: Recording, facts: RecipeMetadata | None = None, blocked: BlockedTerms | None = None
 ) -> RecipeDraft:
-    """A recipe that compiles and does what was recorded.
+    """Return a recipe that compiles and repeats the recorded actions.
 
-    Raises ``EngineError``: RECORDING_PARSE_FAILED where nothing was recorded that a recipe can do, RECIPE_LIMIT_EXCEEDED where
-    it is more than one execution can hold.
+    Raises ``EngineError``: RECORDING_PARSE_FAILED without any action that a recipe can repeat, RECIPE_LIMIT_EXCEEDED above the
+    limit of an execution.
     """
     facts = facts or RecipeMetadata()
     made = planned(recording, blocked)
@@ -100,7 +100,7 @@ def draft(
 
 
 def _kept(made: Plan, warnings: list[str]) -> Iterator[PlannedStep]:
-    """The steps that a recipe has words for; opening the app first is the session's business."""
+    """Yield the steps that a recipe can express, without the start of the app, which is part of the session."""
     for number, step in enumerate(made.steps):
         if step.kind == "open_app" and number == 0 and made.fresh:
             continue
@@ -111,7 +111,7 @@ def _kept(made: Plan, warnings: list[str]) -> Iterator[PlannedStep]:
 
 
 def _inputs(steps: Iterable[PlannedStep]) -> Iterator[str]:
-    """The inputs that the steps name."""
+    """Yield the inputs that the steps use."""
     for step in steps:
         yield from names(step.text)
         for target in (_target(step), step.container, step.confirm):
@@ -153,7 +153,7 @@ def _frontmatter(made: Plan, steps: Sequence[PlannedStep], recipe_id: str, facts
 
 
 def capabilities(made: Plan, steps: Sequence[PlannedStep]) -> list[str]:
-    """What a policy has to allow for ``steps`` (policy.md#capabilities)."""
+    """Return the capabilities that ``steps`` need (policy.md#capabilities)."""
     needed = {"navigate"} if made.fresh else set[str]()
     for step in steps:
         needed.update(_CAPABILITIES[step.kind])
@@ -167,7 +167,7 @@ def capabilities(made: Plan, steps: Sequence[PlannedStep]) -> list[str]:
 def _moment(milliseconds: int) -> str:
     try:
         return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(milliseconds // 1000))
-    except (OverflowError, ValueError, OSError):  # a clock that nobody can have
+    except (OverflowError, ValueError, OSError):  # an invalid clock
         return "1970-01-01T00:00:00Z"
 
 
@@ -248,7 +248,7 @@ def _params(made: Plan, step: PlannedStep) -> Mapping[str, str]:
 
 
 def _selector_text(target: Target) -> str:
-    """A selector as a flow mapping. What needs an input is of somebody, what is an id alone is of the app's structure."""
+    """Return a selector as a flow mapping, annotated USER_SPECIFIC if it needs an input, STRUCTURAL if it is an id."""
     words = [f"{_KEYS[name]}: {quoted(value)}" for name, value in target.fields.items() if name != "role"]
     if target.cls:
         words.insert(0, f"class: {quoted(target.cls)}")
@@ -261,7 +261,7 @@ def _selector_text(target: Target) -> str:
 
 
 def quoted(text: str) -> str:
-    """A double-quoted scalar that JSON and YAML read alike, in one line, with everything invisible as its code."""
+    """Return a one-line double-quoted scalar for JSON and YAML, with invisible characters as escapes."""
     written = json.dumps(text, ensure_ascii=False)
     return "".join(each if each.isprintable() else _escape(each) for each in written)
 
@@ -272,7 +272,7 @@ def _escape(character: str) -> str:
 
 
 def _code(text: str) -> str:
-    """A code span that no text can end."""
+    """Return a code span that the text cannot close."""
     return f"`{''.join(each if each.isprintable() and each != '`' else _escape(each) for each in text)}`"
 
 

@@ -1,10 +1,7 @@
-"""A recording as values: its header and the events in their order (wire.md#recording-files).
-
-The models are the contract of the file: what is not said here is ignored, what is said wrongly is refused.
-"""
+"""The header and the events of a recording file (wire.md#recording-files). Unknown keys are ignored, invalid ones rejected."""
 
 # ruff: noqa: N815 - fields are named as JSON names them
-# Annotations are no strings here: pydantic would have to evaluate every one again, which a command would notice.
+# No postponed annotations: pydantic would have to evaluate them again, which slows commands down.
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -23,7 +20,7 @@ _Name = Annotated[str, Field(min_length=1, max_length=512)]
 
 
 class _Read(BaseModel):
-    """A line of the file. Keys that a later Operator may add are no concern of ours."""
+    """A line of the file. Keys of later Operator versions are ignored."""
 
     model_config = ConfigDict(strict=True, extra="ignore", frozen=True)
 
@@ -39,7 +36,7 @@ class Header(_Read):
 
 
 class Rectangle(_Read):
-    """Pixels of the screen; ``right`` and ``bottom`` are exclusive."""
+    """Bounds in pixels; ``right`` and ``bottom`` are exclusive."""
 
     left: int
     top: int
@@ -52,7 +49,7 @@ class Rectangle(_Read):
 
 
 class _Event(_Read):
-    """Common to all: ``ts`` as in the header, ``seq`` counts the events of the recording, ``snapshot`` is a dump."""
+    """An event: ``ts`` is the device's clock, ``seq`` the number of the event, ``snapshot`` a UI dump."""
 
     ts: int
     seq: int
@@ -60,7 +57,7 @@ class _Event(_Read):
 
 
 class WindowChange(_Event):
-    """Another window came to the front; ``snapshot`` shows it."""
+    """A window came to the foreground; ``snapshot`` shows it."""
 
     type: Literal["window_change"]
     packageName: _Name
@@ -69,7 +66,7 @@ class WindowChange(_Event):
 
 
 class Click(_Event):
-    """Something was clicked; ``snapshot`` shows the screen as it was just then, usually before anything came of it."""
+    """A click; ``snapshot`` shows the screen at that moment, usually before its effect."""
 
     type: Literal["click"]
     packageName: _Name
@@ -80,7 +77,7 @@ class Click(_Event):
 
 
 class Scroll(_Event):
-    """Something was scrolled; offsets in pixels, -1 where the device does not know them."""
+    """A scroll; offsets in pixels, -1 if unknown."""
 
     type: Literal["scroll"]
     packageName: _Name
@@ -92,14 +89,14 @@ class Scroll(_Event):
 
 
 class PressKey(_Event):
-    """A key of the system; ``snapshot`` shows what was there before it had an effect."""
+    """A system key; ``snapshot`` shows the screen before its effect."""
 
     type: Literal["press_key"]
     key: _Name
 
 
 class TextChange(_Event):
-    """A field has another text; which one, the event does not say."""
+    """The text of a field changed; the event does not identify the field."""
 
     type: Literal["text_change"]
     packageName: _Name
@@ -113,7 +110,7 @@ EVENT_TYPES = ("window_change", "click", "scroll", "press_key", "text_change")
 
 @dataclass(frozen=True, slots=True)
 class Recording:
-    """All of a file. ``started_at`` is 0 where only a step log is left of it."""
+    """A recording. ``started_at`` is 0 if it was read from a step log."""
 
     session_id: str
     started_at: int
@@ -122,5 +119,5 @@ class Recording:
 
     @property
     def missing_snapshots(self) -> Iterator[int]:
-        """``seq`` of the clicks and window changes whose screen is unknown."""
+        """Return ``seq`` of the clicks and window changes without a snapshot."""
         return (event.seq for event in self.events if isinstance(event, Click | WindowChange) and not event.snapshot)

@@ -1,7 +1,7 @@
-"""Doing again what was recorded: step by step through the engine, and an end where the screen is another one.
+"""Replay a recording or a recipe step by step, and stop where the screen differs.
 
-Nothing is guessed. A step is done only where what it acts on is there as it was; the sign that it worked is looked for; and what
-differs is told: what was expected, what is there, what comes nearest, and where to go on.
+A step runs only if its target is on the screen as it was recorded, and its result is confirmed. A difference is reported with
+what was expected, what is on the screen, the nearest candidates, and the step to resume with.
 """
 
 from __future__ import annotations
@@ -35,13 +35,13 @@ SOURCE = "clawperator-replay"
 LOOK = "replay_look"
 """The id of the snapshot that ends every execution."""
 _PATIENCE = {"maxAttempts": 6, "initialDelayMs": 250, "maxDelayMs": 2_000, "backoffMultiplier": 2.0, "jitterRatio": 0.0}
-"""How long a sign that a step worked is waited for: about six seconds."""
+"""Wait about six seconds for the confirmation of a step."""
 _DONE_BUT_UNSEEN = "SNAPSHOT_HIERARCHY_UNAVAILABLE"
 
 
 @dataclass(frozen=True, slots=True)
 class StepReport:
-    """What became of one step. ``outcome`` is its execution's. ``status``: ``done``, or ``missed`` for an optional one that could not be done."""
+    """The result of one step. ``status``: ``done``, or ``missed`` for an optional step that could not be performed."""
 
     number: int
     id: str
@@ -63,7 +63,7 @@ class StepReport:
 
 @dataclass(frozen=True, slots=True)
 class ReplayReport:
-    """A replay that came to its end. ``first`` is the number of the step that it began with."""
+    """A completed replay. ``first`` is the number of its first step."""
 
     script: ReplayScript
     device_id: str
@@ -84,7 +84,7 @@ class ReplayReport:
 
 @dataclass(frozen=True, slots=True)
 class ReplayOptions:
-    """Which device, as whom, with how much time for one step."""
+    """The device, the Operator app, the timeout of one step, and the options of executions."""
 
     device_id: str | None = None
     receiver_package: str | None = None
@@ -100,16 +100,15 @@ async def replay(
     start: str = "",
     tell: Callable[[StepReport], object] = unreported,
 ) -> ReplayReport:
-    """Do the steps of ``script`` from ``start`` (an id or a number from 1; empty: the first) to the last.
+    """Run the steps of ``script`` from ``start`` (an id or a number from 1; '' is the first).
 
-    The device is held for one step at a time. Raises ``EngineError``: REPLAY_DIVERGED with ``details`` ``step``, ``phase``
-    (``before``: the step was not done, ``after``: it was), ``reason``, ``expected``, ``seen``, ``nearest``, ``done`` and
-    ``resume`` (the step to go on with, empty after the last); USAGE for a step that does not exist; CAPABILITY_DENIED and
-    PACKAGE_DENIED before anything is done; and what ``Engine.execute``
-    raises, with ``details.step`` and ``details.resume``.
+    The device lock is taken for one step at a time. Raises ``EngineError``: REPLAY_DIVERGED with ``details`` ``step``, ``phase``
+    (``before``: the step was not performed, ``after``: it was), ``reason``, ``expected``, ``seen``, ``nearest``, ``done`` and
+    ``resume`` (the step to resume with, empty after the last); USAGE for an unknown step; CAPABILITY_DENIED and PACKAGE_DENIED
+    before the first step; and what ``Engine.execute`` raises, with ``details.step`` and ``details.resume``.
     """
     first = script.position(start)
-    # a step's execution says that it clicks; that the click spends money, only what was recorded does
+    # the actions of an execution do not reveal a purchase: the script's capabilities do
     with engine.guard.refusals(f"replay a {script.kind}"):
         profile = load_profile(engine.settings)
         admit_recipe(profile, capabilities=script.capabilities, application_id=script.application_id)
@@ -131,7 +130,7 @@ async def replay(
 
 
 class _Outcome:
-    """A finished execution: whether its steps worked, and what the screen was at its end."""
+    """A finished execution: whether its steps succeeded, and the screen at its end."""
 
     def __init__(self, envelope: Mapping[str, Any], whole: ExecutionOutcome) -> None:
         self.whole = whole
@@ -159,7 +158,7 @@ class _Outcome:
 
     @property
     def was_done(self) -> bool:
-        """Whether only the look at its end failed: the screen may be secure, or in transition."""
+        """Return whether at most the final snapshot failed: the screen may be secure or changing."""
         return self.succeeded or _DONE_BUT_UNSEEN in self.error
 
 
@@ -171,7 +170,7 @@ class _Player:
         self._tree: UiTree | None = None
         self.device_id = ""
         self.acted: ExecutionOutcome | None = None
-        """What became of the actions of the last step; ``None`` where it was not begun."""
+        """The outcome of the last step; ``None`` if it was not started."""
 
     async def do(self, step: ReplayStep, number: int) -> str:
         self.acted = None
@@ -190,7 +189,7 @@ class _Player:
         return "done"
 
     async def _require_one(self, step: ReplayStep, number: int) -> None:
-        """What was the only one when it was recorded must be so now: the device would take the first and not say so."""
+        """Require a unique target if it was unique when recorded: the device would silently use the first."""
         if step.target is None or not step.only_one:
             return
         for look_again in (self._tree is not None, False):
@@ -204,7 +203,7 @@ class _Player:
             self._tree = None
 
     async def _require_state(self, step: ReplayStep, number: int) -> None:
-        """A click turns a switch over: where it is already as it should be, that would undo it."""
+        """Require the recorded state of a switch: otherwise the click would undo the change."""
         if step.was_on is None:
             return
         if self._tree is None:
@@ -216,13 +215,13 @@ class _Player:
     async def _require_turned(self, step: ReplayStep, number: int) -> None:
         if step.was_on is None or self._state(step) != step.was_on:
             return
-        await self._run(())  # the look may have come before the switch had turned
+        await self._run(())  # the snapshot may have been too early
         if self._state(step) == step.was_on:
             words = f"the click was performed, but the switch is still {_state(step.was_on)}"
             raise await self._diverged(step, number, "after", "STATE_DIFFERS", words)
 
     def _state(self, step: ReplayStep) -> bool | None:
-        """Whether the step's switch is on, as far as the last look shows it."""
+        """Return whether the step's switch is on in the last snapshot; ``None`` if unknown."""
         node = find_first(self._tree, step.target) if self._tree is not None and step.target is not None else None
         switch = switch_of(node) if node is not None else None
         return switch.checked if switch is not None else None
@@ -242,7 +241,7 @@ class _Player:
             raise await self._diverged(step, number, "after", ErrorCode.VERIFY_FAILED.value, words, read=text)
 
     async def _run(self, actions: Sequence[Mapping[str, Any]]) -> _Outcome:
-        """One execution, and a look at what came of it."""
+        """Run one execution with a final snapshot."""
         steps = [*actions, {"id": LOOK, "type": "snapshot_ui"}]
         command_id = generated_id("replay")
         payload = {
@@ -306,7 +305,7 @@ class _Player:
 
 
 def patient(action: Mapping[str, Any]) -> dict[str, Any]:
-    """A wait with a patience of its own, where it has none."""
+    """Return the action with the default retry policy, unless it has one."""
     return {**action, "params": {"retry": dict(_PATIENCE), **action.get("params", {})}}
 
 

@@ -1,4 +1,4 @@
-"""What a replay does, as steps: made from a recording's plan, or from a compiled recipe. Pure."""
+"""The steps of a replay, from the plan of a recording or from a compiled recipe. Pure."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ _BEFORE, _AFTER = "__wait_before", "__wait_after"
 
 @dataclass(frozen=True, slots=True)
 class ReplayStep:
-    """One step. ``actions`` do it, ``confirm`` is the action that looks for its ``sign``, ``afterwards`` only wait.
-    ``was_on`` is what the switch in ``target`` was before it was clicked.
+    """One step: its ``actions``, the action ``confirm`` that checks its ``sign``, and ``afterwards``, which only waits.
 
-    ``only_one``: exactly one node fitted ``target`` when it was recorded; a recipe does not say so of its own. ``expect`` is what a text read by ``confirm`` must be.
+    ``was_on`` is the previous state of the switch in ``target``. ``only_one``: exactly one node matched ``target`` when it was
+    recorded, unknown for a recipe. ``expect`` is the expected text of ``confirm``.
     """
 
     id: str
@@ -48,7 +48,7 @@ class ReplayStep:
 
 @dataclass(frozen=True, slots=True)
 class ReplayScript:
-    """All steps. ``mode`` is that of the executions (execution.md#payload), ``capabilities`` what they need of a policy."""
+    """All steps. ``mode`` is that of the executions (execution.md#payload); ``capabilities`` are the required ones."""
 
     kind: Literal["recording", "recipe"]
     application_id: str
@@ -57,7 +57,7 @@ class ReplayScript:
     mode: str = DEFAULT_MODE
 
     def position(self, start: str) -> int:
-        """The index of a step by id or by number from 1; raises ``EngineError`` (USAGE) where there is none."""
+        """Return the index of a step by id or by number from 1. Raises ``EngineError`` (USAGE)."""
         ids = [step.id for step in self.steps]
         if not start:
             return 0
@@ -77,9 +77,9 @@ class ReplayScript:
 
 
 def script_of_plan(plan: Plan, values: Mapping[str, str]) -> ReplayScript:
-    """The steps of a recording, with ``values`` in place of what was typed; an input without one keeps what was recorded.
+    """Return the steps of a recording with ``values`` for its inputs, whose defaults are the recorded texts.
 
-    Raises ``EngineError``: RECIPE_INPUT_UNDECLARED; RECIPE_INPUT_MISSING for a password that nobody recorded.
+    Raises ``EngineError``: RECIPE_INPUT_UNDECLARED; RECIPE_INPUT_MISSING for a password, which is not recorded.
     """
     known = {each.name: each.value for each in plan.inputs}
     unknown = [name for name in values if name not in known]
@@ -157,7 +157,7 @@ def _wait(action_id: str, sign: Matcher) -> dict[str, Any]:
 
 
 def script_of_compiled(compiled: Compiled, application_id: str) -> ReplayScript:
-    """The steps of a compiled recipe: every action goes to the step it was made for (skills.md#compilation)."""
+    """Return the steps of a compiled recipe, each with the actions generated for it (skills.md#compilation)."""
     confirms = {confirm.action_id: confirm for confirm in compiled.confirms}
     steps: list[ReplayStep] = []
     waiting: list[Mapping[str, Any]] = []

@@ -1,4 +1,4 @@
-"""What the screen looked like around each event, as far as the recording shows it. Pure."""
+"""The screens before and after each event of a recording, if known. Pure."""
 
 from __future__ import annotations
 
@@ -14,24 +14,24 @@ from clawperator.engine.hierarchy.tree import parse
 from clawperator.engine.recordings.records import Click, PressKey, Recording, Scroll, TextChange, WindowChange
 
 _KEPT = 48
-"""So many trees are held at a time: what is asked for lies near by, and a long session has more than memory should."""
+"""Number of cached trees: accesses are local, and a long recording does not fit into memory."""
 _OTHERS = 12
-"""So many other screens tell what is found everywhere; more would only take longer."""
+"""Number of other screens that are compared."""
 
 
 class Screens:
-    """The trees of a recording, by the position of the event that has them; a dump is read when it is asked for."""
+    """The trees of a recording by the position of their event, parsed on demand."""
 
     def __init__(self, recording: Recording) -> None:
         self.events: Sequence[WindowChange | Click | Scroll | PressKey | TextChange] = recording.events
         self._trees: OrderedDict[str, UiTree | None] = OrderedDict()
         self.unreadable: set[int] = set()
-        """``seq`` of the events whose snapshot is damaged; what is left of it is used all the same."""
+        """``seq`` of the events with a damaged snapshot, of which the readable part is used."""
         self.classes: set[str] = set()
-        """Of all nodes that were looked at."""
+        """Of all parsed nodes."""
 
     def of(self, position: int) -> UiTree | None:
-        """The snapshot of one event; ``None`` where it has none or it cannot be read."""
+        """Return the snapshot of one event; ``None`` if it is missing or unreadable."""
         snapshot = self.events[position].snapshot
         if not snapshot:
             return None
@@ -55,7 +55,7 @@ class Screens:
         return tree if tree.nodes else None
 
     def before(self, position: int) -> UiTree | None:
-        """The screen just before an event: its own snapshot, else the last one before it in the same window."""
+        """Return the screen before an event: its own snapshot, else the previous one in the same window."""
         for at in range(position, -1, -1):
             if (tree := self.of(at)) is not None:
                 return tree
@@ -64,7 +64,7 @@ class Screens:
         return None
 
     def after(self, position: int) -> UiTree | None:
-        """The screen as the next act found it, which had time to settle; else as a window change showed it."""
+        """Return the screen of the next action, which had time to settle, else that of a window change."""
         shown: UiTree | None = None
         for at in range(position + 1, len(self.events)):
             event = self.events[at]
@@ -77,7 +77,7 @@ class Screens:
         return shown
 
     def elsewhere(self, position: int) -> Iterator[UiTree]:
-        """Some screens of other windows than the one that the event at ``position`` led to, nearest first."""
+        """Yield screens of other windows than the one after ``position``, nearest first."""
         events, count = self.events, len(self.events)
         shown = position
         while shown + 1 < count and isinstance(events[shown + 1], WindowChange):
@@ -91,9 +91,7 @@ class Screens:
         return islice((tree for tree in others if tree is not None), _OTHERS)
 
     def clicked(self, position: int) -> tuple[UiTree, UiNode] | None:
-        """What the click at ``position`` was on: in its own snapshot, or in the one before where the screen had changed
-        by the time the snapshot was taken.
-        """
+        """Return the clicked node, in the event's snapshot or in the previous one: the screen may have changed too early."""
         click = self.events[position]
         assert isinstance(click, Click)
         previous = self.before(position - 1) if position else None
@@ -104,7 +102,7 @@ class Screens:
 
 
 def locate(tree: UiTree, click: Click) -> UiNode | None:
-    """The node that an event describes: by its place and its names; the text of an event may be that of its children."""
+    """Return the node of an event by bounds and names; the text of an event may be that of children."""
     wanted, bounds = click.resourceId or "", click.bounds.bounds
     there = [node for node in tree.on_screen if node.bounds == bounds]
     same = [node for node in there if node.resource_id == wanted] or (there if not wanted else [])
@@ -120,5 +118,5 @@ def locate(tree: UiTree, click: Click) -> UiNode | None:
 
 
 def _named_so(node: UiNode, click: Click) -> int:
-    """How many of the event's names are the node's: text and description; an absent one is that of a node without."""
+    """Return how many of the event's text and description equal those of the node."""
     return ((click.text or "") == node.text) + ((click.contentDesc or "") == node.content_desc)

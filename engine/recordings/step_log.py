@@ -1,4 +1,4 @@
-"""The step log: what of a recording can be said as steps, in the form that other tools read (cli.md#commands)."""
+"""The step log: the steps of a recording in the format of other tools (cli.md#commands)."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from clawperator.engine.recordings.records import (
 
 
 def step_log(recording: Recording) -> dict[str, Any]:
-    """The log as JSON data; ``_warnings`` stands in it only where there is something to warn of."""
+    """Return the log as JSON data, with ``_warnings`` if there are any."""
     steps = list(_steps(recording))
     answer: dict[str, Any] = {"sessionId": recording.session_id, "schemaVersion": SCHEMA_VERSION, "steps": steps}
     if warnings := list(_warnings(recording)):
@@ -60,7 +60,7 @@ def _warnings(recording: Recording) -> Iterator[str]:
 
 
 def summary(step: Mapping[str, Any]) -> str:
-    """One step in one line for people; what the device said in it is theirs to make harmless."""
+    """Return one step as a line; the caller escapes texts of the device."""
     if step["type"] == "open_app":
         return f"{step['seq']}: open_app {step['packageName']}"
     name = step["resourceId"] or step["text"] or step["contentDesc"] or _place(step["bounds"])
@@ -71,7 +71,7 @@ def _place(bounds: Mapping[str, int]) -> str:
     return f"at {(bounds['left'] + bounds['right']) // 2},{(bounds['top'] + bounds['bottom']) // 2}"
 
 
-# -- back again
+# -- reading
 
 
 class _Step(BaseModel):
@@ -103,7 +103,7 @@ class _Log(BaseModel):
 
 
 def read_step_log(data: bytes, file: str = "") -> Recording:
-    """What a step log still tells of its recording: where it began and what was clicked.
+    """Return the recording that a step log describes: its start and its clicks.
 
     Raises ``EngineError`` as ``reading.read_file``.
     """

@@ -1,6 +1,6 @@
-"""How a recipe addresses a node: the ranked matchers of its screen, in the recipe's selector language (skills.md#selector). Pure.
+"""Choose selectors for recorded nodes that a recipe can express (skills.md#selector). Pure.
 
-A way that needs no text of a person comes before one that does, whatever its rank; what is left of such texts is an input.
+Selectors without personal texts come first; remaining personal texts become inputs.
 """
 
 from __future__ import annotations
@@ -21,36 +21,36 @@ from clawperator.engine.recordings.records import Click
 _WAYS_KEPT = 3
 _SIGNS_WEIGHED = 60
 _FRAMEWORK_ID, _NO_ID = 0.5, 1.5
-"""How much a sign is worse for having an id that every app has, or none; 1 is for each other screen that shows it."""
+"""Penalties of a confirmation with a framework id, or without an id; each other screen that shows it counts 1."""
 
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """What a step is about. ``fields`` are a matcher's, by wire name, their values templates (``templates.py``)."""
+    """The target of a step. ``fields`` are those of a matcher by wire name, their values templates (``inputs.py``)."""
 
     fields: Mapping[str, str]
     cls: str = ""
-    """The class that stands for the role among the fields; empty where there is none."""
+    """The class that expresses the role among the fields; empty without a role."""
     others: tuple[Mapping[str, str], ...] = ()
-    """Further ways to the same node, best first."""
+    """Alternative selectors of the same node, best first."""
     unique: bool = True
-    """Whether exactly one node had it when it was recorded."""
+    """Whether exactly one node matched when it was recorded."""
     volatile: bool = False
-    """Whether the value looks like a counter, a price, a time: it may be another one at the next run."""
+    """Whether the value looks like a counter, a price or a time, and may change between runs."""
 
 
 class TargetFinder:
-    """Finds the matchers of nodes for the steps of one recording, and the inputs that they need."""
+    """Finds selectors for the steps of one recording, and the inputs that they need."""
 
     def __init__(self, inputs: RecordedInputs, expressible: Callable[[str], str]) -> None:
-        """``expressible``: the role that a class stands for in a recipe, empty for none."""
+        """``expressible`` returns the role that a class has in a recipe, or ''."""
         self._inputs = inputs
         self._expressible = expressible
 
     def target(
         self, tree: UiTree, node: UiNode, recent: Sequence[UiTree] = (), *, exactly: bool = False
     ) -> Target | None:
-        """How to reach ``node`` of ``tree``; ``exactly`` the node itself, not by a label in it. ``None``: no way at all."""
+        """Return the target for ``node``, if any; ``exactly``: not by a label inside it."""
         suggested = Selectors(tree, recent).suggest(node).candidates
         ways = [
             way
@@ -61,7 +61,7 @@ class TargetFinder:
         ]
         if not ways:
             return None
-        # of labels in it, the first is what people call a row by: the rest are its details
+        # of several labels, the first is usually the title of a row
         ways.sort(key=lambda way: (not way.unique, self._personal(way.matcher), _fleeting(way), way.found.index))
         best = ways[0]
         return Target(
@@ -73,7 +73,7 @@ class TargetFinder:
         )
 
     def _others(self, ways: Sequence[Candidate]) -> Iterator[Mapping[str, str]]:
-        """All but the first, and no second one that says the same by another field."""
+        """Yield all selectors but the first, without those that have the same values in other fields."""
         said = {tuple(ways[0].matcher.fields().values())}
         for way in ways[1:]:
             values = tuple(way.matcher.fields().values())
@@ -82,7 +82,7 @@ class TargetFinder:
                 yield self._fields(way.matcher)
 
     def container(self, tree: UiTree, node: UiNode) -> Target | None:
-        """The nearest thing around ``node`` that scrolls, where a matcher singles it out."""
+        """Return the nearest scrollable container of ``node`` that has a selector."""
         for way in Selectors(tree).suggest(node).candidates:
             if way.container is not None:
                 found = find_all(tree, way.container)[0]
@@ -91,17 +91,17 @@ class TargetFinder:
         return None
 
     def of_event(self, click: Click) -> Target | None:
-        """How to reach what was clicked where no screen shows it: by what the event itself says."""
+        """Return the target of a click without a snapshot, from the event alone."""
         fields = {"resourceId": click.resourceId, "textEquals": click.text, "contentDescEquals": click.contentDesc}
         matcher = Matcher.from_fields({name: value for name, value in fields.items() if value and value.strip()})
         if not matcher or not all(fits(value) for value in matcher.fields().values()):
             return None
-        if matcher.text_equals and matcher.content_desc_equals:  # one of them is enough, and the label is the text
+        if matcher.text_equals and matcher.content_desc_equals:  # one is enough, and the text is the label
             matcher = Matcher(resource_id=matcher.resource_id, text_equals=matcher.text_equals)
         return Target(self._fields(matcher), unique=False)
 
     def appeared(self, after: UiTree, before: UiTree | None, elsewhere: Iterable[UiTree] = ()) -> Target | None:
-        """What is on the screen ``after`` that was not ``before``: the sign that is most its own and least likely to change, and no person's."""
+        """Return the best confirmation on the screen ``after`` that was not on ``before``: distinctive, stable, not personal."""
         news = self._news(after, before)
         if not news:
             return None
@@ -141,7 +141,7 @@ class TargetFinder:
         return node.cls if matcher.role else ""
 
     def _can_say(self, matcher: Matcher, node: UiNode) -> bool:
-        """Whether the recipe's language has words for it: a role is said by a class that maps to it, ids hold no names."""
+        """Return whether a recipe can express the matcher: a role needs a class that maps to it, ids must not be personal."""
         if matcher.role and self._expressible(node.cls) != matcher.role:
             return False
         return not self._inputs.is_personal(matcher.resource_id) and all(
@@ -150,7 +150,7 @@ class TargetFinder:
 
 
 def _as_sign(way: Candidate, others: Sequence[UiTree]) -> tuple[object, ...]:
-    """Ascending is best first. An id of the app's own that few other screens have is the best sign; a text is data, often."""
+    """Return a sort key, best first: an app id that few other screens have is better than a text, which is often data."""
     resource_id = way.matcher.resource_id
     elsewhere = sum(_shows(tree, way.matcher) for tree in others)
     doubt = _FRAMEWORK_ID if resource_id.startswith("android:") else 0.0 if resource_id else _NO_ID
@@ -158,7 +158,7 @@ def _as_sign(way: Candidate, others: Sequence[UiTree]) -> tuple[object, ...]:
 
 
 def _shows(tree: UiTree, matcher: Matcher) -> bool:
-    """As ``find_all`` says it, from the index: every sign is looked up in many trees."""
+    """Return whether ``find_all`` would match, using the index: every candidate is checked in many trees."""
     fields = matcher.fields()
     tests = sorted(fields.items(), key=lambda test: test[0] == "role")
     return bool(postings_of(tree).hits(tests))
@@ -169,21 +169,21 @@ def _fleeting(way: Candidate) -> bool:
 
 
 def fits(value: str) -> bool:
-    """Whether UTF-8 can carry it: a lone surrogate, which JSON may hold, has no bytes."""
+    """Return whether UTF-8 can encode ``value``, which has no lone surrogates."""
     return not any("\ud800" <= each <= "\udfff" for each in value)
 
 
 def lands_on(node: UiNode) -> UiNode:
-    """What takes a click on ``node``."""
+    """Return the node that receives a click on ``node``."""
     return landing(node).on or node
 
 
 def switch_of(node: UiNode) -> UiNode | None:
-    """What a click on ``node`` turns on or off, if anything; a radio button is chosen, not turned."""
+    """Return the switch that a click on ``node`` toggles, if any; radio buttons are not switches."""
     return next((each for each in inside(lands_on(node)) if each.checkable and "RadioButton" not in each.cls), None)
 
 
 def inside(node: UiNode) -> Iterator[UiNode]:
-    """A node and everything in it."""
+    """Yield a node and its descendants."""
     yield node
     yield from node.descendants

@@ -1,7 +1,4 @@
-"""Texts that somebody typed: where a run of text events ends, and which field it went into. Pure.
-
-A text event names no field and comes with no snapshot, so what is around it has to tell.
-"""
+"""Typed texts: the end of a run of text events, and the field, which the events do not identify. Pure."""
 
 from __future__ import annotations
 
@@ -19,7 +16,7 @@ _MASKED = re.compile(r"[*\u2022\u25cf\u2b24\u2217]+")
 
 
 def end_of_typing(screens: Screens, position: int) -> int:
-    """The position of the last event of the run of texts that begins at ``position``."""
+    """Return the position of the last event of the run of text events that begins at ``position``."""
     events = screens.events
     package = getattr(events[position], "packageName", "")
     last = position
@@ -33,13 +30,13 @@ def end_of_typing(screens: Screens, position: int) -> int:
 
 
 def text_at(screens: Screens, position: int) -> str:
-    """The text of an event; empty for one that is none."""
+    """Return the text of an event; empty for other events."""
     event = screens.events[position] if position < len(screens.events) else None
     return (event.text or "") if isinstance(event, TextChange) else ""
 
 
 def is_typed_next(screens: Screens, position: int) -> bool:
-    """Whether what follows the event at ``position`` is a text that a step can type."""
+    """Return whether the event at ``position`` is followed by a text that a step can type."""
     following = position + 1
     if following >= len(screens.events) or not isinstance(screens.events[following], TextChange):
         return False
@@ -47,7 +44,7 @@ def is_typed_next(screens: Screens, position: int) -> bool:
 
 
 def why_untypable(text: str) -> str:
-    """What became of a field that ``enter_text`` cannot fill so; empty where it can."""
+    """Return what happened to a field that ``enter_text`` cannot repeat; empty if it can."""
     if not re.search(NOT_BLANK, text):
         return "emptied"
     if utf16_length(text) > MAX_MATCHER_VALUE_LENGTH:
@@ -56,13 +53,14 @@ def why_untypable(text: str) -> str:
 
 
 def is_masked(text: str) -> bool:
-    """Whether Android put dots in place of what was typed."""
+    """Return whether Android replaced the typed text by dots."""
     return _MASKED.fullmatch(text) is not None
 
 
 def field_of(screens: Screens, first: int, last: int) -> tuple[UiTree, UiNode] | None:
-    """Which field the texts from ``first`` to ``last`` went into: the one that was clicked just before, the one that shows the
-    text afterwards, the one with the focus, the only one. ``None`` where that leaves a doubt.
+    """Return the field of the texts from ``first`` to ``last``; ``None`` if it is ambiguous.
+
+    It is the field that was clicked before, that shows the text afterwards, that has the focus, or the only one.
     """
     if first and isinstance(screens.events[first - 1], Click):
         clicked = screens.clicked(first - 1)

@@ -1,6 +1,6 @@
-"""What a recipe should not do although it compiles, or would (skills.md#lints). Pure.
+"""Lint the blocks of a recipe (skills.md#lints). Pure.
 
-It looks at the blocks as they were written, not at the checked model: a recipe with one mistake is still told about the others.
+The lints use the blocks instead of the validated model, so that they also work for a recipe with errors.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ _RECOMMENDED = (
 
 
 class LintMessage(NamedTuple):
-    """One finding: line of the file, code, words. No word of the recipe's texts is repeated but names of keys."""
+    """One finding; the message contains no text of the recipe except key names."""
 
     line: int
     code: str
@@ -54,7 +54,7 @@ class LintMessage(NamedTuple):
 
 
 def remarks(source: Source, recipe: Recipe | None, profile: Profile, today: date) -> Iterator[LintMessage]:
-    """Everything that is found in the blocks of a recipe; ``recipe`` is what they mean, where they are right."""
+    """Yield all findings in the blocks of a recipe; ``recipe`` is its model, if it is valid."""
     head = source.frontmatter
     for line in source.stray:
         yield LintMessage(line, "L-STRAY-BLOCK", "this yaml block belongs to no step and is ignored")
@@ -108,7 +108,7 @@ def _stale(head: Block, today: date) -> Iterator[LintMessage]:
     try:
         verified = datetime.fromisoformat(text).date() if isinstance(text, str) else None
     except ValueError:
-        return  # the schema tells of it
+        return  # reported by the schema
     if verified is not None and (today - verified).days > STALE_DAYS:
         line = head.line_of("tested_on", "last_verified_at")
         yield LintMessage(line, "L-STALE", f"last verified {(today - verified).days} days ago, on {verified}")
@@ -135,7 +135,7 @@ def _capabilities(head: Block, used: set[str] | None, profile: Profile) -> Itera
 
 
 def _used(recipe: Recipe) -> set[str]:
-    """The capabilities that the steps need, those that are put before them included."""
+    """Return the capabilities that the steps need, including those of injected actions."""
     injected = capabilities_of(_OPENS, {}) if _injects(recipe.source.frontmatter) else frozenset[str]()
     return {*injected, *(capability for step in recipe.steps for capability, _ in capabilities_of_step(step))}
 
@@ -174,7 +174,7 @@ def _selector(block: Block, place: tuple[str | int, ...], selector: Mapping[str,
 
 
 def _selectors(block: Block) -> Iterator[tuple[tuple[str | int, ...], Mapping[str, Any]]]:
-    """Every selector of a step with the path to it, those inside of others too."""
+    """Yield every selector of a step with its path, including nested ones."""
     for place in (("selector",), ("container",), ("confirm", "selector")):
         yield from _nested(place, _get(block.value, place))
 

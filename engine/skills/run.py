@@ -1,7 +1,4 @@
-"""Run a skill's script: choose it, surround it, hear it, bound it, and say how it ended (skills.md#running-a-script).
-
-A script is a program like any other and takes no device lock: the executions it asks for do.
-"""
+"""Run a skill's script (skills.md#running-a-script). It takes no device lock; the executions that it requests do."""
 
 from __future__ import annotations
 
@@ -32,9 +29,9 @@ if TYPE_CHECKING:
 DEFAULT_TIMEOUT_MS = 120_000
 MAX_TIMEOUT_MS = 24 * 60 * 60 * 1000
 MAX_OUTPUT = 16 * 1024 * 1024
-"""Bytes of stdout that come back; the end of what is longer is only looked through for frames."""
+"""Bytes of stdout that are returned; the end of a longer output is only searched for frames."""
 MAX_ERRORS = 1024 * 1024
-"""Bytes of stderr that come back: its last ones, because there stands why something failed."""
+"""Bytes of stderr that are returned: the last ones, which usually contain the reason of a failure."""
 _TAIL = 64 * 1024
 
 
@@ -49,10 +46,7 @@ class OutputLine:
 
 @dataclass(frozen=True, slots=True)
 class SkillRun:
-    """A script that did what it should. ``timeout_ms`` and ``expected`` are what the caller asked for, ``None`` where nothing.
-
-    ``warnings``: what is wrong with the skill's other files, as ``run_warnings`` finds it.
-    """
+    """A successful run. ``timeout_ms`` and ``expected`` are the caller's, if any; ``warnings`` are those of ``run_warnings``."""
 
     skill_id: str
     output: str
@@ -65,7 +59,7 @@ class SkillRun:
     warnings: tuple[dict[str, Any], ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
-        """The success shape of cli.md#commands; ``frames`` only where the script printed some."""
+        """Return the success shape of cli.md#commands, with ``frames`` if the script printed any."""
         answer: dict[str, Any] = {
             "skillId": self.skill_id,
             "output": self.output,
@@ -98,16 +92,14 @@ async def run_skill(
     tell: Callable[[OutputLine], object] = unreported,
     guard: Guard | None = None,
 ) -> SkillRun:
-    """Run the script of ``skill_id`` with ``device_id`` (where given) and ``args`` as its arguments.
+    """Run the script of ``skill_id`` with ``device_id`` (if given) and ``args`` as its arguments.
 
-    ``validate`` checks the skill's files as ``skills validate --dry-run`` does; what is wrong with them becomes ``warnings`` of
-    the result, or of the error, and refuses nothing. ``tell`` gets every line as it comes, in the event loop; what it raises
-    ends the run. When this returns or raises, nothing that the script started in its session lives: being cancelled asks it to
-    end, and waits for that. ``guard`` is the caller's: it knows who asks, and records it.
+    ``validate`` checks the skill's files as ``skills validate --dry-run`` does and adds problems as ``warnings`` to the result
+    or the error. ``tell`` gets every line in the event loop; an exception from it ends the run. When this returns or raises, no
+    process of the script's session is alive; a cancellation waits for that. ``guard`` identifies and records the caller.
 
     Raises ``EngineError``: REGISTRY_READ_FAILED, SKILL_NOT_FOUND, SKILL_SCRIPT_NOT_FOUND, SKILL_EXECUTION_FAILED,
-    SKILL_EXECUTION_TIMEOUT, SKILL_OUTPUT_ASSERTION_FAILED; READ_ONLY and CAPABILITY_DENIED where the policy does not allow
-    scripts.
+    SKILL_EXECUTION_TIMEOUT, SKILL_OUTPUT_ASSERTION_FAILED; READ_ONLY and CAPABILITY_DENIED by policy.
     """
     limit = _limit(timeout_ms)
     registry.get(skill_id)
@@ -117,49 +109,49 @@ async def run_skill(
         registry.named_in_errors(skill_id),
     ):
         script = await asyncio.to_thread(choose_script, registry, skill_id, settings.environment)
-        hearing = _Hearing(expect_contains, tell, RunLog(settings, skill_id, device_id))
+        output = _Output(expect_contains, tell, RunLog(settings, skill_id, device_id))
         if validate:
             from clawperator.engine.skills.validation import run_warnings
 
-            hearing.warnings = await asyncio.to_thread(run_warnings, registry, skill_id)
+            output.warnings = await asyncio.to_thread(run_warnings, registry, skill_id)
         given = [device_id] if device_id else []
-        with own_command() as command, hearing.log.around(script.path):
+        with own_command() as command, output.log.around(script.path):
             env = script_environment(settings, registry, skill_id, command, device_id)
             began = time.monotonic()
             try:
-                ended = await run_child([*script.command, *given, *args], env, hearing.take, seconds=limit / 1000)
+                ended = await run_child([*script.command, *given, *args], env, output.take, seconds=limit / 1000)
             except CannotStartError as exc:
                 raise _not_started(skill_id, script, exc.reason) from exc
-            hearing.end()
+            output.end()
             duration_ms = (time.monotonic() - began) * 1000
-            _require_success(skill_id, ended, limit, expect_contains, hearing)
-            hearing.log.complete(duration_ms)
+            _require_success(skill_id, ended, limit, expect_contains, output)
+            output.log.complete(duration_ms)
         return SkillRun(
             skill_id,
-            hearing.stdout.beginning,
+            output.stdout.beginning,
             0,
             duration_ms,
             timeout_ms,
             expect_contains,
-            hearing.stdout.truncated,
-            await asyncio.to_thread(hearing.frames),
-            tuple(hearing.warnings),
+            output.stdout.truncated,
+            await asyncio.to_thread(output.frames),
+            tuple(output.warnings),
         )
 
 
-def _require_success(skill_id: str, ended: Ended, limit: int, expected: str | None, hearing: _Hearing) -> None:
-    """Raise what was wrong with the end of a script."""
+def _require_success(skill_id: str, ended: Ended, limit: int, expected: str | None, output: _Output) -> None:
+    """Raise the error of a script that timed out, failed, or did not print the expected text."""
     if ended.timed_out:
         raise EngineError(
             ErrorCode.SKILL_EXECUTION_TIMEOUT,
             f"Skill {skill_id} timed out after {limit}ms",
             details={"timeoutMs": limit},
-            extra={"skillId": skill_id, **hearing.said()},
+            extra={"skillId": skill_id, **output.said()},
         )
     if ended.exit_code:
-        raise _failed(skill_id, ended.exit_code, hearing)
-    if not hearing.expected.found:
-        raise _not_said(skill_id, expected, hearing)
+        raise _failed(skill_id, ended.exit_code, output)
+    if not output.expected.found:
+        raise _not_said(skill_id, expected, output)
 
 
 def _limit(timeout_ms: int | None) -> int:
@@ -176,8 +168,8 @@ def _limit(timeout_ms: int | None) -> int:
     return timeout_ms
 
 
-class _Hearing:
-    """Everything that happens to a script's output while it comes."""
+class _Output:
+    """Collects, searches and reports a script's output."""
 
     def __init__(self, expected: str | None, tell: Callable[[OutputLine], object], log: RunLog) -> None:
         self.stdout, self.stderr = BoundedOutput(MAX_OUTPUT, _TAIL), BoundedOutput(0, MAX_ERRORS)
@@ -188,7 +180,7 @@ class _Hearing:
         self._lines: dict[Stream, LineSplitter] = {"stdout": LineSplitter(), "stderr": LineSplitter()}
 
     def take(self, stream: Stream, data: bytes) -> None:
-        """What ``run_child`` hands on."""
+        """Process a chunk from ``run_child``."""
         if stream == "stdout":
             self.stdout.add(data)
             self.expected.add(data)
@@ -197,7 +189,7 @@ class _Hearing:
         self._report(stream, self._lines[stream].add(data))
 
     def end(self) -> None:
-        """Nothing more comes: what stands behind the last line ends is told, too."""
+        """Report the last lines, which may have no line end."""
         for stream, lines in self._lines.items():
             self._report(stream, lines.end())
 
@@ -207,7 +199,7 @@ class _Hearing:
             self._tell(OutputLine(stream, text, now))
 
     def said(self) -> dict[str, Any]:
-        """What an error carries of it (errors.md#shape)."""
+        """Return the output for an error (errors.md#shape)."""
         answer: dict[str, Any] = {"stderr": self.stderr.ending, "stdout": self.stdout.beginning}
         if self.stdout.truncated:
             answer["outputTruncated"] = True
@@ -218,7 +210,7 @@ class _Hearing:
         return answer
 
     def frames(self) -> tuple[Frame, ...]:
-        """Those of the kept beginning, and those of the very end without their line numbers, which nobody knows."""
+        """Return the frames of the kept beginning, and those of the end, whose line numbers are unknown."""
         found = parse_frames(self.stdout.beginning)
         if not self.stdout.truncated:
             return found
@@ -242,8 +234,8 @@ def _not_started(skill_id: str, script: Script, reason: OSError | ValueError) ->
     )
 
 
-def _failed(skill_id: str, exit_code: int, hearing: _Hearing) -> EngineError:
-    """A signal counts as shells count it: 128 and its number."""
+def _failed(skill_id: str, exit_code: int, output: _Output) -> EngineError:
+    """Return the error of a failed script; the exit code of a signal is 128 plus its number, as in shells."""
     details = {}
     if exit_code < 0:
         details["signal"] = _signal_name(-exit_code)
@@ -252,7 +244,7 @@ def _failed(skill_id: str, exit_code: int, hearing: _Hearing) -> EngineError:
         ErrorCode.SKILL_EXECUTION_FAILED,
         f"Skill {skill_id} exited with code {exit_code}",
         details=details,
-        extra={"skillId": skill_id, "exitCode": exit_code, **hearing.said()},
+        extra={"skillId": skill_id, "exitCode": exit_code, **output.said()},
     )
 
 
@@ -263,8 +255,8 @@ def _signal_name(number: int) -> str:
         return str(number)
 
 
-def _not_said(skill_id: str, expected: str | None, hearing: _Hearing) -> EngineError:
-    said = hearing.said()
+def _not_said(skill_id: str, expected: str | None, output: _Output) -> EngineError:
+    said = output.said()
     said["output"] = said.pop("stdout")
     return EngineError(
         ErrorCode.SKILL_OUTPUT_ASSERTION_FAILED,

@@ -1,4 +1,4 @@
-"""What the log file hears of a running script: ``skills.run.*`` (cli.md#conventions)."""
+"""Log lines about a running script: ``skills.run.*`` (cli.md#conventions)."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ if TYPE_CHECKING:
     from clawperator.engine.config.settings import Settings
 
 MAX_LOGGED = 1024 * 1024
-"""About so many bytes of the log are for the output of one run; the rest of it is not written."""
+"""Approximate limit of the logged output of one run, in bytes."""
 _LINE_ITSELF = 200
-"""Bytes of a line in the log besides what was said."""
+"""Bytes of a log line besides its message."""
 
 
 class RunLog:
-    """The log of one run. Nothing about it is ever fatal to the run."""
+    """The log of one run. Errors in it never fail the run."""
 
     def __init__(self, settings: Settings, skill_id: str, device_id: str | None) -> None:
         self._log = open_log(settings)
@@ -29,7 +29,7 @@ class RunLog:
 
     @contextmanager
     def around(self, path: str) -> Iterator[None]:
-        """Write its beginning, and its end where that is none that ``complete`` tells."""
+        """Log the start, and the end if it is a failure."""
         self._write("info", "skills.run.start", f"runs {path}")
         began = time.monotonic()
         try:
@@ -44,7 +44,7 @@ class RunLog:
             raise
 
     def output(self, stream: str, texts: Iterable[str]) -> Iterator[str]:
-        """Hand the lines on; write those for which there is room."""
+        """Pass the lines on and log them up to the limit."""
         now, lines = time.time(), list[Line]()
         try:
             for text in texts:

@@ -1,4 +1,4 @@
-"""The beginning of a new skill: a folder that passes ``skills validate`` and runs, and its entry (skills.md#writing-a-skill)."""
+"""Create a new skill that validates and runs, with its registry entry (skills.md#writing-a-skill)."""
 
 from __future__ import annotations
 
@@ -30,14 +30,14 @@ from clawperator.engine.skills.templates import SCRIPTS, SKILL_MD, WRAPPER
 from clawperator.engine.skills.validation import schema_problems
 
 _LONGEST = 128
-"""Of an id: it becomes the name of a folder."""
+"""Of an id, which becomes the name of a folder."""
 _EXECUTABLE = 0o755
 
 
 def open_or_make(env: Mapping[str, str], explicit: str | None = None, *, guard: Guard) -> tuple[Registry, bool]:
-    """Open the registry; where none is named and none found, make an empty one below the current folder and return true.
+    """Open the registry, or create an empty one below the current folder and return true if none is chosen or found.
 
-    Raises ``REGISTRY_READ_FAILED``, and ``SKILLS_SCAFFOLD_FAILED`` where it cannot be written.
+    Raises ``REGISTRY_READ_FAILED``, and ``SKILLS_SCAFFOLD_FAILED`` if it cannot be written.
     """
     try:
         return open_registry(env, explicit), False
@@ -67,7 +67,7 @@ def make_skill(
     summary: str | None = None,
     lang: str = "js",
 ) -> dict[str, Any]:
-    """``new_skill`` in the registry of ``open_or_make``; ``registryCreated`` where there was none. A refusal makes nothing."""
+    """Create a skill in the registry of ``open_or_make``; a new registry is removed again on failure."""
     _entry(skill_id, skill_id, lang)
     registry, created = open_or_make(env, explicit, guard=guard)
     try:
@@ -82,9 +82,9 @@ def make_skill(
 def new_skill(
     registry: Registry, skill_id: str, *, guard: Guard, summary: str | None = None, lang: str = "js"
 ) -> dict[str, Any]:
-    """Make the skill's folder beside the others and add it to the registry; the answer of ``skills new``.
+    """Create the skill's folder, add it to the registry, and return the result of ``skills new``.
 
-    Raises ``SKILL_ID_INVALID``, ``SKILL_ALREADY_EXISTS``, ``SKILLS_SCAFFOLD_FAILED``. Whatever fails, nothing half-made stays.
+    A failure leaves nothing behind. Raises ``SKILL_ID_INVALID``, ``SKILL_ALREADY_EXISTS``, ``SKILLS_SCAFFOLD_FAILED``.
     """
     if registry.source == BUILTIN or registry.path == builtin_path():
         raise EngineError(
@@ -152,7 +152,7 @@ def _entry(skill_id: str, summary: str, lang: str) -> dict[str, Any]:
 
 
 def _files(entry: dict[str, Any], lang: str) -> dict[str, bytes]:
-    """The content of every file by its name in the skill's folder."""
+    """Return the content of every file by its name in the skill's folder."""
     words = {"id": entry["id"], "app": entry["applicationId"], "lang": lang, "script": f"run.{lang}"}
     summary = entry["summary"]
     frontmatter = yaml.safe_dump({"name": entry["id"]}, allow_unicode=True) + f"description: >-\n  {summary}\n"
@@ -170,17 +170,17 @@ def _files(entry: dict[str, Any], lang: str) -> dict[str, bytes]:
 
 
 def _one_line(text: str) -> str:
-    """Without what neither YAML nor a terminal takes as it is."""
+    """Return printable text on one line."""
     return " ".join("".join(character if character.isprintable() else " " for character in text).split())
 
 
 def _filled(template: str, words: dict[str, str]) -> str:
-    """One pass, so that a summary with ``@id@`` in it stays as it was written."""
+    """Fill in a template in one pass, so that values are not expanded."""
     return re.sub(r"@([a-z]+)@", lambda match: words[match[1]], template)
 
 
 def _make_folder(folder: str, files: dict[str, bytes]) -> None:
-    """All files or none: they come into being beside the folder, which then gets its name. Raises ``OSError``."""
+    """Create the files in a temporary folder and rename it. Raises ``OSError``."""
     draft = tempfile.mkdtemp(prefix=".new-", dir=os.path.dirname(folder))
     try:
         for name, content in files.items():
@@ -197,7 +197,7 @@ def _make_folder(folder: str, files: dict[str, bytes]) -> None:
 
 
 def _register(path: str, entry: dict[str, Any]) -> None:
-    """Add ``entry``, sorted by id, to the registry as it is now; its other keys stay. Raises ``OSError``."""
+    """Add ``entry``, sorted by id, to the current registry; its other keys are kept. Raises ``OSError``."""
     document = read_document(path)
     document["skills"].append(entry)
     document["skills"].sort(key=lambda known: str(known.get("id", "")) if isinstance(known, dict) else "")

@@ -1,4 +1,4 @@
-"""Which of a skill's scripts runs, and by what (skills.md#running-a-script). There is never a shell in between."""
+"""Choose the script of a skill and its interpreter (skills.md#running-a-script); no shell is involved."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ from clawperator.engine.skills.registry import Registry
 
 @dataclass(frozen=True, slots=True)
 class Script:
-    """``path`` is the real file of the script, ``command`` what starts it; arguments go behind."""
+    """The real ``path`` of a script, and the ``command`` that starts it."""
 
     path: str
     command: tuple[str, ...]
 
 
 def choose_script(registry: Registry, skill_id: str, env: Mapping[str, str]) -> Script:
-    """The script of a skill that this computer can run best: ``.js`` where there is node, ``.py``, ``.sh``, else the first.
+    """Return the preferred script of a skill: ``.js`` if node is installed, ``.py``, ``.sh``, else the first.
 
-    Raises ``EngineError``: SKILL_NOT_FOUND, SKILL_SCRIPT_NOT_FOUND, REGISTRY_READ_FAILED (a path that leaves the root),
-    SKILL_EXECUTION_FAILED with HOST_DEPENDENCY_MISSING in ``details.cause`` where its interpreter is missing.
+    Raises ``EngineError``: SKILL_NOT_FOUND, SKILL_SCRIPT_NOT_FOUND, REGISTRY_READ_FAILED (a path outside of the root),
+    SKILL_EXECUTION_FAILED with HOST_DEPENDENCY_MISSING in ``details.cause`` if its interpreter is missing.
     """
     listed = registry.get(skill_id).get("scripts")
     scripts = [entry for entry in listed if isinstance(entry, str)] if isinstance(listed, list) else []
@@ -57,25 +57,25 @@ def _best(scripts: Sequence[str], env: Mapping[str, str]) -> str:
 
 
 def _interpreter(skill_id: str, script: str, path: str, env: Mapping[str, str]) -> tuple[str, ...]:
-    """What reads the script; nothing where it starts by itself. Its name says what it is, wherever a link leads."""
+    """Return the interpreter by the suffix of the script's name; none for an executable."""
     suffix = os.path.splitext(script)[1].lower()
     if suffix == ".js":
         return (_needed(skill_id, "node", env),)
     if suffix == ".py":
-        return (sys.executable, "-u")  # unbuffered: its output is watched while it runs
-    if suffix == ".sh" and not _starts_by_itself(path):
+        return (sys.executable, "-u")  # unbuffered: output is reported while it runs
+    if suffix == ".sh" and not _is_executable(path):
         return (_needed(skill_id, "bash", env),)
     return ()
 
 
-def _starts_by_itself(path: str) -> bool:
-    """Whether the x-bit is set and its first line names an interpreter, without which only a shell would run it."""
+def _is_executable(path: str) -> bool:
+    """Return whether the x-bit is set and the first line names an interpreter."""
     if not os.access(path, os.X_OK):
         return False
     try:
         with open_regular(path) as file:
             return file.read(2) == b"#!"
-    except OSError:  # may be run, but not be read: then the kernel says what is wrong
+    except OSError:  # executable but not readable: the kernel reports the problem
         return True
 
 

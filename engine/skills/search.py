@@ -1,4 +1,4 @@
-"""Finding skills by app, intent and keyword (skills.md#searching)."""
+"""Search skills by app, intent and keyword (skills.md#searching)."""
 
 from __future__ import annotations
 
@@ -10,17 +10,12 @@ if TYPE_CHECKING:
     from clawperator.engine.skills.registry import Registry
 
 
-_BETWEEN = "\0"
-"""Stands between the texts of an entry while they are looked through at once, so that nothing is found across two of them."""
-
-
 def search(
     registry: Registry, *, app: str | None = None, intent: str | None = None, keyword: str | None = None
 ) -> list[dict[str, Any]]:
-    """The entries for which everything given holds, in file order; nothing found is an empty list.
+    """Return the entries that match all criteria, in file order.
 
-    ``app`` and ``intent`` are exact; ``keyword`` is part of the id, the summary, the application id or one of the keywords,
-    in any case.
+    ``app`` and ``intent`` are exact; ``keyword`` is part of the id, the summary, the application id or a keyword, ignoring case.
     """
     found = list(registry.skills)
     if app is not None:
@@ -34,10 +29,10 @@ def search(
 
 
 def _described(entry: Mapping[str, Any]) -> str:
-    """What a keyword is looked for in, as one text: there may be thousands. No keyword holds a NUL, so none spans two."""
+    """Return the searchable texts of an entry, joined by NUL, which no keyword contains: there may be thousands."""
     try:
         return "\0".join((entry["id"], entry["summary"], entry["applicationId"], *entry.get("keywords", ())))
-    except (KeyError, TypeError):  # as foreign as the file that it comes from
+    except (KeyError, TypeError):  # the file is untrusted
         return "\0".join(_texts(entry))
 
 

@@ -1,4 +1,4 @@
-"""Ids that follow from what was compiled, and scalars as the one text that they have everywhere (skills.md#json-templates)."""
+"""Deterministic ids of compiled artifacts, and scalars as text (skills.md#json-templates)."""
 
 from __future__ import annotations
 
@@ -13,19 +13,16 @@ Scalar = str | int | float | bool
 
 COMMAND_ID = "COMMAND_ID"
 TASK_ID = "TASK_ID"
-"""Variables that name the ids of the execution, where the caller wants to choose them."""
+"""Variables by which callers may choose the ids of the execution."""
 
 _DIGITS = 12
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _POSITIONAL = (1e-7, 1e21)
-"""Between these, JavaScript writes a number without an exponent."""
+"""The range in which JavaScript writes numbers without an exponent."""
 
 
 def stable_ids(identity: Mapping[str, Any], chosen: Mapping[str, str]) -> dict[str, str]:
-    """``COMMAND_ID`` and ``TASK_ID``: those of ``chosen``, else ones that follow from ``identity`` alone.
-
-    ``identity`` is written as compact JSON in its own order. Its mappings of variables come from ``in_order``.
-    """
+    """Return ``COMMAND_ID`` and ``TASK_ID``: those of ``chosen``, else hashes of ``identity`` as compact JSON."""
     text = json.dumps(identity, ensure_ascii=False, separators=(",", ":"))
     text = _SURROGATE.sub(lambda half: f"\\u{ord(half[0]):04x}", text)
     digest = hashlib.sha256(text.encode()).hexdigest()[:_DIGITS]
@@ -34,12 +31,12 @@ def stable_ids(identity: Mapping[str, Any], chosen: Mapping[str, str]) -> dict[s
 
 
 def in_order(texts: Mapping[str, str]) -> dict[str, str]:
-    """The same, its keys in the order of their UTF-16 code units, which is that of JavaScript's sort."""
+    """Return the mapping sorted by UTF-16 code units, as JavaScript sorts."""
     return dict(sorted(texts.items(), key=lambda item: item[0].encode("utf-16-be", "surrogatepass")))
 
 
 def text_of(value: Scalar) -> str:
-    """A scalar as text: what ``String()`` makes of it in JavaScript, so that 3.0 and 3 are the same."""
+    """Return a scalar as JavaScript's ``String()`` does, so that 3.0 and 3 are equal."""
     if isinstance(value, bool):
         return "true" if value else "false"
     if not isinstance(value, float):

@@ -1,4 +1,4 @@
-"""What a commit would add: the staged files of a git repository, and which of their lines are new. And what commits have added."""
+"""The staged files of a git repository with their new lines, and the lines that commits have added."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from clawperator.engine.errors import EngineError, ErrorCode
 from clawperator.engine.skills.git import Git, GitError
 
 _WHOLE_FILE = 1_000_000_000
-"""Lines of context: more than any file has, so that a difference holds the whole new content."""
+"""Lines of context: more than any file has, so that a diff contains the whole new content."""
 _SUBMODULE = b"160000"
 _COMMIT = "%x00%H%x00%B%x00"
 _HEAD = re.compile(rb"\0([0-9a-f]{40,64})\0([^\0]*)\0")
@@ -23,13 +23,13 @@ _PLAIN = (
     "--no-relative",
     "--submodule=short",
 )
-"""Nothing that somebody's configuration could change the output by."""
+"""Make the output independent of the user's configuration."""
 _STAGED = ("--cached", *_PLAIN, "--diff-filter=AMT")
 
 
 @dataclass(frozen=True, slots=True)
 class StagedFile:
-    """A file as the commit would have it; ``added`` are the numbers of its new lines, from 1."""
+    """A staged file; ``added`` are the numbers of its new lines, from 1."""
 
     name: str
     content: bytes
@@ -38,7 +38,7 @@ class StagedFile:
 
 @dataclass(frozen=True, slots=True)
 class Committed:
-    """A line that a commit has added, or one of its message; ``place`` is ``<commit>:<file>``, ``line`` from 1."""
+    """A line that a commit added, or a line of its message; ``place`` is ``<commit>:<file>``, ``line`` from 1."""
 
     place: str
     line: int
@@ -46,9 +46,9 @@ class Committed:
 
 
 async def committed_lines(env: Mapping[str, str], folder: str = "") -> tuple[list[Committed], bool]:
-    """Every line that the commits of all branches have added, newest first, and whether there are more than can be read.
+    """Return every line that the commits of all branches added, newest first, and whether the list is incomplete.
 
-    Raises ``EngineError`` (USAGE) where there is no repository.
+    Raises ``EngineError`` (USAGE) outside of a repository.
     """
     options = ("--all", "-p", "--unified=0", f"--format={_COMMIT}", *_PLAIN)
     try:
@@ -78,9 +78,9 @@ def _added(commit: str, message: bytes, diff: bytes) -> Iterator[Committed]:
 
 
 async def staged_files(env: Mapping[str, str], folder: str = "") -> list[StagedFile]:
-    """The text files that the next commit of the repository around ``folder`` changes or adds.
+    """Return the text files that the next commit of the repository of ``folder`` changes or adds.
 
-    Raises ``EngineError``: SKILLS_GIT_NOT_FOUND, and USAGE where there is no repository or more is staged than can be looked at.
+    Raises ``EngineError``: SKILLS_GIT_NOT_FOUND, and USAGE outside of a repository or above the size limit.
     """
     git = Git(env, folder, inherit=True)
     try:
@@ -99,7 +99,7 @@ async def staged_files(env: Mapping[str, str], folder: str = "") -> list[StagedF
 
 
 def _names(raw: bytes) -> Iterator[tuple[str, bytes]]:
-    """Name and new mode of each file in the output of ``--raw -z``."""
+    """Yield name and new mode of each file in the output of ``--raw -z``."""
     fields = iter(raw.split(b"\0"))
     for head in fields:
         if head:
@@ -107,9 +107,9 @@ def _names(raw: bytes) -> Iterator[tuple[str, bytes]]:
 
 
 def _parts(raw: bytes) -> list[list[bytes]]:
-    """The lines of each file's difference. Lines of content begin with a sign, so none is taken for a heading.
+    """Return the diff lines of each file; content lines begin with a sign and cannot be mistaken for a header.
 
-    A file that becomes a link, or the other way round, has two under one heading: what goes, and what comes.
+    A file that becomes a link, or vice versa, has two diffs under one header: removal and addition.
     """
     parts: list[list[bytes]] = []
     heading = b""

@@ -1,7 +1,4 @@
-"""Fetching the skills repository and bringing it to a ref (skills.md#installing).
-
-Whatever goes wrong, the checkout that was there stays as it was and usable: see ``checkout.py``.
-"""
+"""Clone or update the skills repository (skills.md#installing). A failure keeps the old checkout: see ``checkout.py``."""
 
 from __future__ import annotations
 
@@ -32,7 +29,7 @@ STAGES = ("check_git", "check_changes", "fetch", "checkout", "verify", "replace"
 _REF = re.compile(r"(?!-)[A-Za-z0-9._/-]{1,250}", re.ASCII)
 _COMMIT = re.compile(r"[0-9a-f]{7,64}")
 _URL = re.compile(r"(?:(?:https?|ssh|git|file)://|/)[!-~]+|(?![-/])[\w.-]+@[\w.-]+:[!-~]+", re.ASCII)
-"""A server, a folder, or ``user@host:path``; no ``helper::address``, which names a program."""
+"""A URL, a folder, or ``user@host:path``; not ``helper::address``, which runs a program."""
 _CHANGES_NAMED = 10
 
 T = TypeVar("T")
@@ -40,9 +37,9 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class SyncResult:
-    """The checkout in ``skills_dir`` is at ``commit``, chosen as ``ref``. ``before`` is the commit that it was at, '' for none.
+    """The checkout in ``skills_dir`` is at ``commit`` of ``ref``; ``before`` is the previous commit, '' for none.
 
-    ``offline``: the repository could not be reached, and what was fetched before had the pinned ref.
+    ``offline``: the repository could not be reached, but the pinned ref was fetched before.
     """
 
     skills_dir: str
@@ -84,11 +81,11 @@ class SyncResult:
 async def sync(
     settings: Settings, *, ref: str, tell: Tell = unreported, seconds: float = SECONDS, guard: Guard | None = None
 ) -> SyncResult:
-    """Clone the repository, or fetch and bring the checkout to ``ref``: a branch, a tag or a commit.
+    """Clone the repository, or update the checkout to ``ref``: a branch, a tag or a commit.
 
-    ``seconds`` is what one git command may take. Raises ``EngineError`` USAGE (ref or URL are not allowed),
-    SKILLS_GIT_NOT_FOUND, SKILLS_SYNC_FAILED. Cancelling leaves everything as it was; once the new checkout is in its place,
-    cancelling comes too late and the result is returned.
+    ``seconds`` is the time limit of one git command. A cancellation changes nothing, unless the new checkout is already in
+    place; then the result is returned. Raises ``EngineError`` USAGE (invalid ref or URL), SKILLS_GIT_NOT_FOUND,
+    SKILLS_SYNC_FAILED.
     """
     ref = checked_ref(ref)
     url, chosen = repository(settings.environment)
@@ -97,9 +94,9 @@ async def sync(
     with (guard or Guard(settings)).writing(folder):
         with progress.stage("check_git", seconds):
             await require_git(settings.environment)
-        async with _workshop(folder) as workshop:
-            job = _Job(settings.environment, workshop, progress, ref, seconds)
-            if await _in_thread(workshop.is_checkout):
+        async with _staged_checkout(folder) as staged:
+            job = _Job(settings.environment, staged, progress, ref, seconds)
+            if await _in_thread(staged.is_checkout):
                 result = await job.update(url if chosen else "", url)
             else:
                 result = await job.clone(url)
@@ -108,7 +105,7 @@ async def sync(
 
 
 def checked_ref(ref: str) -> str:
-    """``ref`` if git can only take it for a ref. Raises ``EngineError`` (USAGE)."""
+    """Return ``ref`` if git cannot misinterpret it. Raises ``EngineError`` (USAGE)."""
     if _REF.fullmatch(ref) and ".." not in ref:
         return ref
     raise EngineError(
@@ -120,7 +117,7 @@ def checked_ref(ref: str) -> str:
 
 
 def repository(env: Mapping[str, str]) -> tuple[str, bool]:
-    """Where the skills come from, and whether the environment says so. Raises ``EngineError`` (USAGE)."""
+    """Return the URL of the repository, and whether the environment defines it. Raises ``EngineError`` (USAGE)."""
     url = env.get(VARIABLE, "")
     if not url:
         return REPOSITORY, False
@@ -134,12 +131,12 @@ def repository(env: Mapping[str, str]) -> tuple[str, bool]:
 
 
 @asynccontextmanager
-async def _workshop(folder: str) -> AsyncIterator[StagedCheckout]:
-    """A workshop that is ours alone and empty, and is taken away afterwards."""
-    workshop = StagedCheckout(folder)
+async def _staged_checkout(folder: str) -> AsyncIterator[StagedCheckout]:
+    """Lock and create the staged checkout, and remove it afterwards."""
+    staged = StagedCheckout(folder)
     try:
         os.makedirs(os.path.dirname(folder), exist_ok=True)
-        lock = FileLock(workshop.lock_path)
+        lock = FileLock(staged.lock_path)
     except OSError as exc:
         raise _failed(f"{exc.filename or folder}: {exc.strerror}", folder) from exc
     try:
@@ -151,19 +148,19 @@ async def _workshop(folder: str) -> AsyncIterator[StagedCheckout]:
                 details={"skillsDir": folder},
             )
         try:
-            await _in_thread(workshop.open)
-            yield workshop
+            await _in_thread(staged.open)
+            yield staged
         except OSError as exc:
             raise _failed(f"{exc.filename or folder}: {exc.strerror or exc}", folder) from exc
         finally:
-            workshop.stop.set()
-            await _in_thread(workshop.clear)
+            staged.stop.set()
+            await _in_thread(staged.clear)
     finally:
         lock.close()
 
 
 async def _in_thread(work: Callable[[], T]) -> T:
-    """Do it in a thread and wait for its end even when cancelled: nobody may take the folder away under its hands."""
+    """Run ``work`` in a thread and wait for its end even when cancelled, because it uses the folder."""
     task = asyncio.ensure_future(asyncio.to_thread(work))
     try:
         return await asyncio.shield(task)
@@ -173,30 +170,30 @@ async def _in_thread(work: Callable[[], T]) -> T:
 
 
 class _Job:
-    """One synchronisation inside an open workshop."""
+    """One synchronisation in a staged checkout."""
 
     def __init__(
-        self, env: Mapping[str, str], workshop: StagedCheckout, progress: JobProgress, ref: str, seconds: float
+        self, env: Mapping[str, str], staged: StagedCheckout, progress: JobProgress, ref: str, seconds: float
     ) -> None:
         self._env = env
-        self._shop = workshop
+        self._staged = staged
         self._progress = progress
         self._ref = ref
         self._seconds = seconds
-        self._git = Git(env, workshop.new)
+        self._git = Git(env, staged.new)
         self._offline = False
 
     async def clone(self, url: str) -> SyncResult:
         with self._stage("fetch") as stage:
-            await self._remote(stage, Git(self._env), "clone", "--progress", "--", url, self._shop.new)
+            await self._remote(stage, Git(self._env), "clone", "--progress", "--", url, self._staged.new)
         with self._stage("checkout"):
-            # a repository whose only branch has another name is as good as one with a main
+            # a repository may have a default branch of another name
             if self._ref != DEFAULT_REF or await self._has(f"refs/remotes/origin/{DEFAULT_REF}"):
                 await self._run("checkout", "--quiet", self._ref, "--")
         return await self._put_in_place("", None)
 
     async def update(self, wanted: str, default: str) -> SyncResult:
-        """``wanted`` is the URL that somebody chose, or ''; ``default`` is for a checkout that knows none."""
+        """Update the checkout; ``wanted`` is the configured URL, or ''; ``default`` is for a checkout without a remote."""
         with self._stage("check_changes"):
             state = await self._state()
         with self._stage("fetch") as stage:
@@ -217,11 +214,11 @@ class _Job:
 
     async def _copy(self) -> None:
         try:
-            await _in_thread(self._shop.copy)
-        except StoppedError:  # only where somebody who is cancelled too has ended the workshop
+            await _in_thread(self._staged.copy)
+        except StoppedError:  # only after a cancellation
             raise asyncio.CancelledError from None
         except asyncio.CancelledError:
-            self._shop.stop.set()
+            self._staged.stop.set()
             raise
 
     async def _choose_origin(self, wanted: str, default: str) -> None:
@@ -234,7 +231,7 @@ class _Job:
             await self._run("remote", "set-url", "origin", wanted)
 
     async def _pinned(self) -> bool:
-        """Whether the ref names one thing for ever, and it is here already."""
+        """Return whether the ref is a tag or a commit that was fetched before."""
         if await self._has(f"refs/tags/{self._ref}"):
             return True
         return bool(_COMMIT.fullmatch(self._ref)) and await self._has(f"{self._ref}^{{commit}}")
@@ -247,7 +244,7 @@ class _Job:
         return True
 
     async def _branch(self) -> str:
-        """The branch that is checked out; '' for a tag or a commit."""
+        """Return the current branch; '' for a tag or a commit."""
         try:
             head = await self._git.run("symbolic-ref", "--quiet", "HEAD", seconds=QUICK_SECONDS)
         except GitError:
@@ -255,8 +252,8 @@ class _Job:
         return head.text.removeprefix("refs/heads/")
 
     async def _state(self) -> tuple[str, str]:
-        """Commit and HEAD of the checkout that is there. Raises ``EngineError`` where files of it have been changed."""
-        folder = self._shop.folder
+        """Return commit and HEAD of the existing checkout. Raises ``EngineError`` for uncommitted changes."""
+        folder = self._staged.folder
         git = Git(self._env, folder)
         status = ("--no-optional-locks", "status", "--porcelain", "--untracked-files=no", "--no-renames", "-z")
         try:
@@ -277,7 +274,7 @@ class _Job:
         return commit, head
 
     async def _put_in_place(self, before: str, state: tuple[str, str] | None) -> SyncResult:
-        folder = self._shop.folder
+        folder = self._staged.folder
         registry = os.path.join(folder, FOLDER, FILE)
         with self._stage("verify"):
             warnings = await _in_thread(self._verify)
@@ -286,19 +283,19 @@ class _Job:
                 raise _failed(f"The checkout {folder} was changed during the update", folder, hint="Try again.")
         result = SyncResult(folder, registry, self._ref, commit, before, self._offline, warnings=tuple(warnings))
         with self._stage("replace"):
-            replacing = asyncio.ensure_future(asyncio.to_thread(self._shop.replace))
+            replacing = asyncio.ensure_future(asyncio.to_thread(self._staged.replace))
             try:
                 await asyncio.shield(replacing)
             except asyncio.CancelledError:
                 await asyncio.wait({replacing})
-                replacing.result()  # too late: the new one is in its place, or could not get there
+                replacing.result()  # too late to cancel
         return result
 
     def _verify(self) -> list[dict[str, str]]:
-        """Return the warnings of the new checkout's registry. Raises ``SKILLS_SYNC_FAILED`` where it cannot be used."""
-        folder = self._shop.folder
+        """Return the warnings of the new checkout's registry. Raises ``SKILLS_SYNC_FAILED`` if it is unusable."""
+        folder = self._staged.folder
         try:
-            return load_registry(os.path.join(self._shop.new, FOLDER, FILE)).warnings
+            return load_registry(os.path.join(self._staged.new, FOLDER, FILE)).warnings
         except EngineError as exc:
             path = os.path.join(folder, FOLDER, FILE)
             why = exc.details.get("reason") or exc.message
@@ -306,17 +303,17 @@ class _Job:
             raise _failed(message, folder, path=path, reason=why) from exc
 
     async def _remote(self, stage: StageProgress, git: Git, *arguments: str) -> None:
-        """A command that talks to the repository, told as it goes on."""
+        """Run a command that connects to the repository and report its progress."""
         try:
             await git.run(*arguments, seconds=self._seconds, on_line=stage.line)
         except GitError as exc:
-            raise _failed(str(exc), self._shop.folder) from exc
+            raise _failed(str(exc), self._staged.folder) from exc
 
     async def _run(self, *arguments: str) -> str:
         try:
             return (await self._git.run(*arguments, seconds=self._seconds)).text
         except GitError as exc:
-            raise _failed(str(exc).replace(self._shop.new, self._shop.folder), self._shop.folder) from exc
+            raise _failed(str(exc).replace(self._staged.new, self._staged.folder), self._staged.folder) from exc
 
     def _stage(self, name: str) -> Any:
         return self._progress.stage(name, self._seconds)

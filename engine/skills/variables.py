@@ -1,4 +1,4 @@
-"""What a caller gives to a compilation: one flat JSON object of texts, numbers and booleans (skills.md#json-templates)."""
+"""The variables of a compilation: a flat JSON object of strings, numbers and booleans (skills.md#json-templates)."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from clawperator.engine.errors import EngineError, ErrorCode
 from clawperator.engine.skills.stable_ids import Scalar
 
 MAX_VARS = 256 * 1024
-"""Characters of ``--vars``: more than an execution can hold."""
+"""Characters of ``--vars``; more than fits into an execution."""
 _SHOWN = 2_000
 _KEY_SHOWN = 64
 
 
 def parse_vars(text: str | None) -> dict[str, Scalar]:
-    """The variables of ``--vars``; none where it is absent or empty. Raises ``COMPILE_VARS_PARSE_FAILED``, ``details.varsJson``."""
+    """Return the variables of ``--vars``, if any. Raises ``COMPILE_VARS_PARSE_FAILED`` with ``details.varsJson``."""
     if not text:
         return {}
     if len(text) > MAX_VARS:
@@ -37,7 +37,7 @@ def parse_vars(text: str | None) -> dict[str, Scalar]:
 
 
 def checked(variables: Mapping[str, Any]) -> dict[str, Scalar]:
-    """The same variables, known to be scalars. Raises ``COMPILE_VARS_PARSE_FAILED`` with ``details.variable``."""
+    """Return the variables if all are scalars. Raises ``COMPILE_VARS_PARSE_FAILED`` with ``details.variable``."""
     for name, value in variables.items():
         if not isinstance(value, str | int | float) or (isinstance(value, float) and not math.isfinite(value)):
             named = shown(str(name), _KEY_SHOWN)

@@ -1,4 +1,4 @@
-"""From a recipe to its executions (skills.md#compilation). Pure: the same text and variables give the same bytes."""
+"""Compile a recipe into executions (skills.md#compilation). Pure: the same text and variables give the same bytes."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from clawperator.engine.skills.variables import checked
 MODE = "artifact_compiled"
 _BASE_MS = 10_000
 _PER_ACTION_MS = 8_000
-"""What a plan is given where the recipe does not say: once, and for every action that is no sleep."""
+"""The default timeout: a base, and a share for every action that is not a sleep."""
 _FIRST_STEPS = ("close_app", "open_app")
 
 Part = list[ActionDraft]
@@ -41,11 +41,11 @@ Part = list[ActionDraft]
 def compile_recipe(
     text: str, variables: Mapping[str, Any], *, file: str = "", profile: Profile | None = None
 ) -> Compiled:
-    """Compile the recipe ``text`` with ``variables``; ``file`` is only named in errors, ``profile`` is the policy to obey.
+    """Compile the recipe ``text`` with ``variables`` under the policy ``profile``; ``file`` is its name in errors.
 
-    Raises ``EngineError``: all RECIPE_… codes, COMPILE_VARS_PARSE_FAILED for variables that are no scalars,
-    COMPILE_VALIDATION_FAILED where the result is no valid execution, and the policy's codes. Every one has
-    ``details.{file, line?, stepId?}``, but for the variables'.
+    Raises ``EngineError``: all RECIPE_… codes, COMPILE_VARS_PARSE_FAILED for variables that are not scalars,
+    COMPILE_VALIDATION_FAILED for an invalid execution, and the policy's codes. All but those of variables have
+    ``details.{file, line?, stepId?}``.
     """
     recipe = read_recipe(read_source(text, file))
     if profile is not None:
@@ -76,9 +76,9 @@ def compile_recipe(
 
 
 def _parts(recipe: Recipe) -> list[Part]:
-    """The actions of each execution: optional steps have one of their own, so that their failure ends nothing else (skills.md#optional-steps).
+    """Return the actions of each execution; an optional step has its own, which may fail (skills.md#optional-steps).
 
-    A step whose node is chosen begins one, for the tree is taken before it; its pause comes before that.
+    A step with a choice begins an execution, because the snapshot is taken before it; its pause precedes that.
     """
     parts: list[Part] = [_session(recipe)]
     for step in recipe.steps:
@@ -96,7 +96,7 @@ def _parts(recipe: Recipe) -> list[Part]:
 
 
 def _session(recipe: Recipe) -> Part:
-    """The actions that make a session fresh, where the compiler has to make it so."""
+    """Return the injected actions that start a fresh session."""
     if recipe.session_policy != "fresh":
         return []
     if not recipe.fresh_start_injected:
@@ -168,7 +168,7 @@ def _time_for(part: Part) -> int:
 
 
 def _refused(exc: EngineError, part: Part, recipe: Recipe) -> EngineError:
-    """The validator's refusal as one of the recipe. All that needs no inputs was checked before: mostly they are the reason."""
+    """Return the validator's error as one of the recipe; the values of inputs are the usual reason."""
     if exc.code is ErrorCode.PAYLOAD_TOO_LARGE:
         facts = {"limit": MAX_PAYLOAD_BYTES, "actual": exc.details["actual"]}
         message = f"the execution has more than {MAX_PAYLOAD_BYTES} bytes"
@@ -185,7 +185,7 @@ def _refused(exc: EngineError, part: Part, recipe: Recipe) -> EngineError:
 
 
 def _draft_at(path: str, part: Part) -> ActionDraft | None:
-    """The action that a path into the payload (``actions.N…``) leads to."""
+    """Return the action at a path of the payload (``actions.N…``)."""
     parts = path.split(".")
     return part[int(parts[1])] if parts[0] == "actions" and len(parts) > 1 else None
 
@@ -216,7 +216,7 @@ def _admit(profile: Profile, plan: Validated, part: Part) -> None:
         raise
 
 
-# -- what else is in the result
+# -- outputs, confirmations, choices, warnings
 
 
 def _outputs(recipe: Recipe) -> tuple[Output, ...]:
@@ -261,7 +261,7 @@ def _choices(steps: Sequence[RecipeStep], told: ResolvedInputs) -> Iterator[Choi
 def _warnings(
     recipe: Recipe, told: ResolvedInputs, plans: Sequence[Validated], parts: Sequence[Part]
 ) -> list[Mapping[str, Any]]:
-    """In the order of compilation: steps, outputs, session, variables, executions."""
+    """Return the warnings in the order of compilation: steps, outputs, session, variables, executions."""
     found = [warning for step in recipe.steps for warning in step.warnings]
     actions = {draft.id for part in parts for draft in part}
     for index, output in enumerate(recipe.outputs):

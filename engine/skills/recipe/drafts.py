@@ -1,4 +1,4 @@
-"""Actions on their way from a step to an execution: their texts may still name inputs, and each knows where it stands."""
+"""Actions of a recipe before inputs are filled in, each with its site."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from clawperator.engine.skills.recipe.site import Site
 from clawperator.engine.skills.recipe.templates import fill_in, names, texts
 
 _PARAM_AT = 3
-"""The place of a parameter's name in ``actions.N.params.name``."""
+"""The position of the parameter's name in ``actions.N.params.name``."""
 
 
 @dataclass(frozen=True, slots=True)
 class ActionDraft:
-    """One action. ``site`` is that of what it comes from, ``sites`` where its parameters stand by their names."""
+    """One action. ``site`` is that of its source, ``sites`` are those of its parameters by name."""
 
     id: str
     type: str
@@ -27,28 +27,28 @@ class ActionDraft:
     site: Site
     sites: Mapping[str, Site] = field(default_factory=dict)
     choice: Mapping[str, Any] | None = None
-    """The selector that decides on a fresh tree; the matcher only stands in for what comes of it."""
+    """The selector that is resolved at run time; the matcher is a placeholder then."""
 
     @property
     def sleep_ms(self) -> int | None:
-        """How long a sleep sleeps; ``None`` for every other action, and where nobody can know."""
+        """Return the duration of a sleep; ``None`` for other actions, and if it is unknown."""
         duration = self.params.get("durationMs") if self.type == "sleep" else None
         return duration if isinstance(duration, int) else None
 
     def texts(self) -> Iterator[tuple[Site, str]]:
-        """The texts in which inputs may be named."""
+        """Yield the texts that may contain inputs, with their sites."""
         for name, value in self.params.items():
             yield from texts(value, self.sites.get(name, self.site))
         if self.choice is not None:
             yield from texts(dict(self.choice), self.sites["matcher"])
 
     def filled(self, values: Mapping[str, str]) -> dict[str, Any]:
-        """The action as it stands in a payload."""
+        """Return the action as in a payload, with inputs filled in."""
         params = fill_in(dict(self.params), values)
         return {"id": self.id, "type": self.type, **({"params": params} if params else {})}
 
     def place(self, path: str) -> tuple[Site, tuple[str, ...]]:
-        """Where in the recipe the validator's ``path`` (``actions.N.params.name…``) leads, and the inputs in that place."""
+        """Return the site of the validator's ``path`` (``actions.N.params.name…``), and the inputs in its value."""
         name, *inner = path.split(".")[_PARAM_AT:] or [""]
         site = self.sites.get(name)
         if site is None:
@@ -60,12 +60,12 @@ class ActionDraft:
 
 
 def sleep(action_id: str, duration_ms: int, site: Site) -> list[ActionDraft]:
-    """A pause of our own; none where it would take no time."""
+    """Return an injected sleep; none for a duration of 0."""
     return [ActionDraft(action_id, "sleep", {"durationMs": duration_ms}, site)] if duration_ms else []
 
 
 def payload(actions: list[dict[str, Any]], timeout_ms: int, ids: tuple[str, str, str]) -> dict[str, Any]:
-    """A payload; ``ids`` are command, task and source."""
+    """Return a payload; ``ids`` are command, task and source."""
     command, task, source = ids
     return {
         "commandId": command,
@@ -78,10 +78,7 @@ def payload(actions: list[dict[str, Any]], timeout_ms: int, ids: tuple[str, str,
 
 
 def check_draft(draft: ActionDraft) -> Validated | None:
-    """What the contract says about an action before its inputs are known: raises RECIPE_SCHEMA_INVALID.
-
-    Parameters that name inputs are judged when their values are there.
-    """
+    """Validate an action except for parameters with inputs. Raises RECIPE_SCHEMA_INVALID."""
     action = {"id": draft.id, "type": draft.type, "params": dict(draft.params)}
     try:
         return validate(payload([action], MIN_EXECUTION_TIMEOUT_MS, ("recipe", "recipe", "recipe")))

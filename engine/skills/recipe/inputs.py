@@ -1,4 +1,4 @@
-"""What a recipe wants to be told, and what it was told (skills.md#front-matter and skills.md#selector)."""
+"""The inputs of a recipe and their values (skills.md#front-matter, skills.md#selector)."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ _PERSONAL = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Input:
-    """One thing to ask for. ``type`` is one of skills.md#front-matter, ``values`` those of an enum; ``default`` is ``None`` where there is none.
+    """One input. ``type`` is one of skills.md#front-matter, ``values`` are those of an enum.
 
-    ``personal``: by its name it belongs to a person, so a form hides what is typed.
+    ``personal``: its name suggests personal data, so that forms hide the value.
     """
 
     name: str
@@ -38,7 +38,7 @@ class Input:
 
 @dataclass(frozen=True, slots=True)
 class ResolvedInputs:
-    """Every input as text, defaults included; an optional one without value is the empty text. ``chosen`` are the ids."""
+    """Every input as text, '' for an optional one without value. ``chosen`` are the ids that the caller chose."""
 
     texts: Mapping[str, str]
     chosen: Mapping[str, str]
@@ -46,12 +46,12 @@ class ResolvedInputs:
 
 
 def is_personal(name: str) -> bool:
-    """Whether an input's name suggests a person, a label, an address or an account."""
+    """Return whether an input's name suggests personal data."""
     return _PERSONAL.search(name) is not None
 
 
 def inputs_of(recipe: Recipe) -> tuple[Input, ...]:
-    """The declared inputs, in their order."""
+    """Return the declared inputs in order."""
     return tuple(
         Input(
             name=item.name,
@@ -66,7 +66,7 @@ def inputs_of(recipe: Recipe) -> tuple[Input, ...]:
 
 
 def resolve(recipe: Recipe, variables: Mapping[str, Scalar]) -> ResolvedInputs:
-    """The inputs of ``recipe`` from ``variables``. An empty text counts as not given.
+    """Return the inputs of ``recipe`` from ``variables``. An empty text counts as missing.
 
     Raises RECIPE_INPUT_MISSING and RECIPE_INPUT_INVALID (``details.{input, stepId?, expected?}``).
     """
@@ -86,10 +86,7 @@ def resolve(recipe: Recipe, variables: Mapping[str, Scalar]) -> ResolvedInputs:
 
 
 def check_filled(recipe: Recipe, texts: Mapping[str, str]) -> None:
-    """Raises RECIPE_INPUT_MISSING where an optional input without value leaves nothing of a text.
-
-    The condition must not vanish from a matcher: what is left of it would fit other nodes, too.
-    """
+    """Raise RECIPE_INPUT_MISSING for a text that is empty without an optional input: a matcher must not lose a condition."""
     for step in recipe.steps:
         for site, text in step.texts():
             if (named := names(text)) and not fill(text, texts):
@@ -107,13 +104,13 @@ def missing(name: str, site: Site) -> EngineError:
 
 
 def unused(name: str) -> dict[str, Any]:
-    """The warning about a variable that nothing asks for."""
+    """Return the warning about an unused variable."""
     named = shown(name)
     return {"code": "VAR_UNUSED", "path": named, "message": f"The variable {named} is not used"}
 
 
 def _first_use(recipe: Recipe, name: str, declared: Site) -> Site:
-    """Where the input is first needed; its declaration, where nothing needs it."""
+    """Return the site of the first use of an input, else its declaration."""
     for step in recipe.steps:
         for site, text in step.texts():
             if name in names(text):

@@ -1,6 +1,6 @@
-"""The front matter of a recipe and its steps as values (skills.md#front-matter)."""
+"""The model of a recipe's front matter and steps (skills.md#front-matter)."""
 
-# Annotations are no strings here: pydantic would have to evaluate every one again, which a command would notice.
+# No postponed annotations: pydantic would have to evaluate them again, which slows commands down.
 
 from collections.abc import Iterator, Mapping
 from datetime import datetime
@@ -33,7 +33,7 @@ Pause = Annotated[int, Field(ge=0, le=MAX_EXECUTION_TIMEOUT_MS)]
 Said = Annotated[str, Field(min_length=1)]
 
 _REDACTED = {"string": "mask", "enum": "mask"}
-"""The default redaction by type: texts are masked, numbers and booleans are not (skills.md#outputs)."""
+"""The default redaction by type; numbers and booleans are not redacted (skills.md#outputs)."""
 
 
 def _once(values: list[Any]) -> list[Any]:
@@ -74,7 +74,7 @@ class Settle(Table):
 
 
 class DeclaredInput(Table):
-    """One input. An empty text or nothing as ``default`` means that there is none, whatever the type."""
+    """One input. An empty or missing ``default`` means no default, for any type."""
 
     name: Annotated[str, Field(pattern=f"^{INPUT_NAME}$")]
     type: ValueType
@@ -110,7 +110,7 @@ class From(Table):
 
 
 class DeclaredOutput(Table):
-    """One output; ``redaction`` is filled in."""
+    """One output."""
 
     name: Annotated[str, Field(pattern=NAME)]
     type: ValueType
@@ -128,7 +128,7 @@ class DeclaredOutput(Table):
 
     @classmethod
     def _names(cls) -> dict[str, object]:
-        """The keys as they are written."""
+        """Return the keys as written in the file."""
         return {field.alias or name: field for name, field in cls.model_fields.items()}
 
     @property
@@ -137,7 +137,7 @@ class DeclaredOutput(Table):
 
 
 class FrontMatter(Table):
-    """What a recipe says about itself."""
+    """The front matter."""
 
     recipe_id: Annotated[str, Field(pattern=NAME)]
     recipe_version: Annotated[str, Field(pattern=SEMVER)]
@@ -175,14 +175,14 @@ class FrontMatter(Table):
 
 
 class Recipe(FrontMatter):
-    """A recipe that is right in itself: only its inputs are open."""
+    """A valid recipe, without values for its inputs."""
 
     source: Source
     steps: tuple[RecipeStep, ...]
 
     @property
     def site(self) -> Site:
-        """Of the front matter."""
+        """Return the site of the front matter."""
         return Site(self.source.file, self.source.frontmatter)
 
 
@@ -196,7 +196,7 @@ def _repeated(items: object, key: str) -> Iterator[InitErrorDetails]:
 
 
 def value_problem(kind: str, value: object, values: list[Any] | tuple[str, ...]) -> str:
-    """What ``value`` would have to be to be of the type ``kind``; empty where it is."""
+    """Return what is expected instead of ``value`` for the type ``kind``; empty if it is valid."""
     if kind == "enum":
         return "" if value in values else f"one of {', '.join(map(str, values))}"
     if kind == "string":

@@ -1,4 +1,4 @@
-"""Regular expressions that a recipe brings along, which the host itself runs over texts of screens."""
+"""Check regular expressions of a recipe, which the host applies to screen texts."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ MAX_PATTERN = 512
 
 
 def pattern_problem(pattern: str, *, groups: int | None = None) -> str:
-    """Why ``pattern`` may not be used; empty where it may. ``groups`` is how many it must have, where that matters."""
+    """Return why ``pattern`` is not allowed; empty if it is. ``groups`` is the required number of groups, if any."""
     if len(pattern) > MAX_PATTERN:
         return f"the pattern is longer than {MAX_PATTERN} characters"
     try:

@@ -1,4 +1,4 @@
-"""What a recipe's steps must be together (skills.md#verification and policy.md#capabilities and skills.md#rules): everything that needs no inputs."""
+"""Read a recipe and check the rules across its steps (skills.md#verification, policy.md#capabilities, skills.md#rules)."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _CLICKING = ("click", "scroll_and_click")
 
 
 def read_recipe(source: Source) -> Recipe:
-    """The recipe that stands in ``source``, checked but for its inputs and its session policy (skills.md#rules).
+    """Return the recipe in ``source``, checked except for its inputs and its session policy (skills.md#rules).
 
     Raises ``EngineError`` with ``details.{file, line, stepId?}``: RECIPE_SCHEMA_INVALID, RECIPE_STEP_UNSUPPORTED,
     RECIPE_SELECTOR_INVALID, RECIPE_SELECTOR_UNSUPPORTED, RECIPE_CAPABILITY_UNDECLARED, RECIPE_VERIFICATION_MISSING,
@@ -46,7 +46,7 @@ def read_recipe(source: Source) -> Recipe:
 
 
 def capabilities_of_step(step: RecipeStep) -> Iterator[tuple[str, Site]]:
-    """What a step needs, with the place that says so."""
+    """Yield the capabilities that a step needs, with their sites."""
     for action in step.actions:
         for capability in sorted(capabilities_of(action.type, action.params)):
             yield capability, action.site if action.site.path else action.site.at("type")
@@ -57,7 +57,7 @@ def capabilities_of_step(step: RecipeStep) -> Iterator[tuple[str, Site]]:
 
 
 def has_side_effect(step: RecipeStep) -> bool:
-    """Whether ``step`` acts on the app, so that a probe may not have it and others may have to verify it (skills.md#verification)."""
+    """Return whether ``step`` changes the app, which probes must not do and others must verify (skills.md#verification)."""
     if step.type == "enter_text" or step.effect:
         return True
     return step.type in _CLICKING and step.action.params.get("clickAfter", True) is not False
@@ -82,7 +82,7 @@ def _check_outputs(recipe: Recipe) -> None:
 
 
 def _check_kind(recipe: Recipe) -> None:
-    """A probe only observes: callers run it without expecting a change."""
+    """Check that a probe only observes."""
     for step in recipe.steps:
         if recipe.recipe_type == "probe" and has_side_effect(step):
             key = "effect" if step.effect else "type"
@@ -123,7 +123,7 @@ def _unverified(step: RecipeStep) -> EngineError:
 
 
 def _check_literals(recipe: Recipe) -> None:
-    """No text of the front matter or of a step may belong to one person or device; the text itself is not told."""
+    """Check that no text identifies a person or a device; the error does not contain the text."""
     blocks = [recipe.site, *(step.site for step in recipe.steps)]
     for block in blocks:
         for site, text in _all_texts(block):

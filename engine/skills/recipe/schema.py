@@ -1,4 +1,4 @@
-"""Pydantic's findings about a block of a recipe as one error with its line: RECIPE_SCHEMA_INVALID."""
+"""Validate blocks of a recipe by pydantic models and report errors with their lines: RECIPE_SCHEMA_INVALID."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ Model = TypeVar("Model", bound=Strict)
 
 
 class Table(Strict):
-    """A mapping of the front matter: besides its own keys it may have any that begin with ``x-``."""
+    """A mapping of the front matter, which may have additional keys that begin with ``x-``."""
 
     @classmethod
     def other_keys(cls, given: Mapping[str, Any]) -> Iterator[InitErrorDetails]:
@@ -37,10 +37,10 @@ class Table(Strict):
 
 
 def read(model: type[Model], value: object, site: Site) -> Model:
-    """``value``, which stands at ``site``, as ``model``.
+    """Return ``value`` at ``site`` as ``model``.
 
-    Raises ``RECIPE_SCHEMA_INVALID`` for what comes first in the file, with ``details.{path, expected}``; where there is more,
-    ``details.issues`` lists it all.
+    Raises ``RECIPE_SCHEMA_INVALID`` for the first problem in the file, with ``details.{path, expected}``; several are listed in
+    ``details.issues``.
     """
     try:
         return model.model_validate(value)
@@ -52,7 +52,7 @@ def read(model: type[Model], value: object, site: Site) -> Model:
 
 
 def invalid(site: Site, message: str, expected: str, *, hint: str | None = None) -> EngineError:
-    """A value at ``site`` that is wrong for a reason of its own."""
+    """Return the error for an invalid value at ``site``."""
     said = f"{site.dotted}: {message}" if site.path else message
     return site.fault(ErrorCode.RECIPE_SCHEMA_INVALID, said, hint=hint, path=site.dotted, expected=expected)
 

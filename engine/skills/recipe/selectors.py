@@ -1,6 +1,6 @@
-"""Selectors as matchers (skills.md#selector): the device knows only six conditions, all of which must hold.
+"""Compile selectors into matchers (skills.md#selector), which have six fields, all of which must match.
 
-What else a selector says is decided on a fresh tree before the step (``engine.skills.choosing``), where the step allows it.
+Other conditions are resolved on a snapshot before the step (``engine.skills.node_choice``), if the step supports it.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ FIELDS = {
     "content_desc_equals": "contentDescEquals",
     "content_desc_contains": "contentDescContains",
 }
-"""Keys whose text goes into the matcher as it is, and its fields."""
+"""Keys whose text is copied to a field of the matcher."""
 TEXTS = tuple(key for key in FIELDS if key != "resource_id")
-"""Keys whose text is what a user sees."""
+"""Keys with a text that users see."""
 LITERAL_ANNOTATED = "L-ANNOTATION-USER"
 ANNOTATIONS = ("STRUCTURAL", "VARIABLE", "USER_SPECIFIC", "DERIVED")
 _FLAGS = ("clickable", "enabled", "selected")
@@ -44,17 +44,14 @@ _CLASSES = {
     "chip": ("Chip",),
 }
 ROLES = {name: role for role, classes in _CLASSES.items() for name in classes}
-"""Simple class names and the role that the device gives to their nodes."""
+"""Simple class names and the role that the device assigns to their nodes."""
 SCROLL_VIEWS = ("ScrollView", "NestedScrollView", "HorizontalScrollView")
 _RECYCLER = "RecyclerView"
 
 
 @dataclass(frozen=True, slots=True)
 class LoweredSelector:
-    """A matcher whose texts may still name inputs, and what was lost on the way.
-
-    ``choice``: the selector itself where the matcher is not all that it says; then the matcher may be empty.
-    """
+    """A matcher whose texts may contain inputs. ``choice`` is the selector if the matcher does not express all of it."""
 
     matcher: dict[str, str]
     warnings: tuple[dict[str, Any], ...] = ()
@@ -62,7 +59,7 @@ class LoweredSelector:
 
 
 def lower(selector: object, site: Site, *, advisory: bool = False, choosing: bool = False) -> LoweredSelector:
-    """The matcher of the ``selector`` at ``site``; ``advisory`` drops what the device cannot match, where an id stays.
+    """Compile the ``selector`` at ``site``; ``advisory`` drops what the device cannot match if a resource id remains.
 
     ``choosing``: what the device cannot match becomes a choice.
 
@@ -83,7 +80,7 @@ def lower(selector: object, site: Site, *, advisory: bool = False, choosing: boo
 
 
 def lower_container(container: object, site: Site, *, advisory: bool = False) -> LoweredSelector:
-    """The same for a container; the empty matcher where the device has to find it by itself."""
+    """Compile the selector of a container; the matcher is empty if the device has to find the container."""
     if _is_scroll_view(container):
         message = "a scroll view has no role: the container is omitted, and the device uses the first scrollable view"
         return LoweredSelector({}, (site.warning("CONTAINER_OMITTED", message),))
@@ -102,7 +99,7 @@ def _is_scroll_view(container: object) -> bool:
 
 
 class _Lowering:
-    """One selector on its way to a matcher; ``lost`` are the sites of what no matcher expresses."""
+    """The compilation of one selector; ``lost`` are the sites of what matchers cannot express."""
 
     def __init__(self, *, choosing: bool = False) -> None:
         self.choosing = choosing
@@ -141,7 +138,7 @@ class _Lowering:
             raise invalid(site, "is not an annotation", f"one of {', '.join(ANNOTATIONS)}")
 
     def _alternatives(self, value: object, site: Site) -> None:
-        """Alternatives that come to the same matcher are exactly that one; the device knows no others."""
+        """Accept alternatives that compile to the same matcher: the device supports no others."""
         lowered = []
         for index, part in enumerate(_parts(value, site)):
             lowered.append(_Lowering(choosing=self.choosing))
@@ -173,7 +170,7 @@ class _Lowering:
 
 
 def _check_no_literal(selector: dict[str, Any], site: Site) -> None:
-    """What belongs to one user comes from an input, else the recipe is of use to that user only."""
+    """Check that USER_SPECIFIC texts come from inputs."""
     for key in TEXTS:
         if isinstance(value := selector.get(key), str) and value and not names(value):
             raise site.at(key).fault(
@@ -186,7 +183,7 @@ def _check_no_literal(selector: dict[str, Any], site: Site) -> None:
 
 
 def simple_name(name: str) -> str:
-    """A class name without its package."""
+    """Return a class name without its package."""
     return name.rpartition(".")[2]
 
 
@@ -211,7 +208,7 @@ def _parts(value: object, site: Site) -> list[Any]:
 
 
 def _check_inexpressible(key: str, value: object, site: Site) -> None:
-    """What is dropped or refused must at least be right."""
+    """Check the type of a value that matchers cannot express."""
     if key in _FLAGS and not isinstance(value, bool):
         raise invalid(site, "is not a boolean", "true or false")
     if key == "index_in_parent" and (not isinstance(value, int) or isinstance(value, bool) or value < 0):

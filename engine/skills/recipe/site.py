@@ -1,4 +1,4 @@
-"""Where in a recipe something is wrong: every error of a recipe names the file, the line and, where known, the step."""
+"""Locations in a recipe: every error of a recipe has the file, the line and, if known, the step."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Block:
     lines: Mapping[tuple[str | int, ...], int]
 
     def line_of(self, *path: str | int) -> int:
-        """The line in the file of that key or item; of the nearest one around it where there is none."""
+        """Return the line of a key or item, else that of the nearest enclosing one."""
         for length in range(len(path), 0, -1):
             if path[:length] in self.lines:
                 return self.lines[path[:length]]
@@ -32,7 +32,7 @@ class Block:
 
 @dataclass(frozen=True, slots=True)
 class Site:
-    """A value of a recipe: ``path`` leads to it inside ``block``, which is the front matter or the block of ``step_id``."""
+    """A value of a recipe at ``path`` in ``block``, which is the front matter or the block of ``step_id``."""
 
     file: str
     block: Block | None = None
@@ -40,12 +40,12 @@ class Site:
     path: tuple[str | int, ...] = ()
 
     def at(self, *path: str | int) -> Self:
-        """The site of something inside of this one."""
+        """Return the site of a nested value."""
         return replace(self, path=(*self.path, *path))
 
     @property
     def line(self) -> int:
-        """The 1-based line of the file; 0 where none is known."""
+        """Return the 1-based line of the file; 0 if unknown."""
         return self.block.line_of(*self.path) if self.block else 0
 
     @property
@@ -53,16 +53,16 @@ class Site:
         return shown(joined(*self.path), _LONGEST_PATH)
 
     def where(self) -> dict[str, Any]:
-        """``{file, line?, stepId?}`` for details."""
+        """Return ``{file, line?, stepId?}`` for details."""
         line = {"line": self.line} if self.line else {}
         return {"file": self.file, **line, **({"stepId": self.step_id} if self.step_id else {})}
 
     def fault(self, code: ErrorCode, message: str, *, hint: str | None = None, **details: Any) -> EngineError:
-        """The error ``code`` at this site; ``details`` come after the place."""
+        """Return the error ``code`` at this site with further ``details``."""
         return fault(code, message, self.file, self.line, hint=hint, details={**self.where(), **details})
 
     def warning(self, code: str, message: str) -> dict[str, Any]:
-        """Something at this site that compiles, but may not do what its author meant."""
+        """Return a warning about a value that compiles but may not be intended."""
         where = {key: value for key, value in self.where().items() if key != "file"}
         return {"code": code, "path": self.dotted, "message": message, **where}
 
@@ -70,6 +70,6 @@ class Site:
 def fault(
     code: ErrorCode, message: str, file: str, line: int, *, hint: str | None = None, details: dict[str, Any]
 ) -> EngineError:
-    """An error whose message begins with its place, as compilers write it."""
+    """Return an error whose message begins with its location, as in compilers."""
     place = f"{file}:{line}: " if file and line else f"{file}: " if file else f"line {line}: " if line else ""
     return EngineError(code, f"{place}{message}", hint=hint, details=details)

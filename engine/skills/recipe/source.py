@@ -1,7 +1,7 @@
-"""Markdown to YAML blocks with their lines (skills.md#file-structure). Prose is never interpreted.
+"""Extract the YAML blocks of a Markdown recipe with their lines (skills.md#file-structure).
 
-Markdown is read by a parser of CommonMark and not by its looks, so that what a person sees rendered and what is compiled are
-the same steps: a heading inside of a comment, a quotation or another fence is none.
+A CommonMark parser makes the compiled steps equal to the rendered ones: headings in comments, quotations and fences do not
+count.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from clawperator.engine.contracts.issues import shown
 from clawperator.engine.contracts.limits import MAX_EXECUTION_ACTIONS
@@ -31,7 +31,7 @@ _HEADING_SHOWN = 80
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """A recipe as text: ``steps`` are heading and block in file order, ``stray`` the lines of YAML fences that are none's."""
+    """A recipe as text: ``steps`` are heading and block in file order, ``stray`` the lines of YAML fences outside of steps."""
 
     file: str
     frontmatter: Block
@@ -41,10 +41,10 @@ class Source:
 
 
 def read_source(text: str, file: str = "") -> Source:
-    """The blocks of a recipe. ``file`` is only named in errors.
+    """Return the blocks of a recipe; ``file`` is its name in errors.
 
     Raises ``EngineError`` with ``details.{file, line, reason}``: RECIPE_PARSE_FAILED; RECIPE_LIMIT_EXCEEDED (with ``limit`` and
-    ``actual``) for a file that is too large and for more steps than an execution can have.
+    ``actual``) for a file that is too large or has too many steps.
     """
     _measure(text, file)
     lines = _LINE_END.split(text.removeprefix("\ufeff"))
@@ -70,7 +70,7 @@ def _measure(text: str, file: str) -> None:
 
 
 def _frontmatter_end(lines: list[str], file: str) -> int:
-    """The index of the line that closes the front matter."""
+    """Return the index of the line that closes the front matter."""
     if lines[0].rstrip() != _MARK:
         raise _refusal(file, 1, f"no front matter: the first line must be {_MARK}")
     for index, line in enumerate(lines[1:], 1):
@@ -82,14 +82,13 @@ def _frontmatter_end(lines: list[str], file: str) -> int:
 # -- Markdown
 
 
-class _Fence:
-    def __init__(self, line: int, text: str) -> None:
-        self.line = line
-        self.text = text
+class _Fence(NamedTuple):
+    line: int
+    text: str
 
 
 class _Section:
-    """A heading that begins with Step, and the YAML fences until the next heading of its level."""
+    """A heading that begins with Step, and its YAML fences."""
 
     def __init__(self, heading: str, line: int) -> None:
         self.heading = heading
@@ -108,7 +107,7 @@ class _Section:
 
 @cache
 def _markdown() -> MarkdownIt:
-    """The block structure of CommonMark alone: no links, no emphasis, nothing that depends on other lines."""
+    """Return a parser of CommonMark's block structure, without inline content and references."""
     from markdown_it import MarkdownIt
 
     parser = MarkdownIt("commonmark")
@@ -141,7 +140,7 @@ def _sections(lines: list[str], begin: int, file: str) -> tuple[list[_Section], 
 
 
 def _blocks(lines: list[str], begin: int) -> Iterator[tuple[Token, str | None]]:
-    """The level-2 headings with their text, and the fences."""
+    """Yield the level-2 headings with their text, and the fences."""
     tokens = _markdown().parse("\n".join(lines[begin:]))
     for index, token in enumerate(tokens):
         if token.type == "fence":
@@ -157,7 +156,7 @@ def _closed(token: Token, lines: list[str], begin: int) -> bool:
 
 
 def _opened_inside(token: Token) -> int:
-    """How far below a fence another one of its kind seems to begin, 0 for nowhere: then a step may have been swallowed."""
+    """Return the line offset of a nested fence, which suggests a swallowed step; 0 for none."""
     mark = re.escape(token.markup)
     found = re.search(rf"^ {{0,3}}{mark}{mark[-1]}*[ \t]*\w", token.content, re.MULTILINE)
     return token.content.count("\n", 0, found.start()) + 1 if found else 0

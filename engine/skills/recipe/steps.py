@@ -1,6 +1,6 @@
-"""A step block as a value, and the actions that it stands for (skills.md#step-block and skills.md#verification and skills.md#compilation)."""
+"""Step blocks and the actions that they compile to (skills.md#step-block, skills.md#verification, skills.md#compilation)."""
 
-# Annotations are no strings here: pydantic would have to evaluate every one again, which a command would notice.
+# No postponed annotations: pydantic would have to evaluate them again, which slows commands down.
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -26,7 +26,7 @@ TYPES = ("open_app", "close_app", *_SELECTING[:4], "snapshot_ui", "sleep", "ente
 VERIFYING = ("read_text", "wait_for_node")
 _APPS = ("open_app", "close_app")
 _TARGETS = {"scroll_and_click": "target"}
-"""What the matcher is called where it is not ``matcher``."""
+"""The name of the matcher parameter, if it is not ``matcher``."""
 _RETRIES = {"scroll_and_click": ("scrollRetry", "clickRetry"), "sleep": ()}
 _DEFINED = {
     "matcher": "selector",
@@ -37,10 +37,10 @@ _DEFINED = {
     "scrollRetry": "retries",
     "clickRetry": "retries",
 }
-"""Runtime parameters that keys of the step define, so that they may not stand in ``params``."""
+"""Parameters that are defined by keys of the step and not allowed in ``params``."""
 CONFIRM = "__confirm"
 CHOOSING = ("click", "read_text", "enter_text")
-"""Steps whose node the host may choose. The device waits and scrolls by itself: those steps need a matcher from the start."""
+"""Steps whose node the host may choose; steps that wait or scroll on the device need a matcher."""
 
 Pause = Annotated[int, Field(ge=0, le=MAX_EXECUTION_TIMEOUT_MS)]
 
@@ -55,7 +55,7 @@ class Retries(Strict):
 
 
 class Expect(Strict):
-    """What must have been read: one of the three."""
+    """The expected text: exactly one of the three."""
 
     equals: Annotated[str, Field(min_length=1)] = ""
     contains: Annotated[str, Field(min_length=1)] = ""
@@ -84,7 +84,7 @@ class ConfirmBlock(Strict):
 
 
 class StepBlock(Strict):
-    """A step as it is written."""
+    """A step as written in the file."""
 
     id: Annotated[str, Field(pattern=r"^[A-Za-z0-9_-]{1,100}$")]
     type: str
@@ -119,9 +119,9 @@ class StepBlock(Strict):
 
 @dataclass(frozen=True, slots=True)
 class RecipeStep:
-    """One step: its actions in order, all but the sleeps named after it. ``expect`` is what its confirm must have read.
+    """One step with its actions in order. ``expect`` is the expected text of its confirmation.
 
-    ``effect`` is the declared one or empty; ``warnings`` tell what was lost on the way.
+    ``effect`` is the declared one or empty; ``warnings`` are about dropped parts.
     """
 
     id: str
@@ -136,12 +136,12 @@ class RecipeStep:
 
     @property
     def action(self) -> ActionDraft:
-        """The step's own action."""
+        """Return the step's own action."""
         return next(action for action in self.actions if action.id == self.id)
 
     @property
     def chooses(self) -> bool:
-        """Whether its node is chosen on a fresh tree before it runs."""
+        """Return whether its node is chosen on a snapshot before it runs."""
         return self.action.choice is not None
 
     @property
@@ -149,14 +149,14 @@ class RecipeStep:
         return self.type == "sleep"
 
     def texts(self) -> Iterator[tuple[Site, str]]:
-        """The texts in which inputs may be named, with their places."""
+        """Yield the texts that may contain inputs, with their sites."""
         for action in self.actions:
             yield from action.texts()
         yield from texts(dict(self.expect), self.site.at("confirm", "expect"))
 
 
 def read_step(block: Block, file: str, application_id: str) -> RecipeStep:
-    """The step that ``block`` describes. Raises ``EngineError`` (RECIPE_…) with the line and, where it is known, the step's id."""
+    """Return the step in ``block``. Raises ``EngineError`` (RECIPE_…) with the line and, if known, the step's id."""
     name = block.value.get("id")
     site = Site(file, block, shown(name, 100) if isinstance(name, str) else "")
     _supported(block.value.get("type"), site.at("type"))
@@ -164,7 +164,7 @@ def read_step(block: Block, file: str, application_id: str) -> RecipeStep:
 
 
 def _supported(kind: object, site: Site) -> None:
-    """The type comes first: the keys of another one would all be wrong."""
+    """Check the type first: with an unknown type all keys would be reported."""
     if isinstance(kind, str) and kind not in TYPES:
         named = shown(kind)
         hint = suggestion(kind, TYPES) or f"Use one of: {', '.join(TYPES)}."
@@ -229,7 +229,7 @@ class _Reader:
         return ActionDraft(block.id, block.type, params, site, sites, choice)
 
     def _params(self) -> dict[str, Any]:
-        """The parameters as given; what an action may do must not depend on an input."""
+        """Return the parameters; those that decide on an action's effect must not contain inputs."""
         site = self._site.at("params")
         for place, text in texts(self._block.params, site):
             check(text, place)
@@ -261,7 +261,7 @@ class _Reader:
 
 
 def _retry(name: str, retries: Retries | None) -> dict[str, Any]:
-    """Additional attempts as a policy of the device; without jitter, so that runs can be compared."""
+    """Return the retry policy for additional attempts; without jitter, so that runs are comparable."""
     if retries is None:
         return {}
     policy = {

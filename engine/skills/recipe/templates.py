@@ -1,4 +1,4 @@
-"""Texts with ``${inputs.name}`` in them (skills.md#selector): what they name, and what becomes of them. One pass."""
+"""Texts with ``${inputs.name}`` (skills.md#selector): find and fill in the inputs in one pass."""
 
 from __future__ import annotations
 
@@ -18,24 +18,24 @@ Texts = Iterator[tuple[Site, str]]
 
 
 def names(text: str) -> list[str]:
-    """The inputs that ``text`` names, in order."""
+    """Return the inputs in ``text``, in order."""
     return [piece["name"] for piece in _PIECE.finditer(text) if piece["name"]]
 
 
 def check(text: str, site: Site) -> None:
-    """Raises RECIPE_SCHEMA_INVALID for ``${`` that begins nothing known."""
+    """Raise RECIPE_SCHEMA_INVALID for ``${`` without an input."""
     if any(piece["bad"] for piece in _PIECE.finditer(text)):
         hint = "Write $${ for a literal ${."
         raise invalid(site, f"${{ must be {_FORM}", _FORM, hint=hint)
 
 
 def fill(text: str, values: Mapping[str, str]) -> str:
-    """``text`` with the values in the places of their names. What a value contains is never looked at again."""
+    """Return ``text`` with the values of inputs, which are not expanded again."""
     return _PIECE.sub(lambda piece: values[piece["name"]] if piece["name"] else "${", text)
 
 
 def fill_in(value: Any, values: Mapping[str, str]) -> Any:
-    """The same for every text inside of ``value``."""
+    """Return ``value`` with the values of inputs in every text."""
     if isinstance(value, str):
         return fill(value, values)
     if isinstance(value, dict):
@@ -44,7 +44,7 @@ def fill_in(value: Any, values: Mapping[str, str]) -> Any:
 
 
 def texts(value: Any, site: Site) -> Texts:
-    """Every text inside of ``value``, which stands at ``site``, with its own site."""
+    """Yield every text in ``value`` at ``site`` with its own site."""
     if isinstance(value, str):
         yield site, value
     elif isinstance(value, dict):
@@ -56,7 +56,7 @@ def texts(value: Any, site: Site) -> Texts:
 
 
 def undeclared(name: str, site: Site, declared: Iterable[str]) -> EngineError:
-    """The refusal of a name that no input has."""
+    """Return the error for an undeclared input."""
     known = ", ".join(declared) or "none"
     return site.fault(
         ErrorCode.RECIPE_INPUT_UNDECLARED,

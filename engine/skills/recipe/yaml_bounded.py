@@ -1,8 +1,7 @@
-"""YAML as recipes may use it: the core schema of YAML 1.2, with the line of every value, and nothing that can grow.
+"""Load the core schema of YAML 1.2 within limits, with the line of every value.
 
-PyYAML reads YAML 1.1, where ``on`` is true, ``12:30`` a number and ``2024-01-01`` a date. So only its parser is used, and the
-events are made into values here: what is no null, boolean or number of the core schema is text. Anchors, aliases, tags,
-directives and further documents are refused; that also ends every bomb, because nothing can be said twice by naming it.
+PyYAML implements YAML 1.1, where ``on`` is true, ``12:30`` a number and ``2024-01-01`` a date, so only its parser is used.
+Anchors, aliases, tags, directives and further documents are rejected, which also prevents expansion attacks.
 """
 
 from __future__ import annotations
@@ -18,9 +17,9 @@ from clawperator.engine.contracts.issues import shown
 
 MAX_DEPTH = 32
 MAX_VALUES = 5_000
-"""Of one block. A recipe of fifty steps has fewer than a thousand in all of its blocks."""
+"""Of one block; a recipe of fifty steps has fewer than a thousand values in all."""
 _MAX_EXACT = 2**53 - 1
-"""The largest integer that every reader of JSON reads exactly."""
+"""The largest integer that all JSON readers represent exactly."""
 _MAX_DIGITS = 32
 
 _NULL = frozenset(("", "~", "null", "Null", "NULL"))
@@ -30,14 +29,14 @@ _FLOAT = re.compile(r"[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?"
 _NO_NUMBER = re.compile(r"[-+]?\.(?:inf|Inf|INF)|\.(?:nan|NaN|NAN)")
 _BASES = {"0o": 8, "0x": 16}
 _OLD_BREAKS = re.compile("[\x85\u2028\u2029]")
-"""Line breaks in YAML 1.1, plain characters in 1.2; PyYAML would fold them."""
+"""Line breaks in YAML 1.1, plain characters in 1.2."""
 _NAMED = 40
 
 Path = tuple[str | int, ...]
 
 
 class YamlError(Exception):
-    """Why a text is not taken; ``line`` is 0-based in it."""
+    """A text is not allowed; ``line`` is 0-based."""
 
     def __init__(self, reason: str, line: int) -> None:
         super().__init__(reason)
@@ -46,14 +45,14 @@ class YamlError(Exception):
 
 
 class Loaded(NamedTuple):
-    """A value, and the 0-based line of each key and item by its path."""
+    """A value, and the 0-based lines of keys and items by path."""
 
     value: Any
     lines: dict[Path, int]
 
 
 def load(text: str) -> Loaded:
-    """The one document of ``text``: mappings with text keys, lists, texts, finite numbers, booleans and nulls.
+    """Return the only document of ``text``: mappings with text keys, lists, texts, finite numbers, booleans and nulls.
 
     Raises ``YamlError``.
     """
@@ -75,12 +74,12 @@ def load(text: str) -> Loaded:
 
 
 def _said(exc: yaml.MarkedYAMLError) -> str:
-    """PyYAML's words, which may quote what it found."""
+    """Return PyYAML's message, which may quote the text."""
     return shown("; ".join(part for part in (exc.context, exc.problem) if part), 200)
 
 
 class _Reader:
-    """Makes values of the parser's events as they come, so that a bad document is left where it goes wrong."""
+    """Builds values from parser events and stops at the first error."""
 
     def __init__(self, text: str) -> None:
         self._events: Iterator[Any] = yaml.parse(text, Loader=yaml.SafeLoader)
@@ -145,7 +144,7 @@ class _Reader:
         return values
 
     def _plain(self, text: str) -> Any:
-        """A scalar without quotes, by the core schema."""
+        """Return the value of an unquoted scalar by the core schema."""
         if text in _NULL:
             return None
         if text in _BOOL:
@@ -159,7 +158,7 @@ class _Reader:
         return self._text(text)
 
     def _integer(self, text: str) -> int:
-        too_long = len(text) > _MAX_DIGITS  # which also keeps clear of Python's own limit
+        too_long = len(text) > _MAX_DIGITS  # below Python's own limit
         if too_long or abs(value := int(text[2:], _BASES[text[:2]]) if text[:2] in _BASES else int(text)) > _MAX_EXACT:
             raise self._refusal("this integer exceeds 2^53: quote it to make it text")
         return value
@@ -171,7 +170,7 @@ class _Reader:
         return value
 
     def _text(self, text: str) -> str:
-        """Pairs of escapes as in JSON become one character; half a pair is none."""
+        """Join surrogate pairs, which escapes may have created as in JSON."""
         try:
             text.encode()
         except UnicodeEncodeError:
