@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from clawperator.widgets.format.lines import Line, Row, column
 from clawperator.widgets.format.symbols import Symbols
 from clawperator.widgets.text.json_place import JsonPlace
-from clawperator.widgets.text.schema_words import Word
+from clawperator.widgets.text.schema_words import SchemaCompletion
 
 ROWS = 8
 _WIDEST = 76
@@ -20,7 +20,7 @@ class Completions:
     """The completions, the selected one, and the position of the list. Empty while closed."""
 
     def __init__(self) -> None:
-        self.words: Sequence[Word] = ()
+        self.words: Sequence[SchemaCompletion] = ()
         self.place: JsonPlace | None = None
         self.cursor = 0
         self.top = 0
@@ -28,7 +28,7 @@ class Completions:
     def __bool__(self) -> bool:
         return bool(self.words)
 
-    def open(self, place: JsonPlace, words: Sequence[Word]) -> None:
+    def open(self, place: JsonPlace, words: Sequence[SchemaCompletion]) -> None:
         """Offer ``words``; the selected word stays selected if it is still offered."""
         label = self.words[self.cursor].label if self.words and self.place is not None else ""
         keep = self.place is not None and self.place.span.start == place.span.start and self.cursor
@@ -51,7 +51,7 @@ class Completions:
         self.top = max(0, min(self.top, self.cursor, len(self.words) - ROWS), self.cursor - ROWS + 1)
 
     @property
-    def word(self) -> Word:
+    def word(self) -> SchemaCompletion:
         return self.words[self.cursor]
 
     @property

@@ -40,10 +40,7 @@ def key_sign(display: str | None, key: str, symbols: Symbols) -> str:
 
 
 def hints(active: dict[str, ActiveBinding], symbols: Symbols, *, typing: bool = False) -> list[KeyHint]:
-    """Return the shown bindings in table order, help last.
-
-    While ``typing``, keys that write a character are left out.
-    """
+    """Return the shown bindings in table order, help last. While ``typing``, keys that write a character are left out."""
     found: dict[str, KeyHint] = {}
     for key, (_, binding, enabled, _) in active.items():
         if typing and _writes(key):

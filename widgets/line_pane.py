@@ -109,9 +109,8 @@ class LinePane(LineWidget, can_focus=True):
         return index
 
     def marks(self) -> Iterable[tuple[int, str]]:
-        """Return rows with a scrollbar mark and its role; of several on one line the first counts.
-
-        Called after ``content_changed`` or ``marks_changed``, not for each line.
+        """Return rows with a scrollbar mark and its role; of several on one line the first counts. Called after
+        ``content_changed`` or ``marks_changed``, not for each line.
         """
         return ()
 

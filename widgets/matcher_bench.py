@@ -124,9 +124,8 @@ class MatcherBench(RowList):
             self.refresh_bindings()
 
     def _follow_order(self) -> None:
-        """Scroll to the top when typed and candidate sections swapped.
-
-        A cursor on a candidate must not hold the view there while one types.
+        """Scroll to the top when typed and candidate sections swapped. A cursor on a candidate must not hold the view
+        there while one types.
         """
         typed = bool(self.bench.typed)
         if typed == self._typed_first:

@@ -235,10 +235,9 @@ def _in_pixels(bounds: Bounds, frame: ScreenFrame, cell: tuple[int, int]) -> tup
 
 
 def seen_size(screen: Bounds, picture: tuple[int, int]) -> tuple[float, float] | None:
-    """Return the picture's size in the tree's pixels; ``None`` where the two cannot be of the same screen.
-
-    A tree does not contain the display's size: bars may be missing, and a dialog's tree is only its window. With an
-    equal side or a smaller tree a pixel is a pixel; else the picture is scaled by its width.
+    """Return the picture's size in the tree's pixels; ``None`` where the two cannot be of the same screen. A tree does
+    not contain the display's size: bars may be missing, and a dialog's tree is only its window. With an equal side
+    or a smaller tree a pixel is a pixel; else the picture is scaled by its width.
     """
     width, height = picture
     if screen.empty or width <= 0 or height <= 0:

@@ -90,9 +90,8 @@ class RunList(LinePane):
             self.action_failure(1)
 
     def renew(self, runs: Sequence[RunSummary], total: int) -> None:
-        """Update the newest runs. New ones are added on top; the cursor stays on its run.
-
-        While the top is visible the rows move down, else the view stays.
+        """Update the newest runs. New ones are added on top; the cursor stays on its run. While the top is visible the
+        rows move down, else the view stays.
         """
         oldest = runs[-1].number if runs else 0
         if self.runs and oldest > self.runs[0].number:

@@ -154,9 +154,8 @@ class UiTreePane(LinePane):
     # -- content
 
     def show(self, snapshot: TreeSnapshot) -> None:
-        """Replace the tree; cursor, folds and the cursor's screen row stay with their nodes.
-
-        While the pane is held the newest tree waits.
+        """Replace the tree; cursor, folds and the cursor's screen row stay with their nodes. While the pane is held the
+        newest tree waits.
         """
         if snapshot.serial == self.snapshot.serial:
             self._take_again(snapshot)
@@ -418,9 +417,8 @@ class UiTreePane(LinePane):
             self._go(place)
 
     def compare(self, old: TreeSnapshot | None) -> None:
-        """Mark changes since ``old`` and show removed nodes; ``None`` ends the comparison.
-
-        The comparison stays when newer trees arrive.
+        """Mark changes since ``old`` and show removed nodes; ``None`` ends the comparison. The comparison stays when
+        newer trees arrive.
         """
         self._relaid(partial(self._model.compare, old))
 

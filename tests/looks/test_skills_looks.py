@@ -11,7 +11,7 @@ from clawperator.app.console.app import ConsoleApp
 from clawperator.app.console.skills.form import SkillForm
 from clawperator.app.console.skills.screen import SkillsScreen
 from clawperator.engine.errors import EngineError, ErrorCode
-from clawperator.widgets.models.skills import BUILTIN, SkillProblem
+from clawperator.widgets.models.skills import BUILTIN, SkillIssue
 from clawperator.widgets.skill_list import SkillList
 from tests.app.console.fake_skills import FINDINGS, PAST, PRICE, SETTINGS, THERMOSTAT, FakeLibrary
 from tests.app.console.support import (
@@ -148,9 +148,7 @@ def test_lint(snap_compare: Compare, size: tuple[int, int]) -> None:
 
 @pytest.mark.ci
 def test_what_comes_along(snap_compare: Compare) -> None:
-    none = SkillProblem(
-        "No registry of your own yet.", "REGISTRY_READ_FAILED", "U fetches the skills of the repository."
-    )
+    none = SkillIssue("No registry of your own yet.", "REGISTRY_READ_FAILED", "U fetches the skills of the repository.")
     library = FakeLibrary(source=BUILTIN, trouble=none)
     assert snap_compare(console(library), terminal_size=(120, 36), run_before=mode_5())
 

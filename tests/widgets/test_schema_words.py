@@ -15,7 +15,7 @@ from clawperator.engine.hierarchy.matcher import FIELDS
 from clawperator.engine.json_schema import json_schema
 from clawperator.widgets.text.json_place import place_at
 from clawperator.widgets.text.json_text import read
-from clawperator.widgets.text.schema_words import Word, words_at
+from clawperator.widgets.text.schema_words import SchemaCompletion, words_at
 
 
 def seen(field: str, typed: str, others: Mapping[str, str]) -> Iterable[tuple[str, int]]:
@@ -24,7 +24,7 @@ def seen(field: str, typed: str, others: Mapping[str, str]) -> Iterable[tuple[st
     return [("com.android.settings:id/title", 9)] if field == "resourceId" else []
 
 
-def offered(text: str) -> list[Word]:
+def offered(text: str) -> list[SchemaCompletion]:
     """What is offered at the bar."""
     offset = text.index("|")
     return words_at(*place_at(text.replace("|", "", 1), offset), seen)

@@ -16,7 +16,7 @@ from clawperator.widgets.format.skill_plan import plan_rows
 from clawperator.widgets.format.skills import card_rows, findings_rows, skill_row, summary_line
 from clawperator.widgets.format.symbols import ASCII
 from clawperator.widgets.models.skill_runs import OutputRing, SkillRunState
-from clawperator.widgets.models.skills import LastResult, SkillDetails, SkillEntry, SkillProblem, SkillsState
+from clawperator.widgets.models.skills import LastResult, SkillDetails, SkillEntry, SkillIssue, SkillsState
 from clawperator.widgets.models.status import Status
 from clawperator.widgets.text.safe import cells
 from clawperator.widgets.text.times import WallClock
@@ -100,7 +100,7 @@ def test_a_card_that_was_not_read_yet_says_so() -> None:
 
 
 def test_a_policy_that_cannot_be_read_allows_nothing() -> None:
-    card = replace(CARDS[PRICE["id"]], policy_trouble=SkillProblem("policy.toml:3: unknown key", "USAGE"), rulings=())
+    card = replace(CARDS[PRICE["id"]], policy_trouble=SkillIssue("policy.toml:3: unknown key", "USAGE"), rulings=())
     shown = text(list(card_rows(SkillEntry.of(PRICE), shelf_of(PRICE, card), CLOCK, 70)))
     assert "all denied" in shown
     assert "policy.toml:3" in shown

@@ -26,9 +26,8 @@ def json_slots(
     by_itself: Callable[[Path, Any], bool],
     role_of: Callable[[Path, Any], str] = lambda _path, _value: "",
 ) -> Iterator[Slot]:
-    """Yield ``value`` as rows; the place of each is ``(topic, path)``.
-
-    ``by_itself`` tells what is open at first, ``role_of`` what needs attention.
+    """Yield ``value`` as rows; the place of each is ``(topic, path)``. ``by_itself`` tells what is open at first,
+    ``role_of`` what needs attention.
     """
     for node in outline(value, lambda path, value: sheet.is_open((topic, path), by_itself(path, value))):
         role = role_of(node.path, node.value)

@@ -26,7 +26,7 @@ _QUOTE = re.compile(r"\s{0,3}>\s?(.*)$")
 _INLINE = re.compile(r"(`+)(.+?)\1|\*\*(.+?)\*\*|__(.+?)__|!?\[([^\]]*)\]\(([^)\s]*)[^)]*\)")
 
 
-class _Block(NamedTuple):
+class _TextBlock(NamedTuple):
     """Words to be folded: what stands before the first line and before the others, and the role of the words."""
 
     text: str
@@ -67,7 +67,7 @@ def _rows(lines: Iterable[str], width: int, symbols: Symbols) -> Iterator[Row]:
             continue
         block, opened, empty = _block(line, width, symbols), _FENCE.match(line), not line.strip()
         if paragraph and (block is not None or opened or empty):
-            yield from _folded(_Block(" ".join(paragraph)), width)
+            yield from _folded(_TextBlock(" ".join(paragraph)), width)
             paragraph, blank = [], False
         if opened:
             fence = opened[1]
@@ -86,21 +86,21 @@ def _rows(lines: Iterable[str], width: int, symbols: Symbols) -> Iterator[Row]:
         else:
             paragraph.append(line.strip())
     if paragraph:
-        yield from _folded(_Block(" ".join(paragraph)), width)
+        yield from _folded(_TextBlock(" ".join(paragraph)), width)
 
 
-def _block(line: str, width: int, symbols: Symbols) -> _Block | Row | None:
+def _block(line: str, width: int, symbols: Symbols) -> _TextBlock | Row | None:
     """A line that stands for itself; ``None`` for a part of a paragraph, a fence and an empty line."""
     if match := _HEADING.match(line):
-        return _Block(match[2], "accent" if len(match[1]) == 1 else "strong")
+        return _TextBlock(match[2], "accent" if len(match[1]) == 1 else "strong")
     if _RULE.match(line):
         return Row(Line(width).add(f" {symbols.rule * max(0, width - 2)}", "guide"))
     if match := _ITEM.match(line):
         indent = " " * min(len(match[1]), width // 3)
         sign = symbols.bullet if match[2] in "-*+" else match[2]
-        return _Block(match[3], "text", f"{indent}{sign} ", indent + " " * (len(sign) + 1), "key")
+        return _TextBlock(match[3], "text", f"{indent}{sign} ", indent + " " * (len(sign) + 1), "key")
     if match := _QUOTE.match(line):
-        return _Block(match[1], "muted", f"{symbols.guide} ", f"{symbols.guide} ", "guide")
+        return _TextBlock(match[1], "muted", f"{symbols.guide} ", f"{symbols.guide} ", "guide")
     if line.lstrip().startswith("|"):
         return Row(Line(width).add(" ").device(line.strip(), "muted"))
     return None
@@ -110,7 +110,7 @@ def _code(line: str, width: int, symbols: Symbols) -> Row:
     return Row(Line(width).add(f" {symbols.guide} ", "guide").device(line, "node-text"))
 
 
-def _folded(block: _Block, width: int) -> Iterator[Row]:
+def _folded(block: _TextBlock, width: int) -> Iterator[Row]:
     """The words of a block in as many rows as they need."""
     room = max(8, width - 2 - cells(block.rest))
     line, used, first = Line(width), 0, True

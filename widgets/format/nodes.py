@@ -23,10 +23,7 @@ _MARK_ROLES = ("added", "changed", "moved")
 
 
 def tree_row(row: VisibleRow, state: RowState, width: int, symbols: Symbols = UNICODE) -> Row:
-    """Return one row:
-
-    marks, guides, fold arrow, folded chain, class, id, flags, text, description; notes at the right.
-    """
+    """Return one row: marks, guides, fold arrow, folded chain, class, id, flags, text, description; notes at the right."""
     right = _notes(row, state, symbols)
     line = Line(width - (right.cells + 1 if right else 0))
     _gutter(line, row, state, symbols)
@@ -233,9 +230,8 @@ _DENSITY_OF_DP = 160
 
 
 def node_facts(node: UiNode, *, on_screen: bool, density: int = 0) -> list[Fact]:
-    """Return derived facts, then the dump's attributes in its order.
-
-    ``density`` is in dots per inch (0: unknown); with it the size is given in dp too.
+    """Return derived facts, then the dump's attributes in its order. ``density`` is in dots per inch (0: unknown); with
+    it the size is given in dp too.
     """
     facts = [
         Fact("label", node.label, True, "strong", field="textEquals" if node.label else ""),

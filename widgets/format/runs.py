@@ -38,9 +38,8 @@ def attention(run: RunSummary) -> str:
 
 
 def run_row(run: RunSummary, mark: str, width: int, clock: WallClock, symbols: Symbols = UNICODE) -> Row:
-    """Return mark, state, time, command, step count, source, failure; the duration at the right.
-
-    On a narrow pane the failure replaces the source.
+    """Return mark, state, time, command, step count, source, failure; the duration at the right. On a narrow pane the
+    failure replaces the source.
     """
     state = state_of(run)
     right = Line().add(f"{_took(run, clock):>8} ", "run" if state is Status.RUNNING else "muted")

@@ -59,10 +59,7 @@ def _add_fields(row: Line, text: str) -> None:
 
 
 def run_row(run: SkillRunState, now: float, width: int, symbols: Symbols = UNICODE, *, named: bool = False) -> Row:
-    """Return the state:
-
-    ``● 3.1 s of 120 s  read-price.py  C cancel``, ``✓ exit 0  12.3 s``; ``named``: with the skill id.
-    """
+    """Return the state: ``● 3.1 s of 120 s read-price.py C cancel``, ``✓ exit 0 12.3 s``; ``named``: with the skill id."""
     right = Line()
     if run.running:
         right.add("cancelling… " if run.stopping else "C cancel ", "warn" if run.stopping else "muted")

@@ -17,7 +17,7 @@ from clawperator.widgets.models.skills import (
     SkillDetails,
     SkillEntry,
     SkillInput,
-    SkillProblem,
+    SkillIssue,
     SkillsState,
     required_first,
 )
@@ -118,7 +118,7 @@ def card_rows(
     yield Row(Line(width))
     yield ruled("SKILL.md", width, symbols.rule)
     if card.text_problem:
-        yield from _trouble(SkillProblem(card.text_problem), width, symbols)
+        yield from _trouble(SkillIssue(card.text_problem), width, symbols)
     else:
         yield from markdown_rows(card.text, width, symbols)
 
@@ -208,7 +208,7 @@ def artifact_row(artifact: SkillArtifact, name: str, width: int, symbols: Symbol
     return Row(line.device(artifact.about, "muted", before="  "))
 
 
-def _trouble(trouble: SkillProblem, width: int, symbols: Symbols, *, indent: int = 1) -> Iterator[Row]:
+def _trouble(trouble: SkillIssue, width: int, symbols: Symbols, *, indent: int = 1) -> Iterator[Row]:
     """Yield where it is, the message, and the hint."""
     yield from wrapped(f"{place_words(trouble)}{trouble.message}", width - 1, "fail", lead=" " * indent, limit=6)
     if trouble.code:
@@ -217,7 +217,7 @@ def _trouble(trouble: SkillProblem, width: int, symbols: Symbols, *, indent: int
     yield from wrapped(trouble.hint, width, "muted", lead=lead, lead_role="key", limit=4)
 
 
-def place_words(trouble: SkillProblem) -> str:
+def place_words(trouble: SkillIssue) -> str:
     """Return ``price.recipe.md:12: `` where it is known."""
     if not trouble.file:
         return ""
@@ -225,7 +225,7 @@ def place_words(trouble: SkillProblem) -> str:
     return f"{base_name(trouble.file)}{line}: "
 
 
-def trouble_rows(trouble: SkillProblem, width: int, symbols: Symbols = UNICODE) -> Iterator[Row]:
+def trouble_rows(trouble: SkillIssue, width: int, symbols: Symbols = UNICODE) -> Iterator[Row]:
     """Yield a problem on its own: the message, the code with its meaning, the hint."""
     lead = f" {symbols.sign(Status.FAILED)} "
     yield from wrapped(f"{place_words(trouble)}{trouble.message}", width, lead=lead, lead_role="fail", limit=8)

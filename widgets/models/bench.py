@@ -93,9 +93,8 @@ class Bench:
     # -- tree and node
 
     def focus(self, tree: UiTree | None, node: UiNode | None, recent: Sequence[UiTree] = ()) -> None:
-        """Set the shown tree, the focused node, and earlier trees of the same package, newest first.
-
-        A picked candidate is kept while it is still offered: for the same tree position, or as unique.
+        """Set the shown tree, the focused node, and earlier trees of the same package, newest first. A picked candidate
+        is kept while it is still offered: for the same tree position, or as unique.
         """
         if tree is not self.tree or not self.has_seen(recent):
             self._selectors = self._suggestions = None
@@ -192,9 +191,8 @@ class Bench:
 
     @property
     def subject(self) -> UiNode | None:
-        """Return the node that the current matcher is meant for:
-
-        the focused one, or the label that a candidate matches instead.
+        """Return the node that the current matcher is meant for: the focused one, or the label that a candidate matches
+        instead.
         """
         candidate = self.candidate
         return candidate.found if candidate is not None else self.node

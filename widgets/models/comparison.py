@@ -46,9 +46,8 @@ def turned_round(changes: Alignment, *, older: UiTree, newer: UiTree) -> Alignme
 
 
 def ghosts_of(old: UiTree, new: UiTree, changes: Alignment) -> dict[int, list[Ghost]]:
-    """Return the removed nodes at their old place, by the position in ``new`` before which they are drawn.
-
-    That place is after the nearest earlier sibling that still exists, else at the start of their parent.
+    """Return the removed nodes at their old place, by the position in ``new`` before which they are drawn. That place
+    is after the nearest earlier sibling that still exists, else at the start of their parent.
     """
     found: dict[int, list[Ghost]] = defaultdict(list)
     # Where the places of several parents coincide the deepest one ends first: a parent stands before its children.

@@ -198,7 +198,6 @@ _FIELD_EDGE = re.compile(r", (?=(?:role|textEquals|textContains|contentDescEqual
 
 def brief(text: str) -> str:
     """Return text with the Operator's matchers without unset fields, for display only.
-
     ``click(NodeMatcher(resourceId=null, role=null, textEquals=OK, …))`` → ``click(textEquals=OK)``.
     """
     return _MATCHER.sub(_set_fields, text) if "NodeMatcher(" in text else text

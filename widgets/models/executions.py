@@ -133,7 +133,6 @@ class ExecutionLog:
 
     def before(self, execution: ExecutionState) -> str:
         """Return the commandId of the run that ``execution`` repeats, else of the previous one of its task; empty:
-
         none.
         """
         if execution.run_of:

@@ -119,9 +119,8 @@ class Chunk:
         )
 
     def rows_with(self, word: str, among: AbstractSet[int] | None = None) -> set[int]:
-        """Return the rows whose message contains ``word`` (case-folded): ``word in message.casefold()``, but faster.
-
-        It may leave out rows that are not ``among``.
+        """Return the rows whose message contains ``word`` (case-folded): ``word in message.casefold()``, but faster. It
+        may leave out rows that are not ``among``.
         """
         payloads = self.payloads
         found = payloads.rows_with(word.encode(), among) if word.isascii() else set()

@@ -86,9 +86,8 @@ class LineRing:
         return own
 
     def _own_lines(self, entries: Sequence[LogEntry], device_id: str) -> Sequence[int]:
-        """Return the Operator's lines.
-
-        A process that once logged like the Operator is taken for it; forging that shows lines and hides none.
+        """Return the Operator's lines. A process that once logged like the Operator is taken for it; forging that shows
+        lines and hides none.
         """
         own = array("Q")
         pids = {pid for device, pid in self._processes if device == device_id}
@@ -135,9 +134,7 @@ class LineRing:
 
     def search(self, where: Filter, start: int, stop: int, *, now: float, operator: bool = False) -> array[int]:
         """Return the numbers in ``start`` … ``stop`` that match ``where``, ascending; ``operator``: of the Operator's
-        lines.
-
-        ``now`` is the reference of ages, in seconds since the epoch.
+        lines. ``now`` is the reference of ages, in seconds since the epoch.
         """
         found = array("Q")
         for begin, end in reversed(list(self.parts(start, stop))):

@@ -157,9 +157,8 @@ def _seconds(step: StepState | None) -> float:
 
 
 def step_pairs(a: ExecutionState, b: ExecutionState) -> list[StepPair]:
-    """Return the steps of both by id in A's order; those of B only stand after their predecessor.
-
-    Data are compared where both envelopes have step results.
+    """Return the steps of both by id in A's order; those of B only stand after their predecessor. Data are compared
+    where both envelopes have step results.
     """
     first, second = _numbered(a.steps, "id"), _numbered(b.steps, "id")
     with_data = _has_data(a) and _has_data(b)
@@ -237,10 +236,7 @@ class TreeCounts(NamedTuple):
 
 
 def tree_counts(a: UiTree | None, b: UiTree | None) -> TreeCounts | None:
-    """Return the differences of two trees; ``None`` where one is unknown.
-
-    Takes milliseconds: not for the event loop.
-    """
+    """Return the differences of two trees; ``None`` where one is unknown. Takes milliseconds: not for the event loop."""
     if a is None or b is None:
         return None
     counts: Counter[str] = Counter()

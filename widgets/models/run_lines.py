@@ -37,10 +37,8 @@ NONE = RunLines()
 
 
 def lines_of(execution: ExecutionState, ring: LineRing) -> RunLines:
-    """Return the Operator's lines about ``execution``:
-
-    those that name it, unnamed ones from its start to its envelope, and every part of the envelope. Lines of other
-    commands are left out.
+    """Return the Operator's lines about ``execution``: those that name it, unnamed ones from its start to its envelope,
+    and every part of the envelope. Lines of other commands are left out.
     """
     span = execution.log
     if not span:

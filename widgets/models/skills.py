@@ -32,7 +32,7 @@ class SkillInput(NamedTuple):
     option: bool = False
 
 
-class SkillProblem(NamedTuple):
+class SkillIssue(NamedTuple):
     """Why something could not be read, compiled or started.
 
     ``line`` of ``file`` is 0 where unknown; ``field`` is the input concerned.
@@ -125,7 +125,7 @@ class SkillArtifact:
     inputs: tuple[SkillInput, ...] = ()
     capabilities: tuple[str, ...] = ()
     app: str = ""
-    trouble: SkillProblem | None = None
+    trouble: SkillIssue | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -138,9 +138,9 @@ class SkillDetails:
     artifacts: tuple[SkillArtifact, ...] = ()
     rulings: tuple[PolicyDecision, ...] = ()
     profile: str = ""
-    policy_trouble: SkillProblem | None = None
+    policy_trouble: SkillIssue | None = None
     findings: tuple[LintFinding, ...] | None = None
-    trouble: SkillProblem | None = None
+    trouble: SkillIssue | None = None
 
     @property
     def inputs(self) -> tuple[SkillInput, ...]:
@@ -180,7 +180,7 @@ class SkillsState:
 
     skills: tuple[SkillEntry, ...] = ()
     known: bool = False
-    trouble: SkillProblem | None = None
+    trouble: SkillIssue | None = None
     path: str = ""
     source: str = ""
     commit: str = ""

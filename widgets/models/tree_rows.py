@@ -154,10 +154,7 @@ class Layout:
         return bits
 
     def row_of(self, node: UiNode) -> int:
-        """Return the row for ``node``:
-
-        its own, else the first one inside it, else its ancestor's, else the one before.
-        """
+        """Return the row for ``node``: its own, else the first one inside it, else its ancestor's, else the one before."""
         row = bisect_left(self._keys, 2 * node.index)
         inside = row
         while inside < len(self.nodes) and self._keys[inside] < 2 * node.end - 1:
@@ -178,9 +175,8 @@ class Layout:
 def _entries(
     tree: UiTree, view: TreeView, only: Collection[int] | None, before: UiTree | None, ghosts: Ghosts
 ) -> Iterator[tuple[UiNode, int, int, bool]]:
-    """Yield every node with its depth, a sort key, and whether it has a row.
-
-    The key is twice the position; that of a removed node is one less than that of the node after it.
+    """Yield every node with its depth, a sort key, and whether it has a row. The key is twice the position; that of a
+    removed node is one less than that of the node after it.
     """
     shows = _shows(tree, view)
     for node in tree.nodes:

@@ -67,9 +67,8 @@ class JsonText:
         return [str(key[-1]) for key in self.keys if key[:-1] == path]
 
     def find(self, dotted: str) -> tuple[Path, bool]:
-        """Resolve a dotted path of the contract; return the existing part, and whether it is complete.
-
-        Keys may contain dots: the longest existing one wins.
+        """Resolve a dotted path of the contract; return the existing part, and whether it is complete. Keys may contain
+        dots: the longest existing one wins.
         """
         path: Path = ()
         rest = dotted.split(".") if dotted else []
@@ -85,9 +84,8 @@ class JsonText:
         return path, True
 
     def span_of(self, dotted: str, message: str = "") -> Span:
-        """Return what to underline for a problem at ``dotted``: the value, or its key where the value is long.
-
-        A key of that object quoted in ``message`` is preferred.
+        """Return what to underline for a problem at ``dotted``: the value, or its key where the value is long. A key of
+        that object quoted in ``message`` is preferred.
         """
         path, whole = self.find(dotted)
         if whole:

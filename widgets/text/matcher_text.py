@@ -117,10 +117,8 @@ def full_id(value: str, tree: UiTree | None) -> str:
 
 
 def complete(text: str, cursor: int, tree: UiTree | None) -> list[MatcherCompletion]:
-    """Return completions at the cursor: unused fields, then values on screen with their counts.
-
-    Counts are among the nodes that the other terms match; unique values come first. At most ``MAX_COMPLETIONS``; none
-    in JSON.
+    """Return completions at the cursor: unused fields, then values on screen with their counts. Counts are among the
+    nodes that the other terms match; unique values come first. At most ``MAX_COMPLETIONS``; none in JSON.
     """
     if is_json(text):
         return []
@@ -169,7 +167,6 @@ def _value_completions(
 
 def values_on_screen(tree: UiTree, field: str, rest: Matcher, typed: str = "") -> Sequence[tuple[str, int]]:
     """Return the values of ``field`` that contain ``typed``, among the nodes that ``rest`` matches, with their counts.
-
     Prefix matches come first, then unique ones, then document order.
     """
     nodes = find_all(tree, rest) if rest else tree.on_screen

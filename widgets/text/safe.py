@@ -60,9 +60,8 @@ def cells(text: str) -> int:
 
 
 def escape(text: str) -> str:
-    """Return ``text`` with invisible characters shown:
-
-    ``␛`` for ESC, ``⟨U+202E⟩`` for a bidi override, ``␊`` for a line feed.
+    """Return ``text`` with invisible characters shown: ``␛`` for ESC, ``⟨U+202E⟩`` for a bidi override, ``␊`` for a
+    line feed.
     """
     if text.isascii() and text.isprintable():
         return text
@@ -93,9 +92,8 @@ def _is_joiner(text: str, index: int) -> bool:
 
 
 def shorten(text: str, width: int) -> str:
-    """Return ``text`` escaped and cut to ``width`` cells; a long rest is counted: ``… 199,840 more``.
-
-    Only the visible part is processed, so that a huge value costs no more than a short one.
+    """Return ``text`` escaped and cut to ``width`` cells; a long rest is counted: ``… 199,840 more``. Only the visible
+    part is processed, so that a huge value costs no more than a short one.
     """
     if width <= 0:
         return ""
@@ -154,9 +152,8 @@ def take(text: str, width: int) -> str:
 
 
 def wrap(text: str, width: int, *, limit: int = 50) -> list[str]:
-    """Return ``text`` escaped and wrapped at blanks where possible.
-
-    Line feeds break lines too (and are shown as ``␊``). Lines after ``limit`` are counted.
+    """Return ``text`` escaped and wrapped at blanks where possible. Line feeds break lines too (and are shown as
+    ``␊``). Lines after ``limit`` are counted.
     """
     width = max(1, width)
     budget = width * limit

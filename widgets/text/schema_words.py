@@ -28,7 +28,7 @@ _FROM_SCREEN = frozenset({*FIELDS, "applicationId"})
 _NOTHING: Schema = {}
 
 
-class Word(NamedTuple):
+class SchemaCompletion(NamedTuple):
     """One completion.
 
     ``label`` names it, ``kind`` is its type, ``meaning`` its description. ``text`` replaces the word, indented relative
@@ -46,7 +46,7 @@ def nothing_seen(_field: str, _typed: str, _others: Mapping[str, str]) -> Iterab
     return ()
 
 
-def words_at(place: JsonPlace, document: JsonText, seen: Seen = nothing_seen) -> list[Word]:
+def words_at(place: JsonPlace, document: JsonText, seen: Seen = nothing_seen) -> list[SchemaCompletion]:
     """Return the completions at ``place``: prefix matches first, similar ones only where nothing else fits."""
     if place.role == "key":
         offered = list(_keys(place, document))
@@ -89,14 +89,14 @@ def _rank(names: Sequence[str], wanted: str) -> int | None:
     return 2 if any(wanted in name for name in folded) else None
 
 
-def _framed(offer: _Offer, place: JsonPlace) -> Word:
+def _framed(offer: _Offer, place: JsonPlace) -> SchemaCompletion:
     """Add the missing commas; leave out an existing colon."""
     text = offer.text
     if place.role == "key" and place.colon:
         text = json.dumps(offer.label)
     elif place.comma_after:
         text += ","
-    return Word(offer.label, offer.kind, offer.meaning, text, _hole(text))
+    return SchemaCompletion(offer.label, offer.kind, offer.meaning, text, _hole(text))
 
 
 def _hole(text: str) -> int:

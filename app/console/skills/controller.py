@@ -22,7 +22,7 @@ from clawperator.engine.errors import EngineError, ErrorCode
 from clawperator.widgets.format.lines import sentence
 from clawperator.widgets.models.job import Job
 from clawperator.widgets.models.skill_runs import OutputRing, Printed, SkillOutputLine, SkillRunState
-from clawperator.widgets.models.skills import BUILTIN, LastResult, SkillDetails, SkillEntry, SkillProblem, SkillsState
+from clawperator.widgets.models.skills import BUILTIN, LastResult, SkillDetails, SkillEntry, SkillIssue, SkillsState
 from clawperator.widgets.models.status import Status
 from clawperator.widgets.notice_line import Notice
 from clawperator.widgets.skill_form import hidden
@@ -91,7 +91,7 @@ class Skilling:
         """The fetching of skills while it is at work."""
         return self._sync.job if self._sync.busy else None
 
-    def trouble_of(self, error: EngineError) -> SkillProblem:
+    def trouble_of(self, error: EngineError) -> SkillIssue:
         return trouble_of(error)
 
     # -- looking

@@ -20,7 +20,7 @@ from clawperator.widgets.format.lines import Line, Row, sentence
 from clawperator.widgets.format.skill_plan import plan_rows
 from clawperator.widgets.format.skills import trouble_rows
 from clawperator.widgets.format.symbols import Symbols
-from clawperator.widgets.models.skills import BUILTIN, SkillDetails, SkillEntry, SkillProblem, required_first
+from clawperator.widgets.models.skills import BUILTIN, SkillDetails, SkillEntry, SkillIssue, required_first
 from clawperator.widgets.skill_form import FormText, InputRow, OneOf, ValueInput, hidden
 from clawperator.widgets.text.safe import paragraphs, wrap
 
@@ -69,7 +69,7 @@ class SkillForm(AskingDialog, inherit_bindings=False):
         self._early = ""
         """What was typed before there was a field."""
         self.plan: Plan | None = None
-        self.trouble: SkillProblem | None = None
+        self.trouble: SkillIssue | None = None
         self._typing: Timer | None = None
         self._compiling = 0
 
@@ -195,7 +195,7 @@ class SkillForm(AskingDialog, inherit_bindings=False):
         self._typing = None
         if self.way is None:
             self._show(
-                SkillProblem(
+                SkillIssue(
                     "It has no artifact that could be compiled." if self._for_draft else "It has nothing to run."
                 )
             )
@@ -219,7 +219,7 @@ class SkillForm(AskingDialog, inherit_bindings=False):
         self._draw()
         return True
 
-    def _show(self, trouble: SkillProblem) -> None:
+    def _show(self, trouble: SkillIssue) -> None:
         self.trouble = trouble
         self._draw()
 

@@ -28,7 +28,7 @@ from clawperator.widgets.models.skills import (
     SkillDetails,
     SkillEntry,
     SkillInput,
-    SkillProblem,
+    SkillIssue,
 )
 from clawperator.widgets.models.status import Status
 
@@ -54,7 +54,7 @@ class Found(NamedTuple):
     registry: Registry
     skills: tuple[SkillEntry, ...]
     commit: str = ""
-    trouble: SkillProblem | None = None
+    trouble: SkillIssue | None = None
 
 
 class Library(Protocol):
@@ -108,7 +108,7 @@ class SkillJobs:
             if "checked" not in exc.details:
                 raise
             path, source = builtin_path(), BUILTIN
-            trouble = SkillProblem(
+            trouble = SkillIssue(
                 "No registry of your own yet.", exc.code.value, "U fetches the skills of the repository."
             )
         registry = load_registry(path, source)
@@ -158,7 +158,7 @@ class SkillJobs:
             policy_trouble=trouble,
         )
 
-    def _policy(self) -> tuple[Profile | None, SkillProblem | None]:
+    def _policy(self) -> tuple[Profile | None, SkillIssue | None]:
         from clawperator.engine.config.active_profile import load_profile
 
         try:
@@ -291,11 +291,11 @@ def _environment(settings: Settings, *, demo: bool) -> Mapping[str, str]:
     return {**own, **user_base, **settings.environment, "HOME": home}
 
 
-def trouble_of(error: EngineError) -> SkillProblem:
+def trouble_of(error: EngineError) -> SkillIssue:
     """An error with its place in a file and the input that it is about, where it has them."""
     details = error.details
     line = details.get("line")
-    return SkillProblem(
+    return SkillIssue(
         error.message,
         error.code.value,
         error.hint or "",

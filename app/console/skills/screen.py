@@ -28,7 +28,7 @@ from clawperator.widgets.format.skill_output import run_row
 from clawperator.widgets.format.skills import SOURCES, finding_text, place_words, summary_line
 from clawperator.widgets.info_line import FindLine, InfoLine
 from clawperator.widgets.models.skill_runs import SkillRunState
-from clawperator.widgets.models.skills import BUILTIN, SkillEntry, SkillProblem, SkillsState
+from clawperator.widgets.models.skills import BUILTIN, SkillEntry, SkillIssue, SkillsState
 from clawperator.widgets.models.status import Status
 from clawperator.widgets.pane import Pane
 from clawperator.widgets.skill_card import SkillCard
@@ -438,7 +438,7 @@ class SkillsScreen(TwoPaneScreen):
         return things
 
 
-def _sentence(trouble: SkillProblem) -> str:
+def _sentence(trouble: SkillIssue) -> str:
     code = f" ({trouble.code})" if trouble.code else ""
     return f"{place_words(trouble)}{trouble.message.rstrip('.')}{code}."
 

@@ -26,7 +26,7 @@ from clawperator.widgets.models.skills import (
     SkillDetails,
     SkillEntry,
     SkillInput,
-    SkillProblem,
+    SkillIssue,
 )
 from clawperator.widgets.models.status import Status
 
@@ -147,7 +147,7 @@ CARDS: dict[str, SkillDetails] = {
         artifacts=(
             SkillArtifact(
                 name="overview.recipe.json",
-                trouble=SkillProblem(
+                trouble=SkillIssue(
                     "A step needs a block of YAML after its heading",
                     "RECIPE_PARSE_FAILED",
                     "Correct the block that details names.",
@@ -218,7 +218,7 @@ class FakeLibrary:
     cards: Mapping[str, SkillDetails] = field(default_factory=lambda: dict(CARDS))
     lints: tuple[LintFinding, ...] | EngineError = ()
     source: str = "installed"
-    trouble: SkillProblem | None = None
+    trouble: SkillIssue | None = None
     find_error: EngineError | None = None
     compile_error: EngineError | None = None
     past: Mapping[str, LastResult] = field(default_factory=dict)

@@ -13,7 +13,7 @@ import pytest
 from clawperator.app.console import navigation
 from clawperator.app.console.skills.screen import RefForm
 from clawperator.engine.errors import EngineError, ErrorCode
-from clawperator.widgets.models.skills import BUILTIN, SkillDetails, SkillProblem
+from clawperator.widgets.models.skills import BUILTIN, SkillDetails, SkillIssue
 from clawperator.widgets.skill_output import FindingList, SkillOutput
 from tests.app.console.fake_skills import ALERT, FINDINGS, PAST, PRICE, SETTINGS, FakeLibrary
 from tests.app.console.skills_mode import SIZES, form_of, list_of, notice, press, shown, skills_mode, to_skill
@@ -153,9 +153,7 @@ async def test_a_skill_without_artifacts_has_nothing_to_compile() -> None:
 
 
 async def test_the_skills_that_come_along_are_called_so() -> None:
-    none = SkillProblem(
-        "No registry of your own yet.", "REGISTRY_READ_FAILED", "U fetches the skills of the repository."
-    )
+    none = SkillIssue("No registry of your own yet.", "REGISTRY_READ_FAILED", "U fetches the skills of the repository.")
     async with skills_mode(FakeLibrary(source=BUILTIN, trouble=none)) as (app, _, _):
         assert "built-in skills" in shown(app)
         assert "No registry of your own yet" in shown(app)
