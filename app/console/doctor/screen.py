@@ -224,7 +224,7 @@ class DoctorScreen(TwoPaneScreen):
             if shell_text(check):
                 return "These commands are not run from here. y c copies them"
             if fix_text(check):
-                return "This takes a person. y l copies the steps, v looks again"
+                return "This step is manual. Press y l to copy the steps, v to check again"
             return "No fix is known for this. y j copies the finding"
         if report.running:
             return "Nothing to fix so far: the checks are running"

@@ -100,7 +100,7 @@ async def test_no_device_and_no_sdk_leave_a_sentence_and_a_key_each() -> None:
         engine.emulators.list_error = None
         engine.emulators.present = ()
         await pilot.press("r")
-        await until(pilot, lambda: "P provisions one" in shown(app))
+        await until(pilot, lambda: "P create one" in shown(app))
 
 
 async def test_hostile_names_stay_text() -> None:

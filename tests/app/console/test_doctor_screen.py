@@ -219,7 +219,7 @@ async def test_the_detail_says_what_it_means_and_what_to_do() -> None:
         for words in (
             "readiness.handshake  critical", "RESULT_ENVELOPE_TIMEOUT", "No result came back in time.", "Run doctor (",
             "on the device: Accessibility Settings", "1. Open Clawperator Operator in the list", "2. Switch it off",
-            "1. ▸ clawperator grant-device-permissions", "F runs them", "waitedMs   7000",
+            "1. ▸ clawperator grant-device-permissions", "F run", "waitedMs   7000",
         ):  # fmt: skip
             assert words in shown
 
@@ -227,7 +227,7 @@ async def test_the_detail_says_what_it_means_and_what_to_do() -> None:
 async def test_a_person_copies_what_a_machine_cannot_do() -> None:
     async with doctor(FakeEngine(screen=settings_screen(), checks=CHECKS_OK)) as (app, pilot, _):
         await pilot.press("right_square_bracket", "F")
-        assert said(app) == "This takes a person. y l copies the steps, v looks again"
+        assert said(app) == "This step is manual. Press y l to copy the steps, v to check again"
         await pilot.press("y", "l")
         await until(pilot, lambda: copied(app) == ["https://nodejs.org"])
         await pilot.press("y", "c")

@@ -176,7 +176,7 @@ async def test_a_file_that_somebody_names(tmp_path: Path) -> None:
         assert f"no APK file in {FOLDER}" in shown(app)
         for text, expected in (
             (str(tmp_path / "none.apk"), "APK file not found"),
-            (other.path, "Android refuses to go back"),
+            (other.path, "Android refuses downgrades"),
         ):
             await pilot.press("end", "enter")
             await until(pilot, lambda: isinstance(app.screen, PathForm))
@@ -282,7 +282,7 @@ def test_how_a_file_stands_to_what_is_installed() -> None:
     setup = SetupState(
         serial=DEVICE.serial, status=state_of(operator_status(version="0.3.1", code=301_900)), files=(NEWER,)
     )
-    assert compared(NEWER, setup)[0] == "the same"
+    assert compared(NEWER, setup)[0] == "same version"
     assert compared(replace(NEWER, version_code=301_901), setup)[0] == "newer"
     assert compared(replace(NEWER, version_code=1), setup)[0] == "older"
     assert compared(replace(NEWER, version_code=-1), setup)[0] == ""
