@@ -23,6 +23,7 @@ from tests.support import (
     free_port,
     hear_signals,
     left_running,
+    no_survivors,
     patience,
     running,
     start_adb_server,
@@ -105,8 +106,9 @@ def _nothing_is_left(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]
     os.environ["XDG_STATE_HOME"] = str(tmp_path_factory.mktemp("state"))
     os.environ["CLAWPERATOR_LOG_DIR"] = str(tmp_path_factory.mktemp("logs"))
     os.environ["XDG_CONFIG_HOME"] = str(tmp_path_factory.mktemp("config"))
-    yield
-    left = left_running(tmp_path_factory.getbasetemp())
+    with no_survivors(tmp_path_factory.getbasetemp()):
+        yield
+        left = left_running(tmp_path_factory.getbasetemp())
     assert not left, f"still running after the tests, and ended now: {left}"
     files = [str(path.relative_to(home)) for path in home.rglob("*") if path.is_file()]
     ours = [path for path in files if path.split("/")[0] not in _OF_OTHER_TOOLS]

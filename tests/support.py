@@ -7,6 +7,7 @@ import os
 import signal
 import socket
 import subprocess
+import sys
 import time
 from argparse import Namespace
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -103,6 +104,32 @@ def left_running(folder: Path, *, seconds: float = 5) -> dict[int, str]:
     if left:
         _after(folder, 5)
     return left
+
+
+@contextmanager
+def no_survivors(folder: Path) -> Iterator[None]:
+    """End the processes of ``left_running`` if this process is killed meanwhile: the end of a pipe tells a watchdog."""
+    code = "from sys import argv, stdin; stdin.read(); from tests.support import end_all; end_all(argv[1])"
+    watchdog = subprocess.Popen(
+        [sys.executable, "-c", code, folder],
+        cwd=Path(__file__).parents[1],
+        env={"PATH": os.environ["PATH"]},
+        stdin=subprocess.PIPE,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        start_new_session=True,  # what ends this process may be meant for its whole group
+    )
+    try:
+        yield
+    finally:
+        watchdog.kill()
+        watchdog.communicate()
+
+
+def end_all(folder: str) -> None:
+    """End what ``left_running`` finds, and what was started meanwhile."""
+    while left_running(Path(folder), seconds=0):
+        pass
 
 
 def _after(folder: Path, seconds: float) -> dict[int, str]:
