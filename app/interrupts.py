@@ -30,6 +30,7 @@ def begin() -> None:
         number = getattr(signal, name, None)
         if number is not None and signal.getsignal(number) is signal.SIG_DFL:
             signal.signal(number, _interrupt)
+    sys.meta_path.insert(0, _DatetimeFirst)
     if hasattr(signal, "setitimer"):
         signal.signal(signal.SIGALRM, _interrupt)
         sys.unraisablehook = _lost
@@ -49,6 +50,15 @@ def end(exit_code: int) -> None:
         number = getattr(signal, name, None)
         if number is not None and signal.getsignal(number) is not signal.SIG_IGN:
             signal.signal(number, heard)
+
+
+class _DatetimeFirst:
+    """Import ``datetime`` before ``pydantic_core``, whose native code would turn a signal during that import into a panic."""
+
+    @staticmethod
+    def find_spec(name: str, path: object = None, target: object = None) -> None:  # noqa: ARG004 -- a finder's form
+        if name == "pydantic_core":
+            import datetime  # noqa: F401
 
 
 def _interrupt(_: int, frame: FrameType | None) -> None:

@@ -284,6 +284,8 @@ class TestInterrupts:
             ("clawperator.app.cli.output", signal.SIGHUP),
             ("json", signal.SIGTERM),
             ("asyncio", signal.SIGINT),
+            ("datetime", signal.SIGINT),
+            ("datetime", signal.SIGTERM),
             ("clawperator.engine.facade", signal.SIGHUP),
             ("clawperator.engine.history.worker", signal.SIGTERM),
         ],
