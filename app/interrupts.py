@@ -58,7 +58,7 @@ class _DatetimeFirst:
     @staticmethod
     def find_spec(name: str, path: object = None, target: object = None) -> None:  # noqa: ARG004 -- a finder's form
         if name == "pydantic_core":
-            import datetime  # noqa: F401
+            import datetime as dt  # noqa: F401
 
 
 def _interrupt(_: int, frame: FrameType | None) -> None:
