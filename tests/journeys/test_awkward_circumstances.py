@@ -212,7 +212,7 @@ async def test_a_file_system_without_hard_links(
 async def test_half_a_picture_is_none(connect: Connect, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     bench = await connect()
     whole = render_png(bench.world.ui)
-    monkeypatch.setattr(SimulatedDevice, "screenshot_png", lambda _: whole[:-20])
+    monkeypatch.setattr("clawperator.engine.simulator.commands.screen.render_png", lambda _: whole[:-20])
     step = await screenshot_step(bench, str(tmp_path / "x.png"))
     assert "broke off" in step["data"]["capture_error"]
     assert not (tmp_path / "x.png").exists()
@@ -224,7 +224,7 @@ async def test_words_before_a_picture_are_no_part_of_it(
     bench = await connect()
     whole = render_png(bench.world.ui)
     warning = b"[Warning] Multiple displays were found, but no display id was specified!\n"
-    monkeypatch.setattr(SimulatedDevice, "screenshot_png", lambda _: warning + whole)
+    monkeypatch.setattr("clawperator.engine.simulator.commands.screen.render_png", lambda _: warning + whole)
     step = await screenshot_step(bench, str(tmp_path / "x.png"))
     assert step["success"] is True
     assert (tmp_path / "x.png").read_bytes() == whole
