@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from clawperator.widgets.models.run_diff import TreeCounts
     from clawperator.widgets.models.run_replay import Moment
 
-NO_RUN = "No run is chosen."
+NO_RUN = "No run selected."
 NO_TREES = "No tree of this run was kept:\nit read the screen at no step."
 NOT_YET = "The screen had not been read yet.\n\n. goes on in time."
 

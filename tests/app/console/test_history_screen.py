@@ -193,7 +193,7 @@ async def test_a_filter_that_hides_all_says_which_term_does(path: Path) -> None:
         await until(pilot, lambda: not screen.runs.total)
         await rested(pilot, screen)
         assert "0 of 7 runs: nothere matches nothing" in flat(app)
-        assert "No run is chosen" in text_of(app)
+        assert "No run selected" in text_of(app)
         for _ in "nothere":
             await pilot.press("backspace")
         await pilot.press(*"cmd:cmd-1")

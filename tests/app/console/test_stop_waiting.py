@@ -166,11 +166,11 @@ def test_a_holder_is_described_with_its_time_and_what_can_be_done() -> None:
         "pid 1",
         "22:28:55.9",
         "4.1 s of 30.0 s",
-        "another process's",
+        "Another process holds the lock",
     ):
         assert words in shown
     settling = {**lock, "state": "settling", "notBefore": NOON + 1.4}
-    assert "for 1.4 s more nothing is sent" in "\n".join(
+    assert "Nothing is sent to it for 1.4 s" in "\n".join(
         row.left.plain for row in lock_rows(settling, None, CLOCK, 200)
     )
     assert [row.left.plain for row in lock_rows({}, None, CLOCK, 70)] == [" ○ The device is free now."]

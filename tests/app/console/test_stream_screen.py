@@ -250,7 +250,7 @@ async def test_a_foreign_run_that_never_answers_is_given_up_in_its_time() -> Non
 async def test_a_gap_says_how_much_time_was_lost() -> None:
     async with showing() as shown:
         shown.engine.publish(LogGap(device_id=SERIAL, reason="device offline", at=NOON))
-        await shown.seen("the log broke off and is being reopened: device offline")
+        await shown.seen("log interrupted, reconnecting: device offline")
         shown.engine.publish(LogAttached(device_id=SERIAL, at=NOON + 2.5))
         await shown.seen("gap: 2.5 s of the log are missing")
 
