@@ -18,7 +18,7 @@ from tests.looks.poses import AT_SIZES, PINNED, Compare, Typed, at_rest, before,
 from tests.past_runs import a_run, a_summary, failed, put
 
 pytestmark = PINNED
-FIRST, SECOND = settings_screen(), settings_screen((("Network & internet", "HeldDevice mode", False), *ROWS[1:4]))
+FIRST, SECOND = settings_screen(), settings_screen((("Network & internet", "Flight mode", False), *ROWS[1:4]))
 
 
 def some_runs(path: Path) -> None:

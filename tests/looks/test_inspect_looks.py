@@ -55,7 +55,7 @@ def test_compared_with_an_older_tree(snap_compare: Compare, size: tuple[int, int
 
     async def compare(pilot: Any) -> None:
         await before()(pilot)
-        engine.screen = settings_screen((("Network & internet", "HeldDevice mode", False), *ROWS[2:6]))
+        engine.screen = settings_screen((("Network & internet", "Flight mode", False), *ROWS[2:6]))
         await pilot.press("r")
         await until(pilot, lambda: len(pilot.app.session.trees) == 2)
         await before("c", "enter")(pilot)

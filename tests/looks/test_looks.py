@@ -56,7 +56,7 @@ def test_inspect_with_changes_marked(snap_compare: Compare, size: tuple[int, int
         await before("j", "j")(pilot)
         engine.screen = settings_screen(
             (
-                ("Network & internet", "HeldDevice mode", False),
+                ("Network & internet", "Flight mode", False),
                 ("Wi‑Fi", "HomeNet", True),
                 ("Apps", "Assistant, recent apps, default apps", False),
             )
