@@ -1,8 +1,9 @@
-"""Between engine and screen: engine events become batched messages, wishes of the user become engine calls.
+"""Connects the engine and the screens: batches engine events into messages, and turns requests of the user into engine
+calls.
 
-The bridge knows no widget; it posts ``News`` through one callable. Events are taken from a bounded queue and told at most
-once per tick, so a device that logs a thousand lines a second costs the screen ten messages, not a thousand. Trees are
-parsed and compared in a worker thread.
+The bridge knows no widget; it posts ``Update`` through one callable. It takes events from a bounded queue and posts at
+most once per tick: a device that logs a thousand lines a second costs the screen ten messages. Trees are parsed and
+compared in a worker thread.
 """
 
 from __future__ import annotations
@@ -13,30 +14,30 @@ import os
 from collections import deque
 from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any
 
-from clawperator.app.console.devices.emulator_controller import HasEmulators
-from clawperator.app.console.devices.setup_controller import HasOperator
-from clawperator.app.console.doctor.controller import CanCheck, Doctoring, DoctorState, as_mapping
-from clawperator.app.console.inspect.follow_controller import Followed, Following
+from clawperator.app.console.console_engine import ConsoleEngine, as_mapping
+from clawperator.app.console.doctor.controller import DoctorController, DoctorState
+from clawperator.app.console.execution.outcome import settling
+from clawperator.app.console.inspect.follow_controller import FollowController
 from clawperator.app.console.inspect.pictures import take
 from clawperator.app.console.messages import (
-    DevicesNews,
-    DoctorNews,
-    FollowNews,
-    LocksNews,
-    News,
-    NoticeNews,
-    PictureNews,
-    SnapshotNews,
-    StreamNews,
-    WorkNews,
+    DevicesUpdate,
+    DoctorUpdate,
+    FollowUpdate,
+    LocksUpdate,
+    NoticeUpdate,
+    PictureUpdate,
+    SnapshotUpdate,
+    StreamUpdate,
+    Update,
+    WorkUpdate,
 )
-from clawperator.app.console.run.outcome import settling
 from clawperator.app.console.session import seen_again
+from clawperator.app.console.trees import read_tree, warm
 from clawperator.engine.adb.parse import DeviceEntry
 from clawperator.engine.errors import EngineError, ErrorCode
-from clawperator.engine.events.bus import EventBus, Subscription
+from clawperator.engine.events.bus import Subscription
 from clawperator.engine.events.types import (
     AdbServerLost,
     CheckFinished,
@@ -50,53 +51,27 @@ from clawperator.engine.events.types import (
     LogGap,
     SnapshotSeen,
 )
-from clawperator.engine.follow.follower import FollowState
 from clawperator.engine.hierarchy.align import align
-from clawperator.engine.hierarchy.postings import postings_anywhere, postings_of
-from clawperator.engine.hierarchy.tree import UiTree, parse
 from clawperator.widgets.format.lines import sentence
-from clawperator.widgets.models.find import words_of
 from clawperator.widgets.models.snapshot import TreeSnapshot
 from clawperator.widgets.models.status import Status
 from clawperator.widgets.notice_line import Notice
 from clawperator.widgets.text.times import WallClock
 
-if TYPE_CHECKING:
-    from clawperator.app.console.history.reader import Reader
-
 TICK_SECONDS = 0.1
 FOCUSED_TICK_SECONDS = 0.033
 LOCK_LOOK_SECONDS = 1.0
 FIRST_LOOK_SECONDS = 2.0
-"""A tree that takes longer may never come: then the checks begin beside it, and may find out why."""
+"""After this time without a tree, the checks start too: they may find the reason."""
 _TREES_WAITING = 8
 _OWN_COMMANDS = 500
-
-
-class ConsoleEngine(CanCheck, HasEmulators, HasOperator, Protocol):
-    """The part of the engine that the console uses."""
-
-    events: EventBus
-
-    @property
-    def history(self) -> Reader | None: ...
-    async def devices(self) -> tuple[DeviceEntry, ...]: ...
-    async def snapshot(self, *, device_id: str | None = None) -> Any: ...
-    async def picture(self, *, device_id: str | None = None) -> bytes: ...
-    async def execute(self, payload: object, *, device_id: str | None = None) -> Any: ...
-    async def force_stop(self, package: str, *, device_id: str | None = None) -> None: ...
-    def follow(self, device_id: str, tell: Callable[[FollowState], object]) -> Followed: ...
-    def locks(self) -> Sequence[Any]: ...
-    async def watch_devices(self) -> None: ...
-    async def watch_log(self, device_id: str) -> None: ...
-    async def record_seen(self) -> None: ...
 
 
 class Bridge:
     """Run ``run`` as one task; it ends only by cancellation. All other methods may be called while it runs."""
 
     def __init__(
-        self, engine: ConsoleEngine, post: Callable[[News], object], clock: WallClock, *, tick: float = TICK_SECONDS
+        self, engine: ConsoleEngine, post: Callable[[Update], object], clock: WallClock, *, tick: float = TICK_SECONDS
     ) -> None:
         self._engine = engine
         self._post = post
@@ -104,14 +79,14 @@ class Bridge:
         self.tick = tick
         self.device_id = ""
         self.searching = False
-        """Whether words are being looked for in the trees: each new one is made ready for that before it is shown."""
+        """Whether the text search is open: new trees are prepared for it before they are shown."""
         self._group: asyncio.TaskGroup | None = None
         self._tail: asyncio.Task[None] | None = None
         self._jobs: dict[str, asyncio.Task[None]] = {}
-        self.doctoring = Doctoring(
-            engine, self._spawn_bare, self._doctor_told, lambda notice: post(NoticeNews(notice)), clock
+        self.doctor = DoctorController(
+            engine, self._spawn_bare, self._doctor_told, lambda notice: post(NoticeUpdate(notice)), clock
         )
-        self._following = Following(engine, self._spawn, lambda device, state: post(FollowNews(device, state)))
+        self._following = FollowController(engine, self._spawn, lambda device, state: post(FollowUpdate(device, state)))
         self._devices: tuple[DeviceEntry, ...] = ()
         self._own: deque[str] = deque(maxlen=_OWN_COMMANDS)
         self._dumps: deque[SnapshotSeen] = deque()
@@ -124,7 +99,7 @@ class Bridge:
         self._lost = 0
 
     async def run(self, files: Sequence[str] = ()) -> None:
-        """Watch everything, for ever; first of all read ``files``."""
+        """Observe devices, trees, locks and the stream until cancelled; read ``files`` first."""
         with self._engine.events.subscribe() as subscription, self._engine.events.subscribe() as urgent:
             async with asyncio.TaskGroup() as group:
                 self._group = group
@@ -137,22 +112,22 @@ class Bridge:
                     self.open_files(files)
                 try:
                     while events := await subscription.batch():
-                        # What arrives meanwhile is told with it, and what is urgent has been painted before.
+                        # Collect what arrives meanwhile, and let urgent updates paint first.
                         await asyncio.sleep(self.tick)
                         events += subscription.taken()
                         self._tell(events, dropped=subscription.dropped - self._lost)
                         self._lost = subscription.dropped
                 finally:
-                    self._group = None  # no wish is taken any more
+                    self._group = None  # no more requests
 
-    # -- wishes
+    # -- requests
 
     def use_device(self, serial: str) -> None:
-        """Follow the log of ``serial`` instead of the present device's."""
+        """Follow the log of ``serial`` instead of the current device's."""
         if serial == self.device_id:
             return
         self.device_id = serial
-        self.doctoring.use_device(serial)
+        self.doctor.use_device(serial)
         if self._tail is not None:
             self._tail.cancel()
         if serial and self._group is not None:
@@ -161,15 +136,15 @@ class Bridge:
             self._following.start(serial)
 
     def take_snapshot(self) -> bool:
-        """Ask the device for its tree; false when one is on its way already. The tree comes back as an event like any other."""
+        """Request a tree; return false while one is being taken. The tree arrives as an event."""
         return self.start("snapshot", self._snapshot(self.device_id))
 
     def take_picture(self) -> bool:
-        """Ask the device for a picture of its screen; false when one is on its way already."""
+        """Request a screenshot; return false while one is being taken."""
         return self.start("picture", self._picture(self.device_id))
 
     def toggle_follow(self) -> None:
-        """Keep the tree of the present device fresh, or no longer."""
+        """Switch follow mode on or off for the current device."""
         if self._group is None:
             return
         if self._following.device_id:
@@ -178,7 +153,9 @@ class Bridge:
             self._following.start(self.device_id)
 
     def painted(self, serial: int) -> None:
-        """Tree number ``serial`` has been dealt with by the screen: the next one may come, and there is time for the rest."""
+        """Note that the screen has painted tree ``serial``: follow mode may take the next one, and the diff can be
+        computed.
+        """
         self._following.painted(serial)
         newest = self._newest.get(self.device_id, TreeSnapshot.EMPTY)
         if newest.serial == serial != self._complemented:
@@ -186,19 +163,19 @@ class Bridge:
             self.start(f"tree {serial}", self._complement(newest))
 
     def run_doctor(self) -> bool:
-        """Run the checks; false when they run already, or a fix does."""
-        return self._group is not None and self.doctoring.run()
+        """Run the checks; return false while they run or a fix does."""
+        return self._group is not None and self.doctor.run()
 
     def first_look(self) -> None:
-        """What the console does by itself for a newly chosen device: its tree, then the checks, one after the other."""
+        """Take the tree of a newly selected device, then run the checks."""
         self.start(f"first look at {self.device_id}", self._first_look(self.device_id))
 
     def open_files(self, paths: Sequence[str]) -> bool:
-        """Read saved dumps, in their order; each becomes a tree without a device, or says why it is none."""
+        """Read saved dumps in order; each becomes a tree, or says why it is none."""
         return self.start("files", self._open_files(paths))
 
     def start(self, name: str, job: Awaitable[None]) -> bool:
-        """Run ``job``, unless one of that name runs; whether it was started."""
+        """Run ``job`` unless one of that name runs; return whether it was started."""
         running = self._jobs.get(name)
         if self._group is None or (running is not None and not running.done()):
             if asyncio.iscoroutine(job):
@@ -212,29 +189,27 @@ class Bridge:
         return self._group.create_task(self._guarded(job))
 
     def _spawn_bare(self, job: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
-        """For what deals with the engine's failures itself."""
+        """Start a job that handles ``EngineError`` itself."""
         assert self._group is not None
         return self._group.create_task(job)
 
     def _doctor_told(self, state: DoctorState) -> None:
-        self._post(DoctorNews(state.report, fixes=state.fixes, watching=state.watching))
+        self._post(DoctorUpdate(state.report, fixes=state.fixes, watching=state.watching))
 
     async def _guarded(self, job: Awaitable[None]) -> None:
-        """A failure of the engine is news; anything else is a bug and ends the console with its traceback."""
+        """Report an ``EngineError`` as a notice; any other exception is a bug and ends the console."""
         try:
             await job
         except EngineError as exc:
-            self._post(NoticeNews(_notice_of(exc)))
+            self._post(NoticeUpdate(_notice_of(exc)))
 
     # -- jobs
 
     async def _first_look(self, device_id: str) -> None:
         holder = (await self._locks()).get(device_id)
         if holder is not None:
-            words = (
-                f"{device_id} is busy: {holder.get('commandId') or 'an execution'}. r reads the screen when it is free."
-            )
-            self._post(NoticeNews(Notice(Status.WAITING, words)))
+            words = f"{device_id} is busy: {holder.get('commandId') or 'an execution'}. Press r to read the screen when it is free."
+            self._post(NoticeUpdate(Notice(Status.WAITING, words)))
             return
         looking = self._spawn(self._snapshot(device_id))
         await asyncio.wait({looking}, timeout=FIRST_LOOK_SECONDS)
@@ -243,20 +218,20 @@ class Bridge:
         self.run_doctor()
         if looking.done():
             return
-        await self.doctoring.rest()
-        if self.doctoring.hopeless(device_id) and looking.cancel():
-            words = f"{device_id} cannot send its tree yet. 6 shows why, and F there what can be done"
-            self._post(NoticeNews(Notice(Status.WARN, words)))
+        await self.doctor.rest()
+        if self.doctor.cannot_answer(device_id) and looking.cancel():
+            words = f"{device_id} cannot send its tree yet. Press 6 for the reason and F there for a fix"
+            self._post(NoticeUpdate(Notice(Status.WARN, words)))
 
     async def _snapshot(self, device_id: str) -> None:
-        self._post(WorkNews("Reading the screen…", self._clock.now()))
+        self._post(WorkUpdate("Reading the screen…", self._clock.now()))
         try:
             await self._engine.snapshot(device_id=device_id or None)
         finally:
-            self._post(WorkNews(""))
+            self._post(WorkUpdate(""))
 
     async def _picture(self, device_id: str) -> None:
-        self._post(PictureNews(await take(self._engine, device_id, self._clock)))
+        self._post(PictureUpdate(await take(self._engine, device_id, self._clock)))
 
     async def _open_files(self, paths: Sequence[str]) -> None:
         from clawperator.engine.follow.saved_dumps import read_dump
@@ -264,7 +239,7 @@ class Bridge:
         try:
             for path in paths:
                 name = os.path.basename(path) or path
-                self._post(WorkNews(f"Reading {sentence(name)}…", self._clock.now()))
+                self._post(WorkUpdate(f"Reading {sentence(name)}…", self._clock.now()))
                 dump = await asyncio.to_thread(read_dump, path)
                 tree, problem = dump.tree, ""
                 if tree is not None:
@@ -273,7 +248,7 @@ class Bridge:
                     problem = f"{dump.problem.message} ({dump.problem.code.value})"
                 self._serial += 1
                 self._post(
-                    SnapshotNews(
+                    SnapshotUpdate(
                         TreeSnapshot(
                             serial=self._serial,
                             source="file",
@@ -287,73 +262,81 @@ class Bridge:
                     )
                 )
         finally:
-            self._post(WorkNews(""))
+            self._post(WorkUpdate(""))
 
     async def _watch_locks(self) -> None:
-        """Locks live in files of other processes: looked at once a second, and at once when we start or finish one."""
+        """Poll the locks once a second, and at once when an execution starts or ends: they are files of other
+        processes.
+        """
         known: Mapping[str, Mapping[str, Any]] = {}
         while True:
             self._look_at_locks.clear()
             locks = await self._locks()
             if locks != known:
                 known = locks
-                self._post(LocksNews(locks))
+                self._post(LocksUpdate(locks))
                 if self.device_id not in locks:
-                    self.doctoring.device_free()
+                    self.doctor.device_free()
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(LOCK_LOOK_SECONDS):
                     await self._look_at_locks.wait()
 
     async def _locks(self) -> dict[str, Mapping[str, Any]]:
-        """Who has which device; whoever yields it to everybody else does not count."""
+        """Return the held locks by serial, without those that yield to every execution."""
         held = map(as_mapping, await asyncio.to_thread(self._engine.locks))
         return {str(lock["deviceId"]): lock for lock in held if not lock.get("yields")}
 
     # -- events
 
     def _tell(self, events: Sequence[EngineEvent], *, dropped: int) -> None:
-        """One batch of events as a few messages, in their order."""
+        """Post one batch of events as few messages, in order."""
         stream: list[EngineEvent] = []
         for event in events:
             match event:
                 case DevicesChanged() | AdbServerLost():
-                    pass  # told already
+                    pass  # handled as urgent
                 case LogBatch():
                     stream.append(event)
                 case CheckFinished():
-                    pass  # our own run reports its checks itself; another front end's run is not ours to show
+                    pass  # own runs report their checks; other clients' runs are not shown
                 case _:
                     stream.append(event)
                     self._notice(event)
         if stream or dropped:
-            self._post(StreamNews(stream, dropped))
+            self._post(StreamUpdate(stream, dropped))
 
     def _notice(self, event: EngineEvent) -> None:
-        """What is told of an event beside its row in the stream."""
+        """Post the notice of an event, beside its row in the stream."""
         if isinstance(event, LogAttached):
             if event.device_id in self._broken:
                 self._broken.discard(event.device_id)
                 self._post(
-                    NoticeNews(Notice(Status.OK, f"The log of {event.device_id} is followed again", at=event.at))
+                    NoticeUpdate(Notice(Status.OK, f"The log of {event.device_id} is connected again", at=event.at))
                 )
         elif isinstance(event, HistoryTrouble):
-            self._post(NoticeNews(Notice(Status.WARN, event.reason, ErrorCode.HISTORY_UNAVAILABLE.value, event.at)))
+            self._post(NoticeUpdate(Notice(Status.WARN, event.reason, ErrorCode.HISTORY_UNAVAILABLE.value, event.at)))
         elif isinstance(event, LogGap) and event.device_id not in self._broken:
             self._broken.add(event.device_id)
             self._post(
-                NoticeNews(Notice(Status.WARN, f"The log broke off and is being reopened: {event.reason}", at=event.at))
+                NoticeUpdate(
+                    Notice(
+                        Status.WARN,
+                        f"The log stream was interrupted and is being reopened: {event.reason}",
+                        at=event.at,
+                    )
+                )
             )
 
     async def _watch_urgent(self, subscription: Subscription) -> None:
-        """What must not wait for a tick: devices, trees, and who holds the device."""
+        """Handle what must not wait for a tick: devices, trees, and locks."""
         async for event in subscription:
             match event:
                 case DevicesChanged():
                     self._devices = event.devices
-                    self._post(DevicesNews(event.devices))
-                    self.doctoring.devices_changed(event.devices)
+                    self._post(DevicesUpdate(event.devices))
+                    self.doctor.devices_changed(event.devices)
                 case AdbServerLost():
-                    self._post(DevicesNews(self._devices, event.reason))
+                    self._post(DevicesUpdate(self._devices, event.reason))
                 case ExecutionStarted():
                     self._own.append(event.command_id)
                     self._look_at_locks.set()
@@ -366,7 +349,7 @@ class Bridge:
                     self._dump_ready.set()
 
     async def _read_dumps(self) -> None:
-        """Dumps in their order, one at a time, off the event loop."""
+        """Parse dumps in order, one at a time, in a worker thread."""
         while True:
             await self._dump_ready.wait()
             self._dump_ready.clear()
@@ -385,7 +368,7 @@ class Bridge:
             tree, problem = await asyncio.to_thread(read_tree, event.xml, searching=self.searching)
             if tree is None:
                 words = f"A tree could not be read: {problem}"
-                self._post(NoticeNews(Notice(Status.FAILED, words, ErrorCode.HIERARCHY_MALFORMED.value)))
+                self._post(NoticeUpdate(Notice(Status.FAILED, words, ErrorCode.HIERARCHY_MALFORMED.value)))
                 return
             self._serial += 1
             snapshot = TreeSnapshot(
@@ -403,10 +386,10 @@ class Bridge:
             )
             self._before[device_id] = newest
         self._newest[device_id] = snapshot
-        self._post(SnapshotNews(snapshot))
+        self._post(SnapshotUpdate(snapshot))
 
     async def _complement(self, snapshot: TreeSnapshot) -> None:
-        """What can wait until the tree is on screen: how it differs from the one before, and what panes will ask of it."""
+        """Compute what can wait until the tree is shown: its differences, and what the panes ask of it."""
         tree, before = snapshot.tree, self._before.get(snapshot.device_id, TreeSnapshot.EMPTY)
         if tree is None:
             return
@@ -414,38 +397,19 @@ class Bridge:
             await asyncio.to_thread(warm, tree)
         else:
             changes = await asyncio.to_thread(align, before.tree, tree)
-            await asyncio.to_thread(warm, tree)  # panes that ask a lot of a tree wait for its changes
+            await asyncio.to_thread(warm, tree)  # expensive panes wait for the changes
             newest = self._newest[snapshot.device_id]
             if newest.serial == snapshot.serial:
                 snapshot = newest  # it may have been seen again meanwhile
             snapshot = replace(snapshot, changes=changes, since=before.serial, coming=False)
             if newest.serial == snapshot.serial:
                 self._newest[snapshot.device_id] = snapshot
-            self._post(SnapshotNews(snapshot))
+            self._post(SnapshotUpdate(snapshot))
 
     def _source(self, command_id: str) -> str:
         if self._following.owns(command_id):
             return "follow"
         return "r" if command_id in self._own else "stream"
-
-
-def read_tree(xml: str, *, searching: bool = False) -> tuple[UiTree | None, str]:
-    """Parse a dump: the tree, and what is wrong with the dump. Runs in a worker thread. ``searching``: words will be looked
-    for in it as soon as it is shown.
-    """
-    try:
-        tree = parse(xml, recover=True)
-    except EngineError as exc:
-        return None, exc.message
-    _ = tree.on_screen, searching and words_of(tree)
-    return tree, tree.recovered
-
-
-def warm(tree: UiTree) -> None:
-    """Work out what finding and matching ask of every node: no key should have to wait for it."""
-    _ = words_of(tree), tree.roles
-    postings_of(tree).prepare()
-    postings_anywhere(tree).prepare()
 
 
 def _notice_of(error: EngineError) -> Notice:
@@ -456,7 +420,7 @@ def _notice_of(error: EngineError) -> Notice:
 
 
 def _conflict_words(details: Mapping[str, Any]) -> str:
-    """Who has the device, in the words of the lock. The engine's hint is left out: it names flags of other faces."""
+    """Describe the holder of the lock. The engine's hint is omitted: it names flags of other interfaces."""
     if "retryAfterMs" in details:
         return f"{settling(details)}."
     holder = details.get("inFlightCommandId") or "another execution"

@@ -1,4 +1,4 @@
-"""The header's chips and the facts lines of the panes, composed from the session. Pure."""
+"""Compose the header's chips and the facts lines of the panes from the session. Pure."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ if TYPE_CHECKING:
     from clawperator.app.console.session import Session
 
 STALE_SECONDS = 10.0
-"""A tree older than this is called stale."""
+"""A tree older than this is stale."""
 
 
 def header_chips(session: Session, symbols: Symbols, *, narrow: bool, draft: int = 0) -> list[Chip]:
-    """Device, lock, tree age, doctor, log rate, losses, steps of the draft: what folds last comes first."""
+    """Return the chips; the first ones fold last."""
     chips = [_device_chip(session, symbols, narrow=narrow)]
     if session.device_id and not session.offline:
         chips.append(_lock_chip(session, symbols, narrow=narrow))
@@ -49,7 +49,7 @@ def header_chips(session: Session, symbols: Symbols, *, narrow: bool, draft: int
 
 
 def count_words(count: int, noun: str) -> str:
-    """``1 device``, ``3 devices``."""
+    """Return ``1 device``, ``3 devices``."""
     return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"
 
 
@@ -95,7 +95,7 @@ def _lock_chip(session: Session, symbols: Symbols, *, narrow: bool) -> Chip:
 
 
 def lock_time(lock: Mapping[str, Any], now: float) -> str:
-    """How long it is held, of how long it may be: ``4.1 s/30 s``."""
+    """Return how long the lock is held, and its limit: ``4.1 s/30 s``."""
     since = lock.get("since")
     held = duration(now - float(since)) if isinstance(since, (int, float)) else ""
     budget = lock.get("timeoutMs")
@@ -131,7 +131,7 @@ def _doctor_chip(session: Session, symbols: Symbols, *, narrow: bool) -> Chip:
 
 
 def _job_chips(session: Session, symbols: Symbols, *, narrow: bool) -> Iterator[Chip]:
-    """What is at work on a virtual device, on the Operator app, or as a skill, wherever one looks."""
+    """Yield a chip for each running job: virtual device, Operator setup, skill."""
     jobs = ((session.machines.job, "show_job"), (session.setup.job, "show_setup"))
     for job, action in jobs:
         stage = job.current if job is not None and job.running else None
@@ -149,7 +149,7 @@ def _job_chips(session: Session, symbols: Symbols, *, narrow: bool) -> Iterator[
 
 
 def snapshot_words(session: Session, symbols: Symbols) -> Line:
-    """Where the shown tree comes from and how old it is: ``r 0.8 s ago``, ``stream cmd-1 12 s ago stale``."""
+    """Return the source and age of the shown tree: ``r 0.8 s ago``, ``stream cmd-1 12 s ago stale``."""
     snapshot = session.trees.shown
     line = Line(80)
     if session.offline:
@@ -177,7 +177,7 @@ def snapshot_words(session: Session, symbols: Symbols) -> Line:
 
 
 def _file_words(session: Session, line: Line) -> Line:
-    """``settings.xml 2 of 5 incomplete``."""
+    """Return ``settings.xml 2 of 5 incomplete``."""
     trees, snapshot = session.trees, session.trees.shown
     if len(trees):
         line.device(snapshot.name, "text", room=26).add(f" {len(trees) - trees.back} of {len(trees)}", "muted")

@@ -1,4 +1,4 @@
-"""Copying: by the system's own tool where there is one, else by the terminal (OSC 52), always also to a file."""
+"""Copy by the system's own tool where there is one, else by the terminal (OSC 52), and always to a file."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from typing import Protocol
 from clawperator.engine.files.writing import private_folder
 
 OSC52_LIMIT = 74_000
-"""Bytes that terminals accept by OSC 52; more goes to the file only."""
+"""Limit in bytes of OSC 52 in terminals; longer texts go to the file only."""
 
 _TOOLS: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("WAYLAND_DISPLAY", ("wl-copy",)),
@@ -21,13 +21,13 @@ _TOOLS: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("", ("pbcopy",)),
     ("WSL_DISTRO_NAME", ("clip.exe",)),
 )
-"""Environment variable without which the tool is of no use, and its command."""
+"""Environment variable that the tool needs, and its command."""
 
 _TOOL_SECONDS = 2.0
 
 
 class Clipboard(Protocol):
-    """Takes text; answers how it got out, as a phrase that follows "Copied 84 characters"."""
+    """Takes text; returns how it was copied, as a phrase that follows "Copied 84 characters"."""
 
     async def copy(self, text: str) -> str: ...
 
@@ -54,7 +54,7 @@ class SystemClipboard:
         return f" by OSC 52. Not in your clipboard? It is in {self._file}" if kept else " by OSC 52"
 
     def _keep(self, text: str) -> bool:
-        """Write the file so that nobody else can read it; a full or missing disk must not cost the copy itself."""
+        """Write the file, readable by its owner only; return false when the disk does not take it."""
         with contextlib.suppress(OSError):
             private_folder(str(self._file.parent))
             handle = os.open(self._file, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
@@ -64,7 +64,7 @@ class SystemClipboard:
         return False
 
     async def _by_tool(self, text: str) -> str:
-        """Through a tool of this desktop, and which; not over ssh, where it would be the wrong machine's clipboard."""
+        """Use a desktop tool and return its name; not over ssh, where it would be the wrong machine's clipboard."""
         if self._env.get("SSH_CONNECTION"):
             return ""
         for variable, argv in _TOOLS:
@@ -89,7 +89,7 @@ async def _feed(argv: tuple[str, ...], text: str) -> bool:
 
 
 def last_copy_path() -> Path:
-    """Where the last copy is kept: the platform's state folder."""
+    """Return the path of the last copy, in the platform's state folder."""
     from platformdirs import user_state_path
 
     return user_state_path("clawperator") / "console" / "last-copy"

@@ -1,4 +1,4 @@
-"""Something that can be copied."""
+"""A value that can be copied."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 
 class Copyable(NamedTuple):
-    """Its name in the strip, and how to get it."""
+    """Its name in notices, and how to get its text."""
 
     what: str
     text: Callable[[], str]

@@ -1,4 +1,4 @@
-"""When a pane fails: what is written down about it, and where. The console goes on without that pane's last change."""
+"""Report exceptions of panes; the console continues without that pane's last change."""
 
 from __future__ import annotations
 
@@ -9,20 +9,19 @@ import traceback
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from rich.text import Text
 from textual import on
-from textual.app import App
 
+from clawperator.app.console.textual_internals import ReportingApp
 from clawperator.engine.files.writing import private_folder
 from clawperator.engine.version import __version__
 from clawperator.widgets.line_pane import LinePane
 
 MAX_BYTES = 1024 * 1024
-"""A pane that fails with every line must not fill the disk: beyond this the report begins anew."""
+"""Size limit of the report file: beyond it the file starts over."""
 
 
 class CrashReports:
-    """Writes reports, each failure once per session: the same pane would fail again with every frame."""
+    """Writes each failure once per session: the same pane would fail again with every frame."""
 
     def __init__(self, path: Path, time_of_day: Callable[[], str]) -> None:
         self.path = path
@@ -30,7 +29,7 @@ class CrashReports:
         self._known: set[tuple[str, int]] = set()
 
     def add(self, error: BaseException, where: str) -> bool:
-        """Append a report of ``error``; whether it is a new one. A disk that does not take it costs only the report."""
+        """Append a report of ``error``; return whether it is a new one. A write error loses only the report."""
         place = _place_of(error)
         if place in self._known:
             return False
@@ -49,42 +48,38 @@ class CrashReports:
         return f"{self._time_of_day()}  {where}\n{versions}\n{story}\n"
 
 
-class Surviving(App[int]):
-    """An app whose panes may fail one by one. ``crashes`` is where that is reported; without it (in tests) a failure fails."""
+class FaultTolerantApp(ReportingApp):
+    """An app that survives exceptions of its panes. Without ``crashes`` (tests) an exception ends it."""
 
     crashes: CrashReports | None = None
 
     def report_failure(self, words: str) -> None:
-        """Tell the user that a pane has failed."""
+        """Show a notice about a failed pane."""
         raise NotImplementedError
 
     @contextlib.contextmanager
-    def surviving(self, where: str) -> Iterator[None]:
-        """A pane that fails is reported and the console goes on; without a place for reports (in tests) it fails."""
+    def isolated(self, where: str) -> Iterator[None]:
+        """Report an exception in the block and continue; without ``crashes`` raise it."""
         try:
             yield
-        except Exception as error:  # whatever it is: a pane that draws device text must not take the others with it
+        except Exception as error:  # any: one pane must not take down the others
             if self.crashes is None:
                 raise
             if self.crashes.add(error, where):
-                words = f"A pane failed and was left as it is. The report is in {self.crashes.path}. The others go on"
+                words = f"A pane failed and was not redrawn. The report is in {self.crashes.path}. Other panes are unaffected"
                 self.report_failure(words)
 
     @on(LinePane.Failed)
     def _row_failed(self, message: LinePane.Failed) -> None:
-        with self.surviving(f"a row of #{message.pane.id}"):
+        with self.isolated(f"a row of #{message.pane.id}"):
             raise message.error
 
-    def _fatal_error(self) -> None:
-        """Leave after a failure that cannot be survived. Textual's own report prints every local variable: device text too."""
-        if self.crashes is None or self._exception is None:
-            super()._fatal_error()
-            return
-        self.crashes.add(self._exception, "the console")
-        kind = type(self._exception).__name__
-        words = f"The console failed ({kind}) and had to close. The report is in {self.crashes.path}"
-        self._exit_renderables.append(Text(words))
-        self._close_messages_no_wait()
+    def fatal_report(self, error: BaseException) -> str:
+        """Write a report of the fatal error and return where it is."""
+        if self.crashes is None:
+            return ""
+        self.crashes.add(error, "the console")
+        return f"The console failed ({type(error).__name__}) and had to close. The report is in {self.crashes.path}"
 
 
 def _place_of(error: BaseException) -> tuple[str, int]:

@@ -1,4 +1,6 @@
-"""Files for others, readable by their owner only: rows of the stream as JSON Lines, a past run as a ZIP or as one such line."""
+"""Export files, readable by their owner only: rows of the stream as JSON Lines, a recorded run as a ZIP or as one such
+line.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +24,7 @@ _NAMES_TRIED = 1_000
 
 
 class Export(NamedTuple):
-    """Rows that stand still while they are written: items first, then lines. ``name`` says in a word what they are."""
+    """Rows that do not change while they are written: items, then lines. ``name`` says what they are."""
 
     name: str
     items: Sequence[Item]
@@ -30,30 +32,30 @@ class Export(NamedTuple):
     numbers: Sequence[int]
 
     def objects(self) -> Iterator[dict[str, Any]]:
-        """The rows as JSON data. Everything it reads stands still, so any thread may do it."""
+        """Yield the rows as JSON data; any thread may do it."""
         yield from map(item_object, self.items)
         for number in self.numbers:
-            if number >= self.lines.first:  # it was shown, but had left the ring
+            if number >= self.lines.first:  # older lines have left the ring
                 yield line_object(self.lines[number], self.lines.device_of(number))
 
 
 def of_items(items: Iterable[Item], ring: LineRing) -> Export:
-    """Rows of the views of executions."""
+    """Export rows of the execution views."""
     return Export("stream", _still(items), ring.copy(), ())
 
 
 def of_lines(numbers: Sequence[int], ring: LineRing) -> Export:
-    """Rows of the views of the log."""
+    """Export rows of the log views."""
     return Export("log", (), ring.copy(), numbers)
 
 
 def of_ring(ring: LineRing) -> Export:
-    """Every line that is kept."""
+    """Export every line that is kept."""
     return Export("ring", (), ring.copy(), range(ring.first, ring.end))
 
 
 def of_execution(execution: ExecutionState, ring: LineRing) -> Export:
-    """One execution, and the Operator's lines from its first to its last."""
+    """Export one execution, and the Operator's lines from its first to its last."""
     first, last = execution.log
     numbers = [number for number in ring.operator if first <= number <= last]
     return Export(_UNSAFE.sub("_", execution.command_id)[:60] or "execution", _still([execution]), ring.copy(), numbers)
@@ -64,22 +66,22 @@ def _still(items: Iterable[Item]) -> list[Item]:
 
 
 def export_folder() -> Path:
-    """Where exports go that were given no path: the platform's state folder."""
+    """Return the folder of exports without a path: the platform's state folder."""
     from platformdirs import user_state_path
 
     return user_state_path("clawperator") / "console" / "exports"
 
 
 def new_path(folder: Path, name: str, now: float) -> Path:
-    """A file in ``folder`` that does not exist: ``stream-20231114-222900.jsonl``, with a number where that is taken."""
+    """Return a new file name in ``folder``: ``stream-20231114-222900.jsonl``, with a number where that is taken."""
     stem = f"{name}-{time.strftime('%Y%m%d-%H%M%S', time.localtime(now))}"
     names = (f"{stem}.jsonl", *(f"{stem}-{number}.jsonl" for number in range(2, _NAMES_TRIED)))
     return next(path for path in map(folder.joinpath, names) if not path.exists())
 
 
 def write(path: Path, export: Export, guard: Guard) -> int:
-    """Write a new file, mode 0600; how many rows. Raises ``OSError``, ``FileExistsError`` where there is one already, and
-    ``EngineError`` where the policy does not allow it.
+    """Write a new file, mode 0600; return the number of rows. Raises ``OSError``, ``FileExistsError``, and
+    ``EngineError`` where the policy denies it.
     """
     with guard.writing(str(path)):
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -87,9 +89,9 @@ def write(path: Path, export: Export, guard: Guard) -> int:
 
 
 def write_run(path: Path, run: Mapping[str, Any], *, guard: Guard, safe: bool) -> None:
-    """Write ``run`` (as ``Past.bundle`` gives it) to a new file, mode 0600: a ``.jsonl`` is one line, all others are ZIPs.
+    """Write ``run`` (``HistoryReader.bundle``) to a new file, mode 0600: one line for a ``.jsonl``, else a ZIP.
 
-    Raises ``OSError`` and ``EngineError`` where it cannot be written; what is there stays.
+    Raises ``OSError`` and ``EngineError``; existing files stay.
     """
     if path.suffix.lower() != ".jsonl":
         run_bundle.write(str(path), run, guard=guard, safe=safe)

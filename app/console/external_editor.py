@@ -1,4 +1,4 @@
-"""A text or a file in the user's own editor: the console steps aside, and goes on working behind it."""
+"""Open a text or a file in the user's own editor while the console keeps working in the background."""
 
 from __future__ import annotations
 
@@ -13,24 +13,24 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from clawperator.app.console.run.draft_file import read_text
+from clawperator.app.console.text_files import read_text
 
 if TYPE_CHECKING:
     from textual.app import App
 
 
 _PLUS_LINE = frozenset({"vi", "vim", "nvim", "view", "nano", "emacs", "emacsclient", "micro", "kak", "joe", "ne", "ed"})
-"""Editors that take the line to go to before the file, as ``+12``."""
+"""Editors that take the line before the file, as ``+12``."""
 _COLON_LINE = frozenset({"hx", "helix", "subl", "zed"})
-"""Those that take it behind the file, as ``file:12``."""
+"""Editors that take it after the file, as ``file:12``."""
 
 
 class NoEditorError(Exception):
-    """Why there is none, in words for the user."""
+    """Why there is no editor, for the user."""
 
 
 def editor_command(env: Mapping[str, str], *, web: bool) -> list[str]:
-    """The editor and its arguments, as ``VISUAL`` or ``EDITOR`` say. No shell reads it. Raises ``NoEditorError``."""
+    """Return the editor and its arguments from ``VISUAL`` or ``EDITOR``, without a shell. Raises ``NoEditorError``."""
     if web:
         raise NoEditorError("No editor can be opened in a browser")
     try:
@@ -43,9 +43,9 @@ def editor_command(env: Mapping[str, str], *, web: bool) -> list[str]:
 
 
 async def open_file(app: App[Any], command: Sequence[str], path: str, line: int = 0) -> None:
-    """The file in the editor until the user has left it, at ``line`` (from 1) where the editor is known to take one.
+    """Edit the file, at ``line`` (from 1) where the editor is known to take one; return when it has exited.
 
-    Raises as ``edit``, but for what concerns the text.
+    Raises as ``edit``.
     """
     name = os.path.basename(command[0])
     words = [path]
@@ -53,7 +53,7 @@ async def open_file(app: App[Any], command: Sequence[str], path: str, line: int 
         words = [f"+{line}", path]
     elif line and name in _COLON_LINE:
         words = [f"{path}:{line}"]
-    with app.suspend(), app.batch_update(), _deaf_to_interrupts():
+    with app.suspend(), app.batch_update(), _ignoring_interrupts():
         editor = await asyncio.create_subprocess_exec(*command, *words)
         code = await editor.wait()
     if code:
@@ -61,10 +61,10 @@ async def open_file(app: App[Any], command: Sequence[str], path: str, line: int 
 
 
 async def edit(app: App[Any], command: Sequence[str], text: str) -> str:
-    """``text`` as the user left it. Meanwhile the terminal is the editor's; nothing is drawn, everything else goes on.
+    """Return ``text`` as edited. The editor owns the terminal meanwhile.
 
-    Raises ``OSError`` where the editor cannot be started or the file not be read, ``ValueError`` for what is no text or an
-    editor that failed, and Textual's ``SuspendNotSupported`` where the terminal cannot be given away.
+    Raises ``OSError`` where the editor cannot be started or the file not be read, ``ValueError`` for a failed editor or
+    a file that is not text, and Textual's ``SuspendNotSupported``.
     """
     folder = await asyncio.to_thread(tempfile.mkdtemp, prefix="clawperator-")
     path = Path(folder) / "draft.json"
@@ -77,8 +77,8 @@ async def edit(app: App[Any], command: Sequence[str], text: str) -> str:
 
 
 @contextmanager
-def _deaf_to_interrupts() -> Iterator[None]:
-    """Ctrl+C in the editor's terminal reaches every process there: it is meant for the editor."""
+def _ignoring_interrupts() -> Iterator[None]:
+    """Ignore SIGINT here: Ctrl+C in the editor's terminal reaches every process there."""
     before = signal.signal(signal.SIGINT, lambda *_: None)  # a handler, not SIG_IGN, which the editor would inherit
     try:
         yield

@@ -1,8 +1,7 @@
-"""What the interpreter does beside the console's work: not between a key and its frame.
+"""Runs garbage collection while the user is idle.
 
-A tree of ten thousand nodes is tens of thousands of objects that refer to each other; a full collection over fifty such
-trees takes longer than anybody waits for a key. Python starts one whenever enough has been made; the console starts it when
-nobody is at the keys, and at the latest when a good part of what is kept has been thrown away.
+A full collection over fifty trees of ten thousand nodes delays a key noticeably. Python starts one after enough
+allocations; the console starts it when no key was pressed for a while, and at the latest when much has been discarded.
 """
 
 from __future__ import annotations
@@ -12,20 +11,22 @@ import sys
 from collections.abc import Callable
 
 SWITCH_SECONDS = 0.001
-"""So long a worker thread keeps the interpreter to itself: a key passes through several hands, each waits its turn."""
+"""Thread switch interval: a key passes through several threads."""
 QUIET_SECONDS = 1.5
-"""So long without a key or a click: a pause is noticed by nobody."""
+"""Time without input after which the user counts as idle."""
 LEAST_GARBAGE = 50_000
-"""Nodes thrown away that are worth a collection."""
+"""Discarded nodes that are worth a collection."""
 REST_SECONDS = 60.0
-"""Dialogs and messages are garbage too: in quiet times everything is looked at this often."""
+"""Interval of collections in idle times, for dialogs and messages."""
 _HARD_LIMIT = 10
-"""Times ``LEAST_GARBAGE`` after which nobody's keys are waited for any longer."""
+"""Multiple of ``LEAST_GARBAGE`` that starts a collection without waiting for idle time."""
 _NEVER = 1_000_000
 
 
-class Housekeeping:
-    """``begin`` takes over from Python's own full collections and its long turns of threads, ``end`` gives back. ``now`` counts seconds."""
+class IdleGc:
+    """``begin`` replaces Python's full collections and its thread switch interval, ``end`` restores them. ``now``
+    counts seconds.
+    """
 
     def __init__(self, now: Callable[[], float], collect: Callable[[], object] = gc.collect) -> None:
         self._now = now
@@ -36,7 +37,7 @@ class Housekeeping:
         self._switching = sys.getswitchinterval()
 
     def begin(self) -> None:
-        """What exists now lives as long as the console: no collection needs to look at it before ``end``."""
+        """Exclude all current objects from collections until ``end``."""
         gc.freeze()
         young, middle, _ = self._thresholds
         gc.set_threshold(young, middle, _NEVER)
@@ -48,12 +49,12 @@ class Housekeeping:
         sys.setswitchinterval(self._switching)
 
     def touched(self) -> None:
-        """Somebody is at the keys."""
+        """Note input of the user."""
         self._touched = self._now()
 
     def tick(self, *, kept: int, dropped: int) -> bool:
-        """Called every second, with the number of nodes that are kept now and of those ever dropped: collect if it is time
-        to; whether it was.
+        """Collect if it is time to; return whether it was. Called every second with the nodes kept now and the nodes
+        ever discarded.
         """
         now, garbage = self._now(), dropped - self._swept
         quiet = now - self._touched >= QUIET_SECONDS

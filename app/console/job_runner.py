@@ -1,4 +1,4 @@
-"""Long work of the console: begun, told as it goes, cancelled, and what came of it. It knows no widget."""
+"""Runs long jobs: progress, cancellation, result. It knows no widget."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from clawperator.widgets.notice_line import Notice
 from clawperator.widgets.text.times import WallClock
 
 Start = Callable[[str, Awaitable[None]], bool]
-"""Run work beside everything else unless some of that name runs (``Bridge.start``)."""
+"""Run a job unless one of that name runs (``Bridge.start``)."""
 
 
 class JobRunner:
-    """One job at a time under ``name``. ``show`` hears of each change of it, ``say`` what came of it.
+    """One job at a time under ``name``. ``show`` gets each change of it, ``say`` its result.
 
-    It survives changes of mode. Cancelled by the user it says what is left; cancelled with the console it only ends.
+    It survives changes of mode. Cancelled by the user it reports what is left; cancelled with the console it only ends.
     """
 
     def __init__(
@@ -33,7 +33,7 @@ class JobRunner:
         self._say = say
         self._work: asyncio.Task[str] | None = None
         self.job: Job | None = None
-        """The one that runs, or ended last."""
+        """The job that runs, or ended last."""
 
     @property
     def busy(self) -> bool:
@@ -48,10 +48,10 @@ class JobRunner:
         left: Callable[[Job], Awaitable[str]],
         then: Callable[[], Awaitable[None]],
     ) -> bool:
-        """Start ``job``; false while another one runs.
+        """Start ``job``; return false while another one runs.
 
-        ``work`` answers with what it came to in words. ``left`` says what a cancelled job has left behind, ``then`` follows
-        however it ended. ``title`` begins the sentence about a failure.
+        ``work`` returns the result in words. ``left`` describes what a cancelled job has left behind, ``then`` follows
+        in any case. ``title`` begins the sentence about a failure.
         """
         if self.busy or not self._start(self._name, self._run(title, work, left, then)):
             return False
@@ -59,7 +59,7 @@ class JobRunner:
         return True
 
     def cancel(self) -> bool:
-        """End the job that runs; whether there is one. What it has begun is put away first, which can take a moment."""
+        """Cancel the running job; return whether there is one. Its cleanup can take a moment."""
         job = self.job
         if job is None or not job.running or self._work is None:
             return False
@@ -69,7 +69,7 @@ class JobRunner:
         return True
 
     def heard(self, stage: Stage) -> None:
-        """News of a stage; what comes after the end is too late."""
+        """Take the progress of a stage; ignored after the end."""
         if self.job is not None and self.job.running:
             self._change(self.job.with_stage(stage, self._clock.now()))
 

@@ -1,7 +1,7 @@
-"""Keys one after the other: the next one sets out when the one before has come all the way up from where it was sent.
+"""Deliver keys in order: the next one is sent when the previous one has bubbled up.
 
-Each widget has a queue of its own. Without this a key that was sent to a deep pane arrives, on its way up, after a later one
-that was sent to the dialog which the first of them opened; and one that was sent to a dialog that just closes is lost.
+Each widget has a queue of its own. Without this a key that bubbles up from a deep pane arrives after a later one that
+was sent to the dialog which an earlier key opened, and a key sent to a closing dialog is lost.
 """
 
 from __future__ import annotations
@@ -15,14 +15,14 @@ from textual.app import App
 from textual.dom import DOMNode
 
 MAX_WAITING = 4096
-"""Keys that are kept while one is on its way: more than a hand types, less than a pasted file."""
+"""Queue limit: more than a person types, less than a pasted file."""
 
 LOST_SECONDS = 0.5
-"""A widget that is taken away may take the news with it that a key has passed; then the next one does not wait for ever."""
+"""A removed widget may lose the notification that a key has passed; after this time the next key is sent."""
 
 
-class KeysInOrder:
-    """Between the terminal and ``app``: ``send`` does what the app itself does with a key."""
+class KeyQueue:
+    """Stands between the terminal and ``app``: ``send`` does what the app itself does with a key."""
 
     def __init__(self, app: App[int], send: Callable[[events.Event], Awaitable[None]]) -> None:
         self._app = app
@@ -34,11 +34,11 @@ class KeysInOrder:
 
     @property
     def under_way(self) -> bool:
-        """Whether a key has not come through yet."""
+        """Whether a key is being delivered."""
         return bool(self._under_way)
 
     async def take(self, key: events.Key) -> None:
-        """Send ``key``, now or when those before it are through."""
+        """Send ``key``, now or after the previous ones."""
         if not self._under_way:
             await self._go(key)
         elif len(self._waiting) < MAX_WAITING:
@@ -55,7 +55,7 @@ class KeysInOrder:
         self._follow(node, self._under_way)
 
     def _follow(self, node: DOMNode, number: int) -> None:
-        """Behind the key in the queue of each widget that it comes through, and last in the app's."""
+        """Follow the key through the queue of each widget up to the app's."""
         if node is self._app or node.parent is None:
             self._app.call_later(self._through, number)
         elif not node.call_later(self._follow, node.parent, number):

@@ -1,4 +1,4 @@
-"""The user's own keys: whether the bindings and keys that the settings name exist, and whether they get into each other's way."""
+"""Checks the user's keys: whether the bindings and keys of the settings exist, and whether they conflict."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from clawperator.widgets import keys
 
 _MODIFIERS = frozenset({"ctrl", "shift", "alt", "super", "meta", "hyper"})
 _PLAIN_NAMES = {"slash": "/", "backslash": "\\", "at": "@", "minus": "-", "plus": "+", "underscore": "_"}
-"""What Textual calls otherwise than Unicode does."""
+"""Textual's names that differ from Unicode's."""
 _WORDLESS = frozenset(
     ("escape", "enter", "tab", "backspace", "delete", "insert", "home", "end", "pageup", "pagedown", "up", "down", "left",
      "right", "space", *(f"f{number}" for number in range(1, 25)))
@@ -19,7 +19,7 @@ _WORDLESS = frozenset(
 
 
 def problems(keymap: Mapping[str, str], text: str) -> list[Problem]:
-    """What is wrong with ``[keymap]``: ids of no binding, keys of no keyboard, keys that would mean two things in one place.
+    """Return the problems of ``[keymap]``: unknown bindings, unknown keys, conflicts.
 
     ``text`` is the settings file that it comes from.
     """
@@ -31,9 +31,7 @@ def problems(keymap: Mapping[str, str], text: str) -> list[Problem]:
         place = f"keymap.{shown(name)}"
         if name not in known:
             found.append(Problem(0, place, f"Unknown key binding {shown(name)}", _meant(name, known)))
-        found += [
-            Problem(0, place, f"{place}: there is no key '{shown(key)}'") for key in _split(own) if not _exists(key)
-        ]
+        found += [Problem(0, place, f"{place}: unknown key '{shown(key)}'") for key in _split(own) if not _exists(key)]
     lines = lines_of(text)
     return sorted(problem._replace(line=lines.get(problem.key, 0)) for problem in found)
 
@@ -49,7 +47,7 @@ def _meant(name: str, known: Collection[str]) -> str:
 
 
 def _clashes(keymap: Mapping[str, str]) -> Iterator[Problem]:
-    """Textual would drop one of the two without a word."""
+    """Yield keys with two meanings in one place: Textual would drop one of them silently."""
     for _, rows in keys.rows():
         taken: dict[str, str] = {}
         for row in rows:
@@ -65,18 +63,18 @@ def _split(text: str) -> list[str]:
 
 
 def _exists(key: str) -> bool:
-    """Whether a keyboard could send it: a character, by itself or by name, or one of the keys that have none; and modifiers."""
+    """Return whether a keyboard can send it: a character, by itself or by name, or a named key; with modifiers."""
     *modifiers, base = key.split("+") if key != "+" else [key]
     return _MODIFIERS.issuperset(modifiers) and (base in _WORDLESS or _character(base) != "")
 
 
 def _canonical(key: str) -> str:
-    """One spelling of a key: ``question_mark`` is ``?``."""
+    """Return one spelling of a key: ``?`` for ``question_mark``."""
     return _character(key) or key
 
 
 def _character(name: str) -> str:
-    """The character that a key writes, for its name or itself; nothing for other keys."""
+    """Return the character that a key writes; empty for other keys."""
     try:
         found = name if len(name) == 1 else _PLAIN_NAMES.get(name) or unicodedata.lookup(name.replace("_", " "))
     except KeyError:

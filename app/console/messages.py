@@ -1,12 +1,13 @@
-"""What the bridge tells the console: few, small, documented messages.
+"""What the bridge and the controllers report to the app: a few small messages with frozen values.
 
-Each carries frozen values. Those that only state the present are replaceable: when the screen was busy, the newest one is
-enough. Those that carry a stream are not, and come at most once per tick.
+Those that state the present are replaceable: while the screen is busy, the newest one is enough. Those that carry a stream are
+not, and come at most once per tick.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from textual.message import Message
@@ -24,114 +25,102 @@ from clawperator.widgets.notice_line import Notice
 from clawperator.widgets.picture import Picture
 
 
-class News(Message, bubble=False):
-    """Base of everything the bridge posts to the app."""
+class Update(Message, bubble=False):
+    """Base of everything that is posted to the app."""
 
 
-class StateNews(News, bubble=False):
-    """News that states the present: a newer one of the same kind replaces one that was not handled yet."""
+class StateUpdate(Update, bubble=False):
+    """States the present: a newer one of the same kind replaces one that is not handled yet."""
 
     def can_replace(self, message: Message) -> bool:
         return type(message) is type(self)
 
 
-class DevicesNews(StateNews, bubble=False):
+@dataclass(eq=False)
+class DevicesUpdate(StateUpdate, bubble=False):
     """The adb server's device list; ``problem`` says why presence is unknown, and is empty when it is known."""
 
-    def __init__(self, devices: tuple[DeviceEntry, ...], problem: str = "") -> None:
-        super().__init__()
-        self.devices = devices
-        self.problem = problem
+    devices: tuple[DeviceEntry, ...]
+    problem: str = ""
 
 
-class SnapshotNews(News, bubble=False):
-    """A tree was read, or the one shown was seen again (then only its ``at`` and ``source`` differ)."""
+@dataclass(eq=False)
+class SnapshotUpdate(Update, bubble=False):
+    """A tree was read, or the newest one was seen again (then only its ``at`` and ``source`` differ)."""
 
-    def __init__(self, snapshot: TreeSnapshot) -> None:
-        super().__init__()
-        self.snapshot = snapshot
+    snapshot: TreeSnapshot
 
 
-class StreamNews(News, bubble=False):
+@dataclass(eq=False)
+class StreamUpdate(Update, bubble=False):
     """One tick of the stream: events in order, log lines (``LogBatch``) among them, and how many the host had to drop."""
 
-    def __init__(self, events: Sequence[EngineEvent], dropped: int = 0) -> None:
-        super().__init__()
-        self.events = events
-        self.dropped = dropped
+    events: Sequence[EngineEvent]
+    dropped: int = 0
 
 
-class DoctorNews(StateNews, bubble=False):
+@dataclass(eq=False)
+class DoctorUpdate(StateUpdate, bubble=False):
     """The doctor's report so far, the fixes of this session, and whether checks run by themselves when devices change."""
 
-    def __init__(self, report: DoctorReport, *, fixes: Sequence[FixRun] = (), watching: bool = False) -> None:
-        super().__init__()
-        self.report = report
-        self.fixes = fixes
-        self.watching = watching
+    report: DoctorReport
+    fixes: Sequence[FixRun] = ()
+    watching: bool = False
 
 
-class LocksNews(StateNews, bubble=False):
-    """Who holds which device, by serial: the lock status of the engine as a mapping; free devices are absent."""
+@dataclass(eq=False)
+class LocksUpdate(StateUpdate, bubble=False):
+    """The device locks as mappings, by serial; free devices are absent."""
 
-    def __init__(self, locks: Mapping[str, Mapping[str, Any]]) -> None:
-        super().__init__()
-        self.locks = locks
-
-
-class WorkNews(StateNews, bubble=False):
-    """What the console itself waits for, and since when; an empty text means nothing."""
-
-    def __init__(self, text: str, since: float = 0.0) -> None:
-        super().__init__()
-        self.text = text
-        self.since = since
+    locks: Mapping[str, Mapping[str, Any]]
 
 
-class FollowNews(StateNews, bubble=False):
-    """How following ``device_id`` goes; ``None``: it has been switched off."""
+@dataclass(eq=False)
+class WorkUpdate(StateUpdate, bubble=False):
+    """What the console waits for, and since when; an empty text means nothing."""
 
-    def __init__(self, device_id: str, state: FollowState | None) -> None:
-        super().__init__()
-        self.device_id = device_id
-        self.state = state
-
-
-class PictureNews(StateNews, bubble=False):
-    """A picture of the screen was taken, or could not be: then it says why."""
-
-    def __init__(self, picture: Picture) -> None:
-        super().__init__()
-        self.picture = picture
+    text: str
+    since: float = 0.0
 
 
-class EmulatorsNews(StateNews, bubble=False):
-    """The virtual devices, what runs of them, and the work on one of them."""
+@dataclass(eq=False)
+class FollowUpdate(StateUpdate, bubble=False):
+    """The state of follow mode on ``device_id``; ``None``: it was switched off."""
 
-    def __init__(self, machines: EmulatorsState) -> None:
-        super().__init__()
-        self.machines = machines
-
-
-class SetupNews(StateNews, bubble=False):
-    """The Operator app's setup on one device: what is installed, what could be, how it goes."""
-
-    def __init__(self, setup: SetupState) -> None:
-        super().__init__()
-        self.setup = setup
+    device_id: str
+    state: FollowState | None
 
 
-class SkillsNews(StateNews, bubble=False):
-    """The skills of the registry, the one that is looked at, and the one that runs."""
+@dataclass(eq=False)
+class PictureUpdate(StateUpdate, bubble=False):
+    """A screenshot, or why there is none."""
 
-    def __init__(self, shelf: SkillsState) -> None:
-        super().__init__()
-        self.shelf = shelf
+    picture: Picture
 
 
-class NoticeNews(News, bubble=False):
-    """Something worth a line in the strip."""
+@dataclass(eq=False)
+class EmulatorsUpdate(StateUpdate, bubble=False):
+    """The virtual devices, which of them run, and the job on one of them."""
 
-    def __init__(self, notice: Notice) -> None:
-        super().__init__()
-        self.notice = notice
+    machines: EmulatorsState
+
+
+@dataclass(eq=False)
+class SetupUpdate(StateUpdate, bubble=False):
+    """The Operator app's setup on one device: what is installed, which APK files there are, its progress."""
+
+    setup: SetupState
+
+
+@dataclass(eq=False)
+class SkillsUpdate(StateUpdate, bubble=False):
+    """The skills of the registry, the selected one, and the one that runs."""
+
+    shelf: SkillsState
+
+
+@dataclass(eq=False)
+class NoticeUpdate(Update, bubble=False):
+    """A notice."""
+
+    notice: Notice

@@ -1,52 +1,66 @@
-"""The modes of the console, each loaded when it is first gone to: the first frame needs only the one that it shows."""
+"""The modes of the console. A mode is imported when it is opened first: the first frame needs only the one it shows."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from importlib import import_module
+from collections.abc import Callable, Mapping
+from functools import partial
 
 from clawperator.app.console.inspect.screen import InspectScreen
 from clawperator.app.console.screens.base import ConsoleScreen
 
+TABS = (
+    ("1", "Inspect", "Inspect"),
+    ("2", "Stream", "Stream"),
+    ("3", "Run", "Run"),
+    ("4", "History", "Hist"),
+    ("5", "Skills", "Skills"),
+    ("6", "Doctor", "Doctor"),
+    ("7", "Devices", "Dev"),
+)
+"""Key, name, short name."""
 
-def _stream() -> ConsoleScreen:
+
+def _stream() -> type[ConsoleScreen]:
     from clawperator.app.console.stream.screen import StreamScreen
 
-    return StreamScreen()
+    return StreamScreen
 
 
-def _run() -> ConsoleScreen:
+def _run() -> type[ConsoleScreen]:
     from clawperator.app.console.run.screen import RunScreen
 
-    return RunScreen()
+    return RunScreen
 
 
-def _history() -> ConsoleScreen:
+def _history() -> type[ConsoleScreen]:
     from clawperator.app.console.history.screen import HistoryScreen
 
-    return HistoryScreen()
+    return HistoryScreen
 
 
-def _skills() -> ConsoleScreen:
+def _skills() -> type[ConsoleScreen]:
     from clawperator.app.console.skills.screen import SkillsScreen
 
-    return SkillsScreen()
+    return SkillsScreen
 
 
-def _doctor() -> ConsoleScreen:
+def _doctor() -> type[ConsoleScreen]:
     from clawperator.app.console.doctor.screen import DoctorScreen
 
-    return DoctorScreen()
+    return DoctorScreen
 
 
-def _devices() -> ConsoleScreen:
+def _devices() -> type[ConsoleScreen]:
     from clawperator.app.console.devices.screen import DevicesScreen
 
-    return DevicesScreen()
+    return DevicesScreen
 
 
-MODES: dict[str, Callable[[], ConsoleScreen]] = {
-    "inspect": InspectScreen,
+def _opened(loader: Callable[[], type[ConsoleScreen]]) -> ConsoleScreen:
+    return loader()()
+
+
+_LOADERS: Mapping[str, Callable[[], type[ConsoleScreen]]] = {
     "stream": _stream,
     "run": _run,
     "history": _history,
@@ -54,9 +68,13 @@ MODES: dict[str, Callable[[], ConsoleScreen]] = {
     "doctor": _doctor,
     "devices": _devices,
 }
+MODES: dict[str, Callable[[], ConsoleScreen]] = {
+    "inspect": InspectScreen,
+    **{name: partial(_opened, loader) for name, loader in _LOADERS.items()},
+}
 
 
 def load() -> None:
-    """Load them all: in a worker thread once the first frame is painted, so that no first visit has to wait for it."""
-    for mode in MODES:
-        import_module(f"clawperator.app.console.{mode}.screen")
+    """Import all modes, in a worker thread after the first frame: no first visit has to wait for it."""
+    for loader in _LOADERS.values():
+        loader()

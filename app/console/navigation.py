@@ -1,81 +1,79 @@
-"""From one mode to a place in another. Screens are loaded when somebody goes there."""
+"""Places that one mode can send the user to in another: values that name the mode, so that no feature imports another."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
+from typing import ClassVar
 
-from clawperator.app.console.session import Facet
-from clawperator.widgets.models.status import Status
-
-if TYPE_CHECKING:
-    from clawperator.app.console.app import ConsoleApp
-    from clawperator.engine.hierarchy.nodes import UiNode
+from clawperator.engine.hierarchy.matcher import Matcher
+from clawperator.engine.hierarchy.nodes import UiNode
 
 
-def to_job(console: ConsoleApp) -> None:
-    """To the virtual device that is being worked on."""
-    from clawperator.app.console.devices.screen import DevicesScreen
+class Destination:
+    """A place in the mode ``MODE``; the screen of that mode shows it (``ConsoleScreen.arrive``)."""
 
-    console.action_mode("devices")
-    screen = console.mode_screen
-    if isinstance(screen, DevicesScreen):
-        screen.call_after_refresh(screen.go_to, "#job")
+    MODE: ClassVar[str]
 
 
-def to_skill_output(console: ConsoleApp) -> None:
-    """To what the skill that runs prints."""
-    from clawperator.app.console.skills.screen import SkillsScreen
+@dataclass(frozen=True, slots=True)
+class NodePlace(Destination):
+    """A node of the tree that is shown."""
 
-    console.action_mode("skills")
-    screen = console.mode_screen
-    if isinstance(screen, SkillsScreen):
-        screen.call_after_refresh(screen.action_show_output)
+    MODE: ClassVar[str] = "inspect"
+    node: UiNode
 
 
-def to_skill(console: ConsoleApp, skill_id: str, *, run: bool = False) -> None:
-    """To a skill, and to the form before it runs."""
-    from clawperator.app.console.skills.screen import SkillsScreen
+@dataclass(frozen=True, slots=True)
+class MatcherPlace(Destination):
+    """The matcher line with this matcher in it."""
 
-    console.action_mode("skills")
-    screen = console.mode_screen
-    if isinstance(screen, SkillsScreen):
-        screen.call_after_refresh(screen.to_skill, skill_id, run)
+    MODE: ClassVar[str] = "inspect"
+    matcher: Matcher
 
 
-def to_execution(console: ConsoleApp, command_id: str) -> None:
-    """To the stream, with the cursor on this execution."""
-    from clawperator.app.console.stream.screen import StreamScreen
+@dataclass(frozen=True, slots=True)
+class ExecutionPlace(Destination):
+    """An execution in the stream."""
 
-    console.action_mode("stream")
-    screen = console.mode_screen
-    if isinstance(screen, StreamScreen):
-        screen.call_after_refresh(screen.to_execution, command_id)  # it may be about to be made
+    MODE: ClassVar[str] = "stream"
+    command_id: str
 
 
-def to_comparison(console: ConsoleApp, a: str, b: str) -> None:
-    """To the history, with the newest runs of these two commands side by side."""
-    from clawperator.app.console.history.screen import HistoryScreen
+@dataclass(frozen=True, slots=True)
+class DraftPlace(Destination):
+    """The draft; ``run`` asks whether to send it."""
 
-    console.action_mode("history")
-    screen = console.mode_screen
-    if isinstance(screen, HistoryScreen):
-        screen.call_after_refresh(screen.compare_commands, a, b)
+    MODE: ClassVar[str] = "run"
+    run: bool = False
 
 
-def to_node(console: ConsoleApp, node: UiNode) -> None:
-    """To the tree, with the cursor on this node."""
-    from clawperator.app.console.inspect.screen import InspectScreen
+@dataclass(frozen=True, slots=True)
+class ComparisonPlace(Destination):
+    """The newest runs of two commands, side by side."""
 
-    console.action_mode("inspect")
-    screen = console.mode_screen
-    if isinstance(screen, InspectScreen):
-        screen.call_after_refresh(screen.to_node, node)
+    MODE: ClassVar[str] = "history"
+    a: str
+    b: str
 
 
-def to_tree(console: ConsoleApp, key: str) -> None:
-    """To the tree that an execution took, while it is kept."""
-    if console.session.trees.turn_to(key):
-        console.action_mode("inspect")
-        console.show(Facet.TREE)
-    else:
-        console.say(Status.IDLE, "That tree is not kept any more. 4 shows it if the history has it")
+@dataclass(frozen=True, slots=True)
+class SkillPlace(Destination):
+    """A skill; ``run`` opens the form before it runs."""
+
+    MODE: ClassVar[str] = "skills"
+    skill_id: str
+    run: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class SkillOutputPlace(Destination):
+    """The output of the skill that runs."""
+
+    MODE: ClassVar[str] = "skills"
+
+
+@dataclass(frozen=True, slots=True)
+class EmulatorJobPlace(Destination):
+    """The job that runs on a virtual device."""
+
+    MODE: ClassVar[str] = "devices"

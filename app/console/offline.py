@@ -1,4 +1,4 @@
-"""An engine for a console that shows saved dumps: it has no device, asks nothing of adb, and says so when asked to act."""
+"""The engine of a console with saved dumps: it has no device and refuses every action."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NoReturn
 
+from clawperator.app.console.empty_states import NO_DEVICE_HERE
 from clawperator.engine.adb.parse import DeviceEntry
 from clawperator.engine.errors import EngineError, ErrorCode
 from clawperator.engine.events.bus import EventBus
@@ -15,11 +16,9 @@ from clawperator.engine.progress import Tell, unreported
 if TYPE_CHECKING:
     from clawperator.engine.doctor.fix import PlannedFix
 
-NO_DEVICE_HERE = "This console shows saved dumps: there is no device to ask"
-
 
 class SavedDumps:
-    """See the module; ``ConsoleEngine`` without a device."""
+    """``ConsoleEngine`` without a device."""
 
     def __init__(self) -> None:
         self.events = EventBus()
@@ -38,7 +37,7 @@ class SavedDumps:
         await asyncio.Event().wait()
 
     async def record_seen(self) -> None:
-        """Nothing runs that could be seen."""
+        """Nothing to record."""
 
     ids: tuple[str, ...] = ()
 
@@ -53,7 +52,6 @@ class SavedDumps:
         _refuse()
 
     def fixer(self) -> SavedDumps:
-        """Nothing can be put right here."""
         return self
 
     def plan(self, checks: Sequence[Any], device_id: str) -> tuple[PlannedFix, ...]:  # noqa: ARG002  # the shape of an engine
@@ -63,7 +61,7 @@ class SavedDumps:
         _refuse()
 
     async def checks(self, *, only: str = "", since: str = "") -> AsyncIterator[Mapping[str, Any]]:  # noqa: ARG002  # the shape of an engine
-        """A doctor without a patient."""
+        """Refuse the checks."""
         _refuse()
         yield {}
 

@@ -1,4 +1,4 @@
-"""How the user wants the console: the settings file, and the flags over it."""
+"""Console preferences: the settings file, and the flags over it."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from clawperator.engine.config.settings_file import SETTLE_MS, STREAM_LINES, Set
 
 
 @dataclass(frozen=True, slots=True)
-class Wishes:
+class Preferences:
     """``None`` and ``auto``: as fits the terminal. ``pictures`` is one of ``pictures.CHOICES``.
 
-    ``settle_ms`` is the pause between an action and the next look at the screen, ``stream_lines`` how many log lines are kept,
-    ``keymap`` other keys by the ids of their bindings, ``themes`` the folder of the user's own themes (empty: none).
+    ``settle_ms`` is the pause between an action and the next snapshot, ``stream_lines`` the number of log lines kept,
+    ``keymap`` keys by binding id, ``themes`` the folder of the user's themes (empty: none).
     """
 
     theme: str | None = None
@@ -27,18 +27,18 @@ class Wishes:
     themes: str = ""
 
 
-AS_FITS = Wishes()
+DEFAULTS = Preferences()
 
 _ASCII = {"auto": None, "always": True, "never": False}
 
 
-def wishes(
+def resolve(
     file: SettingsFile, *, theme: str | None, ascii_only: bool, pictures: str | None, themes: str, served: bool
-) -> Wishes:
-    """``file`` with the flags over it. ``served``: a browser is the terminal, which has no graphics of a terminal."""
+) -> Preferences:
+    """Return ``file`` with the flags over it. ``served``: the terminal is a browser, without graphics protocols."""
     console = file.console
     drawn = pictures or console.pictures
-    return Wishes(
+    return Preferences(
         theme=theme or (console.theme if console.theme != "auto" else None),
         ascii=True if ascii_only else _ASCII[console.ascii],
         pictures="blocks" if served and drawn in ("kitty", "sixel") else drawn,

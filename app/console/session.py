@@ -1,31 +1,31 @@
-"""Everything the console knows, in one place without a screen: devices, trees, the stream, the doctor, notices.
+"""The state of the console without a screen: devices, trees, stream, doctor, notices.
 
-Screens draw from it and keep nothing of it. ``absorb`` takes the bridge's news and says what changed.
+Screens draw from it and keep nothing of it.
 """
 
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from enum import Flag, auto
 from itertools import islice
 from typing import Any
 
 from clawperator.app.console.messages import (
-    DevicesNews,
-    DoctorNews,
-    EmulatorsNews,
-    FollowNews,
-    LocksNews,
-    News,
-    NoticeNews,
-    PictureNews,
-    SetupNews,
-    SkillsNews,
-    SnapshotNews,
-    StreamNews,
-    WorkNews,
+    DevicesUpdate,
+    DoctorUpdate,
+    EmulatorsUpdate,
+    FollowUpdate,
+    LocksUpdate,
+    NoticeUpdate,
+    PictureUpdate,
+    SetupUpdate,
+    SkillsUpdate,
+    SnapshotUpdate,
+    StreamUpdate,
+    Update,
+    WorkUpdate,
 )
 from clawperator.engine.adb.parse import DeviceEntry, parse_wm_density
 from clawperator.engine.events.types import LogBatch
@@ -49,14 +49,14 @@ LINES_KEPT = 100_000
 TREES_KEPT = 50
 FILES_KEPT = 1_000
 RECENT_TREES = 5
-"""So many earlier trees of the same app tell how steady a matcher is."""
+"""Number of earlier trees of the same app that show how stable a matcher is."""
 NOTICES_KEPT = 200
 FINDINGS_KEPT = 50
 _RATE_SECONDS = 5.0
 
 
 class Facet(Flag):
-    """A part of what is known; screens redraw the panes of the parts that changed."""
+    """A part of the state; screens redraw the panes of the parts that changed."""
 
     NOTHING = 0
     DEVICES = auto()
@@ -77,22 +77,22 @@ class Facet(Flag):
     )
 
 
-class Trees:
-    """The last trees of one device and which of them is shown. ``back`` counts from the newest one: 0 is live.
+class TreeHistory:
+    """The last trees of one device, and which of them is shown. ``back`` counts from the newest one: 0 is live.
 
-    Saved dumps are all kept, and the first one is shown until somebody steps on.
+    Saved dumps are all kept; the first one is shown until the user moves on.
     """
 
     def __init__(self, limit: int = TREES_KEPT) -> None:
         self._kept: deque[TreeSnapshot] = deque(maxlen=limit)
         self.back = 0
         self.stays_at_first = True
-        """Of saved dumps: those that were named together are looked at from the first one on."""
+        """Whether the first saved dump stays shown while the others are read."""
 
     def add(self, snapshot: TreeSnapshot) -> int:
-        """Take a new tree, or the newest one again with a new time; how many nodes had to go for it.
+        """Add a tree, or update the newest one; return the number of discarded nodes.
 
-        Whoever looks at an older one keeps looking at it.
+        A shown older tree stays shown.
         """
         if self.put(snapshot):
             return 0
@@ -103,7 +103,7 @@ class Trees:
         return gone
 
     def put(self, snapshot: TreeSnapshot) -> bool:
-        """In the place of what has the same number: seen again, packed or unpacked. Whether there is such a place."""
+        """Replace the tree with the same number (seen again, packed or unpacked); return whether there is one."""
         for place in range(len(self._kept) - 1, -1, -1):
             if self._kept[place].serial == snapshot.serial:
                 self._kept[place] = snapshot
@@ -111,7 +111,7 @@ class Trees:
         return False
 
     def far(self) -> list[TreeSnapshot]:
-        """Those that nobody looks at soon, and that are not packed yet."""
+        """Return unpacked trees that are not needed soon."""
         here = len(self._kept) - 1 - self.back
         near = range(here - 1, here + 2)
         old = list(enumerate(self._kept))[: -RECENT_TREES - 1]
@@ -129,18 +129,18 @@ class Trees:
         return self._kept[-1] if self._kept else TreeSnapshot.EMPTY
 
     def __iter__(self) -> Iterator[TreeSnapshot]:
-        """Newest first."""
+        """Iterate, newest first."""
         return reversed(self._kept)
 
     def recent(self) -> list[UiTree]:
-        """The trees of the app that is shown, other than the one shown, newest first."""
+        """Return the other trees of the shown app, newest first."""
         shown = self.shown
         others = (item.tree for item in self if item.tree is not None and item.serial != shown.serial)
         same = (tree for tree in others if shown.tree is not None and tree.package == shown.tree.package)
         return list(islice(same, RECENT_TREES))
 
     def turn_to(self, key: str) -> bool:
-        """Look at the tree with this key, else at the newest one of its command; whether there is one."""
+        """Show the tree with this key, else the newest one of its command; return whether there is one."""
         kept = [(back, item) for back, item in enumerate(self) if item.readable]
         places = [back for back, item in kept if tree_key(item.command_id, item.step_id) == key]
         places += [back for back, item in kept if item.command_id == tree_owner(key)]
@@ -148,7 +148,7 @@ class Trees:
         return bool(places)
 
     def step(self, towards_older: int) -> bool:
-        """Look at an older (1) or newer (-1) one; whether there is one."""
+        """Show an older (1) or newer (-1) one; return whether there is one."""
         back = self.back + towards_older
         if not 0 <= back < len(self._kept):
             return False
@@ -157,7 +157,9 @@ class Trees:
 
 
 class Session:
-    """See the module. ``wanted_device`` is what the settings ask for; empty: the only usable one. ``offline``: saved dumps, no device. ``remote``: the server that has the devices."""
+    """``wanted_device`` comes from the settings; empty: the only usable one. ``offline``: saved dumps, no device.
+    ``remote``: the server that has the devices.
+    """
 
     def __init__(
         self,
@@ -192,37 +194,58 @@ class Session:
         self.setup = SetupState.EMPTY
         self.skills = SkillsState.EMPTY
         self.findings: dict[str, DoctorReport] = {}
-        """By serial: what the doctor found last there."""
+        """By serial: the last finished report."""
         self.notices: deque[Notice] = deque(maxlen=NOTICES_KEPT)
         self.work = ""
         self.work_since = 0.0
         self.follow: FollowState | None = None
         self.picture: Picture | None = None
         self.wanted_device = wanted_device
-        self._trees: dict[str, Trees] = {}
+        self._trees: dict[str, TreeHistory] = {}
         self._arrivals: deque[tuple[float, int]] = deque()
-        self._takes: dict[type[News], Callable[[Any], Facet]] = {
-            DevicesNews: self._take_devices,
-            SnapshotNews: self._take_snapshot,
-            StreamNews: self._take_stream,
-            DoctorNews: self._take_report,
-            LocksNews: self._take_locks,
-            WorkNews: self._take_work,
-            FollowNews: self._take_follow,
-            PictureNews: self._take_picture,
-            EmulatorsNews: self._take_machines,
-            SetupNews: self._take_setup,
-            SkillsNews: self._take_skills,
-            NoticeNews: self._take_notice,
-        }
 
-    def absorb(self, news: News) -> Facet:
-        """Take one piece of news; what changed by it."""
-        return self._takes[type(news)](news)
+    def absorb(self, update: Update) -> Facet:  # one per kind
+        """Take one update; return what changed."""
+        match update:
+            case DevicesUpdate():
+                return self._take_devices(update)
+            case SnapshotUpdate(snapshot):
+                self.nodes_dropped += self.trees_of(snapshot.device_id).add(snapshot)
+                return Facet.TREE if snapshot.device_id == self.device_id else Facet.NOTHING
+            case StreamUpdate():
+                return self._take_stream(update)
+            case DoctorUpdate():
+                return self._take_report(update)
+            case LocksUpdate(locks):
+                self.locks = locks
+                self.log.held(str(lock.get("commandId", "")) for lock in locks.values())
+                return Facet.LOCKS
+            case WorkUpdate(text, since):
+                self.work, self.work_since = text, since
+                return Facet.WORK
+            case FollowUpdate():
+                self.follow = update.state
+                return Facet.FOLLOW
+            case PictureUpdate(picture):
+                self.picture = picture
+                return Facet.PICTURE
+            case EmulatorsUpdate(machines):
+                self.machines = machines
+                return Facet.EMULATORS
+            case SetupUpdate(setup):
+                self.setup = setup
+                return Facet.SETUP
+            case SkillsUpdate(shelf):
+                self.skills = shelf
+                return Facet.SKILLS
+            case NoticeUpdate(notice):
+                self.notices.append(notice if notice.at else notice._replace(at=self.clock.now()))
+                return Facet.NOTICE
+        raise TypeError(type(update).__name__)
 
-    # -- news
+    # -- updates
 
-    def _take_devices(self, news: DevicesNews) -> Facet:
+    def _take_devices(self, news: DevicesUpdate) -> Facet:
         self.adb_problem = news.problem
         if not news.problem:
             self.devices, self.devices_known = news.devices, True
@@ -235,16 +258,12 @@ class Session:
         return Facet.DEVICES
 
     def leave_device(self) -> None:
-        """From here on saved dumps are looked at, the newest one at first."""
+        """Show saved dumps from now on, the newest one first."""
         self.device_id, self.offline = "", True
         trees = self.trees
         trees.stays_at_first, trees.back = False, 0
 
-    def _take_snapshot(self, news: SnapshotNews) -> Facet:
-        self.nodes_dropped += self.trees_of(news.snapshot.device_id).add(news.snapshot)
-        return Facet.TREE if news.snapshot.device_id == self.device_id else Facet.NOTHING
-
-    def _take_stream(self, news: StreamNews) -> Facet:
+    def _take_stream(self, news: StreamUpdate) -> Facet:
         now = self.clock.now()
         self.log.line = self.lines.end
         self.log.apply(news.events)
@@ -268,10 +287,10 @@ class Session:
             self.log.place(device_id, number, batch.entries[number - begin].payload)
 
     def pass_time(self) -> Facet:
-        """A second has passed: what nobody can wait for any longer ends."""
+        """End what has timed out; called once a second."""
         return Facet.STREAM if self.log.expire(self.clock.now()) else Facet.NOTHING
 
-    def _take_report(self, news: DoctorNews) -> Facet:
+    def _take_report(self, news: DoctorUpdate) -> Facet:
         self.report, self.fixes, self.doctor_watches = news.report, news.fixes, news.watching
         if news.report.ended and news.report.device_id and not news.report.running:
             self.findings[news.report.device_id] = news.report
@@ -279,45 +298,11 @@ class Session:
                 del self.findings[next(iter(self.findings))]
         return Facet.DOCTOR
 
-    def _take_locks(self, news: LocksNews) -> Facet:
-        self.locks = news.locks
-        self.log.held(str(lock.get("commandId", "")) for lock in news.locks.values())
-        return Facet.LOCKS
-
-    def _take_work(self, news: WorkNews) -> Facet:
-        self.work, self.work_since = news.text, news.since
-        return Facet.WORK
-
-    def _take_follow(self, news: FollowNews) -> Facet:
-        self.follow = news.state
-        return Facet.FOLLOW
-
-    def _take_picture(self, news: PictureNews) -> Facet:
-        self.picture = news.picture
-        return Facet.PICTURE
-
-    def _take_machines(self, news: EmulatorsNews) -> Facet:
-        self.machines = news.machines
-        return Facet.EMULATORS
-
-    def _take_setup(self, news: SetupNews) -> Facet:
-        self.setup = news.setup
-        return Facet.SETUP
-
-    def _take_skills(self, news: SkillsNews) -> Facet:
-        self.skills = news.shelf
-        return Facet.SKILLS
-
-    def _take_notice(self, news: NoticeNews) -> Facet:
-        notice = news.notice if news.notice.at else news.notice._replace(at=self.clock.now())
-        self.notices.append(notice)
-        return Facet.NOTICE
-
     # -- questions
 
     @property
     def device(self) -> DeviceEntry | None:
-        """The chosen device as adb lists it now; ``None`` when it is not there or none is chosen."""
+        """The selected device as adb lists it; ``None`` when it is absent or none is selected."""
         return next((entry for entry in self.devices if entry.serial == self.device_id), None)
 
     @property
@@ -325,7 +310,9 @@ class Session:
         return tuple(entry for entry in self.devices if entry.usable)
 
     def choice(self) -> str:
-        """The device to take without asking: the wanted one, else the only usable one; empty when a person must choose."""
+        """Return the device to select without asking: the wanted one, else the only usable one; empty when the user
+        must choose.
+        """
         serials = [entry.serial for entry in self.usable]
         if self.wanted_device:
             return self.wanted_device if self.wanted_device in serials else ""
@@ -333,12 +320,12 @@ class Session:
 
     @property
     def doctor_busy(self) -> bool:
-        """Whether checks run, or a fix does."""
+        """Whether checks or a fix run."""
         return self.report.running or any(not fix.over for fix in self.fixes)
 
     @property
     def report_is_old(self) -> bool:
-        """Whether the last checks were about another device, or this one has come back or changed its state since."""
+        """Whether the last checks were about another device, or this one has reconnected or changed since."""
         report = self.report
         if report.running or not report.checks:
             return False
@@ -347,31 +334,31 @@ class Session:
         device = self.device
         return bool(report.device and device is not None and report.device != mark_of(device))
 
-    def trees_of(self, device_id: str) -> Trees:
-        return self._trees.setdefault(device_id, Trees() if device_id else Trees(FILES_KEPT))
+    def trees_of(self, device_id: str) -> TreeHistory:
+        return self._trees.setdefault(device_id, TreeHistory() if device_id else TreeHistory(FILES_KEPT))
 
     @property
-    def trees(self) -> Trees:
-        """Those of the chosen device; without one, the saved dumps."""
+    def trees(self) -> TreeHistory:
+        """The trees of the selected device; without one, the saved dumps."""
         return self.trees_of(self.device_id)
 
-    def far(self) -> list[tuple[Trees, TreeSnapshot]]:
-        """Trees that may be packed, with what keeps them."""
+    def far(self) -> list[tuple[TreeHistory, TreeSnapshot]]:
+        """Return trees that may be packed, with their owners."""
         return [(trees, item) for trees in self._trees.values() for item in trees.far()]
 
     @property
     def nodes_kept(self) -> int:
-        """In all trees of all devices."""
+        """The number of nodes in all trees of all devices."""
         return sum(len(item.nodes) for trees in self._trees.values() for item in trees)
 
     @property
     def lock(self) -> Mapping[str, Any]:
-        """Who holds the chosen device; empty when nobody does."""
+        """The lock of the selected device; empty when it is free."""
         return self.locks.get(self.device_id, {})
 
     @property
     def density(self) -> int:
-        """Dots per inch of the chosen device, as the doctor found it; 0 while unknown."""
+        """Dots per inch of the selected device, from the doctor; 0 while unknown."""
         for check in self.report.checks:
             words = (check.get("evidence") or {}).get("wmDensity")
             if words and self.report.device_id == self.device_id:
@@ -380,7 +367,6 @@ class Session:
 
     @property
     def lines_per_second(self) -> float:
-        """Log lines per second over the last few seconds."""
         now = self.clock.now()
         while self._arrivals and self._arrivals[0][0] < now - _RATE_SECONDS:
             self._arrivals.popleft()
@@ -396,12 +382,12 @@ class Session:
         return next((notice for notice in reversed(self.notices) if notice.code), None)
 
     def say(self, status: Status, text: str, code: str = "") -> Notice:
-        """A notice of the console's own, for the strip and the list behind ``!``."""
+        """Add a notice."""
         notice = Notice(status, text, code, self.clock.now())
         self.notices.append(notice)
         return notice
 
 
 def seen_again(snapshot: TreeSnapshot, *, at: float, source: str, command_id: str, step_id: str) -> TreeSnapshot:
-    """The same tree, younger: its bytes came by again."""
+    """Return the same tree with the time and source of its latest sighting."""
     return replace(snapshot, at=at, source=source, command_id=command_id, step_id=step_id)

@@ -1,4 +1,4 @@
-"""How the console is opened: on the user's devices, beside a simulated one, or on saved dumps."""
+"""Opens the console: on the user's devices, on a server's, on saved dumps, or on an open engine."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from clawperator.app.console import terminal
 from clawperator.app.console.app import ConsoleApp
 from clawperator.app.console.crash import CrashReports
 from clawperator.app.console.inspect.pictures import choose_graphics, open_graphics
-from clawperator.app.console.preferences import AS_FITS, Wishes
+from clawperator.app.console.preferences import DEFAULTS, Preferences
 from clawperator.app.extras import not_installed
 from clawperator.app.interrupts import INTERRUPTED
 from clawperator.app.signals import signal_handlers
@@ -27,7 +27,7 @@ from clawperator.engine.config.settings import crash_path
 from clawperator.engine.errors import EngineError, ErrorCode
 
 if TYPE_CHECKING:
-    from clawperator.app.console.bridge import ConsoleEngine
+    from clawperator.app.console.console_engine import ConsoleEngine
     from clawperator.engine.config.settings import Settings
 
 EngineFactory = Callable[["Settings"], AbstractAsyncContextManager[Any]]
@@ -39,33 +39,35 @@ def default_engine(settings: Settings) -> AbstractAsyncContextManager[Any]:
     return Engine(settings, face="console", logged=True)
 
 
-def show_files(files: Sequence[str], wishes: Wishes = AS_FITS) -> int:
-    """Open the console on saved dumps, without a device and without adb; the exit code. Otherwise as ``run``."""
+def show_files(files: Sequence[str], preferences: Preferences = DEFAULTS) -> int:
+    """Open the console on saved dumps, without a device and without adb; return the exit code."""
     from clawperator.app.console.offline import SavedDumps
 
-    return asyncio.run(run_async(SavedDumps(), wishes, files=files))
+    return asyncio.run(run_async(SavedDumps(), preferences, files=files))
 
 
-def run(settings: Settings, wishes: Wishes = AS_FITS, *, engine_factory: EngineFactory = default_engine) -> int:
-    """Open the console on this terminal until the user leaves it; the exit code.
+def run(
+    settings: Settings, preferences: Preferences = DEFAULTS, *, engine_factory: EngineFactory = default_engine
+) -> int:
+    """Open the console on this terminal until the user leaves it; return the exit code.
 
-    Where nothing full-screen can be drawn (no terminal, ``TERM=dumb``) it says so on standard error and returns 1.
+    Without a suitable terminal (none, ``TERM=dumb``) print the reason on standard error and return 1.
     """
 
     async def open_and_run() -> int:
         read_only = settings.read_only or load_profile(settings).read_only
         async with engine_factory(settings) as engine:
-            return await run_async(engine, wishes, wanted_device=settings.device_id, read_only=read_only)
+            return await run_async(engine, preferences, wanted_device=settings.device_id, read_only=read_only)
 
     if not _can_draw(os.environ):
         return 1
     return asyncio.run(open_and_run())
 
 
-def connect(url: str, token_file: str, settings: Settings, wishes: Wishes = AS_FITS) -> int:
-    """Open the console before the server at ``url``. Otherwise as ``run``.
+def connect(url: str, token_file: str, settings: Settings, preferences: Preferences = DEFAULTS) -> int:
+    """Open the console on the server at ``url``; return the exit code.
 
-    Raises ``EngineError``: USAGE for an address or a token file that cannot be used, HOST_DEPENDENCY_MISSING without an extra.
+    Raises ``EngineError``: USAGE for an invalid address or token file, HOST_DEPENDENCY_MISSING without an extra.
     """
     try:
         from clawperator.app.console.remote import engine as remote
@@ -81,7 +83,7 @@ def connect(url: str, token_file: str, settings: Settings, wishes: Wishes = AS_F
         async with engine:
             without = remote.without(engine.host)
             return await run_async(
-                engine, wishes, wanted_device=wanted, read_only=read_only, remote=engine.host, without=without
+                engine, preferences, wanted_device=wanted, read_only=read_only, remote=engine.host, without=without
             )
 
     if not _can_draw(os.environ):
@@ -91,7 +93,7 @@ def connect(url: str, token_file: str, settings: Settings, wishes: Wishes = AS_F
 
 async def run_async(
     engine: ConsoleEngine,
-    wishes: Wishes = AS_FITS,
+    preferences: Preferences = DEFAULTS,
     *,
     demo: bool = False,
     wanted_device: str = "",
@@ -100,20 +102,20 @@ async def run_async(
     remote: str = "",
     without: Mapping[str, str] = MappingProxyType({}),
 ) -> int:
-    """As ``run``, with an engine that is open already, in the running loop: for a demo that simulates the device beside it.
+    """As ``run``, with an open engine, in the running loop.
 
     ``remote`` and ``without`` as in ``ConsoleApp``.
 
-    Raises ``EngineError``: USAGE for a theme that does not exist, HOST_DEPENDENCY_MISSING for pictures that need an extra.
+    Raises ``EngineError``: USAGE for an unknown theme, HOST_DEPENDENCY_MISSING for pictures without their extra.
     """
     if not _can_draw(os.environ):
         return 1
     if os.environ.get("NO_COLOR") == "":
-        del os.environ["NO_COLOR"]  # empty counts as unset; Textual takes it for set
+        del os.environ["NO_COLOR"]  # empty means unset, but not to Textual
     encoding = sys.stdout.encoding or "ascii"
-    look = terminal.choose_look(os.environ, theme=wishes.theme, ascii_only=wishes.ascii, encoding=encoding)
-    choice = choose_graphics(os.environ, wishes.pictures, look=look)
-    graphics = open_graphics(choice, asked=wishes.pictures == choice)
+    look = terminal.choose_look(os.environ, theme=preferences.theme, ascii_only=preferences.ascii, encoding=encoding)
+    choice = choose_graphics(os.environ, preferences.pictures, look=look)
+    graphics = open_graphics(choice, asked=preferences.pictures == choice)
     try:
         app = ConsoleApp(
             engine,
@@ -125,7 +127,7 @@ async def run_async(
             pictures=choice != "none",
             crashes=CrashReports(Path(crash_path(os.environ)), lambda: time.strftime("%Y-%m-%d %H:%M:%S")),
             read_only=read_only,
-            wishes=wishes,
+            preferences=preferences,
             remote=remote,
             without=without,
         )
@@ -133,12 +135,12 @@ async def run_async(
         raise EngineError(ErrorCode.USAGE, f"Unknown theme: {look.theme}", hint=str(exc)) from exc
     terminals = [descriptor for descriptor in (0, 1, 2) if os.isatty(descriptor)]
     with signal_handlers(lambda: _leave(app, terminals)):
-        code = await app.run_async(mouse=wishes.mouse)
+        code = await app.run_async(mouse=preferences.mouse)
     return (code or 0) if app.return_code in (None, 0) else app.return_code
 
 
 def _leave(app: ConsoleApp, terminals: Sequence[int]) -> None:
-    """End ``app`` after a signal. Descriptors of ``terminals`` that were hung up are replaced: writing to them fails."""
+    """End ``app`` after a signal. Hung-up descriptors of ``terminals`` are replaced: writing to them fails."""
     for descriptor in terminals:
         if not os.isatty(descriptor):
             nothing = os.open(os.devnull, os.O_RDWR)

@@ -1,4 +1,4 @@
-"""What kind of terminal this is, and what follows from it: whether to start, which glyphs, which theme."""
+"""Properties of the terminal: whether to start, which glyphs, which theme."""
 
 from __future__ import annotations
 
@@ -9,21 +9,21 @@ from typing import NamedTuple
 REFUSAL = "the console needs a terminal; try `clawperator observe snapshot`"
 
 WEB_DRIVER = "textual.drivers.web_driver:WebDriver"
-"""What textual-serve makes ``TEXTUAL_DRIVER`` of the programs that it starts."""
+"""The value of ``TEXTUAL_DRIVER`` in programs that textual-serve starts."""
 
 FRAMES_PER_SECOND = "120"
-"""At most. Textual paints on a grid of 60 a second: a key that comes just after a frame would wait for the next one."""
+"""Textual paints at 60 frames per second: a key just after a frame would wait for the next one."""
 
 
 def prepare(env: MutableMapping[str, str]) -> None:
-    """What Textual reads when it is imported; to be called before that."""
+    """Set what Textual reads on import; call it before that."""
     env.setdefault("TEXTUAL_FPS", FRAMES_PER_SECOND)
     if _is_plain_xterm(env):
         env.setdefault("TEXTUAL_COLOR_SYSTEM", "truecolor")
 
 
 def _is_plain_xterm(env: Mapping[str, str]) -> bool:
-    """Whether this is an xterm that would get 16 colours: it takes 24 bits, but says so in none of TERM and COLORTERM."""
+    """Return whether this is an xterm with 24-bit colour that TERM and COLORTERM do not announce."""
     return env.get("TERM") == "xterm" and bool(env.get("XTERM_VERSION")) and not env.get("COLORTERM")
 
 
@@ -39,17 +39,17 @@ PLAIN = Look("claw-dark", ascii=False, no_colour=False)
 
 
 def served(env: Mapping[str, str]) -> bool:
-    """Whether a browser's page is the terminal (``console --web``): then there is no other one."""
+    """Return whether the terminal is a browser page (``console --web``)."""
     return env.get("TEXTUAL_DRIVER", "") == WEB_DRIVER
 
 
 def refuses(env: Mapping[str, str], *, interactive: bool) -> bool:
-    """Whether nothing full-screen can be drawn here."""
+    """Return whether nothing full-screen can be drawn here."""
     return not served(env) and (not interactive or env.get("TERM", "") == "dumb")
 
 
 def choose_look(env: Mapping[str, str], *, theme: str | None, ascii_only: bool | None, encoding: str) -> Look:
-    """Theme: as asked, else mono where colour is unwanted or scarce, else light or dark by ``COLORFGBG``, else dark."""
+    """Choose the theme: as asked, else mono without colours, else light or dark by ``COLORFGBG``, else dark."""
     no_colour = bool(env.get("NO_COLOR"))
     chosen = "claw-mono" if no_colour else theme or _fitting_theme(env)
     return Look(chosen, _needs_ascii(encoding) if ascii_only is None else ascii_only, no_colour)

@@ -1,19 +1,17 @@
-"""The user's own themes: TOML files in the config folder, read strictly and taken up again whenever they change.
+"""The user's themes: TOML files in the config folder, read strictly and again on changes.
 
-A theme starts from one of the console's own and says what is different. A file that has a mistake changes nothing: what was
-there before stays, and a notice names file, line and reason.
+A theme starts from one of the console's own. An invalid file changes nothing: the old theme stays, and a notice names
+file, line and reason.
 """
 
 from __future__ import annotations
 
 import asyncio
-import os
 import re
 import tomllib
 from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import aclosing
 from dataclasses import replace
-from importlib import import_module
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -21,6 +19,7 @@ from textual.app import App
 from textual.color import Color, ColorParseError
 from textual.theme import BUILTIN_THEMES, Theme
 
+from clawperator.app.console.file_watch import changes, names_in, stamp
 from clawperator.engine.config.toml_lines import error_line, lines_of
 from clawperator.engine.contracts.issues import shown, suggestion
 from clawperator.engine.files.writing import open_regular
@@ -30,10 +29,7 @@ from clawperator.widgets.models.status import Status
 MAX_BYTES = 64 * 1024
 MAX_FILES = 100
 LEAST_CONTRAST = 4.5
-"""Of text against what lies behind it: what WCAG 2 asks for (level AA)."""
-_LOOK_MS = 2_000
-"""A folder that appears or is replaced is noticed at the latest after this time: the system does not tell of those."""
-_STEP_MS = 100
+"""Of text on its background: WCAG 2, level AA."""
 
 _BASES = {theme.name: theme for theme in THEMES if not theme.ansi}
 _KEYS = ("name", "dark", "base", "colors", "variables")
@@ -51,22 +47,22 @@ _NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,39}")
 
 
 class ThemeError(ValueError):
-    """Why a file is no theme; ``key`` is the dotted place in it."""
+    """Why a file is not a theme; ``key`` is the dotted place in it."""
 
     def __init__(self, key: str, reason: str) -> None:
         super().__init__(reason)
         self.key = key
 
 
-class Found(NamedTuple):
-    """What one file came to: a theme, or none, and what is to be said about it."""
+class ThemeFile(NamedTuple):
+    """The result of one file: a theme or none, and remarks."""
 
     theme: Theme | None
     remarks: tuple[str, ...] = ()
 
 
 class UserThemes:
-    """The themes of one folder. ``apply`` gets every theme that was read anew while ``watch`` runs, ``tell`` every remark."""
+    """The themes of one folder. ``apply`` gets every changed theme while ``watch`` runs, ``tell`` every remark."""
 
     def __init__(self, folder: Path, apply: Callable[[Theme], object], tell: Callable[[Status, str], object]) -> None:
         self._folder = folder
@@ -76,53 +72,34 @@ class UserThemes:
         self._owners: dict[str, str] = {}
 
     def load(self) -> list[Theme]:
-        """Every theme of the folder; reads files."""
+        """Return every theme of the folder."""
         return [theme for theme, _ in self._announced(self._changes())]
 
     async def watch(self) -> None:
-        """Apply what changes, until cancelled. A folder that is not there yet is waited for."""
-        awatch = (await asyncio.to_thread(import_module, "watchfiles")).awatch  # no key should have to wait for it
-        while True:
-            place = self._nearest()
-            try:
-                looking = awatch(
-                    place,
-                    watch_filter=None,
-                    step=_STEP_MS,
-                    rust_timeout=_LOOK_MS,
-                    yield_on_timeout=True,
-                    recursive=False,
-                )
-                async with aclosing(looking):
-                    async for _ in looking:
-                        await self._catch_up()
-                        if self._nearest() != place:
-                            break
-            except (OSError, RuntimeError) as exc:
-                if place.exists():
-                    self._tell(Status.WARN, f"Changes of themes are not noticed any more: {exc}")
-                    return
-
-    def _nearest(self) -> Path:
-        """The folder, or what there is of the way to it."""
-        return next(place for place in (self._folder, *self._folder.parents) if place.is_dir())
+        """Apply changes until cancelled."""
+        try:
+            async with aclosing(changes(lambda: [str(self._folder)], self._files, seen=self._seen)) as changed:
+                async for _ in changed:
+                    await self._catch_up()
+        except OSError as exc:
+            self._tell(Status.WARN, f"Changes of themes are no longer detected: {exc}")
 
     async def _catch_up(self) -> None:
         for theme, file in self._announced(await asyncio.to_thread(self._changes)):
             self._apply(theme)
             self._tell(Status.OK, f"Theme {theme.name} was read again from {file}")
 
-    def _announced(self, found: Mapping[str, Found]) -> Iterator[tuple[Theme, str]]:
+    def _announced(self, found: Mapping[str, ThemeFile]) -> Iterator[tuple[Theme, str]]:
         for file, (theme, remarks) in found.items():
             for remark in remarks:
                 self._tell(Status.WARN, remark)
             if theme is not None:
                 yield theme, file
 
-    def _changes(self) -> dict[str, Found]:
-        """What the files come to that are new or different since the last time."""
-        found: dict[str, Found] = {}
-        now = dict(self._files())
+    def _changes(self) -> dict[str, ThemeFile]:
+        """Read the files that are new or changed."""
+        found: dict[str, ThemeFile] = {}
+        now = self._files()
         for file in [file for file, sign in now.items() if self._seen.get(file) != sign]:
             others = {name for name, owner in self._owners.items() if owner != file and owner in now}
             found[file] = read_theme(self._folder / file, others)
@@ -131,28 +108,20 @@ class UserThemes:
         self._seen = now
         return found
 
-    def _files(self) -> Iterator[tuple[str, tuple[int, ...]]]:
-        """The files that may be themes, each with what changes when it changes."""
-        try:
-            names = sorted(entry.name for entry in os.scandir(self._folder) if entry.name.endswith(".toml"))
-        except OSError:
-            return
-        for name in names[:MAX_FILES]:
-            try:
-                state = os.stat(self._folder / name)
-            except OSError:
-                continue
-            yield name, (state.st_mtime_ns, state.st_size, state.st_ino)
+    def _files(self) -> dict[str, tuple[int, ...]]:
+        """Return the files that may be themes, each with what changes when it changes."""
+        names = [name for name in names_in(self._folder) if name.endswith(".toml")]
+        return {name: sign for name in names[:MAX_FILES] if (sign := stamp(self._folder / name))}
 
 
-def exists(name: str, folder: Path) -> bool:
-    """Whether a console would know a theme called ``name``; reads files."""
+def theme_exists(name: str, folder: Path) -> bool:
+    """Return whether the console knows a theme called ``name``."""
     own = UserThemes(folder, lambda _: None, lambda _, __: None).load()
     return name in BUILTIN_THEMES or any(theme.name == name for theme in (*THEMES, *own))
 
 
-def wear(app: App[Any], theme: Theme) -> None:
-    """Make ``theme`` known to ``app``; one that it wears already is drawn anew."""
+def apply_theme(app: App[Any], theme: Theme) -> None:
+    """Register ``theme`` with ``app``; redraw where it is the current one."""
     app.register_theme(theme)
     if app.theme == theme.name:
         app.mutate_reactive(App.theme)
@@ -161,22 +130,24 @@ def wear(app: App[Any], theme: Theme) -> None:
 # -- one file
 
 
-def read_theme(path: Path, taken: Collection[str] = ()) -> Found:
-    """The theme that a file describes, unless it has a mistake; ``taken`` are names that it may not have."""
+def read_theme(path: Path, taken: Collection[str] = ()) -> ThemeFile:
+    """Read a theme from a file; ``taken`` are names that it may not have."""
     text = ""
     try:
         text = _text(path)
         values = tomllib.loads(text)
         theme = theme_of(values, path.stem, taken)
         hard = "; ".join(faint(theme))
-        return Found(theme, (f"{path.name}: hard to read (contrast below {LEAST_CONTRAST}): {hard}",) if hard else ())
+        return ThemeFile(
+            theme, (f"{path.name}: hard to read (contrast below {LEAST_CONTRAST}): {hard}",) if hard else ()
+        )
     except ThemeError as exc:
         line = lines_of(text).get(exc.key, 0)
-        return Found(None, (f"{path.name}:{line}: {exc}" if line else f"{path.name}: {exc}",))
+        return ThemeFile(None, (f"{path.name}:{line}: {exc}" if line else f"{path.name}: {exc}",))
     except tomllib.TOMLDecodeError as exc:
-        return Found(None, (f"{path.name}:{error_line(exc, text)}: This is no TOML: {exc}",))
+        return ThemeFile(None, (f"{path.name}:{error_line(exc, text)}: invalid TOML: {exc}",))
     except (OSError, ValueError, RecursionError) as exc:
-        return Found(None, (f"{path.name}: {getattr(exc, 'strerror', None) or exc}",))
+        return ThemeFile(None, (f"{path.name}: {getattr(exc, 'strerror', None) or exc}",))
 
 
 def _text(path: Path) -> str:
@@ -188,7 +159,7 @@ def _text(path: Path) -> str:
 
 
 def theme_of(values: Mapping[str, Any], name: str, taken: Collection[str]) -> Theme:
-    """The theme that ``values`` describe, called ``name`` unless they say otherwise. Raises ``ThemeError``."""
+    """Build a theme from ``values``, called ``name`` unless they say otherwise. Raises ``ThemeError``."""
     for key in values:
         if key not in _KEYS:
             raise ThemeError(key, _no_such("key", key, _KEYS))
@@ -226,7 +197,7 @@ def _typed(values: Mapping[str, Any], key: str, kind: type, default: Any) -> Any
 def _table(
     values: Mapping[str, Any], table: str, known: tuple[str, ...], check: Callable[[str, str], str]
 ) -> dict[str, Any]:
-    """The entries of a table, each checked."""
+    """Return the entries of a table, each checked."""
     found: dict[str, str] = {}
     for key, value in _typed(values, table, dict, {}).items():
         place = f"{table}.{key}"
@@ -243,7 +214,7 @@ def _table(
 
 def _no_such(kind: str, name: str, known: Mapping[str, Any] | tuple[str, ...]) -> str:
     meant = suggestion(name, known) or f"Known: {', '.join(known)}."
-    return f"There is no {kind} {shown(repr(name))}. {meant}"
+    return f"Unknown {kind} {shown(repr(name))}. {meant}"
 
 
 def _variable(name: str, value: str) -> str:
@@ -256,18 +227,18 @@ def _variable(name: str, value: str) -> str:
 
 
 def _colour(_name: str, value: str) -> str:
-    """A colour that is the same on every terminal and hides nothing behind it."""
+    """Return an opaque colour that is the same on every terminal."""
     try:
         colour = Color.parse(value)
     except ColorParseError:
-        raise ValueError(f"{shown(repr(value))} is no colour; write it as #rrggbb") from None
+        raise ValueError(f"{shown(repr(value))} is not a colour; write it as #rrggbb") from None
     if colour.ansi is not None or colour.a != 1:
         raise ValueError(f"{shown(repr(value))} must be a plain colour; write it as #rrggbb")
     return colour.hex
 
 
 def faint(theme: Theme) -> Iterator[str]:
-    """What is hard to read: text that does not stand out from what can be behind it."""
+    """Yield texts with too little contrast."""
     variables = {**theme.to_color_system().generate(), **theme.variables}
     grounds = {name: Color.parse(variables[name]) for name in _GROUNDS}
     for name in _TEXTS:
@@ -278,7 +249,7 @@ def faint(theme: Theme) -> Iterator[str]:
 
 
 def contrast(one: Color, other: Color) -> float:
-    """From 1 to 21, as WCAG 2 measures it."""
+    """Return the contrast by WCAG 2, from 1 to 21."""
     light, dark = sorted((_luminance(one), _luminance(other)), reverse=True)
     return (light + 0.05) / (dark + 0.05)
 

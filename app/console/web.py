@@ -1,8 +1,8 @@
-"""The console in a browser of this computer: one process per page, driven by textual-serve, on the loopback interface only.
+"""The console in a browser of this computer: one process per page, driven by textual-serve, on the loopback interface
+only.
 
-Whoever reaches it can act on devices. So the address holds a secret that other users of this computer do not know, and what a
-foreign page makes the browser send is refused: a Host that is not ours (a name that was made to point here), an Origin that is
-not ours (a page that opens a socket to here).
+Every client can act on devices. So the address contains a secret that other users of this computer do not know, and
+requests from foreign pages are refused: by a Host that is not ours (DNS rebinding) or an Origin that is not ours.
 
 Importing this needs the extra ``web``.
 """
@@ -36,16 +36,16 @@ MAX_PAGES = 8
 """Each is a whole console."""
 _MOST_CONNECTIONS = 128
 _IDLE_SECONDS = 10.0
-"""How long a connection may be open without a whole request."""
+"""How long a connection may be open without a complete request."""
 LEAVE_SECONDS = 5.0
-"""How long a console may take to leave before it is ended."""
+"""How long a console may take to exit before it is killed."""
 _CELLS = (10, 500)
-"""What a page may ask for as the width or height of its terminal."""
+"""Range of the width and height of a page's terminal."""
 _USUAL = {"width": 80, "height": 24}
 _MESSAGE_BYTES = 1024 * 1024
-"""Of a page at once: what is pasted."""
+"""Limit of one message of a page, such as pasted text."""
 _TERMINAL = {"TERM": "xterm-256color", "COLORTERM": "truecolor", "PYTHONUTF8": "1"}
-"""What the page is, whatever terminal started the server."""
+"""The page's terminal type, whatever terminal started the server."""
 _FOCUS = """<script>
   new MutationObserver((_, observer) => {
     if (document.body.classList.contains("-loaded")) {
@@ -55,13 +55,14 @@ _FOCUS = """<script>
   }).observe(document.body, { attributeFilter: ["class"] });
 </script>
 """
-"""Gives the terminal the keyboard as soon as its socket is open; textual-serve's page waits for a click."""
+"""Focuses the terminal as soon as its socket is open; textual-serve's page waits for a click."""
 
 
 def serve(command: Sequence[str], port: int, tell: Callable[[str], object]) -> None:
-    """Show the Textual program ``command`` in browsers until SIGINT, SIGTERM or SIGHUP; ``port`` 0 takes a free one.
+    """Serve the Textual program ``command`` to browsers until SIGINT, SIGTERM or SIGHUP; ``port`` 0 takes a free one.
 
-    ``tell`` hears the address, and what consoles that failed had to say. Raises ``EngineError`` (ADDRESS_UNAVAILABLE) for a port that is taken.
+    ``tell`` gets the address, and the output of failed consoles. Raises ``EngineError`` (ADDRESS_UNAVAILABLE) for a
+    port in use.
     """
     logging.getLogger("textual-serve").addHandler(logging.NullHandler())
     logging.getLogger("aiohttp.server").addFilter(_is_ours)
@@ -70,7 +71,7 @@ def serve(command: Sequence[str], port: int, tell: Callable[[str], object]) -> N
     except OSError as exc:
         message = f"Port {port} of {HOST} cannot be used: {exc.strerror}"
         raise EngineError(ErrorCode.ADDRESS_UNAVAILABLE, message) from exc
-    with listener, redirect_stdout(_Told(tell)):  # textual-serve prints what its programs print
+    with listener, redirect_stdout(_Told(tell)):  # textual-serve prints its programs' output
         asyncio.run(_serve(Pages(command, listener.getsockname()[1]), listener, tell))
 
 
@@ -100,14 +101,14 @@ class Pages(Server):
         self._open: dict[web.WebSocketResponse, Console] = {}
         self.connections = Table(_MOST_CONNECTIONS)
         self._asking: set[object] = set()
-        """The connections of which a request is being answered."""
+        """The connections with a request in progress."""
 
     @property
     def address(self) -> str:
         return f"{self.public_url}/{self._secret}/"
 
     def app(self) -> web.Application:
-        """The routes: everything below the secret, but for downloads, which have a secret each."""
+        """Return the routes: everything below the secret, except downloads, which have a secret each."""
         inner = web.Application()
         aiohttp_jinja2.setup(inner, loader=jinja2.FileSystemLoader(self.templates_path))
         inner.router.add_get("/", self.handle_index, name="index")
@@ -120,7 +121,7 @@ class Pages(Server):
         return outer
 
     def connection(self, runner: web.AppRunner) -> asyncio.BaseProtocol:
-        """The protocol of one more connection."""
+        """Return the protocol of a new connection."""
         assert runner.server is not None
         protocol = runner.server()
         self.connections.enter(_Browser(protocol, self._asking, self.connections), HOST)
@@ -140,7 +141,7 @@ class Pages(Server):
             self._asking.discard(request.protocol)
 
     async def _harden(self, request: web.Request, response: web.StreamResponse) -> None:  # noqa: ARG002 -- aiohttp's form
-        """Nobody frames the page, nobody learns its address, and it fetches nothing from elsewhere."""
+        """Forbid framing, referrers, and requests to other hosts."""
         sockets = self.public_url.replace("http:", "ws:")
         response.headers.update(
             {
@@ -161,7 +162,7 @@ class Pages(Server):
         return page
 
     async def handle_websocket(self, request: web.Request) -> web.WebSocketResponse:
-        """One page: a console of its own, for as long as the page is open."""
+        """Run a console of its own for as long as the page is open."""
         if len(self._open) >= MAX_PAGES:
             raise web.HTTPServiceUnavailable(text=f"{MAX_PAGES} pages are open already.")
         page = web.WebSocketResponse(heartbeat=15, max_msg_size=_MESSAGE_BYTES)
@@ -177,7 +178,7 @@ class Pages(Server):
         try:
             await console.start(*(_cells(request.query.get(side, ""), usual) for side, usual in _USUAL.items()))
             console.when_over(page.close)
-            with suppress(ConnectionError, ValueError, TypeError, LookupError, AssertionError):  # whatever a page sends
+            with suppress(ConnectionError, ValueError, TypeError, LookupError, AssertionError):  # malformed messages
                 await self._process_messages(page, console)
         finally:
             await console.stop()
@@ -191,7 +192,7 @@ class Pages(Server):
 
 
 class _Browser:
-    """One connection, as the table of them sees it. aiohttp bounds its heads; here is the time that they may take."""
+    """One connection for the table of connections: bounds the time of a request; aiohttp bounds its size."""
 
     incomplete = False
 
@@ -217,7 +218,7 @@ class _Browser:
 
 
 class Console(AppService):
-    """One process. It gets no shell, and is ended if it does not leave."""
+    """One process, without a shell; it is killed if it does not exit."""
 
     def __init__(self, command: Sequence[str], **ways: Any) -> None:
         super().__init__("", **ways)
@@ -234,7 +235,7 @@ class Console(AppService):
         return process
 
     def when_over(self, close: Callable[[], Awaitable[object]]) -> None:
-        """Close the page when the process has ended, however it came to that: one that crashed says no farewell."""
+        """Close the page when the process has ended, also after a crash."""
 
         async def wait() -> None:
             if self._task is not None:
@@ -244,7 +245,7 @@ class Console(AppService):
         self._waiting = asyncio.create_task(wait(), name="page")
 
     async def stop(self) -> None:
-        """Ask it to leave; end it where it does not."""
+        """Ask it to exit; kill it after a time limit."""
         process = self._process
         if process is None:
             return
@@ -264,12 +265,12 @@ class Console(AppService):
 
 
 def _is_ours(record: logging.LogRecord) -> bool:
-    """Whether a fault is one of this program, not of what a client sent: that would fill the log."""
+    """Return whether an error is one of this program, not of what a client sent: those would fill the log."""
     return record.exc_info is None or not isinstance(record.exc_info[1], HttpProcessingError)
 
 
 class _Told(TextIOBase):
-    """A stdout of which every line is told instead."""
+    """A stdout that passes every line on."""
 
     def __init__(self, tell: Callable[[str], object]) -> None:
         self._tell = tell
@@ -281,5 +282,5 @@ class _Told(TextIOBase):
 
 
 def _cells(text: str, usual: int) -> int:
-    """What a page says of its size, within reason."""
+    """Return a page's size in cells, within limits."""
     return min(max(int(text), _CELLS[0]), _CELLS[1]) if text.isascii() and text.isdigit() and len(text) < 9 else usual

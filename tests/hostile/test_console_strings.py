@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from clawperator.app.console.run.dispatch_dialogs import QuestionDialog
 from clawperator.app.console.screens.choice_dialog import ChoiceDialog
 from clawperator.app.console.screens.dialogs import ConfirmDialog
+from clawperator.app.console.screens.forms import QuestionDialog
 from clawperator.engine.hierarchy.serialise import hierarchy_xml
 from clawperator.engine.history.records import LineRecord
 from clawperator.engine.history.store import History

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from clawperator.app.console.app import ConsoleApp
+from clawperator.app.console.execution.dispatch_dialogs import DispatchDialog
 from clawperator.app.console.history.screen import HistoryScreen
-from clawperator.app.console.run.dispatch_dialogs import DispatchDialog
 from clawperator.engine import Engine
 from tests.app.console.support import FakeClipboard, MemoryStore, drained, until
 

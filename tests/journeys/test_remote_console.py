@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from functools import partial
 
+from clawperator.app.console.execution.dispatch_dialogs import DispatchDialog
 from clawperator.app.console.history.screen import HistoryScreen
-from clawperator.app.console.run.dispatch_dialogs import DispatchDialog
 from clawperator.engine.executions import build
 from tests.app.console.support import drained, until
 from tests.app.http.conftest import Serve, serve  # noqa: F401 -- a fixture
@@ -30,7 +30,7 @@ async def test_what_others_do_on_a_server_is_seen_and_done_from_here(serve: Serv
         assert [item.envelope["status"] for item in foreign if item.envelope] == ["success"]
         assert session.lines.end > 0, "the device's log is there, too"
 
-        app.actor.run(build.press_key("home"), "press home")
+        app.dispatcher.run(build.press_key("home"), "press home")
         await until(pilot, lambda: isinstance(app.screen, DispatchDialog))
         await pilot.press("enter")
         await until(pilot, lambda: notice_says(pilot, "press home: ok"))

@@ -1,4 +1,4 @@
-"""The console before a server that dies, that is not there yet, that wants a token: it says so, and goes on by itself."""
+"""The console before a server that dies, that is not there yet, that requires a token: it says so, and goes on by itself."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import signal
 from contextlib import AsyncExitStack
 from pathlib import Path
 
-from clawperator.app.console.run.dispatch_dialogs import DispatchDialog
+from clawperator.app.console.execution.dispatch_dialogs import DispatchDialog
 from clawperator.engine.executions import build
 from tests.app.console.support import drained, until
 from tests.app.http.conftest import Serve, serve, start  # noqa: F401 -- a fixture
@@ -23,9 +23,9 @@ async def test_a_server_that_dies_is_missed_and_used_again_when_it_is_back(serve
         served.stop(signal.SIGKILL)
         await served.process.wait()
         await until(pilot, lambda: session.gone_since and session.adb_problem)
-        assert session.adb_problem == f"the server at {served.url} does not answer"
+        assert session.adb_problem == f"the server at {served.url} does not respond"
         assert session.trees.shown.xml == kept.xml, "the last tree stays"
-        await until(pilot, lambda: any("does not answer" in notice.text for notice in session.notices))
+        await until(pilot, lambda: any("does not respond" in notice.text for notice in session.notices))
         await pilot.press("r")
         await until(
             pilot, lambda: session.last_problem is not None and session.last_problem.code == "BACKEND_UNAVAILABLE"
@@ -34,7 +34,7 @@ async def test_a_server_that_dies_is_missed_and_used_again_when_it_is_back(serve
         again = await start(stack, served.devices, served.env, [], port=port_of(served))
         assert again.url == served.url
         await until(pilot, lambda: not session.gone_since and not session.adb_problem)
-        await until(pilot, lambda: any("is followed again" in notice.text for notice in session.notices))
+        await until(pilot, lambda: any("is connected again" in notice.text for notice in session.notices))
         await beside(served, *OPEN_SETTINGS)
         await beside(served, *SNAPSHOT)
         await until(pilot, lambda: package(pilot) == "com.android.settings")
@@ -70,11 +70,11 @@ async def test_a_token_that_may_only_look_sees_and_is_refused(serve: Serve, tmp_
     served = await serve("--policy", str(policy), "--token-file", str(tokens), token="v" * 32, process=True)
     async with console(served.url) as pilot:
         session = pilot.app.session
-        await until(pilot, lambda: "wants a token" in session.adb_problem)
+        await until(pilot, lambda: "requires a token" in session.adb_problem)
     async with console(served.url, str(mine)) as pilot:
         session = pilot.app.session
         await until(pilot, lambda: session.trees.shown and session.report.ended and not session.work)
-        pilot.app.actor.run(build.press_key("home"), "press home")
+        pilot.app.dispatcher.run(build.press_key("home"), "press home")
         await until(pilot, lambda: isinstance(pilot.app.screen, DispatchDialog))
         await pilot.press("enter")
         await until(pilot, lambda: session.last_problem is not None and session.last_problem.code == "READ_ONLY")

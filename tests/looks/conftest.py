@@ -14,7 +14,7 @@ sys.path.insert(0, str(Path(__file__).parents[2]))
 @pytest.fixture(autouse=True)
 def one_command_id(monkeypatch: pytest.MonkeyPatch) -> None:
     """Ids are made of the time and of chance; pictures are not."""
-    for module in ("engine.executions.steps", "app.console.run.draft_model"):
+    for module in ("engine.executions.steps", "app.console.execution.draft_model"):
         monkeypatch.setattr(f"clawperator.{module}.generated_id", lambda name: f"{name}-1700000940000-k3v9x2a")
 
 

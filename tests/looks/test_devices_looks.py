@@ -46,7 +46,7 @@ def console(
     )
     engine.emulators.clock = clock
     app = make_app(engine, clock=clock, **more)
-    app.setting_up.downloads = lambda: (FOLDER, FILES)
+    app.operator_setup.downloads = lambda: (FOLDER, FILES)
     return app, engine
 
 
@@ -62,12 +62,12 @@ def mode_7(*keys: str, on: str = "", work: str = "", until_held: bool = False, o
         if on:
             app.screen.query_one("#list", EmulatorList).to_avd(on)
         if work:
-            app.emulating.provision(subject=work)
+            app.emulators.provision(subject=work)
         await press(pilot, *keys)
         if until_held:
             await until(pilot, app.engine.emulators.holding.is_set)
         if over:
-            await until(pilot, lambda: not app.emulating.busy and not app.setting_up.busy)
+            await until(pilot, lambda: not app.emulators.busy and not app.operator_setup.busy)
         await rest(pilot)
 
     return run
@@ -150,7 +150,7 @@ def test_cancelled(snap_compare: Compare, size: tuple[int, int]) -> None:
     async def run(pilot: Any) -> None:
         await mode_7(work="clawperator-pixel", until_held=True)(pilot)
         await press(pilot, "g", "p", "C")
-        await until(pilot, lambda: not pilot.app.emulating.busy)
+        await until(pilot, lambda: not pilot.app.emulators.busy)
         await rest(pilot)
 
     assert snap_compare(app, terminal_size=size, run_before=run)

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 from PIL import Image, ImageDraw
 
+from clawperator.app.console.execution.dispatch_dialogs import DispatchDialog
 from clawperator.app.console.inspect.screen import InspectScreen
-from clawperator.app.console.run.dispatch_dialogs import DispatchDialog
 from clawperator.engine.follow.follower import FollowState
 from clawperator.widgets.picture import ScreenPane
 from tests.app.console.support import CHECKS_OK, ROWS, FakeEngine, hostile_screen, make_app, settings_screen, until

@@ -12,8 +12,8 @@ import pytest
 
 from clawperator.app.console.app import ConsoleApp
 from clawperator.app.console.devices.lock_dialog import LockDialog
+from clawperator.app.console.execution.dispatch_dialogs import DispatchDialog
 from clawperator.app.console.run.as_sent import AsSentDialog
-from clawperator.app.console.run.dispatch_dialogs import DispatchDialog
 from clawperator.app.console.run.screen import RunScreen
 from clawperator.app.console.screens.choice_dialog import ChoiceDialog
 from clawperator.app.console.session import Facet

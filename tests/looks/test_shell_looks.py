@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from clawperator.app.console.crash import CrashReports
+from clawperator.app.console.palette.dialog import PaletteDialog
 from clawperator.app.console.screens.menu import MenuDialog
-from clawperator.app.console.screens.palette_dialog import PaletteDialog
 from clawperator.widgets.execution_detail import ExecutionDetail
 from tests.app.console.support import DEVICE, PHONE, SECOND, FakeEngine, make_app, until
 from tests.looks.poses import PINNED, TWO_SIZES, Compare, Typed, at_rest, before, plain_engine, press

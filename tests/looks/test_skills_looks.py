@@ -54,9 +54,9 @@ def mode_5(*keys: str, on: str = "", run: bool = False, over: bool = False) -> B
             await until(pilot, lambda: app.screen._known)
             await press(pilot, "enter")
             await until(pilot, lambda: app.session.skills.run is not None and app.session.skills.run.output.end)
-            app.skilling._flush()
+            app.skills._flush()
         if over:
-            await until(pilot, lambda: not app.skilling.busy)
+            await until(pilot, lambda: not app.skills.busy)
         await rest(pilot)
 
     return pose
@@ -148,7 +148,7 @@ def test_lint(snap_compare: Compare, size: tuple[int, int]) -> None:
 
 @pytest.mark.ci
 def test_what_comes_along(snap_compare: Compare) -> None:
-    none = SkillIssue("No registry of your own yet.", "REGISTRY_READ_FAILED", "U fetches the skills of the repository.")
+    none = SkillIssue("No registry is installed.", "REGISTRY_READ_FAILED", "Press U to fetch the repository's skills.")
     library = FakeLibrary(source=BUILTIN, trouble=none)
     assert snap_compare(console(library), terminal_size=(120, 36), run_before=mode_5())
 
@@ -168,8 +168,8 @@ def test_fetching(snap_compare: Compare) -> None:
 
     async def pose(pilot: Any) -> None:
         await mode_5(on=PRICE["id"])(pilot)
-        pilot.app.skilling.sync("main")
-        await until(pilot, lambda: pilot.app.skilling.syncing is not None and pilot.app.skilling.syncing.current)
+        pilot.app.skills.sync("main")
+        await until(pilot, lambda: pilot.app.skills.syncing is not None and pilot.app.skills.syncing.current)
         await rest(pilot)
 
     assert snap_compare(console(library), terminal_size=(120, 36), run_before=pose)

@@ -13,7 +13,7 @@ from clawperator.engine.errors import EngineError, ErrorCode
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from clawperator.app.console.preferences import Wishes
+    from clawperator.app.console.preferences import Preferences
 
 DRAWING_FLAGS = (
     Flag("--theme", "<name>", "use this color theme [from the settings]"),
@@ -121,7 +121,7 @@ def _prepare() -> None:
 
     prepare(os.environ)
     if served(os.environ):
-        from clawperator.app.console.page import leave_with_server
+        from clawperator.app.console.web_page import leave_with_server
 
         leave_with_server()
 
@@ -135,7 +135,7 @@ def _show(files: list[str], options: Options) -> int:
     _prepare()
     from clawperator.app.console.start import show_files
 
-    return show_files(files, _wishes(options))
+    return show_files(files, _preferences(options))
 
 
 def _open(options: Options) -> int:
@@ -147,11 +147,11 @@ def _open(options: Options) -> int:
 
     chosen = replace(resolve_settings(options), read_only=options.read_only)
     if getattr(options, "connect", None) is not None:  # the bare command has no such flag
-        return connect(options.connect, options.token_file or "", chosen, _wishes(options))
-    return run(chosen, _wishes(options))
+        return connect(options.connect, options.token_file or "", chosen, _preferences(options))
+    return run(chosen, _preferences(options))
 
 
-def _wishes(options: Options) -> Wishes:
+def _preferences(options: Options) -> Preferences:
     """The flags over the settings file. Raises ``EngineError`` (SETTINGS_INVALID) for a file, or keys in it, that are wrong."""
     from clawperator.app.console import keymap, preferences, terminal
     from clawperator.engine.config.environment import settings_path
@@ -162,7 +162,7 @@ def _wishes(options: Options) -> Wishes:
     file = load(path)
     if wrong := keymap.problems(file.keymap, read(path) or ""):
         raise refusal(path, wrong)
-    return preferences.wishes(
+    return preferences.resolve(
         file,
         theme=options.theme,
         ascii_only=options.ascii,
@@ -183,7 +183,7 @@ def _open_demo(options: Options) -> int:
 
     async def with_simulation() -> int:
         async with one_device() as chosen, Engine(chosen, face="console") as engine:
-            return await run_async(engine, _wishes(options), demo=True)
+            return await run_async(engine, _preferences(options), demo=True)
 
     return asyncio.run(with_simulation())
 
@@ -200,18 +200,18 @@ def _serve(files: list[str], options: Options, port: int) -> int:
         from clawperator.app.extras import not_installed
 
         raise not_installed("web", f"The console in a browser needs the package '{exc.name}'") from exc
-    _refuse_early(_wishes(options))
+    _refuse_early(_preferences(options))
     serve([sys.executable, "-m", "clawperator.app.cli", "console", *_flags(files, options)], port, note)
     return 0
 
 
-def _refuse_early(chosen: Wishes) -> None:
+def _refuse_early(chosen: Preferences) -> None:
     """Refuse what would only fail in a page."""
     from pathlib import Path
 
-    from clawperator.app.console.user_themes import exists
+    from clawperator.app.console.user_themes import theme_exists
 
-    if chosen.theme is not None and not exists(chosen.theme, Path(chosen.themes)):
+    if chosen.theme is not None and not theme_exists(chosen.theme, Path(chosen.themes)):
         raise EngineError(ErrorCode.USAGE, f"Unknown theme: {chosen.theme}")
 
 

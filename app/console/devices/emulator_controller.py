@@ -1,24 +1,26 @@
-"""Virtual devices for the console: what there is and runs, kept current, and the work on them. It knows no widget.
+"""Keeps the list of virtual devices current and runs jobs on them. It knows no widget.
 
-Looking begins when somebody first wants to see them. The folder of the AVD files is watched; adb's news and wishes ask what
-runs; while one boots, it is asked again now and then, because adb tells nobody when it has. One job at a time: it runs
-beside everything else, survives changes of mode, and ends with the console.
+Polling starts when the list is first shown. The folder of the AVD files is watched; changes of adb's device list and
+requests query the running emulators; while one boots it is polled, because adb does not report the end of a boot. One
+job runs at a time, through changes of mode, until the console ends.
 """
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
-from contextlib import suppress
+from contextlib import aclosing, suppress
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
+from clawperator.app.console.console_engine import EmulatorEngine, EmulatorManager
 from clawperator.app.console.devices import emulator_jobs
-from clawperator.app.console.devices.avd_watch import signs_of, watch
-from clawperator.app.console.devices.emulator_jobs import STAGES, Manager
+from clawperator.app.console.devices.avd_files import signs_of
+from clawperator.app.console.devices.emulator_jobs import STAGES
+from clawperator.app.console.file_watch import changes
 from clawperator.app.console.job_runner import JobRunner, Start
-from clawperator.app.console.messages import EmulatorsNews, News, NoticeNews
+from clawperator.app.console.messages import EmulatorsUpdate, NoticeUpdate, Update
 from clawperator.engine.errors import EngineError, ErrorCode
 from clawperator.engine.progress import Tell
 from clawperator.widgets.format.jobs import job_words, stage_word
@@ -32,23 +34,16 @@ if TYPE_CHECKING:
     from clawperator.engine.emulators.provision import ProvisionPlan
 
 BOOT_LOOK_SECONDS = 2.0
-"""While an emulator boots, so often it is asked whether it has."""
+"""Interval of polls while an emulator boots."""
 
 
-class HasEmulators(Protocol):
-    """The part of the engine that has them."""
-
-    @property
-    def emulators(self) -> Manager: ...
-
-
-class Emulating:
-    """``post`` tells the news, ``start`` runs what takes its time."""
+class EmulatorController:
+    """``post`` takes updates, ``start`` runs jobs."""
 
     def __init__(
         self,
-        engine: HasEmulators,
-        post: Callable[[News], object],
+        engine: EmulatorEngine,
+        post: Callable[[Update], object],
         clock: WallClock,
         start: Start,
     ) -> None:
@@ -60,11 +55,13 @@ class Emulating:
         self._looking = False
         self._wanted = asyncio.Event()
         self._files_changed = True
-        self._jobs = JobRunner("virtual device", start, clock, self._show_job, lambda notice: post(NoticeNews(notice)))
+        self._jobs = JobRunner(
+            "virtual device", start, clock, self._show_job, lambda notice: post(NoticeUpdate(notice))
+        )
 
     @property
     def job(self) -> Job | None:
-        """The one that runs, or ended last."""
+        """The job that runs, or ended last."""
         return self._jobs.job
 
     @property
@@ -74,16 +71,16 @@ class Emulating:
     # -- looking
 
     def begin(self) -> None:
-        """Somebody looks: keep the list current from now on."""
+        """Keep the list current from now on."""
         if not self._looking:
             self._looking = self._start("virtual devices", self._watch())
 
     def devices_changed(self) -> None:
-        """The list of adb is another: what runs is asked anew."""
+        """Query the running emulators again."""
         self._wanted.set()
 
     def look_again(self) -> None:
-        """Files and what runs, both."""
+        """Query the files and the running emulators again."""
         self.begin()
         self._files_changed = True
         self._wanted.set()
@@ -95,9 +92,9 @@ class Emulating:
             self._show(replace(self._machines, known=True, problem=exc.message, code=exc.code.value, hint=exc.hint))
             return
         home = Path(manager.home)
-        seen = await asyncio.to_thread(signs_of, home)  # before the first look: what changes after it is noticed
+        seen = await asyncio.to_thread(signs_of, home)  # before the first query, so that later changes are detected
         async with asyncio.TaskGroup() as group:
-            group.create_task(watch(home, self.look_again, self._files_unwatched, seen=seen))
+            group.create_task(self._watch_files(home, seen))
             while True:
                 self._wanted.clear()
                 files, self._files_changed = self._files_changed, False
@@ -106,12 +103,17 @@ class Emulating:
                     async with asyncio.timeout(BOOT_LOOK_SECONDS if self._machines.booting else None):
                         await self._wanted.wait()
 
-    def _files_unwatched(self, reason: str) -> None:
-        words = f"Changes of virtual devices are not noticed any more: {reason}. r looks again"
-        self._post(NoticeNews(Notice(Status.WARN, words)))
+    async def _watch_files(self, home: Path, seen: object) -> None:
+        try:
+            async with aclosing(changes(lambda: [str(home)], lambda: signs_of(home), seen=seen)) as changed:
+                async for _ in changed:
+                    self.look_again()
+        except OSError as exc:
+            words = f"Changes of virtual devices are no longer detected: {exc}. Press r to refresh"
+            self._post(NoticeUpdate(Notice(Status.WARN, words)))
 
-    async def _look(self, manager: Manager, *, files: bool) -> None:
-        """One look. What cannot be asked leaves what else could be."""
+    async def _look(self, manager: EmulatorManager, *, files: bool) -> None:
+        """Query once; a part that fails leaves the other part."""
         before, problem = self._machines, None
         avds, running = before.avds, before.running
         if files or before.problem:
@@ -141,16 +143,16 @@ class Emulating:
     def _show(self, machines: EmulatorsState) -> None:
         if machines != self._machines:
             self._machines = machines
-            self._post(EmulatorsNews(machines))
+            self._post(EmulatorsUpdate(machines))
 
     # -- work
 
     async def plan(self) -> ProvisionPlan:
-        """What provisioning would do now. Raises ``EngineError``."""
+        """Return what provisioning would do now. Raises ``EngineError``."""
         return await self._engine.emulators.plan()
 
     def provision(self, name: str = "", subject: str = "") -> bool:
-        """Get a running virtual device; false while other work is going on. ``subject`` is what the plan said it will be."""
+        """Start provisioning; return false while another job runs. ``subject`` is the name that the plan gave."""
         return self._begin(
             "provision", subject or name, lambda manager, tell: emulator_jobs.provision(manager, name, tell)
         )
@@ -168,10 +170,10 @@ class Emulating:
         return self._begin("delete", name, lambda manager, tell: emulator_jobs.delete(manager, name, tell))
 
     def cancel(self) -> bool:
-        """End the job that runs; whether there is one. What it has begun is put away first, which can take a moment."""
+        """Cancel the running job; return whether there is one. Its cleanup can take a moment."""
         return self._jobs.cancel()
 
-    def _begin(self, kind: str, subject: str, work: Callable[[Manager, Tell], Awaitable[str]]) -> bool:
+    def _begin(self, kind: str, subject: str, work: Callable[[EmulatorManager, Tell], Awaitable[str]]) -> bool:
         job = Job.begun(kind, subject, STAGES[kind], self._clock.now())
         begun = self._jobs.begin(
             job,
@@ -191,7 +193,7 @@ class Emulating:
         self._show(replace(self._machines, job=job))
 
     async def _left_behind(self, job: Job) -> str:
-        """What a cancelled job has left, as it is now: not what it meant to leave."""
+        """Describe what a cancelled job has left behind, as queried now."""
         stage = job.current
         words = "Cancelled"
         if stage is not None:
@@ -204,13 +206,13 @@ class Emulating:
 
 
 def _sentence(problem: EngineError | None) -> str:
-    """Why the list is not whole, in one sentence with its code."""
+    """Return why the list is incomplete, in one sentence with its code."""
     if problem is None:
         return ""
     if problem.code is ErrorCode.ANDROID_SDK_TOOL_MISSING:
         missing = problem.details.get("missingTools")
         tools = ", ".join(map(str, missing)) if isinstance(missing, list) and missing else "emulator"
-        return f"No virtual devices here: the Android SDK's {tools} was not found ({problem.code.value})."
+        return f"No virtual devices: the Android SDK's {tools} was not found ({problem.code.value})."
     return f"{problem.message.rstrip('.')} ({problem.code.value})."
 
 

@@ -1,16 +1,17 @@
-"""Who holds the device: the dialog behind the lock's chip. It keeps time while it is open."""
+"""The dialog behind the lock's chip: who holds the device. Its times advance while it is open."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from textual.app import ComposeResult
-from textual.geometry import Size
 
-from clawperator.app.console import navigation
-from clawperator.app.console.run.dispatch_dialogs import AskingDialog
+from clawperator.app.console.console import Console
+from clawperator.app.console.navigation import ExecutionPlace
+from clawperator.app.console.screens.forms import AskingDialog
+from clawperator.app.console.screens.live_dialog import DialogText
 from clawperator.engine.executions.device_lock import SETTLE_SECONDS
 from clawperator.widgets import keys
 from clawperator.widgets.format.lines import Line, Row, column
@@ -21,18 +22,16 @@ from clawperator.widgets.models.status import Status
 from clawperator.widgets.models.timeline import Timeline
 from clawperator.widgets.text.safe import wrap
 from clawperator.widgets.text.times import WallClock, duration
-from clawperator.widgets.wrapped_text import WrappedText
 
 if TYPE_CHECKING:
-    from clawperator.app.console.app import ConsoleApp
     from clawperator.app.console.session import Session
 
 _TICK_SECONDS = 0.5
 _NAME_CELLS = 11
 
 
-def show_lock(console: ConsoleApp) -> None:
-    """Open the dialog, or say that nobody holds the device."""
+def show_lock(console: Console) -> None:
+    """Open the dialog, or say that the device is free."""
     session = console.session
     if not session.lock:
         console.say(Status.IDLE, f"{session.device_id or 'The device'} is free")
@@ -41,7 +40,7 @@ def show_lock(console: ConsoleApp) -> None:
 
     def answered(watch: bool | None) -> None:
         if watch:
-            navigation.to_execution(console, command)
+            console.go_to(ExecutionPlace(command))
 
     console.push_screen(LockDialog(session, console.symbols), answered)
 
@@ -49,7 +48,7 @@ def show_lock(console: ConsoleApp) -> None:
 def lock_rows(
     lock: Mapping[str, Any], execution: ExecutionState | None, clock: WallClock, width: int, symbols: Symbols = UNICODE
 ) -> Iterator[Row]:
-    """Everything that is known of the holder. ``lock`` is empty when the device has become free meanwhile."""
+    """Yield everything known of the holder; ``lock`` is empty when the device became free."""
     if not lock:
         sign = symbols.sign(Status.IDLE)
         yield Row(Line(width).add(f" {sign} The device is free now.", "ok"))
@@ -81,11 +80,11 @@ def _facts(lock: Mapping[str, Any], execution: ExecutionState | None, clock: Wal
     if _number(lock.get("since")):
         yield "since", clock.time_of_day(float(lock["since"]))
     if execution is not None and execution.stage:
-        yield "last sign", execution.stage
+        yield "progress", execution.stage
 
 
 def _time_row(lock: Mapping[str, Any], clock: WallClock, width: int, symbols: Symbols) -> Row | None:
-    """How much of its time is used."""
+    """Return how much of the time limit is used."""
     since, budget = lock.get("since"), lock.get("timeoutMs")
     if not (_number(since) and _number(budget)):
         return None
@@ -101,53 +100,38 @@ def _number(value: object) -> bool:
 def _meaning(lock: Mapping[str, Any], clock: WallClock, *, settling: bool) -> str:
     if settling:
         left = max(0.0, float(lock.get("notBefore") or 0) - clock.now())
-        return f"Its outcome is unknown and the device may still be busy. Nothing is sent to it for {duration(left)}."
+        return f"Its outcome is unknown, so the device may still be acting. Nothing is sent to it for another {duration(left)}."
     if lock.get("pid") == os.getpid():
         return (
-            f"Press C to stop waiting. The device cannot be stopped: it continues, and the lock is kept for {SETTLE_SECONDS:g} s. "
-            "The lock ends with the result or with this process."
+            f"C stops waiting for it. The execution cannot be cancelled on the device: it continues, and the lock is held {SETTLE_SECONDS:g} s "
+            "longer. The lock ends with the result or with this process."
         )
     return (
-        "Another process holds the lock; only that process can stop waiting. The lock ends with the result or with that "
-        "process. Until then this console sends and queues nothing."
+        "Another process holds it. Only that process can stop waiting. The lock ends with "
+        "the result or with that process. Until then this console sends nothing and queues nothing."
     )
 
 
-class LockText(WrappedText):
-    """The rows, drawn anew while time passes."""
-
-    def __init__(self, session: Session, *, id: str) -> None:  # noqa: A002  # Textual's own name
-        super().__init__(id=id)
-        self._session = session
-
-    def get_content_height(self, container: Size, viewport: Size, width: int) -> int:  # noqa: ARG002  # Textual's three
-        """As high as the text for this width, which the pane does not have yet."""
-        return min(len(list(self.folded(width))), max(1, viewport.height * 9 // 10 - 4))
-
-    def folded(self, width: int) -> Iterable[Row]:
-        session = self._session
-        lock = session.lock
-        execution = session.log.find(str(lock.get("commandId") or ""))
-        return lock_rows(lock, execution, session.clock, width, self.symbols) if width >= 10 else ()
-
-    def on_mount(self) -> None:
-        self.call_after_refresh(self.fold)
-        self.set_interval(_TICK_SECONDS, self.fold)
-
-
 class LockDialog(AskingDialog):
-    """Answers true when the holder is to be watched."""
+    """Answers true when the holder's execution is to be shown."""
 
     BINDINGS: ClassVar[list[Any]] = [*keys.bindings("dispatch")]
-    GO = "watch it in the stream"
+    GO = "show in the stream"
 
     def __init__(self, session: Session, symbols: Symbols) -> None:
         super().__init__("the device is in use", symbols)
         self._session = session
 
     def compose_question(self) -> ComposeResult:
-        yield LockText(self._session, id="lock")
+        yield DialogText(self._rows, id="lock")
 
     def on_mount(self) -> None:
         super().on_mount()
-        self.set_focus(self.query_one("#lock"))
+        text = self.query_one("#lock", DialogText)
+        self.set_focus(text)
+        self.set_interval(_TICK_SECONDS, text.fold)
+
+    def _rows(self, width: int) -> Iterator[Row]:
+        session = self._session
+        execution = session.log.find(str(session.lock.get("commandId") or ""))
+        return lock_rows(session.lock, execution, session.clock, width, self._symbols)

@@ -1,118 +1,104 @@
-"""What is asked before virtual devices are worked on: the plan, the name, the yes. The work itself is ``app/console/devices/emulator_controller.py``'s."""
+"""Questions before jobs on virtual devices: the plan, the name, the confirmation."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from functools import partial
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from textual.app import ComposeResult
 from textual.widgets import Label
 
-from clawperator.app.console import navigation
-from clawperator.app.console.run.dispatch_dialogs import AskingDialog, Form, QuestionDialog
+from clawperator.app.console.devices.console import DevicesConsole
+from clawperator.app.console.navigation import EmulatorJobPlace
+from clawperator.app.console.screens.forms import AskingDialog, Form, QuestionDialog
 from clawperator.app.console.screens.live_dialog import DialogText
+from clawperator.app.console.screens.menu import PaletteEntry
 from clawperator.engine.errors import EngineError
 from clawperator.widgets import keys
 from clawperator.widgets.format.jobs import job_words, problem_rows
 from clawperator.widgets.format.lines import Line, Row, sentence
 from clawperator.widgets.format.symbols import Symbols
-from clawperator.widgets.key_bar import KeyBar, KeyHint, key_sign
 from clawperator.widgets.models.status import Status
 from clawperator.widgets.text.safe import wrap
 
 if TYPE_CHECKING:
-    from clawperator.app.console.app import ConsoleApp
-    from clawperator.app.console.devices.emulator_controller import Emulating
+    from clawperator.app.console.devices.emulator_controller import EmulatorController
     from clawperator.engine.emulators.avds import Avd
     from clawperator.engine.emulators.provision import ProvisionPlan
 
 
-class Wish(NamedTuple):
-    """An entry of the palette. ``action`` is the one that a read-only console does not take; empty: it takes it."""
-
-    name: str
-    help: str
-    run: Callable[[], object]
-    action: str = ""
-
-
-def wishes(console: ConsoleApp) -> Iterator[Wish]:
-    """What can be done with virtual devices and the Operator app, from everywhere."""
-    session = console.session
-    yield Wish(
-        "Emulator: provision…", "Reuse, start or create a virtual device", partial(provision, console), "provision"
-    )
+def palette_entries(console: DevicesConsole) -> Iterator[PaletteEntry]:
+    """Yield the palette's commands for virtual devices and the Operator app."""
+    session, why_not = console.session, console.why_not
+    run = partial(provision, console)
+    yield PaletteEntry("Emulator: provision…", "Reuse, start or create a virtual device", run, why_not("provision"))
     for avd in session.machines.avds:
         verb = "stop" if session.machines.run_of(avd.name) is not None else "start"
         name = f"Emulator: {verb} {sentence(avd.name)}" + ("…" if verb == "stop" else "")
-        yield Wish(name, "The virtual device", partial(start_or_stop, console, avd), "start_stop")
-    yield Wish("Emulator: create…", "A virtual device of your own name", partial(create, console), "create_avd")
-    if console.emulating.busy:
-        yield Wish("Emulator: cancel", "Running job", partial(cancel, console))
-    yield Wish(
-        "Operator: set up…",
-        "Install the Operator app and grant what it needs",
-        partial(set_up, console),
-        "operator_setup",
-    )
+        run = partial(start_or_stop, console, avd)
+        yield PaletteEntry(name, "The virtual device", run, why_not("start_stop"))
+    run = partial(create, console)
+    yield PaletteEntry("Emulator: create…", "Create a virtual device", run, why_not("create_avd"))
+    if console.emulators.busy:
+        yield PaletteEntry("Emulator: cancel", "Cancel the running job", partial(cancel, console))
+    run = partial(set_up, console)
+    words = "Install the Operator app and grant its permissions"
+    yield PaletteEntry("Operator: set up…", words, run, why_not("operator_setup"))
 
 
-# -- the wishes
-
-
-def provision(console: ConsoleApp) -> None:
-    """Say what would be done, and do it when that is agreed to; while it is at work, show that."""
-    emulating = console.emulating
-    if emulating.busy:
-        navigation.to_job(console)
+def provision(console: DevicesConsole) -> None:
+    """Show the plan and start it when confirmed; show the running job instead where there is one."""
+    emulators = console.emulators
+    if emulators.busy:
+        console.go_to(EmulatorJobPlace())
         return
 
     def answered(plan: ProvisionPlan | None) -> None:
         if plan is not None:
-            _begun(console, emulating.provision(subject=plan.name))
+            _begun(console, emulators.provision(subject=plan.name))
 
-    console.push_screen(PlanDialog(emulating, console.symbols), answered)
+    console.push_screen(PlanDialog(emulators, console.symbols), answered)
 
 
-def start_or_stop(console: ConsoleApp, avd: Avd) -> None:
-    """Start what stands still; stop what runs, after a yes."""
-    emulating = console.emulating
+def start_or_stop(console: DevicesConsole, avd: Avd) -> None:
+    """Start a stopped virtual device; stop a running one after confirmation."""
+    emulators = console.emulators
     run = console.session.machines.run_of(avd.name)
-    if emulating.busy:
+    if emulators.busy:
         _busy(console)
     elif run is None:
-        _begun(console, emulating.start_avd(avd.name))
+        _begun(console, emulators.start_avd(avd.name))
     else:
-        words = f"{sentence(avd.name)} runs as {sentence(run.serial)}. It is shut down, and whatever runs on it ends."
+        words = f"{sentence(avd.name)} runs as {sentence(run.serial)}. It will be shut down, and everything that runs on it ends."
 
         def answered(yes: bool | None) -> None:
             if yes:
-                _begun(console, emulating.stop_avd(avd.name))
+                _begun(console, emulators.stop_avd(avd.name))
 
         console.push_screen(QuestionDialog("stop a virtual device", words, "stop it", console.symbols), answered)
 
 
-def create(console: ConsoleApp) -> None:
-    """Ask for the name, with what it will be beside it."""
-    emulating, machines = console.emulating, console.session.machines
-    if emulating.busy:
+def create(console: DevicesConsole) -> None:
+    """Ask for the name, and show the other properties."""
+    emulators, machines = console.emulators, console.session.machines
+    if emulators.busy:
         _busy(console)
         return
 
     def answered(answer: Mapping[str, Any] | None) -> None:
         if answer is not None:
-            _begun(console, emulating.create(answer["name"]))
+            _begun(console, emulators.create(answer["name"]))
 
     taken = frozenset(avd.name for avd in machines.avds)
     console.push_screen(CreateForm(taken, machines.abis, console.symbols), answered)
 
 
-def delete(console: ConsoleApp, avd: Avd) -> None:
+def delete(console: DevicesConsole, avd: Avd) -> None:
     """Delete it once its name was typed."""
-    emulating, machines = console.emulating, console.session.machines
+    emulators, machines = console.emulators, console.session.machines
     run = machines.run_of(avd.name)
-    if emulating.busy:
+    if emulators.busy:
         _busy(console)
         return
     if run is not None:
@@ -121,68 +107,68 @@ def delete(console: ConsoleApp, avd: Avd) -> None:
 
     def answered(answer: Mapping[str, Any] | None) -> None:
         if answer is not None:
-            _begun(console, emulating.delete(avd.name))
+            _begun(console, emulators.delete(avd.name))
 
     console.push_screen(DeleteForm(avd.name, console.symbols), answered)
 
 
-def cancel(console: ConsoleApp) -> None:
-    if not console.emulating.cancel():
-        console.say(Status.IDLE, "No job is running on a virtual device")
+def cancel(console: DevicesConsole) -> None:
+    if not console.emulators.cancel():
+        console.say(Status.IDLE, "No virtual device job is running")
 
 
-def set_up(console: ConsoleApp, serial: str = "") -> None:
-    """The Operator app on ``serial``, else on the console's device; while a setup runs, that one."""
+def set_up(console: DevicesConsole, serial: str = "") -> None:
+    """Open the setup dialog for ``serial``, else for the console's device; while a setup runs, for its device."""
     from clawperator.app.console.devices.setup_screen import SetupDialog
 
     if isinstance(console.screen, SetupDialog):
         return
     session = console.session
-    if console.setting_up.busy:
+    if console.operator_setup.busy:
         serial = session.setup.serial
     serial = serial or session.device_id
     device = next((entry for entry in session.devices if entry.serial == serial), None)
-    if not console.setting_up.busy and (device is None or not device.usable):
+    if not console.operator_setup.busy and (device is None or not device.usable):
         state = f"is {device.state}" if device is not None else "is not there"
         words = (
             f"{sentence(serial)} {state}: it cannot be set up now" if serial else "No device to set up. D chooses one"
         )
         console.say(Status.WARN, words)
         return
-    console.setting_up.look(serial)
+    console.operator_setup.look(serial)
     console.push_screen(SetupDialog(console.symbols))
 
 
-def _begun(console: ConsoleApp, begun: bool) -> None:
+def _begun(console: DevicesConsole, begun: bool) -> None:
     if not begun:
         _busy(console)
 
 
-def _busy(console: ConsoleApp) -> None:
-    job = console.emulating.job
-    words = sentence(job_words(job)) if job is not None else "another wish"
-    console.say(Status.WAITING, f"Busy {words}. C in 7 cancels it")
+def _busy(console: DevicesConsole) -> None:
+    job = console.emulators.job
+    words = sentence(job_words(job)) if job is not None else "with another job"
+    console.say(Status.WAITING, f"Busy {words}. Press C in Devices to cancel it")
 
 
 # -- the dialogs
 
 
 _MEANING = {
-    "reuse": "Nothing is downloaded and nothing is started; its developer settings are switched on.",
+    "reuse": "Nothing is downloaded and nothing is started; its developer settings are enabled.",
     "start": "It may take 60 s until adb sees it and 180 s more until it has booted.",
     "create": "The download can be large and take up to half an hour; then it is started and booted.",
 }
 
 
 class PlanDialog(AskingDialog):
-    """What provisioning would do, asked while the dialog is open already. Answers the plan that was agreed to."""
+    """Shows what provisioning would do, queried while the dialog is open. Answers the plan that was confirmed."""
 
     BINDINGS: ClassVar[list[Any]] = [*keys.bindings("dispatch")]
     GO = "provision"
 
-    def __init__(self, emulating: Emulating, symbols: Symbols) -> None:
+    def __init__(self, emulators: EmulatorController, symbols: Symbols) -> None:
         super().__init__("provision a virtual device", symbols)
-        self._emulating = emulating
+        self._emulating = emulators
         self.plan: ProvisionPlan | None = None
         self.problem: EngineError | None = None
 
@@ -203,13 +189,8 @@ class PlanDialog(AskingDialog):
         self.query_one("#plan", DialogText).redraw()
 
     def _show_keys(self) -> None:
-        pairs = [("escape", "esc", "back")] if self.problem else [("enter", "⏎", self.GO), ("escape", "esc", "back")]
-        self.query_one(KeyBar).show(
-            [
-                KeyHint(key, key, key_sign(sign, key, self._symbols), label, key == "escape" or self.plan is not None)
-                for key, sign, label in pairs
-            ]
-        )
+        go = () if self.problem else (("enter", self.GO),)
+        self.show_keys(*go, ("escape", "back"), dimmed="" if self.plan is not None else "enter")
 
     def _rows(self, width: int) -> Iterator[Row]:
         if self.problem is not None:
@@ -220,7 +201,7 @@ class PlanDialog(AskingDialog):
                 )
             yield from problem_rows(self.problem.code.value, self.problem.hint, width, self._symbols)
         elif self.plan is None:
-            yield Row(Line(width).add(" Looking at what there is…", "muted"))
+            yield Row(Line(width).add(" Checking virtual devices…", "muted"))
         else:
             words = self.plan.summary[:1].upper() + self.plan.summary[1:]
             for text in wrap(f"{words.rstrip('.')}.", max(10, width - 2), limit=8):
@@ -229,7 +210,7 @@ class PlanDialog(AskingDialog):
             for text in wrap(_MEANING.get(self.plan.kind, ""), max(10, width - 2), limit=4):
                 yield Row(Line(width).add(" ").add(text, "text"))
             for text in wrap(
-                "C cancels it at any time and says what is left. Other modes stay free.", max(10, width - 2)
+                "C cancels it at any time and reports what remains. Other modes stay usable.", max(10, width - 2)
             ):
                 yield Row(Line(width).add(" ").add(text, "muted"))
         yield Row(Line(width))
@@ -248,19 +229,19 @@ class DeleteForm(Form):
         super().__init__("delete a virtual device", symbols)
         self._name_to_type = name
         self.PROMPT = (
-            f"{sentence(name)} and everything on it is deleted for good: apps, accounts, data. The system image stays.\n\n"
+            f"{sentence(name)} and everything on it (apps, accounts, data) is deleted permanently. The system image stays.\n\n"
             "Type its name:"
         )
 
     def problem(self, text: str) -> str:
-        return "" if text.strip() == self._name_to_type else "This is not its name. Nothing was deleted."
+        return "" if text.strip() == self._name_to_type else "The name does not match. Nothing was deleted."
 
     def answer(self, text: str) -> dict[str, Any]:
         return {"name": text.strip()}
 
 
 class CreateForm(Form):
-    """The name of a new virtual device; the rest is what is supported."""
+    """Asks for the name of a new virtual device; the other values are fixed."""
 
     GO = "create"
     PROMPT = "Name:"
@@ -284,7 +265,7 @@ class CreateForm(Form):
             yield Label(f"{name:<15} {sentence(value)}", markup=False)
         yield Label("")
         yield Label(
-            "What is supported; the image is downloaded where it is missing, and its licences are accepted.",
+            "These are the supported values. A missing image is downloaded, and its licences are accepted.",
             markup=False,
         )
 
@@ -293,8 +274,8 @@ class CreateForm(Form):
 
         name = text.strip()
         if not is_name(name):
-            return "Use letters, digits, dots, dashes and underscores, with no dash in front."
-        return f"There is one called {name} already." if name in self._taken else ""
+            return "Use letters, digits, dots, dashes and underscores, and no dash at the start."
+        return f"A virtual device named {name} already exists." if name in self._taken else ""
 
     def answer(self, text: str) -> dict[str, Any]:
         return {"name": text.strip()}

@@ -1,9 +1,9 @@
-"""Mode 7: everything that adb sees, the virtual devices of this computer, and what is at work on them."""
+"""Mode 7: devices, virtual devices, and the job on them."""
 
 from __future__ import annotations
 
 import shlex
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 from textual import on
 from textual.app import ComposeResult
@@ -12,7 +12,9 @@ from textual.events import Click
 
 from clawperator.app.console.copyable import Copyable
 from clawperator.app.console.devices import provisioning_dialogs
-from clawperator.app.console.inspect.tree_area import no_device_words
+from clawperator.app.console.devices.console import DevicesConsole
+from clawperator.app.console.empty_states import no_device_words
+from clawperator.app.console.navigation import Destination, EmulatorJobPlace
 from clawperator.app.console.screens.two_pane import TwoPaneScreen
 from clawperator.app.console.session import Facet
 from clawperator.widgets import keys
@@ -34,7 +36,7 @@ _NO_DEVICE = "No device yet.\nPlug in a phone with USB debugging,\nor let P prov
 
 
 class JobLine(InfoLine):
-    """What is at work, in one line; a click shows all of it."""
+    """The running job in one line; a click opens it."""
 
     async def on_click(self, event: Click) -> None:
         event.stop()
@@ -42,7 +44,7 @@ class JobLine(InfoLine):
 
 
 class DevicesScreen(TwoPaneScreen):
-    """The list, pushed by the adb server and watched in the file system; one of it in full; the job."""
+    """The list, the details of one entry, the job."""
 
     BINDINGS: ClassVar[list[Any]] = [*keys.bindings("emulators")]
     COPY_SHOWN: ClassVar[tuple[str, ...]] = ("id",)
@@ -52,17 +54,25 @@ class DevicesScreen(TwoPaneScreen):
     def compose_body(self) -> ComposeResult:
         with Container(id="panes", classes="-machines"):
             yield Pane("devices", EmulatorList(id="list"), id="list-pane")
-            yield Pane("card", DeviceDetail(id="detail"), id="detail-pane")
+            yield Pane("details", DeviceDetail(id="detail"), id="detail-pane")
             yield Pane("job", JobPane(self.console.clock, id="job"), id="job-pane")
         yield JobLine(id="job-line")
         yield InfoLine(id="summary")
+
+    @property
+    def console(self) -> DevicesConsole:
+        return cast("DevicesConsole", self.app)
+
+    def arrive(self, place: Destination) -> None:
+        if isinstance(place, EmulatorJobPlace):
+            self.go_to("#job")
 
     @property
     def devices(self) -> EmulatorList:
         return self.query_one("#list", EmulatorList)
 
     def on_screen_resume(self) -> None:
-        self.console.emulating.begin()
+        self.console.emulators.begin()
         super().on_screen_resume()
 
     # -- drawing
@@ -85,7 +95,7 @@ class DevicesScreen(TwoPaneScreen):
         if session.adb_problem or not session.devices_known:
             return no_device_words(session.adb_problem, known=session.devices_known, remote=session.remote)
         if session.device_id:
-            return f"{session.device_id} went away.\nIt is used again as soon as it is back."
+            return f"{session.device_id} disconnected.\nIt is used again when it reconnects."
         return no_device_words("", known=True, remote=session.remote) if session.remote else _NO_DEVICE
 
     def draw_ages(self) -> None:
@@ -97,7 +107,7 @@ class DevicesScreen(TwoPaneScreen):
         return facts_of(self.session.findings.get(serial), self.session.machines.name_of(serial))
 
     def show_place(self) -> None:
-        """``2 of 5 devices``, where headings do not count."""
+        """Show ``2 of 5``, without headings."""
         rows = [row.value for row in self.devices.rows if not row.quiet]
         place = rows.index(self.devices.value) + 1 if self.devices.value in rows else 0
         self.query_one("#list-pane", Pane).note(Line().add(f"{place:,} of {len(rows):,}" if rows else ""))
@@ -144,7 +154,7 @@ class DevicesScreen(TwoPaneScreen):
 
     @on(DeviceList.DeviceChosen)
     def _odd_device_chosen(self, message: DeviceList.DeviceChosen) -> None:
-        """A device that cannot be used opens its steps instead."""
+        """Open the details of a device that cannot be used."""
         device = self.devices.device
         if device is not None and not device.usable:
             message.stop()
@@ -183,18 +193,18 @@ class DevicesScreen(TwoPaneScreen):
     def action_operator_setup(self) -> None:
         pane = self.devices
         if pane.avd is not None and not pane.serial:
-            self.console.say(Status.WARN, f"{sentence(pane.avd.name)} does not run. S starts it")
+            self.console.say(Status.WARN, f"{sentence(pane.avd.name)} is not running. Press S to start it")
         else:
             provisioning_dialogs.set_up(self.console, pane.serial)
 
     def action_look_again(self) -> None:
-        self.console.emulating.look_again()
+        self.console.emulators.look_again()
 
     def action_problem(self, step: int) -> None:
         self.devices.to_problem(step)
 
     def _avd(self, what: str) -> Avd | None:
-        """The virtual device under the cursor, or the one that a device under the cursor is; says so where there is none."""
+        """Return the virtual device under the cursor, also of a running emulator; say so where there is none."""
         pane = self.devices
         name = self.session.machines.name_of(pane.serial)
         avd = pane.avd or self.session.machines.avd(name)

@@ -1,6 +1,6 @@
-"""The Operator app's setup for the console: what is installed and what could be, then install, permissions, verify. It knows no widget.
+"""Sets up the Operator app: status, APK files, install, permissions, verification. It knows no widget.
 
-One setup at a time; it runs beside everything else, survives the dialog and changes of mode, and ends with the console.
+One setup runs at a time, through changes of mode, until the console ends.
 """
 
 from __future__ import annotations
@@ -9,12 +9,13 @@ import asyncio
 import os
 from collections.abc import Callable
 from dataclasses import replace
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
+from clawperator.app.console.console_engine import OperatorEngine
 from clawperator.app.console.job_runner import JobRunner, Start
-from clawperator.app.console.messages import News, NoticeNews, SetupNews
+from clawperator.app.console.messages import NoticeUpdate, SetupUpdate, Update
 from clawperator.engine.errors import EngineError
-from clawperator.engine.progress import Stage, Tell, unreported
+from clawperator.engine.progress import Stage, Tell
 from clawperator.widgets.models.job import Job
 from clawperator.widgets.models.setup import ApkFile, AppState, InstalledApp, SetupState
 from clawperator.widgets.models.status import Status
@@ -23,35 +24,22 @@ from clawperator.widgets.text.times import WallClock
 if TYPE_CHECKING:
     from clawperator.engine.operator.apk import ApkFacts
     from clawperator.engine.operator.local_apks import ApkProblem
-    from clawperator.engine.operator.reports import OperatorStatus, SetupReport
+    from clawperator.engine.operator.reports import OperatorStatus
 
 STAGES = ("install", "permissions", "verify")
 _BEFORE = "check"
 
 
-class Operator(Protocol):
-    """The part of ``engine.operator.app.OperatorApp`` that the console uses."""
+class SetupController:
+    """``start`` runs jobs (``Bridge.start``); ``afterwards`` is called with the serial at the end.
 
-    async def status(self) -> OperatorStatus: ...
-    async def setup(self, apk: str = "", *, tell: Tell = unreported) -> SetupReport: ...
-
-
-class HasOperator(Protocol):
-    """The part of the engine that has it."""
-
-    def operator_app(self, *, device_id: str | None = None) -> Operator: ...
-
-
-class SettingUp:
-    """``start`` runs a job beside everything else (``Bridge.start``); ``afterwards`` is called with the serial at its end.
-
-    ``downloads`` looks for APK files and blocks meanwhile; ``read`` reads one of them.
+    ``downloads`` searches for APK files and blocks; ``read`` reads one.
     """
 
     def __init__(
         self,
-        engine: HasOperator,
-        post: Callable[[News], object],
+        engine: OperatorEngine,
+        post: Callable[[Update], object],
         clock: WallClock,
         start: Start,
         afterwards: Callable[[str], object],
@@ -62,13 +50,15 @@ class SettingUp:
         self._start = start
         self._afterwards = afterwards
         self._setup = SetupState.EMPTY
-        self._jobs = JobRunner("operator setup", start, clock, self._show_job, lambda notice: post(NoticeNews(notice)))
+        self._jobs = JobRunner(
+            "operator setup", start, clock, self._show_job, lambda notice: post(NoticeUpdate(notice))
+        )
         self.downloads: Callable[[], tuple[str, list[ApkFile]]] = found_in_downloads
         self.read: Callable[[str], ApkFile] = read_file
 
     @property
     def job(self) -> Job | None:
-        """The one that runs, or ended last."""
+        """The job that runs, or ended last."""
         return self._setup.job
 
     @property
@@ -78,7 +68,7 @@ class SettingUp:
     # -- looking
 
     def look(self, serial: str) -> None:
-        """What is installed on ``serial``, and which files there are; while a setup runs, it stays with that."""
+        """Query what is installed on ``serial`` and which files there are; ignored while a setup runs."""
         if self.busy:
             return
         if serial != self._setup.serial:
@@ -103,7 +93,7 @@ class SettingUp:
         self._show(replace(self._setup, folder=folder, files=(*files, *named)))
 
     async def name_file(self, path: str) -> ApkFile:
-        """Read a file that somebody named and keep it in the list; its ``problem`` says why it is no APK."""
+        """Read a file that the user named and add it to the list; its ``problem`` says why it is not an APK."""
         path = os.path.abspath(os.path.expanduser(path))  # noqa: ASYNC240  # asks no disk
         try:
             file = await asyncio.to_thread(self.read, path)
@@ -118,12 +108,12 @@ class SettingUp:
     def _show(self, setup: SetupState) -> None:
         if setup != self._setup:
             self._setup = setup
-            self._post(SetupNews(setup))
+            self._post(SetupUpdate(setup))
 
     # -- work
 
     def install(self, path: str) -> bool:
-        """Install, grant, verify; false while another setup runs."""
+        """Install, grant permissions, verify; return false while another setup runs."""
         setup = self._setup
         if self.busy or not setup.serial:
             return False
@@ -136,7 +126,7 @@ class SettingUp:
         )
 
     def cancel(self) -> bool:
-        """End the setup that runs; whether there is one."""
+        """Cancel the running setup; return whether there is one."""
         return self._jobs.cancel()
 
     async def _attempt(self, serial: str, path: str, tell: Tell) -> str:
@@ -144,7 +134,7 @@ class SettingUp:
             path, tell=lambda stage: tell(_as_shown(stage))
         )
         version = f" {report.version_name}" if report.version_name else ""
-        return f"{report.package}{version} is installed on {serial}, has its permissions and was verified"
+        return f"{report.package}{version} is installed on {serial}, its permissions are granted, and it was verified"
 
     async def _look_afterwards(self, serial: str) -> None:
         await self._ask(serial)
@@ -155,29 +145,29 @@ class SettingUp:
 
 
 def _as_shown(stage: Stage) -> Stage:
-    """The look at the file, before the device is touched, is the beginning of the installation."""
+    """Count the check of the file as the beginning of the installation."""
     if stage.name != _BEFORE:
         return stage
     return replace(stage, name=STAGES[0], state="running" if stage.state == "done" else stage.state, fraction=None)
 
 
 async def _left_behind(job: Job) -> str:
-    """What a cancelled setup has done already: nothing of it is taken back."""
+    """Describe what a cancelled setup has done; nothing is undone."""
     done = [stage.name for stage in job.stages if stage.status is Status.OK]
     if "permissions" in done:
-        return "Cancelled while verifying. The app is installed and has its permissions."
+        return "Cancelled while verifying. The app is installed and its permissions are granted."
     if "install" in done:
-        return "Cancelled. The app is installed; some of its permissions may be missing. o does it again."
-    return "Cancelled. Whether the app was installed is asked now."
+        return "Cancelled. The app is installed; some of its permissions may be missing. Press o to run setup again."
+    return "Cancelled. Checking whether the app was installed."
 
 
 def _elsewhere(path: str, folder: str) -> bool:
-    """Whether a named file is outside of the folder: one inside that is not listed any more is gone."""
+    """Return whether a named file is outside the folder: one inside that is not listed was deleted."""
     return os.path.dirname(path) != folder
 
 
 def state_of(status: OperatorStatus) -> AppState:
-    """The engine's report as much of it as is shown."""
+    """Return the part of the engine's report that is shown."""
     return AppState(
         installed=tuple(
             InstalledApp(package=one.package, version=one.version_name, version_code=one.version_code)
@@ -192,21 +182,21 @@ def state_of(status: OperatorStatus) -> AppState:
 
 
 def found_in_downloads() -> tuple[str, list[ApkFile]]:
-    """The folder and its APK files, newest first. Blocks for as long as the disk takes."""
+    """Return the folder and its APK files, newest first. Blocks."""
     from clawperator.engine.operator import local_apks
 
     return local_apks.folder(os.environ), [file_of(found) for found in local_apks.found_apks(os.environ)]
 
 
 def read_file(path: str) -> ApkFile:
-    """One file. Raises ``EngineError`` as ``engine.operator.apk.read_apk``."""
+    """Read one APK. Raises ``EngineError``."""
     from clawperator.engine.operator.apk import read_apk
 
     return file_of(read_apk(path))
 
 
 def file_of(found: ApkFacts | ApkProblem) -> ApkFile:
-    """What the engine found: an APK, or a file that is none of the Operator's with the reason."""
+    """Convert what the engine found: an APK, or a file with the reason why it is not the Operator's."""
     from clawperator.engine.contracts.operator_identity import OPERATOR_PACKAGES
     from clawperator.engine.operator.local_apks import ApkProblem
 

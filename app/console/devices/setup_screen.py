@@ -1,35 +1,35 @@
-"""Operator setup: what is installed, what could be, and the three phases of it. The work itself is ``app/console/devices/setup_controller.py``'s."""
+"""The dialog of the Operator setup: status, APK files, progress."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 from textual import on
 from textual.app import ComposeResult
 
-from clawperator.app.console.run.dispatch_dialogs import PathForm
+from clawperator.app.console.screens.file_dialogs import ask_path
 from clawperator.app.console.screens.live_dialog import DialogText, LiveDialog
 from clawperator.app.console.session import Facet
 from clawperator.widgets import keys
 from clawperator.widgets.format.lines import Line, Row, sentence
 from clawperator.widgets.format.setup import file_row, file_rows, installed_rows, progress_rows
-from clawperator.widgets.key_bar import KeyBar, KeyHint, key_sign
+from clawperator.widgets.key_bar import KeyBar
 from clawperator.widgets.line_pane import LinePane
 from clawperator.widgets.row_list import ListRow, RowList, heading
 
 if TYPE_CHECKING:
-    from clawperator.app.console.app import ConsoleApp
+    from clawperator.app.console.devices.console import DevicesConsole
     from clawperator.widgets.format.symbols import Symbols
     from clawperator.widgets.models.setup import ApkFile, SetupState
 
 OTHER = "another file"
-"""What the last row stands for."""
+"""Value of the last row."""
 
 
 class SetupDialog(LiveDialog):
-    """Follows the setup of one device; closing it stops nothing."""
+    """Follows the setup of one device; closing it does not stop the setup."""
 
     BINDINGS: ClassVar[list[Any]] = [*keys.bindings("setup")]
 
@@ -41,9 +41,8 @@ class SetupDialog(LiveDialog):
         self._again = False
 
     @property
-    def console(self) -> ConsoleApp:
-        """The app, by its own type."""
-        return cast("ConsoleApp", self.app)
+    def console(self) -> DevicesConsole:
+        return cast("DevicesConsole", self.app)
 
     @property
     def setup(self) -> SetupState:
@@ -56,7 +55,7 @@ class SetupDialog(LiveDialog):
 
     @property
     def choosing(self) -> bool:
-        """Whether files are shown; else how a setup goes or went."""
+        """Whether files are shown; else the progress or the result of a setup."""
         return self.setup.job is None or (self._again and not self.busy)
 
     def compose_question(self) -> ComposeResult:
@@ -96,7 +95,7 @@ class SetupDialog(LiveDialog):
 
     def _file_rows(self, setup: SetupState) -> Iterator[ListRow]:
         if setup.files is None:
-            yield heading("Looking for APK files…")
+            yield heading("Searching for APK files…")
             return
         yield heading(f"{'files' if setup.files else 'no APK file'} in {sentence(setup.folder)}")
         for file in setup.files:
@@ -117,20 +116,17 @@ class SetupDialog(LiveDialog):
 
     def _show_keys(self) -> None:
         if self.busy:
-            pairs = [("C", "C", "cancel"), ("escape", "esc", "close, it goes on")]
+            self.show_keys(("C", "cancel"), ("escape", "close, setup continues"))
         elif self.choosing:
-            pairs = [("enter", "⏎", "install"), ("r", "r", "look again"), ("escape", "esc", "close")]
+            self.show_keys(("enter", "install"), ("r", "refresh"), ("escape", "close"))
         else:
-            pairs = [("enter", "⏎", "choose a file again"), ("escape", "esc", "close")]
-        self.query_one(KeyBar).show(
-            [KeyHint(key, key, key_sign(sign, key, self._symbols), label, True) for key, sign, label in pairs]
-        )
+            self.show_keys(("enter", "choose a file"), ("escape", "close"))
 
     # -- choosing
 
     @property
     def _file(self) -> ApkFile | None:
-        """The one under the cursor."""
+        """The file under the cursor."""
         value = self.query_one("#files", RowList).value
         if value == OTHER:
             return self._refused
@@ -155,24 +151,22 @@ class SetupDialog(LiveDialog):
         file = self._file
         if file is not None and not file.problem:
             self._again = False
-            self.console.setting_up.install(file.path)
+            self.console.operator_setup.install(file.path)
         elif self.query_one("#files", RowList).value == OTHER:
-            form = PathForm("APK of the Operator app", "take it", "~/", self._symbols)
-            self.app.push_screen(form, self._named)
+            ask_path(self.console, "APK of the Operator app", "use it", "~/", self._named)
 
-    def _named(self, answer: Mapping[str, Any] | None) -> None:
-        if answer is not None:
-            self.run_worker(self._take(answer["path"]), exit_on_error=True)
+    def _named(self, path: str) -> None:
+        self.run_worker(self._take(path), exit_on_error=True)
 
     async def _take(self, path: str) -> None:
-        file = await self.console.setting_up.name_file(path)
+        file = await self.console.operator_setup.name_file(path)
         self._refused = file if file.problem else None
         self._named_path = "" if file.problem else file.path
-        self._to_named(self.query_one("#files", RowList))  # it may be in the list already
+        self._to_named(self.query_one("#files", RowList))  # may be in the list already
         self.query_one("#chosen", DialogText).redraw()
 
     def _to_named(self, files: RowList) -> None:
-        """The cursor goes to the file that was named, once it is in the list."""
+        """Move the cursor to the named file once it is in the list."""
         place = next((index for index, row in enumerate(files.rows) if row.value == self._named_path), None)
         if place is not None:
             self._named_path = ""
@@ -184,11 +178,11 @@ class SetupDialog(LiveDialog):
         self.action_choose()
 
     def action_cancel_setup(self) -> None:
-        self.console.setting_up.cancel()
+        self.console.operator_setup.cancel()
 
     def action_look_again(self) -> None:
         if self.choosing:
-            self.console.setting_up.look(self.setup.serial)
+            self.console.operator_setup.look(self.setup.serial)
 
     @on(KeyBar.Pressed)
     def _clicked(self, message: KeyBar.Pressed) -> None:

@@ -1,21 +1,22 @@
-"""The doctor at work for the console: runs, fixes with what follows from them, and watching. It knows no widget.
+"""Runs the doctor's checks and fixes, and watches devices for new runs. It knows no widget.
 
-At most one of them is at work. Every news is the whole state: the report so far, the fixes of the session, and whether
-the doctor watches. A run for a device that is left is cancelled; a fix that was agreed to is not, only its second look.
+One run or fix at a time. Every report is the whole state. A run is cancelled when another device is selected; a fix
+continues.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Coroutine, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Coroutine, Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
+from clawperator.app.console.console_engine import DoctorEngine, Document, FixRunner, as_mapping
 from clawperator.engine.doctor.check import CRITICAL, NEVER_STOPS
 from clawperator.engine.errors import EngineError, ErrorCode
-from clawperator.engine.progress import Stage, Tell
+from clawperator.engine.progress import Stage
 from clawperator.widgets.format.checks import short_name
 from clawperator.widgets.format.lines import sentence
 from clawperator.widgets.models.doctor_report import Check, DeviceMark, DoctorReport, id_of, mark_of, status_of
@@ -26,11 +27,11 @@ from clawperator.widgets.text.times import WallClock
 
 if TYPE_CHECKING:
     from clawperator.engine.adb.parse import DeviceEntry
-    from clawperator.engine.doctor.fix import FixResult, PlannedFix
+    from clawperator.engine.doctor.fix import PlannedFix
 
 FIXES_KEPT = 30
 _BUSY = ErrorCode.EXECUTION_CONFLICT_IN_FLIGHT.value
-_MUTE = frozenset(
+_CANNOT_ANSWER = frozenset(
     code.value
     for code in (
         ErrorCode.DEVICE_ACCESSIBILITY_NOT_RUNNING,
@@ -39,33 +40,11 @@ _MUTE = frozenset(
     )
 )
 OUTPUT_KEPT = 20_000
-"""Characters of what one fix said; the rest is cut off at the front."""
-
-
-class DoctorRun(Protocol):
-    """One run of the doctor (``engine.doctor.run.Doctor``); its checks come as mappings or as values with ``to_dict``."""
-
-    @property
-    def ids(self) -> tuple[str, ...]: ...
-    def checks(self, *, only: str = "", since: str = "") -> AsyncIterator[Any]: ...
-
-
-class FixRunner(Protocol):
-    """``engine.doctor.fix.Fixer``."""
-
-    def plan(self, checks: Sequence[Any], device_id: str) -> tuple[PlannedFix, ...]: ...
-    async def run(self, fix: PlannedFix, tell: Tell = ...) -> FixResult: ...
-
-
-class CanCheck(Protocol):
-    """The part of the engine that the doctor's screen uses."""
-
-    def doctor(self, *, device_id: str | None = None, full: bool = False) -> DoctorRun: ...
-    def fixer(self) -> FixRunner: ...
+"""Limit in characters of the output of a fix; the beginning is cut."""
 
 
 class DoctorState(NamedTuple):
-    """What there is to show. ``watching``: checks run by themselves when devices change."""
+    """What there is to show. ``watching``: checks run when devices change."""
 
     report: DoctorReport = DoctorReport.EMPTY
     fixes: tuple[FixRun, ...] = ()
@@ -73,7 +52,7 @@ class DoctorState(NamedTuple):
 
 
 class _Round(NamedTuple):
-    """What one run makes: all checks, ``only`` one of them, or those from ``since`` on."""
+    """One run: all checks, ``only`` one of them, or those from ``since`` on."""
 
     device_id: str
     full: bool = False
@@ -81,12 +60,12 @@ class _Round(NamedTuple):
     since: str = ""
 
 
-class Doctoring:
-    """``spawn`` starts a task, ``tell`` hears each new state, ``say`` the outcome of fixes."""
+class DoctorController:
+    """``spawn`` starts a task, ``tell`` gets each new state, ``say`` the outcome of fixes."""
 
     def __init__(
         self,
-        engine: CanCheck,
+        engine: DoctorEngine,
         spawn: Callable[[Coroutine[Any, Any, None]], asyncio.Task[None]],
         tell: Callable[[DoctorState], object],
         say: Callable[[Notice], object],
@@ -113,18 +92,18 @@ class Doctoring:
 
     @property
     def busy(self) -> bool:
-        """Whether a run or a fix is at work."""
+        """Whether a run or a fix is running."""
         return self._task is not None and not self._task.done()
 
     @property
     def fixing(self) -> bool:
-        """Whether what is at work is a fix."""
+        """Whether a fix is running."""
         return self.busy and self._fixing
 
-    # -- wishes
+    # -- requests
 
     def use_device(self, serial: str) -> None:
-        """``serial`` is the device from now on; a run for another one ends. Whoever says so starts the next one."""
+        """Select the device; a run for another one is cancelled. The caller starts the next run."""
         if serial == self._device_id:
             return
         self._device_id = serial
@@ -132,7 +111,7 @@ class Doctoring:
             self._task.cancel()
 
     def run(self, *, full: bool = False, only: str = "") -> bool:
-        """Make all checks, or ``only`` one of them; false while something is at work already."""
+        """Run all checks, or ``only`` one; return false while a run or a fix is running."""
         same = self._round is not None and self._round.device_id == self._device_id
         if self.fixing or (self.busy and same):
             return False
@@ -140,9 +119,9 @@ class Doctoring:
         return True
 
     def fix(self, plans: Sequence[PlannedFix]) -> bool:
-        """Run ``plans`` one after the other, then make the checks again that they concern, and those after them.
+        """Run ``plans`` in order, then the checks that they concern and the following ones.
 
-        A run that is under way ends for it; false while another fix is at work, or when there is nothing to do.
+        A current run is cancelled; return false while another fix is running, or without plans.
         """
         if not plans or self.fixing:
             return False
@@ -150,44 +129,44 @@ class Doctoring:
         return True
 
     def stop(self) -> bool:
-        """End the run or the fix that is at work; whether there was one."""
+        """Cancel the current run or fix; return whether there was one."""
         self._again = False
         return self._task is not None and self._task.cancel()
 
     def watch(self, on: bool) -> None:
-        """Check by itself from now on whenever the devices change, or no longer; what was missed is made up for."""
+        """Switch runs on device changes on or off; changes since the last run count."""
         self._tell(watching=on)
         self._watched()
 
     def devices_changed(self, devices: Sequence[DeviceEntry]) -> None:
-        """The list of adb; with its transports, which change when a device comes back."""
+        """Take adb's device list."""
         self._present = tuple(devices)
         self._watched()
 
     def changed(self) -> None:
-        """Something that the checks look at has changed, such as the Operator app: whoever watches looks again."""
+        """Note a change that the checks depend on, such as the Operator app."""
         self._seen = None
         self._watched()
 
     def device_free(self) -> None:
-        """Nobody holds the device any more: a check that was turned away for it is made again."""
+        """Repeat the check that was refused because the device was busy."""
         report = self.report
-        turned_away = [id_of(check) for check in report.checks if check.get("code") == _BUSY]
-        if turned_away and self._device_id == report.device_id and not self.busy:
-            self._begin_rounds(self._wanted(since=turned_away[0]))
+        refused = [id_of(check) for check in report.checks if check.get("code") == _BUSY]
+        if refused and self._device_id == report.device_id and not self.busy:
+            self._begin_rounds(self._wanted(since=refused[0]))
 
     async def rest(self) -> None:
-        """Until nothing is at work."""
+        """Wait until no run and no fix is running."""
         while self._unfinished:
             await asyncio.wait(tuple(self._unfinished))
 
-    def hopeless(self, serial: str) -> bool:
-        """Whether the checks found out that the Operator app of ``serial`` cannot answer anything now."""
+    def cannot_answer(self, serial: str) -> bool:
+        """Return whether the checks found that the Operator app of ``serial`` cannot answer now."""
         report = self.report
-        return report.device_id == serial and any(check.get("code") in _MUTE for check in report.checks)
+        return report.device_id == serial and any(check.get("code") in _CANNOT_ANSWER for check in report.checks)
 
     def plan(self, checks: Sequence[Check]) -> tuple[PlannedFix, ...]:
-        """What of these could be put right from here."""
+        """Return the fixes that can run for these checks."""
         return self._engine.fixer().plan(list(checks), self.report.device_id or self._device_id)
 
     def _watched(self) -> None:
@@ -199,13 +178,13 @@ class Doctoring:
             self._begin_rounds(self._wanted())
 
     def _marks(self) -> frozenset[tuple[str, DeviceMark]]:
-        """What makes one list of devices another one."""
+        """Return what distinguishes one list of devices from another."""
         return frozenset((entry.serial, mark_of(entry)) for entry in self._present)
 
-    # -- at work
+    # -- running
 
     def _wanted(self, *, full: bool = False, only: str = "", since: str = "") -> _Round:
-        """A part of a report can only be made for the device that the rest of it is about."""
+        """Return the run to make: a partial one only for the device of the current report."""
         report = self.report
         if (only or since) and (report.device_id != self._device_id or not report.checks):
             return _Round(self._device_id)
@@ -216,7 +195,7 @@ class Doctoring:
         self._start(partial(self._rounds, wanted), fixing=False)
 
     def _start(self, work: Callable[[], Coroutine[Any, Any, None]], *, fixing: bool) -> None:
-        """``work`` in the place of what is at work, which ends for it."""
+        """Start ``work`` after the current work, which is cancelled."""
         before = tuple(self._unfinished)
         for task in before:
             task.cancel()
@@ -226,13 +205,13 @@ class Doctoring:
         self._task.add_done_callback(self._finished)
 
     def _finished(self, task: asyncio.Task[None]) -> None:
-        """However it ended, and even if it never began: what nobody makes any more is not waited for."""
+        """Mark the report as stopped where the task ended early."""
         self._unfinished.discard(task)
         if task is self._task and self.report.running:
             self._tell(report=self.report.over(self._clock.now(), stopped=True))
 
     async def _rounds(self, first: _Round) -> None:
-        """One run, and another one if the devices changed meanwhile."""
+        """Run once, and again if devices changed during the run."""
         await self._run(first)
         while self._again:
             await self._run(self._wanted())
@@ -249,7 +228,7 @@ class Doctoring:
             since = wanted.since if wanted.since in ids else ""
             report = self._begin(wanted, ids, (only,) if only else ids[ids.index(since) :] if since else ids)
             checks = doctor.checks(only=only, since=since)
-            async with aclosing(cast("AsyncGenerator[Any, None]", checks)):
+            async with aclosing(cast("AsyncGenerator[Document, None]", checks)):
                 async for check in checks:
                     report = report.took(as_mapping(check))
                     self._tell(report=report)
@@ -262,7 +241,7 @@ class Doctoring:
         return mark_of(next((entry for entry in self._present if entry.serial == serial), None))
 
     def _begin(self, wanted: _Round, ids: tuple[str, ...], pending: tuple[str, ...]) -> DoctorReport:
-        """The report with all that is going to be made marked as awaited."""
+        """Return the report with all checks of this run marked as pending."""
         whole = pending == ids
         report = DoctorReport(
             checks=() if whole else self.report.checks,
@@ -334,7 +313,7 @@ class Doctoring:
         self._tell(fixes=(*fixes[:place], fix, *fixes[place + 1 :]))
 
     def _concerned(self, steps: Sequence[str]) -> list[str]:
-        """Ids of the checks that offer one of these steps, in the order of the report: one fix may help several."""
+        """Return the ids of the checks that offer one of these steps, in the order of the report."""
         return [
             id_of(check)
             for check in self.report.checks
@@ -347,7 +326,7 @@ class Doctoring:
 
 
 async def _after(before: Sequence[asyncio.Task[None]], work: Callable[[], Coroutine[Any, Any, None]]) -> None:
-    """Never two at once: what was cancelled may still be putting its things away."""
+    """Run ``work`` once the cancelled tasks have ended."""
     waiting = [task for task in before if not task.done()]
     if waiting:
         await asyncio.wait(waiting)
@@ -355,23 +334,18 @@ async def _after(before: Sequence[asyncio.Task[None]], work: Callable[[], Corout
 
 
 def steps_of(check: Check) -> tuple[str, ...]:
-    """What a check says to do, as it words it."""
+    """Return the steps that a check suggests."""
     fix = check.get("fix")
     steps = fix.get("steps") if isinstance(fix, Mapping) else ()
     found = steps if isinstance(steps, (list, tuple)) else ()
     return tuple(str(step.get("value", "")) for step in found if isinstance(step, Mapping))
 
 
-def as_mapping(value: Any) -> Mapping[str, Any]:
-    """An engine value as its dictionary form."""
-    return value if isinstance(value, Mapping) else value.to_dict()
-
-
 def _outcome(fixes: Sequence[FixRun], concerned: Sequence[str], report: DoctorReport) -> Notice:
-    """What became of it: whether the steps worked, and whether the checks pass now."""
+    """Describe whether the steps worked, and whether the checks pass now."""
     failed = [fix for fix in fixes if fix.state != "ok"]
     still = [name for name in concerned if (found := report.find(name)) is None or status_of(found) is not Status.OK]
-    where = "g f shows what it said"
+    where = "Press g f for its output"
     if failed:
         first = next((line for line in failed[0].output.splitlines() if line.strip()), "no reason was given")
         words = f"{short_name(failed[0].check_id)}: the fix failed: {first[:200]}. {where}"

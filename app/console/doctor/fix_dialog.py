@@ -1,14 +1,14 @@
-"""Before a fix runs: the exact commands, and whom they disturb."""
+"""The confirmation of a fix: the exact commands, and who is affected."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 from textual.app import ComposeResult
-from textual.geometry import Size
 
-from clawperator.app.console.run.dispatch_dialogs import AskingDialog
+from clawperator.app.console.screens.forms import AskingDialog
+from clawperator.app.console.screens.live_dialog import DialogText
 from clawperator.widgets import keys
 from clawperator.widgets.format.checks import short_name
 from clawperator.widgets.format.fix_lines import command_rows
@@ -16,7 +16,6 @@ from clawperator.widgets.format.lines import Line, Row
 from clawperator.widgets.format.symbols import UNICODE, Symbols
 from clawperator.widgets.models.status import Status
 from clawperator.widgets.text.safe import wrap
-from clawperator.widgets.wrapped_text import WrappedText
 
 if TYPE_CHECKING:
     from clawperator.engine.doctor.fix import PlannedFix
@@ -32,7 +31,7 @@ class Proposal(NamedTuple):
 
 
 def proposal_rows(shown: Proposal, width: int, symbols: Symbols = UNICODE) -> Iterator[Row]:
-    """The whole text of the dialog for ``width`` cells."""
+    """Yield the text of the dialog for ``width`` cells."""
     warnings = list(_warnings(shown, width, symbols))
     yield from warnings
     if shown.device_id and any(shown.device_id in command for plan in shown.plans for command in plan.preview):
@@ -49,8 +48,8 @@ def proposal_rows(shown: Proposal, width: int, symbols: Symbols = UNICODE) -> It
         for command in plan.preview:
             yield from command_rows(command, width)
     yield Row(Line(width))
-    last = "These checks and those after them" if len(shown.plans) > 1 else "This check and those after it"
-    yield Row(Line(width).add(f" {last} are made again afterwards.", "faint"))
+    last = "These checks and the following ones" if len(shown.plans) > 1 else "This check and the following ones"
+    yield Row(Line(width).add(f" {last} run again afterwards.", "faint"))
 
 
 def _warnings(shown: Proposal, width: int, symbols: Symbols) -> Iterator[Row]:
@@ -65,35 +64,17 @@ def _warnings(shown: Proposal, width: int, symbols: Symbols) -> Iterator[Row]:
 
 
 def _whom(dangerous: Sequence[PlannedFix], at_work: Mapping[str, Mapping[str, Any]]) -> Iterator[str]:
-    """Who feels it: everybody on this adb server, and by name those who hold a device now."""
+    """Yield who is affected: users of this adb server, and the current holders of devices."""
     if any("kill-server" in command for plan in dangerous for command in (*plan.preview, plan.step)):
         yield (
-            "This disturbs others: everything on this computer that uses adb loses its devices for a moment, "
-            "and what runs on any of them loses its connection."
+            "This affects other programs: everything on this computer that uses adb loses its devices briefly, "
+            "and what runs on them loses its connection."
         )
     else:
-        yield "This disturbs others who use these devices, not only this console."
+        yield "This affects other users of these devices, not only this console."
     for serial, lock in at_work.items():
         source = f" from {lock['source']}" if lock.get("source") else ""
         yield f"Running now: {lock.get('commandId') or 'an execution'}{source} on {serial}."
-
-
-class ProposalText(WrappedText):
-    """The rows, in a box as high as they are."""
-
-    def __init__(self, shown: Proposal, *, id: str) -> None:  # noqa: A002  # Textual's own name
-        super().__init__(id=id)
-        self._shown = shown
-
-    def get_content_height(self, container: Size, viewport: Size, width: int) -> int:  # noqa: ARG002  # Textual's three
-        """As high as the text for this width, while the keys below it stay on screen."""
-        return min(len(list(self.folded(width))), max(1, viewport.height * 9 // 10 - 4))
-
-    def folded(self, width: int) -> Iterable[Row]:
-        return proposal_rows(self._shown, width, self.symbols) if width >= 10 else ()
-
-    def on_mount(self) -> None:
-        self.call_after_refresh(self.fold)
 
 
 class FixDialog(AskingDialog):
@@ -107,7 +88,7 @@ class FixDialog(AskingDialog):
         self._shown = shown
 
     def compose_question(self) -> ComposeResult:
-        yield ProposalText(self._shown, id="proposal")
+        yield DialogText(lambda width: proposal_rows(self._shown, width, self._symbols), id="proposal")
 
     def on_mount(self) -> None:
         super().on_mount()

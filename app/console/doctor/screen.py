@@ -1,17 +1,18 @@
-"""Mode 6: is everything ready? All checks, one of them in full with what to do, and what fixes said."""
+"""Mode 6: all checks, one of them in full with its fix, and the output of fixes."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol, cast
 
 from textual.app import ComposeResult
 from textual.containers import Container
 
+from clawperator.app.console.console import Console
 from clawperator.app.console.copyable import Copyable
 from clawperator.app.console.doctor.fix_dialog import FixDialog, Proposal
-from clawperator.app.console.run.dispatch_dialogs import QuestionDialog
+from clawperator.app.console.screens.forms import QuestionDialog
 from clawperator.app.console.screens.two_pane import TwoPaneScreen
 from clawperator.app.console.session import Facet
 from clawperator.engine.text.suggestions import command_line
@@ -27,12 +28,21 @@ from clawperator.widgets.pane import Pane
 from clawperator.widgets.text.times import age, duration
 
 if TYPE_CHECKING:
-    from clawperator.app.console.doctor.controller import Doctoring
+    from clawperator.app.console.doctor.controller import DoctorController
     from clawperator.engine.doctor.fix import PlannedFix
 
 
+class DoctorConsole(Console, Protocol):
+    """A console that runs checks and fixes."""
+
+    @property
+    def doctor(self) -> DoctorController: ...
+    def run_doctor(self) -> None: ...
+    def doctor_busy_words(self) -> str: ...
+
+
 class DoctorScreen(TwoPaneScreen):
-    """The checklist, one check, and the fix log: the third column of wide screens, else below or behind the detail."""
+    """The checklist, one check, and the fix log."""
 
     BINDINGS: ClassVar[list[Any]] = [*keys.bindings("checks")]
     COPY_SHOWN: ClassVar[tuple[str, ...]] = ("id", "line", "command")
@@ -49,12 +59,16 @@ class DoctorScreen(TwoPaneScreen):
         yield InfoLine(id="summary")
 
     @property
+    def console(self) -> DoctorConsole:
+        return cast("DoctorConsole", self.app)
+
+    @property
     def panel(self) -> DoctorPanel:
         return self.query_one("#list", DoctorPanel)
 
     @property
-    def doctoring(self) -> Doctoring:
-        return self.console.bridge.doctoring
+    def doctor(self) -> DoctorController:
+        return self.console.doctor
 
     # -- drawing
 
@@ -71,7 +85,7 @@ class DoctorScreen(TwoPaneScreen):
             self._draw_summary()
 
     def _note_work(self) -> None:
-        """The key that stops is there while there is something to stop."""
+        """Show the key that stops only while there is something to stop."""
         if self.session.doctor_busy != self._busy:
             self._busy = self.session.doctor_busy
             self.refresh_bindings()
@@ -81,7 +95,7 @@ class DoctorScreen(TwoPaneScreen):
         self.query_one("#log", FixLog).tick()
 
     def show_place(self) -> None:
-        """``3 of 12``, of the checks: headings are none."""
+        """Show ``3 of 12``, without headings."""
         panel = self.panel
         count = sum(not row.quiet for row in panel.rows)
         place = sum(not row.quiet for row in panel.rows[: panel.cursor + 1])
@@ -89,7 +103,7 @@ class DoctorScreen(TwoPaneScreen):
 
     def show_detail(self) -> None:
         check = self.panel.check
-        runnable = [] if check is None else [plan.step for plan in self.doctoring.plan([check])]
+        runnable = [] if check is None else [plan.step for plan in self.doctor.plan([check])]
         critical = check is not None and id_of(check) in self.session.report.critical
         self.query_one("#detail", CheckDetail).show(check, critical=critical, runnable=runnable)
 
@@ -123,9 +137,9 @@ class DoctorScreen(TwoPaneScreen):
             rows = len(report.rows())
             return Status.RUNNING, f"checking {rows - len(report.pending) + 1} of {rows}" if rows else "checking…"
         if report.stopped:
-            return Status.WARN, "stopped before the end"
+            return Status.WARN, "stopped"
         if report.problem:
-            return Status.FAILED, "broke off"
+            return Status.FAILED, "failed"
         status = report.status()
         return status, report.verdict().summary if report.checks else "not run yet"
 
@@ -139,19 +153,19 @@ class DoctorScreen(TwoPaneScreen):
         panes = self.query_one("#panes")
         if panes.has_class("-log"):
             panes.remove_class("-log")
-            panes.add_class("-detail")  # both are closed alike
+            panes.add_class("-detail")  # the base class closes it
         return super().close_drawers()
 
     def go_to(self, selector: str) -> None:
         if selector == "#log" and not self.session.fixes:
-            self.console.say(Status.IDLE, "No fix was run yet. F on a check shows what it would run")
+            self.console.say(Status.IDLE, "No fix has run yet. Press F on a check to see its commands")
         else:
             super().go_to(selector)
 
     # -- keys
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """Only what is at work can be stopped."""
+        """Hide the key that stops while nothing runs."""
         if action == "stop_checks":
             return self.session.doctor_busy
         return super().check_action(action, parameters)
@@ -160,7 +174,7 @@ class DoctorScreen(TwoPaneScreen):
         self.console.run_doctor()
 
     def action_problem(self, step: int) -> None:
-        """From the detail or the log too: the list moves on, and the detail with it."""
+        """Move the list, and the detail with it, from any pane."""
         self.panel.to_problem(step)
         self.show_detail()
 
@@ -168,19 +182,21 @@ class DoctorScreen(TwoPaneScreen):
         check = self.panel.check
         if check is None:
             self.console.run_doctor()
-        elif not self.doctoring.run(only=id_of(check)):
+        elif not self.doctor.run(only=id_of(check)):
             self.console.say(Status.WAITING, self.console.doctor_busy_words())
 
     def action_watch(self) -> None:
         on = not self.session.doctor_watches
-        self.doctoring.watch(on)
+        self.doctor.watch(on)
         words = (
-            "Watching: checks run by themselves when a device comes, goes or changes" if on else "No longer watching"
+            "Watching: the checks run again when a device connects, disconnects or changes"
+            if on
+            else "No longer watching"
         )
         self.console.say(Status.OK if on else Status.IDLE, words)
 
     def action_stop_checks(self) -> None:
-        self.doctoring.stop()
+        self.doctor.stop()
 
     def action_full_run(self) -> None:
         device = sentence(self.session.device_id) or "the device"
@@ -191,17 +207,17 @@ class DoctorScreen(TwoPaneScreen):
         self.app.push_screen(QuestionDialog("full run", words, "run", self.console.symbols), self._run_in_full)
 
     def _run_in_full(self, yes: bool | None) -> None:
-        if yes and not self.doctoring.run(full=True):
+        if yes and not self.doctor.run(full=True):
             self.console.say(Status.WAITING, self.console.doctor_busy_words())
 
     # -- fixes
 
     def action_fix(self) -> None:
-        """What the check under the cursor offers; where that is nothing, whatever any check offers."""
+        """Propose the fix of the check under the cursor; else all fixes that checks offer."""
         check, report = self.panel.check, self.session.report
-        own = self.doctoring.plan([check]) if check is not None and _needs_fix(check) else ()
-        plans = own or self.doctoring.plan(report.checks)
-        if self.doctoring.fixing:
+        own = self.doctor.plan([check]) if check is not None and _needs_fix(check) else ()
+        plans = own or self.doctor.plan(report.checks)
+        if self.doctor.fixing:
             self.console.say(Status.WAITING, self.console.doctor_busy_words())
         elif plans:
             name = sentence(str(check.get("summary") or id_of(check)))[:80] if own and check is not None else ""
@@ -211,7 +227,7 @@ class DoctorScreen(TwoPaneScreen):
 
     def _propose(self, what: str, plans: Sequence[PlannedFix]) -> None:
         def answered(yes: bool | None) -> None:
-            if yes and not self.doctoring.fix(plans):
+            if yes and not self.doctor.fix(plans):
                 self.console.say(Status.WAITING, self.console.doctor_busy_words())
 
         device = self.session.report.device_id or self.session.device_id
@@ -224,15 +240,15 @@ class DoctorScreen(TwoPaneScreen):
             if shell_text(check):
                 return "These commands are not run from here. y c copies them"
             if fix_text(check):
-                return "This step is manual. Press y l to copy the steps, v to check again"
+                return "This requires manual steps. y l copies them, v checks again"
             return "No fix is known for this. y j copies the finding"
         if report.running:
             return "Nothing to fix so far: the checks are running"
         if not report.checks:
-            return "Nothing is known yet. r runs the checks"
+            return "No checks have run yet. r runs them"
         if all(status_of(row) is Status.OK for row in report.checks):
-            return "Everything passes: there is nothing to fix"
-        return "What is left to do takes a person. ] goes to it"
+            return "All checks pass: there is nothing to fix"
+        return "The remaining problems require manual steps. ] goes to the first"
 
     # -- copying
 

@@ -1,4 +1,4 @@
-"""What can be done with past runs: run again, edit, export, compare, copy."""
+"""Actions on recorded runs: export, compare, copy."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from textual.app import ComposeResult
 from textual.widgets import Label
 
 from clawperator.app.console.copyable import Copyable
+from clawperator.app.console.execution.rerun import command_line, of_record
 from clawperator.app.console.export import write_run
-from clawperator.app.console.run.dispatch_dialogs import PathForm, Switch
-from clawperator.app.console.run.rerun import command_line, of_record
+from clawperator.app.console.screens.forms import PathForm, Switch
 from clawperator.engine.bundles import run_bundle
 from clawperator.engine.errors import EngineError
 from clawperator.engine.executions import snippets
@@ -25,8 +25,8 @@ from clawperator.widgets.format.symbols import Symbols
 from clawperator.widgets.models.status import Status
 
 if TYPE_CHECKING:
-    from clawperator.app.console.app import ConsoleApp
-    from clawperator.app.console.history.reader import Past
+    from clawperator.app.console.console import Console
+    from clawperator.app.console.history.reader import HistoryReader
     from clawperator.engine.history.records import RunRecord, RunSummary
     from clawperator.widgets.models.executions import ExecutionLog
 
@@ -34,27 +34,27 @@ _UNFIT = re.compile(r"[^\w.-]+")
 
 
 class ExportForm(PathForm):
-    """Where a run goes to, and whether its texts go with it; says what that means before it is done."""
+    """Asks for the target of an export, and whether to mask its texts."""
 
     def __init__(self, path: str, symbols: Symbols) -> None:
         super().__init__("export this run", "write", path, symbols)
-        self.PROMPT = "To a new ZIP that only you can read; a name with .jsonl at its end makes one JSON line instead:"
+        self.PROMPT = "New ZIP file, readable by you only. A name ending in .jsonl writes one JSON line instead:"
 
     def compose_more(self) -> ComposeResult:
         yield Switch("mask texts of screens, leave out trees (--safe)", id="safe")
-        yield Label("Without that it holds what was read from screens and typed into them.", markup=False)
+        yield Label("Otherwise it contains text that was read from screens and typed into them.", markup=False)
 
     def problem(self, text: str) -> str:
         if os.path.lexists(os.path.expanduser(text.strip())):
-            return "There is one already, and nothing is overwritten. Give another name."
+            return "The file exists and is not overwritten. Enter another name."
         return super().problem(text)
 
     def answer(self, text: str) -> dict[str, Any]:
         return {**super().answer(text), "safe": self.query_one("#safe", Switch).value}
 
 
-async def export(console: ConsoleApp, past: Past, record: RunRecord) -> None:
-    """Ask where to, and write the run there with its trees; raises ``EngineError`` where it cannot be read."""
+async def export(console: Console, past: HistoryReader, record: RunRecord) -> None:
+    """Ask for a path and export the run with its trees; raises ``EngineError`` where it cannot be read."""
     run = await past.bundle(record)
 
     def answered(answer: Mapping[str, Any] | None) -> None:
@@ -65,7 +65,7 @@ async def export(console: ConsoleApp, past: Past, record: RunRecord) -> None:
     console.push_screen(ExportForm(f"{name}.zip", console.symbols), answered)
 
 
-async def _write(console: ConsoleApp, run: Mapping[str, Any], *, path: str, safe: bool) -> None:
+async def _write(console: Console, run: Mapping[str, Any], *, path: str, safe: bool) -> None:
     target = os.path.abspath(os.path.expanduser(path))  # noqa: ASYNC240
     try:
         await asyncio.to_thread(write_run, Path(target), run, guard=console.guard, safe=safe)
@@ -78,9 +78,10 @@ async def _write(console: ConsoleApp, run: Mapping[str, Any], *, path: str, safe
 
 
 async def pair_of(
-    past: Past, log: ExecutionLog, run: RunSummary | None, marked: Sequence[RunSummary]
+    past: HistoryReader, log: ExecutionLog, run: RunSummary | None, marked: Sequence[RunSummary]
 ) -> tuple[RunSummary, RunSummary] | None:
-    """What ``c`` compares: A with B; without them the run that ``run`` repeats, or the one before of its task, with ``run``.
+    """Return the runs to compare: A and B; else the run that ``run`` repeats, or the previous one of its task, and
+    ``run``.
 
     ``None`` where there is only one. Raises ``EngineError``.
     """
@@ -95,13 +96,13 @@ async def pair_of(
 
 
 def tree_place(record: RunRecord | None, digest: str) -> int:
-    """Where the tree of that digest stands among those of a run; -1 where it does not."""
+    """Return the index of the tree with that digest in a run; -1 without one."""
     trees = record.trees if record is not None else ()
     return next((place for place, tree in enumerate(trees) if tree.digest == digest), -1)
 
 
-async def _repeated(past: Past, log: ExecutionLog, run: RunSummary) -> RunSummary | None:
-    """The run that this one repeats, as far as this console knows."""
+async def _repeated(past: HistoryReader, log: ExecutionLog, run: RunSummary) -> RunSummary | None:
+    """Return the run that this one repeats, if this console knows it."""
     live = log.find(run.command_id)
     if live is None or not live.run_of:
         return None
@@ -112,7 +113,7 @@ async def _repeated(past: Past, log: ExecutionLog, run: RunSummary) -> RunSummar
 
 
 def copyable(record: RunRecord) -> Iterator[tuple[str, Copyable]]:
-    """What can be copied of a run, by the entries of the copy menu."""
+    """Yield what can be copied of a run, by the ids of the copy menu."""
     summary, payload, envelope = record.summary, record.payload, record.envelope
     yield "id", Copyable("the commandId", lambda: summary.command_id)
     if record.raw:

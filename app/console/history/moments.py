@@ -1,4 +1,4 @@
-"""A moment of a past run: the tree that was on screen then, and the line that tells of it."""
+"""One moment of a recorded run: the tree on screen at that time, and its log line."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from textual.containers import Vertical
 from textual.message import Message
 
-from clawperator.app.console.history.reader import PastTree
+from clawperator.app.console.history.reader import RunTree
 from clawperator.widgets.format.lines import Line, Row
 from clawperator.widgets.format.moments import tree_words
 from clawperator.widgets.format.runs import folded
@@ -26,41 +26,39 @@ if TYPE_CHECKING:
     from clawperator.widgets.models.run_diff import TreeCounts
     from clawperator.widgets.models.run_replay import Moment
 
-NO_RUN = "No run selected."
-NO_TREES = "No tree of this run was kept:\nit read the screen at no step."
-NOT_YET = "The screen had not been read yet.\n\n. goes on in time."
+NO_RUN = "No run is selected."
+NO_TREES = "This run has no trees:\nno step read the screen."
+NOT_YET = "No tree at this moment yet.\n\n. moves forward in time."
 
 
 class PartTabs(InfoLine):
-    """Which part of an opened run a small screen shows; a click wants the other one."""
+    """Names the part of a run that a small screen shows; a click switches."""
 
     class Pressed(Message):
-        """The other part is wanted."""
+        """Show the other part."""
 
     def draw(self, *, moments: bool) -> None:
         line = Line(self.width)
         for name, here in (("Run", not moments), ("Moments", moments)):
             line.add(f" {self.symbols.cursor if here else ' '}{name} ", "accent" if here else "muted")
-        self.show(
-            Row(line, Line().add("t ", "key").add("the other  ", "muted").add("esc ", "key").add("runs ", "muted"))
-        )
+        self.show(Row(line, Line().add("t ", "key").add("switch  ", "muted").add("esc ", "key").add("runs ", "muted")))
 
     def on_click(self) -> None:
         self.post_message(self.Pressed())
 
 
-class PastTreePane(UiTreePane):
-    """A tree of the past: there is no workbench for it."""
+class RunTreePane(UiTreePane):
+    """A recorded tree, without a workbench."""
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         return False if action == "choose" else super().check_action(action, parameters)
 
 
 class MomentArea(Vertical):
-    """``show_run`` says whose moments, ``at`` which one; ``show_tree`` brings the tree of it, which takes a while to read."""
+    """Call ``show_run``, then ``at``, then ``show_tree`` with the tree, which takes time to read."""
 
     def __init__(self, clock: WallClock, *, id: str) -> None:  # noqa: A002  # Textual's own name
-        self.tree_pane = PastTreePane(id="past-tree", changed=self._draw_info)
+        self.tree_pane = RunTreePane(id="past-tree", changed=self._draw_info)
         self.tree_pane.empty_text = NO_RUN
         self.log_pane = RunLogPane(id="past-log", clock=clock)
         self._info = InfoLine(id="past-tree-info")
@@ -74,7 +72,7 @@ class MomentArea(Vertical):
         self._counts: TreeCounts | None = None
         self._pair = ""
         self._shown = -1
-        """Which tree of the run is in the pane."""
+        """The index of the shown tree."""
 
     @property
     def symbols(self) -> Symbols:
@@ -85,7 +83,7 @@ class MomentArea(Vertical):
         self.log_pane.show(record)
 
     def at(self, moment: Moment | None) -> int:
-        """Mark the moment; the tree of the run that is to be read for it, -1 where none is or it is there already."""
+        """Mark the moment; return the index of the tree to read, -1 where none is needed."""
         self._moment, self._pair = moment, ""
         self.log_pane.mark(moment.line if moment is not None else -1)
         wanted = moment.tree if moment is not None else -1
@@ -99,27 +97,25 @@ class MomentArea(Vertical):
             return NO_RUN
         return NOT_YET if self._record.trees else NO_TREES
 
-    def show_tree(self, told: PastTree) -> None:
-        """The tree of the moment with what changed since the one before it in the run, whichever way one came here."""
-        if told.problem:
-            self._show_none(folded(told.problem, self.tree_pane.content_size.width))
+    def show_tree(self, found: RunTree) -> None:
+        """Show the tree of the moment with the changes since the previous tree of the run."""
+        if found.problem:
+            self._show_none(folded(found.problem, self.tree_pane.content_size.width))
             return
         pane = self.tree_pane
         if pane.compared is not None:
             pane.compare(None)
-        pane.show(
-            replace(told.snapshot, coming=True)
-        )  # the marks are those against the tree before, not against the one shown
-        self._counts = told.counts
+        pane.show(replace(found.snapshot, coming=True))  # its marks refer to the previous tree, not to the one shown
+        self._counts = found.counts
         self._shown = self._moment.tree if self._moment is not None and not self._pair else -1
-        if told.before:
-            pane.compare(told.before)
+        if found.before:
+            pane.compare(found.before)
         self._draw_info()
 
-    def show_pair(self, told: PastTree, words: str) -> None:
-        """A tree of run B marked against that of run A, in place of the moment's; ``words`` say whose they are."""
+    def show_pair(self, found: RunTree, words: str) -> None:
+        """Show a tree of run B compared with one of run A; ``words`` name them."""
         self._pair = words
-        self.show_tree(told)
+        self.show_tree(found)
 
     def _show_none(self, words: str) -> None:
         self._shown = -1
@@ -129,7 +125,7 @@ class MomentArea(Vertical):
         self.tree_pane.refresh()
 
     def _draw_info(self) -> None:
-        """Whose tree it is and how old it was at the moment; what changed."""
+        """Show the tree's origin, its age at the moment, and the number of changes."""
         line = Line(self._info.width).add(" ")
         if self._pair:
             line.device(self._pair, "match")

@@ -1,4 +1,4 @@
-"""The list of mode 4: the runs that the filter lets pass, read in pages, with the newest coming in."""
+"""The list of mode 4: the runs that match the filter, read in pages and kept current."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, cast
 
 from textual import on
 
-from clawperator.app.console.history.reader import Page, Past
+from clawperator.app.console.history.reader import HistoryReader, Page
 from clawperator.engine.filters.grammar import parse_filter
 from clawperator.widgets.format.lines import Line, Row
 from clawperator.widgets.info_line import FindLine, InfoLine
@@ -17,18 +17,18 @@ from clawperator.widgets.run_list import RunList
 from clawperator.widgets.text.times import WallClock
 
 if TYPE_CHECKING:
-    from clawperator.app.console.app import ConsoleApp
+    from clawperator.app.console.console import Console
 
-OFF = "History is switched off (history.enabled = false).\n\nRuns are not kept. 2 shows what runs now."
-OFFLINE = "This console shows saved dumps: it keeps no history.\n\n1 shows them."
-EMPTY = "No run is in the history yet.\n\n3 composes one; what others run on the device is kept too."
+OFF = "History is disabled (history.enabled = false).\n\nRuns are not recorded. Press 2 for the live stream."
+OFFLINE = "This console shows saved dumps: it has no history.\n\nPress 1 for the dumps."
+EMPTY = "No runs yet.\n\nPress 3 to compose one. Runs of other clients on the device are recorded too."
 LOADING = "Reading the history…"
 
 
 class RunsArea(Pane):
-    """``changed`` is called when other runs are shown, or the same ones are no longer as they were."""
+    """``changed`` is called when the shown runs have changed."""
 
-    def __init__(self, past: Past, clock: WallClock, changed: Callable[[], object]) -> None:
+    def __init__(self, past: HistoryReader, clock: WallClock, changed: Callable[[], object]) -> None:
         self.runs = RunList(id="runs", clock=clock)
         self.filter = FindLine(
             self.search,
@@ -44,14 +44,13 @@ class RunsArea(Pane):
         """What is shown; ``None`` until the first answer."""
 
     @property
-    def console(self) -> ConsoleApp:
-        """The app, by its own type."""
-        return cast("ConsoleApp", self.app)
+    def console(self) -> Console:
+        return cast("Console", self.app)
 
     # -- reading
 
     def search(self, text: str) -> None:
-        """Filter as typed; the rows stay until the answer comes."""
+        """Filter by ``text``; the rows stay until the answer arrives."""
         self._past.search(parse_filter(text), self._show)
 
     def _show(self, page: Page) -> None:
@@ -74,12 +73,12 @@ class RunsArea(Pane):
             self.draw()
 
     def look(self) -> None:
-        """Has anybody written since? Asked once a second while the list is looked at."""
+        """Check for new runs; called once a second while the list is shown."""
         if self.page is not None:
             self._past.look(self.page, self._renew, at_least=self.runs.oldest_running + 1)
 
     def _renew(self, page: Page) -> None:
-        """The newest runs as they are now; what was read of a history that cannot be read any more stays."""
+        """Update the newest runs; keep the rows when the history is no longer readable."""
         if self.page is None or page.where != self.page.where:
             return
         self.page = page
@@ -92,7 +91,7 @@ class RunsArea(Pane):
     # -- drawing
 
     def draw(self) -> None:
-        """The filter and what it leaves, what came meanwhile, which runs are marked; and the place."""
+        """Show the filter, the counts, new runs, marks, and the position."""
         runs, page = self.runs, self.page
         runs.empty_text = self._empty_words()
         right = Line()
@@ -108,7 +107,7 @@ class RunsArea(Pane):
         elif page is not None and (runs.total or not page.problem):
             line.add(f"{runs.total:,} run{'s' * (runs.total != 1)}", "muted")
         if page is not None and page.problem and runs.total:
-            line.add("  the history cannot be read any more", "fail")
+            line.add("  the history is no longer readable", "fail")
         if runs.unseen:
             line.add(f"  +{runs.unseen:,} new {self.symbols.up}", "run")
         self._info.show(Row(line, right.add(" ") if runs.marked else None))
@@ -124,7 +123,7 @@ class RunsArea(Pane):
             return f"The history cannot be read.\n\n{page.problem}"
         if not page.all:
             return EMPTY
-        reason = f"{page.culprit} matches nothing" if page.culprit else "no run matches all of it"
+        reason = f"{page.unmatched} matches nothing" if page.unmatched else "no run matches all terms"
         return f"0 of {page.all:,} runs: {reason}.\n\nesc clears the filter."
 
     @on(RunList.Marked)
@@ -132,7 +131,7 @@ class RunsArea(Pane):
         self.draw()
 
     def clear(self) -> None:
-        """The filter; without one the marks."""
+        """Clear the filter; without one the marks."""
         if self.filter.value:
             self.filter.value = ""
         else:

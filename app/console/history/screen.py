@@ -1,10 +1,10 @@
-"""Mode 4: every run that this machine made or saw, one of them in full and moment by moment, and two of them compared."""
+"""Mode 4: recorded runs, one of them in full and moment by moment, and two of them compared."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import partial
-from typing import Any, ClassVar
+from typing import Any, ClassVar, cast
 
 from textual import on
 from textual.app import ComposeResult
@@ -13,11 +13,13 @@ from textual.timer import Timer
 from textual.worker import Worker
 
 from clawperator.app.console.copyable import Copyable
+from clawperator.app.console.execution.dispatcher import ExecutionConsole
+from clawperator.app.console.execution.rerun import of_record, to_draft
 from clawperator.app.console.history.actions import copyable, export, pair_of, tree_place
 from clawperator.app.console.history.moments import MomentArea, PartTabs
-from clawperator.app.console.history.reader import Job, Past, PastTree, unchanged
+from clawperator.app.console.history.reader import HistoryReader, Job, RunTree, unchanged
 from clawperator.app.console.history.runs_area import RunsArea
-from clawperator.app.console.run.rerun import of_record, to_draft
+from clawperator.app.console.navigation import ComparisonPlace, Destination
 from clawperator.app.console.screens.base import ConsoleScreen
 from clawperator.app.console.session import Facet
 from clawperator.engine.errors import EngineError
@@ -38,7 +40,7 @@ from clawperator.widgets.scrubber import Scrubber
 from clawperator.widgets.ui_tree import UiTreePane
 
 _PLACES = ("-open", "-compare", "-moments")
-"""What has been opened, as classes of the screen; escape closes the last one first."""
+"""Classes of the screen for what is open; escape closes the last one first."""
 
 
 class HistoryScreen(ConsoleScreen):
@@ -52,7 +54,7 @@ class HistoryScreen(ConsoleScreen):
 
     def __init__(self) -> None:
         super().__init__()
-        self.past = Past(None, self._start, self._nodes_dropped)
+        self.past = HistoryReader(None, self._start, self._nodes_dropped)
         self.record: RunRecord | None = None
         self._compared: tuple[RunRecord, RunRecord] | None = None
         self._rest: Timer | None = None
@@ -71,6 +73,14 @@ class HistoryScreen(ConsoleScreen):
         yield Pane("moments", Scrubber(id="scrubber"), id="scrubber-pane")
 
     # -- parts
+
+    @property
+    def console(self) -> ExecutionConsole:
+        return cast("ExecutionConsole", self.app)
+
+    def arrive(self, place: Destination) -> None:
+        if isinstance(place, ComparisonPlace):
+            self.compare_commands(place.a, place.b)
 
     @property
     def area(self) -> RunsArea:
@@ -117,7 +127,7 @@ class HistoryScreen(ConsoleScreen):
         if changed == Facet.EVERYTHING:
             self.area.draw()
             self._draw_run_info()
-        if changed & Facet.LOCKS:  # an execution has ended, perhaps
+        if changed & Facet.LOCKS:  # an execution may have ended
             self.area.look()
 
     def draw_ages(self) -> None:
@@ -125,7 +135,6 @@ class HistoryScreen(ConsoleScreen):
         self.area.look()
 
     def _draw_run_info(self) -> None:
-        """What kind of run it is: facts about it differ by who made it."""
         info, run = self.query_one("#run-info", InfoLine), self.runs.run
         info.show(Row(Line(info.width).add(" ").add(origin_words(run) if run is not None else "", "muted")))
 
@@ -133,7 +142,7 @@ class HistoryScreen(ConsoleScreen):
 
     @on(LinePane.CursorMoved, "#runs")
     def _moved(self) -> None:
-        """The place at once, the run itself when the cursor has come to rest."""
+        """Show the position at once, the run when the cursor rests."""
         self.area.draw()
         self._draw_run_info()
         if self._rest is not None:
@@ -158,7 +167,7 @@ class HistoryScreen(ConsoleScreen):
             self.refresh_bindings()  # what can be run again depends on the run
 
     async def run_under_cursor(self) -> RunRecord | None:
-        """The run under the cursor with all that is kept of it; ``None`` without one. Raises ``EngineError``."""
+        """Return the run under the cursor in full; ``None`` without one. Raises ``EngineError``."""
         run = self.runs.run
         return await self.past.record(run) if run is not None else None
 
@@ -169,28 +178,28 @@ class HistoryScreen(ConsoleScreen):
         self._show_moment(message.moment)
 
     def _show_moment(self, moment: Moment | None) -> None:
-        """Line, step and bar at once, the tree as soon as it has been read; nobody reads trees that are not looked at."""
+        """Show line, step and bar at once, and the tree when it has been read; hidden trees are not read."""
         wanted = self.moment_area.at(moment)
         if self.record is not None and wanted >= 0 and self.moment_area.display:
             self.past.tree(self.record, wanted, self._show_tree)
         else:
             self.past.no_tree()
 
-    def _show_tree(self, told: PastTree) -> None:
-        self.moment_area.show_tree(told)
+    def _show_tree(self, tree: RunTree) -> None:
+        self.moment_area.show_tree(tree)
         record, moment = self.record, self.scrubber.moment
-        if record is not None and moment is not None and moment.tree > 0 and told.counts is not None:
+        if record is not None and moment is not None and moment.tree > 0 and tree.counts is not None:
             before, shown = record.trees[moment.tree - 1 : moment.tree + 1]
-            self.detail.show_changes({(before.digest, shown.digest): told.counts})
+            self.detail.show_changes({(before.digest, shown.digest): tree.counts})
 
     def action_moment(self, count: int) -> None:
-        """So many moments on or back; a small screen shows the moments for it."""
+        """Move by ``count`` moments; open the moments on a small screen."""
         if self.scrubber.moments:
             self.open_moments()
             if self.scrubber.step(count) and (moment := self.scrubber.moment) is not None:
                 self.detail.to_step(moment.step + 1)
         else:
-            self.console.say(Status.IDLE, "No run is chosen")
+            self.console.say(Status.IDLE, "No run is selected")
 
     def action_moment_end(self, way: int) -> None:
         self.action_moment(way * len(self.scrubber.moments))
@@ -202,7 +211,6 @@ class HistoryScreen(ConsoleScreen):
     @on(ExecutionDetail.TreeWanted)
     def _tree_wanted(self, message: ExecutionDetail.TreeWanted) -> None:
         message.stop()
-        """To the moment at which that tree was read."""
         place = tree_place(self.record, message.key)
         moments = self.scrubber.moments
         found = (at for at, moment in enumerate(moments) if moment.what == "tree" and moment.tree == place)
@@ -218,7 +226,7 @@ class HistoryScreen(ConsoleScreen):
         self.set_focus(self.detail)
 
     def open_moments(self) -> None:
-        """Show tree and lines, where the size of the terminal does not show them anyway."""
+        """Show tree and lines where the size of the terminal hides them."""
         if self.moment_area.display:
             return
         away = self.narrow or self.focused_within("#runs-pane")
@@ -227,13 +235,15 @@ class HistoryScreen(ConsoleScreen):
             self.set_focus(self.tree_pane)
 
     def _show_place(self, *places: str) -> None:
-        """``-open``: the run instead of the list; ``-moments`` and ``-compare``: that part of it. Wide screens show all."""
+        """``-open``: the run instead of the list; ``-moments`` and ``-compare``: that part of it. Wide screens show
+        all.
+        """
         for place in _PLACES:
             self.set_class(place in places, place)
         self.call_after_refresh(self._place_shown)
 
     def _place_shown(self) -> None:
-        """What has come into sight is drawn as it should be."""
+        """Draw what became visible."""
         if self.moment_area.display:
             self._show_moment(self.scrubber.moment)
         self.query_one(PartTabs).draw(moments=self.has_class("-moments"))
@@ -241,7 +251,7 @@ class HistoryScreen(ConsoleScreen):
 
     @on(PartTabs.Pressed)
     def action_view(self) -> None:
-        """The run as a whole, or moment by moment."""
+        """Switch between the whole run and its moments."""
         if self.moment_area.display:
             self._show_place("-open")
             self.set_focus(self.detail)
@@ -249,7 +259,7 @@ class HistoryScreen(ConsoleScreen):
             self.open_moments()
 
     def go_to(self, selector: str) -> None:
-        """As everywhere, and from the list to the moments and back where there is room for only one of them."""
+        """Focus a pane; switch between list and moments where only one of them fits."""
         if selector == self.PLACES["tree"]:
             self.open_moments()
         elif selector == self.MAIN and not self.narrow and self.has_class("-moments"):
@@ -264,7 +274,7 @@ class HistoryScreen(ConsoleScreen):
             self._show_place(*(("-open",) if part == "past-detail-pane" else ()))
 
     def close_drawers(self) -> bool:
-        """Back from the moments to the comparison or the run, from there to the same row of the list."""
+        """Return to the comparison, the run, or the list."""
         places = [place for place in _PLACES if self.has_class(place)]
         if not places:
             return False
@@ -274,14 +284,14 @@ class HistoryScreen(ConsoleScreen):
         return True
 
     def clear_pane(self) -> None:
-        """What the pane has to clear: marks in the tree; in the list first the filter, then A and B."""
+        """Clear marks in the tree; in the list the filter, then A and B."""
         if self.focused_within("#past-tree-pane"):
             self.tree_pane.clear()
         else:
             self.area.clear()
 
     def action_find(self) -> None:
-        """Open the filter line, at once: what is typed next must meet it."""
+        """Open the filter line at once: the next key belongs to it."""
         if self.past.history is not None:
             self._show_place()
             self.area.filter.open()
@@ -289,7 +299,9 @@ class HistoryScreen(ConsoleScreen):
     # -- two runs
 
     def action_compare(self) -> None:
-        """A with B; without two marks, this run with A, with the run that it repeats, or with the one before of its task."""
+        """Compare A and B; without two marks, this run with A, with the run it repeats, or with the previous one of its
+        task.
+        """
         self._ask("compare", self._compare)
 
     async def _compare(self) -> None:
@@ -300,9 +312,9 @@ class HistoryScreen(ConsoleScreen):
         await self._show_pair(await self.past.record(pair[0]), await self.past.record(pair[1]))
 
     def compare_commands(self, a: str, b: str) -> None:
-        """The newest runs of these two commands, wherever the cursor is."""
+        """Compare the newest runs of these two commands."""
         if self.past.history is None:
-            self.console.say(Status.IDLE, "History is switched off: there is nothing to compare with")
+            self.console.say(Status.IDLE, "History is disabled: there is nothing to compare with")
         else:
             self._start("compare", partial(self._guarded, partial(self._compare_commands, a, b)))
 
@@ -318,7 +330,7 @@ class HistoryScreen(ConsoleScreen):
 
     @on(RunCompare.TreesWanted)
     def _trees_wanted(self, message: RunCompare.TreesWanted) -> None:
-        """The tree of B, marked against that of A."""
+        """Show the tree of B compared with that of A."""
         if self._compared is None:
             return
         a, b = self._compared
@@ -357,9 +369,9 @@ class HistoryScreen(ConsoleScreen):
             await export(self.console, self.past, record)
 
     def _ask(self, name: str, job: Job) -> None:
-        """Start a job of the user's about the chosen run; what goes wrong is told in the strip."""
+        """Start a job about the selected run; report errors as notices."""
         if self.runs.run is None and not self.runs.marked:
-            self.console.say(Status.IDLE, "No run is chosen")
+            self.console.say(Status.IDLE, "No run is selected")
         else:
             self._start(name, partial(self._guarded, job))
 
@@ -371,7 +383,7 @@ class HistoryScreen(ConsoleScreen):
 
     def copyable(self) -> dict[str, Copyable]:
         things = super().copyable()
-        run = self.runs.run  # the record follows the cursor when that rests
+        run = self.runs.run  # the record follows the cursor with a delay
         if self.record is not None and run is not None and self.record.summary.number == run.number:
             things |= dict(copyable(self.record))
         if (snapshot := self.tree_pane.snapshot) and self.focused_within("#past-tree-pane"):

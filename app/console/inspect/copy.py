@@ -1,4 +1,4 @@
-"""What can be copied of the node under the cursor and of the matcher for it. Pure."""
+"""What can be copied of the node under the cursor and of its matcher. Pure."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from clawperator.engine.hierarchy.serialise import node_xml
 from clawperator.widgets.format.nodes import bounds_text
 
 if TYPE_CHECKING:
-    from clawperator.app.console.dispatcher import Subject
+    from clawperator.app.console.execution.dispatcher import Subject
     from clawperator.engine.hierarchy.nodes import UiNode
     from clawperator.widgets.models.bench import Bench
     from clawperator.widgets.models.snapshot import TreeSnapshot
 
 
 def of_node(node: UiNode | None, snapshot: TreeSnapshot) -> Iterator[tuple[str, Copyable]]:
-    """The facts of the node, and the dump."""
+    """Yield the properties of the node, and the dump."""
     if snapshot.xml:
         yield "snapshot", Copyable("the snapshot", lambda: snapshot.xml)
     if node is None:
@@ -34,7 +34,7 @@ def of_node(node: UiNode | None, snapshot: TreeSnapshot) -> Iterator[tuple[str, 
 
 
 def of_matcher(bench: Bench, subject: Subject, device_id: str) -> Iterator[tuple[str, Copyable]]:
-    """The current matcher in every spelling. What acts does what one would mostly do with such a node."""
+    """Yield the current matcher in every format, with the usual verb for such a node."""
     matcher = subject.matcher
     if not matcher:
         return
@@ -52,7 +52,7 @@ def of_matcher(bench: Bench, subject: Subject, device_id: str) -> Iterator[tuple
 
 
 def usual_verb(bench: Bench) -> str:
-    """Tap what takes a click, read what only says something, wait for the rest."""
+    """Return ``tap`` for clickable nodes, ``read`` for text, else ``wait``."""
     candidate, landing = bench.candidate, bench.landing
     if candidate is not None and candidate.kind == "container":
         return "scroll_to"

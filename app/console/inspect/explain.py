@@ -1,4 +1,4 @@
-"""From a step that found no node to mode 1: its matcher, typed, on the tree that the device had then."""
+"""Open the matcher of a failed step in mode 1, on the tree that the device had then."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import math
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
-from clawperator.app.console.inspect.screen import InspectScreen
+from clawperator.app.console.navigation import MatcherPlace
 from clawperator.app.console.session import Facet, Session
 from clawperator.engine.hierarchy.matcher import Matcher
 from clawperator.widgets.execution_detail import ExecutionDetail
@@ -20,13 +20,13 @@ from clawperator.widgets.models.status import Status
 if TYPE_CHECKING:
     from textual.widget import Widget
 
-    from clawperator.app.console.app import ConsoleApp
+    from clawperator.app.console.console import Console
 
 ACTION = "explain_failure"
 
 
-class Explained(NamedTuple):
-    """What can be shown: ``reason`` says why nothing can. ``before``: the tree is from before the failure."""
+class Explanation(NamedTuple):
+    """What can be shown; ``reason`` says why nothing can. ``before``: the tree is from before the failure."""
 
     fields: Mapping[str, str]
     tree: TreeSnapshot = TreeSnapshot.EMPTY
@@ -34,25 +34,25 @@ class Explained(NamedTuple):
     reason: str = ""
 
 
-def explained(session: Session, focused: Widget | None) -> Explained:
-    """What there is to show of the execution that is looked at."""
+def explained(session: Session, focused: Widget | None) -> Explanation:
+    """Return what can be shown of the execution with the focus."""
     execution = focused.item if isinstance(focused, ExecutionDetail) else None
     if not isinstance(focused, ExecutionDetail) or not isinstance(execution, ExecutionState):
-        return Explained({}, reason="No execution is chosen")
+        return Explanation({}, reason="No execution is selected")
     step = focused.unfound_step
     fields = unfound(execution, step)
     if not fields:
         known = step is None or execution.payload is not None
-        words = "No step of it failed because a node was not found" if step is None else "This step names no matcher"
-        return Explained({}, reason=words if known else "The payload of this run is not known, nor its matcher")
+        words = "No step failed because a node was not found" if step is None else "This step has no selector"
+        return Explanation({}, reason=words if known else "The payload of this run is unknown, and so is its selector")
     if execution.device_id != session.device_id:
-        return Explained(fields, reason=f"It ran on {sentence(execution.device_id)}. D chooses that device")
+        return Explanation(fields, reason=f"It ran on {sentence(execution.device_id)}. D chooses that device")
     trees = [tree for tree in session.trees if tree.readable]
     if not trees:
-        return Explained(fields, reason="There is no tree to look at. r in 1 takes one")
+        return Explanation(fields, reason="There is no tree. Press r in Inspect to take one")
     until = _failed_at(execution, step)
     before = next((tree for tree in trees if tree.at <= until), None)
-    return Explained(fields, before or trees[0], before is not None)
+    return Explanation(fields, before or trees[0], before is not None)
 
 
 def _failed_at(execution: ExecutionState, step: StepState | None) -> float:
@@ -60,18 +60,19 @@ def _failed_at(execution: ExecutionState, step: StepState | None) -> float:
     return next((end for end in ends if not math.isnan(end)), math.inf)
 
 
-async def show(console: ConsoleApp, wanted: Explained) -> None:
-    """To mode 1, with the matcher in its line, on that tree."""
+async def show(console: Console, wanted: Explanation) -> None:
+    """Switch to mode 1 with the matcher in its line, on that tree."""
     trees = console.session.trees
     if wanted.tree.packed:
         trees.put(await asyncio.to_thread(unpack, wanted.tree))
     places = (back for back, tree in enumerate(trees) if tree.serial == wanted.tree.serial)
     trees.back = next(places, trees.back)
-    console.action_mode("inspect")
+    console.go_to(MatcherPlace(Matcher.from_fields(wanted.fields)))
     console.show(Facet.TREE)
     at = console.clock.time_of_day(wanted.tree.at, tenths=False)
-    words = f"The tree of {at}, from before it failed" if wanted.before else f"No tree from before it: this is of {at}"
+    words = (
+        f"Tree of {at}, taken before the failure"
+        if wanted.before
+        else f"No tree from before the failure: this one is from {at}"
+    )
     console.say(Status.IDLE, words)
-    screen = console.mode_screen
-    if isinstance(screen, InspectScreen):
-        screen.call_after_refresh(screen.to_matcher, Matcher.from_fields(wanted.fields))

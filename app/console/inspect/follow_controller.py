@@ -1,15 +1,15 @@
-"""Follow mode as the console has it: at most one device's tree is kept fresh, and the words for how that goes.
+"""Follow mode of the console: it keeps the tree of at most one device fresh.
 
-The bridge holds one ``Following``. Trees come by as all trees do, as events; ``owns`` tells which of them were asked for
-here, ``painted`` is the screen's word that the next one may come.
+Trees arrive as events; ``owns`` tells which of them follow mode requested, ``painted`` lets it request the next one.
 """
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Coroutine
-from typing import Any, Protocol
+from typing import Any
 
+from clawperator.app.console.console_engine import FollowEngine, FollowRun
 from clawperator.engine.follow.follower import FollowState
 from clawperator.widgets.format.lines import Line
 
@@ -17,41 +17,25 @@ _WIDTH = 80
 _NAME_ROOM = 24
 
 
-class Followed(Protocol):
-    """``engine.observe.follow.Follow``."""
-
-    state: FollowState
-
-    async def run(self) -> None: ...
-    def painted(self) -> None: ...
-    def owns(self, command_id: str) -> bool: ...
-
-
-class CanFollow(Protocol):
-    """The part of the engine that follow mode uses."""
-
-    def follow(self, device_id: str, tell: Callable[[FollowState], object]) -> Followed: ...
-
-
-class Following:
-    """``spawn`` starts a task; ``tell`` hears the device and how following it goes, ``None`` when it has been switched off."""
+class FollowController:
+    """``spawn`` starts a task; ``tell`` gets the device and the state, ``None`` when it is switched off."""
 
     def __init__(
         self,
-        engine: CanFollow,
+        engine: FollowEngine,
         spawn: Callable[[Coroutine[Any, Any, None]], asyncio.Task[None]],
         tell: Callable[[str, FollowState | None], object],
     ) -> None:
         self._engine = engine
         self._spawn = spawn
         self._tell = tell
-        self._follow: Followed | None = None
+        self._follow: FollowRun | None = None
         self._task: asyncio.Task[None] | None = None
         self._painted = 0
         self.device_id = ""
 
     def start(self, device_id: str) -> None:
-        """Follow ``device_id``, and no longer the device before it."""
+        """Follow ``device_id`` instead of the previous device."""
         if device_id == self.device_id:
             return
         self.stop()
@@ -61,7 +45,7 @@ class Following:
         self._tell(device_id, follow.state)
 
     def stop(self) -> None:
-        """Switch it off. A look that is under way still ends, and its tree comes by as any other."""
+        """Switch it off; a current snapshot still completes."""
         if self._task is None:
             return
         self._task.cancel()
@@ -69,23 +53,23 @@ class Following:
         self._tell(device_id, None)
 
     def painted(self, serial: int) -> None:
-        """The screen shows tree number ``serial``. Say it as often as it is painted: only the first time counts."""
+        """Note that the screen shows tree ``serial``; repeated calls are ignored."""
         if self._follow is not None and serial != self._painted:
             self._painted = serial
             self._follow.painted()
 
     def owns(self, command_id: str) -> bool:
-        """Whether the tree of that command was asked for by follow mode here."""
+        """Return whether follow mode requested the tree of that command."""
         return self._follow is not None and self._follow.owns(command_id)
 
-    def _heard(self, follow: Followed, state: FollowState) -> None:
-        """What a follow says that ends, one look after it was switched off, is no news."""
+    def _heard(self, follow: FollowRun, state: FollowState) -> None:
+        """Ignore the state of a follow that was switched off."""
         if self._task is not None and follow is self._follow:
             self._tell(self.device_id, state)
 
 
 def follow_words(device_id: str, state: FollowState | None) -> Line:
-    """``follow busy: cmd-123`` and the like, for the header and the tree's info line; nothing when it is off."""
+    """Return ``follow busy: cmd-123`` and the like; empty when it is off."""
     line = Line(_WIDTH)
     if state is None:
         return line

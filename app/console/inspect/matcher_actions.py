@@ -1,16 +1,17 @@
-"""From the matcher to its use: act now, append a step, copy. The part of mode 1 that leads out of it."""
+"""Actions with the matcher in mode 1: run, append a step, copy."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from functools import partial
+from typing import cast
 
 from clawperator.app.console.chips import STALE_SECONDS
 from clawperator.app.console.copyable import Copyable
-from clawperator.app.console.dispatcher import Subject
+from clawperator.app.console.empty_states import NO_DEVICE_HERE
+from clawperator.app.console.execution.dispatcher import ExecutionConsole, Subject
 from clawperator.app.console.inspect import copy
 from clawperator.app.console.inspect.verb_menus import verb_choices
-from clawperator.app.console.offline import NO_DEVICE_HERE
 from clawperator.app.console.screens.base import ConsoleScreen, Menu
 from clawperator.app.console.screens.menu import Choice, MenuDialog
 from clawperator.engine.hierarchy.matcher import Matcher
@@ -22,7 +23,7 @@ from clawperator.widgets.text.node_names import name_of
 from clawperator.widgets.ui_tree import UiTreePane
 
 
-class UsingScreen(ConsoleScreen):
+class MatcherActionsScreen(ConsoleScreen):
     """Subclasses have the tree and keep ``bench`` at the node under its cursor."""
 
     def __init__(self) -> None:
@@ -30,19 +31,23 @@ class UsingScreen(ConsoleScreen):
         self.bench = Bench()
 
     @property
+    def console(self) -> ExecutionConsole:
+        return cast("ExecutionConsole", self.app)
+
+    @property
     def tree_pane(self) -> UiTreePane:
         raise NotImplementedError
 
     def look_now(self) -> None:
-        """What acts on the node under the cursor must not meet the one before."""
+        """Update the workbench to the node under the cursor before an action."""
         raise NotImplementedError
 
     def own_menus(self) -> Iterator[Menu]:
-        """The prefix menus beyond acting, inserting, copying and going."""
+        """Yield the prefix menus beyond act, insert, copy and go."""
         return iter(())
 
     def subject(self) -> Subject:
-        """What the keys act on: the current matcher, and what is known of it."""
+        """Return the current matcher, and what is known of it."""
         self.look_now()
         bench, trees = self.bench, self.session.trees
         matches = bench.matches
@@ -60,9 +65,9 @@ class UsingScreen(ConsoleScreen):
         )
 
     def _container(self) -> Matcher | None:
-        """What scrolls the node: itself, or the nearest scrollable ancestor that a matcher of its own finds.
+        """Return a matcher of the node, or of its nearest ancestor, that scrolls.
 
-        What scrolls the matches of a typed matcher cannot be told: they need not be where the cursor is.
+        None for a typed matcher: its matches need not be under the cursor.
         """
         bench, best = self.bench, self.bench.candidate
         if bench.origin == "typed" or bench.node is None:
@@ -87,13 +92,13 @@ class UsingScreen(ConsoleScreen):
         if verb == "press_key":
             self._press_menu(partial(self._act, subject))
         elif verb is not None:
-            self.console.actor.act(verb, subject)
+            self.console.dispatcher.act(verb, subject)
 
     def _insert(self, subject: Subject, verb: str | None) -> None:
         if verb == "press_key":
             self._press_menu(partial(self._insert, subject))
         elif verb is not None:
-            self.console.actor.insert(verb, subject)
+            self.console.dispatcher.insert(verb, subject)
 
     def _press_menu(self, then: Callable[[str | None], None]) -> None:
         choices = [Choice(item, item.tooltip, True) for item in keys.MENUS["press"]]
@@ -108,17 +113,17 @@ class UsingScreen(ConsoleScreen):
         yield from super().menus()
 
     def action_stop_waiting(self) -> None:
-        self.console.actor.stop_waiting()
+        self.console.dispatcher.stop_waiting()
 
     def action_verify(self) -> None:
         if self.has_device():
-            self.console.actor.verify(self.subject())
+            self.console.dispatcher.verify(self.subject())
 
     def has_device(self) -> bool:
-        """Whether there is a device to act on; says so where there is none."""
+        """Return whether there is a device to act on; show a notice where there is none."""
         if self.session.device_id:
             return True
-        words = NO_DEVICE_HERE if self.session.offline else "No device to act on. 7 shows what adb sees, D chooses"
+        words = NO_DEVICE_HERE if self.session.offline else "No device is selected. 7 lists the devices, D chooses one"
         self.console.say(Status.WARN, words)
         return False
 

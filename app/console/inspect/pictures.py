@@ -1,7 +1,7 @@
-"""Pictures for the screen pane: how this terminal can show them, and taking one.
+"""Screenshots for the screen pane: the graphics of this terminal, and taking one.
 
-Graphics protocols come from ``textual-image``, an optional extra. It asks the terminal on import, so it is imported here, late,
-by ``open_graphics``, which belongs before the app starts.
+Graphics protocols come from ``textual-image``, an optional extra. It queries the terminal on import, so
+``open_graphics`` imports it, before the app starts.
 """
 
 from __future__ import annotations
@@ -16,11 +16,12 @@ import sys
 import zlib
 from base64 import b64encode
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 from rich.color import Color
 from rich.style import Style
 
+from clawperator.app.console.console_engine import PictureEngine
 from clawperator.app.console.terminal import PLAIN, Look
 from clawperator.app.extras import not_installed
 from clawperator.engine.errors import EngineError
@@ -37,34 +38,28 @@ CHOICES = ("auto", "kitty", "sixel", "blocks", "off")
 MAX_BYTES = 64 * 1024 * 1024
 MAX_SIDE = 16_384
 MAX_PIXELS = 16_000_000
-"""Twice a 4K screen; decoded they take four bytes each for a moment."""
+"""Twice a 4K screen; decoding takes four bytes per pixel."""
 KEPT_SIDE = 1_280
-"""The longer side of what is kept: finer than any pane of a terminal, 2 MB for a phone's screen."""
+"""The longer side of a kept screenshot: finer than any pane, 2 MB for a phone's screen."""
 
 ANSWER_SECONDS = 0.3
-"""So long a terminal may take to say whether it has placeholders; after that half blocks serve."""
+"""Time limit of the terminal's answer about placeholders; after that half blocks are used."""
 
 _BAR_SHARE = 0.08
 _PNG_HEAD = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR"
 _KITTY_CHUNK = 4096
 _KITTY_ID = (os.getpid() & 0xFFFFFF) or 1
-"""One image per console: sending it again replaces it, so the terminal's memory does not grow. Its bits are a cell's colour."""
-
-
-class PictureEngine(Protocol):
-    """The part of the engine that takes pictures."""
-
-    async def picture(self, *, device_id: str | None = None) -> bytes: ...
+"""One image per console: sending it again replaces it in the terminal's memory. Its bits are a cell's colour."""
 
 
 # -- what the terminal can do
 
 
 def choose_graphics(env: Mapping[str, str], wanted: str, *, look: Look = PLAIN) -> str:
-    """``kitty``, ``sixel``, ``halfblock`` or ``none`` for a value of ``--pictures``, judged by the environment alone.
+    """Return ``kitty``, ``sixel``, ``halfblock`` or ``none`` for a value of ``--pictures``, by the environment alone.
 
-    Without colours or glyphs there is no picture at all. ``auto`` takes graphics only where the terminal is known to have
-    them, the extra is installed, and nothing (tmux, screen, a browser) stands between that might swallow them.
+    Without colours or glyphs there is no picture. ``auto`` uses graphics only in terminals known to have them, with the
+    extra installed, and without tmux, screen or a browser in between.
     """
     if wanted == "off" or look.no_colour or look.ascii or look.theme == "claw-mono":
         return "none"
@@ -83,7 +78,9 @@ def _something_between(env: Mapping[str, str]) -> bool:
 
 
 def _protocol_of(env: Mapping[str, str]) -> str:
-    """Only kitty and ghostty have the placeholders that let an image scroll and be covered like text."""
+    """Return the protocol; only kitty and ghostty have placeholders, which let an image scroll and be covered like
+    text.
+    """
     term, program = env.get("TERM", ""), env.get("TERM_PROGRAM", "").lower()
     if env.get("KITTY_WINDOW_ID") or term in ("xterm-kitty", "xterm-ghostty") or program == "ghostty":
         return "kitty"
@@ -97,10 +94,10 @@ def _protocol_of(env: Mapping[str, str]) -> str:
 
 
 def open_graphics(choice: str, *, asked: bool = False) -> Graphics | None:
-    """What draws for ``choice`` (of ``choose_graphics``); ``None`` for half blocks. Call it before the app starts, on the terminal.
+    """Return what draws for ``choice``; ``None`` for half blocks. Call it before the app starts, on the terminal.
 
-    ``asked``: the user named the protocol. Then it is used whatever the terminal answers, and a missing extra raises EngineError
-    (HOST_DEPENDENCY_MISSING); else half blocks serve.
+    ``asked``: the user named the protocol. Then it is used whatever the terminal answers, and a missing extra raises
+    EngineError (HOST_DEPENDENCY_MISSING).
     """
     if choice not in ("kitty", "sixel") or _lacks_size():
         return None
@@ -129,7 +126,7 @@ def _lacks_size() -> bool:
 
 
 def _takes_placeholders() -> bool:
-    """Ask the terminal for what ``KittyGraphics`` does with an image; kitty has it from 0.28 on, and is silent before."""
+    """Ask the terminal for what ``KittyGraphics`` needs; kitty has it from 0.28 on and does not answer before."""
     from textual_image._terminal import TerminalError, capture_terminal_response
 
     stdout = sys.__stdout__
@@ -151,9 +148,9 @@ _DEFINED = re.compile(r"(#\d+);2;\d+;\d+;\d+")
 
 
 class SixelGraphics:
-    """Sixels as textual-image encodes them, but for one thing: it takes a colour that it defines to be chosen by that.
+    """Sixels of textual-image, with each defined colour also selected.
 
-    xterm and foot go on in the colour before until ``#n`` alone chooses the new one: whole bands came in wrong colours.
+    xterm and foot keep the previous colour until ``#n`` alone selects the new one.
     """
 
     name = "sixel"
@@ -173,9 +170,9 @@ class SixelGraphics:
 
 
 class KittyGraphics:
-    """An image sent once under an id, and cells that say which part of it they show: so it moves and is covered like text.
+    """An image sent once under an id, and cells that refer to parts of it: it scrolls and is covered like text.
 
-    textual-image writes to the terminal while it renders, past Textual's own output; only its placeholders are used here.
+    textual-image writes to the terminal while rendering, bypassing Textual; only its placeholders are used here.
     """
 
     name = "kitty"
@@ -218,7 +215,7 @@ def _kitty(keys: str, data: str = "") -> str:
 
 
 async def take(engine: PictureEngine, device_id: str, clock: WallClock) -> Picture:
-    """The screen now. What goes wrong on the device or in the file is the picture's ``problem``, in words."""
+    """Take a screenshot; failures of the device or the file are its ``problem``."""
     at = clock.now()
     try:
         png = await engine.picture(device_id=device_id or None)
@@ -228,7 +225,9 @@ async def take(engine: PictureEngine, device_id: str, clock: WallClock) -> Pictu
 
 
 def read_picture(png: bytes, device_id: str, at: float) -> Picture:
-    """Decode and scale down; slow, for a worker thread. The file is hostile: bounds hold before it is decoded."""
+    """Decode and scale down; slow: call it in a worker thread. The file is untrusted: bounds are checked before
+    decoding.
+    """
     size, problem = _measure(png)
     if problem:
         return Picture(device_id, at, size, problem=problem)
@@ -246,11 +245,11 @@ _DAMAGE = (OSError, SyntaxError, ValueError, EOFError, OverflowError, IndexError
 
 
 def _measure(png: bytes) -> tuple[tuple[int, int], str]:
-    """The size that the header claims, and why the picture is refused."""
+    """Return the size in the header, and why the picture is refused."""
     if len(png) > MAX_BYTES:
         return (0, 0), f"the picture has more than {MAX_BYTES // 2**20} MB"
     if len(png) < len(_PNG_HEAD) + 8 or not png.startswith(_PNG_HEAD):
-        return (0, 0), "the device sent no PNG picture"
+        return (0, 0), "the device did not send a PNG picture"
     width, height = struct.unpack_from(">II", png, len(_PNG_HEAD))
     if not width or not height:
         return (width, height), "the picture is empty"
@@ -264,7 +263,7 @@ def _decode(png: bytes, size: tuple[int, int]) -> Image:
     from PIL import Image
     from PIL.PngImagePlugin import PngImageFile
 
-    with PngImageFile(io.BytesIO(png)) as file:  # Image.open would judge the size by itself, on stderr
+    with PngImageFile(io.BytesIO(png)) as file:  # Image.open would warn about the size on stderr
         if file.size != size:
             raise ValueError("two sizes")
         image = file.convert("RGB")
@@ -273,6 +272,6 @@ def _decode(png: bytes, size: tuple[int, int]) -> Image:
 
 
 def _is_black(image: Image) -> bool:
-    """Whether nothing but the system bars is drawn: so Android gives windows that forbid pictures, and a screen that is off."""
+    """Return whether only the system bars are drawn: Android's answer for secure windows and a screen that is off."""
     bar = round(image.height * _BAR_SHARE)
     return image.crop((0, bar, image.width, image.height - bar)).getbbox() is None

@@ -1,9 +1,7 @@
-"""Mode 1: what is on the device now, and the matcher for the node under the cursor."""
+"""Mode 1: the tree of the device, and the matcher for the node under the cursor."""
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Iterator
 from functools import partial
 from typing import Any, ClassVar
 
@@ -13,14 +11,13 @@ from textual.containers import Horizontal, Vertical
 from textual.timer import Timer
 from textual.worker import Worker
 
-from clawperator.app.console.inspect.matcher_actions import UsingScreen
-from clawperator.app.console.inspect.tree_area import Crumbs, TreeArea, no_device_words
-from clawperator.app.console.screens.base import Menu
-from clawperator.app.console.screens.dialogs import TreesDialog
-from clawperator.app.console.screens.menu import Choice, MenuDialog
+from clawperator.app.console.empty_states import no_device_words
+from clawperator.app.console.inspect.tree_actions import TreeActionsScreen
+from clawperator.app.console.inspect.tree_area import Crumbs, TreeArea
+from clawperator.app.console.navigation import Destination, MatcherPlace, NodePlace
 from clawperator.app.console.session import Facet
 from clawperator.engine.hierarchy.matcher import Matcher
-from clawperator.engine.hierarchy.nodes import UiNode, UiTree
+from clawperator.engine.hierarchy.nodes import UiNode
 from clawperator.widgets import keys
 from clawperator.widgets.bounds_map import ScreenView
 from clawperator.widgets.device_list import DeviceList
@@ -34,7 +31,6 @@ from clawperator.widgets.info_line import InfoLine
 from clawperator.widgets.line_pane import SETTLE_SECONDS, LinePane
 from clawperator.widgets.matcher_bench import MatcherBench
 from clawperator.widgets.models.bench import with_field
-from clawperator.widgets.models.snapshot import TreeSnapshot, unpack
 from clawperator.widgets.models.status import Status
 from clawperator.widgets.node_inspector import NodeInspector
 from clawperator.widgets.pane import Pane
@@ -44,7 +40,7 @@ from clawperator.widgets.text.times import age
 from clawperator.widgets.ui_tree import UiTreePane
 
 
-class InspectScreen(UsingScreen):
+class InspectScreen(TreeActionsScreen):
     """The start screen."""
 
     BINDINGS: ClassVar[list[Any]] = [*keys.bindings("inspect")]
@@ -85,6 +81,13 @@ class InspectScreen(UsingScreen):
         session = self.session
         self.query_one(EnvelopeLog).show(session.log, session.lines)
         self.console.trees_in_use = self.trees_in_use
+
+    def arrive(self, place: Destination) -> None:
+        match place:
+            case NodePlace(node):
+                self.to_node(node)
+            case MatcherPlace(matcher):
+                self.to_matcher(matcher)
 
     @property
     def area(self) -> TreeArea:
@@ -176,11 +179,11 @@ class InspectScreen(UsingScreen):
         newest = self.session.trees.newest
         if not self.tree_pane.snapshot:
             self._draw_node()
-        if newest and not self.tree_pane.waiting:  # a tree that waits has not been seen: following waits with it
+        if newest and not self.tree_pane.waiting:  # follow mode waits until the tree is shown
             self.call_after_refresh(self.console.bridge.painted, newest.serial)
 
     def _draw_node(self) -> None:
-        """Everything that depends on the node under the cursor."""
+        """Draw everything that depends on the node under the cursor."""
         tree, snapshot = self.tree_pane, self.tree_pane.snapshot
         node = tree.node
         self.bench_pane.show(snapshot.tree, node, self.session.trees.recent())
@@ -190,7 +193,7 @@ class InspectScreen(UsingScreen):
         self._draw_bench()
 
     def _draw_bench(self) -> None:
-        """What depends on the current matcher: marks in the tree and on the map, the best candidates of small screens."""
+        """Draw what depends on the current matcher: marks in tree and map, the best candidates of small screens."""
         self._mark_matches()
         self._draw_screen()
         width, symbols = self.area.node_line.width, self.console.symbols
@@ -206,7 +209,7 @@ class InspectScreen(UsingScreen):
         pane.note(Line().add(f"{words}{count:,} match" if self.bench.current else ""))
 
     def _mark_matches(self) -> None:
-        """The matches of a matcher that was typed or that is ambiguous; that the only candidate finds its node goes without saying."""
+        """Mark the matches of a typed or an ambiguous matcher."""
         found = self.bench.matches
         if self.bench.origin == "candidate" and [self.bench.node] == [*found]:
             found = ()
@@ -227,7 +230,7 @@ class InspectScreen(UsingScreen):
         current = session.log.current
         if current is None:
             sign = self.console.symbols.sign(Status.IDLE)
-            strip.show(Row(Line(strip.width).add(f" {sign} ", "idle").add("nothing has run yet", "faint")))
+            strip.show(Row(Line(strip.width).add(f" {sign} ", "idle").add("no execution yet", "faint")))
         else:
             look = RowLook(strip.width, session.clock, self.console.symbols)
             strip.show(execution_row(current, When(current.started), look))
@@ -245,7 +248,7 @@ class InspectScreen(UsingScreen):
         self.to_node(message.node)
 
     def to_node(self, node: UiNode) -> None:
-        """The cursor on a node of the tree that is shown."""
+        """Move the cursor to a node of the shown tree."""
         self.tree_pane.reveal_node(node)
         self.set_focus(self.tree_pane)
 
@@ -274,114 +277,25 @@ class InspectScreen(UsingScreen):
     def _value_wanted(self, message: NodeInspector.ValueWanted) -> None:
         self.run_worker(self.console.copy(message.value, message.name), exit_on_error=True)
 
-    # -- trees
-
-    def action_snapshot(self) -> None:
-        self.session.trees.back = 0
-        self.console.take_snapshot()
-
-    def action_follow(self) -> None:
-        if self.has_device():
-            self.console.bridge.toggle_follow()
-
-    def action_older(self) -> None:
-        self._step(1, "This is the first saved dump" if self.session.offline else "There is no older tree")
-
-    def action_newer(self) -> None:
-        self._step(-1, "This is the last saved dump" if self.session.offline else "This is the newest tree")
-
-    def _step(self, towards_older: int, otherwise: str) -> None:
-        if self.session.trees.step(towards_older):
-            self.show(Facet.TREE)
-        else:
-            self.console.say(Status.IDLE, otherwise)
-
-    def action_compare(self) -> None:
-        """Choose an older tree to compare with; while comparing, stop it."""
-        if self.tree_pane.compared is not None:
-            self.tree_pane.compare(None)
-            return
-        shown = self.tree_pane.snapshot
-        others = [item for item in self.session.trees if item.readable and item.serial != shown.serial]
-        if not shown or not others:
-            self.console.say(Status.IDLE, "There is no other tree to compare with")
-            return
-
-        def chosen(old: TreeSnapshot | None) -> None:
-            if old is not None:
-                self.run_worker(self._compare(old), exit_on_error=True)
-
-        self.app.push_screen(TreesDialog(others, self.console.clock), chosen)
-
-    def trees_in_use(self) -> Iterator[UiTree]:
-        """Those that a pane of this mode looks at, however old they are."""
-        if not self.alive:
-            return
-        pane = self.tree_pane
-        for tree in (pane.snapshot.tree, pane.compared.tree if pane.compared else None, self.bench.tree):
-            if tree is not None:
-                yield tree
-        yield from pane.trees_marked
-        yield from self.bench.recent
-
-    async def _compare(self, old: TreeSnapshot) -> None:
-        self.tree_pane.compare(await asyncio.to_thread(unpack, old) if old.packed else old)
-
-    async def _unpack(self, snapshot: TreeSnapshot) -> None:
-        """Somebody went back to a tree that was packed."""
-        self.session.trees.put(await asyncio.to_thread(unpack, snapshot))
-        self.show(Facet.TREE)
-
-    def on_screen_suspend(self) -> None:
-        """A menu or a question is about the tree that was shown when it opened: a newer one waits."""
-        self.tree_pane.hold(True)
-
-    def on_screen_resume(self) -> None:
-        self.tree_pane.hold(False)
-        super().on_screen_resume()
-
     # -- finding, filters
 
     def action_find(self) -> None:
-        """Open the find line, at once: what is typed next must meet it. The stream is filtered in its own mode."""
+        """Open the find line at once: the next key belongs to it. The stream is filtered in its own mode."""
         if self.focused_within("#stream"):
             self.console.action_mode("stream")
         else:
             self.area.find.open()
 
-    def action_filter_menu(self) -> None:
-        """Each entry switches one filter on or off; a node must pass them all."""
-        self.app.push_screen(MenuDialog("show only", self._filter_choices(), self.console.symbols), self._filter)
-
-    def own_menus(self) -> Iterator[Menu]:
-        yield Menu("\\", "Show only", self._filter_choices(), self._filter)
-
-    def _filter_choices(self) -> list[Choice]:
-        chosen = self.tree_pane.filters
-        sign = self.console.symbols.sign(Status.OK)
-        return [
-            Choice(
-                item, f"{sign} {item.tooltip}" if item.id in chosen else item.tooltip, item.id != "none" or bool(chosen)
-            )
-            for item in keys.MENUS["filter"]
-        ]
-
-    def _filter(self, choice: str | None) -> None:
-        if choice == "none":
-            self.tree_pane.set_filters(frozenset())
-        elif choice is not None:
-            self.tree_pane.set_filters(self.tree_pane.filters ^ {choice})
-
     # -- the matcher
 
     def action_matcher(self) -> None:
-        """Open the matcher line, at once: what is typed next must meet it."""
+        """Open the matcher line at once: the next key belongs to it."""
         self.look_now()
         self.area.matcher.open()
         self.area.draw_hint()
 
     def to_matcher(self, matcher: Matcher) -> None:
-        """The matcher line open with this matcher, as if it had been typed."""
+        """Open the matcher line with this matcher, as if typed."""
         self.look_now()
         self.bench_pane.type(matcher)
         self.go_to("#tree")
@@ -389,7 +303,7 @@ class InspectScreen(UsingScreen):
         self._draw_bench()
 
     def _typed(self, _read: MatcherText) -> None:
-        """At each key: count and marks. What costs more follows when the typing rests."""
+        """Update count and marks at each key, the rest when typing pauses."""
         self.bench_pane.type(self.bench.typed)
         self._mark_matches()
         self.area.draw_hint()
@@ -410,7 +324,7 @@ class InspectScreen(UsingScreen):
 
     @on(NodeInspector.FieldUsed)
     def _field_used(self, message: NodeInspector.FieldUsed) -> None:
-        """A value of the node goes into the matcher, beside the fields that it has already."""
+        """Add a value of the node to the matcher."""
         self.bench_pane.type(with_field(self.bench.typed, message.field, message.value))
         self._draw_bench()
 
@@ -422,7 +336,7 @@ class InspectScreen(UsingScreen):
         self.tree_pane.walk_matches(step)
 
     def look_now(self) -> None:
-        """What acts on the node under the cursor must not meet the one before: no waiting for the cursor to rest."""
+        """Update the workbench without waiting for the cursor to rest."""
         if self.tree_pane.node is not self.bench.node or self.tree_pane.snapshot.tree is not self.bench.tree:
             self._draw_node()
 
@@ -439,7 +353,7 @@ class InspectScreen(UsingScreen):
             self.go_to("#bench")
 
     def action_picture(self) -> None:
-        """Map → picture → off; from off or hidden to the map."""
+        """Switch map → picture → off; from off or hidden to the map."""
         pane = self.query_one("#screen-pane", Pane)
         if not pane.display:
             self.screen_pane.set_mode("map")
@@ -456,7 +370,6 @@ class InspectScreen(UsingScreen):
         self._draw_screen()
 
     def renew_picture(self) -> None:
-        """Take another picture where one is wanted."""
         if self.screen_pane.mode == "picture" and self.query_one("#screen-pane").display:
             self.console.bridge.take_picture()
 
@@ -480,7 +393,7 @@ class InspectScreen(UsingScreen):
         return bool(drawers)
 
     def clear_pane(self) -> None:
-        """Find, then the typed matcher, then filters, comparison and marks."""
+        """Clear find, then the typed matcher, then filters, comparison and marks."""
         if self.focused_within("#stream"):
             self.query_one(EnvelopeLog).clear()
         elif self.area.find.value:
@@ -501,7 +414,7 @@ class InspectScreen(UsingScreen):
 
 
 def stream_words(stream: EnvelopeLog, dot: str) -> Line:
-    """``executions · 12 of 40 · following``."""
+    """Return ``executions · 12 of 40 · following``."""
     counts = stream.counts
     line = Line().add(stream.view.value)
     line.add(
@@ -513,5 +426,5 @@ def stream_words(stream: EnvelopeLog, dot: str) -> Line:
     elif stream.following:
         line.add(f" {dot} following")
     else:
-        line.add(f" {dot} still – G follows")
+        line.add(f" {dot} not following – G follows")
     return line

@@ -1,4 +1,4 @@
-"""The tree pane of mode 1: the tree, the lines to find and to match with, and the words about what is shown."""
+"""The tree pane of mode 1: the tree, the find and matcher lines, and facts of the tree."""
 
 from __future__ import annotations
 
@@ -11,8 +11,9 @@ from textual.message import Message
 from textual.widget import Widget
 
 from clawperator.app.console.chips import count_words, snapshot_words
+from clawperator.app.console.empty_states import NO_DEVICE_HERE, no_device_words
 from clawperator.app.console.inspect.follow_controller import follow_words
-from clawperator.app.console.offline import NO_DEVICE_HERE
+from clawperator.app.console.screens.base import ConsoleScreen
 from clawperator.widgets import keys
 from clawperator.widgets.format.lines import Line, Row, sentence
 from clawperator.widgets.format.nodes import breadcrumb, breadcrumb_hit, node_line
@@ -25,7 +26,7 @@ from clawperator.widgets.ui_tree import UiTreePane
 if TYPE_CHECKING:
     from textual.binding import BindingType
 
-    from clawperator.app.console.app import ConsoleApp
+    from clawperator.app.console.console import Console
     from clawperator.engine.hierarchy.nodes import UiNode
     from clawperator.widgets.models.bench import Bench
     from clawperator.widgets.models.snapshot import TreeSnapshot
@@ -33,7 +34,7 @@ if TYPE_CHECKING:
 
 
 class TreeFindLine(FindLine):
-    """The tree's find line; tab hides what is not found."""
+    """The tree's find line; tab hides other nodes."""
 
     BINDINGS: ClassVar[list[BindingType]] = [*keys.bindings("find")]
     OWN: ClassVar[frozenset[str | None]] = FindLine.OWN | {binding.id for binding in keys.bindings("find")}
@@ -43,7 +44,7 @@ class TreeFindLine(FindLine):
 
 
 class Crumbs(InfoLine):
-    """The way from the root to the node; a click on a step goes there."""
+    """The path from the root to the node; a click on a step goes there."""
 
     class NodePicked(Message):
         """The step of ``node`` was clicked."""
@@ -68,7 +69,7 @@ class Crumbs(InfoLine):
 
 
 class TreeArea(Pane):
-    """``searched`` and ``typed`` are told what is typed, at each key; ``onward`` when tab leaves the matcher line."""
+    """``typed`` is called at each key of the matcher line; ``onward`` when tab leaves it."""
 
     def __init__(
         self,
@@ -104,12 +105,11 @@ class TreeArea(Pane):
         super().__init__("tree", *parts, id=id)
 
     @property
-    def console(self) -> ConsoleApp:
-        """The app, by its own type."""
-        return cast("ConsoleApp", self.app)
+    def console(self) -> Console:
+        return cast("Console", self.app)
 
     def on_descendant_blur(self) -> None:
-        """The matcher line was left: what waited for it may come."""
+        """Hide the hint and release the tree when the matcher line loses the focus."""
         if not self.matcher.is_open and self.hint.display:
             self.hint.display = False
             self.tree_pane.hold(False)
@@ -117,9 +117,9 @@ class TreeArea(Pane):
     # -- drawing
 
     def draw(self) -> None:
-        """The newest tree, or the one that is looked back at; while the pane is held it waits."""
+        """Show the newest tree, or the older one that was selected; while the pane is held it waits."""
         trees = self.console.session.trees
-        # Of an older tree nobody works out the changes any more: the pane does.
+        # The changes of an older tree are not computed any more: the pane does that.
         shown = replace(trees.shown, coming=False) if trees.back else trees.shown
         self.tree_pane.empty_text = self._empty_words(shown)
         self.tree_pane.show(shown)
@@ -137,14 +137,14 @@ class TreeArea(Pane):
         if session.offline:
             return f"No saved dump is shown.\n\n{NO_DEVICE_HERE}."
         if session.device_id:
-            return "No tree yet.\n\nr reads the screen."
+            return "No tree yet.\n\nPress r to read the screen."
         if session.usable:
             count = count_words(len(session.usable), "usable device")
             return f"{count}.\n\nD chooses one; it stays the target\nuntil you change it."
         return no_device_words(session.adb_problem, known=session.devices_known, remote=session.remote)
 
     def draw_info(self) -> None:
-        """What is shown, how much of it, where it comes from and how old it is."""
+        """Show counts, source and age of the tree."""
         session, symbols, info = self.console.session, self.console.symbols, self.info
         right = snapshot_words(session, symbols)
         if self.tree_pane.waiting:
@@ -161,7 +161,7 @@ class TreeArea(Pane):
         self.badge(self._origin())
 
     def _origin(self) -> str:
-        """Which backend gave the tree, and when it was captured."""
+        """Return the backend of the tree and when it was captured."""
         snapshot = self.tree_pane.snapshot
         if not snapshot or self.console.session.offline:
             return ""
@@ -189,7 +189,7 @@ class TreeArea(Pane):
             line.add(f" {dot} compared with {at}", "changed")
         if self.console.session.trees.shown.tree is not None and (turned := tree.snapshot.tree) and turned.rotation:
             line.add(f" {dot} rotated {turned.rotation * 90}°", "faint")
-        if self.console.mode_screen is not None and self.console.mode_screen.narrow:
+        if isinstance(self.screen, ConsoleScreen) and self.screen.narrow:
             line.add(f" {dot} {tree.view.value}", "faint")
 
     def _place_words(self) -> Line:
@@ -197,34 +197,15 @@ class TreeArea(Pane):
         return Line().add(f"{tree.view.value} {dot} {tree.cursor + 1} of {len(tree.rows)}" if len(tree.rows) else "")
 
     def draw_node(self) -> None:
-        """Breadcrumb and facts of the node under the cursor."""
+        """Show breadcrumb and facts of the node under the cursor."""
         node = self.tree_pane.node
         self.crumbs.show_node(node)
         self.node_line.show(node_line(node, self.node_line.width, self.console.symbols))
         self.note(self._place_words())
 
     def draw_hint(self) -> None:
-        """What the matcher line says of itself; while it is open the tree that it is about stays."""
+        """Show the hint of the matcher line; while it is open the tree stays."""
         if self.matcher.is_open:
             self.tree_pane.hold(True)
             self.hint.display = True
             self.hint.show(Row(self.matcher.hint(self.hint.width)))
-
-
-def no_device_words(problem: str, *, known: bool, remote: str = "") -> str:
-    """What an empty device list means, and what to do; ``remote`` is the server that has the list."""
-    if remote:
-        return _no_remote_device_words(problem, sentence(remote), known=known)
-    if problem:
-        return f"adb does not answer:\n{problem}\n\n6 shows the details."
-    if not known:
-        return "Asking adb for devices…"
-    return "No device yet.\n\nPlug in a phone with USB debugging,\nor provision an emulator: 7 P."
-
-
-def _no_remote_device_words(problem: str, remote: str, *, known: bool) -> str:
-    if problem:
-        return f"No list of devices:\n{sentence(problem)}.\n\nIt is tried again and again."
-    if not known:
-        return f"Asking {remote} for devices…"
-    return f"No device at {remote}.\n\nIt is used as soon as it is there."

@@ -1,4 +1,4 @@
-"""The doctor's checks on the server's computer: made there, all at once; what fixes them is done there, too."""
+"""The doctor's checks on the server's computer; fixes are run there too."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _SECONDS = 180.0
 
 
 class RemoteDoctor:
-    """``app.console.doctoring.DoctorRun``; ``full`` runs are not offered."""
+    """``DoctorRun`` over a server, without ``full`` runs."""
 
     def __init__(self, client: Client, device_id: str, *, full: bool) -> None:
         from clawperator.engine.doctor.catalog import CATALOG
@@ -32,7 +32,7 @@ class RemoteDoctor:
         self._device_id = device_id
 
     async def checks(self, *, only: str = "", since: str = "") -> AsyncIterator[Mapping[str, Any]]:
-        """All of them are made; those that were not asked for are left out."""
+        """Run all checks; yield those that were requested."""
         params = {"deviceId": self._device_id} if self._device_id else {}
         begun = not since
         for check in (await self._client.get(Checks, "doctor", params, seconds=_SECONDS)).checks:
@@ -42,7 +42,7 @@ class RemoteDoctor:
 
 
 class NoFixer:
-    """Nothing can be put right from here."""
+    """Runs no fixes."""
 
     def plan(self, checks: Sequence[Any], device_id: str) -> tuple[PlannedFix, ...]:  # noqa: ARG002  # the shape of a fixer
         return ()

@@ -1,6 +1,6 @@
-"""One server over HTTP: requests with bounded answers, and every way in which they can fail as an ``EngineError``.
+"""One server over HTTP: requests with bounded answers; every failure is an ``EngineError``.
 
-Nothing is repeated: whoever asked for something that acts decides about the next time.
+Nothing is repeated: the caller decides about that.
 """
 
 from __future__ import annotations
@@ -17,21 +17,21 @@ import httpx
 from httpx_sse import EventSource, ServerSentEvent, SSEError
 from pydantic import ValidationError
 
-from clawperator.app.console.remote.wire import Refusal, Trouble, Wire, read
+from clawperator.app.console.remote.wire import ErrorBody, ErrorResponse, Wire, read
 from clawperator.engine.errors import EngineError, ErrorCode, not_readable
 from clawperator.engine.files.writing import open_regular
 
 CONNECT_SECONDS = 5.0
 ANSWER_SECONDS = 30.0
 SILENCE_SECONDS = 40.0
-"""An event stream has a sign of life every 15 s: without any for so long, the link is dead."""
+"""An event stream has a heartbeat every 15 s: after this time without one the connection is dead."""
 MAX_ANSWER_BYTES = 64 * 1024 * 1024
 MAX_EVENT_BYTES = 32 * 1024 * 1024
 _MAX_TOKEN_FILE = 64 * 1024
 _SKEW_SECONDS = 2.0
-"""Clocks that differ by less count as one: a server tells its time in whole seconds."""
+"""Smaller differences of clocks are ignored: a server tells its time in whole seconds."""
 _NUMBERS = ("since", "timeoutMs", "pid", "limit", "actual")
-"""Details that are counted with."""
+"""Details used in arithmetic."""
 _BESIDE = ("broadcastDispatchStatus", "executionId", "deviceId")
 _POLICY = (ErrorCode.CAPABILITY_DENIED, ErrorCode.PACKAGE_DENIED, ErrorCode.ACTION_DENIED, ErrorCode.READ_ONLY)
 
@@ -43,7 +43,7 @@ Params = Mapping[str, Any]
 
 
 def read_url(text: str) -> httpx.URL:
-    """The address of a server; ``http://`` may be left out. Raises ``EngineError`` (USAGE)."""
+    """Parse the address of a server; ``http://`` is optional. Raises ``EngineError`` (USAGE)."""
     given = text.strip()
     try:
         url = httpx.URL(given if "://" in given else f"http://{given}")
@@ -52,18 +52,18 @@ def read_url(text: str) -> httpx.URL:
     if url.scheme not in ("http", "https") or not _HOST.fullmatch(url.raw_host) or url.query or url.fragment:
         raise _no_address(text)
     if url.userinfo:
-        words = "--connect: an address does not carry a password"
+        words = "--connect: an address must not contain a password"
         raise EngineError(ErrorCode.USAGE, words, hint="Put the server's token into a file: --token-file <file>.")
     return url
 
 
 def _no_address(text: str) -> EngineError:
-    words = f"--connect: not the address of a server: {text[:200]!r}"
-    return EngineError(ErrorCode.USAGE, words, hint="It looks like http://127.0.0.1:3000.")
+    words = f"--connect: invalid server address: {text[:200]!r}"
+    return EngineError(ErrorCode.USAGE, words, hint="Use a form like http://127.0.0.1:3000.")
 
 
 def read_token(path: str) -> str:
-    """The first token of a file as the server has it: one per line, what follows on its line is not ours.
+    """Return the first token of a file: one per line, the first word of it.
 
     Raises ``EngineError`` (FILE_NOT_READABLE, TOKEN_FILE_INVALID).
     """
@@ -82,18 +82,18 @@ def read_token(path: str) -> str:
             if token.isascii() and token.isprintable():
                 return token
             break
-    raise EngineError(ErrorCode.TOKEN_FILE_INVALID, f"--token-file {path} holds no token")
+    raise EngineError(ErrorCode.TOKEN_FILE_INVALID, f"--token-file {path} contains no token")
 
 
 class Client:
-    """Use as ``async with``. ``host`` is how the server is called on screen."""
+    """Use as ``async with``. ``host`` is the server's name on screen."""
 
     def __init__(self, url: httpx.URL, token: str = "") -> None:
         self.url = str(url).rstrip("/")
         name = f"[{url.host}]" if ":" in url.host else url.host
         self.host = f"{name}:{url.port}" if url.port else name
         self.skew = 0.0
-        """What has to be added to a moment of the server's to have it by our own clock."""
+        """Seconds to add to a time of the server to get local time."""
         headers = {"Accept-Encoding": "identity"}
         if token:
             headers["Authorization"] = f"Bearer {token}"
@@ -116,10 +116,10 @@ class Client:
         return self._read(kind, await self._ask("GET", path, params=params, seconds=seconds))
 
     async def get_bytes(self, path: str, kind: str) -> bytes:
-        """A body that is not JSON, of the content type ``kind``."""
+        """Return a body of the content type ``kind``."""
         response = await self._ask("GET", path)
         if response.headers.get("content-type", "").partition(";")[0].strip() != kind:
-            raise self._unreadable("another kind of content")
+            raise self._unreadable("unexpected content type")
         return response.content
 
     async def post(
@@ -132,7 +132,7 @@ class Client:
 
     @asynccontextmanager
     async def events(self, params: Params, last_id: str = "") -> AsyncIterator[AsyncIterator[ServerSentEvent]]:
-        """The event stream, from after ``last_id``. Raises ``EngineError``, also out of the iterator."""
+        """Open the event stream, from after ``last_id``. Raises ``EngineError``, also from the iterator."""
         headers = {"Accept": "text/event-stream", "Cache-Control": "no-store"}
         if last_id:
             headers["Last-Event-ID"] = last_id
@@ -144,7 +144,7 @@ class Client:
                 self._check(response)
                 yield EventSource(response).aiter_sse()
         except SSEError as exc:
-            raise self._unreadable("no event stream") from exc
+            raise self._unreadable("not an event stream") from exc
         except httpx.RequestError as exc:
             raise self.lost(exc) from exc
 
@@ -165,19 +165,19 @@ class Client:
         self._check(response)
         return response
 
-    # -- what comes back
+    # -- responses
 
     def _check(self, response: httpx.Response) -> None:
-        """Raises ``EngineError`` for whatever is no answer to what was asked."""
+        """Raise ``EngineError`` for an unsuccessful response."""
         if response.status_code == httpx.codes.OK:
             self._note_time(response)
             return
         try:
-            trouble = read(Refusal, response.content).error
+            trouble = read(ErrorResponse, response.content).error
         except ValidationError:
             raise EngineError(
                 ErrorCode.BACKEND_UNAVAILABLE,
-                f"What answers at {self.url} is no Clawperator server (HTTP {response.status_code})",
+                f"{self.url} is not a Clawperator server (HTTP {response.status_code})",
                 hint="Check the address of --connect.",
                 extra={"broadcastDispatchStatus": "unknown"},
             ) from None
@@ -188,41 +188,41 @@ class Client:
             return read(kind, response.content)
         except ValidationError as exc:
             place = ".".join(map(str, exc.errors(include_url=False, include_input=False)[0]["loc"]))
-            raise self._unreadable(f"unreadable at {place or 'its beginning'}") from None
+            raise self._unreadable(f"invalid at {place or 'its beginning'}") from None
 
     def _unreadable(self, how: str) -> EngineError:
         return EngineError(
             ErrorCode.BACKEND_UNAVAILABLE,
-            f"The server at {self.url} gave an answer that cannot be used: {how}",
-            hint="Check that it has the version of this console.",
+            f"The server at {self.url} sent an invalid response: {how}",
+            hint="Check that its version is that of this console.",
             extra={"broadcastDispatchStatus": "unknown"},
         )
 
     def lost(self, cause: Exception | None = None) -> EngineError:
-        """Nobody answers, or no longer. What had been asked for may have been done."""
+        """Return the error of a server that does not respond. What was requested may have been done."""
         never_reached = isinstance(cause, httpx.ConnectError | httpx.ConnectTimeout | httpx.PoolTimeout)
         return EngineError(
             ErrorCode.BACKEND_UNAVAILABLE,
-            f"The server at {self.url} does not answer",
-            hint="On its computer: clawperator serve.",
+            f"The server at {self.url} does not respond",
+            hint="Start it there: clawperator serve.",
             details={"reason": str(cause) or type(cause).__name__} if cause is not None else None,
             extra={"broadcastDispatchStatus": "not_sent" if never_reached else "unknown"},
         )
 
     def _worded(self, error: EngineError) -> EngineError:
-        """What can be done about a refusal, from here."""
+        """Give a refusal a hint for the user of this console."""
         if error.code is ErrorCode.UNAUTHORIZED:
             if self._has_token:
                 error.message = f"The server at {self.url} does not accept the token"
-                error.hint = "Give the file that it names when it starts: --token-file <file>."
+                error.hint = "Use the file that it names when it starts: --token-file <file>."
             else:
-                error.message = f"The server at {self.url} wants a token"
+                error.message = f"The server at {self.url} requires a token"
                 error.hint = "Start the console with --token-file <file>; the server names its own when it starts."
         elif error.code is ErrorCode.ORIGIN_NOT_ALLOWED:
-            error.message = f"The server does not answer to the name {self.host}"
+            error.message = f"The server does not accept the host name {self.host}"
             error.hint = "Connect to its address, or start it with --allow-host <name>."
         elif error.code in _POLICY:
-            error.hint = "The policy of the server, or the profile of the token there, decides this."
+            error.hint = "The server's policy or the token's profile denies this."
         return error
 
     def _note_time(self, response: httpx.Response) -> None:
@@ -234,8 +234,8 @@ class Client:
         self.skew = skew if abs(skew) > _SKEW_SECONDS else 0.0
 
 
-def error_of(trouble: Trouble) -> EngineError:
-    """A server's error object as the error that it was there; a code that nobody knows here is kept in its message."""
+def error_of(trouble: ErrorBody) -> EngineError:
+    """Convert a server's error object; an unknown code is kept in the message."""
     code = ErrorCode.known(trouble.code)
     message = trouble.message if code is not None else f"{trouble.message} ({trouble.code})"
     details = {key: value for key, value in trouble.details.items() if key not in _NUMBERS or _is_number(value)}
@@ -257,7 +257,7 @@ def _is_number(value: Any) -> bool:
 
 
 class _Bounded(httpx.AsyncBaseTransport):
-    """No answer is longer than ``MAX_ANSWER_BYTES``, no event of a stream longer than ``MAX_EVENT_BYTES``."""
+    """Limits answers to ``MAX_ANSWER_BYTES`` and events of a stream to ``MAX_EVENT_BYTES``."""
 
     def __init__(self, inner: httpx.AsyncBaseTransport) -> None:
         self._inner = inner
@@ -303,7 +303,7 @@ class _Body(httpx.AsyncByteStream):
 
 
 class _Events(_Body):
-    """Counts from the last empty line on."""
+    """Counts from the last empty line."""
 
     LIMIT = MAX_EVENT_BYTES
 

@@ -1,4 +1,4 @@
-"""The virtual devices of the server's computer, as far as its HTTP API has them."""
+"""The virtual devices of the server's computer over its HTTP API."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from clawperator.engine.errors import EngineError, ErrorCode
 from clawperator.engine.progress import Stage, Tell, unreported
 
 _WORK_SECONDS = {"create": 1_900.0, "start": 300.0, "stop": 120.0, "delete": 120.0}
-"""How long the answer may take: longer than the engine's own limits."""
+"""Time limits of the answers: longer than the engine's own."""
 
 
 class _Avd(Wire):
@@ -64,7 +64,7 @@ class _Stopped(Wire):
 
 
 class RemoteEmulators:
-    """``app.console.emulator_jobs.Manager`` over a server. ``home``, whose files are watched, is a folder in which nothing changes."""
+    """``EmulatorManager`` over a server. ``home``, whose files are watched, is a folder without changes."""
 
     home = os.path.dirname(__file__)
     supported_abis: tuple[str, ...] = ()
@@ -118,5 +118,5 @@ def _refuse() -> NoReturn:
     raise EngineError(
         ErrorCode.BACKEND_UNAVAILABLE,
         "Provisioning is planned on the server's own computer",
-        hint="Run there: clawperator provision emulator. S starts an existing virtual device.",
+        hint="Run there: clawperator provision emulator. Press S to start an existing virtual device.",
     )

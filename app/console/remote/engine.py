@@ -1,7 +1,7 @@
-"""The engine of a console before a server: what the console uses of it, over the HTTP API.
+"""The engine of a console that is connected to a server, over the HTTP API.
 
-Three subscriptions carry what is pushed: the device list, one device's log, and follow mode while it is on. Everything else
-is asked for. The bus is this process's own: what arrives is published there as if an engine here had seen it.
+Three subscriptions carry what is pushed: the device list, one device's log, and follow mode while it is on. Everything
+else is requested. What arrives is published on this process's own bus.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from clawperator.app.console.remote.stream import (
     read_event,
     words_of,
 )
-from clawperator.app.console.remote.trees import Trees
+from clawperator.app.console.remote.trees import TreeFetcher
 from clawperator.app.http.events import frames
 from clawperator.engine.adb.parse import DeviceEntry
 from clawperator.engine.contracts.read_only import refuse_acting
@@ -51,13 +51,13 @@ from clawperator.engine.follow.follower import FollowState
 
 LOCK_SECONDS = 1.0
 _SPARE_SECONDS = 30.0
-"""What the server may take beyond an execution's own time: to wait for the device, to close apps, to take pictures."""
+"""What the server may take beyond an execution's own time: waiting for the device, closing apps, taking screenshots."""
 _LOG_TYPES = ("event", "envelope", "snapshot", "link", "log")
 _DENIED = (ErrorCode.CAPABILITY_DENIED, ErrorCode.ACTION_DENIED, ErrorCode.READ_ONLY)
 
 
 class RemoteEngine:
-    """``app.console.bridge.ConsoleEngine`` over ``client``. Use as ``async with``; raises ``EngineError`` and nothing else."""
+    """``ConsoleEngine`` over ``client``. Use as ``async with``; raises ``EngineError`` only."""
 
     def __init__(self, client: Client, *, receiver_package: str = "", read_only: bool = False) -> None:
         self.events = EventBus()
@@ -86,7 +86,7 @@ class RemoteEngine:
         return entries(await self._client.get(wire.Devices, "devices"))
 
     async def watch_devices(self) -> None:
-        """Publish the device list for ever; ``AdbServerLost`` while the server, or its adb, does not tell."""
+        """Publish the device list until cancelled; ``AdbServerLost`` while the server or its adb is unavailable."""
         async with asyncio.TaskGroup() as group:
             locks: asyncio.Task[None] | None = None
             async with aclosing(listen(self._client, {"type": ["devices", "link"]})) as news:
@@ -111,16 +111,16 @@ class RemoteEngine:
             self.events.publish(AdbServerLost(reason=words_of(exc)))
 
     def _take_devices(self, event: ServerSentEvent) -> None:
-        with suppress(ValidationError):  # the next list comes whole
+        with suppress(ValidationError):  # the next list is complete
             if event.event == frames.DEVICES:
                 self.events.publish(read_devices(event))
             elif event.event == frames.LINK:
-                link = wire.read(wire.LinkTold, event.data)
+                link = wire.read(wire.LinkEvent, event.data)
                 if link.state == "adb-lost":
                     self.events.publish(AdbServerLost(reason=f"adb of the server: {link.reason}"))
 
     def locks(self) -> Sequence[Mapping[str, Any]]:
-        """As they were a moment ago; what runs from here is known at once."""
+        """Return the locks as last polled, and those of this console's executions."""
         own = {str(flight["deviceId"]): flight for flight in self._flights}
         return list({**own, **self._locks}.values())
 
@@ -130,14 +130,14 @@ class RemoteEngine:
             try:
                 told = (await self._client.get(wire.Locks, "locks")).locks
             except EngineError:
-                told = []  # whoever lost the server says so
+                told = []  # the subscription reports a lost server
             self._locks = {lock.device_id: self._lock_of(lock) for lock in told}
             with suppress(TimeoutError):
                 async with asyncio.timeout(LOCK_SECONDS):
                     await self._look_at_locks.wait()
 
     def _lock_of(self, lock: wire.Lock) -> Mapping[str, Any]:
-        """By our own clock."""
+        """Convert times to the local clock."""
         moments = {
             name: value + self._client.skew for name in ("since", "not_before") if (value := getattr(lock, name))
         }
@@ -146,8 +146,8 @@ class RemoteEngine:
     # -- one device
 
     async def watch_log(self, device_id: str) -> None:
-        """Publish for ever what the server sees in the device's log: progress, envelopes, trees, lines."""
-        trees = Trees(self._client, device_id, self.events.publish, lambda: self._following(device_id))
+        """Publish progress, envelopes, trees and lines of the device's log until cancelled."""
+        trees = TreeFetcher(self._client, device_id, self.events.publish, lambda: self._following(device_id))
         params = {"device": device_id, "type": list(_LOG_TYPES)}
         told = False
         async with asyncio.TaskGroup() as group:
@@ -158,7 +158,7 @@ class RemoteEngine:
                         case Up():
                             self.events.publish(LogAttached(device_id=device_id))
                         case Missed() if not told:
-                            self._publish_gap(device_id, "the server kept no more of what happened meanwhile")
+                            self._publish_gap(device_id, "the server did not keep all events")
                         case Down(error):
                             told = True
                             if error.code in _DENIED and "log" in params["type"]:
@@ -169,26 +169,26 @@ class RemoteEngine:
                             told = False
                             self._take_event(one, device_id, trees)
 
-    def _take_event(self, event: ServerSentEvent, device_id: str, trees: Trees) -> None:
+    def _take_event(self, event: ServerSentEvent, device_id: str, trees: TreeFetcher) -> None:
         try:
             told = read_event(event, device_id, self._client.skew)
         except ValidationError:
             self._publish_gap(device_id, "an event of the server cannot be read")
             return
-        if isinstance(told, wire.SnapshotTold):
-            trees.told(told)
+        if isinstance(told, wire.SnapshotEvent):
+            trees.announce(told)
         elif told is not None:
             self.events.publish(told)
             if isinstance(told, CommandProgress):
                 self._look_at_locks.set()
 
     def _publish_gap(self, device_id: str, reason: str) -> None:
-        """Something is missing here, and it goes on."""
+        """Publish that events are missing."""
         self.events.publish(LogGap(device_id=device_id, reason=reason))
         self.events.publish(LogAttached(device_id=device_id))
 
     async def record_seen(self) -> None:
-        """The server does."""
+        """The server records."""
 
     def follow(self, device_id: str, tell: Callable[[FollowState], object]) -> RemoteFollow:
         self._follow = RemoteFollow(self._client, device_id, tell)
@@ -203,11 +203,11 @@ class RemoteEngine:
     # -- executing
 
     async def snapshot(self, *, device_id: str | None = None) -> ExecutionResult:
-        """The tree comes as an event, as any other one."""
+        """Take a snapshot; the tree arrives as an event."""
         return await self.execute(build.snapshot(), device_id=device_id)
 
     async def execute(self, payload: object, *, device_id: str | None = None) -> ExecutionResult:
-        """Run one execution on the server; it is sent once, whatever happens to it."""
+        """Run one execution on the server; it is sent once in any case."""
         with Attempt(self.events, payload) as attempt:
             validated = validate(payload)
             attempt.admit(validated, "", self._package)
@@ -220,13 +220,13 @@ class RemoteEngine:
                 body["receiverPackage"] = self._package
             flight = _own_lock(serial, validated.payload)
             self._flights.append(flight)
-            attempt.trace.dispatched()  # what has left for the server may act, whatever we hear of it
+            attempt.trace.dispatched()  # from here on it may act, whatever is answered
             try:
                 answer = await self._client.post(wire.Result, "execute", body, seconds=_patience(validated.payload))
             except EngineError as exc:
-                exc.extra.setdefault("broadcastDispatchStatus", "not_sent")  # it was refused before it had a device
+                exc.extra.setdefault("broadcastDispatchStatus", "not_sent")  # refused before dispatch
                 if exc.extra["broadcastDispatchStatus"] == "unknown":
-                    exc.hint = "It may have been sent to the device: look before you send it again."
+                    exc.hint = "It may have been sent to the device: check the device before sending it again."
                 raise
             finally:
                 self._flights.remove(flight)
@@ -262,19 +262,19 @@ class RemoteEngine:
 
 
 def without(host: str) -> dict[str, str]:
-    """Actions of the console that a server does not offer, and why."""
-    there = f"{host} is a server: this is done on its computer"
+    """Return the actions of the console that a server does not offer, with the reason."""
+    there = f"{host} is a remote server. Run there:"
     return {
-        "fix": f"{there}. clawperator doctor --fix",
-        "full_run": f"{there}. clawperator doctor --full",
-        "operator_setup": f"{there}. clawperator operator setup",
-        "provision": f"{there}. clawperator provision emulator. S starts what there is",
-        "run_skill": f"{there}. clawperator skills run. i puts the compiled skill into the draft, which runs there",
+        "fix": f"{there} clawperator doctor --fix",
+        "full_run": f"{there} clawperator doctor --full",
+        "operator_setup": f"{there} clawperator operator setup",
+        "provision": f"{there} clawperator provision emulator. S starts an existing one",
+        "run_skill": f"{there} clawperator skills run. i puts the compiled skill into the draft, which runs there",
     }
 
 
 def connect(url: str, token_file: str = "", *, receiver_package: str = "", read_only: bool = False) -> RemoteEngine:
-    """An engine before the server at ``url``, which need not be there yet. Raises ``EngineError`` (USAGE)."""
+    """Return an engine for the server at ``url``, which need not be reachable yet. Raises ``EngineError`` (USAGE)."""
     address = read_url(url)
     token = read_token(token_file) if token_file else ""
     return RemoteEngine(Client(address, token), receiver_package=receiver_package, read_only=read_only)
@@ -282,7 +282,7 @@ def connect(url: str, token_file: str = "", *, receiver_package: str = "", read_
 
 def _named(device_id: str | None) -> str:
     if not device_id:
-        raise EngineError(ErrorCode.NO_DEVICES, "No device is chosen", hint="D chooses one.")
+        raise EngineError(ErrorCode.NO_DEVICES, "No device is selected", hint="D chooses one.")
     return device_id
 
 

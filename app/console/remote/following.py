@@ -1,4 +1,4 @@
-"""Follow mode before a server: the server looks, for all who want it, for as long as this listens."""
+"""Follow mode of a server: it takes snapshots while a client listens."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from clawperator.app.http.events import frames
 from clawperator.engine.follow.follower import PAINT_LIMIT, FollowState
 
 _LOOK = "follow-"
-"""What the ids of all looks of follow mode begin with."""
+"""Prefix of the command ids of follow snapshots."""
 
 
 class RemoteFollow:
-    """``app.console.following.Followed``. ``run`` it as one task; it ends only by cancellation.
+    """``FollowRun`` over a server. ``run`` it as one task; it ends only by cancellation.
 
-    The server begins its next look when somebody has fetched the tree of the last one; here that waits for ``painted``.
+    The server takes its next snapshot when the last tree was fetched; here that waits for ``painted``.
     """
 
     def __init__(self, client: Client, device_id: str, tell: Callable[[FollowState], object]) -> None:
@@ -41,21 +41,21 @@ class RemoteFollow:
                     self._say(FollowState("away" if is_lost(one.error) else "failing", error=one.error))
                 elif isinstance(one, ServerSentEvent) and one.event == frames.FOLLOW:
                     with suppress(ValidationError):
-                        self._say(_state_of(wire.read(wire.FollowTold, one.data)))
+                        self._say(_state_of(wire.read(wire.FollowEvent, one.data)))
 
     def painted(self) -> None:
         self._painted.set()
 
     def owns(self, command_id: str) -> bool:
-        """Whether that was a look of follow mode; the server's are those of everybody."""
+        """Return whether that is a follow snapshot; the server's serve all clients."""
         return command_id.startswith(_LOOK)
 
     def shown(self) -> None:
-        """A new tree is on its way to the screen."""
+        """Note that a new tree is about to be painted."""
         self._painted.clear()
 
     async def ready(self) -> None:
-        """Return when the last tree was painted, or will hardly be any more."""
+        """Wait until the last tree was painted, or for ``PAINT_LIMIT``."""
         with suppress(TimeoutError):
             async with asyncio.timeout(PAINT_LIMIT):
                 await self._painted.wait()
@@ -66,6 +66,6 @@ class RemoteFollow:
             self._tell(state)
 
 
-def _state_of(told: wire.FollowTold) -> FollowState:
+def _state_of(told: wire.FollowEvent) -> FollowState:
     error = error_of(told.error) if told.error is not None else None
     return FollowState(told.phase, command_id=told.command_id, wait=told.wait, error=error)

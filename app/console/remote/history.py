@@ -1,4 +1,4 @@
-"""The server's history as mode 4 reads it."""
+"""The server's history, as mode 4 reads it."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from urllib.parse import quote
 from pydantic import Field
 
 from clawperator.app.console.remote.client import Client
-from clawperator.app.console.remote.wire import Count, Envelope, Milliseconds, Moment, Name, Raw, Wire, Words
+from clawperator.app.console.remote.wire import Count, Envelope, LongText, Milliseconds, Moment, Name, Raw, Wire
 from clawperator.engine.errors import EngineError, ErrorCode
 from clawperator.engine.filters.grammar import NO_FILTER, Filter, Term, parse_filter
 from clawperator.engine.history.records import (
@@ -23,7 +23,7 @@ from clawperator.engine.history.records import (
 )
 
 _PAGE = 1_000
-"""Runs that the server gives at once."""
+"""The server's page size."""
 
 
 class Summary(Wire):
@@ -55,7 +55,7 @@ class Summary(Wire):
 
 
 class Runs(Wire):
-    """``GET /history``; the two numbers stand there when they were asked for."""
+    """``GET /history``; the two numbers are there on request."""
 
     runs: Annotated[list[Summary], Field(max_length=_PAGE)]
     total: Count = 0
@@ -80,14 +80,14 @@ class Step(Wire):
 class Line(Wire):
     at: Moment
     kind: Name
-    text: Words
-    fields: Annotated[dict[Name, Words], Field(max_length=100)] = Field(default_factory=dict)
+    text: LongText
+    fields: Annotated[dict[Name, LongText], Field(max_length=100)] = Field(default_factory=dict)
 
     def record(self) -> LineRecord:
         return LineRecord(self.at, self.kind, self.text, self.fields)
 
 
-class PastTree(Wire):
+class Tree(Wire):
     step_id: Name
     at: Moment
     digest: Name
@@ -117,13 +117,13 @@ class Late(Wire):
 class Run(Summary):
     """One run in full."""
 
-    message: Words = ""
+    message: LongText = ""
     payload: dict[str, Any] | None = None
     envelope: Envelope | None = None
     raw: Texts = Field(default_factory=list)
     steps: Steps = Field(default_factory=list)
     lines: Annotated[list[Line], Field(max_length=100_000)] = Field(default_factory=list)
-    trees: Annotated[list[PastTree], Field(max_length=10_000)] = Field(default_factory=list)
+    trees: Annotated[list[Tree], Field(max_length=10_000)] = Field(default_factory=list)
     phases: Annotated[dict[Name, float], Field(max_length=100)] = Field(default_factory=dict)
     warnings: Annotated[list[dict[str, Any]], Field(max_length=1_000)] = Field(default_factory=list)
     late_result: Late | None = None
@@ -151,7 +151,7 @@ class OneRun(Wire):
 
 
 class RemoteHistory:
-    """``app.console.past.Reader`` over a server."""
+    """``HistoryEngine`` over a server."""
 
     def __init__(self, client: Client) -> None:
         self._client = client
@@ -159,7 +159,7 @@ class RemoteHistory:
     async def runs(
         self, where: Filter = NO_FILTER, *, limit: int = 200, before: int | None = None
     ) -> Sequence[RunSummary]:
-        """The newest runs that ``where`` lets pass; more than a page of the server's are read page by page."""
+        """Return the newest runs that match ``where``, page by page."""
         found: list[RunSummary] = []
         while len(found) < limit:
             wanted = min(_PAGE, limit - len(found))
@@ -192,14 +192,14 @@ class RemoteHistory:
         return text.decode("utf-8", "replace")
 
     async def mark_interrupted(self) -> None:
-        """The server looks after that, whenever it is asked how many there are."""
+        """The server does that whenever it counts."""
 
 
 # -- filters as text
 
 
 def spelled(where: Filter) -> str:
-    """``where`` as somebody would type it: as it was typed, where that reads the same."""
+    """Return ``where`` as text: as typed, where that parses to the same."""
     return " ".join(_spelled(term) for term in where.terms)
 
 

@@ -1,4 +1,4 @@
-"""The server's events: a subscription that comes back by itself where it was, and what each event means for the engine's bus."""
+"""The server's events: a subscription that resumes by itself, and what each event means for the engine's bus."""
 
 from __future__ import annotations
 
@@ -37,26 +37,26 @@ _ID = re.compile(r"[\x21-\x7e]{1,64}")
 
 @dataclass(frozen=True, slots=True)
 class Up:
-    """The server sends its events: from here on none is missed until a ``Down``."""
+    """Connected: no event is missed until a ``Down``."""
 
 
 @dataclass(frozen=True, slots=True)
 class Down:
-    """It does not, and why; the next attempt follows by itself."""
+    """Disconnected, with the reason; the next attempt follows."""
 
     error: EngineError
 
 
 @dataclass(frozen=True, slots=True)
 class Missed:
-    """Events in between are lost: the server is another one, or did not keep them."""
+    """Events are lost: the server was restarted, or did not keep them."""
 
 
-News: TypeAlias = Up | Down | Missed | ServerSentEvent
+StreamItem: TypeAlias = Up | Down | Missed | ServerSentEvent
 
 
-async def listen(client: Client, params: Mapping[str, Any]) -> AsyncGenerator[News]:
-    """Events for ever. ``params`` are read anew at each attempt. Close it: ``aclosing``."""
+async def listen(client: Client, params: Mapping[str, Any]) -> AsyncGenerator[StreamItem]:
+    """Yield events until closed (``aclosing``). ``params`` are read again at each attempt."""
     last, failures = "", 0
     while True:
         hasty = False
@@ -71,7 +71,7 @@ async def listen(client: Client, params: Mapping[str, Any]) -> AsyncGenerator[Ne
                     elif event.event == frames.RESET:
                         yield Missed()
                     elif event.event == frames.DROPPED:
-                        hasty = "too slow" in event.data  # what waits is sent again: nothing is lost
+                        hasty = "too slow" in event.data  # queued events are sent again
                     else:
                         yield event
             error = client.lost()
@@ -84,18 +84,18 @@ async def listen(client: Client, params: Mapping[str, Any]) -> AsyncGenerator[Ne
 
 
 def is_lost(error: EngineError) -> bool:
-    """Whether the server is not there, as opposed to a server that refuses."""
+    """Return whether the server is unreachable, as opposed to one that refuses."""
     return error.code is ErrorCode.BACKEND_UNAVAILABLE
 
 
 def words_of(error: EngineError) -> str:
-    """Why the server's events do not come, as a clause; with what to do, where there is more to do than to wait."""
+    """Return why the events do not arrive, as a clause with a hint."""
     hint = f". {error.hint}" if error.hint and not is_lost(error) else ""
     message = error.message[:1].lower() + error.message[1:] if error.message.startswith("The ") else error.message
     return f"{message}{hint}".rstrip(".")
 
 
-# -- what they mean
+# -- conversion
 
 
 def read_devices(event: ServerSentEvent) -> DevicesChanged:
@@ -117,13 +117,13 @@ def entries(told: wire.Devices) -> tuple[DeviceEntry, ...]:
     )
 
 
-def read_event(event: ServerSentEvent, device_id: str, skew: float) -> EngineEvent | wire.SnapshotTold | None:
-    """What the bus says of one event about ``device_id``; a tree has to be fetched first. ``None``: nothing of ours."""
+def read_event(event: ServerSentEvent, device_id: str, skew: float) -> EngineEvent | wire.SnapshotEvent | None:
+    """Convert one event about ``device_id``; a tree must be fetched first. ``None``: not relevant."""
     match event.event:
         case frames.EVENT:
             return _progress(wire.read(wire.Progress, event.data), device_id, skew)
         case frames.ENVELOPE:
-            seen = wire.read(wire.EnvelopeTold, event.data)
+            seen = wire.read(wire.EnvelopeEvent, event.data)
             return EnvelopeSeen(
                 device_id=device_id,
                 command_id=seen.command_id,
@@ -134,20 +134,20 @@ def read_event(event: ServerSentEvent, device_id: str, skew: float) -> EngineEve
                 at=here(seen.at, skew),
             )
         case frames.SNAPSHOT:
-            return wire.read(wire.SnapshotTold, event.data)
+            return wire.read(wire.SnapshotEvent, event.data)
         case frames.LINK:
-            link = wire.read(wire.LinkTold, event.data)
+            link = wire.read(wire.LinkEvent, event.data)
             if link.state == "log-broken":
                 return LogGap(device_id=device_id, reason=link.reason, at=here(link.at, skew))
             return LogAttached(device_id=device_id, at=here(link.at, skew)) if link.state == "log-followed" else None
         case frames.LOG:
-            return _log(wire.read(wire.LogTold, event.data), device_id, skew)
+            return _log(wire.read(wire.LogEvent, event.data), device_id, skew)
     return None
 
 
 def _progress(told: wire.Progress, device_id: str, skew: float) -> CommandProgress | None:
     if told.event.kind == "envelope":
-        return None  # it comes whole as another event
+        return None  # it arrives complete as another event
     return CommandProgress(
         device_id=device_id,
         kind=told.event.kind,
@@ -158,7 +158,7 @@ def _progress(told: wire.Progress, device_id: str, skew: float) -> CommandProgre
     )
 
 
-def _log(told: wire.LogTold, device_id: str, skew: float) -> LogBatch:
+def _log(told: wire.LogEvent, device_id: str, skew: float) -> LogBatch:
     lines = tuple(
         LogEntry(
             line.level,
@@ -175,5 +175,5 @@ def _log(told: wire.LogTold, device_id: str, skew: float) -> LogBatch:
 
 
 def here(moment: float, skew: float) -> float:
-    """A moment of the server's by our own clock; now, where it is not known."""
+    """Convert a time of the server to the local clock; now, where it is unknown."""
     return time.time() if math.isnan(moment) else moment + skew

@@ -20,8 +20,8 @@ _AN_HOUR_MS = 3_600_000
 """A tree of the server's memory is what is wanted here, never a new look."""
 
 
-class Trees:
-    """``run`` as one task; ``told`` for each event. ``follow`` gives what sets the pace, if anything does."""
+class TreeFetcher:
+    """``run`` as one task; ``announce`` each event. ``follow`` returns the follow mode that sets the pace, if any."""
 
     def __init__(
         self,
@@ -34,11 +34,11 @@ class Trees:
         self._device_id = device_id
         self._publish = publish
         self._follow = follow
-        self._told: deque[wire.SnapshotTold] = deque(maxlen=_WAITING)
+        self._told: deque[wire.SnapshotEvent] = deque(maxlen=_WAITING)
         self._news = asyncio.Event()
         self._digest = self._xml = ""
 
-    def told(self, event: wire.SnapshotTold) -> None:
+    def announce(self, event: wire.SnapshotEvent) -> None:
         self._told.append(event)
         self._news.set()
 
@@ -49,20 +49,20 @@ class Trees:
             while self._told:
                 await self._take(self._told.popleft())
 
-    async def _take(self, event: wire.SnapshotTold) -> None:
+    async def _take(self, event: wire.SnapshotEvent) -> None:
         """One tree, unless a newer one has taken its place on the server: then that one's event is on its way."""
         if not event.complete:
-            return  # the server keeps whole ones only
+            return  # the server keeps complete trees only
         follow = self._follow()
         known = event.digest == self._digest
         paced = follow is not None and follow.owns(event.command_id)
         if paced and follow is not None:
             await follow.ready()
-        if paced or not known:  # one that is fetched is what the server's next look waits for
+        if paced or not known:  # the server's next snapshot waits for the fetch
             try:
                 await self._fetch()
             except EngineError:
-                return  # whoever lost the server says so, and the next tree is another attempt
+                return  # the subscription reports a lost server; the next tree is another attempt
             if event.digest != self._digest:
                 return
         if follow is not None and not known:

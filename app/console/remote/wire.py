@@ -1,7 +1,7 @@
-"""What a server sends, as it has to look. Pure.
+"""The shape of what a server sends. Pure.
 
-A server is an outside party, as a device is: texts are cut to what can be shown, wrong types are refused. What else stands in
-an answer is ignored, so that a newer server can say more.
+A server is untrusted, as a device is: texts are cut, wrong types are refused. Unknown keys are ignored, so that a newer
+server can send more.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ from clawperator.engine.executions.outcome import ExecutionOutcome, OutcomeStep
 
 _LONGEST_NAME = 1_024
 _LONGEST_WORDS = 64 * 1024
-"""Characters of a text that is shown: a line of a log, a message."""
+"""Limit in characters of a text that is shown: a line of a log, a message."""
 _LONGEST_RAW = 4 * 1024 * 1024
 _LONGEST_TREE = 16 * 1024 * 1024
 _LATEST = 1e12
-"""Far beyond any moment in seconds and any time in milliseconds that can be meant."""
+"""Far beyond any valid time in seconds or milliseconds."""
 
 
 def _cut(longest: int) -> BeforeValidator:
@@ -30,7 +30,7 @@ def _cut(longest: int) -> BeforeValidator:
 
 
 def _as_text(value: Any) -> Any:
-    """A step's data are texts, whatever they mean (wire.md#envelope)."""
+    """Convert a step's data to texts (wire.md#envelope)."""
     if not isinstance(value, Mapping):
         return value
     return {
@@ -46,11 +46,11 @@ def _known(value: Any) -> Any:
 
 
 Name = Annotated[str, _cut(_LONGEST_NAME)]
-Words = Annotated[str, _cut(_LONGEST_WORDS)]
+LongText = Annotated[str, _cut(_LONGEST_WORDS)]
 Raw = Annotated[str, _cut(_LONGEST_RAW)]
 Tree = Annotated[str, Field(max_length=_LONGEST_TREE)]
 Moment = Annotated[float, BeforeValidator(_known)]
-"""Seconds since the epoch by the server's clock; what is not known is ``null`` there and not a number here."""
+"""Seconds since the epoch by the server's clock; unknown is ``null`` there and NaN here."""
 Milliseconds = Moment
 Seconds = Annotated[float, Field(ge=0, le=_LATEST)]
 Count = Annotated[int, Field(ge=-1, lt=2**62)]
@@ -58,7 +58,7 @@ Data = Annotated[dict[str, str], BeforeValidator(_as_text)]
 
 
 class Wire(BaseModel):
-    """Base of all: JSON in the spelling of the wire, types as they are written."""
+    """Base of all: camelCase keys, strict types."""
 
     model_config = ConfigDict(frozen=True, extra="ignore", strict=True, alias_generator=to_camel, populate_by_name=True)
 
@@ -67,9 +67,9 @@ Kind = TypeVar("Kind", bound=Wire)
 
 
 def read(kind: type[Kind], document: str | bytes) -> Kind:
-    """A JSON document as ``kind``. Raises ``ValidationError``.
+    """Parse a JSON document as ``kind``. Raises ``ValidationError``.
 
-    Halves of surrogate pairs, which no text can have but JSON can, become question marks.
+    Unpaired surrogates, which JSON allows, become question marks.
     """
     try:
         return kind.model_validate_json(document)
@@ -92,7 +92,7 @@ class Device(Wire):
     product: Name = ""
     model: Name = ""
     transport_id: Count = 0
-    detail: Words = ""
+    detail: LongText = ""
 
 
 class Devices(Wire):
@@ -133,11 +133,11 @@ class Envelope(Wire):
     task_id: Name
     status: Literal["success", "failed"]
     step_results: Annotated[list[Step], Field(max_length=10_000)]
-    error: Words | None = None
+    error: LongText | None = None
     error_code: Name | None = None
 
     def to_dict(self) -> dict[str, Any]:
-        """As JSON data in the form that the engine has it in."""
+        """Return the JSON data in the engine's form."""
         answer = self.model_dump(by_alias=True)
         if self.error_code is None:
             del answer["errorCode"]
@@ -158,7 +158,7 @@ class FailedStep(Wire):
 
 
 class Outcome(Wire):
-    """What became of each step; durations only, without moments."""
+    """The outcome of each step; durations only, without times."""
 
     status: Literal["succeeded", "partial", "failed", "unknown"]
     steps: Annotated[list[StepOutcome], Field(max_length=10_000)]
@@ -189,7 +189,7 @@ class Result(Wire):
 
 
 class Snapshot(Wire):
-    """``GET /devices/{id}/snapshot``; ``view`` is absent where the tree is the one that is known."""
+    """``GET /devices/{id}/snapshot``; ``view`` is absent where the tree is the known one."""
 
     class View(Wire):
         text: Tree
@@ -203,28 +203,28 @@ class Snapshot(Wire):
 # -- errors
 
 
-class Trouble(Wire):
-    """The error object; ``extra`` is what stands beside the standard keys."""
+class ErrorBody(Wire):
+    """The error object; ``extra`` holds keys beside the standard ones."""
 
     model_config = ConfigDict(extra="allow")
 
     code: Name
-    message: Words
-    hint: Words | None = None
+    message: LongText
+    hint: LongText | None = None
     details: dict[str, Any] = Field(default_factory=dict)
 
 
-class Refusal(Wire):
-    error: Trouble
+class ErrorResponse(Wire):
+    error: ErrorBody
 
 
 # -- events
 
 
-class Told(Wire):
+class ProgressEvent(Wire):
     kind: Name
-    fields: Annotated[dict[Name, Words], Field(max_length=100)] = Field(default_factory=dict)
-    text: Words = ""
+    fields: Annotated[dict[Name, LongText], Field(max_length=100)] = Field(default_factory=dict)
+    text: LongText = ""
     at: Moment = math.nan
 
 
@@ -233,22 +233,22 @@ class Progress(Wire):
 
     device_id: Name | None
     command_id: Name
-    event: Told
+    event: ProgressEvent
 
 
-class EnvelopeTold(Wire):
+class EnvelopeEvent(Wire):
     """``clawperator:envelope``."""
 
     device_id: Name | None
     command_id: Name
     envelope: Envelope | None
     raw: Raw
-    problem: Words
+    problem: LongText
     parts: Count
     at: Moment
 
 
-class SnapshotTold(Wire):
+class SnapshotEvent(Wire):
     """``clawperator:snapshot``."""
 
     device_id: Name | None
@@ -259,36 +259,36 @@ class SnapshotTold(Wire):
     at: Moment
 
 
-class LinkTold(Wire):
+class LinkEvent(Wire):
     """``clawperator:link``."""
 
     device_id: Name | None
     state: Literal["adb-lost", "log-broken", "log-followed"]
-    reason: Words
+    reason: LongText
     at: Moment
 
 
-class FollowTold(Wire):
+class FollowEvent(Wire):
     """``clawperator:follow``."""
 
     device_id: Name
     phase: Literal["reading", "resting", "busy", "away", "failing"]
     command_id: Name
     wait: Annotated[float, Field(ge=0, le=3_600)]
-    error: Trouble | None
+    error: ErrorBody | None
 
 
 class LogLine(Wire):
     level: Literal["V", "D", "I", "W", "E", "F", "S"]
     tag: Name
-    text: Words
+    text: LongText
     pid: Count
     tid: Count
     uid: Count
     time: Moment
 
 
-class LogTold(Wire):
+class LogEvent(Wire):
     """``clawperator:log``."""
 
     device_id: Name | None
@@ -302,26 +302,26 @@ class LogTold(Wire):
 
 class FixStep(Wire):
     kind: Name
-    value: Words
+    value: LongText
 
 
 class Fix(Wire):
-    title: Words
+    title: LongText
     platform: Name = "any"
     steps: Annotated[list[FixStep], Field(max_length=100)]
 
 
 class Guidance(Wire):
-    screen: Words
-    steps: Annotated[list[Words], Field(max_length=100)]
+    screen: LongText
+    steps: Annotated[list[LongText], Field(max_length=100)]
 
 
 class Check(Wire):
     id: Name
     status: Literal["pass", "warn", "fail"]
-    summary: Words
+    summary: LongText
     code: Name | None = None
-    detail: Words | None = None
+    detail: LongText | None = None
     fix: Fix | None = None
     device_guidance: Guidance | None = None
     evidence: dict[str, Any] | None = None

@@ -1,27 +1,26 @@
-"""What mode 3 does with files: saving, opening, the user's own editor, and two consoles over one draft."""
+"""Files of mode 3: save, open, the user's own editor, and two consoles with one draft."""
 
 from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Mapping
-from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import cast
 
 from textual.app import SuspendNotSupported
 
+from clawperator.app.console.execution.dispatcher import ExecutionConsole
+from clawperator.app.console.execution.draft import DraftKeeper
 from clawperator.app.console.external_editor import NoEditorError, edit, editor_command
-from clawperator.app.console.run.dispatch_dialogs import PathForm, QuestionDialog
-from clawperator.app.console.run.draft import DraftKeeper, read_text, save_as
 from clawperator.app.console.screens.base import ConsoleScreen
 from clawperator.app.console.screens.choice_dialog import ChoiceDialog
+from clawperator.app.console.screens.file_dialogs import ask_path, reason_of, save_text
 from clawperator.app.console.screens.menu import Choice
+from clawperator.app.console.text_files import read_text
 from clawperator.engine.contracts.strict_json import parse_json
 from clawperator.engine.errors import EngineError
 from clawperator.engine.executions import snippets
 from clawperator.widgets import keys
-from clawperator.widgets.format.lines import sentence
 from clawperator.widgets.models.status import Status
 
 
@@ -30,16 +29,20 @@ class DraftFilesScreen(ConsoleScreen):
 
     path = ""
     saved = 0
-    """The generation of the draft that file ``path`` holds."""
+    """The generation of the draft that is saved at ``path``."""
     _asked = -1
-    """The generation of the draft at which it was asked which of two is to stay."""
+    """The generation of the draft at which the user was asked to choose."""
+
+    @property
+    def console(self) -> ExecutionConsole:
+        return cast("ExecutionConsole", self.app)
 
     @property
     def keeper(self) -> DraftKeeper:
         return self.console.drafts
 
     def settle(self) -> None:
-        """Take over what has been typed and not been read yet."""
+        """Take typed text that was not taken yet."""
         raise NotImplementedError
 
     # -- saving
@@ -49,61 +52,38 @@ class DraftFilesScreen(ConsoleScreen):
         if self.keeper.draft.empty:
             self.console.say(Status.IDLE, "No steps yet: nothing to save")
             return
-        form = PathForm("save the draft", "save", self.path or "draft.json", self.console.symbols)
-        self.app.push_screen(form, self._save_to)
-
-    def _save_to(self, answer: Mapping[str, Any] | None) -> None:
-        if answer is not None:
-            self.run_worker(self._save(answer["path"]), exit_on_error=True)
-
-    async def _save(self, path: str, *, overwrite: bool = False) -> None:
         generation = self.keeper.draft.generation
-        try:
-            where = await asyncio.to_thread(
-                save_as, Path(path), self.keeper.text(), guard=self.console.guard, overwrite=overwrite
-            )
-        except EngineError as exc:
-            self.console.say(Status.FAILED, exc.message, exc.code.value)
-        except FileExistsError:
-            words = f"{sentence(path)} exists. Its content would be gone."
-            question = QuestionDialog("replace a file", words, "replace", self.console.symbols)
-            self.app.push_screen(question, partial(self._save_over, path))
-        except (OSError, ValueError, RuntimeError) as exc:
-            self.console.say(Status.FAILED, f"The draft was not saved: {_reason(exc)}")
-        else:
+
+        def saved(path: str, written: Path) -> None:
             self.path, self.saved = path, generation
-            line = snippets.file_line(str(where), self.session.device_id)
-            self.console.say(Status.OK, f"Saved. {line} runs it")
+            line = snippets.file_line(str(written), self.session.device_id)
+            self.console.say(Status.OK, f"Saved. Run it with: {line}")
             self.keeper.announce()
 
-    def _save_over(self, path: str, yes: bool | None) -> None:
-        if yes:
-            self.run_worker(self._save(path, overwrite=True), exit_on_error=True)
+        save_text(self.console, "save the draft", self.path or "draft.json", self.keeper.text(), saved)
 
     # -- opening
 
     def action_open_draft(self) -> None:
         self.settle()
-        form = PathForm("open a payload as the draft", "open", self.path, self.console.symbols)
-        self.app.push_screen(form, self._open_from)
+        ask_path(self.console, "open a payload as the draft", "open", self.path, self._open_from)
 
-    def _open_from(self, answer: Mapping[str, Any] | None) -> None:
-        if answer is not None:
-            self.run_worker(self._open(answer["path"]), exit_on_error=True)
+    def _open_from(self, path: str) -> None:
+        self.run_worker(self._open(path), exit_on_error=True)
 
     async def _open(self, path: str) -> None:
         try:
             text = await asyncio.to_thread(read_text, Path(path))
             self.keeper.draft.open(parse_json(text))
         except EngineError as exc:
-            self.console.say(Status.FAILED, f"{path} is no payload: {exc.message}", exc.code.value)
+            self.console.say(Status.FAILED, f"{path} is not a payload: {exc.message}", exc.code.value)
         except (OSError, ValueError, RuntimeError) as exc:
-            self.console.say(Status.FAILED, f"{path} was not opened: {_reason(exc)}")
+            self.console.say(Status.FAILED, f"{path} was not opened: {reason_of(exc)}")
         else:
             self.path, self.saved = path, self.keeper.draft.generation
             self.keeper.name, self.keeper.run_of = "", ""
             self.keeper.touch()
-            self.console.say(Status.OK, f"{len(self.keeper.draft)} steps of {path}. u brings the former draft back")
+            self.console.say(Status.OK, f"{len(self.keeper.draft)} steps of {path}. u restores the previous draft")
 
     # -- the user's own editor
 
@@ -121,10 +101,10 @@ class DraftFilesScreen(ConsoleScreen):
         try:
             text = await edit(self.app, command, f"{before}\n")
         except SuspendNotSupported:
-            self.console.say(Status.IDLE, "This terminal cannot be given to an editor. e edits the JSON here")
+            self.console.say(Status.IDLE, "This terminal cannot run an editor. e edits the JSON here")
             return
         except (OSError, ValueError) as exc:
-            self.console.say(Status.FAILED, f"The draft stays as it was: {_reason(exc)}")
+            self.console.say(Status.FAILED, f"The draft is unchanged: {reason_of(exc)}")
             return
         finally:
             self.app.refresh(layout=True)
@@ -134,24 +114,24 @@ class DraftFilesScreen(ConsoleScreen):
         _, problems = self.keeper.draft.check()
         changed = self.keeper.draft.text != before
         if not changed:
-            self.console.say(Status.IDLE, "Nothing was changed in the editor")
+            self.console.say(Status.IDLE, "Nothing changed in the editor")
         elif problems:
             self.console.say(
-                Status.WARN, f"Taken over with {len(problems)} problem{'s' * (len(problems) != 1)}. ] leads to it"
+                Status.WARN, f"Updated, with {len(problems)} problem{'s' * (len(problems) != 1)}. ] goes to the first"
             )
         else:
-            self.console.say(Status.OK, "Taken over, and it can be run. u brings the former draft back")
+            self.console.say(Status.OK, "Updated, no problems. u restores the previous draft")
 
     # -- two consoles
 
     def ask_which_draft(self) -> None:
-        """Another console has written the file that keeps the draft: which of the two is to stay?"""
+        """Ask which of two consoles' drafts to keep."""
         if self._asked == self.keeper.draft.generation:
             return
         self._asked = self.keeper.draft.generation
         words = (
-            "Another console has changed the draft since this one read it. Both keep it in the same file, which now holds "
-            "the other one's."
+            "Another console has changed the draft since this one read it. Both use the same file, which now contains "
+            "the other draft."
         )
         choices = [Choice(item, item.tooltip, True) for item in keys.MENUS["two_drafts"]]
         self.app.push_screen(ChoiceDialog("two drafts", words, choices, self.console.symbols), self._decided)
@@ -164,9 +144,5 @@ class DraftFilesScreen(ConsoleScreen):
         else:
             self.console.say(
                 Status.WARN,
-                "The draft is not written down until you say which one is to stay; the next change asks again",
+                "The draft is not saved until you choose one of the two. The next change asks again",
             )
-
-
-def _reason(exc: Exception) -> str:
-    return getattr(exc, "strerror", None) or str(exc) or type(exc).__name__

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from clawperator.app.console.run.draft import Draft, Problem
+from clawperator.app.console.execution.draft_model import Draft, Problem
 from clawperator.engine.contracts.limits import MAX_EXECUTION_ACTIONS, MAX_PAYLOAD_BYTES
 from clawperator.engine.errors import ErrorCode
 from clawperator.engine.executions.validate import Validated
@@ -33,7 +33,7 @@ def step_view(step: Mapping[str, Any], problem: str, matches: int, result: StepS
 
 
 def matches(tree: UiTree | None, fields: Mapping[str, Any] | None) -> int:
-    """How many nodes on screen a step's matcher finds; -1 where that cannot be said."""
+    """Return how many nodes on screen a step's matcher finds; -1 where that is unknown."""
     if tree is None or fields is None or not all(isinstance(value, str) for value in fields.values()):
         return -1
     try:
@@ -43,14 +43,14 @@ def matches(tree: UiTree | None, fields: Mapping[str, Any] | None) -> int:
 
 
 def complaints(validated: Validated | None, problems: Sequence[Problem]) -> list[DraftProblem]:
-    """Problems first, then what the contract advises against; in the order of ``marks``."""
+    """Return the problems, then the warnings, in the order of ``marks``."""
     found = [DraftProblem(problem.path or ("JSON" if problem.span else ""), problem.message) for problem in problems]
     warnings = validated.warnings if validated is not None else ()
     return found + [DraftProblem(one.path, one.message, warning=True) for one in warnings]
 
 
 def marks(draft: Draft) -> list[TextMark]:
-    """What is underlined in the draft's text, for each problem and each warning."""
+    """Return what is underlined in the draft's text, for each problem and each warning."""
     validated, problems = draft.check()
     found = [_mark(problem, draft.reading) for problem in problems]
     warnings = validated.warnings if validated is not None else ()
@@ -58,14 +58,14 @@ def marks(draft: Draft) -> list[TextMark]:
 
 
 def _mark(problem: Problem, reading: JsonText) -> TextMark:
-    """Line and column are not said where they are seen."""
+    """Return a mark without line and column, which are visible there."""
     if problem.span is not None:
         return TextMark(*problem.span, "fail", problem.message.partition(": ")[2])
     return TextMark(*reading.span_of(problem.path, problem.message), "fail", problem.message)
 
 
 def values_seen(tree: UiTree | None, field: str, typed: str, others: Mapping[str, str]) -> Iterable[tuple[str, int]]:
-    """Values of the tree that is shown, with how many nodes have each, for the editor to complete."""
+    """Return values of the shown tree with their node counts, for completion."""
     if tree is None:
         return ()
     if field == "applicationId":
@@ -79,7 +79,7 @@ def values_seen(tree: UiTree | None, field: str, typed: str, others: Mapping[str
 
 
 def tabs(draft: Draft, found: Sequence[DraftProblem], run: ExecutionState | None, symbols: Symbols) -> list[Tab]:
-    """The views of mode 3, each with what is in it."""
+    """Return the views of mode 3, each with its count."""
     failed = sum(1 for one in found if not one.warning)
     status = Status.FAILED if failed else Status.WARN if found else Status.OK
     count = f" {failed or len(found)}" if found else ""
@@ -94,9 +94,9 @@ def tabs(draft: Draft, found: Sequence[DraftProblem], run: ExecutionState | None
 
 
 def summary_row(draft: Draft, name: str, width: int, symbols: Symbols) -> Row:
-    """Whether the draft can be run, and what it takes."""
+    """Return whether the draft is valid, and its size."""
     validated, problems = draft.check()
-    status, words = Status.IDLE, "an empty draft"
+    status, words = Status.IDLE, "empty draft"
     if problems and not draft.empty:
         status = Status.FAILED
         first = problems[0]
@@ -112,14 +112,14 @@ def summary_row(draft: Draft, name: str, width: int, symbols: Symbols) -> Row:
 
 
 def measures(validated: Validated | None, count: int, dot: str) -> Line:
-    """Bytes, budget, how much of it is slept, and steps."""
+    """Return bytes, time limit, sleep and steps."""
     right = Line()
     if validated is not None:
         budget = validated.execution.timeout_ms / 1000
         slept = (
             sum(action.params["durationMs"] for action in validated.execution.actions if action.type == "sleep") / 1000
         )
-        time = f"{slept:g} of {budget:g} s asleep" if slept else f"{budget:g} s"
+        time = f"{slept:g} of {budget:g} s sleep" if slept else f"{budget:g} s"
         right.add(f"{len(validated.wire.encode()):,} of {MAX_PAYLOAD_BYTES:,} bytes {dot} {time} {dot} ", "muted")
     return right.add(f"{count}/{MAX_EXECUTION_ACTIONS} ", "muted")
 
@@ -129,9 +129,9 @@ def was_busy(execution: ExecutionState | None) -> bool:
 
 
 def next_keys(execution: ExecutionState | None, *, free: bool) -> list[NextKey]:
-    """What makes sense once the run has ended."""
+    """Return the keys that make sense after the run."""
     if execution is None or not execution.over:
         return []
     if was_busy(execution):
         return [NextKey("r", "try again" if free else "try again, when it is free"), NextKey("⏎", "watch it")]
-    return [NextKey("R", "run again"), NextKey("⏎", "in the stream"), NextKey("esc", "back")]
+    return [NextKey("R", "run again"), NextKey("⏎", "show in stream"), NextKey("esc", "back")]

@@ -1,10 +1,10 @@
-"""The way through what is wrong with the draft: in the steps, in the text, in the list of problems."""
+"""Navigation through the problems of the draft: steps, text, list of problems."""
 
 from __future__ import annotations
 
 from textual import on
 
-from clawperator.app.console.run.draft import Problem
+from clawperator.app.console.execution.draft_model import Problem
 from clawperator.app.console.run.parts import marks
 from clawperator.app.console.run.views import RunViews
 from clawperator.widgets.draft_steps import DraftSteps
@@ -15,7 +15,7 @@ from clawperator.widgets.problem_list import ProblemList
 
 
 class RunProblems(RunViews):
-    """Subclasses give ``settle``, which takes over what has been typed."""
+    """Subclasses give ``settle``, which takes typed text."""
 
     def settle(self) -> None:
         raise NotImplementedError
@@ -33,7 +33,7 @@ class RunProblems(RunViews):
         return self.query_one("#problems", ProblemList)
 
     def action_problem(self, step: int) -> None:
-        """To the next problem, in the pane that has the keys."""
+        """Go to the next problem in the focused pane."""
         self.settle()
         _, problems = self.console.drafts.draft.check()
         if self.console.drafts.draft.empty or not self.problems.problems:
@@ -54,14 +54,14 @@ class RunProblems(RunViews):
 
     @on(LinePane.RowChosen, "#problems")
     def _open_problem(self) -> None:
-        """To its place in the JSON."""
+        """Go to its place in the JSON."""
         found = marks(self.console.drafts.draft)
         if 0 <= self.problems.chosen < len(found):
             self.go_to("#json")
             self.editor.to_index(found[self.problems.chosen].start)
 
     def to_first_problem(self, problem: Problem) -> None:
-        """Where the user is: among the steps, or in the text."""
+        """Go to the first problem: in the steps, or in the text."""
         self.console.say(Status.FAILED, f"{problem.path or 'payload'}: {problem.message}")
         self.problems.choose(0)
         if self.view != "json" and problem.step >= 0:

@@ -1,4 +1,4 @@
-"""Mode 3: the draft as steps and as JSON, what is wrong with it, and its run."""
+"""Mode 3: the draft as steps and as JSON, its problems, and its run."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from textual import on
 from textual.app import ComposeResult
 from textual.containers import Container
 
-from clawperator.app.console import navigation
 from clawperator.app.console.copyable import Copyable
+from clawperator.app.console.execution.draft_model import Problem
+from clawperator.app.console.execution.outcome import busy
+from clawperator.app.console.navigation import ComparisonPlace, Destination, DraftPlace, ExecutionPlace
 from clawperator.app.console.run.as_sent import AsSentDialog
-from clawperator.app.console.run.draft import Problem
 from clawperator.app.console.run.draft_files import DraftFilesScreen
-from clawperator.app.console.run.outcome import busy
 from clawperator.app.console.run.parts import (
     complaints,
     marks,
@@ -47,7 +47,7 @@ from clawperator.widgets.tab_line import TabLine
 
 
 class RunScreen(RunProblems, DraftFilesScreen):
-    """Steps, JSON, problems and the timeline of the last run; on small screens one of them."""
+    """Steps, JSON, problems and the timeline of the last run; one of them on small screens."""
 
     BINDINGS: ClassVar[list[Any]] = [*keys.bindings("run")]
     MAIN = "#list"
@@ -68,6 +68,10 @@ class RunScreen(RunProblems, DraftFilesScreen):
             yield Pane("problems", ProblemList(id="problems"), id="problems-pane")
             yield Pane("timeline", RunTimeline(id="timeline", clock=self.console.clock), id="timeline-pane")
         yield InfoLine(id="summary")
+
+    def arrive(self, place: Destination) -> None:
+        if isinstance(place, DraftPlace) and place.run:
+            self.action_run_draft()
 
     # -- drawing
 
@@ -105,7 +109,9 @@ class RunScreen(RunProblems, DraftFilesScreen):
         draft, steps = self.keeper.draft, self.steps
         steps.empty_text = steps.EMPTY
         if draft.unreadable:
-            steps.empty_text = f"These are no steps: {draft.unreadable}.\n\n{self.console.symbols.tab} shows the JSON."
+            steps.empty_text = (
+                f"The JSON has no steps: {draft.unreadable}.\n\n{self.console.symbols.tab} shows the JSON."
+            )
         first = {problem.step: problem.message for problem in reversed(problems)}
         run = self.session.log.find(self.keeper.ran) if self.keeper.ran else None
         results = {step.id: step for step in run.steps} if run is not None else {}
@@ -117,7 +123,7 @@ class RunScreen(RunProblems, DraftFilesScreen):
         )
 
     def _counts(self) -> list[int]:
-        """How many nodes of the tree shown each step finds: counted once per tree and matcher, fifty of them cost some time."""
+        """Return how many nodes of the shown tree each step finds, cached per tree and matcher."""
         snapshot = self.session.trees.shown
         if self._counted[0] != snapshot.serial:
             self._counted = snapshot.serial, {}
@@ -132,16 +138,16 @@ class RunScreen(RunProblems, DraftFilesScreen):
     _counted: tuple[int, dict[str, int]] = (-1, {})
 
     def _draw_run(self) -> None:
-        """The draft's last run, whatever has become of the draft since."""
+        """Draw the draft's last run."""
         execution = self._last_run()
         free = not self.session.lock
-        words = f"{busy(self._turned_away, execution.ended)}." if execution is not None and self._turned_away else ""
+        words = f"{busy(self._conflict, execution.ended)}." if execution is not None and self._conflict else ""
         self.query_one("#timeline", RunTimeline).show(execution, next_keys(execution, free=free), words)
 
     @property
-    def _turned_away(self) -> Mapping[str, Any]:
-        """Who had the device when the last run wanted it; empty where that was not so."""
-        details = self.console.actor.turned_away
+    def _conflict(self) -> Mapping[str, Any]:
+        """Return the conflict that refused the last run; empty where there was none."""
+        details = self.console.dispatcher.refusal_details
         return (
             details if was_busy(self._last_run()) and details.get("commandId", "") in ("", self.keeper.last_run) else {}
         )
@@ -160,7 +166,7 @@ class RunScreen(RunProblems, DraftFilesScreen):
         summary.show(summary_row(draft, f"{name}{'*' if unsaved else ''}", summary.width, self.console.symbols))
 
     def _show_place(self) -> None:
-        """``3 of 12`` at the edge of the steps; line and column at that of the JSON."""
+        """Show ``3 of 12`` at the steps; line and column at the JSON."""
         count = self.steps.row_count()
         self.query_one("#list-pane", Pane).note(Line().add(f"{self.steps.cursor + 1:,} of {count:,}" if count else ""))
         row, column = self.editor.cursor_location
@@ -177,7 +183,7 @@ class RunScreen(RunProblems, DraftFilesScreen):
         self.editor.settle()
 
     def _written(self, text: str) -> None:
-        """The keys rest: the text is the draft now."""
+        """Make the text the draft, after typing."""
         draft = self.keeper.draft
         if draft.empty and not text.strip():
             return
@@ -188,7 +194,7 @@ class RunScreen(RunProblems, DraftFilesScreen):
         self.keeper.draft.rest()
 
     def action_edit_text(self) -> None:
-        """The JSON, at the step with the cursor."""
+        """Open the JSON at the step with the cursor."""
         span = self.keeper.draft.reading.values.get(("actions", self.steps.cursor))
         self.go_to("#json")
         if span is not None:
@@ -199,7 +205,7 @@ class RunScreen(RunProblems, DraftFilesScreen):
         self.action_edit_text()
 
     def _to_step(self) -> None:
-        """Back to the steps, to the one that the editor's cursor is in."""
+        """Return to the step that the editor's cursor is in."""
         self.settle()
         place = self.editor.index_of(self.editor.cursor_location)
         spans = self.keeper.draft.reading.values
@@ -210,7 +216,6 @@ class RunScreen(RunProblems, DraftFilesScreen):
         self.go_to("#list")
 
     def _seen(self, field: str, typed: str, others: Mapping[str, str]) -> Iterable[tuple[str, int]]:
-        """Values of the tree that is shown, for the editor to complete."""
         return values_seen(self.session.trees.shown.tree, field, typed, others)
 
     @on(JsonArea.CopyWanted)
@@ -239,7 +244,7 @@ class RunScreen(RunProblems, DraftFilesScreen):
     # -- running
 
     def action_payload(self) -> None:
-        """What would be sent, against what is written; there is such a thing only without problems."""
+        """Show the payload to be sent, compared with the draft."""
         self.settle()
         validated, problems = self.keeper.draft.check()
         if self.keeper.draft.empty:
@@ -247,7 +252,7 @@ class RunScreen(RunProblems, DraftFilesScreen):
         elif validated is None:
             self.to_first_problem(problems[0])
         else:
-            self.app.push_screen(AsSentDialog(self.keeper.draft.payload(), validated.payload))
+            self.app.push_screen(AsSentDialog(self.keeper.draft.payload(), validated.payload, self.console.symbols))
 
     def action_run_draft(self) -> None:
         self.settle()
@@ -260,10 +265,10 @@ class RunScreen(RunProblems, DraftFilesScreen):
             self.to_first_problem(problems[0])
             return
         count = len(draft)
-        self.console.actor.run(draft.payload(), f"draft, {count} step{'s' * (count != 1)}", sent=self._sent)
+        self.console.dispatcher.run(draft.payload(), f"draft, {count} step{'s' * (count != 1)}", sent=self._sent)
 
     def _sent(self, command_id: str) -> None:
-        """The run is looked at; escape leads back."""
+        """Show the timeline of the run; escape returns."""
         if self.keeper.run_of:
             self.session.log.reruns[command_id] = self.keeper.run_of
         self.before_run = self.view if self.view in ("list", "json") else "list"
@@ -271,18 +276,18 @@ class RunScreen(RunProblems, DraftFilesScreen):
         self.go_to("#timeline")
 
     def action_compare(self) -> None:
-        """The last run with the one it repeats, else with the one before of its task."""
+        """Compare the last run with the one it repeats, else with the previous one of its task."""
         run = self._last_run()
         before = self.session.log.before(run) if run is not None else ""
         if run is None or not before:
             self.console.say(Status.IDLE, "There is nothing to compare: no run of this draft repeats another")
         else:
-            navigation.to_comparison(self.console, before, run.command_id)
+            self.console.go_to(ComparisonPlace(before, run.command_id))
 
     def action_try_again(self) -> None:
-        """After a device was busy; only when it is free, and after another look at what is sent."""
+        """Run the draft again after a conflict, once the device is free."""
         if not was_busy(self._last_run()):
-            self.console.say(Status.IDLE, "Nothing was turned away. R runs the draft")
+            self.console.say(Status.IDLE, "No execution was refused. R runs the draft")
         elif self.session.lock:
             lock = self.session.lock
             words = busy({**lock, "inFlightCommandId": lock.get("commandId")}, self.session.clock.now())
@@ -295,23 +300,21 @@ class RunScreen(RunProblems, DraftFilesScreen):
         return validated.payload if validated is not None else None
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """Two keys are there only when there is something for them."""
+        """Hide two keys while they have nothing to do."""
         if action == "stop_waiting":
-            return self.console.actor.waiting
+            return self.console.dispatcher.waiting
         if action == "try_again":
             return was_busy(self._last_run())
         return super().check_action(action, parameters)
 
     def action_stop_waiting(self) -> None:
-        self.console.actor.stop_waiting()
+        self.console.dispatcher.stop_waiting()
 
     @on(LinePane.RowChosen, "#timeline")
     def _watch_run(self) -> None:
-        command = (
-            self._turned_away.get("inFlightCommandId") or self._turned_away.get("settlingAfter") or self.keeper.last_run
-        )
+        command = self._conflict.get("inFlightCommandId") or self._conflict.get("settlingAfter") or self.keeper.last_run
         if command:
-            navigation.to_execution(self.console, str(command))
+            self.console.go_to(ExecutionPlace(str(command)))
 
     # -- copying
 
@@ -335,7 +338,7 @@ class RunScreen(RunProblems, DraftFilesScreen):
         return things
 
     def _command_line(self, payload: Mapping[str, Any]) -> str:
-        """With the file's name while it holds this very draft, else with all of the payload."""
+        """Return a command with the file's name while it holds this draft, else with the payload."""
         device = self.session.device_id
         if self.path and self.saved == self.keeper.draft.generation:
             return snippets.file_line(str(Path(self.path).expanduser().absolute()), device)

@@ -1,12 +1,13 @@
-"""The panes of mode 3 and the way from one to the next: what there is no room for is shown when it gets the focus."""
+"""The panes of mode 3, and switching between them: a hidden pane is shown when it gets the focus."""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, cast
 
 from textual import on
 from textual.widget import Widget
 
+from clawperator.app.console.execution.dispatcher import ExecutionConsole
 from clawperator.app.console.screens.base import ConsoleScreen
 from clawperator.widgets.tab_line import TabLine
 
@@ -15,17 +16,21 @@ VIEWS = ("list", "json", "problems", "timeline")
 
 
 class RunViews(ConsoleScreen):
-    """``view`` is the pane that has or had the focus last; ``before_run`` the one to come back to from the timeline."""
+    """``view`` is the pane that has or had the focus last; ``before_run`` the one to return to from the timeline."""
 
     view = "list"
     before_run = "list"
 
+    @property
+    def console(self) -> ExecutionConsole:
+        return cast("ExecutionConsole", self.app)
+
     def show_tabs(self) -> None:
-        """Name the views, where only one of them is shown."""
+        """Draw the names of the views, where only one is shown."""
         raise NotImplementedError
 
     def on_descendant_focus(self) -> None:
-        """Whatever gets the focus is looked at."""
+        """Show the focused view."""
         here = self.focused.id if self.focused is not None else None
         if here in VIEWS:
             self._show_view(str(here))
@@ -44,7 +49,7 @@ class RunViews(ConsoleScreen):
         super().go_to(selector)
 
     def turn(self, step: int) -> None:
-        """To the next pane or the one before."""
+        """Go to the next or previous pane."""
         self.go_to(f"#{VIEWS[(VIEWS.index(self.view) + step) % len(VIEWS)]}")
 
     def focus_next(self, selector: Any = "*") -> Widget | None:  # noqa: ARG002  # the screen\'s own
@@ -56,7 +61,7 @@ class RunViews(ConsoleScreen):
         return self.focused
 
     def close_drawers(self) -> bool:
-        """Escape leads back to the steps; from the timeline to where the run was begun."""
+        """Return to the steps; from the timeline to the pane that started the run."""
         if self.view == "list":
             return False
         self.go_to(f"#{self.before_run if self.view == 'timeline' else 'list'}")

@@ -1,9 +1,9 @@
-"""What all modes share: header, body, strip, key bar; panes, zoom, drawers; the copy and go menus."""
+"""Base of all modes: header, body, notices, key bar; panes, zoom, drawers; the copy and go menus."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, cast
+from typing import Any, ClassVar, NamedTuple, cast
 
 from textual import on
 from textual.app import ComposeResult
@@ -11,10 +11,12 @@ from textual.screen import Screen
 from textual.widget import Widget
 from textual.widgets import Input, Static, TextArea
 
+from clawperator.app.console.console import Console
 from clawperator.app.console.copyable import Copyable
+from clawperator.app.console.navigation import Destination
 from clawperator.app.console.screens.menu import Choice, MenuDialog
-from clawperator.app.console.screens.pane_splits import Shares
-from clawperator.app.console.session import Facet
+from clawperator.app.console.screens.pane_splits import PaneSplits
+from clawperator.app.console.session import Facet, Session
 from clawperator.widgets import keys
 from clawperator.widgets.header import HeaderLine
 from clawperator.widgets.key_bar import KeyBar, hints
@@ -23,15 +25,11 @@ from clawperator.widgets.models.status import Status
 from clawperator.widgets.notice_line import Notice, NoticeLine
 from clawperator.widgets.pane import Pane
 
-if TYPE_CHECKING:
-    from clawperator.app.console.app import ConsoleApp
-    from clawperator.app.console.session import Session
-
 MIN_WIDTH, MIN_HEIGHT = 60, 16
 
 
 class Menu(NamedTuple):
-    """A prefix key, what its menu is about, the entries as they are now, and what choosing one does."""
+    """A prefix key, its menu's name, the current entries, and what choosing one does."""
 
     prefix: str
     name: str
@@ -40,16 +38,16 @@ class Menu(NamedTuple):
 
 
 class ConsoleScreen(Screen[None], inherit_bindings=False):
-    """One mode. Subclasses give ``compose_body``, ``draw`` and what can be copied and gone to."""
+    """One mode. Subclasses give ``compose_body``, ``draw``, ``copyable`` and ``PLACES``."""
 
     BINDINGS: ClassVar[list[Any]] = [*keys.bindings("screen")]
     AUTO_FOCUS: ClassVar[str | None] = None
     MAIN = ""
-    """Selector of the widget that has the focus at first."""
+    """Selector of the widget with the initial focus."""
 
     def __init__(self) -> None:
         super().__init__()
-        self.shares = Shares(self)
+        self.shares = PaneSplits(self)
 
     def compose(self) -> ComposeResult:
         yield HeaderLine()
@@ -62,9 +60,8 @@ class ConsoleScreen(Screen[None], inherit_bindings=False):
         raise NotImplementedError
 
     @property
-    def console(self) -> ConsoleApp:
-        """The app, by its own type."""
-        return cast("ConsoleApp", self.app)
+    def console(self) -> Console:
+        return cast("Console", self.app)
 
     @property
     def session(self) -> Session:
@@ -79,7 +76,7 @@ class ConsoleScreen(Screen[None], inherit_bindings=False):
         self.redraw()
 
     def redraw(self) -> None:
-        """Draw everything anew."""
+        """Draw everything again."""
         self.show(Facet.EVERYTHING)
         self._show_keys()
 
@@ -100,14 +97,14 @@ class ConsoleScreen(Screen[None], inherit_bindings=False):
     # -- drawing
 
     def show(self, changed: Facet) -> None:
-        """Draw the parts that changed. Called for the present mode only."""
+        """Draw the parts that changed. Called for the current mode only."""
         if not self.alive:
             return
-        if changed != Facet.STREAM:  # its rate is told once a second: the header need not keep up with a log
+        if changed != Facet.STREAM:  # the log rate is shown once a second
             self.show_header()
         if changed & (Facet.NOTICE | Facet.WORK):
             self._show_notice()
-        with self.console.surviving(f"{type(self).__name__}.draw"):
+        with self.console.isolated(f"{type(self).__name__}.draw"):
             self.draw(changed)
 
     def draw(self, changed: Facet) -> None:
@@ -116,20 +113,20 @@ class ConsoleScreen(Screen[None], inherit_bindings=False):
 
     @property
     def alive(self) -> bool:
-        """Whether there is something to draw on: news arrive while the screen is made, and while it is taken down."""
+        """Whether there is something to draw on: updates arrive while the screen is composed, and while it is removed."""
         return self.is_mounted and self.is_running and bool(self.query(HeaderLine))
 
     def tick(self) -> None:
-        """A second has passed: ages are drawn anew, unless the screen comes or goes just now."""
+        """Draw ages again, once a second."""
         if not self.alive:
             return
         self.show_header()
         self._show_notice()
-        with self.console.surviving(f"{type(self).__name__}.draw_ages"):
+        with self.console.isolated(f"{type(self).__name__}.draw_ages"):
             self.draw_ages()
 
     def draw_ages(self) -> None:
-        """Draw what changes by time alone."""
+        """Draw what changes with time."""
 
     def show_header(self) -> None:
         self.query_one(HeaderLine).show(self.console.tabs(), self.console.chips(narrow=self.narrow))
@@ -148,17 +145,27 @@ class ConsoleScreen(Screen[None], inherit_bindings=False):
             self.query_one(KeyBar).show(hints(self.active_bindings, self.console.symbols, typing=typing))
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """A key that cannot do anything now is dimmed; pressed, it says why (``ConsoleApp.on_key``)."""
+        """Dim unavailable keys; pressed, they show the reason (``ConsoleApp.on_key``)."""
         return None if self.console.why_not(action) else super().check_action(action, parameters)
 
     def would_send(self, action: str) -> Mapping[str, Any] | None:  # noqa: ARG002  # the modes know their own
-        """The payload that an acting key would send; empty where only pressing it tells, ``None`` where it sends no plan."""
+        """Return the payload that an acting key would send; empty where that is unknown before, ``None`` where it sends
+        none.
+        """
         return None
+
+    # -- navigation
+
+    def arrive(self, place: Destination) -> None:
+        """Show a place of this mode."""
+
+    def renew_picture(self) -> None:
+        """Take a new picture of the device's screen where one is shown."""
 
     # -- panes
 
     def focused_pane(self) -> Pane | None:
-        """The pane that has the focus."""
+        """Return the focused pane."""
         return (
             next((node for node in self.focused.ancestors_with_self if isinstance(node, Pane)), None)
             if self.focused
@@ -166,7 +173,7 @@ class ConsoleScreen(Screen[None], inherit_bindings=False):
         )
 
     def go_to(self, selector: str) -> None:
-        """Focus a pane's widget, opening its drawer or leaving the zoom when it is hidden."""
+        """Focus a pane's widget; open its drawer or leave the zoom where it is hidden."""
         target = self.query_one(selector)
         pane = next((node for node in target.ancestors_with_self if isinstance(node, Pane)), None)
         if self.has_class("-zoomed"):
@@ -176,10 +183,10 @@ class ConsoleScreen(Screen[None], inherit_bindings=False):
         self.set_focus(target)
 
     def open_drawer(self, pane: Pane | None) -> None:
-        """Show a pane that small screens hide; modes without drawers have nothing to do."""
+        """Show a pane that small screens hide; nothing in modes without drawers."""
 
     def close_drawers(self) -> bool:
-        """Hide what was opened; whether there was anything."""
+        """Hide open drawers; return whether there were any."""
         return False
 
     def action_zoom(self) -> None:
@@ -201,10 +208,10 @@ class ConsoleScreen(Screen[None], inherit_bindings=False):
             node.remove_class("-zoom")
 
     def action_share(self, steps: int) -> None:
-        """Make the focused pane larger or smaller, where it has a neighbour to share with."""
+        """Enlarge or shrink the focused pane, where it has a neighbour."""
         pane = self.focused_pane()
         if pane is None or self.has_class("-zoomed") or not self.shares.change(pane, steps):
-            self.console.say(Status.IDLE, "This pane has the whole width. z shows its neighbours again")
+            self.console.say(Status.IDLE, "This pane uses the full width. z restores its neighbours")
 
     @on(Pane.BorderTaken)
     def _border_taken(self, message: Pane.BorderTaken) -> None:
@@ -215,7 +222,7 @@ class ConsoleScreen(Screen[None], inherit_bindings=False):
         self.shares.drag(message.cells)
 
     def action_escape(self) -> None:
-        """The ladder: zoom, drawer, then what the focused pane has to clear; never leaves."""
+        """Leave the zoom, else close a drawer, else clear the focused pane."""
         if self.has_class("-zoomed"):
             self._unzoom()
         elif not self.close_drawers():
@@ -227,7 +234,7 @@ class ConsoleScreen(Screen[None], inherit_bindings=False):
     # -- menus
 
     def menus(self) -> Iterator[Menu]:
-        """The prefix menus as they are now: for the palette, which lists their entries by name."""
+        """Yield the prefix menus with their current entries."""
         yield Menu("y", "Copy", self._copy_choices(), self._copy)
         yield Menu("g", "Go to", self._go_choices(), self._go)
 
@@ -247,10 +254,10 @@ class ConsoleScreen(Screen[None], inherit_bindings=False):
         self.action_copy_menu()
 
     COPY_SHOWN: ClassVar[tuple[str, ...]] = ()
-    """Entries of the copy menu that are shown here even when there is nothing to copy."""
+    """Entries of the copy menu that are shown even when there is nothing to copy."""
 
     def copyable(self) -> dict[str, Copyable]:
-        """What can be copied now, by the id of the menu's entry."""
+        """Return what can be copied now, by the ids of the menu's entries."""
         problem = self.session.last_problem
         if problem is None:
             return {}
@@ -264,7 +271,7 @@ class ConsoleScreen(Screen[None], inherit_bindings=False):
     GO: ClassVar[str] = "go"
     """The menu behind ``g``."""
     PLACES: ClassVar[Mapping[str, str]] = {}
-    """Where its entries lead in this mode: entry id → selector."""
+    """Its targets in this mode: entry id → selector."""
 
     def action_go_menu(self) -> None:
         self.app.push_screen(MenuDialog("go to", self._go_choices(), self.console.symbols), self._go)
@@ -280,6 +287,6 @@ class ConsoleScreen(Screen[None], inherit_bindings=False):
             self.go_to(self.PLACES[choice])
 
     def focused_within(self, selector: str) -> bool:
-        """Whether the focus is in a widget."""
+        """Return whether the focus is in a widget."""
         widget: Widget = self.query_one(selector)
         return self.focused is not None and widget in self.focused.ancestors_with_self

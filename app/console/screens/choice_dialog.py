@@ -1,4 +1,4 @@
-"""A question with more than two answers: what it is about in words, then the answers, the harmless one first."""
+"""A question with more than two answers, the harmless one first."""
 
 from __future__ import annotations
 

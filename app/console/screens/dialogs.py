@@ -1,4 +1,4 @@
-"""Help, notices, the device picker and the one question."""
+"""Help, notices, the device picker, the tree picker, and the confirmation."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 
 class FoldedRows(RowList):
-    """A list whose sentences are folded: ``make`` makes the rows for a width, before the list has it, as its height needs them."""
+    """A list with wrapped sentences: ``make`` makes the rows for a width, before the list has it."""
 
     def __init__(self, make: Callable[[int], Iterable[ListRow]], *, id: str) -> None:  # noqa: A002  # Textual's own name
         super().__init__(id=id)
@@ -45,9 +45,9 @@ class FoldedRows(RowList):
 
 
 class HelpDialog(Dialog):
-    """The keys that work where the user is, grouped, made from the active bindings."""
+    """The active keys, grouped."""
 
-    TITLE_TEXT = "keys that work here"
+    TITLE_TEXT = "available keys"
     NOTE = "esc closes"
 
     def __init__(self, active: Mapping[str, ActiveBinding], menus: Iterable[Menu], symbols: Symbols) -> None:
@@ -75,7 +75,7 @@ HelpEntry = tuple[str, str, str]
 
 
 def help_groups(active: Mapping[str, ActiveBinding], symbols: Symbols) -> list[tuple[str, list[HelpEntry]]]:
-    """Group → (keys, label, sentence), in the order of the key table; a binding with several keys is one entry."""
+    """Return group → (keys, label, sentence), in the order of the key table; a binding with several keys is one entry."""
     entries: dict[str, tuple[str, str, list[str], str, str]] = {}
     for key, (_, binding, _, tooltip) in active.items():
         if not binding.id or not binding.description:
@@ -93,7 +93,7 @@ def help_groups(active: Mapping[str, ActiveBinding], symbols: Symbols) -> list[t
 
 
 def menu_group(menu: Menu) -> tuple[str, list[HelpEntry]]:
-    """The entries behind a prefix key, as they can be chosen now or not."""
+    """Return the entries behind a prefix key."""
     signs = ((f"{menu.prefix} {keys.sign(choice.item.key)}", choice) for choice in menu.choices)
     return f"{menu.name}  ({menu.prefix} …)", [
         (keyed, choice.item.label, choice.item.tooltip) for keyed, choice in signs
@@ -115,13 +115,13 @@ def _entry(signs: str, label: str, tooltip: str) -> Any:
 
 _KEY_CELLS = 12
 _LABEL_CELLS = 20
-"""Of a row of the help, before its sentence."""
+"""Columns of the help before the sentence."""
 
 
 class NoticesDialog(Dialog):
-    """Past notices, the newest last."""
+    """The notices, newest last."""
 
-    TITLE_TEXT = "notices of this session"
+    TITLE_TEXT = "notices"
     NOTE = "esc closes"
 
     def __init__(self, notices: Sequence[Notice], clock: WallClock) -> None:
@@ -139,7 +139,7 @@ class NoticesDialog(Dialog):
         self.call_after_refresh(pane.action_bottom)
 
     def _rows(self, width: int) -> Iterator[ListRow]:
-        """In full: here is read what the strip had to cut."""
+        """Yield the notices in full: the strip cuts them."""
         symbols = self.query_one("#notices", RowList).symbols
         for index, notice in enumerate(self._notices):
             status = notice.status
@@ -154,11 +154,11 @@ class NoticesDialog(Dialog):
 
 
 _BEFORE_NOTICE = 12
-"""Cells for the time and the sign."""
+"""Cells for time and sign."""
 
 
 class DeviceDialog(Dialog):
-    """Choose the device of the console. Answers its serial, or ``None``."""
+    """Asks for the device of the console. Answers its serial, or ``None``."""
 
     TITLE_TEXT = "device"
     NOTE = "⏎ use · esc"
@@ -168,7 +168,7 @@ class DeviceDialog(Dialog):
         self._session = session
         count = len(session.usable)
         self._words = {
-            0: "No device is usable. 7 says what to do about each of them.",
+            0: "No device is usable. Press 7 to see why.",
             1: "One device is usable.",
         }.get(count, f"{count} devices are usable. Choose one; it stays the target until you change it.")
 
@@ -189,7 +189,7 @@ class DeviceDialog(Dialog):
 
 
 class TreesDialog(Dialog):
-    """Choose one of the other trees. Answers its snapshot, or ``None``."""
+    """Asks for another tree. Answers its snapshot, or ``None``."""
 
     TITLE_TEXT = "compare with"
     NOTE = "⏎ compare · esc"
@@ -219,10 +219,10 @@ class TreesDialog(Dialog):
 
 
 class ConfirmDialog(Dialog):
-    """A question with yes and no."""
+    """Asks yes or no."""
 
     BINDINGS: ClassVar[list[Any]] = [*keys.bindings("confirm")]
-    TITLE_TEXT = "sure?"
+    TITLE_TEXT = "confirm"
     NOTE = "⏎ yes · esc no"
 
     def __init__(self, question: str, more: str = "") -> None:

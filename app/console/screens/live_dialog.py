@@ -1,4 +1,4 @@
-"""Dialogs that follow the news while they are open."""
+"""Dialogs that are redrawn while they are open."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 
 from textual.geometry import Size
 
-from clawperator.app.console.run.dispatch_dialogs import AskingDialog
+from clawperator.app.console.screens.forms import AskingDialog
 from clawperator.app.console.session import Facet
 from clawperator.widgets.format.lines import Row
 from clawperator.widgets.wrapped_text import WrappedText
@@ -18,7 +18,7 @@ class LiveDialog(AskingDialog):
     """``draw`` is called when something changed, and once a second."""
 
     def show(self, changed: Facet) -> None:
-        """The session has changed."""
+        """Redraw after a change of the session."""
         if self.is_mounted and self.is_running:
             self.draw(changed)
 
@@ -35,14 +35,13 @@ class LiveDialog(AskingDialog):
 
 
 class DialogText(WrappedText):
-    """Words in a box, as high as they are: ``make`` makes their rows for a width."""
+    """Text in a dialog, as high as its rows: ``make`` makes them for a width."""
 
     def __init__(self, make: Callable[[int], Iterable[Row]], *, id: str) -> None:  # noqa: A002  # Textual's own name
         super().__init__(id=id)
         self._made = make
 
     def get_content_height(self, container: Size, viewport: Size, width: int) -> int:  # noqa: ARG002  # Textual's three
-        """For this width, which the pane does not have yet."""
         return min(len(list(self.folded(width))), max(1, viewport.height * 9 // 10 - 4))
 
     def folded(self, width: int) -> Iterable[Row]:
@@ -52,6 +51,6 @@ class DialogText(WrappedText):
         self.call_after_refresh(self.redraw)
 
     def redraw(self) -> None:
-        """What is said has changed."""
+        """Draw changed text."""
         self.fold()
         self.refresh(layout=True)

@@ -1,8 +1,8 @@
-"""The prefix menus: a small dialog that names the second key. It waits; there is no time limit and no lost key."""
+"""The prefix menus: a small dialog that names the second keys and waits without a time limit."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, ClassVar, NamedTuple
 
 from textual import events, on
@@ -11,9 +11,9 @@ from textual.await_complete import AwaitComplete
 from textual.containers import Vertical
 from textual.content import Content
 from textual.message import Message
-from textual.screen import ModalScreen
 from textual.widgets import Input
 
+from clawperator.app.console.textual_internals import FilteringScreen, bind_key
 from clawperator.widgets import keys
 from clawperator.widgets.format.lines import Line, Row
 from clawperator.widgets.format.symbols import Symbols
@@ -23,25 +23,34 @@ from clawperator.widgets.row_list import ListRow, RowList
 
 
 class Choice(NamedTuple):
-    """One entry: the item of the key table, a few words beside it, and whether it can be chosen now."""
+    """One entry: the item of the key table, a description, and whether it is available."""
 
     item: MenuItem
     words: str
     enabled: bool
 
 
-class Dialog(ModalScreen[Any], inherit_bindings=False):
-    """A framed box over the mode. The keys below it do not work while it is open.
+class PaletteEntry(NamedTuple):
+    """One command of the palette: its name, the sentence below it, and what it does. ``reason``: why it is unavailable."""
 
-    It answers once: keys of a burst that come after the answer must neither close what is below it (``dismiss`` takes away
-    whatever screen is on top) nor look for widgets that are gone.
+    name: str
+    help: str
+    run: Callable[[], Any]
+    reason: str = ""
+
+
+class Dialog(FilteringScreen, inherit_bindings=False):
+    """A framed box over the mode; the keys below it are inactive.
+
+    It answers once: later keys of a burst must neither close what is below it (``dismiss`` removes whatever screen is
+    on top) nor look for removed widgets.
     """
 
     BINDINGS: ClassVar[list[Any]] = [*keys.bindings("dialog")]
     TITLE_TEXT = ""
     NOTE = ""
     TYPES = False
-    """Whether it begins in a field, which it gives to ``type_in`` when it is mounted."""
+    """Whether it starts in a field, which it passes to ``type_in`` when mounted."""
     field: Input
     _answered = False
     _early = ""
@@ -68,18 +77,17 @@ class Dialog(ModalScreen[Any], inherit_bindings=False):
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         return False if self._answered else super().check_action(action, parameters)
 
-    async def _on_message(self, message: Message) -> None:
-        if not (self._answered and message.bubble):
-            await super()._on_message(message)
+    def accepts(self, message: Message) -> bool:
+        return not (self._answered and message.bubble)
 
     def on_key(self, event: events.Key) -> None:
-        """A key that the focused widget left, or that came before there was one: a letter may belong to the field."""
+        """Pass a character on to the field that was not focused in time."""
         if event.is_printable and event.character and not self._answered and self.typed(event.character):
             event.stop()
             event.prevent_default()
 
     def typed(self, character: str) -> bool:
-        """Take a letter that was on its way when this opened, if there is a field for it; whether it was taken."""
+        """Take a character that was typed before this opened; return whether a field took it."""
         if not self.TYPES:
             return False
         if self.focused is None:
@@ -91,7 +99,7 @@ class Dialog(ModalScreen[Any], inherit_bindings=False):
         return True
 
     def type_in(self, field: Input) -> None:
-        """Give ``field`` the focus, and the letters that came before it could have it."""
+        """Focus ``field`` and insert the characters typed before."""
         self.field = field
         if self._early:
             field.select_on_focus = False
@@ -101,14 +109,14 @@ class Dialog(ModalScreen[Any], inherit_bindings=False):
 
 
 class MenuList(RowList, can_focus=False):
-    """The entries. The dialog has the keys: every letter is a second key, none of them moves the cursor."""
+    """The entries. The dialog has the keys: every letter is a second key."""
 
     @property
     def looks_focused(self) -> bool:
         return True
 
     def clicked(self, index: int, x: int, *, twice: bool) -> None:  # noqa: ARG002  # the pane's own signature
-        """One click chooses: a menu is no place to look around in."""
+        """Choose by one click."""
         super().clicked(index, x, twice=not self.rows[index].quiet)
 
 
@@ -126,14 +134,14 @@ class MenuDialog(Dialog, inherit_bindings=False):
         # finds them although the first one has only just opened this.
         for choice in choices:
             if choice.enabled:
-                self._bindings.bind(choice.item.key, f"pick('{choice.item.id}')", choice.item.label, show=False)
+                bind_key(self, choice.item.key, f"pick('{choice.item.id}')", choice.item.label)
 
     def compose_dialog(self) -> ComposeResult:
         yield MenuList(id="menu")
 
     def on_mount(self) -> None:
         menu = self.query_one("#menu", MenuList)
-        menu.empty_text = "Nothing here can be chosen now."
+        menu.empty_text = "No entry is available now."
         menu.show_rows(
             ListRow(_draw(choice), value=choice.item.id, quiet=not choice.enabled) for choice in self._choices
         )
@@ -160,6 +168,6 @@ def _draw(choice: Choice) -> Any:
         item, words, enabled = choice
         line = Line(width).add("  ").add(keys.sign(item.key), "key" if enabled else "faint").add("  ")
         line.add(f"{item.label:<22}", "text" if enabled else "faint").add(" ")
-        return Row(line.device(words or "nothing here", "muted" if enabled else "faint"))
+        return Row(line.device(words or "unavailable", "muted" if enabled else "faint"))
 
     return draw

@@ -1,4 +1,4 @@
-"""How the panes of a screen share it: ``{`` and ``}`` move the border beside the focused pane, per size of terminal."""
+"""Resizing panes: ``{`` and ``}`` move the border beside the focused pane, separately for each size of terminal."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from textual.widget import Widget
 from clawperator.widgets.pane import Edge, Pane
 
 STEP = 4
-"""Cells by which a border moves sideways; up and down it is a quarter of that."""
+"""Cells per step sideways; up and down it is a quarter of that."""
 _LEAST = {"width": 18, "height": 4}
 _LEFT_TO_OTHERS = {"width": 30, "height": 8}
 _NONE = -1
@@ -21,9 +21,9 @@ _SIZES = ("-narrow", "-medium", "-wide", "-short", "-normal", "-tall")
 
 
 class _Border(NamedTuple):
-    """What is made larger or smaller, along which axis, and whether growing the focused pane means growing it.
+    """What is resized, along which axis, and whether that has the same sign for the focused pane.
 
-    ``widget`` itself, or where it is a grid, that one of its ``tracks``: a column or a row.
+    ``widget`` itself, or one of the ``tracks`` of a grid: a column or a row.
     """
 
     widget: Widget
@@ -33,14 +33,14 @@ class _Border(NamedTuple):
 
     @property
     def size(self) -> int:
-        """Cells that it has now."""
+        """Current size in cells."""
         if self.track == _NONE:
             return int(getattr(self.widget.outer_size, self.axis))
         return _track_sizes(self.widget, self.axis)[self.track]
 
     @property
     def most(self) -> int:
-        """Cells that it can have at most, so that something is left to the others."""
+        """Maximum size in cells, which leaves space to the others."""
         if self.track == _NONE:
             assert isinstance(self.widget.parent, Widget)
             return int(getattr(self.widget.parent.size, self.axis)) - _LEFT_TO_OTHERS[self.axis]
@@ -53,8 +53,8 @@ class _Border(NamedTuple):
         return sum(sizes) - kept - _LEFT_TO_OTHERS[self.axis]
 
 
-class Shares:
-    """Remembers what was changed for each size of terminal, and puts it back when that size returns."""
+class PaneSplits:
+    """Keeps the changed sizes for each size of terminal, and restores them."""
 
     def __init__(self, screen: Screen[None]) -> None:
         self._screen = screen
@@ -62,7 +62,7 @@ class Shares:
         self._held: tuple[_Border, int] | None = None
 
     def change(self, pane: Pane, steps: int) -> bool:
-        """Give ``pane`` that many steps more (or less); whether there is a border to move."""
+        """Resize ``pane`` by that many steps; return whether there is a border to move."""
         border = _border_of(pane)
         if border is None:
             return False
@@ -70,12 +70,12 @@ class Shares:
         return True
 
     def take(self, edge: Edge) -> None:
-        """The mouse has taken hold of this edge; ``drag`` follows."""
+        """Start dragging this edge with the mouse."""
         border = _border_at(edge)
         self._held = (border, border.size) if border is not None else None
 
     def drag(self, cells: int) -> None:
-        """The edge that is held, where something can be shared there, is wanted so far from where it was taken."""
+        """Move the dragged edge, so far from where it was."""
         if self._held is not None:
             border, before = self._held
             step = _step(border.axis)
@@ -89,7 +89,7 @@ class Shares:
         _set(widget, axis, sizes)
 
     def apply(self) -> None:
-        """The terminal has another size: what was chosen for it, and the stylesheet's own shares for the rest."""
+        """Apply the sizes kept for the current terminal size, and the stylesheet's for the rest."""
         here = self._chosen.get(self._size(), {})
         for chosen in self._chosen.values():
             for widget, axis in chosen:
@@ -107,7 +107,7 @@ def _step(axis: str) -> int:
 
 
 def _set(widget: Widget, axis: str, sizes: Mapping[int, int]) -> None:
-    """Give it, or its tracks, these sizes; without any, those of the stylesheet."""
+    """Set these sizes of a widget or its tracks; without any, those of the stylesheet."""
     if _is_grid(widget):
         _set_tracks(widget, axis, {track: size for track, size in sizes.items() if track != _NONE})
     for rule in (axis, f"max_{axis}") if _NONE in sizes or not sizes else ():
@@ -121,12 +121,12 @@ def _set_tracks(grid: Widget, axis: str, sizes: Mapping[int, int]) -> None:
 
 
 def _border_of(pane: Pane) -> _Border | None:
-    """A border beside ``pane`` or beside a column that it stands in; where there is none, one above or below it."""
+    """Return a border beside ``pane`` or its column, else one above or below it."""
     return _along("width", pane) or _along("height", pane)
 
 
 def _along(axis: str, pane: Pane) -> _Border | None:
-    """The nearest box around ``pane`` that has a size of its own, or the neighbour whose size leaves the rest to it."""
+    """Return the nearest box around ``pane`` with a fixed size, or the neighbour whose size leaves the rest to it."""
     node: Widget = pane
     while isinstance(parent := node.parent, Widget):
         if _is_grid(parent):
@@ -146,7 +146,7 @@ def _along(axis: str, pane: Pane) -> _Border | None:
 
 
 def _in_grid(axis: str, node: Widget, grid: Widget) -> _Border | None:
-    """A column or row of ``node`` that has a size of its own, another one that has, or its own one, where none has."""
+    """Return a column or row of ``node`` with a fixed size, else another one, else its own."""
     scalars, begins = _scalars(grid, axis), _begins(grid, axis)
     start, length = _place(node, grid, axis)
     own = [track for track, begin in enumerate(begins) if start <= begin < start + length]
@@ -159,7 +159,7 @@ def _in_grid(axis: str, node: Widget, grid: Widget) -> _Border | None:
 
 
 def _border_at(edge: Edge) -> _Border | None:
-    """What lies at that edge of a pane, or of a box whose edge it is too; ``None`` where nothing is shared there."""
+    """Return what can be resized at that edge; ``None`` without anything."""
     node: Widget = edge.pane
     while isinstance(parent := node.parent, Widget):
         if _is_grid(parent):
@@ -175,7 +175,7 @@ def _border_at(edge: Edge) -> _Border | None:
 
 
 def _beside(node: Widget, parent: Widget, edge: Edge) -> Widget | None:
-    """The box that begins where ``node`` ends."""
+    """Return the box that begins where ``node`` ends."""
     start, length = _place(node, parent, edge.axis)
     for box in parent.children:
         if box.display and (isinstance(box, Pane) or box.query(Pane)):
@@ -202,18 +202,18 @@ def _is_grid(widget: Widget) -> bool:
 
 
 def _scalars(grid: Widget, axis: str) -> Sequence[Scalar]:
-    """What the stylesheet, or a choice, says of each column or row."""
+    """Return the size of each column or row."""
     return getattr(grid.styles, _TRACKS[axis]) or ()
 
 
 def _place(node: Widget, grid: Widget, axis: str) -> tuple[int, int]:
-    """Where ``node`` begins in the grid, and how long it is, in cells."""
+    """Return where ``node`` begins in the grid, and its length, in cells."""
     here, whole = node.region, grid.content_region
     return (here.x - whole.x, here.width) if axis == "width" else (here.y - whole.y, here.height)
 
 
 def _begins(grid: Widget, axis: str) -> list[int]:
-    """Where columns or rows begin: in each of them some pane does."""
+    """Return where columns or rows begin."""
     return sorted({_place(child, grid, axis)[0] for child in grid.children if child.display})
 
 

@@ -1,4 +1,4 @@
-"""A list and the detail of its row: beside it or below it where there is room, over it on small screens."""
+"""A list and the detail of its row: beside or below it where there is space, over it on small screens."""
 
 from __future__ import annotations
 
@@ -12,7 +12,9 @@ from clawperator.widgets.pane import Pane
 
 
 class TwoPaneScreen(ConsoleScreen):
-    """Subclasses have ``#panes`` with ``#list-pane`` and ``#detail-pane``, the widgets in them ``#list`` and ``#detail``."""
+    """Subclasses have ``#panes`` with ``#list-pane`` and ``#detail-pane``, the widgets in them ``#list`` and
+    ``#detail``.
+    """
 
     MAIN = "#list"
 
@@ -24,7 +26,7 @@ class TwoPaneScreen(ConsoleScreen):
 
     @on(LinePane.CursorMoved, "#list")
     def _moved(self) -> None:
-        """The place in the list at once, the detail when the cursor has come to rest."""
+        """Show the position at once, the detail when the cursor rests."""
         self.show_place()
         if self._rest is not None:
             self._rest.stop()
@@ -33,7 +35,7 @@ class TwoPaneScreen(ConsoleScreen):
     _rest: Timer | None = None
 
     def show_place(self) -> None:
-        """``3 of 12`` at the edge of the list."""
+        """Show ``3 of 12`` at the edge of the list."""
         pane = self.query_one("#list", LinePane)
         count = pane.row_count()
         self.query_one("#list-pane", Pane).note(Line().add(f"{pane.cursor + 1:,} of {count:,}" if count else ""))
@@ -46,7 +48,7 @@ class TwoPaneScreen(ConsoleScreen):
         self.query_one("#panes").set_class(pane is not None and pane.id == "detail-pane", "-detail")
 
     def close_drawers(self) -> bool:
-        """Back from the detail to the same row of the list."""
+        """Return from the detail to the list."""
         panes = self.query_one("#panes")
         opened = panes.has_class("-detail")
         panes.remove_class("-detail")

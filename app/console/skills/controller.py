@@ -1,23 +1,23 @@
-"""Skills for the console: the list kept current, one of them read in full, and the one that runs. It knows no widget.
+"""Keeps the list of skills current, reads one of them in full, and runs one. It knows no widget.
 
-Looking begins when somebody first wants to see them. One skill runs at a time: beside everything else, through all modes,
-and it ends with the console. What it prints goes into a ring that the screen draws from; news of that come ten times a
-second at most.
+The registry is read when the mode is first opened. One skill runs at a time, through all modes, until the console ends.
+Its output goes into a ring; updates are posted ten times a second at most.
 """
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Hashable, Mapping
+from contextlib import aclosing
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from clawperator.app.console.file_watch import changes
 from clawperator.app.console.job_runner import JobRunner, Start
-from clawperator.app.console.messages import News, NoticeNews, SkillsNews
-from clawperator.app.console.skills import watch
-from clawperator.app.console.skills.jobs import Found, Library, trouble_of
-from clawperator.app.console.skills.run_options import Plan, Way, Wish, command_words
+from clawperator.app.console.messages import NoticeUpdate, SkillsUpdate, Update
+from clawperator.app.console.skills.jobs import LoadedRegistry, SkillLibrary, trouble_of
+from clawperator.app.console.skills.run_options import Plan, RunOption, SkillRequest, command_words
 from clawperator.engine.errors import EngineError, ErrorCode
 from clawperator.widgets.format.lines import sentence
 from clawperator.widgets.models.job import Job
@@ -32,22 +32,22 @@ if TYPE_CHECKING:
     from clawperator.engine.skills.play import PlayReport
 
 FLUSH_SECONDS = 0.1
-"""What a skill prints is shown this often."""
+"""Interval of updates while a skill prints."""
 SCRIPT_SECONDS = 120.0
-"""What a script may take (skills.md#running-a-script)."""
+"""Time limit of a script (skills.md#running-a-script)."""
 _WORST = {"error": Status.FAILED, "warning": Status.WARN}
 
 
-class Skilling:
-    """``post`` tells the news, ``start`` runs what takes its time, ``follow`` keeps the tree fresh while a skill runs.
+class SkillsController:
+    """``post`` takes updates, ``start`` runs jobs, ``follow`` keeps the tree fresh while a skill runs.
 
-    ``follow(True)`` answers whether it was switched on by that; then ``follow(False)`` comes at the end.
+    ``follow(True)`` returns whether it switched follow mode on; then ``follow(False)`` is called at the end.
     """
 
     def __init__(
         self,
-        library: Library,
-        post: Callable[[News], object],
+        library: SkillLibrary,
+        post: Callable[[Update], object],
         clock: WallClock,
         start: Start,
         follow: Callable[[bool], bool],
@@ -58,9 +58,9 @@ class Skilling:
         self._start = start
         self._follow = follow
         self._shelf = SkillsState.EMPTY
-        self._found: Found | None = None
+        self._found: LoadedRegistry | None = None
         self._ended: dict[str, LastResult] = {}
-        """Of runs of this session: they know more than the history does."""
+        """Results of this session: more exact than the history's."""
         self._chosen = ""
         self._lint_wanted = False
         self._wanted = asyncio.Event()
@@ -69,9 +69,9 @@ class Skilling:
         self._work: asyncio.Task[SkillRunState] | None = None
         self._flushing: asyncio.TimerHandle | None = None
         self._numbers = 0
-        self.given: dict[str, Wish] = {}
-        """What each skill was given last, for its next form; not what is personal."""
-        self._sync = JobRunner("skills sync", start, clock, self._show_sync, lambda notice: post(NoticeNews(notice)))
+        self.given: dict[str, SkillRequest] = {}
+        """The last inputs of each skill for its next form, without personal values."""
+        self._sync = JobRunner("skills sync", start, clock, self._show_sync, lambda notice: post(NoticeUpdate(notice)))
 
     @property
     def shelf(self) -> SkillsState:
@@ -79,7 +79,7 @@ class Skilling:
 
     @property
     def run(self) -> SkillRunState | None:
-        """The one that runs, or ended last."""
+        """The run that is active, or ended last."""
         return self._shelf.run
 
     @property
@@ -88,7 +88,7 @@ class Skilling:
 
     @property
     def syncing(self) -> Job | None:
-        """The fetching of skills while it is at work."""
+        """The job that fetches skills, while it runs."""
         return self._sync.job if self._sync.busy else None
 
     def trouble_of(self, error: EngineError) -> SkillIssue:
@@ -97,41 +97,33 @@ class Skilling:
     # -- looking
 
     def begin(self) -> None:
-        """Somebody looks: keep the list current from now on."""
+        """Keep the list current from now on."""
         if not self._looking:
             self._looking = self._start("skills", self._watch())
 
     def look_again(self) -> None:
-        """Registry and card, both."""
+        """Read registry and details again."""
         self.begin()
         self._wanted.set()
 
     def look_at(self, skill_id: str) -> None:
-        """Have this skill shown in full."""
+        """Read this skill in full."""
         if skill_id != self._chosen:
             self._chosen = skill_id
             self._card_wanted.set()
 
     def lint(self) -> None:
-        """Hold the skill that is looked at against the rules."""
+        """Lint the selected skill."""
         if self._chosen:
             self._lint_wanted = True
             self._tell(checking=self._chosen)
             self._card_wanted.set()
 
     async def _watch(self) -> None:
-        seen = await asyncio.to_thread(self._signs)  # before the first look: what changes after it is noticed
+        seen = await asyncio.to_thread(self._signs)  # before the first query, so that later changes are detected
         async with asyncio.TaskGroup() as group:
             group.create_task(self._read_cards())
-            group.create_task(
-                watch.watch(
-                    lambda: self._library.places(self._chosen),
-                    self._signs,
-                    self.look_again,
-                    self._unwatched,
-                    seen=seen,
-                )
-            )
+            group.create_task(self._watch_files(seen))
             while True:
                 self._wanted.clear()
                 await self._look()
@@ -140,12 +132,17 @@ class Skilling:
     def _signs(self) -> Hashable:
         return self._chosen, self._library.signs(self._chosen)
 
-    def _unwatched(self, reason: str) -> None:
-        words = f"Changes of skills are not noticed any more: {reason}. r looks again"
-        self._post(NoticeNews(Notice(Status.WARN, words)))
+    async def _watch_files(self, seen: object) -> None:
+        try:
+            async with aclosing(changes(lambda: self._library.places(self._chosen), self._signs, seen=seen)) as changed:
+                async for _ in changed:
+                    self.look_again()
+        except OSError as exc:
+            words = f"Changes of skills are no longer detected: {exc}. Press r to refresh"
+            self._post(NoticeUpdate(Notice(Status.WARN, words)))
 
     async def _look(self) -> None:
-        """Read the registry; a broken one leaves no list that could be taken for it."""
+        """Read the registry; a broken one empties the list."""
         try:
             found = await asyncio.to_thread(self._library.find)
         except EngineError as exc:
@@ -162,19 +159,19 @@ class Skilling:
             source=found.registry.source,
             commit=found.commit,
         )
-        await self._look_back()
+        await self._read_results()
         if self._chosen:
             self._card_wanted.set()
 
-    async def _look_back(self) -> None:
-        """How everything went last."""
+    async def _read_results(self) -> None:
+        """Read the last result of each skill."""
         found = await self._library.results(frozenset(skill.id for skill in self._shelf.skills))
         results = {**found, **self._ended}
         if results != self._shelf.results:
             self._tell(results=results)
 
     async def _read_cards(self) -> None:
-        """The skill that was wanted last; those before it are not missed."""
+        """Read the skill that was selected last; earlier ones are skipped."""
         while True:
             await self._card_wanted.wait()
             self._card_wanted.clear()
@@ -194,7 +191,7 @@ class Skilling:
             if not self._card_wanted.is_set() or self._lint_wanted:
                 await self._read_findings(found, card)
 
-    async def _read_findings(self, found: Found, card: SkillDetails) -> None:
+    async def _read_findings(self, found: LoadedRegistry, card: SkillDetails) -> None:
         asked, self._lint_wanted = self._lint_wanted, False
         try:
             findings = await asyncio.to_thread(self._library.findings, found.registry, card.skill_id)
@@ -217,7 +214,7 @@ class Skilling:
         if card.trouble is not None:
             notice = Notice(Status.FAILED, f"{name} could not be checked: {card.trouble.message}", card.trouble.code)
         elif not card.findings:
-            notice = Notice(Status.OK, f"{name} keeps the rules")
+            notice = Notice(Status.OK, f"{name} passes lint")
         else:
             counts = [(card.count(severity), severity) for severity in ("error", "warning", "info")]
             words = ", ".join(
@@ -225,61 +222,63 @@ class Skilling:
             )
             worst = next((status for severity, status in _WORST.items() if card.count(severity)), Status.IDLE)
             notice = Notice(worst, f"{name}: {words}")
-        self._post(NoticeNews(notice))
+        self._post(NoticeUpdate(notice))
 
     async def read_card(self, skill: SkillEntry) -> SkillDetails:
-        """The card of a skill, for who cannot wait until it is looked at."""
+        """Return the details of a skill, read now."""
         return await asyncio.to_thread(self._library.card, self._registry.registry, skill)
 
     async def file_of(self, skill_id: str, relative: str) -> str:
-        """The path of a file of a skill. Raises ``EngineError`` where it lies outside of the registry."""
+        """Return the path of a skill's file. Raises ``EngineError`` where it is outside the registry."""
         return await asyncio.to_thread(self._registry.registry.place, skill_id, relative)
 
     # -- compiling
 
-    async def compile(self, skill_id: str, way: Way, values: Mapping[str, str]) -> Plan:
-        """What an artifact comes to with these values. Raises ``EngineError``."""
-        return await asyncio.to_thread(self._library.compile, self._registry.registry, skill_id, way, values)
+    async def compile(self, skill_id: str, option: RunOption, values: Mapping[str, str]) -> Plan:
+        """Compile an artifact with these values. Raises ``EngineError``."""
+        return await asyncio.to_thread(self._library.compile, self._registry.registry, skill_id, option, values)
 
     def compiled(self, plan: Plan) -> None:
-        """It is going to be used: note that."""
+        """Record the use of a compiled artifact."""
         self._start("compiled", asyncio.to_thread(self._library.compiled, plan))
 
     @property
-    def _registry(self) -> Found:
+    def _registry(self) -> LoadedRegistry:
         if self._found is None:
-            raise EngineError(ErrorCode.REGISTRY_READ_FAILED, "There is no registry to read the skill from")
+            raise EngineError(ErrorCode.REGISTRY_READ_FAILED, "No registry is loaded")
         return self._found
 
     # -- running
 
-    def start_run(self, wish: Wish, device_id: str) -> bool:
-        """Run what was agreed to; false while another skill runs."""
+    def start_run(self, request: SkillRequest, device_id: str) -> bool:
+        """Run a confirmed request; return false while another skill runs."""
         if self.busy or self._found is None:
             return False
         self._numbers += 1
-        public = {name: hidden(value, wish.secrets) for name, value in wish.values.items()}
-        command = command_words(wish.skill_id, wish.way, public, device_id, builtin=self._shelf.source == BUILTIN)
+        public = {name: hidden(value, request.secrets) for name, value in request.values.items()}
+        command = command_words(
+            request.skill_id, request.option, public, device_id, builtin=self._shelf.source == BUILTIN
+        )
         run = SkillRunState(
             number=self._numbers,
-            skill_id=wish.skill_id,
-            what=wish.way.name,
+            skill_id=request.skill_id,
+            what=request.option.name,
             command=command,
             device_id=device_id,
             since=self._clock.now(),
-            limit=SCRIPT_SECONDS if wish.way.script else 0.0,
+            limit=SCRIPT_SECONDS if request.option.script else 0.0,
             output=OutputRing(),
         )
-        if not self._start("skill", self._run(run, wish)):
+        if not self._start("skill", self._run(run, request)):
             return False
-        self.given[wish.skill_id] = wish._replace(
-            values={n: v for n, v in wish.values.items() if v not in wish.secrets}, secrets=()
+        self.given[request.skill_id] = request._replace(
+            values={n: v for n, v in request.values.items() if v not in request.secrets}, secrets=()
         )
         self._show_run(run)
         return True
 
     def cancel(self) -> bool:
-        """Stop what runs, else the sync; whether there was something. What it has begun ends first, which can take a moment."""
+        """Cancel the run, else the sync; return whether there was one. Its cleanup can take a moment."""
         run = self.run
         if run is None or not run.running or self._work is None:
             return self._sync.cancel()
@@ -288,10 +287,10 @@ class Skilling:
             self._work.cancel()
         return True
 
-    async def _run(self, run: SkillRunState, wish: Wish) -> None:
+    async def _run(self, run: SkillRunState, request: SkillRequest) -> None:
         here = asyncio.current_task()
         following = self._follow(True)
-        work = self._script(wish, run) if wish.way.script else self._recipe(wish, run)
+        work = self._script(request, run) if request.option.script else self._recipe(request, run)
         self._work = asyncio.create_task(_awaited(work))
         name = sentence(run.skill_id)
         try:
@@ -299,7 +298,9 @@ class Skilling:
         except asyncio.CancelledError:
             if here is not None and here.cancelling():
                 raise
-            words = f"Cancelled after {duration(run.seconds(self._clock.now()))}. What it did until then stays done."
+            words = (
+                f"Cancelled after {duration(run.seconds(self._clock.now()))}. Its actions until then are not undone."
+            )
             self._over(run.over(Status.SKIPPED, words, self._clock.now()), Status.WARN, f"{name} was cancelled")
         except EngineError as exc:
             exit_code = exc.extra.get("exitCode")
@@ -318,19 +319,19 @@ class Skilling:
             self._work = None
             if following:
                 self._follow(False)
-        await self._look_back()
+        await self._read_results()
 
-    async def _script(self, wish: Wish, run: SkillRunState) -> SkillRunState:
+    async def _script(self, request: SkillRequest, run: SkillRunState) -> SkillRunState:
         ended = await self._library.run(
-            self._registry.registry, wish.skill_id, wish.args, run.device_id, partial(self._printed, run)
+            self._registry.registry, request.skill_id, request.args, run.device_id, partial(self._printed, run)
         )
         words = f"done in {duration(ended.duration_ms / 1000)}"
         return run.over(Status.OK, words, self._clock.now(), exit_code=ended.exit_code)
 
-    async def _recipe(self, wish: Wish, run: SkillRunState) -> SkillRunState:
-        assert wish.plan is not None
-        self.compiled(wish.plan)
-        report = await self._library.play(wish.plan.compiled, run.device_id, partial(self._played, run))
+    async def _recipe(self, request: SkillRequest, run: SkillRunState) -> SkillRunState:
+        assert request.plan is not None
+        self.compiled(request.plan)
+        report = await self._library.play(request.plan.compiled, run.device_id, partial(self._played, run))
         for line in _told(report):
             self._printed(
                 run, SkillOutputLine("host" if not line.startswith("RESULT|") else "stdout", line, self._clock.now())
@@ -344,7 +345,7 @@ class Skilling:
         return run.over(Status.OK, f"done in {duration(report.duration_ms / 1000)}", self._clock.now())
 
     def _played(self, run: SkillRunState, event: Mapping[str, Any]) -> None:
-        """One piece of news of a play."""
+        """Print one event of a play."""
         command, count = str(event.get("commandId", "")), event.get("count", 1)
         which = f"execution {int(event.get('index', 0)) + 1} of {count}" if count != 1 else "execution"
         if event.get("event") == "play.execution":
@@ -370,7 +371,7 @@ class Skilling:
             self._flushing = None
         self._ended[run.skill_id] = LastResult(run.status, run.ended, run.code)
         self._tell(run=run, results={**self._shelf.results, run.skill_id: self._ended[run.skill_id]})
-        self._post(NoticeNews(Notice(status, words, run.code)))
+        self._post(NoticeUpdate(Notice(status, words, run.code)))
 
     def _show_run(self, run: SkillRunState) -> None:
         self._tell(run=run)
@@ -378,7 +379,7 @@ class Skilling:
     # -- fetching
 
     def sync(self, ref: str) -> bool:
-        """Fetch the repository's skills at ``ref``; false while that is at work already."""
+        """Fetch the repository's skills at ``ref``; return false while that is running."""
         from clawperator.engine.skills.sync import STAGES
 
         job = Job.begun("fetching the skills at", ref, STAGES, self._clock.now())
@@ -404,7 +405,7 @@ class Skilling:
 
     def _tell(self, **changes: Any) -> None:
         self._shelf = replace(self._shelf, **changes)
-        self._post(SkillsNews(self._shelf))
+        self._post(SkillsUpdate(self._shelf))
 
 
 async def _awaited(work: Awaitable[SkillRunState]) -> SkillRunState:
@@ -412,11 +413,11 @@ async def _awaited(work: Awaitable[SkillRunState]) -> SkillRunState:
 
 
 async def _nothing_left(_job: Job) -> str:
-    return "Cancelled. The skills are what they were."
+    return "Cancelled. The skills are unchanged."
 
 
 def _told(report: PlayReport) -> list[str]:
-    """What a play came to, line by line: steps with their data's gist are the stream's, here are outputs and surprises."""
+    """Return the lines of a play's report: outputs, variance and warnings. Steps are in the stream."""
     outputs = [f"{name}={value}" for name, value in report.outputs.items()]
     lines = [f"RESULT|{'|'.join(outputs)}"] if outputs else []
     lines += [

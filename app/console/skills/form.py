@@ -1,4 +1,6 @@
-"""What a skill is given before it runs, or before one of its artifacts becomes the draft; with what comes of that, as it is typed."""
+"""The form before a skill runs, or before one of its artifacts becomes the draft, with the result of the current
+values.
+"""
 
 from __future__ import annotations
 
@@ -12,8 +14,16 @@ from textual.timer import Timer
 from textual.widgets import Input, Label
 from textual.worker import Worker
 
-from clawperator.app.console.run.dispatch_dialogs import AskingDialog
-from clawperator.app.console.skills.run_options import ARGUMENTS, Plan, Way, Wish, arguments_of, command_words, ways_of
+from clawperator.app.console.screens.forms import AskingDialog, Form
+from clawperator.app.console.skills.run_options import (
+    ARGUMENTS,
+    Plan,
+    RunOption,
+    SkillRequest,
+    arguments_of,
+    command_words,
+    run_options,
+)
 from clawperator.engine.errors import EngineError
 from clawperator.widgets import keys
 from clawperator.widgets.format.lines import Line, Row, sentence
@@ -25,33 +35,34 @@ from clawperator.widgets.skill_form import FormText, InputRow, OneOf, ValueInput
 from clawperator.widgets.text.safe import paragraphs, wrap
 
 if TYPE_CHECKING:
-    from clawperator.app.console.skills.controller import Skilling
+    from clawperator.app.console.skills.controller import SkillsController
 
 TYPING_SECONDS = 0.15
-"""A plan follows this long after the last key."""
+"""Delay of the plan after the last key."""
 _MOST_ROWS = 14
+DEFAULT_REF = "main"
 
 
 class SkillForm(AskingDialog, inherit_bindings=False):
-    """Answers a ``Wish``, or ``None``. What is wrong is said at its field; nothing that is wrong is answered."""
+    """Answers a ``SkillRequest``, or ``None``. Invalid values are marked at their fields."""
 
     BINDINGS: ClassVar[list[Any]] = [
-        *keys.bindings("skill_form"),  # no letter closes it: what is typed may come before its field
+        *keys.bindings("skill_form"),  # without letters: they may be typed before the field exists
         *(binding for binding in keys.bindings("screen") if binding.id in ("screen.next_pane", "screen.previous_pane")),
     ]
 
-    AUTO_FOCUS: ClassVar[str | None] = ""  # the field that is to have it may not be there yet
+    AUTO_FOCUS: ClassVar[str | None] = ""  # the field may not exist yet
 
     def __init__(
         self,
         skill: SkillEntry,
         card: SkillDetails | None,
-        skilling: Skilling,
+        skilling: SkillsController,
         device_id: str,
         symbols: Symbols,
         *,
         for_draft: bool,
-        before: Wish | None = None,
+        before: SkillRequest | None = None,
     ) -> None:
         self.GO = "to the draft" if for_draft else "run"
         super().__init__(f"{'compile' if for_draft else 'run'} {sentence(skill.id)}", symbols)
@@ -60,11 +71,16 @@ class SkillForm(AskingDialog, inherit_bindings=False):
         self._device_id = device_id
         self._for_draft = for_draft
         self._before = before
-        self.ways = ways_of(skill, card, for_draft=for_draft)
+        self.options = run_options(skill, card, for_draft=for_draft)
         begin = next(
-            (index for index, way in enumerate(self.ways) if before is not None and way.name == before.way.name), 0
+            (
+                index
+                for index, option in enumerate(self.options)
+                if before is not None and option.name == before.option.name
+            ),
+            0,
         )
-        self.way: Way | None = self.ways[begin] if self.ways else None
+        self.option: RunOption | None = self.options[begin] if self.options else None
         self._known = card is not None
         self._early = ""
         """What was typed before there was a field."""
@@ -76,21 +92,21 @@ class SkillForm(AskingDialog, inherit_bindings=False):
     # -- the form
 
     def compose_question(self) -> ComposeResult:
-        if len(self.ways) > 1 and self.way is not None:
-            yield OneOf([way.name for way in self.ways], self.way.name, id="way")
-        elif self.way is not None:
-            yield Label(paragraphs(sentence(self.way.name)), markup=False)
+        if len(self.options) > 1 and self.option is not None:
+            yield OneOf([option.name for option in self.options], self.option.name, id="way")
+        elif self.option is not None:
+            yield Label(paragraphs(sentence(self.option.name)), markup=False)
         yield VerticalScroll(*self._rows(), id="fields", can_focus=False)
         yield FormText(id="comes", most=_MOST_ROWS)
 
     def _rows(self) -> Iterator[InputRow]:
-        way = self.way
-        if way is None or not self._known:
+        option = self.option
+        if option is None or not self._known:
             return
-        given = self._before.values if self._before is not None and self._before.way.name == way.name else {}
-        for item in required_first(way.fields):
+        given = self._before.values if self._before is not None and self._before.option.name == option.name else {}
+        for item in required_first(option.fields):
             yield InputRow(item, given.get(item.name, ""))
-        if way.script:
+        if option.script:
             yield InputRow(ARGUMENTS, given.get(ARGUMENTS.name, ""))
 
     @property
@@ -106,24 +122,24 @@ class SkillForm(AskingDialog, inherit_bindings=False):
             self.run_worker(self._learn(), group="card", exit_on_error=True)
 
     async def _learn(self) -> None:
-        """The skill's files have not been read yet: what they ask for follows."""
+        """Read the skill's files for their inputs."""
         card = await self._skilling.read_card(self._skill)
-        name = self.way.name if self.way is not None else ""
-        self.ways = ways_of(self._skill, card, for_draft=self._for_draft)
-        self.way = next((way for way in self.ways if way.name == name), self.way)
+        name = self.option.name if self.option is not None else ""
+        self.options = run_options(self._skill, card, for_draft=self._for_draft)
+        self.option = next((option for option in self.options if option.name == name), self.option)
         self._known = True
         await self._ask_anew()
         self._focus_first()
         self._follow()
 
     async def _ask_anew(self) -> None:
-        """The fields of this way in the place of others."""
+        """Show the fields of the selected option."""
         fields = self.query_one("#fields", VerticalScroll)
         await fields.remove_children()
         await fields.mount(*self._rows())
 
     def _focus_first(self) -> None:
-        """The first field that must be given and is not; else the first of all."""
+        """Focus the first empty required field, else the first field."""
         rows = self.rows
         empty = next((row for row in rows if row.field.required and not row.value), None)
         target = empty or (rows[0] if rows else None)
@@ -137,10 +153,10 @@ class SkillForm(AskingDialog, inherit_bindings=False):
 
     @on(OneOf.Turned)
     async def _turned(self, message: OneOf.Turned) -> None:
-        """Another way asks for other fields."""
+        """Show the fields of another option."""
         message.stop()
         if self.query("#way") and self.query_one("#way", OneOf) is self.focused:
-            self.way = self.ways[self.query_one("#way", OneOf).index]
+            self.option = self.options[self.query_one("#way", OneOf).index]
             await self._ask_anew()
         self._follow()
 
@@ -155,7 +171,7 @@ class SkillForm(AskingDialog, inherit_bindings=False):
         self._typing = self.set_timer(TYPING_SECONDS, self._follow)
 
     def on_key(self, event: events.Key) -> None:
-        """⏎ is the form's wherever the focus is."""
+        """Submit on ⏎ from any field."""
         if event.key == "enter":
             event.stop()
             event.prevent_default()
@@ -179,38 +195,38 @@ class SkillForm(AskingDialog, inherit_bindings=False):
         message.stop()
         self.action_go()
 
-    # -- what comes of it
+    # -- result
 
     def values(self) -> dict[str, str]:
-        """What was given, by name."""
+        """Return the values by name."""
         return {row.field.name: row.value for row in self.rows if row.value}
 
     def _secrets(self) -> list[str]:
-        """Longest first: one may be a part of another."""
+        """Return the personal values, longest first: one may be a part of another."""
         found = {row.value for row in self.rows if row.field.personal and row.value}
         return sorted(found, key=len, reverse=True)
 
     def _follow(self) -> None:
-        """Show what the fields come to now: the plan where all is given, else what is missing is not held against anybody yet."""
+        """Show the plan of the current values, or why there is none."""
         self._typing = None
-        if self.way is None:
+        if self.option is None:
             self._show(
                 SkillIssue(
-                    "It has no artifact that could be compiled." if self._for_draft else "It has nothing to run."
+                    "This skill has no artifact to compile." if self._for_draft else "This skill has nothing to run."
                 )
             )
-        elif self.way.script:
+        elif self.option.script:
             self.plan, self.trouble = None, None
             self._draw()
         else:
             _: Worker[bool] = self.run_worker(self._compile, group="compile", exclusive=True, exit_on_error=True)
 
     async def _compile(self) -> bool:
-        """Compile what is given; whether that worked."""
-        way, values = self.way, self.values()
-        assert way is not None
+        """Compile the values; return whether that worked."""
+        option, values = self.option, self.values()
+        assert option is not None
         try:
-            plan = await self._skilling.compile(self._skill.id, way, values)
+            plan = await self._skilling.compile(self._skill.id, option, values)
         except EngineError as exc:
             self.plan = None
             self._show(self._skilling.trouble_of(exc))
@@ -227,18 +243,18 @@ class SkillForm(AskingDialog, inherit_bindings=False):
         self.query_one("#comes", FormText).show(self._made)
 
     def _made(self, width: int) -> Iterator[Row]:
-        way, symbols = self.way, self._symbols
+        option, symbols = self.option, self._symbols
         yield Row(Line(width))
         unasked = self.trouble is not None and any(row.field.name == self.trouble.field for row in self.rows)
         if self.trouble is not None and not unasked:
             yield from trouble_rows(self.trouble, width, symbols)
         elif self.trouble is not None:
-            yield Row(Line(width).add(" Fields with a star are needed.", "faint"))
-        if way is not None and (way.script or self.plan is not None):
-            yield Row(Line(width).add(" the same as", "faint"))
+            yield Row(Line(width).add(" Fields with a star are required.", "faint"))
+        if option is not None and (option.script or self.plan is not None):
+            yield Row(Line(width).add(" equivalent command", "faint"))
             shown = command_words(
                 self._skill.id,
-                way,
+                option,
                 hidden(self.values(), self._secrets()),
                 self._device_id,
                 for_draft=self._for_draft,
@@ -250,22 +266,22 @@ class SkillForm(AskingDialog, inherit_bindings=False):
             yield Row(Line(width))
             yield from plan_rows(hidden(self.plan.shown, self._secrets()), width, symbols)
 
-    # -- the end of it
+    # -- submit
 
     def action_go(self) -> None:
-        if self.way is not None and self._known and self.is_current:
+        if self.option is not None and self._known and self.is_current:
             _: Worker[None] = self.run_worker(self._go, group="compile", exclusive=True, exit_on_error=True)
 
     async def _go(self) -> None:
-        """All that is missing is said at once; the focus goes to the first of it."""
-        way = self.way
-        assert way is not None
+        """Mark all missing values, and focus the first."""
+        option = self.option
+        assert option is not None
         wrong: list[InputRow] = []
         for row in self.rows:
-            problem = "This is needed." if row.field.required and not row.value.strip() else self._problem(row)
+            problem = "Required." if row.field.required and not row.value.strip() else self._problem(row)
             row.complain(problem)
             wrong += [row] if problem else []
-        if not wrong and not way.script and not await self._compile():
+        if not wrong and not option.script and not await self._compile():
             assert self.trouble is not None
             about = [row for row in self.rows if row.field.name == self.trouble.field]
             for row in about:
@@ -279,15 +295,40 @@ class SkillForm(AskingDialog, inherit_bindings=False):
             return
         values = self.values()
         self.dismiss(
-            Wish(self._skill.id, way, values, tuple(arguments_of(way, values)), self.plan, tuple(self._secrets()))
+            SkillRequest(
+                self._skill.id, option, values, tuple(arguments_of(option, values)), self.plan, tuple(self._secrets())
+            )
         )
 
     def _problem(self, row: InputRow) -> str:
         if row.field is not ARGUMENTS:
             return ""
-        assert self.way is not None
+        assert self.option is not None
         try:
-            arguments_of(self.way, self.values())
+            arguments_of(self.option, self.values())
         except ValueError as exc:
             return f"{exc}."
         return ""
+
+
+class RefForm(Form):
+    """Asks for a version of the repository."""
+
+    GO = "fetch"
+    PROMPT = "A branch, a tag or a commit of the skills repository:"
+    VALUE = DEFAULT_REF
+
+    def __init__(self, symbols: Symbols) -> None:
+        super().__init__("fetch the skills", symbols)
+
+    def problem(self, text: str) -> str:
+        from clawperator.engine.skills.sync import checked_ref
+
+        try:
+            checked_ref(text.strip())
+        except EngineError as exc:
+            return exc.hint or exc.message
+        return ""
+
+    def answer(self, text: str) -> dict[str, Any]:
+        return {"ref": text.strip()}

@@ -1,6 +1,6 @@
-"""Where skills come from and what is done with them: the console's way to the engine's skills. It knows no widget.
+"""The console's access to the engine's skills. It knows no widget.
 
-Everything here may block; the controller calls it in a thread, except for what is a coroutine.
+Functions may block: the controller calls them in a thread, except for coroutines.
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ from dataclasses import replace
 from datetime import date
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, cast
 
-from clawperator.app.console.skills.run_options import COMPILED, Plan, Way, variables_text
-from clawperator.app.console.skills.watch import folders_of, signs_of
+from clawperator.app.console.skills.run_options import COMPILED, Plan, RunOption, variables_text
+from clawperator.app.console.skills.skill_files import folders_of, signs_of
 from clawperator.engine.errors import EngineError, ErrorCode
 from clawperator.engine.files.writing import open_regular
 from clawperator.engine.filters.grammar import NO_FILTER
@@ -43,13 +43,13 @@ if TYPE_CHECKING:
     from clawperator.engine.skills.sync import SyncResult
 
 TEXT_KEPT = 256 * 1024
-"""Bytes of a file that are looked at: a recipe may not have more."""
+"""Bytes of a file that are read: a recipe may not have more."""
 _RUNS_READ = 1_000
 _NOT_FOR_A_DEMO = ("CLAWPERATOR_", "ANDROID_", "ADB_", "XDG_")
 
 
-class Found(NamedTuple):
-    """A registry that was read; ``trouble`` says why it is not the one that was looked for."""
+class LoadedRegistry(NamedTuple):
+    """A registry; ``trouble`` says why it is not the expected one."""
 
     registry: Registry
     skills: tuple[SkillEntry, ...]
@@ -57,15 +57,15 @@ class Found(NamedTuple):
     trouble: SkillIssue | None = None
 
 
-class Library(Protocol):
-    """What the controller needs; tests have their own. Raises ``EngineError`` for what can go wrong."""
+class SkillLibrary(Protocol):
+    """What the controller needs. Raises ``EngineError``."""
 
-    def find(self) -> Found: ...
+    def find(self) -> LoadedRegistry: ...
     def places(self, skill_id: str) -> Sequence[str]: ...
     def signs(self, skill_id: str) -> Hashable: ...
     def card(self, registry: Registry, skill: SkillEntry) -> SkillDetails: ...
     def findings(self, registry: Registry, skill_id: str) -> tuple[LintFinding, ...]: ...
-    def compile(self, registry: Registry, skill_id: str, way: Way, values: Mapping[str, str]) -> Plan: ...
+    def compile(self, registry: Registry, skill_id: str, option: RunOption, values: Mapping[str, str]) -> Plan: ...
     async def run(
         self, registry: Registry, skill_id: str, args: Sequence[str], device_id: str, tell: Callable[[Printed], object]
     ) -> SkillRun: ...
@@ -77,10 +77,10 @@ class Library(Protocol):
     def compiled(self, plan: Plan, error: EngineError | None = None) -> None: ...
 
 
-class SkillJobs:
-    """``Library`` over an engine. ``demo``: the skills that come along, on devices that do not exist.
+class EngineSkillLibrary:
+    """``SkillLibrary`` over an engine. ``demo``: the built-in skills on simulated devices.
 
-    ``engine`` is ``None`` where there is none to run anything: then skills can be read and compiled.
+    Without ``engine``, skills can be read and compiled but not run.
     """
 
     def __init__(self, engine: Engine | None, settings: Settings, *, demo: bool = False) -> None:
@@ -97,8 +97,8 @@ class SkillJobs:
             return builtin_path(), BUILTIN
         return find_registry(self._settings.environment)
 
-    def find(self) -> Found:
-        """The registry of the usual places; where there is none, the skills that come along, and why."""
+    def find(self) -> LoadedRegistry:
+        """Load the registry; without one, the built-in skills and the reason."""
         from clawperator.engine.skills.registry import BUILTIN, builtin_path, load_registry
 
         trouble = None
@@ -109,14 +109,14 @@ class SkillJobs:
                 raise
             path, source = builtin_path(), BUILTIN
             trouble = SkillIssue(
-                "No registry of your own yet.", exc.code.value, "U fetches the skills of the repository."
+                "No registry is installed.", exc.code.value, "Press U to fetch the repository's skills."
             )
         registry = load_registry(path, source)
         skills = tuple(SkillEntry.of(entry) for entry in registry.skills)
-        return Found(registry, skills, commit_of(registry.root), trouble)
+        return LoadedRegistry(registry, skills, commit_of(registry.root), trouble)
 
     def places(self, skill_id: str) -> Sequence[str]:
-        """The folders in which something may change."""
+        """Return the folders to watch."""
         from clawperator.engine.skills.registry import installed_path, load_registry
 
         try:
@@ -143,7 +143,7 @@ class SkillJobs:
     # -- one skill
 
     def card(self, registry: Registry, skill: SkillEntry) -> SkillDetails:
-        """Everything about a skill that its files say; what cannot be read says why in its own place."""
+        """Return everything that a skill's files say; unreadable parts say why."""
         text, problem = _text_of(registry, skill)
         artifacts = tuple(_artifact(registry, skill, path) for path in skill.artifacts)
         profile, trouble = self._policy()
@@ -175,16 +175,18 @@ class SkillJobs:
         today = date.today()  # noqa: DTZ011 -- the author's own day
         try:
             found = lint_skill(registry, skill_id, blocked=blocked, profile=load_profile(self._settings), today=today)
-        except OSError as exc:  # a file may go while it is looked at
+        except OSError as exc:  # a file may be deleted meanwhile
             raise EngineError(ErrorCode.REGISTRY_READ_FAILED, f"{exc.filename}: {exc.strerror or exc}") from exc
         return tuple(LintFinding(one.file, one.line, one.code, one.severity, one.message) for one in found)
 
-    def compile(self, registry: Registry, skill_id: str, way: Way, values: Mapping[str, str]) -> Plan:
+    def compile(self, registry: Registry, skill_id: str, option: RunOption, values: Mapping[str, str]) -> Plan:
         from clawperator.engine.config.active_profile import load_profile
         from clawperator.engine.skills.artifact import compile_artifact
 
         profile = load_profile(self._settings)
-        compiled = compile_artifact(registry, skill_id, way.artifact, variables_text(way, values), profile=profile)
+        compiled = compile_artifact(
+            registry, skill_id, option.artifact, variables_text(option, values), profile=profile
+        )
         shown = {
             "executions": list(compiled.executions),
             "capabilities": list(compiled.capabilities),
@@ -192,7 +194,7 @@ class SkillJobs:
         }
         return Plan(compiled, shown)
 
-    # -- at work
+    # -- running
 
     async def run(
         self, registry: Registry, skill_id: str, args: Sequence[str], device_id: str, tell: Callable[[Printed], object]
@@ -217,7 +219,7 @@ class SkillJobs:
         return await play(self._own_engine(), compiled, device_id=device_id or None, tell=tell)
 
     def _own_engine(self) -> Engine:
-        """A script calls the command line of this computer, so the device must be one of this computer's."""
+        """Return the engine of this computer: a script calls the command line here."""
         if self._engine is None:
             raise EngineError(
                 ErrorCode.NO_DEVICES,
@@ -232,13 +234,13 @@ class SkillJobs:
         if self._demo:
             raise EngineError(
                 ErrorCode.USAGE,
-                "The demo uses the built-in skills",
+                "The demo has the built-in skills only",
                 hint="Outside of it, `clawperator skills install` fetches those of the repository.",
             )
         return await sync(self._settings, ref=ref, tell=tell, guard=self._engine.guard if self._engine else None)
 
     async def results(self, skill_ids: frozenset[str]) -> Mapping[str, LastResult]:
-        """How the newest execution under the name of each skill ended, as far as the history knows."""
+        """Return how the newest execution of each skill ended, according to the history."""
         history = self._engine.history if self._engine is not None else None
         if history is None:
             return {}
@@ -254,7 +256,7 @@ class SkillJobs:
         return found
 
     def compiled(self, plan: Plan, error: EngineError | None = None) -> None:
-        """Note for the audit that an artifact was compiled for use."""
+        """Record for the audit that an artifact was compiled for use."""
         from clawperator.engine.history.audit_rows import audit_compile
 
         made = plan.compiled
@@ -269,30 +271,30 @@ class SkillJobs:
         )
 
 
-def library_of(engine: object, *, demo: bool) -> SkillJobs:
-    """What there is of skills for an engine, or for what stands in its place where there is no device."""
+def skill_library(engine: object, *, demo: bool) -> EngineSkillLibrary:
+    """Return the skills of an engine, or of this computer where there is no device."""
     from clawperator.engine.config.settings import Settings
 
     settings = getattr(engine, "settings", None)
     if isinstance(settings, Settings):
-        return SkillJobs(cast("Engine", engine), settings, demo=demo)
-    return SkillJobs(None, Settings.resolve(), demo=demo)
+        return EngineSkillLibrary(cast("Engine", engine), settings, demo=demo)
+    return EngineSkillLibrary(None, Settings.resolve(), demo=demo)
 
 
 def _environment(settings: Settings, *, demo: bool) -> Mapping[str, str]:
-    """What scripts are surrounded by: the process's own. A demo's shall see nothing of this machine's devices and records."""
+    """Return the environment of scripts. A demo's hides this computer's devices and records."""
     if not demo:
         return settings.environment
     own = {name: value for name, value in os.environ.items() if not name.startswith(_NOT_FOR_A_DEMO)}
     home = os.path.dirname(settings.history_path)
     if not home:
         return {**own, **settings.environment}
-    user_base = {"PYTHONUSERBASE": site.getuserbase()}  # what is installed for this user stays importable
+    user_base = {"PYTHONUSERBASE": site.getuserbase()}  # packages of this user stay importable
     return {**own, **user_base, **settings.environment, "HOME": home}
 
 
 def trouble_of(error: EngineError) -> SkillIssue:
-    """An error with its place in a file and the input that it is about, where it has them."""
+    """Convert an error, with its place in a file and its input."""
     details = error.details
     line = details.get("line")
     return SkillIssue(
@@ -306,9 +308,9 @@ def trouble_of(error: EngineError) -> SkillIssue:
 
 
 def _text_of(registry: Registry, skill: SkillEntry) -> tuple[str, str]:
-    """SKILL.md, and why it could not be read."""
+    """Return SKILL.md, and why it could not be read."""
     if not skill.skill_file:
-        return "", "The registry names no SKILL.md."
+        return "", "The registry lists no SKILL.md."
     try:
         return _read(registry, skill.id, skill.skill_file), ""
     except EngineError as exc:
@@ -316,7 +318,7 @@ def _text_of(registry: Registry, skill: SkillEntry) -> tuple[str, str]:
 
 
 def _read(registry: Registry, skill_id: str, relative: str) -> str:
-    """The beginning of a file of the registry, as text."""
+    """Return the beginning of a file of the registry."""
     path = registry.place(skill_id, relative)
     try:
         with open_regular(path) as file:
@@ -350,7 +352,7 @@ def _shown(default: object) -> str:
 
 
 def _nature(registry: Registry, skill: SkillEntry, path: str) -> tuple[str, tuple[str, ...], str]:
-    """What kind of artifact it is, what it would do, and in which app."""
+    """Return the kind of an artifact, its capabilities, and its app."""
     text = _read(registry, skill.id, path)
     if not path.endswith(".md"):
         return "template", tuple(_of_template(text)), skill.app
@@ -363,7 +365,7 @@ def _nature(registry: Registry, skill: SkillEntry, path: str) -> tuple[str, tupl
 
 
 def _of_template(text: str) -> Iterator[str]:
-    """The capabilities of a template's actions; it is no execution before it is filled in."""
+    """Yield the capabilities of a template's actions; before it is filled in it is not an execution."""
     from clawperator.engine.config.policy import CAPABILITIES, capabilities_of
 
     try:
@@ -380,7 +382,7 @@ def _of_template(text: str) -> Iterator[str]:
 
 
 def _rulings(profile: Profile, skill: SkillEntry, artifacts: Sequence[SkillArtifact]) -> Iterator[PolicyDecision]:
-    """What the policy says of everything that the artifacts declare, and of their apps."""
+    """Yield the policy's decisions on the capabilities and apps of the artifacts."""
     names = dict.fromkeys(name for artifact in artifacts for name in artifact.capabilities)
     yield from (PolicyDecision("capability", name, profile.allows_capability(name)) for name in names)
     apps = dict.fromkeys(app for app in (*(artifact.app for artifact in artifacts), skill.app) if app)
@@ -388,7 +390,7 @@ def _rulings(profile: Profile, skill: SkillEntry, artifacts: Sequence[SkillArtif
 
 
 def commit_of(root: str) -> str:
-    """``main @abc1234`` of a checkout, as its own files say; empty where it is none. Runs no program."""
+    """Return ``main @abc1234`` of a checkout, from its files; empty without one."""
     try:
         with open_regular(os.path.join(root, ".git", "HEAD")) as file:
             head = file.read(400).decode("ascii", "replace").strip()

@@ -1,26 +1,22 @@
-"""Mode 5: the skills of the registry, one of them in full, and what it prints while it runs."""
+"""Mode 5: the skills of the registry, one of them in full, and its output."""
 
 from __future__ import annotations
 
-import os
 import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any, ClassVar
 
 from textual import on
-from textual.app import ComposeResult, SuspendNotSupported
+from textual.app import ComposeResult
 from textual.containers import Container
 from textual.events import Click
 
 from clawperator.app.console.copyable import Copyable
-from clawperator.app.console.external_editor import NoEditorError, editor_command, open_file
-from clawperator.app.console.run.dispatch_dialogs import Form
-from clawperator.app.console.screens.two_pane import TwoPaneScreen
+from clawperator.app.console.navigation import Destination, SkillOutputPlace, SkillPlace
 from clawperator.app.console.session import Facet
-from clawperator.app.console.skills.controller import Skilling
-from clawperator.app.console.skills.form import SkillForm
-from clawperator.app.console.skills.run_options import COMPILED, Wish
-from clawperator.engine.errors import EngineError
+from clawperator.app.console.skills.edit_actions import SkillEditScreen
+from clawperator.app.console.skills.form import DEFAULT_REF, RefForm, SkillForm
+from clawperator.app.console.skills.run_options import COMPILED, SkillRequest
 from clawperator.widgets import keys
 from clawperator.widgets.format.jobs import job_line
 from clawperator.widgets.format.lines import Line, Row, sentence
@@ -35,20 +31,19 @@ from clawperator.widgets.skill_card import SkillCard
 from clawperator.widgets.skill_list import SkillList
 from clawperator.widgets.skill_output import FindingList, SkillOutput
 
-DEFAULT_REF = "main"
 _VIEWS = {"output": "#output", "lint": "#findings"}
 
 
 class RunLine(InfoLine):
-    """What runs, in one line; a click shows what it prints."""
+    """The running skill in one line; a click opens its output."""
 
     async def on_click(self, event: Click) -> None:
         event.stop()
         await self.screen.run_action("show_output")
 
 
-class SkillsScreen(TwoPaneScreen):
-    """The list with its search, the card, and the third pane: what a skill prints, or what lint found."""
+class SkillsScreen(SkillEditScreen):
+    """The list with its search, the details, and the third pane: output or lint findings."""
 
     BINDINGS: ClassVar[list[Any]] = [*keys.bindings("skills")]
     COPY_SHOWN: ClassVar[tuple[str, ...]] = ("id", "command", "line")
@@ -65,7 +60,7 @@ class SkillsScreen(TwoPaneScreen):
                 id="list-pane",
             )
             with Container(id="skill-side"):
-                yield Pane("card", SkillCard(clock, id="detail"), id="detail-pane")
+                yield Pane("details", SkillCard(clock, id="detail"), id="detail-pane")
                 yield Pane("output", SkillOutput(clock, id="output"), id="output-pane")
                 yield Pane("lint", FindingList(id="findings"), id="lint-pane")
         yield RunLine(id="run-line")
@@ -76,17 +71,12 @@ class SkillsScreen(TwoPaneScreen):
     """What the third pane shows."""
     _at_work = False
 
-    @property
-    def skills(self) -> SkillList:
-        return self.query_one("#list", SkillList)
-
-    @property
-    def skilling(self) -> Skilling:
-        return self.console.skilling
-
-    @property
-    def shelf(self) -> SkillsState:
-        return self.session.skills
+    def arrive(self, place: Destination) -> None:
+        match place:
+            case SkillPlace(skill_id, run):
+                self.to_skill(skill_id, run)
+            case SkillOutputPlace():
+                self.action_show_output()
 
     def on_screen_resume(self) -> None:
         self.skilling.begin()
@@ -106,7 +96,7 @@ class SkillsScreen(TwoPaneScreen):
             self._draw_lines()
 
     def _note_work(self) -> None:
-        """The key that cancels is there while there is something to cancel."""
+        """Show the key that cancels only while there is something to cancel."""
         at_work = self.skilling.busy or self.skilling.syncing is not None
         if at_work != self._at_work:
             self._at_work = at_work
@@ -121,14 +111,14 @@ class SkillsScreen(TwoPaneScreen):
     def _empty_words(self) -> str:
         shelf = self.shelf
         if not shelf.known:
-            return "Looking for skills…"
+            return "Loading skills…"
         if shelf.skills:
-            return f"No skill has all of these words: {sentence(self.skills.typed)}.\nesc clears the search."
+            return f"No skill matches all of: {sentence(self.skills.typed)}.\nesc clears the search."
         if shelf.trouble is not None:
             return (
-                f"{_sentence(shelf.trouble)}\n{shelf.trouble.hint}\n\nr looks again, U fetches the repository's skills."
+                f"{_sentence(shelf.trouble)}\n{shelf.trouble.hint}\n\nr refreshes, U fetches the repository's skills."
             )
-        return "This registry holds no skill.\n\nU fetches the repository's skills."
+        return "This registry has no skills.\n\nU fetches the repository's skills."
 
     def show_detail(self) -> None:
         skill = self.skills.skill
@@ -138,7 +128,7 @@ class SkillsScreen(TwoPaneScreen):
         self._draw_lines()
 
     def show_place(self) -> None:
-        """``3 of 41``, with the number of all where a search hides some."""
+        """Show ``3 of 41``, with the total while a search hides some."""
         pane, total = self.skills, len(self.shelf.skills)
         count = pane.row_count()
         of_all = f" ({total:,})" if count != total else ""
@@ -159,7 +149,7 @@ class SkillsScreen(TwoPaneScreen):
     def _note_lines(self) -> None:
         run = self.query_one("#output", SkillOutput).run
         if run is not None:
-            gone = f", {run.output.first:,} older ones gone" if run.output.first else ""
+            gone = f", {run.output.first:,} older discarded" if run.output.first else ""
             words = f"{len(run.output):,} line{'s' * (len(run.output) != 1)}{gone}"
             self.query_one("#output-pane", Pane).note(Line().add(words))
 
@@ -178,7 +168,7 @@ class SkillsScreen(TwoPaneScreen):
             return job_line(shelf.sync, self.session.clock.now(), width, symbols)
         line = Line(width).add(" ")
         if not shelf.known:
-            return Row(line.add("looking for a registry…", "muted"))
+            return Row(line.add("loading the registry…", "muted"))
         if shelf.trouble is not None and not shelf.skills:
             return Row(line.add(f"{symbols.sign(Status.FAILED)} ", "fail").device(_sentence(shelf.trouble), "fail"))
         count, typed = len(shelf.skills), self.skills.typed
@@ -199,7 +189,7 @@ class SkillsScreen(TwoPaneScreen):
     # -- searching
 
     def action_find(self) -> None:
-        """Open the search line, at once: what is typed next must meet it."""
+        """Open the search line at once: the next key belongs to it."""
         if self.query_one("#panes").has_class("-detail") or self.has_class("-output"):
             self.close_drawers()
         self.query_one(FindLine).open()
@@ -216,7 +206,7 @@ class SkillsScreen(TwoPaneScreen):
     # -- places
 
     def _show_view(self, view: str) -> None:
-        """Output or lint; whoever is in the one is in the other then."""
+        """Show output or lint, and keep the focus in that pane."""
         inside = self.focused_within(_VIEWS[self.view])
         self.view = view
         self.set_class(view == "lint", "-lint")
@@ -234,7 +224,7 @@ class SkillsScreen(TwoPaneScreen):
         self.set_class(pane is not None and pane.id in ("output-pane", "lint-pane"), "-output")
 
     def close_drawers(self) -> bool:
-        """From the output back to where it was opened from."""
+        """Return from the output to where it was opened."""
         opened = self.has_class("-output")
         self.remove_class("-output")
         if opened:
@@ -250,13 +240,13 @@ class SkillsScreen(TwoPaneScreen):
         self.go_to("#output")
 
     def to_skill(self, skill_id: str, run: bool = False) -> None:
-        """Put the cursor on a skill, lifting a search that hides it; then ask what it is to be given, if it is to run."""
+        """Move the cursor to a skill, clearing the search; ``run`` also opens its form."""
         self.clear_pane()
         if self.skills.to_skill(skill_id) and run:
             self.action_run_skill()
 
     def action_problem(self, step: int) -> None:
-        """In the pane that has the keys: a skill that failed, a finding, a line that means something."""
+        """Go to the next problem of the focused pane."""
         focused = self.focused
         if isinstance(focused, SkillOutput | FindingList):
             focused.to_problem(step)
@@ -266,7 +256,7 @@ class SkillsScreen(TwoPaneScreen):
     # -- keys
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """Only what is at work can be cancelled."""
+        """Hide the key that cancels while nothing runs."""
         if action == "cancel_skill":
             return self.skilling.busy or self.skilling.syncing is not None
         return super().check_action(action, parameters)
@@ -279,56 +269,6 @@ class SkillsScreen(TwoPaneScreen):
             self.skilling.lint()
             self.go_to("#findings") if self.narrow else self._show_view("lint")
 
-    # -- the user's own editor
-
-    def action_edit_skill(self) -> None:
-        skill = self._skill("edit")
-        if skill is None:
-            return
-        if self.shelf.source == BUILTIN:
-            words = "What comes along with clawperator is not edited. `clawperator skills new` makes one of your own"
-            self.console.say(Status.IDLE, words)
-            return
-        relative, line = self._to_edit(skill)
-        try:
-            command = editor_command(os.environ, web=self.app.is_web)
-        except NoEditorError as exc:
-            self.console.say(Status.IDLE, str(exc))
-            return
-        if relative:
-            self.run_worker(self._edit(command, skill.id, relative, line), exit_on_error=True)
-        else:
-            self.console.say(Status.IDLE, f"{sentence(skill.id)} has neither a recipe nor a SKILL.md to edit")
-
-    def _to_edit(self, skill: SkillEntry) -> tuple[str, int]:
-        """The file of the finding under the cursor and its line, while that is looked at; else the recipe, else SKILL.md."""
-        findings = self.query_one("#findings", FindingList)
-        card = findings.card
-        if self.focused is findings and card is not None and card.skill_id == skill.id and findings.finding >= 0:
-            finding = (card.findings or ())[findings.finding]
-            return finding.file, finding.line
-        recipes = (path for path in skill.artifacts if path.lower().endswith(COMPILED))
-        return next(recipes, skill.skill_file), 0
-
-    async def _edit(self, command: Sequence[str], skill_id: str, relative: str, line: int) -> None:
-        """What was changed is read again at once, and held against the rules where lint was asked for."""
-        try:
-            await open_file(self.app, command, await self.skilling.file_of(skill_id, relative), line)
-        except SuspendNotSupported:
-            self.console.say(
-                Status.IDLE, f"This terminal cannot be given to an editor. The file is {sentence(relative)}"
-            )
-        except EngineError as exc:
-            self.console.say(Status.FAILED, sentence(exc.message), exc.code.value)
-        except (OSError, ValueError) as exc:
-            self.console.say(
-                Status.FAILED, f"The editor failed: {sentence(getattr(exc, 'strerror', None) or str(exc))}"
-            )
-        else:
-            self.skilling.look_again()
-        finally:
-            self.app.refresh(layout=True)
-
     def action_run_skill(self) -> None:
         skill = self._skill("run")
         if skill is None:
@@ -336,7 +276,7 @@ class SkillsScreen(TwoPaneScreen):
         if self.skilling.busy:
             self._say_busy()
         elif not self.session.device_id:
-            self.console.say(Status.WARN, "No device to run it on. 7 shows what adb sees, D chooses")
+            self.console.say(Status.WARN, "No device is selected. 7 lists the devices, D chooses one")
         else:
             self._ask(skill, for_draft=False)
 
@@ -345,20 +285,12 @@ class SkillsScreen(TwoPaneScreen):
         if skill is None:
             return
         if not any(path.lower().endswith(COMPILED) for path in skill.artifacts):
-            self.console.say(
-                Status.IDLE, f"{sentence(skill.id)} has no artifact that could be compiled. R runs its script"
-            )
+            self.console.say(Status.IDLE, f"{sentence(skill.id)} has no artifact to compile. R runs its script")
         else:
             self._ask(skill, for_draft=True)
 
-    def _skill(self, what: str) -> SkillEntry | None:
-        skill = self.skills.skill
-        if skill is None:
-            self.console.say(Status.IDLE, f"No skill under the cursor to {what}")
-        return skill
-
     def _ask(self, skill: SkillEntry, *, for_draft: bool) -> None:
-        self.show_detail()  # the cursor may not have come to rest
+        self.show_detail()  # the cursor may still be moving
         card = self.shelf.card if self.shelf.card is not None and self.shelf.card.skill_id == skill.id else None
         form = SkillForm(
             skill,
@@ -371,33 +303,39 @@ class SkillsScreen(TwoPaneScreen):
         )
         self.app.push_screen(form, self._to_draft if for_draft else self._run)
 
-    def _run(self, wish: Wish | None) -> None:
-        if wish is None:
+    def _run(self, request: SkillRequest | None) -> None:
+        if request is None:
             return
-        if not self.skilling.start_run(wish, self.session.device_id):
+        if not self.skilling.start_run(request, self.session.device_id):
             self._say_busy()
             return
         self.go_to("#output") if self.narrow else self._show_view("output")
 
     def _say_busy(self) -> None:
         run = self.skilling.run
-        words = f"{sentence(run.skill_id)} runs already. C stops it" if run is not None else "A skill runs already"
+        words = (
+            f"{sentence(run.skill_id)} is already running. C stops it"
+            if run is not None
+            else "A skill is already running"
+        )
         self.console.say(Status.WAITING, words)
 
-    def _to_draft(self, wish: Wish | None) -> None:
-        """The first execution becomes the draft, which is one: the others of a recipe follow it only when it is played."""
-        if wish is None or wish.plan is None:
+    def _to_draft(self, request: SkillRequest | None) -> None:
+        """Make the first execution the draft; the following ones of a recipe run only when it is played."""
+        if request is None or request.plan is None:
             return
-        self.skilling.compiled(wish.plan)
-        compiled = wish.plan.compiled
+        self.skilling.compiled(request.plan)
+        compiled = request.plan.compiled
         first, total = compiled.execution, len(compiled.executions)
-        self.console.drafts.load(first, name=wish.skill_id)
+        self.console.drafts.load(first, name=request.skill_id)
         count = len(first["actions"])
-        parts = [f"{count} step{'s' * (count != 1)} of {sentence(wish.skill_id)} are the draft now. 3 shows it"]
+        parts = [
+            f"{count} step{'s' * (count != 1)} of {sentence(request.skill_id)} are now the draft. Press 3 to open it"
+        ]
         if total > 1:
             parts.append(f"This is execution 1 of {total}; R runs them all")
         if (choice := compiled.choice(first)) is not None:
-            parts.append(f"Step {sentence(choice.step_id)} needs a matcher: the recipe chooses its node when it runs")
+            parts.append(f"Step {sentence(choice.step_id)} needs a selector: the recipe chooses its node when it runs")
         self.console.say(Status.WARN if len(parts) > 1 else Status.OK, ". ".join(parts))
 
     def action_sync_skills(self) -> None:
@@ -441,27 +379,3 @@ class SkillsScreen(TwoPaneScreen):
 def _sentence(trouble: SkillIssue) -> str:
     code = f" ({trouble.code})" if trouble.code else ""
     return f"{place_words(trouble)}{trouble.message.rstrip('.')}{code}."
-
-
-class RefForm(Form):
-    """Which state of the repository."""
-
-    GO = "fetch"
-    PROMPT = "A branch, a tag or a commit of the skills repository:"
-    VALUE = DEFAULT_REF
-
-    def __init__(self, symbols: Any) -> None:
-        super().__init__("fetch the skills", symbols)
-
-    def problem(self, text: str) -> str:
-        from clawperator.engine.errors import EngineError
-        from clawperator.engine.skills.sync import checked_ref
-
-        try:
-            checked_ref(text.strip())
-        except EngineError as exc:
-            return exc.hint or exc.message
-        return ""
-
-    def answer(self, text: str) -> dict[str, Any]:
-        return {"ref": text.strip()}

@@ -1,4 +1,4 @@
-"""Mode 2: executions as they happen, whoever dispatched them, with one of them in full."""
+"""Mode 2: executions of all clients as they happen, with one of them in full."""
 
 from __future__ import annotations
 
@@ -7,19 +7,21 @@ import json
 from collections.abc import Iterator, Mapping
 from functools import partial
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any, ClassVar, cast
 
 from textual import on
 from textual.app import ComposeResult
 from textual.containers import Container, Vertical
 from textual.worker import Worker
 
-from clawperator.app.console import export, navigation
+from clawperator.app.console import export
 from clawperator.app.console.copyable import Copyable
+from clawperator.app.console.execution.dispatcher import ExecutionConsole
+from clawperator.app.console.execution.rerun import of_execution, to_draft
 from clawperator.app.console.export import Export
-from clawperator.app.console.run.dispatch_dialogs import PathForm
-from clawperator.app.console.run.rerun import of_execution, to_draft
+from clawperator.app.console.navigation import ComparisonPlace, Destination, ExecutionPlace
 from clawperator.app.console.screens.base import Menu
+from clawperator.app.console.screens.file_dialogs import ask_path
 from clawperator.app.console.screens.menu import Choice, MenuDialog
 from clawperator.app.console.screens.two_pane import TwoPaneScreen
 from clawperator.app.console.session import Facet
@@ -40,7 +42,7 @@ from clawperator.widgets.text.times import duration, rate
 
 
 class StreamScreen(TwoPaneScreen):
-    """The stream with its detail below; on wide screens beside it, with the log around the row below the detail."""
+    """The stream and its detail; on wide screens also the log around the row."""
 
     COPY_SHOWN: ClassVar[tuple[str, ...]] = ("json", "command", "execution", "id", "line")
     GO: ClassVar[str] = "go_stream"
@@ -63,12 +65,20 @@ class StreamScreen(TwoPaneScreen):
             )
             with Vertical(id="stream-side"):
                 yield Pane("execution", ExecutionDetail(id="detail", clock=clock), id="detail-pane")
-                yield Pane("log around it", LogAround(id="around", clock=clock), id="around-pane")
+                yield Pane("log context", LogAround(id="around", clock=clock), id="around-pane")
 
     def on_mount(self) -> None:
         super().on_mount()
         self.stream.show(self.session.log, self.session.lines)
         self.query_one("#detail", ExecutionDetail).ring = self.session.lines
+
+    @property
+    def console(self) -> ExecutionConsole:
+        return cast("ExecutionConsole", self.app)
+
+    def arrive(self, place: Destination) -> None:
+        if isinstance(place, ExecutionPlace):
+            self.to_execution(place.command_id)
 
     @property
     def stream(self) -> EnvelopeLog:
@@ -80,7 +90,7 @@ class StreamScreen(TwoPaneScreen):
         if changed & (Facet.STREAM | Facet.DEVICES | Facet.WORK):
             self.stream.empty_text = self._empty_words()
             self.stream.news()
-            if not self.stream.view.of_lines:  # the line under the cursor is shown when the cursor rests
+            if not self.stream.view.of_lines:  # lines are shown when the cursor rests
                 self.show_detail()
             self._draw_info()
 
@@ -102,14 +112,14 @@ class StreamScreen(TwoPaneScreen):
             around.show(self.session.lines, self._span())
 
     def _span(self) -> LineSpan:
-        """The lines of the log that the row is about."""
+        """Return the log lines of the row."""
         stream = self.stream
         if stream.line_number is not None:
             return LineSpan(stream.line_number, stream.line_number)
         return stream.execution.log if stream.execution is not None else NO_LINES
 
     def show_place(self) -> None:
-        """While following, the place is the end: a number there would repaint the whole frame with every line."""
+        """Show ``following`` instead of a number, which would repaint the whole frame with every line."""
         if self.stream.following and not self.stream.paused_at:
             self.query_one("#list-pane", Pane).note(Line().add("following"))
         else:
@@ -120,16 +130,16 @@ class StreamScreen(TwoPaneScreen):
         if stream.where:
             return self._nothing_found()
         if not session.device_id:
-            return "No device, no log.\n\nD chooses a device, 7 shows what adb sees."
+            return "No device, no log.\n\nD chooses a device, 7 lists them."
         if stream.view is StreamView.LOG:
             return "The device has logged nothing yet."
         if len(session.lines):
             other = len(session.lines) - len(session.lines.operator)
-            return f"Nothing from the Operator yet.\n\n{other:,} other log lines came in – t shows them."
-        return "Nothing from the Operator yet.\n\nExecutions appear here when any client sends one."
+            return f"Nothing from the Operator yet.\n\n{other:,} other log lines arrived – t shows them."
+        return "Nothing from the Operator yet.\n\nExecutions of all clients appear here."
 
     def _nothing_found(self) -> str:
-        """Which term hides everything."""
+        """Return which term hides everything."""
         stream = self.stream
         what = "lines" if stream.view.of_lines else "rows"
         if stream.searched < 1:
@@ -137,8 +147,8 @@ class StreamScreen(TwoPaneScreen):
         if stopped := stream.where.stopped:
             return f"{sentence(stopped)}.\n\nesc clears the filter."
         term = sentence(stream.culprit)
-        reason = f"{term} matches nothing." if term else "No row matches all of it."
-        way = "= lifts it, esc clears the filter." if stream.only else "esc clears the filter."
+        reason = f"{term} matches nothing." if term else "No row matches all terms."
+        way = "= removes it, esc clears the filter." if stream.only else "esc clears the filter."
         return f"0 of {stream.counts.total:,} {what}: {reason}\n\n{way}"
 
     def _draw_info(self) -> None:
@@ -168,7 +178,7 @@ class StreamScreen(TwoPaneScreen):
         elif stream.following:
             line.add(f"FOLLOW {symbols.follow} ", "run")
         else:
-            line.add("STILL ", "muted")
+            line.add("SCROLLED ", "muted")
             if fresh := stream.counts.fresh:
                 line.add(f"+{fresh:,} new {symbols.down} ", "run")
 
@@ -196,7 +206,7 @@ class StreamScreen(TwoPaneScreen):
             line.add(f" {symbols.dot} times {stream.times.value}", "muted")
 
     def _only_bad_news(self) -> str:
-        """The term that hides every execution although rows are left: bad news passes what is said about executions."""
+        """Return the term that hides every execution while other rows are left: problems pass filters about executions."""
         rows = self.stream.rows
         return self.stream.culprit if rows and all(isinstance(row.item, Mark) for row in rows) else ""
 
@@ -211,7 +221,7 @@ class StreamScreen(TwoPaneScreen):
     # -- finding
 
     def action_find(self) -> None:
-        """Open the filter line, at once: what is typed next must meet it."""
+        """Open the filter line at once: the next key belongs to it."""
         self.query_one(FindLine).open()
 
     def _search(self, text: str) -> None:
@@ -260,18 +270,19 @@ class StreamScreen(TwoPaneScreen):
             self._write(rows) if choice == "shown" else self._ask_where(rows)
 
     def _ask_where(self, rows: Export) -> None:
-        def answered(answer: Mapping[str, Any] | None) -> None:
-            if answer is not None:
-                self._write(rows, Path(answer["path"]).expanduser())
-
-        form = PathForm("export", "write", f"{rows.name}.jsonl", self.console.symbols)
-        self.app.push_screen(form, answered)
+        ask_path(
+            self.console,
+            "export",
+            "write",
+            f"{rows.name}.jsonl",
+            lambda path: self._write(rows, Path(path).expanduser()),
+        )
 
     def _write(self, rows: Export, path: Path | None = None) -> None:
         self.run_worker(self._written(rows, path), name="export", exit_on_error=True)
 
     async def _written(self, rows: Export, path: Path | None) -> None:
-        """Write off the event loop; say where it is, copy the path, and hand the file to a browser that looks on."""
+        """Write in a thread; show and copy the path, and offer the file to a browser."""
         console = self.console
         target = path or export.new_path(export.export_folder(), rows.name, self.session.clock.now())
         try:
@@ -280,16 +291,16 @@ class StreamScreen(TwoPaneScreen):
             console.say(Status.FAILED, exc.message, exc.code.value)
             return
         except FileExistsError:
-            console.say(Status.WARN, f"{sentence(str(target))} exists already. Nothing was written")
+            console.say(Status.WARN, f"{sentence(str(target))} exists. Nothing was written")
             return
         except OSError as exc:
             console.say(Status.FAILED, f"{sentence(str(target))} was not written: {exc.strerror or exc}")
             return
-        await console.pasteboard.copy(str(target))
+        await console.system_clipboard.copy(str(target))
         counted = f"{count:,} row{'s' * (count != 1)}"
         console.say(Status.OK, f"Wrote {counted} to {sentence(str(target))}, and copied the path")
-        if console.is_web:
-            console.deliver_text(target)
+        if self.app.is_web:
+            self.app.deliver_text(target)
 
     # -- again
 
@@ -308,7 +319,7 @@ class StreamScreen(TwoPaneScreen):
     def _to_draft(self, *, run: bool) -> None:
         execution = self.stream.execution
         if execution is None:
-            self.console.say(Status.IDLE, "No execution is chosen")
+            self.console.say(Status.IDLE, "No execution is selected")
         else:
             _: Worker[None] = self.run_worker(
                 partial(self._repeat, execution, run=run), group="again", exclusive=True, exit_on_error=True
@@ -318,14 +329,14 @@ class StreamScreen(TwoPaneScreen):
         to_draft(self.console, await of_execution(self.console, execution), run=run)
 
     def action_compare(self) -> None:
-        """In the history: it has the payloads and trees of both."""
+        """Compare in the history: it has the payloads and trees of both."""
         execution = self.stream.execution
         if execution is None:
-            self.console.say(Status.IDLE, "No execution is chosen")
+            self.console.say(Status.IDLE, "No execution is selected")
         elif before := self.session.log.before(execution):
-            navigation.to_comparison(self.console, before, execution.command_id)
+            self.console.go_to(ComparisonPlace(before, execution.command_id))
         else:
-            self.console.say(Status.IDLE, "There is no other run of this task here. 4 has the older ones")
+            self.console.say(Status.IDLE, "No other run of this task is in the stream. Press 4 for older runs")
 
     # -- copying
 
@@ -348,7 +359,7 @@ class StreamScreen(TwoPaneScreen):
         return things
 
     def to_execution(self, command_id: str) -> None:
-        """Put the cursor on an execution, lifting what hides it."""
+        """Move the cursor to an execution, clearing what hides it."""
         if not self.stream.to_execution(command_id):
             self.clear_pane()
             self.stream.set_view(StreamView.EXECUTIONS)

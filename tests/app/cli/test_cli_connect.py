@@ -24,8 +24,8 @@ def in_front_of_somebody(monkeypatch: pytest.MonkeyPatch) -> None:
     ("flags", "code", "words"),
     [
         (["--token-file", "t"], "USAGE", "--token-file requires --connect"),
-        (["--connect", "ftp://host"], "USAGE", "--connect: not the address of a server: 'ftp://host'"),
-        (["--connect", "http://me:secret@host"], "USAGE", "--connect: an address does not carry a password"),
+        (["--connect", "ftp://host"], "USAGE", "--connect: invalid server address: 'ftp://host'"),
+        (["--connect", "http://me:secret@host"], "USAGE", "--connect: an address must not contain a password"),
         (["--connect", "host", "--token-file", "nowhere"], "FILE_NOT_READABLE", "--token-file nowhere cannot be read"),
         (
             ["--connect", "host", "--no-history"],
@@ -77,5 +77,5 @@ def test_the_flags_reach_the_console_and_a_browsers_pages(cli: Cli, monkeypatch:
 
 def test_it_opens_although_nobody_answers_yet(terminal: Terminal, lonely: dict[str, str]) -> None:  # noqa: F811
     url = f"http://127.0.0.1:{lonely['ANDROID_ADB_SERVER_PORT']}"
-    shown = terminal("console", "--connect", url, press=b"\x11", when=b"No list of devices")
+    shown = terminal("console", "--connect", url, press=b"\x11", when=b"The device list is unavailable")
     assert shown.exit_code == 0

@@ -116,7 +116,7 @@ def test_check_of_another_file(cli: Cli, tmp_path: Path) -> None:
     ("line", "message", "hint"),
     [
         ('"app.halp" = "f1"', "Unknown key binding app.halp", "Did you mean 'app.help'?"),
-        ('app.quit = "contrl+q"', "keymap.app.quit: there is no key 'contrl+q'", ""),
+        ('app.quit = "contrl+q"', "keymap.app.quit: unknown key 'contrl+q'", ""),
         ('app.quit = "q"', "keymap.app.quit: 'q' belongs to app.back already", ""),
         ('app.zzzzzz = "f1"', "Unknown key binding app.zzzzzz", "Known: app.back, "),
         ('zzz = "f1"', "Unknown key binding zzz", "Ids begin with one of: app, "),

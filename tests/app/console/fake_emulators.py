@@ -62,10 +62,10 @@ NO_SDK = EngineError(
     details={"missingTools": ["emulator"]},
 )
 
-Told = tuple[str, float, float, float | None, tuple[str, ...]]
+ProgressEvent = tuple[str, float, float, float | None, tuple[str, ...]]
 """A stage: its name, its seconds, its limit in seconds (0: none), its fraction, what the tool says."""
 
-SCRIPT: tuple[Told, ...] = (
+SCRIPT: tuple[ProgressEvent, ...] = (
     ("check_tools", 0.4, 5, None, ()),
     ("scan_running", 0.2, 0, None, ("no supported emulator is running",)),
     ("scan_avds", 0.6, 10, None, ("no supported emulator is running",)),
@@ -108,7 +108,7 @@ class FakeEmulators:
     up: tuple[RunningEmulator, ...] = ()
     home: str = "/nowhere/at/all/avd"
     supported_abis: tuple[str, ...] = ("arm64-v8a",)
-    script: Sequence[Told] = SCRIPT
+    script: Sequence[ProgressEvent] = SCRIPT
     hold: str = ""
     fail: str = ""
     error: EngineError = FULL_DISK

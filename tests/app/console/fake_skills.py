@@ -8,8 +8,8 @@ from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from clawperator.app.console.skills.jobs import Found
-from clawperator.app.console.skills.run_options import Plan, Way, variables_of
+from clawperator.app.console.skills.jobs import LoadedRegistry
+from clawperator.app.console.skills.run_options import Plan, RunOption, variables_of
 from clawperator.engine.errors import EngineError, ErrorCode
 from clawperator.engine.progress import Stage, Tell
 from clawperator.engine.skills.compiled import Choice, Compiled
@@ -236,7 +236,7 @@ class FakeLibrary:
     calls: list[Any] = field(default_factory=list)
     version: int = 0
 
-    def find(self) -> Found:
+    def find(self) -> LoadedRegistry:
         self.calls.append("find")
         if self.find_error is not None:
             raise self.find_error
@@ -244,7 +244,7 @@ class FakeLibrary:
             "/skills/skills/skills-registry.json", "/skills", tuple(map(dict, self.entries)), self.source
         )
         commit = "main @abc1234" if self.source == "installed" else ""
-        return Found(registry, tuple(map(SkillEntry.of, self.entries)), commit, self.trouble)
+        return LoadedRegistry(registry, tuple(map(SkillEntry.of, self.entries)), commit, self.trouble)
 
     def places(self, skill_id: str) -> Sequence[str]:
         return ["/"]
@@ -264,7 +264,7 @@ class FakeLibrary:
             raise self.lints
         return self.lints
 
-    def compile(self, registry: Registry, skill_id: str, way: Way, values: Mapping[str, str]) -> Plan:
+    def compile(self, registry: Registry, skill_id: str, way: RunOption, values: Mapping[str, str]) -> Plan:
         """As the real one as far as required inputs go."""
         variables = variables_of(way, values)
         missing = next((item.name for item in way.fields if item.required and not variables.get(item.name)), "")

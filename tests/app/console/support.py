@@ -15,7 +15,7 @@ from typing import Any, Self
 
 from clawperator.app.console.app import ConsoleApp
 from clawperator.app.console.doctor.controller import steps_of
-from clawperator.app.console.run.draft import Store
+from clawperator.app.console.execution.draft_file import Store
 from clawperator.app.console.terminal import Look
 from clawperator.engine.adb.parse import DeviceEntry
 from clawperator.engine.config.policy import CAPABILITIES
@@ -773,7 +773,7 @@ CHECKS_NO_SERVER = (
     check(
         "host.adb.server",
         "fail",
-        "The adb server does not answer",
+        "The adb server does not respond",
         code="ADB_SERVER_FAILED",
         detail="cannot bind 'tcp:5037': Address already in use",
         fix={

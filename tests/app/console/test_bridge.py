@@ -7,17 +7,18 @@ from typing import Any, TypeVar
 
 import pytest
 
-from clawperator.app.console.bridge import Bridge, read_tree
+from clawperator.app.console.bridge import Bridge
 from clawperator.app.console.messages import (
-    DevicesNews,
-    DoctorNews,
-    LocksNews,
-    News,
-    NoticeNews,
-    SnapshotNews,
-    StreamNews,
-    WorkNews,
+    DevicesUpdate,
+    DoctorUpdate,
+    LocksUpdate,
+    NoticeUpdate,
+    SnapshotUpdate,
+    StreamUpdate,
+    Update,
+    WorkUpdate,
 )
+from clawperator.app.console.trees import read_tree
 from clawperator.engine.errors import EngineError, ErrorCode
 from clawperator.engine.events.types import AdbServerLost, LogAttached, LogBatch, LogGap, SnapshotSeen
 from clawperator.widgets.models.status import Status
@@ -34,21 +35,21 @@ from tests.app.console.support import (
 )
 from tests.support import patience
 
-Kind = TypeVar("Kind", bound=News)
+Kind = TypeVar("Kind", bound=Update)
 
 
 class Inbox:
     """What the bridge posted, and a way to wait for it."""
 
     def __init__(self) -> None:
-        self.news: list[News] = []
+        self.news: list[Update] = []
         self._changed = asyncio.Event()
 
-    def post(self, news: News) -> None:
+    def post(self, news: Update) -> None:
         self.news.append(news)
         self._changed.set()
 
-    async def until(self, holds: Callable[[list[News]], object]) -> None:
+    async def until(self, holds: Callable[[list[Update]], object]) -> None:
         async with asyncio.timeout(patience(5)):
             while not holds(self.news):
                 self._changed.clear()
@@ -77,8 +78,8 @@ async def test_devices_are_pushed_and_a_lost_server_keeps_the_list() -> None:
     async with bridged(engine) as (_, inbox):
         engine.show_devices(DEVICE, PHONE)
         engine.publish(AdbServerLost(reason="connection refused"))
-        await inbox.until(lambda _: len(inbox.of(DevicesNews)) == 3)
-    first, second, lost = inbox.of(DevicesNews)
+        await inbox.until(lambda _: len(inbox.of(DevicesUpdate)) == 3)
+    first, second, lost = inbox.of(DevicesUpdate)
     assert (first.devices, second.devices) == ((DEVICE,), (DEVICE, PHONE))
     assert (lost.devices, lost.problem) == ((DEVICE, PHONE), "connection refused")
 
@@ -88,9 +89,9 @@ async def test_a_thousand_lines_between_two_ticks_are_one_message() -> None:
     async with bridged(engine, tick=0.05) as (_, inbox):
         for start in range(0, 1000, 50):
             engine.log(log_lines(50, start=start))
-        await inbox.until(lambda _: inbox.of(StreamNews))
-        assert len(inbox.of(StreamNews)) == 1
-        batches = [event for event in inbox.of(StreamNews)[0].events if isinstance(event, LogBatch)]
+        await inbox.until(lambda _: inbox.of(StreamUpdate))
+        assert len(inbox.of(StreamUpdate)) == 1
+        batches = [event for event in inbox.of(StreamUpdate)[0].events if isinstance(event, LogBatch)]
         assert sum(len(batch.entries) for batch in batches) == 1000
 
 
@@ -100,8 +101,8 @@ async def test_events_keep_their_order_and_losses_are_told() -> None:
         run = agent_run("cmd-1", NOON)
         engine.publish(*run)
         engine.log(log_lines(3), dropped=40)
-        await inbox.until(lambda _: sum(len(news.events) for news in inbox.of(StreamNews)) > len(run))
-        events = [event for news in inbox.of(StreamNews) for event in news.events]
+        await inbox.until(lambda _: sum(len(news.events) for news in inbox.of(StreamUpdate)) > len(run))
+        events = [event for news in inbox.of(StreamUpdate) for event in news.events]
         assert [event.at for event in events[:-1]] == [event.at for event in run]
         batch = events[-1]
         assert isinstance(batch, LogBatch)
@@ -113,8 +114,8 @@ async def test_a_reader_that_falls_behind_learns_how_much_it_lost() -> None:
     async with bridged(engine) as (_, inbox):
         for number in range(11_000):  # one turn of the loop: the queue holds 10,000
             engine.publish(agent_run(f"cmd-{number}", NOON)[0])
-        await inbox.until(lambda _: inbox.of(StreamNews))
-        assert inbox.of(StreamNews)[0].dropped == 1000
+        await inbox.until(lambda _: inbox.of(StreamUpdate))
+        assert inbox.of(StreamUpdate)[0].dropped == 1000
 
 
 async def test_a_broken_log_is_told_once_and_when_it_is_followed_again() -> None:
@@ -122,8 +123,8 @@ async def test_a_broken_log_is_told_once_and_when_it_is_followed_again() -> None
     async with bridged(engine) as (_, inbox):
         gap = LogGap(device_id=DEVICE.serial, reason="device offline")
         engine.publish(LogAttached(device_id=DEVICE.serial), gap, gap, gap, LogAttached(device_id=DEVICE.serial), gap)
-        await inbox.until(lambda _: len(inbox.of(NoticeNews)) == 3)
-    assert [news.notice.status for news in inbox.of(NoticeNews)] == [Status.WARN, Status.OK, Status.WARN]
+        await inbox.until(lambda _: len(inbox.of(NoticeUpdate)) == 3)
+    assert [news.notice.status for news in inbox.of(NoticeUpdate)] == [Status.WARN, Status.OK, Status.WARN]
 
 
 async def test_a_snapshot_asked_for_comes_back_as_a_tree_of_our_own() -> None:
@@ -131,11 +132,11 @@ async def test_a_snapshot_asked_for_comes_back_as_a_tree_of_our_own() -> None:
     async with bridged(engine) as (bridge, inbox):
         bridge.use_device(DEVICE.serial)
         assert bridge.take_snapshot()
-        await inbox.until(lambda _: inbox.of(SnapshotNews))
-        snapshot = inbox.of(SnapshotNews)[0].snapshot
+        await inbox.until(lambda _: inbox.of(SnapshotUpdate))
+        snapshot = inbox.of(SnapshotUpdate)[0].snapshot
         assert snapshot.tree is not None
         assert (snapshot.source, snapshot.device_id, snapshot.command_id) == ("r", DEVICE.serial, "snap-1")
-        assert [news.text for news in inbox.of(WorkNews)] == ["Reading the screen…", ""]
+        assert [news.text for news in inbox.of(WorkUpdate)] == ["Reading the screen…", ""]
     assert engine.calls == [f"snapshot {DEVICE.serial}"]
 
 
@@ -146,7 +147,7 @@ async def test_one_snapshot_at_a_time() -> None:
         assert not bridge.take_snapshot()
         assert engine.hold_snapshot is not None
         engine.hold_snapshot.set()
-        await inbox.until(lambda _: inbox.of(SnapshotNews))
+        await inbox.until(lambda _: inbox.of(SnapshotUpdate))
         assert len(engine.calls) == 1
 
 
@@ -157,14 +158,14 @@ async def test_the_trees_of_others_are_compared_with_the_one_before() -> None:
         bridge.use_device(DEVICE.serial)
         for number, xml in enumerate((before, after), 1):
             engine.publish(SnapshotSeen(device_id=DEVICE.serial, command_id=f"agent-{number}", step_id="s", xml=xml))
-        await inbox.until(lambda _: len(inbox.of(SnapshotNews)) == 2)
-        first, second = (news.snapshot for news in inbox.of(SnapshotNews))
+        await inbox.until(lambda _: len(inbox.of(SnapshotUpdate)) == 2)
+        first, second = (news.snapshot for news in inbox.of(SnapshotUpdate))
         assert first.source == "stream"
         assert not first.coming
         assert second.coming, "the tree is told at once, its changes when it has been painted"
         bridge.painted(second.serial)
-        await inbox.until(lambda _: len(inbox.of(SnapshotNews)) == 3)
-    again = inbox.of(SnapshotNews)[2].snapshot
+        await inbox.until(lambda _: len(inbox.of(SnapshotUpdate)) == 3)
+    again = inbox.of(SnapshotUpdate)[2].snapshot
     assert (again.serial, again.since, again.coming) == (second.serial, first.serial, False)
     assert [again.nodes[index].label for index in again.changes.changed] == ["CafeNet"]
 
@@ -182,8 +183,8 @@ async def test_the_same_bytes_again_only_make_the_tree_younger() -> None:
                     at=NOON + number,
                 )
             )
-        await inbox.until(lambda _: len(inbox.of(SnapshotNews)) == 2)
-    first, second = (news.snapshot for news in inbox.of(SnapshotNews))
+        await inbox.until(lambda _: len(inbox.of(SnapshotUpdate)) == 2)
+    first, second = (news.snapshot for news in inbox.of(SnapshotUpdate))
     assert second.tree is first.tree
     assert (second.serial, second.at) == (first.serial, NOON + 2)
 
@@ -193,8 +194,8 @@ async def test_an_unreadable_tree_is_a_notice_and_the_next_one_is_read() -> None
     async with bridged(engine) as (_, inbox):
         engine.publish(SnapshotSeen(device_id=DEVICE.serial, command_id="a", step_id="s", xml="no xml at all"))
         engine.publish(SnapshotSeen(device_id=DEVICE.serial, command_id="b", step_id="s", xml=settings_screen()))
-        await inbox.until(lambda _: inbox.of(SnapshotNews))
-        (news,) = inbox.of(NoticeNews)
+        await inbox.until(lambda _: inbox.of(SnapshotUpdate))
+        (news,) = inbox.of(NoticeUpdate)
         assert news.notice.code == "HIERARCHY_MALFORMED"
 
 
@@ -210,8 +211,8 @@ async def test_the_doctor_is_told_check_by_check() -> None:
     engine = FakeEngine(checks=CHECKS_OK)
     async with bridged(engine) as (bridge, inbox):
         bridge.run_doctor()
-        await inbox.until(lambda _: any(news.report.ended for news in inbox.of(DoctorNews)))
-    reports = [news.report for news in inbox.of(DoctorNews)]
+        await inbox.until(lambda _: any(news.report.ended for news in inbox.of(DoctorUpdate)))
+    reports = [news.report for news in inbox.of(DoctorUpdate)]
     assert [len(report.checks) for report in reports] == [*range(len(CHECKS_OK) + 1), len(CHECKS_OK)]
     assert reports[0].running
     assert not reports[-1].running
@@ -221,8 +222,8 @@ async def test_a_doctor_that_cannot_run_says_why() -> None:
     engine = FakeEngine(doctor_error=EngineError(ErrorCode.ADB_NOT_FOUND, "adb was not found"))
     async with bridged(engine) as (bridge, inbox):
         bridge.run_doctor()
-        await inbox.until(lambda _: any(news.report.ended for news in inbox.of(DoctorNews)))
-    assert inbox.of(DoctorNews)[-1].report.problem == "adb was not found (ADB_NOT_FOUND)"
+        await inbox.until(lambda _: any(news.report.ended for news in inbox.of(DoctorUpdate)))
+    assert inbox.of(DoctorUpdate)[-1].report.problem == "adb was not found (ADB_NOT_FOUND)"
 
 
 async def test_engine_errors_become_notices_with_their_code() -> None:
@@ -231,11 +232,11 @@ async def test_engine_errors_become_notices_with_their_code() -> None:
     )
     async with bridged(engine) as (bridge, inbox):
         bridge.take_snapshot()
-        await inbox.until(lambda _: inbox.of(NoticeNews))
-        (news,) = inbox.of(NoticeNews)
+        await inbox.until(lambda _: inbox.of(NoticeUpdate))
+        (news,) = inbox.of(NoticeUpdate)
         assert (news.notice.status, news.notice.code) == (Status.FAILED, "DEVICE_OFFLINE")
         assert news.notice.text == "emulator-5554 is offline. Replug it."
-        await inbox.until(lambda _: inbox.of(WorkNews)[-1].text == "")
+        await inbox.until(lambda _: inbox.of(WorkUpdate)[-1].text == "")
 
 
 @pytest.mark.parametrize(
@@ -257,15 +258,15 @@ async def test_a_conflict_says_who_has_the_device_and_that_nothing_was_sent(
     error = EngineError(ErrorCode.EXECUTION_CONFLICT_IN_FLIGHT, "Another execution is in flight", details=details)
     async with bridged(FakeEngine(snapshot_error=error)) as (bridge, inbox):
         bridge.take_snapshot()
-        await inbox.until(lambda _: inbox.of(NoticeNews))
-        assert inbox.of(NoticeNews)[0].notice.text == words
+        await inbox.until(lambda _: inbox.of(NoticeUpdate))
+        assert inbox.of(NoticeUpdate)[0].notice.text == words
 
 
 async def test_locks_are_told_when_they_change() -> None:
     engine = FakeEngine(taken=[{"deviceId": DEVICE.serial, "state": "held", "commandId": "cmd-9"}])
     async with bridged(engine) as (_, inbox):
-        await inbox.until(lambda _: inbox.of(LocksNews))
-        assert inbox.of(LocksNews)[0].locks[DEVICE.serial]["commandId"] == "cmd-9"
+        await inbox.until(lambda _: inbox.of(LocksUpdate))
+        assert inbox.of(LocksUpdate)[0].locks[DEVICE.serial]["commandId"] == "cmd-9"
 
 
 async def test_a_busy_device_is_not_disturbed_by_the_first_look() -> None:
@@ -273,8 +274,8 @@ async def test_a_busy_device_is_not_disturbed_by_the_first_look() -> None:
     async with bridged(engine) as (bridge, inbox):
         bridge.use_device(DEVICE.serial)
         bridge.first_look()
-        await inbox.until(lambda _: inbox.of(NoticeNews))
-        assert "busy: cmd-9" in inbox.of(NoticeNews)[0].notice.text
+        await inbox.until(lambda _: inbox.of(NoticeUpdate))
+        assert "busy: cmd-9" in inbox.of(NoticeUpdate)[0].notice.text
         assert engine.calls == []
 
 

@@ -15,7 +15,7 @@ from textual.pilot import Pilot
 
 from clawperator.app.console.app import ConsoleApp
 from clawperator.app.console.devices.lock_dialog import LockDialog
-from clawperator.app.console.messages import DoctorNews, SnapshotNews, StreamNews
+from clawperator.app.console.messages import DoctorUpdate, SnapshotUpdate, StreamUpdate
 from clawperator.app.console.screens.dialogs import ConfirmDialog, DeviceDialog, HelpDialog, NoticesDialog
 from clawperator.app.console.screens.menu import MenuDialog
 from clawperator.engine.errors import EngineError, ErrorCode
@@ -88,8 +88,8 @@ def text_of(app: ConsoleApp) -> str:
 
 
 def copied(app: ConsoleApp) -> list[str]:
-    assert isinstance(app.pasteboard, FakeClipboard)
-    return app.pasteboard.texts
+    assert isinstance(app.system_clipboard, FakeClipboard)
+    return app.system_clipboard.texts
 
 
 async def go(pilot: Pilot[int], mode: str) -> None:
@@ -148,7 +148,7 @@ async def test_a_wanted_device_is_waited_for_and_no_other_taken() -> None:
     engine = FakeEngine(screen=settings_screen(), present=(DEVICE,))
     async with console(engine, look=False, wanted_device=SECOND.serial) as (app, pilot, _):
         await until(pilot, lambda: app.session.notices)
-        assert app.session.notices[-1].text == "emulator-5556 is not there. D chooses another device"
+        assert app.session.notices[-1].text == "emulator-5556 is not connected. D chooses another device"
         await until(pilot, lambda: "1 device: D chooses" in text_of(app) and "1 usable device." in text_of(app))
         assert engine.calls == []
         engine.show_devices(DEVICE, SECOND)
@@ -868,18 +868,18 @@ async def test_news_come_in_order_and_in_few_messages() -> None:
     seen: list[str] = []
 
     def hook(message: object) -> None:
-        if isinstance(message, (SnapshotNews, StreamNews, DoctorNews)):
+        if isinstance(message, (SnapshotUpdate, StreamUpdate, DoctorUpdate)):
             seen.append(type(message).__name__)
 
     async with app.run_test(size=WIDE, message_hook=hook) as pilot:
         await settled(pilot)
-        assert seen.index("StreamNews") < seen.index("SnapshotNews") < len(seen)
-        assert seen.count("SnapshotNews") == 1
+        assert seen.index("StreamUpdate") < seen.index("SnapshotUpdate") < len(seen)
+        assert seen.count("SnapshotUpdate") == 1
         seen.clear()
         for _ in range(100):
             engine.log(log_lines(10))
         await until(pilot, lambda: app.session.lines.end == 1000)
-        assert seen == ["StreamNews"]
+        assert seen == ["StreamUpdate"]
 
 
 async def test_leaving_stops_every_task() -> None:

@@ -13,8 +13,8 @@ import pytest
 from clawperator.app.console import start, terminal
 from clawperator.app.console.chips import header_chips, lock_time, snapshot_words
 from clawperator.app.console.clipboard import OSC52_LIMIT, SystemClipboard
-from clawperator.app.console.messages import DevicesNews, DoctorNews, LocksNews, SnapshotNews, StreamNews
-from clawperator.app.console.session import TREES_KEPT, Facet, Session, Trees
+from clawperator.app.console.messages import DevicesUpdate, DoctorUpdate, LocksUpdate, SnapshotUpdate, StreamUpdate
+from clawperator.app.console.session import TREES_KEPT, Facet, Session, TreeHistory
 from clawperator.engine.events.types import LogBatch
 from clawperator.engine.hierarchy.tree import build
 from clawperator.widgets.doctor_panel import DoctorReport
@@ -37,22 +37,22 @@ def words(chips: list[Chip]) -> list[str]:
 
 def test_the_only_usable_device_is_the_choice_and_a_wanted_one_comes_first() -> None:
     known = session()
-    known.absorb(DevicesNews((DEVICE, PHONE)))
+    known.absorb(DevicesUpdate((DEVICE, PHONE)))
     assert known.choice() == DEVICE.serial
-    known.absorb(DevicesNews((DEVICE, SECOND)))
+    known.absorb(DevicesUpdate((DEVICE, SECOND)))
     assert known.choice() == "", "a person has to choose"
     wanting = session(wanted_device=SECOND.serial)
-    wanting.absorb(DevicesNews((DEVICE, SECOND)))
+    wanting.absorb(DevicesUpdate((DEVICE, SECOND)))
     assert wanting.choice() == SECOND.serial
-    wanting.absorb(DevicesNews((DEVICE,)))
+    wanting.absorb(DevicesUpdate((DEVICE,)))
     assert wanting.choice() == "", "another device is not what was asked for"
 
 
 def test_a_lost_server_keeps_the_devices_but_says_so() -> None:
     known = session()
-    known.absorb(DevicesNews((DEVICE,)))
+    known.absorb(DevicesUpdate((DEVICE,)))
     known.device_id = DEVICE.serial
-    known.absorb(DevicesNews((DEVICE,), "connection refused"))
+    known.absorb(DevicesUpdate((DEVICE,), "connection refused"))
     assert known.adb_problem == "connection refused"
     assert known.gone_since == NOON
 
@@ -60,19 +60,19 @@ def test_a_lost_server_keeps_the_devices_but_says_so() -> None:
 def test_news_of_another_device_do_not_redraw_the_tree() -> None:
     known = session()
     known.device_id = DEVICE.serial
-    assert known.absorb(SnapshotNews(TreeSnapshot(serial=1, device_id="other"))) is Facet.NOTHING
-    assert known.absorb(SnapshotNews(TreeSnapshot(serial=2, device_id=DEVICE.serial))) is Facet.TREE
+    assert known.absorb(SnapshotUpdate(TreeSnapshot(serial=1, device_id="other"))) is Facet.NOTHING
+    assert known.absorb(SnapshotUpdate(TreeSnapshot(serial=2, device_id=DEVICE.serial))) is Facet.TREE
 
 
 def test_the_operators_own_lines_are_kept_apart() -> None:
     known = session()
-    known.absorb(StreamNews([LogBatch(device_id=DEVICE.serial, entries=tuple(log_lines(100)))]))
+    known.absorb(StreamUpdate([LogBatch(device_id=DEVICE.serial, entries=tuple(log_lines(100)))]))
     assert (len(known.lines), len(known.lines.operator)) == (100, 10)
     assert known.lines_per_second == 20.0
 
 
 def test_the_ring_of_trees_keeps_the_newest_and_the_place_of_whoever_looks_back() -> None:
-    trees = Trees()
+    trees = TreeHistory()
     for serial in range(1, 11):
         trees.add(TreeSnapshot(serial=serial))
     trees.step(1)
@@ -95,13 +95,13 @@ def test_the_ring_of_trees_keeps_the_newest_and_the_place_of_whoever_looks_back(
 def test_chips_from_nothing_to_everything() -> None:
     known = session()
     assert words(header_chips(known, UNICODE, narrow=False)) == ["◌ asking adb"]
-    known.absorb(DevicesNews(()))
+    known.absorb(DevicesUpdate(()))
     assert words(header_chips(known, UNICODE, narrow=False)) == ["no device"]
-    known.absorb(DevicesNews((DEVICE, SECOND)))
+    known.absorb(DevicesUpdate((DEVICE, SECOND)))
     assert words(header_chips(known, UNICODE, narrow=False)) == ["2 devices: D chooses"]
     known.device_id = DEVICE.serial
-    known.absorb(DoctorNews(DoctorReport(checks=CHECKS_FAILED, ended=NOON)))
-    known.absorb(StreamNews([LogBatch(device_id=DEVICE.serial, entries=tuple(log_lines(300)))], 7))
+    known.absorb(DoctorUpdate(DoctorReport(checks=CHECKS_FAILED, ended=NOON)))
+    known.absorb(StreamUpdate([LogBatch(device_id=DEVICE.serial, entries=tuple(log_lines(300)))], 7))
     assert words(header_chips(known, UNICODE, narrow=False)) == [
         "emulator-5554 ✓", "○ free", "no tree", "✗ not ready", "⋮ 7 dropped", "60/s",
     ]  # fmt: skip
@@ -127,7 +127,7 @@ def test_chips_from_nothing_to_everything() -> None:
 def test_the_lock_says_who_and_how_long(lock: dict[str, Any], text: str) -> None:
     known = session()
     known.device_id = DEVICE.serial
-    known.absorb(LocksNews({DEVICE.serial: lock}))
+    known.absorb(LocksUpdate({DEVICE.serial: lock}))
     assert words(header_chips(known, UNICODE, narrow=False))[1] == text
 
 
@@ -142,7 +142,7 @@ def test_a_trees_source_age_and_completeness_are_told() -> None:
     seen = TreeSnapshot(
         serial=1, device_id=DEVICE.serial, source="stream", command_id="cmd-9", at=NOON - 42, tree=build([])
     )
-    known.absorb(SnapshotNews(replace(seen, complete=False)))
+    known.absorb(SnapshotUpdate(replace(seen, complete=False)))
     assert snapshot_words(known, UNICODE).plain == "stream cmd-9 42 s ago stale incomplete"
 
 

@@ -269,12 +269,12 @@ def test_settings_that_are_wrong_are_told_to_who_starts_it(tmp_path: Path, text:
 
 
 def test_a_theme_of_the_user_s_own_is_known(tmp_path: Path) -> None:
-    from clawperator.app.console.user_themes import exists
+    from clawperator.app.console.user_themes import theme_exists
 
     (tmp_path / "midnight.toml").write_text("dark = true")
-    assert exists("midnight", tmp_path)
-    assert exists("nord", tmp_path)
-    assert not exists("claw", tmp_path)
+    assert theme_exists("midnight", tmp_path)
+    assert theme_exists("nord", tmp_path)
+    assert not theme_exists("claw", tmp_path)
 
 
 def test_a_port_that_is_taken(tmp_path: Path) -> None:

@@ -93,7 +93,7 @@ async def test_the_card_follows_the_cursor_and_opens_over_the_list() -> None:
 async def test_no_device_and_no_sdk_leave_a_sentence_and_a_key_each() -> None:
     async with devices_mode(FakeEmulators(list_error=NO_SDK), size=(80, 24)) as (app, pilot, engine):
         engine.show_devices()
-        await until(pilot, lambda: "emulator-5554 went away" in shown(app) and "TOOL_MISSING" in shown(app))
+        await until(pilot, lambda: "emulator-5554 disconnected" in shown(app) and "TOOL_MISSING" in shown(app))
         text = " ".join(shown(app).split())
         assert "the Android SDK's emulator was not found (ANDROID_SDK_TOOL_MISSING)" in text
         assert NO_SDK.hint in text
@@ -126,8 +126,8 @@ async def test_copying_a_virtual_device() -> None:
     async with devices_mode(FakeEmulators()) as (app, pilot, _):
         await to_avd(pilot, PIXEL.name)
         await pilot.press("y", "c")
-        assert isinstance(app.pasteboard, FakeClipboard)
-        texts = app.pasteboard.texts
+        assert isinstance(app.system_clipboard, FakeClipboard)
+        texts = app.system_clipboard.texts
         await until(pilot, lambda: texts)
         assert texts == [f"clawperator emulator inspect {PIXEL.name}"]
 

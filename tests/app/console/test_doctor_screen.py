@@ -16,9 +16,8 @@ from textual.pilot import Pilot
 from clawperator.app.console.app import ConsoleApp
 from clawperator.app.console.doctor.fix_dialog import FixDialog, Proposal, proposal_rows
 from clawperator.app.console.doctor.screen import DoctorScreen
-from clawperator.app.console.messages import DoctorNews
-from clawperator.app.console.palette import ConsoleCommands
-from clawperator.app.console.run.dispatch_dialogs import QuestionDialog
+from clawperator.app.console.messages import DoctorUpdate
+from clawperator.app.console.screens.forms import QuestionDialog
 from clawperator.engine.adb.server import AdbServer
 from clawperator.engine.doctor.fix import Fixer
 from clawperator.widgets.doctor_panel import CheckDetail, DoctorPanel
@@ -88,7 +87,7 @@ def said(app: ConsoleApp) -> str:
 
 
 async def idle(app: ConsoleApp, pilot: Pilot[int]) -> None:
-    await until(pilot, lambda: not app.session.doctor_busy and not app.bridge.doctoring.busy)
+    await until(pilot, lambda: not app.session.doctor_busy and not app.bridge.doctor.busy)
     await drained(pilot)
 
 
@@ -147,7 +146,7 @@ async def test_news_of_a_run_come_in_order() -> None:
     app = make_app(engine)
 
     def hook(message: object) -> None:
-        if isinstance(message, DoctorNews):
+        if isinstance(message, DoctorUpdate):
             seen.append((message.report.running, len(message.report.checks), len(message.report.pending)))
 
     async with app.run_test(size=MIDDLE, message_hook=hook) as pilot:
@@ -164,7 +163,7 @@ async def test_stopping_a_run() -> None:
         await until(pilot, lambda: "checking 7 of 13" in text_of(app))
         await pilot.press("C")
         await idle(app, pilot)
-        assert "stopped before the end" in text_of(app)
+        assert "stopped" in text_of(app)
         assert "– handshake  not run" in text_of(app)
 
 
@@ -219,7 +218,7 @@ async def test_the_detail_says_what_it_means_and_what_to_do() -> None:
         for words in (
             "readiness.handshake  critical", "RESULT_ENVELOPE_TIMEOUT", "No result came back in time.", "Run doctor (",
             "on the device: Accessibility Settings", "1. Open Clawperator Operator in the list", "2. Switch it off",
-            "1. ▸ clawperator grant-device-permissions", "F run", "waitedMs   7000",
+            "1. ▸ clawperator grant-device-permissions", "F runs them", "waitedMs   7000",
         ):  # fmt: skip
             assert words in shown
 
@@ -227,7 +226,7 @@ async def test_the_detail_says_what_it_means_and_what_to_do() -> None:
 async def test_a_person_copies_what_a_machine_cannot_do() -> None:
     async with doctor(FakeEngine(screen=settings_screen(), checks=CHECKS_OK)) as (app, pilot, _):
         await pilot.press("right_square_bracket", "F")
-        assert said(app) == "This step is manual. Press y l to copy the steps, v to check again"
+        assert said(app) == "This requires manual steps. y l copies them, v checks again"
         await pilot.press("y", "l")
         await until(pilot, lambda: copied(app) == ["https://nodejs.org"])
         await pilot.press("y", "c")
@@ -304,7 +303,7 @@ async def test_nothing_to_fix_says_why() -> None:
         engine,
     ):
         await pilot.press("F")
-        assert said(app) == "What is left to do takes a person. ] goes to it"
+        assert said(app) == "The remaining problems require manual steps. ] goes to the first"
         await pilot.press("right_square_bracket", "F")
         assert said(app) == "These commands are not run from here. y c copies them"
         await pilot.press("right_square_bracket", "F")
@@ -313,7 +312,7 @@ async def test_nothing_to_fix_says_why() -> None:
         await pilot.press("r")
         await idle(app, pilot)
         await pilot.press("F")
-        assert said(app) == "Everything passes: there is nothing to fix"
+        assert said(app) == "All checks pass: there is nothing to fix"
         assert not any(call.startswith("fix") for call in engine.calls)
 
 
@@ -321,7 +320,7 @@ async def test_nothing_to_fix_says_why() -> None:
 async def test_the_log_keeps_what_fixes_said_and_g_f_goes_there(size: tuple[int, int]) -> None:
     async with doctor(size=size) as (app, pilot, _):
         await pilot.press("g", "f")
-        assert "No fix was run yet" in said(app)
+        assert "No fix has run yet" in said(app)
         await pilot.press("right_square_bracket", "F", "enter")
         await until(pilot, lambda: said(app).startswith("Fixed"))
         await idle(app, pilot)
@@ -353,12 +352,12 @@ def test_the_question_says_whom_it_disturbs() -> None:
     at_work = {"emulator-5556": {"commandId": "cmd-123", "source": "openclaw"}, "x\x1b[2J": {}}
     words = [row.left.plain for row in proposal_rows(Proposal("fix", "emulator-5554", plans, at_work), 90)]
     text = "\n".join(words)
-    assert "This disturbs others: everything on this computer that uses adb" in text
+    assert "This affects other programs: everything on this computer that uses adb" in text
     assert "Running now: cmd-123 from openclaw on emulator-5556." in text
     assert "an execution on x␛[2J." in text
     assert "$ adb kill-server" in text
     harmless = FakeFixer(FakeEngine()).plan([CHECKS_OFF[-2]], "emulator-5554")
-    assert "disturbs" not in "\n".join(row.left.plain for row in proposal_rows(Proposal("fix", "", harmless, {}), 90))
+    assert "affects" not in "\n".join(row.left.plain for row in proposal_rows(Proposal("fix", "", harmless, {}), 90))
 
 
 # -- watching
@@ -411,7 +410,7 @@ async def test_a_device_that_never_sends_its_tree_is_examined_all_the_same(monke
     async with app.run_test(size=MIDDLE) as pilot:
         await until(pilot, lambda: app.session.report.ended and not app.session.work)
         assert engine.calls == [f"snapshot {DEVICE.serial}", f"doctor {DEVICE.serial}"]
-        assert said(app) == f"{DEVICE.serial} cannot send its tree yet. 6 shows why, and F there what can be done"
+        assert said(app) == f"{DEVICE.serial} cannot send its tree yet. Press 6 for the reason and F there for a fix"
 
 
 async def test_a_slow_device_still_sends_its_tree(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -455,7 +454,7 @@ async def test_a_read_only_console_looks_and_does_not_touch(key: str) -> None:
 
 async def test_the_palette_has_the_keys_of_the_doctor() -> None:
     async with doctor() as (app, _, __):
-        names = {entry.name for entry in ConsoleCommands(app.screen).entries()}
+        names = {entry.name for entry in app.palette_search().entries()}
         assert {
             "Doctor: fix  (F)", "Doctor: recheck  (v)", "Doctor: watch  (w)", "Doctor: full run  (f)",
             "Doctor: run again  (r)", "Doctor: next problem  (])", "Go to: fix log  (g f)", "Copy: command line  (y c)",

@@ -14,8 +14,8 @@ from textual.pilot import Pilot
 from textual.widgets import Input
 
 from clawperator.app.console.app import ConsoleApp
-from clawperator.app.console.run.dispatch_dialogs import Form
 from clawperator.app.console.screens.dialogs import DeviceDialog
+from clawperator.app.console.screens.forms import Form
 from clawperator.widgets import keys
 from tests.app.console.support import DEVICE, SECOND, FakeEngine, drained, settings_screen, until
 from tests.app.console.test_console_journeys import console

@@ -197,7 +197,7 @@ async def test_a_filter_that_hides_all_says_which_term_does(path: Path) -> None:
         for _ in "nothere":
             await pilot.press("backspace")
         await pilot.press(*"cmd:cmd-1")
-        await until(pilot, lambda: "no run matches all of it" in flat(app))
+        await until(pilot, lambda: "no run matches all terms" in flat(app))
 
 
 async def test_a_filter_that_cannot_be_read_says_why(path: Path) -> None:
@@ -396,7 +396,7 @@ async def test_tree_lines_and_steps_move_together(path: Path) -> None:
     some_runs(path)
     async with console(path, size=(200, 60)) as (app, pilot, screen):
         await press(pilot, screen, "enter", "less_than_sign")
-        assert "The screen had not been read yet" in flat(app)
+        assert "No tree at this moment yet" in flat(app)
         told = []
         for _ in range(12):
             await press(pilot, screen, "full_stop")
@@ -460,7 +460,7 @@ async def test_a_run_without_trees_and_one_of_which_nothing_is_known_say_so(path
     some_runs(path)
     async with console(path, size=(200, 60)) as (app, pilot, screen):
         await press(pilot, screen, "end")
-        assert "No tree of this run was kept" in flat(app)
+        assert "This run has no trees" in flat(app)
         await press(pilot, screen, "k", "k", "k", "k")
         assert number(screen) == 5
         assert "The process that ran it ended before the result arrived" in " ".join(within(app, screen.detail).split())
@@ -609,7 +609,7 @@ async def test_a_run_is_written_with_its_trees(path: Path, tmp_path: Path) -> No
 async def test_a_run_is_written_as_a_bundle_and_the_form_says_what_is_in_it(path: Path, tmp_path: Path) -> None:
     target = tmp_path / "run.zip"
     async with exporting(path, target) as (app, pilot):
-        assert "holds what was read from screens and typed into them" in flat(app)
+        assert "contains text that was read from screens" in flat(app)
         await pilot.press("enter")
         await until(pilot, lambda: bool(app.session.notices))
         assert "Nothing in it is masked" in app.session.notices[-1].text
@@ -641,7 +641,7 @@ async def test_an_export_takes_nobodys_place(path: Path, tmp_path: Path) -> None
     target.write_text("mine")
     async with exporting(path, target) as (app, pilot):
         await pilot.press("enter")
-        await until(pilot, lambda: "nothing is overwritten" in flat(app))
+        await until(pilot, lambda: "not overwritten" in flat(app))
         assert target.read_text() == "mine"
         app.screen.query_one(Input).value = str(tmp_path / "no" / "folder.zip")
         await pilot.press("enter")
@@ -657,7 +657,7 @@ async def test_what_a_run_holds_can_be_copied(path: Path) -> None:
         assert json.loads(things["json"].text())["status"] == "success"
         assert json.loads(things["execution"].text())["taskId"] == "thermostat"
         assert things["command"].text().startswith("clawperator execute")
-        assert isinstance(app.pasteboard, FakeClipboard)
+        assert isinstance(app.system_clipboard, FakeClipboard)
 
 
 # -- states
@@ -666,11 +666,11 @@ async def test_what_a_run_holds_can_be_copied(path: Path) -> None:
 @pytest.mark.parametrize("size", [SIZES[0], SIZES[2]])
 async def test_off_empty_and_damaged_have_words(tmp_path: Path, size: tuple[int, int]) -> None:
     async with console(None, size=size) as (app, pilot, _):
-        assert "History is switched off (history.enabled = false)" in flat(app)
+        assert "History is disabled (history.enabled = false)" in flat(app)
         await pilot.press("c", "R", "e", "x", "comma", "slash", "c")
         assert app.current_mode == "history"
     async with console(tmp_path / "new.db", size=size) as (app, _, _):
-        assert "No run is in the history yet" in flat(app)
+        assert "No runs yet" in flat(app)
     (tmp_path / "folder.db").mkdir()
     async with console(tmp_path / "folder.db", size=size) as (app, _, _):
         assert "The history cannot be read" in flat(app)
@@ -690,11 +690,11 @@ async def test_a_history_that_breaks_while_it_is_read_keeps_its_rows(
 
         monkeypatch.setattr(screen.past.history, "version", broken)
         screen.tick()
-        await until(pilot, lambda: "the history cannot be read any more" in flat(app))
+        await until(pilot, lambda: "the history is no longer readable" in flat(app))
         assert screen.runs.total == 7
         monkeypatch.undo()
         screen.tick()
-        await until(pilot, lambda: "the history cannot be read any more" not in flat(app))
+        await until(pilot, lambda: "the history is no longer readable" not in flat(app))
 
 
 @pytest.mark.parametrize("size", SIZES)
@@ -748,4 +748,4 @@ async def test_saved_dumps_have_no_history(tmp_path: Path) -> None:
     app = make_app(engine, files=[str(tmp_path / "none.xml")])
     async with app.run_test(size=(120, 36)) as pilot:
         await pilot.press("4")
-        await until(pilot, lambda: "saved dumps: it keeps no history" in flat(app))
+        await until(pilot, lambda: "saved dumps: it has no history" in flat(app))

@@ -5,8 +5,8 @@ import weakref
 
 import pytest
 
-from clawperator.app.console.idle_gc import LEAST_GARBAGE, QUIET_SECONDS, REST_SECONDS, Housekeeping
-from clawperator.app.console.session import RECENT_TREES, Trees
+from clawperator.app.console.idle_gc import LEAST_GARBAGE, QUIET_SECONDS, REST_SECONDS, IdleGc
+from clawperator.app.console.session import RECENT_TREES, TreeHistory
 from clawperator.engine.hierarchy.tree import parse
 from clawperator.widgets.models.snapshot import TreeSnapshot, pack, unpack
 from tests.app.console.support import DEVICE, ROWS, FakeEngine, make_app, settings_screen, settled, until
@@ -32,11 +32,11 @@ def hand() -> Hand:
 
 
 @pytest.fixture
-def keeper(hand: Hand) -> Housekeeping:
-    return Housekeeping(hand.now, hand.collect)
+def keeper(hand: Hand) -> IdleGc:
+    return IdleGc(hand.now, hand.collect)
 
 
-def test_nothing_is_collected_while_somebody_is_at_the_keys(hand: Hand, keeper: Housekeeping) -> None:
+def test_nothing_is_collected_while_somebody_is_at_the_keys(hand: Hand, keeper: IdleGc) -> None:
     hand.at += QUIET_SECONDS
     keeper.touched()
     assert not keeper.tick(kept=0, dropped=LEAST_GARBAGE)
@@ -46,20 +46,20 @@ def test_nothing_is_collected_while_somebody_is_at_the_keys(hand: Hand, keeper: 
     assert hand.collected == 1
 
 
-def test_much_garbage_waits_for_nobody(hand: Hand, keeper: Housekeeping) -> None:
+def test_much_garbage_waits_for_nobody(hand: Hand, keeper: IdleGc) -> None:
     keeper.touched()
     assert not keeper.tick(kept=1_000_000, dropped=1_000_000)
     assert keeper.tick(kept=1_000_000, dropped=2_500_000)
 
 
-def test_a_quiet_minute_is_used(hand: Hand, keeper: Housekeeping) -> None:
+def test_a_quiet_minute_is_used(hand: Hand, keeper: IdleGc) -> None:
     hand.at += REST_SECONDS - 1
     assert not keeper.tick(kept=0, dropped=0)
     hand.at += 1
     assert keeper.tick(kept=0, dropped=0)
 
 
-def test_what_was_taken_over_is_given_back(keeper: Housekeeping, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_was_taken_over_is_given_back(keeper: IdleGc, monkeypatch: pytest.MonkeyPatch) -> None:
     frozen: list[bool] = []
     monkeypatch.setattr(gc, "freeze", lambda: frozen.append(True))
     monkeypatch.setattr(gc, "unfreeze", lambda: frozen.append(False))
@@ -89,7 +89,7 @@ def test_a_packed_tree_comes_back_as_it_was() -> None:
 
 
 def test_near_trees_stay_as_they_are() -> None:
-    trees = Trees()
+    trees = TreeHistory()
     for serial in range(1, 21):
         trees.add(snapshot(serial))
     assert [item.serial for item in trees.far()] == list(range(1, 20 - RECENT_TREES))

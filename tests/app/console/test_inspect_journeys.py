@@ -16,8 +16,8 @@ from textual import events
 from textual.pilot import Pilot
 
 from clawperator.app.console.app import ConsoleApp
+from clawperator.app.console.execution.dispatch_dialogs import DispatchDialog, TextForm
 from clawperator.app.console.inspect.screen import InspectScreen
-from clawperator.app.console.run.dispatch_dialogs import DispatchDialog, TextForm
 from clawperator.app.console.screens.dialogs import TreesDialog
 from clawperator.app.console.screens.menu import MenuDialog
 from clawperator.engine.errors import EngineError, ErrorCode
@@ -67,8 +67,8 @@ def screen(app: ConsoleApp) -> InspectScreen:
 
 
 def clips(app: ConsoleApp) -> list[str]:
-    assert isinstance(app.pasteboard, FakeClipboard)
-    return app.pasteboard.texts
+    assert isinstance(app.system_clipboard, FakeClipboard)
+    return app.system_clipboard.texts
 
 
 def said(app: ConsoleApp) -> str:
@@ -245,7 +245,7 @@ async def test_what_is_ambiguous_is_said_before_it_is_sent() -> None:
         await pilot.press("m", *"text~Wi", "enter", "a", "t")
         await until(pilot, lambda: isinstance(app.screen, DispatchDialog))
         assert isinstance(app.screen, DispatchDialog)
-        assert any(doubt.startswith("3 nodes match; the first is") for doubt in app.screen._shown.doubts)
+        assert any(doubt.startswith("3 nodes match; the device uses the first") for doubt in app.screen._shown.doubts)
 
 
 async def test_text_is_asked_for_before_it_is_entered() -> None:

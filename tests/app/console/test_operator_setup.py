@@ -14,10 +14,10 @@ from textual.pilot import Pilot
 from textual.widgets import Input
 
 from clawperator.app.console.app import ConsoleApp
-from clawperator.app.console.devices.setup_controller import SettingUp, found_in_downloads, read_file, state_of
+from clawperator.app.console.devices.setup_controller import SetupController, found_in_downloads, read_file, state_of
 from clawperator.app.console.devices.setup_screen import SetupDialog
-from clawperator.app.console.messages import News, NoticeNews, SetupNews
-from clawperator.app.console.run.dispatch_dialogs import PathForm
+from clawperator.app.console.messages import NoticeUpdate, SetupUpdate, Update
+from clawperator.app.console.screens.forms import PathForm
 from clawperator.app.console.screens.live_dialog import DialogText
 from clawperator.engine.contracts.operator_identity import DEBUG_PACKAGE, RELEASE_PACKAGE
 from clawperator.engine.errors import EngineError, ErrorCode
@@ -45,12 +45,12 @@ FILES = [NEWER, DEBUG, BROKEN]
 
 
 @asynccontextmanager
-async def setting_up(
+async def operator_setup(
     operator: FakeOperatorApp, *, size: tuple[int, int] = (120, 36), files: list[ApkFile] = FILES
 ) -> AsyncIterator[tuple[ConsoleApp, Pilot[int], FakeEngine]]:
     async with devices_mode(FakeEmulators(), size=size) as (app, pilot, engine):
         engine.operator = operator
-        app.setting_up.downloads = lambda: (FOLDER, files)
+        app.operator_setup.downloads = lambda: (FOLDER, files)
         engine.calls.clear()
         await pilot.press("o")
         await until(pilot, lambda: isinstance(app.screen, SetupDialog))
@@ -71,7 +71,7 @@ def chosen(app: ConsoleApp) -> str:
 
 async def test_versions_stand_beside_each_other_before_anything_is_done() -> None:
     operator = FakeOperatorApp()
-    async with setting_up(operator) as (app, pilot, _):
+    async with operator_setup(operator) as (app, pilot, _):
         text = shown(app)
         assert "release 0.3.0 (300900)" in text
         assert "com.clawperator.operator 0.3.1 (301900), 12.4 MB, needs API level 26" in text
@@ -90,7 +90,7 @@ async def test_versions_stand_beside_each_other_before_anything_is_done() -> Non
 
 async def test_three_phases_then_the_doctor() -> None:
     operator = FakeOperatorApp(hold="install")
-    async with setting_up(operator) as (app, pilot, engine):
+    async with operator_setup(operator) as (app, pilot, engine):
         await pilot.press("enter")
         await until(pilot, lambda: "46%" in shown(app))
         text = shown(app)
@@ -103,7 +103,7 @@ async def test_three_phases_then_the_doctor() -> None:
         assert any(chip.id == "setup" for chip in app.chips(narrow=False))
         assert f"doctor {DEVICE.serial}" not in engine.calls
         operator.go.set()
-        await until(pilot, lambda: not app.setting_up.busy)
+        await until(pilot, lambda: not app.operator_setup.busy)
         await until(pilot, lambda: f"doctor {DEVICE.serial}" in engine.calls)
         await until(pilot, lambda: app.session.setup.status == state_of(operator.after))
         job = app.session.setup.job
@@ -127,7 +127,7 @@ async def test_three_phases_then_the_doctor() -> None:
 )
 async def test_a_phase_that_fails_shows_code_meaning_and_hint(phase: str, code: ErrorCode) -> None:
     operator = FakeOperatorApp(fail=phase, error=EngineError(code, "it said [red]no\x1b[0m"))
-    async with setting_up(operator, size=(80, 24)) as (app, pilot, engine):
+    async with operator_setup(operator, size=(80, 24)) as (app, pilot, engine):
         await pilot.press("enter")
         await until(pilot, lambda: app.session.setup.job and not app.session.setup.job.running)
         await until(pilot, lambda: code.value in shown(app))
@@ -152,11 +152,11 @@ async def test_a_phase_that_fails_shows_code_meaning_and_hint(phase: str, code: 
 
 async def test_cancelling_says_what_was_done() -> None:
     operator = FakeOperatorApp(hold="permissions")
-    async with setting_up(operator) as (app, pilot, _):
+    async with operator_setup(operator) as (app, pilot, _):
         await pilot.press("enter")
         await until(pilot, lambda: "● permissions" in shown(app))
         await pilot.press("C")
-        await until(pilot, lambda: not app.setting_up.busy)
+        await until(pilot, lambda: not app.operator_setup.busy)
         await drained(pilot)
         assert app.session.setup.job is not None
         assert app.session.setup.job.status is Status.SKIPPED
@@ -171,8 +171,8 @@ async def test_a_file_that_somebody_names(tmp_path: Path) -> None:
             return other
         raise EngineError(ErrorCode.OPERATOR_APK_NOT_FOUND, f"APK file not found: {path}")
 
-    async with setting_up(FakeOperatorApp(), files=[]) as (app, pilot, _):
-        app.setting_up.read = read
+    async with operator_setup(FakeOperatorApp(), files=[]) as (app, pilot, _):
+        app.operator_setup.read = read
         assert f"no APK file in {FOLDER}" in shown(app)
         for text, expected in (
             (str(tmp_path / "none.apk"), "APK file not found"),
@@ -189,7 +189,7 @@ async def test_a_file_that_somebody_names(tmp_path: Path) -> None:
 
 async def test_without_the_app_and_without_an_answer() -> None:
     operator = FakeOperatorApp(now=operator_status(version=""))
-    async with setting_up(operator) as (app, pilot, _):
+    async with operator_setup(operator) as (app, pilot, _):
         assert "installed    nothing" in shown(app)
         assert "not installed yet" in shown(app)
         operator.status_error = EngineError(ErrorCode.DEVICE_OFFLINE, "emulator-5554 is offline")
@@ -199,7 +199,7 @@ async def test_without_the_app_and_without_an_answer() -> None:
 
 async def test_which_device_is_set_up() -> None:
     async with devices_mode(FakeEmulators()) as (app, pilot, engine):
-        app.setting_up.downloads = lambda: (FOLDER, FILES)
+        app.operator_setup.downloads = lambda: (FOLDER, FILES)
         engine.show_devices(DEVICE, PHONE, SECOND)
         await until(pilot, lambda: len(app.session.devices) == 3)
         await drained(pilot)
@@ -207,7 +207,7 @@ async def test_which_device_is_set_up() -> None:
         await pilot.press("o")
         await drained(pilot)
         assert app.session.last_notice is not None
-        assert "does not run. S starts it" in app.session.last_notice.text
+        assert "is not running. Press S to start it" in app.session.last_notice.text
         await pilot.press("home", "j", "o")
         await drained(pilot)
         assert "unauthorized" in app.session.last_notice.text
@@ -229,7 +229,7 @@ async def test_which_device_is_set_up() -> None:
 
 
 async def test_the_order_of_what_is_told() -> None:
-    told: list[News] = []
+    told: list[Update] = []
     tasks: list[asyncio.Task[None]] = []
     operator = FakeOperatorApp()
 
@@ -243,7 +243,7 @@ async def test_the_order_of_what_is_told() -> None:
         return True
 
     afterwards: list[str] = []
-    here = SettingUp(Rooms(), told.append, WallClock(lambda: 1.0), start, afterwards.append)
+    here = SetupController(Rooms(), told.append, WallClock(lambda: 1.0), start, afterwards.append)
     here.downloads = lambda: (FOLDER, FILES)
     here.look(DEVICE.serial)
     await asyncio.gather(*tasks)
@@ -251,11 +251,11 @@ async def test_the_order_of_what_is_told() -> None:
     assert not here.install(NEWER.path)
     here.look("another")  # while one runs, the view stays with it
     await asyncio.gather(*tasks)
-    setups = [news.setup for news in told if isinstance(news, SetupNews)]
+    setups = [news.setup for news in told if isinstance(news, SetupUpdate)]
     assert {setup.serial for setup in setups} == {DEVICE.serial}
     stages = [setup.job.current.name for setup in setups if setup.job and setup.job.current]
     assert list(dict.fromkeys(stages)) == ["install", "permissions", "verify"]
-    assert [news.notice.status for news in told if isinstance(news, NoticeNews)] == [Status.OK]
+    assert [news.notice.status for news in told if isinstance(news, NoticeUpdate)] == [Status.OK]
     assert afterwards == [DEVICE.serial]
     assert setups[-1].status == state_of(operator.after)
 

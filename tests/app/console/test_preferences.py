@@ -15,7 +15,7 @@ from clawperator.app.cli.command import build_parser, load
 from clawperator.app.cli.commands.console import _flags, has_terminal
 from clawperator.app.cli.parsing.parser import read
 from clawperator.app.console import terminal
-from clawperator.app.console.preferences import AS_FITS, Wishes, wishes
+from clawperator.app.console.preferences import DEFAULTS, Preferences, resolve
 from clawperator.engine.config.settings_file import SettingsFile, examine
 
 
@@ -25,14 +25,14 @@ def file_of(text: str) -> SettingsFile:
     return settings
 
 
-def chosen(text: str = "", **flags: Any) -> Wishes:
-    return wishes(
+def chosen(text: str = "", **flags: Any) -> Preferences:
+    return resolve(
         file_of(text), **{"theme": None, "ascii_only": False, "pictures": None, "themes": "", "served": False, **flags}
     )
 
 
 def test_who_says_nothing_gets_what_fits() -> None:
-    assert chosen() == AS_FITS
+    assert chosen() == DEFAULTS
 
 
 def test_the_file_says_everything() -> None:
@@ -48,7 +48,7 @@ def test_the_file_says_everything() -> None:
     [keymap]
     app.help = "f1"
     """
-    assert chosen(text, themes="/themes") == Wishes(
+    assert chosen(text, themes="/themes") == Preferences(
         "midnight",
         True,
         "off",
@@ -111,7 +111,7 @@ def test_a_page_is_a_terminal_whatever_else_there_is(monkeypatch: pytest.MonkeyP
 def test_a_console_leaves_when_nobody_can_write_to_it(way: str) -> None:
     """In a process of its own, because it is about standard input and signals. What was written first is left to others."""
     script = (
-        "import os, signal, sys, threading; from clawperator.app.console.page import leave_with_server;"
+        "import os, signal, sys, threading; from clawperator.app.console.web_page import leave_with_server;"
         "asked = threading.Event(); signal.signal(signal.SIGTERM, lambda *_: asked.set()); leave_with_server();"
         "print('up', flush=True); asked.wait(20); sys.exit(7 if os.read(0, 10) == b'key' else 1)"
     )

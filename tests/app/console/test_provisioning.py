@@ -14,20 +14,20 @@ import pytest
 from textual.pilot import Pilot
 from textual.widgets import Input
 
+from clawperator.app.console import file_watch
 from clawperator.app.console.app import ConsoleApp
-from clawperator.app.console.devices import avd_watch, emulator_controller
-from clawperator.app.console.devices.avd_watch import MAX_FILES, signs_of
-from clawperator.app.console.devices.emulator_controller import Emulating
+from clawperator.app.console.devices import emulator_controller
+from clawperator.app.console.devices.avd_files import MAX_FILES, signs_of
+from clawperator.app.console.devices.emulator_controller import EmulatorController
 from clawperator.app.console.devices.provisioning_dialogs import CreateForm, DeleteForm, PlanDialog
-from clawperator.app.console.messages import EmulatorsNews, News, NoticeNews
-from clawperator.app.console.run.dispatch_dialogs import QuestionDialog
+from clawperator.app.console.messages import EmulatorsUpdate, NoticeUpdate, Update
 from clawperator.app.console.screens.dialogs import ConfirmDialog
+from clawperator.app.console.screens.forms import QuestionDialog
 from clawperator.engine.emulators.avds import Avd, read_avd
 from clawperator.engine.emulators.manager import EmulatorManager
 from clawperator.engine.emulators.stages import STAGES as PROVISIONING
 from clawperator.engine.errors import EngineError, ErrorCode
 from clawperator.engine.operator.app import OperatorApp
-from clawperator.widgets import keys
 from clawperator.widgets.emulator_list import AvdKey
 from clawperator.widgets.models.emulators import EmulatorsState
 from clawperator.widgets.models.status import Status
@@ -57,14 +57,14 @@ def test_the_fakes_have_the_shape_of_the_real_ones(fake: type, real: type) -> No
 
 
 class Room:
-    """As much of a console as ``Emulating`` needs; ``news`` is what it told, in order."""
+    """As much of a console as ``EmulatorController`` needs; ``news`` is what it told, in order."""
 
     def __init__(self, emulators: FakeEmulators) -> None:
         self.emulators = emulators
-        self.news: list[News] = []
+        self.news: list[Update] = []
         self.tasks: dict[str, asyncio.Task[None]] = {}
         self.at = 1000.0
-        self.emulating = Emulating(self, self.news.append, WallClock(lambda: self.at), self.start)
+        self.controller = EmulatorController(self, self.news.append, WallClock(lambda: self.at), self.start)
 
     def start(self, name: str, job: Awaitable[None]) -> bool:
         running = self.tasks.get(name)
@@ -77,7 +77,7 @@ class Room:
     @property
     def machines(self) -> EmulatorsState:
         return next(
-            (news.machines for news in reversed(self.news) if isinstance(news, EmulatorsNews)), EmulatorsState.EMPTY
+            (news.machines for news in reversed(self.news) if isinstance(news, EmulatorsUpdate)), EmulatorsState.EMPTY
         )
 
     @property
@@ -85,7 +85,7 @@ class Room:
         return [
             (told.notice.status, told.notice.text, told.notice.code)
             for told in self.news
-            if isinstance(told, NoticeNews)
+            if isinstance(told, NoticeUpdate)
         ]
 
     async def until(self, holds: Callable[[], object]) -> None:
@@ -95,7 +95,7 @@ class Room:
                 await asyncio.sleep(0.005)  # threads and the file system get their turn
 
     async def over(self) -> None:
-        await self.until(lambda: not self.emulating.busy and self.tasks["virtual device"].done())
+        await self.until(lambda: not self.controller.busy and self.tasks["virtual device"].done())
 
 
 @asynccontextmanager
@@ -112,19 +112,19 @@ async def room(emulators: FakeEmulators, tmp_path: Path) -> AsyncIterator[Room]:
 
 @pytest.fixture(autouse=True)
 def quick_looks(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(avd_watch, "LOOK_MS", 100)
-    monkeypatch.setattr(avd_watch, "STEP_MS", 20)
+    monkeypatch.setattr(file_watch, "LOOK_MS", 100)
+    monkeypatch.setattr(file_watch, "STEP_MS", 20)
 
 
 async def test_what_provisioning_tells_in_which_order(tmp_path: Path) -> None:
     async with room(FakeEmulators(present=(TABLET_AVD,)), tmp_path) as here:
-        assert here.emulating.provision(subject="clawperator-pixel")
+        assert here.controller.provision(subject="clawperator-pixel")
         assert here.machines.job is not None
         assert [seen.status for seen in here.machines.job.stages] == [Status.WAITING] * 10
         await here.over()
         told: list[str] = []
         for news in here.news:
-            job = news.machines.job if isinstance(news, EmulatorsNews) else None
+            job = news.machines.job if isinstance(news, EmulatorsUpdate) else None
             stage = job.current if job is not None and job.running else None
             if stage is not None and (not told or told[-1] != stage.name):
                 told.append(stage.name)
@@ -139,14 +139,14 @@ async def test_what_provisioning_tells_in_which_order(tmp_path: Path) -> None:
         last_running = max(
             i
             for i, n in enumerate(here.news)
-            if isinstance(n, EmulatorsNews) and n.machines.job and n.machines.job.running
+            if isinstance(n, EmulatorsUpdate) and n.machines.job and n.machines.job.running
         )
-        assert last_running < next(i for i, n in enumerate(here.news) if isinstance(n, NoticeNews))
+        assert last_running < next(i for i, n in enumerate(here.news) if isinstance(n, NoticeUpdate))
 
 
 async def test_a_failure_keeps_its_code_and_its_stage(tmp_path: Path) -> None:
     async with room(FakeEmulators(present=(), fail="install_image"), tmp_path) as here:
-        here.emulating.provision(subject="clawperator-pixel")
+        here.controller.provision(subject="clawperator-pixel")
         await here.over()
         job = here.machines.job
         assert job is not None
@@ -160,20 +160,20 @@ async def test_a_failure_keeps_its_code_and_its_stage(tmp_path: Path) -> None:
     ("hold", "left", "not_left"),
     [
         ("scan_running", "Nothing was left behind", "system image"),
-        ("install_image", "what was downloaded of the system image", "virtual device clawperator-pixel"),
+        ("install_image", "a partial download of the system image", "virtual device clawperator-pixel"),
         ("wait_boot", "the system image, installed; the virtual device clawperator-pixel", "still runs"),
     ],
 )
 async def test_cancelling_says_what_is_left(hold: str, left: str, not_left: str, tmp_path: Path) -> None:
     emulators = FakeEmulators(present=(), hold=hold)
     async with room(emulators, tmp_path) as here:
-        here.emulating.provision(subject="clawperator-pixel")
+        here.controller.provision(subject="clawperator-pixel")
         await here.until(emulators.holding.is_set)
         here.at += 48
-        assert here.emulating.cancel()
+        assert here.controller.cancel()
         assert here.machines.job is not None
         assert here.machines.job.stopping
-        assert here.emulating.cancel()  # twice does no harm
+        assert here.controller.cancel()  # twice does no harm
         await here.over()
         job = here.machines.job
         assert job.status is Status.SKIPPED
@@ -182,16 +182,16 @@ async def test_cancelling_says_what_is_left(hold: str, left: str, not_left: str,
         assert job.words.startswith("Cancelled in ")
         assert "after 48.0 s" in job.words
         assert here.notices == [(Status.WARN, job.words, "")]
-        assert not here.emulating.cancel()
+        assert not here.controller.cancel()
 
 
 async def test_an_emulator_that_survives_the_cancelling_is_named(tmp_path: Path) -> None:
     emulators = FakeEmulators(hold="wait_boot")
     async with room(emulators, tmp_path) as here:
-        here.emulating.start_avd(PIXEL.name)
+        here.controller.start_avd(PIXEL.name)
         await here.until(emulators.holding.is_set)
         emulators.up = (replace(RUNS, avd_name=PIXEL.name),)
-        here.emulating.cancel()
+        here.controller.cancel()
         await here.over()
         assert here.machines.job is not None
         assert "clawperator-pixel still runs as emulator-5554; S stops it" in here.machines.job.words
@@ -200,19 +200,19 @@ async def test_an_emulator_that_survives_the_cancelling_is_named(tmp_path: Path)
 async def test_what_is_left_cannot_be_asked(tmp_path: Path) -> None:
     emulators = FakeEmulators(hold="wait_boot")
     async with room(emulators, tmp_path) as here:
-        here.emulating.start_avd(PIXEL.name)
+        here.controller.start_avd(PIXEL.name)
         await here.until(emulators.holding.is_set)
         emulators.status_error = EngineError(ErrorCode.ADB_SERVER_FAILED, "gone")
-        here.emulating.cancel()
+        here.controller.cancel()
         await here.over()
         assert here.machines.job is not None
-        assert "what runs could not be asked (ADB_SERVER_FAILED)" in here.machines.job.words
+        assert "the running emulators are unknown (ADB_SERVER_FAILED)" in here.machines.job.words
 
 
 async def test_ending_the_console_ends_the_job_without_news(tmp_path: Path) -> None:
     emulators = FakeEmulators(hold="wait_boot")
     async with room(emulators, tmp_path) as here:
-        here.emulating.start_avd(PIXEL.name)
+        here.controller.start_avd(PIXEL.name)
         await here.until(emulators.holding.is_set)
         here.tasks["virtual device"].cancel()
         await asyncio.wait([here.tasks["virtual device"]])
@@ -223,14 +223,14 @@ async def test_ending_the_console_ends_the_job_without_news(tmp_path: Path) -> N
 async def test_one_job_at_a_time(tmp_path: Path) -> None:
     emulators = FakeEmulators(hold="wait_boot")
     async with room(emulators, tmp_path) as here:
-        assert here.emulating.start_avd(PIXEL.name)
+        assert here.controller.start_avd(PIXEL.name)
         await here.until(emulators.holding.is_set)
-        assert not here.emulating.delete(TABLET_AVD.name)
-        assert not here.emulating.provision()
+        assert not here.controller.delete(TABLET_AVD.name)
+        assert not here.controller.provision()
         assert not any(call.startswith(("delete", "provision")) for call in emulators.calls)
         emulators.go.set()
         await here.over()
-        assert here.emulating.delete(TABLET_AVD.name)
+        assert here.controller.delete(TABLET_AVD.name)
         await here.over()
         assert [seen.status for seen in here.machines.job.stages] == [Status.OK]  # type: ignore[union-attr]  # it ended
         await here.until(lambda: here.machines.avd(TABLET_AVD.name) is None)
@@ -239,15 +239,15 @@ async def test_one_job_at_a_time(tmp_path: Path) -> None:
 async def test_a_missing_sdk_is_one_sentence_and_not_the_end(tmp_path: Path) -> None:
     emulators = FakeEmulators(list_error=NO_SDK)
     async with room(emulators, tmp_path) as here:
-        here.emulating.begin()
+        here.controller.begin()
         await here.until(lambda: here.machines.known)
         assert here.machines.problem == (
-            "No virtual devices here: the Android SDK's emulator was not found (ANDROID_SDK_TOOL_MISSING)."
+            "No virtual devices: the Android SDK's emulator was not found (ANDROID_SDK_TOOL_MISSING)."
         )
         assert here.machines.hint
         assert here.notices == []
         emulators.list_error = None
-        here.emulating.devices_changed()
+        here.controller.devices_changed()
         await here.until(lambda: here.machines.avds)
         assert here.machines.problem == ""
 
@@ -255,7 +255,7 @@ async def test_a_missing_sdk_is_one_sentence_and_not_the_end(tmp_path: Path) -> 
 async def test_adb_that_does_not_answer_leaves_the_list(tmp_path: Path) -> None:
     emulators = FakeEmulators(status_error=EngineError(ErrorCode.ADB_NOT_FOUND, "adb was not found"))
     async with room(emulators, tmp_path) as here:
-        here.emulating.begin()
+        here.controller.begin()
         await here.until(lambda: here.machines.known)
         assert here.machines.avds == emulators.present
         assert here.machines.problem == "adb was not found (ADB_NOT_FOUND)."
@@ -265,7 +265,7 @@ async def test_what_boots_is_asked_until_it_has(tmp_path: Path, monkeypatch: pyt
     monkeypatch.setattr(emulator_controller, "BOOT_LOOK_SECONDS", 0.01)
     emulators = FakeEmulators(present=(SECOND_AVD,), up=(replace(RUNS, booted=False),))
     async with room(emulators, tmp_path) as here:
-        here.emulating.begin()
+        here.controller.begin()
         await here.until(lambda: emulators.calls.count("status") > 3)
         assert here.machines.state_of(SECOND_AVD) == "booting"
         assert emulators.calls.count("avds") == 1  # files are not read again for that
@@ -299,7 +299,7 @@ def write_avd(home: Path, name: str, api: int = 35) -> None:
 async def test_the_folder_is_watched_even_before_it_exists(tmp_path: Path) -> None:
     home = tmp_path / "not" / "yet" / "avd"
     async with room(OnDisk(home=str(home)), tmp_path) as here:
-        here.emulating.begin()
+        here.controller.begin()
         await here.until(lambda: here.machines.known)
         assert here.machines.avds == ()
         write_avd(home, "first")
@@ -367,7 +367,7 @@ async def test_the_plan_is_stated_before_anything_is_done() -> None:
         await pilot.press("P")
         await until(pilot, lambda: isinstance(app.screen, PlanDialog))
         await drained(pilot)
-        assert "Looking at what there is" in shown(app)
+        assert "Checking virtual devices" in shown(app)
         await pilot.press("enter")
         assert isinstance(app.screen, PlanDialog)  # there is nothing to agree to yet
         emulators.hold_plan.set()
@@ -388,11 +388,11 @@ async def test_the_plan_is_stated_before_anything_is_done() -> None:
         await pilot.press("1")
         await until(pilot, lambda: app.current_mode == "inspect")
         await until(pilot, lambda: any(chip.id == "provision" for chip in app.chips(narrow=False)))
-        assert app.emulating.busy
+        assert app.emulators.busy
         await pilot.press("7", "P")  # while it runs, P shows it
         await until(pilot, lambda: app.screen.focused is not None and app.screen.focused.id == "job")
         emulators.go.set()
-        await until(pilot, lambda: not app.emulating.busy)
+        await until(pilot, lambda: not app.emulators.busy)
         await until(pilot, lambda: app.session.machines.run_of("clawperator-pixel"))
         assert not any(chip.id == "provision" for chip in app.chips(narrow=False))
         assert emulators.calls.count("provision") == 1
@@ -417,13 +417,13 @@ async def test_cancelling_from_the_keyboard() -> None:
     async with devices_mode(emulators, size=(80, 24)) as (app, pilot, _):
         await pilot.press("C")
         assert app.session.last_notice is not None
-        assert "No job is running" in app.session.last_notice.text
+        assert "Nothing is running" in app.session.last_notice.text
         await to_avd(pilot, PIXEL.name)
         await pilot.press("S")
         await until(pilot, emulators.holding.is_set)
         await until(pilot, lambda: "C cancel" in shown(app))
         await pilot.press("C")
-        await until(pilot, lambda: not app.emulating.busy)
+        await until(pilot, lambda: not app.emulators.busy)
         await drained(pilot)
         assert "Cancelled in boot" in shown(app)
         await pilot.press("g", "p")
@@ -437,7 +437,7 @@ async def test_cancelling_from_the_keyboard() -> None:
 async def test_the_tool_s_words_are_folded_below_their_stage() -> None:
     emulators = FakeEmulators(present=(), hold="wait_boot")
     async with devices_mode(emulators, size=(200, 60)) as (app, pilot, _):
-        app.emulating.provision(subject="clawperator-pixel")
+        app.emulators.provision(subject="clawperator-pixel")
         await until(pilot, emulators.holding.is_set)
         await until(pilot, lambda: "▸ ✓ system image" in shown(app))
         assert "12% Downloading" not in shown(app)
@@ -466,7 +466,7 @@ async def test_stopping_is_asked_and_starting_is_not() -> None:
         await pilot.press("S")
         await until(pilot, lambda: isinstance(app.screen, QuestionDialog))
         await pilot.press("enter")
-        await until(pilot, lambda: "stop second" in emulators.calls and not app.emulating.busy)
+        await until(pilot, lambda: "stop second" in emulators.calls and not app.emulators.busy)
         await until(pilot, lambda: app.session.machines.run_of("second") is None)
         await to_avd(pilot, PIXEL.name)
         await pilot.press("S")
@@ -482,7 +482,7 @@ async def test_deleting_wants_the_name_typed() -> None:
         await until(pilot, lambda: isinstance(app.screen, DeleteForm))
         await pilot.press("y", "enter")
         await drained(pilot)
-        assert "This is not its name" in shown(app)
+        assert "The name does not match" in shown(app)
         assert isinstance(app.screen, DeleteForm)
         app.screen.query_one(Input).value = TABLET_AVD.name
         await pilot.press("enter")
@@ -514,7 +514,7 @@ async def test_creating_refuses_what_cannot_be_a_name() -> None:
         for text in ("system-images;android-35;google_apis_playstore;arm64-v8a", "pixel_7", "35"):
             assert text in shown(app)
         for wrong, words in (
-            ("-rf", "no dash in front"),
+            ("-rf", "no dash at the start"),
             ("../up", "Use letters"),
             (PIXEL.name, "already"),
             ("", "Use letters"),
@@ -546,29 +546,30 @@ async def test_reading_only_dims_the_keys_and_says_why() -> None:
 async def test_leaving_while_something_is_at_work_is_asked() -> None:
     emulators = FakeEmulators(hold="wait_boot")
     async with devices_mode(emulators) as (app, pilot, _):
-        app.emulating.start_avd(PIXEL.name)
+        app.emulators.start_avd(PIXEL.name)
         await until(pilot, emulators.holding.is_set)
         await pilot.press("ctrl+q")
         await until(pilot, lambda: isinstance(app.screen, ConfirmDialog))
         await drained(pilot)
-        assert "starting clawperator-pixel is cancelled by it" in shown(app)
+        assert "This cancels starting clawperator-pixel" in shown(app)
         await pilot.press("n")
         await drained(pilot)
-        assert app.emulating.busy
+        assert app.emulators.busy
         await pilot.press("ctrl+q")
         await until(pilot, lambda: isinstance(app.screen, ConfirmDialog))
         await pilot.press("y")
     assert app.return_code == 0
 
 
-async def test_the_palette_knows_the_wishes() -> None:
-    from clawperator.app.console.devices.provisioning_dialogs import wishes
+async def test_the_palette_offers_the_jobs() -> None:
+    from clawperator.app.console.devices.provisioning_dialogs import palette_entries
 
     emulators = FakeEmulators(present=(PIXEL, SECOND_AVD), up=(RUNS,))
     async with devices_mode(emulators) as (app, _, __):
-        names = [wish.name for wish in wishes(app)]
+        names = [entry.name for entry in palette_entries(app)]
         assert "Emulator: provision…" in names
         assert f"Emulator: start {PIXEL.name}" in names
         assert "Emulator: stop second…" in names
         assert "Operator: set up…" in names
-        assert {wish.action for wish in wishes(app) if wish.action} <= keys.ACTING
+        app.session.read_only = True
+        assert all(entry.reason for entry in palette_entries(app))

@@ -11,18 +11,18 @@ import pytest
 from textual.pilot import Pilot
 
 from clawperator.app.cli.simulators import one_device
-from clawperator.app.console import navigation
 from clawperator.app.console.app import ConsoleApp
-from clawperator.app.console.dispatcher import Subject
-from clawperator.app.console.run.dispatch_dialogs import DispatchDialog, TextForm
+from clawperator.app.console.execution.dispatch_dialogs import DispatchDialog, TextForm
+from clawperator.app.console.execution.dispatcher import Subject
+from clawperator.app.console.navigation import ExecutionPlace
 from clawperator.app.console.run.screen import RunScreen
 from clawperator.engine import Engine
 from clawperator.engine.contracts.read_only import OBSERVING
 from clawperator.engine.errors import EngineError, ErrorCode
 from clawperator.engine.executions.steps import VERBS, execution, step
 from clawperator.engine.history.store import History
+from tests.app.console.execution.test_dispatcher import WIFI, ActingEngine, last, text_of
 from tests.app.console.support import CHECKS_OK, NOON, drained, make_app, settings_screen, settled, until
-from tests.app.console.test_dispatcher import WIFI, ActingEngine, last, text_of
 from tests.app.console.test_history_screen import console as past_runs
 from tests.past_runs import a_run, put
 from tests.widgets.invented_runs import started
@@ -41,12 +41,12 @@ async def watching() -> AsyncIterator[tuple[ConsoleApp, Pilot[int], ActingEngine
 @pytest.mark.parametrize("verb", VERBS)
 async def test_what_would_change_something_is_turned_away_before_anything_is_asked(verb: str) -> None:
     async with watching() as (app, pilot, engine):
-        app.actor.act(verb, Subject(WIFI.matcher, WIFI.matcher, node_name="Wi-Fi", matches=1))
+        app.dispatcher.act(verb, Subject(WIFI.matcher, WIFI.matcher, node_name="Wi-Fi", matches=1))
         await drained(pilot)
         if VERBS[verb].type in OBSERVING:
             assert not app.session.notices or "read-only" not in last(app)[1]
         else:
-            assert last(app)[1].startswith("read-only: started with --read-only")
+            assert last(app)[1].startswith("Read-only: ")
             assert not isinstance(app.screen, (DispatchDialog, TextForm))
             assert not engine.sent
 
@@ -55,7 +55,7 @@ async def test_acting_keys_are_dimmed_and_say_why() -> None:
     async with watching() as (app, pilot, engine):
         await pilot.press("a")
         assert "read-only" in last(app)[1].lower()
-        app.actor.insert("back", WIFI)
+        app.dispatcher.insert("back", WIFI)
         await pilot.press("3")
         await until(pilot, lambda: isinstance(app.screen, RunScreen) and app.screen.is_mounted)
         await drained(pilot)
@@ -69,9 +69,9 @@ async def test_acting_keys_are_dimmed_and_say_why() -> None:
 
 async def test_a_draft_that_acts_is_turned_away_and_one_that_observes_is_not() -> None:
     async with watching() as (app, pilot, engine):
-        app.actor.run(execution([step("home"), step("snapshot")]), "plan")
-        assert "press_key would act on the device" in last(app)[1]
-        app.actor.run(execution([step("snapshot")]), "plan")
+        app.dispatcher.run(execution([step("home"), step("snapshot")]), "plan")
+        assert "press_key would act on the device, and this console was started with --read-only" in last(app)[1]
+        app.dispatcher.run(execution([step("snapshot")]), "plan")
         await drained(pilot)
         assert isinstance(app.screen, DispatchDialog)
         await pilot.press("enter")
@@ -88,7 +88,7 @@ async def test_a_run_that_only_observed_may_be_run_again_and_one_that_acted_not(
             app.drafts.load(payload, name="draft")
             await until(pilot, lambda: app.session.log.find(command))  # noqa: B023  # awaited at once
             if mode == "stream":
-                navigation.to_execution(app, command)
+                app.go_to(ExecutionPlace(command))
             else:
                 app.action_mode("run")
             await drained(pilot)

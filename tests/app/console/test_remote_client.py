@@ -102,7 +102,7 @@ def test_the_first_token_of_the_servers_own_file_is_taken(tmp_path: Path, conten
     if token is not None:
         assert read_token(str(path)) == token
         return
-    with pytest.raises(EngineError, match="holds no token"):
+    with pytest.raises(EngineError, match="contains no token"):
         read_token(str(path))
 
 
@@ -141,26 +141,26 @@ async def test_nobody_at_the_address_is_told_and_nothing_was_sent() -> None:
     with pytest.raises(EngineError) as caught:
         await client.get(wire.Devices, "devices")
     await client.close()
-    assert caught.value.message == f"The server at {raw.url} does not answer"
+    assert caught.value.message == f"The server at {raw.url} does not respond"
     assert caught.value.extra["broadcastDispatchStatus"] == "not_sent"
 
 
 async def test_a_connection_that_breaks_off_leaves_the_outcome_open() -> None:
     error = await refused(b"HTTP/1.1 200 OK\r\nContent-Length: 99\r\n\r\n{")
-    assert (error.message, error.code) == ("The server at URL does not answer", ErrorCode.BACKEND_UNAVAILABLE)
+    assert (error.message, error.code) == ("The server at URL does not respond", ErrorCode.BACKEND_UNAVAILABLE)
     assert error.extra["broadcastDispatchStatus"] == "unknown"
 
 
 @pytest.mark.parametrize(
     ("answer", "words"),
     [
-        (http("<html>", "404 Not Found", "text/html"), "no Clawperator server (HTTP 404)"),
-        (http("", "302 Found", Location="http://127.0.0.1:1/"), "no Clawperator server (HTTP 302)"),
-        (http("[1]"), "cannot be used"),
-        (http('{"devices": [{"serial": 5, "state": "device"}]}'), "unreadable at devices.0.serial"),
-        (http("[" * 100_000), "cannot be used"),
-        (http(b"\xff\xfe"), "cannot be used"),
-        (http('{"ok":false,"error":"no"}', "500 Oops"), "no Clawperator server (HTTP 500)"),
+        (http("<html>", "404 Not Found", "text/html"), "not a Clawperator server (HTTP 404)"),
+        (http("", "302 Found", Location="http://127.0.0.1:1/"), "not a Clawperator server (HTTP 302)"),
+        (http("[1]"), "invalid response"),
+        (http('{"devices": [{"serial": 5, "state": "device"}]}'), "invalid at devices.0.serial"),
+        (http("[" * 100_000), "invalid response"),
+        (http(b"\xff\xfe"), "invalid response"),
+        (http('{"ok":false,"error":"no"}', "500 Oops"), "not a Clawperator server (HTTP 500)"),
     ],
 )
 async def test_what_is_no_answer_is_said(answer: bytes, words: str) -> None:
@@ -181,7 +181,7 @@ async def test_what_is_compressed_is_not_unpacked() -> None:
 async def test_a_missing_and_a_wrong_token_are_told_apart() -> None:
     answer = http('{"ok":false,"error":{"code":"UNAUTHORIZED","message":"no"}}', "401 Unauthorized")
     without, wrong = await refused(answer), await refused(answer, token="tok")
-    assert (without.code, without.message) == (ErrorCode.UNAUTHORIZED, "The server at URL wants a token")
+    assert (without.code, without.message) == (ErrorCode.UNAUTHORIZED, "The server at URL requires a token")
     assert "--token-file" in without.hint
     assert wrong.message == "The server at URL does not accept the token"
 
@@ -191,7 +191,7 @@ async def test_a_name_that_the_server_does_not_know_and_a_policy_are_told_with_w
     assert "--allow-host" in host.hint
     policy = await refused(http('{"error":{"code":"READ_ONLY","message":"Only looking"}}', "403 Forbidden"))
     assert (policy.code, policy.message) == (ErrorCode.READ_ONLY, "Only looking")
-    assert "policy of the server" in policy.hint
+    assert "server's policy" in policy.hint
 
 
 async def test_an_error_is_the_same_error_here_and_what_is_counted_with_is_a_number() -> None:
@@ -322,10 +322,10 @@ async def test_pauses_grow_while_nobody_answers_and_begin_anew_with_the_first_he
 
 def test_news_are_values() -> None:
     assert (Up(), Missed()) == (Up(), Missed())
-    error = EngineError(ErrorCode.BACKEND_UNAVAILABLE, "The server at URL does not answer", hint="Wait.")
-    assert stream.words_of(Down(error).error) == "the server at URL does not answer"
-    refusal = EngineError(ErrorCode.UNAUTHORIZED, "The server at URL wants a token", hint="Give it.")
-    assert stream.words_of(refusal) == "the server at URL wants a token. Give it"
+    error = EngineError(ErrorCode.BACKEND_UNAVAILABLE, "The server at URL does not respond", hint="Wait.")
+    assert stream.words_of(Down(error).error) == "the server at URL does not respond"
+    refusal = EngineError(ErrorCode.UNAUTHORIZED, "The server at URL requires a token", hint="Give it.")
+    assert stream.words_of(refusal) == "the server at URL requires a token. Give it"
 
 
 def test_the_library_does_what_the_bounds_rest_on() -> None:

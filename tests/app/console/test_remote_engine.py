@@ -133,14 +133,14 @@ async def test_a_lost_server_is_told_as_a_lost_adb_server_is_and_comes_back() ->
         assert isinstance(await b.next(), DevicesChanged)
         lost = await b.next()
         assert isinstance(lost, AdbServerLost)
-        assert lost.reason == f"the server at {b.raw.url} does not answer"
+        assert lost.reason == f"the server at {b.raw.url} does not respond"
         assert isinstance(await b.next(), DevicesChanged)
 
 
 async def test_a_refusal_says_what_to_do() -> None:
     async with before(http('{"error":{"code":"UNAUTHORIZED","message":""}}', "401 Unauthorized")) as b:
         b.run(b.engine.watch_devices())
-        assert "wants a token. Start the console with --token-file" in (await b.next()).reason
+        assert "requires a token. Start the console with --token-file" in (await b.next()).reason
 
 
 async def test_who_has_a_device_is_known_a_moment_later(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -406,7 +406,7 @@ async def test_what_came_of_an_execution_is_told_truly_and_nothing_is_sent_twice
         assert len(b.raw.asked) == 1
     assert (caught.value.code, caught.value.extra["broadcastDispatchStatus"]) == (code, status)
     assert ended.result["error"]["code"] == code
-    assert ("look before you send it again" in caught.value.hint) == (status == "unknown")
+    assert ("check the device before sending it again" in caught.value.hint) == (status == "unknown")
     assert b.engine.locks() == []
 
 
@@ -451,7 +451,7 @@ async def test_the_operator_app_that_was_chosen_is_named(monkeypatch: pytest.Mon
 async def test_a_picture_is_one_or_is_refused() -> None:
     async with before(http(b"\x89PNG", kind="image/png"), http("<html>", kind="text/html")) as b:
         assert await b.engine.picture(device_id="a/b") == b"\x89PNG"
-        with pytest.raises(EngineError, match="another kind of content"):
+        with pytest.raises(EngineError, match="unexpected content type"):
             await b.engine.picture(device_id=PHONE)
     assert b.raw.asked[0].target == "/devices/a%2Fb/screen.png"
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 import pytest
 
 from clawperator.app.console.chips import header_chips
-from clawperator.app.console.inspect.tree_area import no_device_words
-from clawperator.app.console.messages import DevicesNews
+from clawperator.app.console.empty_states import no_device_words
+from clawperator.app.console.messages import DevicesUpdate
 from clawperator.app.console.session import Session
 from clawperator.widgets.format.symbols import UNICODE
 from tests.app.console.support import DEVICE, MovableClock
 
-LOST = "the server at http://lab:3000 does not answer"
+LOST = "the server at http://lab:3000 does not respond"
 
 
 def header(session: Session, *, narrow: bool = False) -> list[str]:
@@ -19,7 +19,7 @@ def header(session: Session, *, narrow: bool = False) -> list[str]:
     return ["".join(text for text, _ in chip.spans) for chip in chips]
 
 
-def remote_session(*news: DevicesNews) -> Session:
+def remote_session(*news: DevicesUpdate) -> Session:
     session = Session(MovableClock().clock, remote="lab:3000")
     for one in news:
         session.absorb(one)
@@ -30,12 +30,12 @@ def remote_session(*news: DevicesNews) -> Session:
     ("news", "first"),
     [
         ((), "◌ asking the server"),
-        ((DevicesNews((), LOST),), "✗ server"),
-        ((DevicesNews(()),), "no device"),
-        ((DevicesNews((DEVICE,)),), "1 device: D chooses"),
+        ((DevicesUpdate((), LOST),), "✗ server"),
+        ((DevicesUpdate(()),), "no device"),
+        ((DevicesUpdate((DEVICE,)),), "1 device: D chooses"),
     ],
 )
-def test_the_header_names_the_server_and_blames_it_instead_of_adb(news: tuple[DevicesNews, ...], first: str) -> None:
+def test_the_header_names_the_server_and_blames_it_instead_of_adb(news: tuple[DevicesUpdate, ...], first: str) -> None:
     session = remote_session(*news)
     assert header(session) == [first, "at lab:3000"]
     assert header(session, narrow=True) == [first, "remote"]
@@ -50,14 +50,14 @@ def test_the_name_of_a_server_is_escaped_as_anything_from_outside() -> None:
 def test_a_console_of_its_own_says_adb() -> None:
     session = Session(MovableClock().clock)
     assert header(session) == ["◌ asking adb"]
-    session.absorb(DevicesNews((), "connection refused"))
+    session.absorb(DevicesUpdate((), "connection refused"))
     assert header(session) == ["✗ adb"]
 
 
 def test_where_the_list_should_be_stands_why_there_is_none() -> None:
     assert no_device_words("", known=False, remote="lab:3000") == "Asking lab:3000 for devices…"
     assert no_device_words(LOST, known=False, remote="lab:3000") == (
-        f"No list of devices:\n{LOST}.\n\nIt is tried again and again."
+        f"The device list is unavailable:\n{LOST}.\n\nRetrying."
     )
     assert no_device_words("", known=True, remote="lab:3000").startswith("No device at lab:3000.")
-    assert no_device_words("refused", known=False).startswith("adb does not answer:\nrefused")
+    assert no_device_words("refused", known=False).startswith("adb does not respond:\nrefused")

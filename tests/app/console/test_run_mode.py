@@ -18,15 +18,17 @@ from textual.pilot import Pilot
 
 from clawperator.app.cli.simulators import one_device
 from clawperator.app.console.app import ConsoleApp
+from clawperator.app.console.execution.dispatch_dialogs import DispatchDialog
+from clawperator.app.console.execution.draft_file import DraftFile
+from clawperator.app.console.execution.draft_model import Draft
 from clawperator.app.console.run.as_sent import AsSentDialog
-from clawperator.app.console.run.dispatch_dialogs import DispatchDialog
-from clawperator.app.console.run.draft import Draft, DraftFile
 from clawperator.app.console.run.screen import RunScreen
 from clawperator.app.console.screens.choice_dialog import ChoiceDialog
 from clawperator.engine import Engine
 from clawperator.engine.errors import EngineError, ErrorCode
 from clawperator.engine.executions.steps import execution, step
 from clawperator.widgets import keys
+from tests.app.console.execution.test_dispatcher import ActingEngine, answered, last, text_of
 from tests.app.console.support import (
     CHECKS_OK,
     FakeClipboard,
@@ -38,7 +40,6 @@ from tests.app.console.support import (
     settled,
     until,
 )
-from tests.app.console.test_dispatcher import ActingEngine, answered, last, text_of
 
 SIZES = [(80, 24), *(pytest.param(size, marks=pytest.mark.ci) for size in ((120, 36), (200, 60)))]
 PLAN: dict[str, Any] = {
@@ -210,10 +211,10 @@ async def test_text_that_is_no_json_is_kept_and_the_list_says_why() -> None:
         await pilot.press("tab", "home", "delete", "escape")
         await drained(pilot)
         shown = text_of(app)
-        assert "These are no steps: it is no JSON, line 2, column 14:" in shown
+        assert "The JSON has no steps: it is not JSON: line 2, column 14:" in shown
         assert not len(app.drafts.draft)
-        app.actor.insert("back", _nowhere())
-        assert "cannot take a step now" in last(app)[1]
+        app.dispatcher.insert("back", _nowhere())
+        assert "The step was not added" in last(app)[1]
         text = screen.editor.text
         assert text.startswith('\n  "commandId"')
         await pilot.press("tab", "ctrl+z", "escape")
@@ -226,7 +227,7 @@ async def test_text_that_is_no_json_is_kept_and_the_list_says_why() -> None:
 
 
 def _nowhere() -> Any:
-    from clawperator.app.console.dispatcher import Subject
+    from clawperator.app.console.execution.dispatcher import Subject
     from clawperator.engine.hierarchy.matcher import Matcher
 
     return Subject(Matcher())
@@ -334,7 +335,7 @@ async def test_a_burst_of_keys_out_of_the_editor_loses_none() -> None:
         await until(pilot, lambda: screen.focused is screen.steps)
         await drained(pilot)
         assert screen.editor.text.startswith("9{")
-        assert screen.steps.empty_text.startswith("These are no steps")
+        assert screen.steps.empty_text.startswith("The JSON has no steps")
 
 
 async def test_fifty_actions_with_faults_are_read_in_time() -> None:
@@ -473,14 +474,14 @@ async def test_the_user_s_own_editor(tmp_path: Path, monkeypatch: pytest.MonkeyP
         assert "No editor is named" in last(app)[1]
         monkeypatch.setenv("EDITOR", f"{sys.executable} '{script}'")
         await pilot.press("E")
-        await until(pilot, lambda: "cannot be given to an editor" in last(app)[1])
+        await until(pilot, lambda: "cannot run an editor" in last(app)[1])
         monkeypatch.setattr(app, "suspend", nullcontext)
         await pilot.press("E")
-        await until(pilot, lambda: "Taken over" in last(app)[1])
+        await until(pilot, lambda: "Updated" in last(app)[1])
         assert app.drafts.draft.steps[2]["params"] == {"key": "home"}
         monkeypatch.setenv("EDITOR", "/nowhere/at/all")
         await pilot.press("E")
-        await until(pilot, lambda: "The draft stays as it was" in last(app)[1])
+        await until(pilot, lambda: "The draft is unchanged" in last(app)[1])
         monkeypatch.setenv("EDITOR", "'unclosed")
         await pilot.press("E")
         assert "EDITOR cannot be read" in last(app)[1]

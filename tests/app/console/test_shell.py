@@ -11,17 +11,17 @@ from textual.pilot import Pilot
 
 from clawperator.app.console.app import ConsoleApp
 from clawperator.app.console.crash import CrashReports
-from clawperator.app.console.palette import ConsoleCommands, Entry
-from clawperator.app.console.run.dispatch_dialogs import PathForm, QuestionDialog
-from clawperator.app.console.screens.palette_dialog import PaletteDialog
+from clawperator.app.console.palette.dialog import PaletteDialog
+from clawperator.app.console.screens.forms import PathForm, QuestionDialog
+from clawperator.app.console.screens.menu import PaletteEntry
 from clawperator.widgets.ui_tree import UiTreePane
 from tests.app.console.support import DEVICE, drained, until
 from tests.app.console.test_console_journeys import SMALL, console, text_of, tree_of
 from tests.support import patience
 
 
-def offered(app: ConsoleApp) -> dict[str, Entry]:
-    return {entry.name: entry for entry in ConsoleCommands(app.screen).entries()}
+def offered(app: ConsoleApp) -> dict[str, PaletteEntry]:
+    return {entry.name: entry for entry in app.palette_search().entries()}
 
 
 async def typed(app: ConsoleApp, pilot: Pilot[int], words: str) -> None:
@@ -55,17 +55,17 @@ async def test_an_entry_that_cannot_be_done_says_why_when_it_is_chosen() -> None
     async with console(look=False) as (app, pilot, _):
         app.session.leave_device()
         entry = offered(app)["Snapshot: save as…"]
-        assert entry.reason == "there is no tree yet; r takes one"
-        ConsoleCommands(app.screen).run(entry)
+        assert entry.reason == "there is no tree yet; press r to take one"
+        app.palette_search().run(entry)
         assert strip(app) == entry.reason
         await drained(pilot)
 
 
 async def test_typing_the_text_of_a_node_offers_the_jump() -> None:
     async with console() as (app, pilot, _):
-        names = [entry.name for entry in ConsoleCommands(app.screen)._jumps("bluetooth")]
+        names = [entry.name for entry in app.palette_search()._jumps("bluetooth")]
         assert any("Bluetooth" in name for name in names)
-        jump = next(iter(ConsoleCommands(app.screen)._jumps("bluetooth")))
+        jump = next(iter(app.palette_search()._jumps("bluetooth")))
         jump.run()
         await drained(pilot)
         node = tree_of(app).node
@@ -98,7 +98,7 @@ async def test_the_dump_that_is_shown_is_saved_and_an_existing_file_only_after_a
     async with console() as (app, pilot, _):
         path = tmp_path / "screen.xml"
         path.write_text("mine", encoding="utf-8")
-        app.chores.save_dump()
+        app.commands.save_dump()
         await drained(pilot)
         assert isinstance(app.screen, PathForm)
         app.screen.dismiss({"path": str(path)})
@@ -114,7 +114,7 @@ async def test_a_saved_dump_is_looked_at_instead_of_the_device_until_the_device_
         live = app.session.trees.shown
         path = tmp_path / "other.xml"
         path.write_text(live.xml, encoding="utf-8")
-        app.chores._open(str(path))
+        app.commands._open(str(path))
         await until(pilot, lambda: app.session.trees.shown.name == "other.xml")
         assert app.session.device_id == ""
         assert tree_of(app).snapshot.source == "file"
@@ -125,7 +125,7 @@ async def test_a_saved_dump_is_looked_at_instead_of_the_device_until_the_device_
 
 async def test_a_file_that_is_not_there_is_refused_in_words(tmp_path: Path) -> None:
     async with console() as (app, pilot, _):
-        app.chores._open(str(tmp_path / "none.xml"))
+        app.commands._open(str(tmp_path / "none.xml"))
         assert "is not a file" in strip(app)
         assert app.session.device_id == DEVICE.serial
         await drained(pilot)
@@ -135,10 +135,10 @@ async def test_ascii_is_switched_on_and_off_while_it_runs() -> None:
     async with console() as (app, pilot, _):
         glyphs = set("✓◉▾⇅╭│━⏎")
         assert glyphs <= set(text_of(app))
-        app.chores.toggle_ascii()
+        app.toggle_ascii()
         await drained(pilot)
         assert not glyphs & set(text_of(app))
-        app.chores.toggle_ascii()
+        app.toggle_ascii()
         await drained(pilot)
         assert glyphs <= set(text_of(app))
 
@@ -188,7 +188,7 @@ async def test_where_a_pane_is_alone_there_is_nothing_to_share() -> None:
     async with console(size=SMALL) as (app, pilot, _):
         await pilot.press("right_curly_bracket")
         await drained(pilot)
-        assert "whole width" in strip(app)
+        assert "full width" in strip(app)
 
 
 # -- read-only

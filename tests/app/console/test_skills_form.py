@@ -23,8 +23,8 @@ async def test_what_is_missing_is_said_at_its_field() -> None:
         await to_skill(app, pilot, THERMOSTAT["id"])
         await press(pilot, "R")
         form = await form_of(app, pilot)
-        assert form.way is not None
-        assert form.way.name == "set.recipe.md"  # only it says what it needs
+        assert form.option is not None
+        assert form.option.name == "set.recipe.md"  # only it says what it needs
         assert [row.field.name for row in form.rows] == ["lamp_label", "target", "mode", "notify"]
         await press(pilot, "enter")
         await drained(pilot)

@@ -75,7 +75,7 @@ async def test_a_search_that_hides_all_says_so() -> None:
     async with skills_mode(FakeLibrary()) as (app, pilot, _):
         await press(pilot, "slash", *"zebra")
         await drained(pilot)
-        assert "No skill has all of these words: zebra." in shown(app)
+        assert "No skill matches all of: zebra." in shown(app)
         await press(pilot, "escape")
         await drained(pilot)
         assert len(list_of(app).shown) == 4
@@ -124,12 +124,12 @@ async def test_one_skill_at_a_time_and_c_ends_it() -> None:
         await press(pilot, "R")
         await form_of(app, pilot)
         await press(pilot, "enter")
-        await until(pilot, lambda: app.skilling.busy)
+        await until(pilot, lambda: app.skills.busy)
         await press(pilot, "R")
         await drained(pilot)
-        assert "runs already. C stops it" in notice(app)
+        assert "is already running. C stops it" in notice(app)
         await press(pilot, "C")
-        await until(pilot, lambda: not app.skilling.busy)
+        await until(pilot, lambda: not app.skills.busy)
         assert library.calls[-1] == "ended"
         await until(pilot, lambda: "cancelled" in shown(app))
         assert app.session.skills.results[SETTINGS["id"]].status is Status.SKIPPED
@@ -173,7 +173,7 @@ async def test_without_a_device_nothing_runs() -> None:
         await until(pilot, lambda: app.session.skills.known)
         await press(pilot, "R")
         await drained(pilot)
-        assert "No device to run it on" in notice(app)
+        assert "No device is selected" in notice(app)
 
 
 async def test_a_read_only_console_runs_none() -> None:
@@ -191,9 +191,9 @@ async def test_leaving_asks_about_what_runs() -> None:
         await press(pilot, "R")
         await form_of(app, pilot)
         await press(pilot, "enter")
-        await until(pilot, lambda: app.skilling.busy)
+        await until(pilot, lambda: app.skills.busy)
         await press(pilot, "ctrl+q")
         await until(pilot, lambda: isinstance(app.screen, ConfirmDialog))
         await drained(pilot)
         text = " ".join(shown(app).replace("┃", " ").split())
-        assert "the skill overview is cancelled by it" in text
+        assert "This cancels the skill overview" in text

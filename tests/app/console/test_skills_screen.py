@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from clawperator.app.console import navigation
-from clawperator.app.console.skills.screen import RefForm
+from clawperator.app.console.navigation import SkillPlace
+from clawperator.app.console.skills.form import RefForm
 from clawperator.engine.errors import EngineError, ErrorCode
 from clawperator.widgets.models.skills import BUILTIN, SkillDetails, SkillIssue
 from clawperator.widgets.skill_output import FindingList, SkillOutput
@@ -31,8 +31,8 @@ async def test_lint_shows_what_it_found(size: tuple[int, int]) -> None:
         await until(pilot, lambda: "1 error, 1 warning, 1 info" in notice(app))
         app.screen.set_focus(app.screen.query_one("#findings", FindingList))
         await press(pilot, "y", "l")
-        assert isinstance(app.pasteboard, FakeClipboard)
-        texts = app.pasteboard.texts
+        assert isinstance(app.system_clipboard, FakeClipboard)
+        texts = app.system_clipboard.texts
         await until(pilot, lambda: texts)
         assert texts[0].startswith("skills/com.example.shop.read-price/SKILL.md:9: error L-LITERAL-EMAIL")
 
@@ -41,7 +41,7 @@ async def test_a_skill_that_keeps_the_rules() -> None:
     async with skills_mode(FakeLibrary()) as (app, pilot, _):
         await to_skill(app, pilot, PRICE["id"])
         await press(pilot, "v")
-        await until(pilot, lambda: "No findings." in shown(app))
+        await until(pilot, lambda: "it passes lint" in shown(app))
 
 
 async def test_lint_that_cannot_look_says_why() -> None:
@@ -73,7 +73,7 @@ async def test_files_open_in_the_user_s_own_editor(tmp_path: Path, monkeypatch: 
         assert "No editor is named: set EDITOR" in notice(app)
         monkeypatch.setenv("EDITOR", str(editor))
         await press(pilot, "E")
-        await until(pilot, lambda: "cannot be given to an editor" in notice(app))
+        await until(pilot, lambda: "cannot run an editor" in notice(app))
         monkeypatch.setattr(app, "suspend", nullcontext)
         await press(pilot, "E")
         assert await opened(1) == f"/skills/{PRICE['artifacts'][0]}"
@@ -110,7 +110,7 @@ async def test_what_comes_along_is_not_edited() -> None:
     async with skills_mode(FakeLibrary(source=BUILTIN)) as (app, pilot, _):
         await to_skill(app, pilot, PRICE["id"])
         await press(pilot, "E")
-        assert "`clawperator skills new` makes one of your own" in notice(app)
+        assert "Run: clawperator skills new" in notice(app)
 
 
 async def test_an_artifact_becomes_the_draft() -> None:
@@ -127,7 +127,7 @@ async def test_an_artifact_becomes_the_draft() -> None:
         assert app.drafts.name == PRICE["id"]
         assert json.loads(app.drafts.draft.text)["actions"][2]["params"]["matcher"] == {"textContains": "Milk"}
         await until(pilot, lambda: "compiled price.recipe.md" in library.calls)  # the audit knows
-        assert "3 steps of com.example.shop.read-price are the draft now" in notice(app)
+        assert "3 steps of com.example.shop.read-price are now the draft" in notice(app)
 
 
 async def test_a_draft_of_several_executions_says_which_one_it_is() -> None:
@@ -138,7 +138,7 @@ async def test_a_draft_of_several_executions_says_which_one_it_is() -> None:
         await press(pilot, *"Milk", "enter")
         await until(pilot, lambda: len(app.drafts.draft) == 3)
         assert "This is execution 1 of 3; R runs them all" in notice(app)
-        assert "needs a matcher: the recipe chooses its node when it runs" in notice(app)
+        assert "needs a selector: the recipe chooses its node when it runs" in notice(app)
 
 
 async def test_a_skill_without_artifacts_has_nothing_to_compile() -> None:
@@ -153,10 +153,10 @@ async def test_a_skill_without_artifacts_has_nothing_to_compile() -> None:
 
 
 async def test_the_skills_that_come_along_are_called_so() -> None:
-    none = SkillIssue("No registry of your own yet.", "REGISTRY_READ_FAILED", "U fetches the skills of the repository.")
+    none = SkillIssue("No registry is installed.", "REGISTRY_READ_FAILED", "Press U to fetch the repository's skills.")
     async with skills_mode(FakeLibrary(source=BUILTIN, trouble=none)) as (app, _, _):
-        assert "built-in skills" in shown(app)
-        assert "No registry of your own yet" in shown(app)
+        assert "the skills that come along" in shown(app)
+        assert "No registry is installed" in shown(app)
 
 
 async def test_a_broken_registry_says_why_and_how_on() -> None:
@@ -203,11 +203,11 @@ async def test_fetching_can_be_cancelled() -> None:
     library = FakeLibrary(hold=asyncio.Event())
     async with skills_mode(library) as (app, pilot, _):
         await press(pilot, "U", "enter")
-        await until(pilot, lambda: app.skilling.syncing is not None)
+        await until(pilot, lambda: app.skills.syncing is not None)
         await until(pilot, lambda: "fetch" in shown(app).splitlines()[-3])
         await press(pilot, "C")
-        await until(pilot, lambda: app.skilling.syncing is None)
-        assert "The skills are what they were" in notice(app)
+        await until(pilot, lambda: app.skills.syncing is None)
+        assert "The skills are unchanged" in notice(app)
 
 
 async def test_last_results_come_from_the_history() -> None:
@@ -248,7 +248,7 @@ async def test_hostile_skills_stay_text() -> None:
 async def test_the_palette_leads_to_a_skill() -> None:
     async with skills_mode(FakeLibrary()) as (app, pilot, _):
         await press(pilot, "1")
-        navigation.to_skill(app, ALERT["id"], run=True)
+        app.go_to(SkillPlace(ALERT["id"], run=True))
         form = await form_of(app, pilot)
         assert form._skill.id == ALERT["id"]
 
@@ -257,8 +257,8 @@ async def test_copying() -> None:
     async with skills_mode(FakeLibrary()) as (app, pilot, _):
         await to_skill(app, pilot, PRICE["id"])
         await press(pilot, "y", "c")
-        assert isinstance(app.pasteboard, FakeClipboard)
-        texts = app.pasteboard.texts
+        assert isinstance(app.system_clipboard, FakeClipboard)
+        texts = app.system_clipboard.texts
         await until(pilot, lambda: texts)
         assert texts == ["clawperator skills get com.example.shop.read-price"]
 

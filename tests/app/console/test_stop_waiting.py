@@ -10,13 +10,14 @@ import pytest
 from clawperator.app.cli.simulators import one_device
 from clawperator.app.console.app import ConsoleApp
 from clawperator.app.console.devices.lock_dialog import LockDialog, lock_rows, show_lock
-from clawperator.app.console.run.stopping import choices, target_app, words_before_stopping
+from clawperator.app.console.execution.stopping import choices, target_app, words_before_stopping
 from clawperator.app.console.screens.choice_dialog import ChoiceDialog
 from clawperator.engine import Engine
 from clawperator.engine.errors import EngineError, ErrorCode
 from clawperator.engine.executions.steps import execution, step
 from clawperator.widgets.models.execution import ExecutionState, LiveLine
 from clawperator.widgets.models.status import Status
+from tests.app.console.execution.test_dispatcher import WIFI, ActingEngine, acting, last, text_of
 from tests.app.console.support import (
     CHECKS_OK,
     DEVICE,
@@ -29,7 +30,6 @@ from tests.app.console.support import (
     settled,
     until,
 )
-from tests.app.console.test_dispatcher import WIFI, ActingEngine, acting, last, text_of
 
 CLOCK = MovableClock().clock
 
@@ -65,11 +65,11 @@ def test_the_words_say_until_when_it_may_act_and_how_long_the_lock_stays() -> No
     run.lines = [LiveLine(NOON, Status.RUNNING, "sent", ""), LiveLine(NOON, Status.RUNNING, "dispatched", "")]
     words = words_before_stopping(plan(BACK), run, NOON, CLOCK)
     assert words.startswith(
-        "The device cannot be stopped. Clawperator stops waiting; cmd-9 may still act until 22:29:20."
+        "The execution cannot be cancelled on the device. Clawperator stops waiting; cmd-9 may still act until 22:29:20."
     )
-    assert "The lock stays 2 s longer" in words
+    assert "The lock is held 2 s longer" in words
     run.lines = run.lines[:1]
-    assert "Nothing has gone out to the device yet" in words_before_stopping(plan(BACK), run, NOON, CLOCK)
+    assert "Nothing was sent to the device yet" in words_before_stopping(plan(BACK), run, NOON, CLOCK)
 
 
 # -- the dialog
@@ -83,16 +83,16 @@ async def test_keeping_on_waiting_is_the_default_and_each_choice_does_what_it_sa
 ) -> None:
     engine = ActingEngine(screen=settings_screen(), checks=CHECKS_OK, hold=asyncio.Event())
     async with acting(engine) as (app, pilot, _):
-        app.actor.act("back", WIFI)
+        app.dispatcher.act("back", WIFI)
         await pilot.press("enter")
         await until(pilot, lambda: engine.sent)
-        app.actor.stop_waiting()
+        app.dispatcher.stop_waiting()
         await until(pilot, lambda: isinstance(app.screen, ChoiceDialog))
         await drained(pilot)
         assert "com.android.settings" in text_of(app)
         await pilot.press(key)
         await until(pilot, lambda: not isinstance(app.screen, ChoiceDialog))
-        await until(pilot, lambda: app.actor.waiting is not bool(stopped))
+        await until(pilot, lambda: app.dispatcher.waiting is not bool(stopped))
         await drained(pilot)
         assert [call for call in engine.calls if call.startswith("force-stop")] == forced * [
             f"force-stop com.android.settings {DEVICE.serial}"
@@ -106,16 +106,16 @@ async def test_keeping_on_waiting_is_the_default_and_each_choice_does_what_it_sa
 async def test_a_result_that_comes_first_is_said() -> None:
     engine = ActingEngine(screen=settings_screen(), checks=CHECKS_OK, hold=asyncio.Event())
     async with acting(engine) as (app, pilot, _):
-        app.actor.act("back", WIFI)
+        app.dispatcher.act("back", WIFI)
         await pilot.press("enter")
         await until(pilot, lambda: engine.sent)
-        app.actor.stop_waiting()
+        app.dispatcher.stop_waiting()
         await until(pilot, lambda: isinstance(app.screen, ChoiceDialog))
         assert engine.hold is not None
         engine.hold.set()
-        await until(pilot, lambda: not app.actor.waiting)
+        await until(pilot, lambda: not app.dispatcher.waiting)
         await pilot.press("s")
-        assert last(app)[1] == "The result came before you stopped waiting"
+        assert last(app)[1] == "The result arrived before you stopped waiting"
 
 
 async def test_on_a_simulated_device_the_lock_settles_and_the_app_is_gone() -> None:
@@ -166,11 +166,11 @@ def test_a_holder_is_described_with_its_time_and_what_can_be_done() -> None:
         "pid 1",
         "22:28:55.9",
         "4.1 s of 30.0 s",
-        "Another process holds the lock",
+        "Another process",
     ):
         assert words in shown
     settling = {**lock, "state": "settling", "notBefore": NOON + 1.4}
-    assert "Nothing is sent to it for 1.4 s" in "\n".join(
+    assert "Nothing is sent to it for another 1.4 s" in "\n".join(
         row.left.plain for row in lock_rows(settling, None, CLOCK, 200)
     )
     assert [row.left.plain for row in lock_rows({}, None, CLOCK, 70)] == [" ○ The device is free now."]

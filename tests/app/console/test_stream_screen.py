@@ -109,7 +109,7 @@ async def test_it_says_what_is_shown_hidden_paused_and_new() -> None:
         assert "/ status:failed" in shown.text
         assert "2 shown · 6 hidden" in shown.text, "bad news is not hidden by what is said about executions"
         await shown.press("escape", "k")
-        assert "STILL" in shown.text
+        assert "SCROLLED" in shown.text
         shown.engine.publish(*finished_run("new", NOON))
         await shown.seen("+1 new ↓")
         await shown.press("p")
@@ -157,7 +157,7 @@ async def test_nothing_from_the_operator_yet() -> None:
         await shown.press("t", "t")
         assert "Nothing from the Operator yet." in shown.text
         shown.engine.log([entry for entry in log_lines(50) if entry.tag != "E"])
-        await shown.seen("45 other log lines came in – t shows them.")
+        await shown.seen("45 other log lines arrived – t shows them.")
 
 
 async def test_only_this_command_is_said_and_lifted() -> None:
@@ -293,8 +293,8 @@ async def exported(shown: Shown, folder: Path, key: str) -> list[dict[str, Any]]
     """Write by this second key; what is in the file that the strip names and the clipboard has."""
     await shown.press("x")
     await shown.press(key)
-    await until(shown.pilot, lambda: shown.app.pasteboard.texts)  # type: ignore[attr-defined]  # the fake one
-    path = Path(shown.app.pasteboard.texts[-1])  # type: ignore[attr-defined]
+    await until(shown.pilot, lambda: shown.app.system_clipboard.texts)  # type: ignore[attr-defined]  # the fake one
+    path = Path(shown.app.system_clipboard.texts[-1])  # type: ignore[attr-defined]
     assert path.parent == folder
     await shown.seen("and copied the path")
     return read(path)
@@ -330,7 +330,7 @@ async def test_an_export_goes_where_it_is_told_and_overwrites_nothing(
         shown.engine.publish(*finished_run("cmd-1", NOON))
         await shown.seen("cmd-1")
         target = tmp_path / "mine.jsonl"
-        for words in ("Wrote 2 rows", "exists already. Nothing was written"):
+        for words in ("Wrote 2 rows", "exists. Nothing was written"):
             await shown.press("x", "f")
             await shown.press("ctrl+u")
             await shown.press(*target.name, "enter")

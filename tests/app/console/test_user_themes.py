@@ -18,8 +18,8 @@ from textual.color import Color
 from textual.theme import Theme
 from textual.widgets import Static
 
-from clawperator.app.console.stylesheet import KeptStylesheet
-from clawperator.app.console.user_themes import MAX_BYTES, MAX_FILES, UserThemes, contrast, read_theme, wear
+from clawperator.app.console.textual_internals import CachedStylesheet
+from clawperator.app.console.user_themes import MAX_BYTES, MAX_FILES, UserThemes, apply_theme, contrast, read_theme
 from clawperator.themes.claw import DARK, LIGHT
 from clawperator.widgets.models.status import Status
 from tests.support import patience
@@ -70,23 +70,23 @@ def test_what_a_theme_starts_from(tmp_path: Path, text: str, base: Theme) -> Non
 @pytest.mark.parametrize(
     ("text", "remark"),
     [
-        ('\n[colors]\nbackground = "blu"', "midnight.toml:3: background: 'blu' is no colour; write it as #rrggbb"),
-        ('[colors]\npanel = "auto 50%"', "midnight.toml:2: panel: 'auto 50%' is no colour; write it as #rrggbb"),
+        ('\n[colors]\nbackground = "blu"', "midnight.toml:3: background: 'blu' is not a colour; write it as #rrggbb"),
+        ('[colors]\npanel = "auto 50%"', "midnight.toml:2: panel: 'auto 50%' is not a colour; write it as #rrggbb"),
         ('[colors]\npanel = "ansi_red"', "midnight.toml:2: panel: 'ansi_red' must be a plain colour"),
         ('[colors]\npanel = "#11223380"', "midnight.toml:2: panel: '#11223380' must be a plain colour"),
         ("[colors]\npanel = 3", "midnight.toml:2: panel must be a short text in quotes, got 3"),
-        ('[colors]\nbackgruond = "red"', "There is no colour 'backgruond'. Did you mean 'background'?"),
-        ('[variables]\nstate-okay = "red"', "midnight.toml:2: There is no variable 'state-okay'. Did you mean 'state-ok'?"),
+        ('[colors]\nbackgruond = "red"', "Unknown colour 'backgruond'. Did you mean 'background'?"),
+        ('[variables]\nstate-okay = "red"', "midnight.toml:2: Unknown variable 'state-okay'. Did you mean 'state-ok'?"),
         ('[variables]\nmatch-style = "blink"', "midnight.toml:2: match-style: a style is made of bold, dim, italic"),
         ("colors = 3", "midnight.toml:1: colors must be a table, got 3"),
         ("dark = 1", "midnight.toml:1: dark must be true or false, got 1"),
-        ('base = "claw-drak"', "midnight.toml:1: There is no base 'claw-drak'. Did you mean 'claw-dark'?"),
-        ('base = "claw-mono"', "midnight.toml:1: There is no base 'claw-mono'"),
+        ('base = "claw-drak"', "midnight.toml:1: Unknown base 'claw-drak'. Did you mean 'claw-dark'?"),
+        ('base = "claw-mono"', "midnight.toml:1: Unknown base 'claw-mono'"),
         ('name = "../x"', "midnight.toml:1: A theme is called by a-z, 0-9, _ and -, not '../x'"),
         ('name = "claw-dark"', "midnight.toml:1: claw-dark is a theme of the console's own"),
         ('name = "nord"', "midnight.toml:1: nord is a theme of the console's own"),
-        ("colours = {}", "midnight.toml:1: There is no key 'colours'. Did you mean 'colors'?"),
-        ("\n\n= =", "midnight.toml:3: This is no TOML"),
+        ("colours = {}", "midnight.toml:1: Unknown key 'colours'. Did you mean 'colors'?"),
+        ("\n\n= =", "midnight.toml:3: invalid TOML"),
         ("a = " + "[" * 20_000, "midnight.toml"),
         ("#" * (MAX_BYTES + 1), "midnight.toml: A theme has no more than 65,536 bytes"),
     ],
@@ -185,7 +185,7 @@ async def test_a_folder_that_appears_later_is_noticed_and_so_is_every_change(tmp
         await watcher.until(lambda: len(watcher.told) == 2)
         assert watcher.told[1] == (
             Status.WARN,
-            "midnight.toml:2: background: 'blu' is no colour; write it as #rrggbb",
+            "midnight.toml:2: background: 'blu' is not a colour; write it as #rrggbb",
         )
         assert len(watcher.applied) == 1
         written(folder, GOOD.replace("#000010", "#000020"))
@@ -232,19 +232,19 @@ async def test_the_theme_that_is_worn_is_drawn_anew_at_once(tmp_path: Path) -> N
     assert second is not None
     app = Painted()
     async with app.run_test() as pilot:
-        wear(app, first)
+        apply_theme(app, first)
         assert app.theme != "midnight"
         app.theme = "midnight"
         await pilot.pause()
         assert app.query_one(Static).styles.background == Color.parse("#000010")
-        wear(app, second)
+        apply_theme(app, second)
         await pilot.pause()
         assert app.query_one(Static).styles.background == Color.parse("#102030")
         assert app.query_one(Static).styles.color == Color.parse("rgb(130, 240, 120)")
 
 
 def test_a_stylesheet_is_parsed_again_only_for_other_variables() -> None:
-    sheet = KeptStylesheet(variables={"ink": "red"})
+    sheet = CachedStylesheet(variables={"ink": "red"})
     sheet.add_source("Static { color: $ink; }")
     (rule,) = sheet.rules
     sheet.set_variables({"ink": "red"})

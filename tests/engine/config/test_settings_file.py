@@ -271,6 +271,6 @@ def test_the_state_folder_is_the_platform_s(monkeypatch: pytest.MonkeyPatch, tmp
 def test_what_the_console_keeps_is_where_it_is_said_to_be() -> None:
     import os
 
-    from clawperator.app.console.run.draft import draft_path
+    from clawperator.app.console.execution.draft_file import draft_path
 
     assert str(draft_path().parent) == console_folder(os.environ) == os.path.dirname(crash_path(os.environ))

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from clawperator.app.console.doctor.controller import Doctoring, DoctorState
+from clawperator.app.console.doctor.controller import DoctorController, DoctorState
 from clawperator.app.console.offline import SavedDumps
 from clawperator.engine import Engine
 from clawperator.engine.doctor.fix import Fixer
@@ -44,7 +44,7 @@ ENABLED, HANDSHAKE = "readiness.accessibility.enabled", "readiness.handshake"
 
 
 class Desk:
-    """A ``Doctoring`` with everything that it says."""
+    """A ``DoctorController`` with everything that it says."""
 
     def __init__(self, engine: FakeEngine) -> None:
         self.engine = engine
@@ -52,7 +52,7 @@ class Desk:
         self.said: list[Notice] = []
         self.changed = asyncio.Event()
         self.tasks: list[asyncio.Task[None]] = []
-        self.doctoring = Doctoring(engine, self._spawn, self._hear, self.said.append, MovableClock().clock)
+        self.doctoring = DoctorController(engine, self._spawn, self._hear, self.said.append, MovableClock().clock)
         self.doctoring.use_device(DEVICE.serial)
 
     def _spawn(self, job: Any) -> asyncio.Task[None]:
@@ -444,13 +444,13 @@ async def test_what_was_turned_away_is_made_again_when_the_device_is_free() -> N
         assert not here.doctoring.busy
 
 
-@pytest.mark.parametrize(("checks", "hopeless"), [(CHECKS_OFF, True), (CHECKS_FAILED, False), (CHECKS_OK, False)])
-async def test_whether_a_tree_can_come_at_all(checks: Any, hopeless: bool) -> None:
+@pytest.mark.parametrize(("checks", "cannot_answer"), [(CHECKS_OFF, True), (CHECKS_FAILED, False), (CHECKS_OK, False)])
+async def test_whether_a_tree_can_come_at_all(checks: Any, cannot_answer: bool) -> None:
     async with desk(FakeEngine(checks=checks)) as here:
         here.doctoring.run()
         await here.over()
-        assert here.doctoring.hopeless(DEVICE.serial) is hopeless
-        assert not here.doctoring.hopeless(SECOND.serial)
+        assert here.doctoring.cannot_answer(DEVICE.serial) is cannot_answer
+        assert not here.doctoring.cannot_answer(SECOND.serial)
 
 
 # -- the fakes are like the real ones
@@ -490,7 +490,7 @@ async def test_the_real_doctor_has_what_the_fake_one_has() -> None:
 
 async def test_without_a_device_there_is_nothing_to_check() -> None:
     async with desk(FakeEngine()) as here:
-        doctoring = Doctoring(SavedDumps(), here._spawn, here._hear, here.said.append, MovableClock().clock)
+        doctoring = DoctorController(SavedDumps(), here._spawn, here._hear, here.said.append, MovableClock().clock)
         doctoring.run()
         await asyncio.wait(here.tasks)
         assert "saved dumps" in doctoring.report.problem

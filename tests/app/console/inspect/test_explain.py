@@ -41,7 +41,7 @@ async def test_the_matcher_that_found_nothing_is_typed_on_the_tree_from_before()
         assert shown.app.session.trees.back == 1
         assert inspect(shown).area.matcher.value == "text=WiMAX"
         assert inspect(shown).bench.typed.fields() == {"textEquals": "WiMAX"}
-        await shown.noticed("from before it failed")
+        await shown.noticed("taken before the failure")
         await shown.seen("No node on screen matches")
 
 
@@ -52,7 +52,7 @@ async def test_a_packed_tree_is_unpacked_for_it() -> None:
         await fail_in_stream(shown, tree.at - 90)
         await shown.press("m")
         await until(shown.pilot, lambda: shown.app.current_mode == "inspect" and inspect(shown).area.matcher.is_open)
-        await shown.noticed("No tree from before it")
+        await shown.noticed("No tree from before the failure")
         assert inspect(shown).bench.tree is not None
 
 
@@ -65,7 +65,7 @@ async def test_the_key_rests_where_there_is_nothing_to_explain_and_says_why() ->
         assert "m why not" not in shown.text
         assert shown.app.screen.active_bindings["m"].enabled is False
         await shown.press("m")
-        await shown.noticed("No step of it failed because a node was not found")
+        await shown.noticed("No step failed because a node was not found")
         assert shown.app.current_mode == "stream"
         execution = shown.execution("cmd-1")
         assert execution.device_id == DEVICE.serial
@@ -77,5 +77,5 @@ async def test_without_a_tree_it_says_so() -> None:
         shown.app.session._trees.clear()
         await fail_in_stream(shown, at)
         await shown.press("m")
-        await shown.noticed("There is no tree to look at")
+        await shown.noticed("There is no tree.")
         assert shown.app.current_mode == "stream"

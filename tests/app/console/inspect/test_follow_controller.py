@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 import pytest
 
-from clawperator.app.console.inspect.follow_controller import Following, follow_words
+from clawperator.app.console.inspect.follow_controller import FollowController, follow_words
 from clawperator.engine.errors import EngineError, ErrorCode
 from clawperator.engine.follow.follower import FollowState
 
@@ -41,13 +41,13 @@ class FakeEngine:
 
 
 class Desk:
-    """A ``Following`` with everything that it says and starts."""
+    """A ``FollowController`` with everything that it says and starts."""
 
     def __init__(self) -> None:
         self.engine = FakeEngine()
         self.tasks: list[asyncio.Task[None]] = []
         self.told: list[tuple[str, FollowState | None]] = []
-        self.following = Following(
+        self.following = FollowController(
             self.engine, self.spawn, lambda device_id, state: self.told.append((device_id, state))
         )
 

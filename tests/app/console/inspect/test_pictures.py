@@ -99,9 +99,9 @@ BOMB = header(3_900, 3_900) + chunk(b"IDAT", zlib.compress(bytes(1000))) + chunk
 @pytest.mark.parametrize(
     ("data", "words"),
     [
-        (b"", "no PNG picture"),
-        (b"GIF89a" + bytes(60), "no PNG picture"),
-        (b"\xff\xd8\xff\xe0" + bytes(60), "no PNG picture"),
+        (b"", "not send a PNG picture"),
+        (b"GIF89a" + bytes(60), "not send a PNG picture"),
+        (b"\xff\xd8\xff\xe0" + bytes(60), "not send a PNG picture"),
         (png(30, 30)[:-30], "damaged"),
         (png(30, 30)[:40], "damaged"),
         (header(30, 30), "damaged"),

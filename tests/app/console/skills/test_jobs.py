@@ -14,11 +14,18 @@ from typing import Any, Self
 
 import pytest
 
-from clawperator.app.console.messages import News, NoticeNews, SkillsNews
-from clawperator.app.console.skills import watch
-from clawperator.app.console.skills.controller import Skilling
-from clawperator.app.console.skills.jobs import SkillJobs, commit_of, trouble_of
-from clawperator.app.console.skills.run_options import Way, Wish, arguments_of, command_words, variables_of, ways_of
+from clawperator.app.console.messages import NoticeUpdate, SkillsUpdate, Update
+from clawperator.app.console.skills import skill_files
+from clawperator.app.console.skills.controller import SkillsController
+from clawperator.app.console.skills.jobs import EngineSkillLibrary, commit_of, trouble_of
+from clawperator.app.console.skills.run_options import (
+    RunOption,
+    SkillRequest,
+    arguments_of,
+    command_words,
+    run_options,
+    variables_of,
+)
 from clawperator.engine.config.settings import Settings
 from clawperator.engine.errors import EngineError, ErrorCode
 from clawperator.engine.guard import Guard
@@ -87,21 +94,21 @@ def registry(root: Path, *, recipe: str = RECIPE, script: str = SCRIPT, **more: 
     return path
 
 
-def jobs_of(tmp_path: Path, *, policy: str = "", env: dict[str, str] | None = None, **more: Any) -> SkillJobs:
+def jobs_of(tmp_path: Path, *, policy: str = "", env: dict[str, str] | None = None, **more: Any) -> EngineSkillLibrary:
     home = tmp_path / "home"
     home.mkdir(exist_ok=True)
     around = {"HOME": str(home), "PATH": os.environ["PATH"], **(env or {})}
     flags: dict[str, Any] = {"policy_path": policy, "log_dir": str(tmp_path / "logs")}
     settings = Settings.resolve(flags, around)
     engine: Any = SimpleNamespace(history=None, guard=Guard(settings))
-    return SkillJobs(engine, settings, **more)
+    return EngineSkillLibrary(engine, settings, **more)
 
 
-def jobs_with(tmp_path: Path, path: Path, **more: Any) -> SkillJobs:
+def jobs_with(tmp_path: Path, path: Path, **more: Any) -> EngineSkillLibrary:
     return jobs_of(tmp_path, env={"CLAWPERATOR_SKILLS_REGISTRY": str(path)}, **more)
 
 
-WAY = Way(
+WAY = RunOption(
     "greet.recipe.md", artifact="greet.recipe.md", fields=(SkillInput("person_name", required=True, personal=True),)
 )
 
@@ -230,7 +237,7 @@ def test_every_skill_that_comes_along_is_right(tmp_path: Path) -> None:
         assert not card.text_problem
         assert [artifact.trouble for artifact in card.artifacts] == [None] * len(card.artifacts)
         assert not [one for one in jobs.findings(found.registry, skill.id) if one.severity == "error"]
-        assert ways_of(skill, card, for_draft=False)
+        assert run_options(skill, card, for_draft=False)
 
 
 # -- compiling
@@ -276,7 +283,7 @@ async def test_a_demos_scripts_see_nothing_of_this_machine(tmp_path: Path, monke
     monkeypatch.setenv("ANDROID_SERIAL", "a-real-phone")
     places = {"history_path": str(tmp_path / "demo" / "history.db"), "log_dir": str(tmp_path / "logs")}
     settings = Settings.resolve(places, {"ANDROID_ADB_SERVER_PORT": "4711"})
-    around = SkillJobs(None, settings, demo=True)._settings.environment
+    around = EngineSkillLibrary(None, settings, demo=True)._settings.environment
     assert around["ANDROID_ADB_SERVER_PORT"] == "4711"
     assert around["HOME"] == str(tmp_path / "demo")
     assert "PATH" in around
@@ -286,7 +293,7 @@ async def test_a_demos_scripts_see_nothing_of_this_machine(tmp_path: Path, monke
 async def test_without_an_engine_of_its_own_a_console_runs_nothing(tmp_path: Path) -> None:
     registry(tmp_path)
     env = {"HOME": str(tmp_path), "CLAWPERATOR_SKILLS_REGISTRY": str(tmp_path / "skills" / "skills-registry.json")}
-    jobs = SkillJobs(None, Settings.resolve({}, env))
+    jobs = EngineSkillLibrary(None, Settings.resolve({}, env))
     with pytest.raises(EngineError) as caught:
         await jobs.run(jobs.find().registry, NAME, [], "serial-1", lambda _: None)
     assert caught.value.code is ErrorCode.NO_DEVICES
@@ -305,12 +312,12 @@ class Desk:
     """A controller with what starts its jobs and hears its news."""
 
     def __init__(self, jobs: Any) -> None:
-        self.told: list[News] = []
+        self.told: list[Update] = []
         self._news = asyncio.Event()
         self._tasks: set[asyncio.Future[None]] = set()
-        self.skilling = Skilling(jobs, self._hear, WallClock(), self._start, lambda on: on)
+        self.skilling = SkillsController(jobs, self._hear, WallClock(), self._start, lambda on: on)
 
-    def _hear(self, news: News) -> None:
+    def _hear(self, news: Update) -> None:
         self.told.append(news)
         self._news.set()
 
@@ -370,7 +377,7 @@ async def test_an_installed_registry_takes_the_place_of_what_comes_along(
 async def test_a_script_that_is_cancelled_is_ended_with_all_that_it_started(tmp_path: Path) -> None:
     script = "#!/bin/sh\nsleep 1000 &\necho $!\nwait\n"
     async with Desk(jobs_with(tmp_path, registry(tmp_path, script=script))) as desk:
-        assert desk.skilling.start_run(Wish(NAME, Way("script greet.sh"), {}), "")
+        assert desk.skilling.start_run(SkillRequest(NAME, RunOption("script greet.sh"), {}), "")
         await desk.until(lambda: desk.shelf.run is not None and desk.shelf.run.printed)
         assert desk.shelf.run is not None
         child = int(desk.shelf.run.output[0].text)
@@ -385,13 +392,13 @@ async def test_news_of_output_are_few() -> None:
     library = FakeLibrary(printed=[("stdout", f"line {number}", 0.0) for number in range(100_000)])
     async with Desk(library) as desk:
         desk.told.clear()
-        assert desk.skilling.start_run(Wish(str(ALERT["id"]), Way("script"), {}), "")
+        assert desk.skilling.start_run(SkillRequest(str(ALERT["id"]), RunOption("script"), {}), "")
         await desk.until(lambda: not desk.skilling.busy)
-        assert sum(isinstance(news, SkillsNews) for news in desk.told) < 10
+        assert sum(isinstance(news, SkillsUpdate) for news in desk.told) < 10
         assert desk.shelf.run is not None
         assert desk.shelf.run.output.end == 100_000
         assert len(desk.shelf.run.output) <= 20_000
-        assert sum(isinstance(news, NoticeNews) for news in desk.told) == 1
+        assert sum(isinstance(news, NoticeUpdate) for news in desk.told) == 1
 
 
 async def test_signs_change_with_the_files(tmp_path: Path) -> None:
@@ -401,7 +408,7 @@ async def test_signs_change_with_the_files(tmp_path: Path) -> None:
     assert jobs.signs(NAME) == before
     (path.parent / NAME / "scripts" / "more.sh").write_text("x")
     assert jobs.signs(NAME) != before
-    assert watch.signs_of([str(tmp_path / "nowhere")]) == ((str(tmp_path / "nowhere"), ()),)
+    assert skill_files.signs_of([str(tmp_path / "nowhere")]) == ((str(tmp_path / "nowhere"), ()),)
 
 
 # -- words
@@ -409,17 +416,17 @@ async def test_signs_change_with_the_files(tmp_path: Path) -> None:
 
 def test_the_script_comes_first_unless_only_the_recipe_says_what_it_needs() -> None:
     skill = SkillEntry.of({**ALERT, "artifacts": ["skills/x/artifacts/a.recipe.md", "skills/x/artifacts/notes.md"]})
-    assert [way.name for way in ways_of(skill, None, for_draft=False)] == ["script read_price.py", "a.recipe.md"]
-    assert [way.name for way in ways_of(skill, None, for_draft=True)] == ["a.recipe.md"]
+    assert [way.name for way in run_options(skill, None, for_draft=False)] == ["script read_price.py", "a.recipe.md"]
+    assert [way.name for way in run_options(skill, None, for_draft=True)] == ["a.recipe.md"]
     thermostat = CARDS["com.example.home.thermostat-set"]
     bare = SkillEntry(id=thermostat.skill_id, scripts=("s/run.js", "s/run.sh"), artifacts=("a/set.recipe.md",))
-    assert [way.name for way in ways_of(bare, thermostat, for_draft=False)] == ["set.recipe.md", "script"]
+    assert [way.name for way in run_options(bare, thermostat, for_draft=False)] == ["set.recipe.md", "script"]
 
 
 def test_inputs_that_skill_md_shows_as_options_are_options() -> None:
     card = replace(CARDS["com.example.home.thermostat-set"], text="run -- --lamp_label x --mode heat --targets")
     skill = SkillEntry(id=card.skill_id, scripts=("s/run.js",), artifacts=("a/set.recipe.md",))
-    script = ways_of(skill, card, for_draft=False)[0]
+    script = run_options(skill, card, for_draft=False)[0]
     assert [field.name for field in script.fields] == ["mode", "lamp_label"]
     values = {"mode": "cool", "lamp_label": "Bed side", "arguments": "-v 'a b'"}
     assert arguments_of(script, values) == ["--mode", "cool", "--lamp_label", "Bed side", "-v", "a b"]
@@ -433,18 +440,18 @@ def test_values_get_the_types_that_were_declared() -> None:
         SkillInput("d", "integer"),
         SkillInput("e"),
     )
-    way = Way("x", artifact="x", fields=fields)
+    way = RunOption("x", artifact="x", fields=fields)
     typed = {"a": "3", "b": "2.5", "c": "true", "d": "three", "e": "4", "other": "?"}
     assert variables_of(way, typed) == {"a": 3, "b": 2.5, "c": True, "d": "three", "e": "4"}
     assert variables_of(way, {"b": "inf"}) == {"b": "inf"}
 
 
 def test_the_command_line_that_does_the_same() -> None:
-    way = Way("a.recipe.md", artifact="a.recipe.md", fields=(SkillInput("x"),))
+    way = RunOption("a.recipe.md", artifact="a.recipe.md", fields=(SkillInput("x"),))
     assert command_words("id", way, {"x": "it's"}, "serial") == (
         """clawperator skills run id --artifact a.recipe.md --vars '{"x": "it'"'"'s"}' --device-id serial"""
     )
-    assert command_words("id", Way("script"), {"arguments": "'a b' c"}, "", builtin=True) == (
+    assert command_words("id", RunOption("script"), {"arguments": "'a b' c"}, "", builtin=True) == (
         "clawperator skills run id --registry builtin -- 'a b' c"
     )
     assert command_words("id", way, {}, "serial", for_draft=True) == (

@@ -1,7 +1,7 @@
-"""The palette's dialog: a field, and the commands that its letters are in.
+"""The palette's dialog: a field, and the matching commands.
 
-Not Textual's own: that one searches in the background, so that ⏎ in a burst of keys chose from a list of other letters,
-and what came after the choice found the dialog taken apart.
+Textual's own palette searches in the background: ⏎ in a burst of keys chose from a list of other letters, and later
+keys met a closed dialog.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ from clawperator.app.console.screens.menu import Dialog
 from clawperator.widgets import keys
 
 if TYPE_CHECKING:
-    from clawperator.app.console.palette import ConsoleCommands, Found
-    from clawperator.app.console.theme_preview import ThemePreview
+    from clawperator.app.console.palette.search import PaletteSearch, SearchHit
+    from clawperator.app.console.palette.theme_preview import ThemePreview
 
 
 class CommandList(OptionList, can_focus=False):
-    """What was found. The field has the keys."""
+    """The results; the field keeps the keys."""
 
 
 class PaletteDialog(Dialog):
@@ -31,16 +31,16 @@ class PaletteDialog(Dialog):
 
     BINDINGS: ClassVar[list[Any]] = [*keys.bindings("palette")]
     TITLE_TEXT = "commands"
-    NOTE = "⏎ does it · esc"
+    NOTE = "⏎ run · esc"
     TYPES = True
 
-    def __init__(self, commands: ConsoleCommands, preview: ThemePreview) -> None:
+    def __init__(self, commands: PaletteSearch, preview: ThemePreview) -> None:
         super().__init__()
         self._commands = commands
         self._preview = preview
         self.field = Input(placeholder="Search for commands…", id="words", compact=True, select_on_focus=False)
         self._words = ""
-        self._found: list[Found] = commands.find("")
+        self._found: list[SearchHit] = commands.find("")
 
     def compose_dialog(self) -> ComposeResult:
         yield self.field
@@ -80,12 +80,12 @@ class PaletteDialog(Dialog):
             self._preview.highlighted(self._found[message.option_index].entry.name)
 
     def action_list(self, movement: str) -> None:
-        """Move the cursor of the list, as its own action ``movement`` does."""
+        """Move the cursor of the list by its own action ``movement``."""
         getattr(self.query_one(CommandList), f"action_{movement}")()
 
     @on(Input.Submitted)
     def action_choose(self) -> None:
-        """The entry with the cursor, of what there is for the letters as they are now."""
+        """Choose the entry with the cursor from the results for the current text."""
         self._search(self.field.value or self._early)
         index = self.query_one(CommandList).highlighted if self.focused else 0
         if index is not None and index < len(self._found):
@@ -97,7 +97,7 @@ class PaletteDialog(Dialog):
         self.dismiss(self._found[message.option_index].entry)
 
 
-def _prompt(found: Found) -> Content:
+def _prompt(found: SearchHit) -> Content:
     entry = found.entry
-    more = f"not now: {entry.reason}" if entry.reason else entry.help
+    more = f"unavailable: {entry.reason}" if entry.reason else entry.help
     return Content.assemble(found.shown, "\n", (more, "dim not bold")) if more else found.shown

@@ -1,4 +1,4 @@
-"""The draft itself: an execution to come, as steps and as the JSON text that somebody wrote. Pure."""
+"""The draft: an execution as steps and as the JSON text that the user wrote. Pure."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ from clawperator.widgets.text.json_text import JsonText, Span, editable, read
 
 UNDO_KEPT = 200
 _ID_KEYS = ("commandId", "taskId")
-_NO_LIST = "it holds no list of actions"
+_NO_LIST = "it has no list of actions"
 
 
 class Problem(NamedTuple):
-    """Something that the contract refuses; ``step`` is the index of the step it is in, -1 where it is in none.
+    """A violation of the contract; ``step`` is the index of its step, -1 for none.
 
-    ``span`` is where it is in the text, for what is no JSON; else ``path`` leads there.
+    ``span`` is its place in text that is not JSON; else ``path`` names it.
     """
 
     path: str
@@ -37,8 +37,8 @@ class Problem(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class _State:
-    """``root`` is what the steps do not say by themselves. ``text`` is what somebody wrote, else ``None``; ``unreadable`` says
-    why no steps can be made of it.
+    """``root`` holds what the steps do not imply. ``text`` is what the user wrote, else ``None``; ``unreadable`` says
+    why it has no steps.
     """
 
     steps: tuple[Mapping[str, Any], ...] = ()
@@ -48,10 +48,10 @@ class _State:
 
 
 class Draft:
-    """The steps and how they came about. ``generation`` changes with every change.
+    """Steps and text; ``generation`` changes with every change.
 
-    Steps and text are two looks at one thing: whichever was changed last is what counts, and the other follows. Text that is
-    no JSON, or no execution, is kept as it is; until it is mended there are no steps.
+    Steps and text are two views: the one changed last counts, and the other follows. Text that is not JSON, or not an
+    execution, is kept; until it is corrected there are no steps.
     """
 
     def __init__(self) -> None:
@@ -59,7 +59,7 @@ class Draft:
         self._past: list[_State] = []
         self._command_id = generated_id("draft")
         self._ids = {self._command_id}
-        """Every command id that this draft made: a text that holds one of them has not been given its own."""
+        """Every command id that this draft made: text with one of them has no id of its own."""
         self._writing = False
         self._text: str | None = None
         self._reading: JsonText | None = None
@@ -80,15 +80,15 @@ class Draft:
 
     @property
     def unreadable(self) -> str:
-        """Why the text cannot be shown as steps; empty when it can."""
+        """Why the text has no steps; empty when it has."""
         return self._state.unreadable
 
     # -- changing the steps
 
     def append(self, step: Mapping[str, Any]) -> int:
-        """Add a step at the end, under an id of its own; how many there are now.
+        """Append a step under an id of its own; return the number of steps.
 
-        Raises ``ValueError`` with the reason while the text cannot be read: it would be lost.
+        Raises ``ValueError`` with the reason while the text is unreadable: it would be lost.
         """
         if self.unreadable:
             raise ValueError(self.unreadable)
@@ -100,7 +100,7 @@ class Draft:
         self._change(steps=(*self.steps[:index], *self.steps[index + 1 :]))
 
     def move(self, index: int, by: int) -> int:
-        """Exchange a step with its neighbour; where it is now, which is where it was at either end."""
+        """Exchange a step with its neighbour; return its new index, unchanged at either end."""
         to = index + by
         if not (0 <= index < len(self) and 0 <= to < len(self)):
             return index
@@ -113,9 +113,9 @@ class Draft:
         self._change(steps=(), root={})
 
     def open(self, payload: object) -> None:
-        """Take over the steps of a payload, faults included: they are shown, not repaired. Its command id is not taken over.
+        """Take the steps of a payload, with its errors, but not its command id.
 
-        Raises ``ValueError`` with the reason for what has no list of steps at all.
+        Raises ``ValueError`` with the reason for a payload without a list of steps.
         """
         steps, root = _parts(payload)
         root.pop("commandId", None)
@@ -124,7 +124,7 @@ class Draft:
     # -- changing the text
 
     def write(self, text: str) -> None:
-        """Take over what somebody wrote. What is written in one go, until anything else happens, is undone in one."""
+        """Take text that the user wrote. Consecutive calls are one change for undo, until ``rest``."""
         if text == self.text:
             return
         if not self._writing:
@@ -151,11 +151,11 @@ class Draft:
             self._payload = value
 
     def rest(self) -> None:
-        """What is written next is a change of its own."""
+        """End the current change: the next text is a change of its own."""
         self._writing = False
 
     def undo(self) -> bool:
-        """Back to the state before the last change; whether there was one."""
+        """Restore the state before the last change; return whether there was one."""
         if not self._past:
             return False
         self._state = self._past.pop()
@@ -164,7 +164,7 @@ class Draft:
         return True
 
     def forget(self) -> None:
-        """Undo leads no further back than here."""
+        """Forget the undo history."""
         self._past.clear()
 
     def _change(self, **parts: Any) -> None:
@@ -188,7 +188,7 @@ class Draft:
 
     @property
     def text(self) -> str:
-        """The JSON text: as it was written, else as the steps make it. A command id of the draft's own is always the present one."""
+        """The JSON text: as written, else made of the steps. A command id of the draft's own is always the current one."""
         if self._text is None:
             written = self._state.text
             self._text = editable(pretty(self.payload())) if written is None else self._with_own_id(written)
@@ -211,9 +211,8 @@ class Draft:
         return self._reading
 
     def payload(self) -> Any:
-        """The execution as it would be saved and sent: the same command id until it was sent. It is made once per change.
-
-        ``None`` for text that is no JSON.
+        """Return the execution as saved and sent, with the same command id until it was sent; ``None`` for text that is
+        not JSON.
         """
         if self._payload is None:
             self._payload = self._written_payload() if self._state.text is not None else self._made_payload()
@@ -230,13 +229,13 @@ class Draft:
         return own | deepcopy(dict(self._state.root)) | {"actions": deepcopy(list(self.steps))}
 
     def sent(self) -> None:
-        """The payload's command id is used up, unless it was chosen."""
+        """Use up the payload's command id, unless the user chose it."""
         self._command_id = generated_id("draft")
         self._ids.add(self._command_id)
         self._forget_answers()
 
     def check(self) -> tuple[Validated | None, Sequence[Problem]]:
-        """The normalised payload with the contract's advice, or everything that is wrong with it."""
+        """Return the normalised payload with its warnings, or all problems."""
         if self._checked is None:
             self._checked = self._check()
         return self._checked
@@ -252,7 +251,7 @@ class Draft:
 
 
 def _parts(payload: object) -> tuple[tuple[Mapping[str, Any], ...], dict[str, Any]]:
-    """The steps of a payload, and what they do not say by themselves: the budget grows with them, and stays theirs to say."""
+    """Return the steps of a payload, and what they do not imply."""
     whole = payload if isinstance(payload, dict) else {}
     actions = whole.get("actions")
     if not (isinstance(actions, list) and all(isinstance(action, dict) for action in actions)):
@@ -266,7 +265,7 @@ def _first_words(found: JsonText, exc: EngineError) -> str:
     if not found.faults:
         return exc.message
     problem = _problem_of_text(found, found.faults[0])
-    return f"it is no JSON, {problem.message}"
+    return f"it is not JSON: {problem.message}"
 
 
 def _problem_of_text(found: JsonText, fault: tuple[int, int, str]) -> Problem:
@@ -276,7 +275,7 @@ def _problem_of_text(found: JsonText, fault: tuple[int, int, str]) -> Problem:
 
 
 def _problem(path: str, message: str, payload: object) -> Problem:
-    """A complaint of the contract, with the nearest action type for one that does not exist."""
+    """Return a violation, with the nearest action type for an unknown one."""
     step = _step_of(path)
     if step >= 0 and path == f"actions.{step}.type" and isinstance(payload, dict):
         near = suggestion(str(payload["actions"][step].get("type")), [*ACTIONS, *ALIASES])

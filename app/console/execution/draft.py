@@ -1,4 +1,4 @@
-"""The console's one draft: kept through a crash, and never lost to another console."""
+"""The console's one draft: it survives a crash, and is never lost to another console."""
 
 from __future__ import annotations
 
@@ -7,64 +7,44 @@ import json
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from clawperator.app.console.run.draft_file import (
-    MAX_FILE_BYTES,
-    ChangedElsewhereError,
-    DraftFile,
-    Store,
-    draft_path,
-    read_text,
-    save_as,
-)
-from clawperator.app.console.run.draft_model import Draft, Problem
+from clawperator.app.console.execution.draft_file import ChangedElsewhereError, Store
+from clawperator.app.console.execution.draft_model import Draft
 from clawperator.engine.contracts.strict_json import parse_json
 from clawperator.engine.errors import EngineError
 from clawperator.engine.executions.snippets import pretty
 
-__all__ = [
-    "MAX_FILE_BYTES",
-    "Draft",
-    "DraftFile",
-    "DraftKeeper",
-    "Problem",
-    "Store",
-    "draft_path",
-    "read_text",
-    "save_as",
-]
-
 _UNREADABLE = "unreadableText"
-"""The key under which text that is no execution is written down: the file itself is JSON whatever the draft is."""
+"""The key under which text that is not an execution is stored: the file is JSON in any case."""
 
 
 class DraftKeeper:
-    """The console's one draft, written down after every change, off the event loop and in order.
+    """Saves the draft after every change, in order and off the event loop.
 
-    ``changed`` is called after each change, ``troubled`` with a sentence when the file could not be read or written. Nothing
-    is written before the old file was read: what a crash left behind is never replaced by an empty draft. Nor is what another
-    console wrote: then ``conflict`` is set and nothing is written until somebody says which of the two is to stay.
+    ``changed`` is called after each change, ``warn`` with a sentence when the file could not be read or written.
+    Nothing is written before the old file was read, and nothing over the draft of another console: then ``conflict`` is
+    set until the user chooses one of the two.
     """
 
-    def __init__(self, store: Store, changed: Callable[[], object], troubled: Callable[[str], object]) -> None:
+    def __init__(self, store: Store, changed: Callable[[], object], warn: Callable[[str], object]) -> None:
         self.draft = Draft()
         self._store = store
         self._changed = changed
-        self._troubled = troubled
+        self._warn = warn
         self._unsaved = False
         self._loaded = asyncio.Event()
         self._writer: asyncio.Task[None] | None = None
         self.conflict = False
         self.ran = ""
-        """The command id under which the draft, as it is now, was last sent."""
+        """The command id under which the draft, in its current state, was last sent."""
         self.last_run = ""
         """The command id under which any draft was last sent."""
         self.name = ""
-        """Where the draft came from, in words; empty for one that was made here."""
+        """Where the draft came from, in words; empty for one composed here."""
         self.run_of = ""
         """The command id of the run that the draft came from."""
 
     async def open(self) -> None:
-        """Read what the last session left. Steps added meanwhile stay after those."""
+        """Read the draft of the last session; steps added before that follow its steps."""
         try:
             text = await asyncio.to_thread(self._store.load)
             if text is not None:
@@ -78,7 +58,7 @@ class DraftKeeper:
         added = self.draft.steps
         restored.forget()
         if added and restored.unreadable:
-            return  # what was added first thing must not be lost to what cannot take it
+            return  # keep the added steps: unreadable text cannot take them
         for step in added:
             restored.append(step)
         if not restored.empty:
@@ -89,20 +69,19 @@ class DraftKeeper:
         try:
             where = await asyncio.to_thread(self._store.set_aside)
         except OSError:
-            self._troubled(f"The draft of the last session could not be read: {reason}")
+            self._warn(f"The draft of the last session could not be read: {reason}")
         else:
-            self._troubled(f"The draft of the last session could not be read: {reason}. It is kept as {where}")
+            self._warn(f"The draft of the last session could not be read: {reason}. It is kept as {where}")
 
     # -- changes
 
     def append(self, step: Mapping[str, Any]) -> int:
-        """See ``Draft.append``."""
         count = self.draft.append(step)
         self.touch()
         return count
 
     def write(self, text: str) -> bool:
-        """Take over what was written as JSON; whether that changed anything."""
+        """Replace the draft by JSON text; return whether that changed anything."""
         generation = self.draft.generation
         self.draft.write(text)
         changed = self.draft.generation != generation
@@ -111,7 +90,7 @@ class DraftKeeper:
         return changed
 
     def load(self, payload: Mapping[str, Any], *, name: str = "", run_of: str = "") -> None:
-        """Make a payload the draft, under a new command id; ``u`` brings the former one back. ``name`` says where it is from."""
+        """Make a payload the draft, under a new command id. ``name`` says where it is from."""
         self.draft.rest()
         try:
             self.draft.open(dict(payload))
@@ -122,7 +101,7 @@ class DraftKeeper:
         self.touch()
 
     def touch(self) -> None:
-        """The draft has changed: write it down."""
+        """Save the changed draft."""
         self.ran = ""
         self._unsaved = True
         if not self.conflict and (self._writer is None or self._writer.done()):
@@ -130,17 +109,17 @@ class DraftKeeper:
         self._changed()
 
     def announce(self) -> None:
-        """Something about the draft is to be drawn anew."""
+        """Request a redraw of the draft."""
         self._changed()
 
     def sent(self, command_id: str) -> None:
-        """The draft is on its way under this id; the next run gets another."""
+        """Note that the draft was sent under this id; the next run gets another."""
         self.draft.sent()
         self.ran = self.last_run = command_id
         self._changed()
 
     def text(self) -> str:
-        """The payload file of the draft."""
+        """Return the payload file of the draft."""
         return f"{self.draft.text.rstrip()}\n"
 
     def _kept_text(self) -> str:
@@ -154,20 +133,20 @@ class DraftKeeper:
                 await asyncio.to_thread(self._store.save, self._kept_text())
             except ChangedElsewhereError:
                 self.conflict = self._unsaved = True
-                self._troubled("Another console has changed the draft. 3 asks which of the two is to stay")
+                self._warn("Another console has changed the draft. Press 3 to choose one of the two")
                 self._changed()
             except OSError as exc:
-                self._troubled(f"The draft could not be kept: {exc.strerror or exc}")
+                self._warn(f"The draft could not be saved: {exc.strerror or exc}")
 
     # -- two consoles, one file
 
     async def take_theirs(self) -> None:
-        """The other console's draft becomes this one's; ``u`` brings the former one back."""
+        """Replace this draft by the other console's; undo restores it."""
         try:
             text = await asyncio.to_thread(self._store.load)
             theirs = _restored(text) if text is not None else Draft()
         except (OSError, ValueError, EngineError) as exc:
-            self._troubled(f"The other console's draft could not be read: {exc}")
+            self._warn(f"The other console's draft could not be read: {exc}")
             return
         self.conflict = self._unsaved = False
         self.draft.rest()
@@ -176,22 +155,22 @@ class DraftKeeper:
         self._changed()
 
     async def keep_mine(self) -> None:
-        """What the other console wrote is replaced by this draft."""
+        """Replace the other console's draft by this one."""
         try:
             await asyncio.to_thread(self._store.load)
         except (OSError, ValueError):
-            pass  # whatever it is, it is to go
+            pass  # it is replaced
         self.conflict = False
         self.touch()
 
     async def close(self) -> None:
-        """Until the last change is written."""
+        """Wait until the last change is saved."""
         if self._writer is not None and self._loaded.is_set():
             await self._writer
 
 
 def _restored(text: str) -> Draft:
-    """The draft that was written down as ``text``. Raises ``EngineError`` and ``ValueError``."""
+    """Return the draft that was saved as ``text``. Raises ``EngineError`` and ``ValueError``."""
     payload = parse_json(text)
     draft = Draft()
     if isinstance(payload, dict) and payload.keys() == {_UNREADABLE} and isinstance(payload[_UNREADABLE], str):

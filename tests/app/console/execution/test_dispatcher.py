@@ -18,10 +18,11 @@ from textual.widgets import Input
 
 from clawperator.app.cli.simulators import one_device
 from clawperator.app.console.app import ConsoleApp
-from clawperator.app.console.dispatcher import Subject
-from clawperator.app.console.run.dispatch_dialogs import AppForm, DispatchDialog, QuestionDialog, SleepForm, TextForm
+from clawperator.app.console.execution.dispatch_dialogs import AppForm, DispatchDialog, SleepForm, TextForm
+from clawperator.app.console.execution.dispatcher import Subject
 from clawperator.app.console.run.screen import RunScreen
 from clawperator.app.console.screens.choice_dialog import ChoiceDialog
+from clawperator.app.console.screens.forms import QuestionDialog
 from clawperator.engine import Engine
 from clawperator.engine.errors import EngineError, ErrorCode
 from clawperator.engine.events.types import ExecutionDispatched, ExecutionFinished, ExecutionStarted
@@ -125,7 +126,7 @@ async def answered(app: ConsoleApp, pilot: Pilot[int]) -> None:
 @pytest.mark.parametrize("size", SIZES)
 async def test_a_tap_shows_what_is_sent_and_sends_exactly_that(size: tuple[int, int]) -> None:
     async with acting(size=size) as (app, pilot, engine):
-        app.actor.act("tap", WIFI)
+        app.dispatcher.act("tap", WIFI)
         await drained(pilot)
         shown = text_of(app)
         assert isinstance(app.screen, DispatchDialog)
@@ -146,7 +147,7 @@ async def test_a_tap_shows_what_is_sent_and_sends_exactly_that(size: tuple[int, 
 
 async def test_escape_sends_nothing() -> None:
     async with acting() as (app, pilot, engine):
-        app.actor.act("tap", WIFI)
+        app.dispatcher.act("tap", WIFI)
         await pilot.press("escape")
         await drained(pilot)
         assert engine.sent == []
@@ -156,7 +157,7 @@ async def test_escape_sends_nothing() -> None:
 @pytest.mark.parametrize(("label", "count"), [("run", 1), ("back", 0)])
 async def test_the_hints_of_the_dialog_are_buttons(label: str, count: int) -> None:
     async with acting() as (app, pilot, engine):
-        app.actor.act("tap", WIFI)
+        app.dispatcher.act("tap", WIFI)
         await drained(pilot)
         rows = text_of(app).splitlines()
         y = next(index for index, row in enumerate(rows) if "⏎ run" in row)
@@ -178,17 +179,17 @@ async def test_doubts_stand_first() -> None:
         stale=True,
     )
     async with acting() as (app, pilot, _):
-        app.actor.act("tap", subject)
+        app.dispatcher.act("tap", subject)
         await drained(pilot)
         shown = text_of(app)
-        assert '3 nodes match; the first is TextView "Bluetooth"' in shown
+        assert '3 nodes match; the device uses the first: TextView "Bluetooth"' in shown
         assert "The node is off-screen" in shown
         assert "This tree is 42 s old" in shown
 
 
 async def test_verify_asks_nobody_and_never_retries() -> None:
     async with acting() as (app, pilot, engine):
-        app.actor.verify(WIFI)
+        app.dispatcher.verify(WIFI)
         await answered(app, pilot)
         assert engine.sent[0]["actions"][0]["params"]["retry"] == {"maxAttempts": 1}
         assert last(app)[:2] == (Status.OK, "the device found it, 0 ms")
@@ -197,7 +198,7 @@ async def test_verify_asks_nobody_and_never_retries() -> None:
 async def test_a_failure_is_told_with_its_code_and_not_repeated() -> None:
     engine = ActingEngine(screen=settings_screen(), checks=CHECKS_OK, answer=not_found)
     async with acting(engine) as (app, pilot, _):
-        app.actor.verify(WIFI)
+        app.dispatcher.verify(WIFI)
         await answered(app, pilot)
         assert last(app) == (Status.FAILED, 'verify TextView "Wi‑Fi": the device did not find it, 0 ms', "NODE_NOT_FOUND")  # fmt: skip
         assert len(engine.sent) == 1
@@ -210,7 +211,7 @@ async def test_a_settling_device_is_named_with_the_time_that_is_left_and_nothing
 
     engine = ActingEngine(screen=settings_screen(), checks=CHECKS_OK, answer=settling)
     async with acting(engine) as (app, pilot, _):
-        app.actor.verify(WIFI)
+        app.dispatcher.verify(WIFI)
         await answered(app, pilot)
         words = "Device settling after cmd-123: free in 1.4 s. Nothing was sent"
         assert last(app) == (Status.WAITING, words, "EXECUTION_CONFLICT_IN_FLIGHT")
@@ -225,7 +226,7 @@ async def test_a_busy_device_is_told_in_words_and_nothing_is_queued() -> None:
 
     engine = ActingEngine(screen=settings_screen(), checks=CHECKS_OK, answer=busy)
     async with acting(engine) as (app, pilot, _):
-        app.actor.verify(WIFI)
+        app.dispatcher.verify(WIFI)
         await answered(app, pilot)
         words = "Device busy: cmd-123 from openclaw, 4.1 s of 30 s. Nothing was sent"
         assert last(app) == (Status.WAITING, words, "EXECUTION_CONFLICT_IN_FLIGHT")
@@ -244,18 +245,18 @@ async def test_silence_says_what_was_sent_and_where_to_look() -> None:
 
     engine = ActingEngine(screen=settings_screen(), checks=CHECKS_OK, answer=silent)
     async with acting(engine) as (app, pilot, _):
-        app.actor.verify(WIFI)
+        app.dispatcher.verify(WIFI)
         await answered(app, pilot)
-        words = "No result within 0.0 s. Sent: yes. Last sign: retry 4/5. 6 checks the service"
+        words = "No result within 0.0 s. Sent: yes. Last progress: retry 4/5. Press 6 to check the service"
         assert last(app) == (Status.FAILED, words, "RESULT_ENVELOPE_TIMEOUT")
 
 
 async def test_a_second_one_is_refused_while_the_first_is_waited_for() -> None:
     engine = ActingEngine(screen=settings_screen(), checks=CHECKS_OK, hold=asyncio.Event())
     async with acting(engine) as (app, pilot, _):
-        app.actor.verify(WIFI)
+        app.dispatcher.verify(WIFI)
         await until(pilot, lambda: engine.sent)
-        app.actor.verify(WIFI)
+        app.dispatcher.verify(WIFI)
         assert "Nothing was sent" in last(app)[1]
         assert engine.hold is not None
         engine.hold.set()
@@ -266,15 +267,15 @@ async def test_a_second_one_is_refused_while_the_first_is_waited_for() -> None:
 async def test_to_stop_waiting_says_that_the_device_goes_on() -> None:
     engine = ActingEngine(screen=settings_screen(), checks=CHECKS_OK, hold=asyncio.Event())
     async with acting(engine) as (app, pilot, _):
-        app.actor.stop_waiting()
-        assert last(app)[1] == "Nothing is being waited for"
-        app.actor.act("back", WIFI)
+        app.dispatcher.stop_waiting()
+        assert last(app)[1] == "No execution is pending"
+        app.dispatcher.act("back", WIFI)
         await pilot.press("enter")
         await until(pilot, lambda: engine.sent)
-        app.actor.stop_waiting()
+        app.dispatcher.stop_waiting()
         await drained(pilot)
         assert isinstance(app.screen, ChoiceDialog)
-        assert "cannot be stopped" in text_of(app)
+        assert "cannot be cancelled on the device" in text_of(app)
         await pilot.press("s")
         await until(pilot, lambda: last(app)[2] == "INTERRUPTED")
         assert "The device may still act until 22:29:10" in last(app)[1]
@@ -286,7 +287,7 @@ async def test_to_stop_waiting_says_that_the_device_goes_on() -> None:
 
 async def test_entering_text_asks_for_it_first() -> None:
     async with acting() as (app, pilot, engine):
-        app.actor.act("enter_text", WIFI)
+        app.dispatcher.act("enter_text", WIFI)
         assert isinstance(app.screen, TextForm)
         await pilot.press("enter")
         await drained(pilot)
@@ -305,7 +306,7 @@ async def test_entering_text_asks_for_it_first() -> None:
 
 async def test_a_burst_of_keys_loses_none() -> None:
     async with acting() as (app, pilot, _):
-        app.actor.act("enter_text", WIFI)
+        app.dispatcher.act("enter_text", WIFI)
         for letter in "quick":
             app.post_message(events.Key(letter, letter))
         await until(pilot, lambda: app.screen.query(Input) and app.screen.query_one(Input).value == "quick")
@@ -313,7 +314,7 @@ async def test_a_burst_of_keys_loses_none() -> None:
 
 async def test_opening_an_app_offers_the_one_in_front() -> None:
     async with acting() as (app, pilot, engine):
-        app.actor.act("open_app", WIFI)
+        app.dispatcher.act("open_app", WIFI)
         assert isinstance(app.screen, AppForm)
         await pilot.press("enter")
         await drained(pilot)
@@ -335,14 +336,14 @@ async def test_opening_an_app_offers_the_one_in_front() -> None:
 )
 async def test_the_palette_opens_apps_and_links(entry: str, typed: str, action: dict[str, Any]) -> None:
     async with acting() as (app, pilot, engine):
-        found = {one.name: one for one in app.chores.entries()}[entry]
+        found = {one.name: one for one in app.commands.entries()}[entry]
         assert found.reason == ""
         found.run()
         await drained(pilot)
         app.screen.query_one("#answer", Input).value = " "
         await pilot.press("enter")
         await drained(pilot)
-        assert "Give a" in text_of(app)
+        assert "Enter a" in text_of(app)
         app.screen.query_one("#answer", Input).value = f" {typed} "
         await pilot.press("enter")
         await drained(pilot)
@@ -357,12 +358,12 @@ async def test_the_palette_says_why_nothing_can_be_opened() -> None:
     app = make_app(ActingEngine(present=()))
     async with app.run_test(size=(120, 36)) as pilot:
         await until(pilot, lambda: app.session.devices_known)
-        assert {one.name: one.reason for one in app.chores.entries()}["Open URI…"].startswith("there is no device")
+        assert {one.name: one.reason for one in app.commands.entries()}["Open URI…"].startswith("no device is selected")
 
 
 async def test_what_the_contract_refuses_is_not_even_shown() -> None:
     async with acting() as (app, pilot, engine):
-        app.actor.act("open_app", WIFI)
+        app.dispatcher.act("open_app", WIFI)
         await pilot.press(*" -rf /", "enter")
         await drained(pilot)
         assert not isinstance(app.screen, DispatchDialog)
@@ -372,8 +373,8 @@ async def test_what_the_contract_refuses_is_not_even_shown() -> None:
 
 async def test_a_node_without_a_matcher_cannot_be_acted_on() -> None:
     async with acting() as (app, _, engine):
-        app.actor.act("tap", Subject(Matcher()))
-        assert "no matcher finds this node" in last(app)[1]
+        app.dispatcher.act("tap", Subject(Matcher()))
+        assert "no selector matches this node" in last(app)[1]
         assert engine.sent == []
 
 
@@ -381,10 +382,10 @@ async def test_without_a_device_nothing_is_asked_but_the_draft_grows() -> None:
     app = make_app(ActingEngine(present=()))
     async with app.run_test(size=(120, 36)) as pilot:
         await until(pilot, lambda: app.session.devices_known)
-        app.actor.act("enter_text", WIFI)
-        assert "No device to act on" in last(app)[1]
+        app.dispatcher.act("enter_text", WIFI)
+        assert "No device is selected" in last(app)[1]
         assert not isinstance(app.screen, TextForm)
-        app.actor.insert("tap", WIFI)
+        app.dispatcher.insert("tap", WIFI)
         assert len(app.drafts.draft) == 1
 
 
@@ -396,7 +397,7 @@ async def test_on_a_simulated_device_the_screen_follows_what_was_done() -> None:
         app = ConsoleApp(engine, clipboard=FakeClipboard(), drafts=MemoryStore())
         async with app.run_test(size=(120, 36)) as pilot:
             await settled(pilot)
-            app.actor.act("open_app", Subject(Matcher()))
+            app.dispatcher.act("open_app", Subject(Matcher()))
             await drained(pilot)
             app.screen.query_one("#answer", Input).value = "com.android.settings"
             await pilot.press("enter", "enter")
@@ -404,11 +405,11 @@ async def test_on_a_simulated_device_the_screen_follows_what_was_done() -> None:
             await until(pilot, lambda: found(app, network))
             assert "open app: ok, " in app.session.notices[-1].text
 
-            app.actor.verify(Subject(Matcher(text_equals="nowhere")))
+            app.dispatcher.verify(Subject(Matcher(text_equals="nowhere")))
             await until(pilot, lambda: app.session.notices[-1].code == "NODE_NOT_FOUND" and not app.session.work)
 
-            app.actor.insert("tap", Subject(network, node_name="Network"))
-            app.actor.insert("wait", Subject(Matcher(text_contains="SIM"), node_name="SIMs"))
+            app.dispatcher.insert("tap", Subject(network, node_name="Network"))
+            app.dispatcher.insert("wait", Subject(Matcher(text_contains="SIM"), node_name="SIMs"))
             await run_mode(app, pilot)
             await pilot.press("R", "enter")
             await until(pilot, lambda: "draft, 2 steps: ok" in app.session.notices[-1].text)
@@ -423,7 +424,7 @@ async def test_a_device_in_use_is_left_alone() -> None:
             await settled(pilot)
             sleeping = asyncio.create_task(agent.execute(nap))
             await until(pilot, lambda: engine.lock(app.session.device_id).state == "held")
-            app.actor.act("home", Subject(Matcher()))
+            app.dispatcher.act("home", Subject(Matcher()))
             await pilot.press("enter")
             await until(pilot, lambda: app.session.last_problem)
             problem = app.session.last_problem
@@ -453,8 +454,8 @@ async def test_steps_are_inserted_edited_and_undone() -> None:
         await run_mode(app, pilot)
         assert "No steps yet." in text_of(app)
         for verb in ("tap", "back", "snapshot"):
-            app.actor.insert(verb, WIFI)
-        assert last(app)[1] == "Step 3: snapshot. 3 shows the draft"
+            app.dispatcher.insert(verb, WIFI)
+        assert last(app)[1] == "Step 3: snapshot. Press 3 to open the draft"
         await drained(pilot)
         shown = text_of(app)
         assert '1 ✓ click textEquals "Wi‑Fi"' in shown
@@ -469,7 +470,7 @@ async def test_steps_are_inserted_edited_and_undone() -> None:
 
 async def test_a_sleep_is_asked_for_and_checked() -> None:
     async with acting() as (app, pilot, _):
-        app.actor.insert("sleep", WIFI)
+        app.dispatcher.insert("sleep", WIFI)
         assert isinstance(app.screen, SleepForm)
         await pilot.press("x", "enter")
         await drained(pilot)
@@ -486,8 +487,8 @@ async def test_the_draft_runs_after_a_look_and_shows_how_each_step_went() -> Non
 
     engine = ActingEngine(screen=settings_screen(), checks=CHECKS_OK, answer=second_failed)
     async with acting(engine) as (app, pilot, _):
-        app.actor.insert("tap", WIFI)
-        app.actor.insert("back", WIFI)
+        app.dispatcher.insert("tap", WIFI)
+        app.dispatcher.insert("back", WIFI)
         await run_mode(app, pilot)
         before = app.drafts.draft.payload()["commandId"]
         await pilot.press("R")
@@ -500,7 +501,7 @@ async def test_the_draft_runs_after_a_look_and_shows_how_each_step_went() -> Non
         assert last(app)[2] == "GLOBAL_ACTION_FAILED"
         assert engine.sent[0]["commandId"] == before != app.drafts.draft.payload()["commandId"]
         await until(pilot, lambda: "✗  failed" in text_of(app))
-        app.actor.insert("home", WIFI)
+        app.dispatcher.insert("home", WIFI)
         await drained(pilot)
         assert "✗  failed" not in text_of(app)
 
@@ -529,7 +530,7 @@ async def test_problems_are_listed_and_nothing_is_run(tmp_path: Path) -> None:
 async def test_a_save_that_the_policy_denies_says_why(tmp_path: Path) -> None:
     async with acting() as (app, pilot, engine):
         setattr(engine, "guard", guard_without("write_files", tmp_path))  # noqa: B010  # no other test needs one
-        app.actor.insert("tap", WIFI)
+        app.dispatcher.insert("tap", WIFI)
         await run_mode(app, pilot)
         await pilot.press("ctrl+s")
         app.screen.query_one("#answer", Input).value = str(tmp_path / "plan.json")
@@ -543,7 +544,7 @@ async def test_saving_never_overwrites_without_asking(tmp_path: Path) -> None:
     path = tmp_path / "plan.json"
     path.write_text("precious")
     async with acting() as (app, pilot, _):
-        app.actor.insert("tap", WIFI)
+        app.dispatcher.insert("tap", WIFI)
         await run_mode(app, pilot)
 
         async def save() -> None:
@@ -564,8 +565,8 @@ async def test_saving_never_overwrites_without_asking(tmp_path: Path) -> None:
 
 async def test_everything_of_the_draft_can_be_copied() -> None:
     async with acting() as (app, pilot, _):
-        app.actor.insert("tap", WIFI)
-        app.actor.insert("back", WIFI)
+        app.dispatcher.insert("tap", WIFI)
+        app.dispatcher.insert("back", WIFI)
         await run_mode(app, pilot)
         assert isinstance(app.screen, RunScreen)
         things = app.screen.copyable()

@@ -1,4 +1,4 @@
-"""How an execution of the console ended, in the words of the strip."""
+"""The outcome of the console's executions as notices."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _NO_FAILURE = "UNSUPPORTED_RUNTIME_CLOSE"
 
 
 def ended(payload: Mapping[str, Any], what: str, envelope: Mapping[str, Any], seconds: float) -> Notice:
-    """The device answered after ``seconds``: all went well, a step failed, or the plan broke off."""
+    """Describe an answer after ``seconds``: success, failed steps, or a failed execution."""
     took = precise(seconds)
     if envelope.get("status") != "success":
         code = str(envelope.get("errorCode") or "")
@@ -29,13 +29,13 @@ def ended(payload: Mapping[str, Any], what: str, envelope: Mapping[str, Any], se
     if failed:
         if len(results) == 1:
             return Notice(Status.FAILED, f"{what}: failed, {took}", failed[0])
-        words = f"the plan ran to its end, {len(failed)} step{'s' * (len(failed) != 1)} failed"
+        words = f"the execution completed, {len(failed)} step{'s' * (len(failed) != 1)} failed"
         return Notice(Status.WARN, f"{what}: {words}, {took}", failed[0])
     return Notice(Status.OK, f"{_success(payload, what, results)}, {took}")
 
 
 def _failure(result: Mapping[str, Any]) -> str | None:
-    """The code of a failed step; ``None`` for one that did what it should."""
+    """Return the code of a failed step; ``None`` for a successful one."""
     data = result.get("data")
     code = str(data.get("error") or "") if isinstance(data, Mapping) else ""
     return None if result.get("success") or code == _NO_FAILURE else code
@@ -50,12 +50,12 @@ def _success(payload: Mapping[str, Any], what: str, results: list[Mapping[str, A
 
 
 def is_verify(payload: Mapping[str, Any]) -> bool:
-    """Whether all that was asked is if the node is there."""
+    """Return whether the only step is a verify."""
     return [action.get("id") for action in payload["actions"]] == ["verify"]
 
 
 def refused(what: str, error: EngineError, *, seconds: float, now: float) -> Notice:
-    """No result came: nothing was sent, or nothing came back within ``seconds``; ``now`` is host time."""
+    """Describe an execution without a result: refused, or silent for ``seconds``; ``now`` is host time."""
     if error.code is ErrorCode.EXECUTION_CONFLICT_IN_FLIGHT:
         text, status = busy(error.details, now), Status.WAITING
     elif error.code is ErrorCode.RESULT_ENVELOPE_TIMEOUT:
@@ -67,7 +67,7 @@ def refused(what: str, error: EngineError, *, seconds: float, now: float) -> Not
 
 
 def busy(details: Mapping[str, Any], now: float) -> str:
-    """Who has the device, since when and for how long at most; or how long it settles."""
+    """Describe the holder of the device and its time limit, or how long the device settles."""
     if "retryAfterMs" in details:
         return settling(details)
     holder = details.get("inFlightCommandId") or "another execution"
@@ -79,7 +79,7 @@ def busy(details: Mapping[str, Any], now: float) -> str:
 
 
 def settling(details: Mapping[str, Any]) -> str:
-    """After which command the device settles, and for how long."""
+    """Describe which command the device settles after, and for how long."""
     left = duration(details["retryAfterMs"] / 1000)
     return f"Device settling after {details.get('settlingAfter')}: free in {left}. Nothing was sent"
 
@@ -88,5 +88,5 @@ def _silence(error: EngineError, seconds: float) -> str:
     details = error.details
     sent = {"sent": "yes", "not_sent": "no"}.get(str(error.extra.get("broadcastDispatchStatus")), "unknown")
     stage = details.get("lastStage")
-    sign = f" Last sign: {brief(str(stage))}." if stage else " No sign of life."
-    return f"No result within {duration(seconds)}. Sent: {sent}.{sign} 6 checks the service"
+    sign = f" Last progress: {brief(str(stage))}." if stage else " No progress was reported."
+    return f"No result within {duration(seconds)}. Sent: {sent}.{sign} Press 6 to check the service"

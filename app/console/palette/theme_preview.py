@@ -1,22 +1,22 @@
-"""The palette shows a theme while its entry has the cursor, and puts the old one back when it is left."""
+"""Shows a theme while its palette entry has the cursor, and restores the old one afterwards."""
 
 from __future__ import annotations
 
 from textual.app import App
 
 THEME = "Theme: "
-"""How the entries begin that choose a theme."""
+"""Prefix of the entries that choose a theme."""
 
 
 class ThemePreview:
-    """Follows the palette of ``app``; what it changes for looking is undone unless it was chosen."""
+    """Restores the theme of ``app`` unless one was chosen."""
 
     def __init__(self, app: App[int]) -> None:
         self._app = app
         self._before = ""
 
     def highlighted(self, name: str) -> None:
-        """The entry ``name`` has the cursor; empty: none has."""
+        """Preview the entry ``name``; empty: none."""
         if name.startswith(THEME):
             self._before = self._before or self._app.theme
             self._app.theme = name.removeprefix(THEME)
@@ -24,9 +24,9 @@ class ThemePreview:
             self._put_back()
 
     def closed(self, *, chosen: bool) -> None:
-        """The palette has closed, with an entry ``chosen`` or without."""
+        """End the preview; ``chosen`` keeps what the entry sets."""
         if chosen:
-            self._before = ""  # what was chosen runs next, and sets the theme if it was one
+            self._before = ""  # the chosen entry runs next and may set the theme
         else:
             self._put_back()
 

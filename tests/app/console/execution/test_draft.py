@@ -14,8 +14,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from clawperator.app.cli.payload_file import read_payload
-from clawperator.app.console.run import draft as module
-from clawperator.app.console.run.draft import Draft, DraftFile, DraftKeeper, read_text, save_as
+from clawperator.app.console import text_files
+from clawperator.app.console.execution.draft import DraftKeeper
+from clawperator.app.console.execution.draft_file import DraftFile
+from clawperator.app.console.execution.draft_model import Draft
+from clawperator.app.console.text_files import read_text, save_as
 from clawperator.engine.executions.steps import step
 from clawperator.engine.executions.validate import validate
 from clawperator.engine.hierarchy.matcher import Matcher
@@ -197,7 +200,7 @@ def test_a_path_that_cannot_be_written_says_why(tmp_path: Path, name: str, error
 def test_too_much_and_no_text_are_refused_unread(tmp_path: Path) -> None:
     path = tmp_path / "big"
     with path.open("wb") as stream:
-        stream.truncate(module.MAX_FILE_BYTES + 1)
+        stream.truncate(text_files.MAX_FILE_BYTES + 1)
     with pytest.raises(ValueError, match="more than"):
         read_text(path)
     path.write_bytes(b"\xff\xfe{}")
@@ -324,7 +327,7 @@ def test_text_and_steps_are_one_draft_and_writing_is_undone_in_one_go() -> None:
     for length in range(len(text) - 5, len(text)):
         draft.write(text[:length])
         assert not len(draft)
-        assert draft.unreadable.startswith("it is no JSON, line ")
+        assert draft.unreadable.startswith("it is not JSON: line ")
     draft.write(text.replace('"click"', '"press_key"'))
     assert [step["type"] for step in draft.steps] == ["press_key"]
     assert draft.undo()
@@ -354,7 +357,7 @@ def test_text_that_is_no_execution_is_kept_and_says_why(text: str) -> None:
     validated, problems = draft.check()
     assert validated is None
     assert problems
-    with pytest.raises(ValueError, match=r"no JSON|no list|Invalid"):
+    with pytest.raises(ValueError, match=r"not JSON|no list|Invalid"):
         draft.append(BACK)
     assert draft.undo()
     assert ids(draft) == ["tap"]

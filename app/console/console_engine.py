@@ -1,0 +1,160 @@
+"""What the console uses of an engine: one of this process, one of a server, or none behind saved dumps."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
+
+from clawperator.engine.adb.parse import DeviceEntry
+from clawperator.engine.events.bus import EventBus
+from clawperator.engine.filters.grammar import Filter
+from clawperator.engine.follow.follower import FollowState
+from clawperator.engine.progress import Tell, unreported
+
+if TYPE_CHECKING:
+    from clawperator.engine.doctor.fix import FixResult, PlannedFix
+    from clawperator.engine.emulators.avds import Avd
+    from clawperator.engine.emulators.lifecycle import Stopped
+    from clawperator.engine.emulators.provision import Provisioned, ProvisionPlan
+    from clawperator.engine.emulators.running import RunningEmulator
+    from clawperator.engine.history.records import RunRecord, RunSummary
+    from clawperator.engine.operator.reports import OperatorStatus, SetupReport
+
+
+class Documented(Protocol):
+    """A value of the engine with a JSON form."""
+
+    def to_dict(self) -> dict[str, Any]: ...
+
+
+Document: TypeAlias = Mapping[str, Any] | Documented
+"""JSON data, or a value that has such a form."""
+
+
+def as_mapping(value: Document) -> Mapping[str, Any]:
+    """Return the JSON form of an engine value."""
+    return value if isinstance(value, Mapping) else value.to_dict()
+
+
+class HistoryEngine(Protocol):
+    """Reads recorded runs. Raises ``EngineError``."""
+
+    async def runs(
+        self, where: Filter = ..., *, limit: int = ..., before: int | None = ...
+    ) -> Sequence[RunSummary]: ...
+    async def count(self, where: Filter = ...) -> int: ...
+    async def find(self, key: str | int) -> RunRecord: ...
+    async def tree(self, digest: str) -> str: ...
+    async def version(self) -> int: ...
+    async def mark_interrupted(self) -> None: ...
+
+
+class ExecutionAnswer(Protocol):
+    """The part of an execution's result that the console reads."""
+
+    @property
+    def envelope(self) -> Mapping[str, Any]: ...
+
+
+class ExecutionEngine(Protocol):
+    """Runs executions and stops apps."""
+
+    async def execute(self, payload: object, *, device_id: str | None = None) -> ExecutionAnswer: ...
+    async def force_stop(self, package: str, *, device_id: str | None = None) -> None: ...
+
+
+class PictureEngine(Protocol):
+    """Takes screenshots."""
+
+    async def picture(self, *, device_id: str | None = None) -> bytes: ...
+
+
+class FollowRun(Protocol):
+    """Follow mode on one device (``engine.follow.follower``)."""
+
+    state: FollowState
+
+    async def run(self) -> None: ...
+    def painted(self) -> None: ...
+    def owns(self, command_id: str) -> bool: ...
+
+
+class FollowEngine(Protocol):
+    """Starts follow mode."""
+
+    def follow(self, device_id: str, tell: Callable[[FollowState], object]) -> FollowRun: ...
+
+
+class DoctorRun(Protocol):
+    """One run of the doctor (``engine.doctor.run``)."""
+
+    @property
+    def ids(self) -> tuple[str, ...]: ...
+    def checks(self, *, only: str = "", since: str = "") -> AsyncIterator[Document]: ...
+
+
+class FixRunner(Protocol):
+    """Plans and runs the fixes that checks offer (``engine.doctor.fix``)."""
+
+    def plan(self, checks: Sequence[Any], device_id: str) -> tuple[PlannedFix, ...]: ...
+    async def run(self, fix: PlannedFix, tell: Tell = ...) -> FixResult: ...
+
+
+class DoctorEngine(Protocol):
+    """Starts doctor runs and fixes."""
+
+    def doctor(self, *, device_id: str | None = None, full: bool = False) -> DoctorRun: ...
+    def fixer(self) -> FixRunner: ...
+
+
+class EmulatorManager(Protocol):
+    """Manages virtual devices (``engine.emulators.manager``)."""
+
+    home: str
+    supported_abis: tuple[str, ...]
+
+    async def avds(self) -> tuple[Avd, ...]: ...
+    async def status(self) -> tuple[RunningEmulator, ...]: ...
+    async def plan(self, name: str = "") -> ProvisionPlan: ...
+    async def create(self, name: str = "", *, tell: Tell = unreported) -> Avd: ...
+    async def start(self, name: str, *, tell: Tell = unreported) -> RunningEmulator: ...
+    async def stop(self, name: str, *, tell: Tell = unreported) -> Stopped: ...
+    async def delete(self, name: str) -> None: ...
+    async def provision(self, name: str = "", *, tell: Tell = unreported) -> Provisioned: ...
+
+
+class EmulatorEngine(Protocol):
+    """Has a manager of virtual devices. Raises ``EngineError`` where there is none."""
+
+    @property
+    def emulators(self) -> EmulatorManager: ...
+
+
+class OperatorSetup(Protocol):
+    """Installs the Operator app and reports its state (``engine.operator.app``)."""
+
+    async def status(self) -> OperatorStatus: ...
+    async def setup(self, apk: str = "", *, tell: Tell = unreported) -> SetupReport: ...
+
+
+class OperatorEngine(Protocol):
+    """Gives access to the Operator app of a device."""
+
+    def operator_app(self, *, device_id: str | None = None) -> OperatorSetup: ...
+
+
+class ConsoleEngine(
+    ExecutionEngine, PictureEngine, FollowEngine, DoctorEngine, EmulatorEngine, OperatorEngine, Protocol
+):
+    """Everything that the console uses."""
+
+    events: EventBus
+
+    @property
+    def history(self) -> HistoryEngine | None: ...
+    async def devices(self) -> tuple[DeviceEntry, ...]: ...
+    async def snapshot(self, *, device_id: str | None = None) -> object: ...
+    def locks(self) -> Sequence[Document]: ...
+    async def watch_devices(self) -> None: ...
+    async def watch_log(self, device_id: str) -> None: ...
+    async def record_seen(self) -> None: ...

@@ -1,0 +1,73 @@
+"""The device of the console: chosen once for all modes, by itself where there is only one."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from clawperator.app.console.bridge import Bridge
+from clawperator.app.console.console import Console
+from clawperator.app.console.screens.dialogs import DeviceDialog
+from clawperator.app.console.session import Facet
+from clawperator.widgets.models.status import Status
+
+
+class DeviceSelection:
+    """Selects the device of ``console`` and makes ``bridge`` observe it."""
+
+    def __init__(self, console: Console, bridge: Bridge) -> None:
+        self._console = console
+        self._bridge = bridge
+        self._asked = False
+
+    def automatic(self) -> Facet:
+        """Select the wanted or the only usable device; ask once where there are several; never change a selection."""
+        console, session = self._console, self._console.session
+        if session.device_id or session.offline:
+            return Facet.NOTHING
+        if choice := session.choice():
+            self.use(choice)
+            return Facet.EVERYTHING
+        if session.usable and not self._asked:
+            self._asked = True
+            if session.wanted_device:
+                console.say(Status.WARN, f"{session.wanted_device} is not connected. D chooses another device")
+            else:
+                self.ask()
+        return Facet.NOTHING
+
+    def ask(self) -> None:
+        """Open the device picker."""
+
+        def chosen(serial: str | None) -> None:
+            if serial:
+                self.choose(serial)
+
+        self._console.push_screen(DeviceDialog(self._console.session), chosen)
+
+    def choose(self, serial: str) -> None:
+        """Select a device that the user pointed at, if it is usable."""
+        console = self._console
+        device = next((entry for entry in console.session.devices if entry.serial == serial), None)
+        if device is not None and device.usable:
+            self.use(serial)
+            console.say(Status.OK, f"The console uses {serial} now")
+        elif device is not None:
+            console.say(Status.WARN, f"{serial} cannot be used: {device.state}")
+
+    def use(self, serial: str) -> None:
+        """Make ``serial`` the device of all modes: follow its log, take a snapshot, run the checks."""
+        session = self._console.session
+        if serial == session.device_id:
+            return
+        session.device_id, session.offline = serial, False
+        self._bridge.use_device(serial)
+        self._bridge.first_look()
+        self._console.show(Facet.EVERYTHING)
+
+    def open_files(self, paths: Sequence[str]) -> None:
+        """Show saved dumps instead of the device; selecting a device ends that."""
+        self._console.session.leave_device()
+        self._bridge.use_device("")
+        self._bridge.open_files(paths)
+        self._console.action_mode("inspect")
+        self._console.show(Facet.EVERYTHING)

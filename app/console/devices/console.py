@@ -1,0 +1,16 @@
+"""What the devices mode uses of the app."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from clawperator.app.console.console import Console
+from clawperator.app.console.devices.emulator_controller import EmulatorController
+from clawperator.app.console.devices.setup_controller import SetupController
+
+
+class DevicesConsole(Console, Protocol):
+    """A console that manages virtual devices and the Operator app."""
+
+    emulators: EmulatorController
+    operator_setup: SetupController

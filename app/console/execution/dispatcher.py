@@ -1,0 +1,254 @@
+"""From a verb and a node to a dispatched execution.
+
+Nothing is sent before the user has confirmed exactly what is sent (``verify`` changes nothing and needs no
+confirmation). Nothing is sent twice: after a refusal or a failure the user repeats it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, Protocol
+
+from clawperator.app.console.console import Console
+from clawperator.app.console.execution.controller import ExecutionController
+from clawperator.app.console.execution.dispatch_dialogs import (
+    AppForm,
+    Dispatch,
+    DispatchDialog,
+    SleepForm,
+    TextForm,
+    UriForm,
+)
+from clawperator.app.console.execution.draft import DraftKeeper
+from clawperator.app.console.execution.stopping import choices, target_app, words_before_stopping
+from clawperator.app.console.screens.choice_dialog import ChoiceDialog
+from clawperator.engine.contracts.limits import MAX_MATCHER_VALUE_LENGTH
+from clawperator.engine.contracts.read_only import OBSERVING
+from clawperator.engine.errors import EngineError, ErrorCode
+from clawperator.engine.executions import snippets
+from clawperator.engine.executions.steps import VERBS, execution, step
+from clawperator.engine.executions.validate import validate
+from clawperator.engine.hierarchy.matcher import Matcher
+from clawperator.widgets.models.status import Status
+from clawperator.widgets.text.times import age
+
+
+@dataclass(frozen=True, slots=True)
+class Subject:
+    """What a verb acts on: a matcher, and what is known of it on the shown tree.
+
+    ``matches`` counts its on-screen matches, of which the device uses ``first_name``. ``container`` is for scrolling.
+    ``warnings`` are sentences about the node; ``age`` is the tree's in seconds, ``stale`` whether that needs a warning.
+    """
+
+    matcher: Matcher
+    container: Matcher | None = None
+    node_name: str = ""
+    matches: int = 0
+    first_name: str = ""
+    warnings: Sequence[str] = ()
+    age: float = 0.0
+    stale: bool = False
+
+
+class Dispatcher:
+    """Implements the keys ``a``, ``i``, ``v``, ``R`` and ``C``."""
+
+    def __init__(self, console: Console, executing: ExecutionController, drafts: DraftKeeper) -> None:
+        self._console = console
+        self._executing = executing
+        self._drafts = drafts
+
+    @property
+    def waiting(self) -> bool:
+        """Whether a result is pending."""
+        return self._executing.payload is not None
+
+    @property
+    def refusal_details(self) -> Mapping[str, Any]:
+        """Details of the conflict that refused the last execution; empty where there was none."""
+        error = self._executing.refusal
+        conflict = error is not None and error.code is ErrorCode.EXECUTION_CONFLICT_IN_FLIGHT
+        return error.details if error is not None and conflict else {}
+
+    # -- requests
+
+    def act(self, verb: str, subject: Subject) -> None:
+        """Run ``verb``: ask for its values, show what would be sent, send it on ⏎."""
+        if self._has_device() and self._may_send([VERBS[verb].type]):
+            self._compose(verb, subject, lambda made: self._act_with(verb, subject, made))
+
+    def open(self, verb: str) -> None:
+        """Run a verb that has no node."""
+        self.act(verb, Subject(Matcher()))
+
+    def verify(self, subject: Subject) -> None:
+        """Ask the device whether it finds the node; this changes nothing, so it is sent at once."""
+        self.act("verify", subject)
+
+    def insert(self, verb: str, subject: Subject) -> None:
+        """Append ``verb`` to the draft as a step."""
+        self._compose(verb, subject, lambda made: self._append(verb, subject, made))
+
+    def run(
+        self,
+        payload: Mapping[str, Any],
+        what: str,
+        warnings: Sequence[str] = (),
+        sent: Callable[[str], object] = lambda _: None,
+    ) -> None:
+        """Show ``payload`` as it would be sent, and send it on ⏎; then call ``sent`` with its command id."""
+        ready = self._ready(payload) if self._has_device() else None
+        if ready is None:
+            return
+        normal, advice = ready
+        device = self._console.session.device_id
+        shown = Dispatch(what, device, snippets.execution_line(normal, device), normal, [*warnings, *advice])
+
+        def answered(yes: bool | None) -> None:
+            if yes and self._send(normal, device, what):
+                sent(str(normal["commandId"]))
+
+        self._console.push_screen(DispatchDialog(shown, self._console.symbols), answered)
+
+    def stop_waiting(self) -> None:
+        """Ask whether to stop waiting, after explaining what that means."""
+        executing, session = self._executing, self._console.session
+        payload, device = executing.payload, executing.device_id
+        if payload is None:
+            self._console.say(Status.IDLE, "No execution is pending")
+            return
+        execution = session.log.find(str(payload["commandId"]))
+        tree = session.trees_of(device).newest.tree
+        package = target_app(payload, tree.package if tree is not None else "")
+        words = words_before_stopping(payload, execution, executing.since, session.clock)
+
+        def answered(choice: str | None) -> None:
+            if choice in (None, "keep"):
+                return
+            if not executing.stop_waiting():
+                self._console.say(Status.IDLE, "The result arrived before you stopped waiting")
+            if choice == "force_stop":
+                executing.force_stop(package, device)
+
+        dialog = ChoiceDialog("stop waiting", words, choices(package), self._console.symbols)
+        self._console.push_screen(dialog, answered)
+
+    # -- one verb
+
+    def _compose(self, verb: str, subject: Subject, then: Callable[[dict[str, Any]], object]) -> None:
+        """Call ``then`` with the step of ``verb``, after a form where it needs values that no node supplies."""
+        spec = VERBS[verb]
+        if spec.of_node and not subject.matcher:
+            self._console.say(
+                Status.WARN, f"{spec.label}: no selector matches this node. Press w for the reason, m to write one"
+            )
+            return
+        make = partial(step, verb, matcher=subject.matcher or None, container=subject.container)
+        symbols = self._console.symbols
+
+        def filled(answer: Mapping[str, Any] | None) -> None:
+            if answer is not None:
+                then(make(**answer))
+
+        if "text" in spec.needs:
+            self._console.push_screen(TextForm(subject.node_name, MAX_MATCHER_VALUE_LENGTH, symbols), filled)
+        elif "applicationId" in spec.needs:
+            tree = self._console.session.trees.shown.tree
+            self._console.push_screen(AppForm(tree.package if tree else "", symbols), filled)
+        elif "uri" in spec.needs:
+            self._console.push_screen(UriForm(symbols), filled)
+        elif "durationMs" in spec.needs:
+            self._console.push_screen(SleepForm(symbols), filled)
+        else:
+            then(make())
+
+    def _act_with(self, verb: str, subject: Subject, made: dict[str, Any]) -> None:
+        spec = VERBS[verb]
+        what = f"{spec.label} {subject.node_name}".strip() if spec.of_node else spec.label
+        payload = execution([made], name=verb.replace("_", "-"))
+        if spec.changes:
+            self.run(payload, what, list(_doubts(verb, subject)))
+        elif (ready := self._ready(payload)) is not None:
+            self._send(ready[0], self._console.session.device_id, what)
+
+    def _append(self, verb: str, subject: Subject, made: dict[str, Any]) -> None:
+        try:
+            count = self._drafts.append(made)
+        except ValueError as exc:
+            self._console.say(Status.WARN, f"The step was not added: {exc}. Press 3 to open the draft")
+            return
+        name = f" {subject.node_name}" if VERBS[verb].of_node else ""
+        self._console.say(Status.OK, f"Step {count}: {VERBS[verb].label}{name}. Press 3 to open the draft")
+
+    # -- sending
+
+    def _has_device(self) -> bool:
+        if not self._console.session.device_id:
+            self._console.say(Status.WARN, "No device is selected. 7 lists the devices, D chooses one")
+        return bool(self._console.session.device_id)
+
+    def _may_send(self, types: Iterable[str]) -> bool:
+        """Refuse actions that change something in a read-only console, with a notice."""
+        acting = next((name for name in types if name not in OBSERVING), "")
+        if not (acting and self._console.session.read_only):
+            return True
+        self._console.say(
+            Status.IDLE, f"Read-only: {acting} would act on the device, and this console was started with --read-only"
+        )
+        return False
+
+    def _ready(self, payload: Mapping[str, Any]) -> tuple[dict[str, Any], list[str]] | None:
+        """Return the normalised payload and warnings; ``None`` where nothing can be sent, with a notice."""
+        try:
+            validated = validate(payload)
+        except EngineError as exc:
+            where = exc.details.get("path")
+            self._console.say(Status.FAILED, f"{exc.message}{f' ({where})' if where else ''}", exc.code.value)
+            return None
+        if not self._may_send(action.type for action in validated.execution.actions):
+            return None
+        advice = [warning.message for warning in validated.warnings]
+        if lock := self._console.session.lock:
+            advice.append(f"The device is busy now: {lock.get('commandId') or 'another execution'}")
+        return validated.payload, advice
+
+    def _send(self, payload: Mapping[str, Any], device_id: str, what: str) -> bool:
+        if self._executing.execute(payload, device_id, what):
+            return True
+        self._console.say(Status.WAITING, "You are already waiting for an execution. C stops waiting. Nothing was sent")
+        return False
+
+
+def first_acting(payload: object) -> str:
+    """Return the canonical type of the first action of ``payload`` that changes something; empty for a read-only or an
+    invalid payload.
+    """
+    try:
+        actions = validate(payload).execution.actions
+    except EngineError:
+        return ""
+    return next((action.type for action in actions if action.type not in OBSERVING), "")
+
+
+def _doubts(verb: str, subject: Subject) -> Iterator[str]:
+    """Yield reasons against sending it, in sentences."""
+    if VERBS[verb].of_node:
+        if subject.matches == 0:
+            yield "No node on screen matches: the device will search for a few seconds, then fail"
+        elif subject.matches > 1:
+            yield f"{subject.matches} nodes match; the device uses the first: {subject.first_name}"
+    elif "container" in VERBS[verb].takes and subject.container is None:
+        yield "No container is known: the device scrolls the first one on screen"
+    yield from subject.warnings
+    if subject.stale:
+        yield f"This tree is {age(subject.age)} old"
+
+
+class ExecutionConsole(Console, Protocol):
+    """A console that sends executions and keeps a draft."""
+
+    dispatcher: Dispatcher
+    drafts: DraftKeeper

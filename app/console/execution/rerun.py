@@ -1,0 +1,73 @@
+"""Load a finished run into the draft, to run it again or to change it first: from the stream and from the history."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from clawperator.app.console.execution.dispatcher import ExecutionConsole
+from clawperator.app.console.navigation import DraftPlace
+from clawperator.engine.errors import EngineError
+from clawperator.engine.executions import snippets
+from clawperator.engine.executions.validate import validate
+from clawperator.widgets.format.lines import sentence
+from clawperator.widgets.models.status import Status
+
+if TYPE_CHECKING:
+    from clawperator.engine.history.records import RunRecord
+    from clawperator.widgets.models.execution import ExecutionState
+
+
+class SentPayload(NamedTuple):
+    """What was sent, and where to. ``unknown`` says why there is no payload."""
+
+    command_id: str
+    device_id: str
+    payload: Mapping[str, Any] | None
+    unknown: str = ""
+
+
+def of_record(record: RunRecord) -> SentPayload:
+    """Return what a recorded run sent."""
+    summary = record.summary
+    unknown = (
+        "another program sent it, and the log does not contain it"
+        if summary.origin == "seen"
+        else "the input was not a payload, or too large to store"
+    )
+    return SentPayload(summary.command_id, summary.device_id, record.payload, unknown)
+
+
+async def of_execution(console: ExecutionConsole, execution: ExecutionState) -> SentPayload:
+    """Return what a run of the stream sent; the history may have a payload of another program."""
+    payload, history = execution.payload, console.engine.history
+    if payload is None and history is not None:
+        try:
+            payload = (await history.find(execution.command_id)).payload
+        except EngineError:
+            payload = None
+    unknown = "another program sent it, and the log does not contain it"
+    return SentPayload(execution.command_id, execution.device_id, payload, unknown)
+
+
+def to_draft(console: ExecutionConsole, sent: SentPayload, *, run: bool) -> None:
+    """Make the payload the draft, under a new command id; ``run`` also asks whether to send it."""
+    name = sentence(sent.command_id)
+    if sent.payload is None:
+        console.say(Status.WARN, f"The payload of {name} is not known: {sent.unknown}")
+        return
+    console.drafts.load(sent.payload, name=f"run {name}", run_of=sent.command_id)
+    console.go_to(DraftPlace(run=run))
+    device = console.session.device_id
+    if sent.device_id and sent.device_id != device:
+        words = f"It ran on {sentence(sent.device_id)}; the console uses {device or 'none'}"
+        console.say(Status.WARN, words)
+
+
+def command_line(sent: SentPayload) -> str:
+    """Return the equivalent command line; empty for an invalid payload."""
+    try:
+        payload = validate(sent.payload).payload
+    except EngineError:
+        return ""
+    return snippets.execution_line(payload, sent.device_id)

@@ -1,0 +1,138 @@
+"""The actions of mode 1 on trees: take, step through, compare, filter."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator
+from typing import Protocol, cast
+
+from clawperator.app.console.execution.dispatcher import ExecutionConsole
+from clawperator.app.console.inspect.matcher_actions import MatcherActionsScreen
+from clawperator.app.console.screens.base import Menu
+from clawperator.app.console.screens.dialogs import TreesDialog
+from clawperator.app.console.screens.menu import Choice, MenuDialog
+from clawperator.app.console.session import Facet
+from clawperator.engine.hierarchy.nodes import UiTree
+from clawperator.widgets import keys
+from clawperator.widgets.models.snapshot import TreeSnapshot, unpack
+from clawperator.widgets.models.status import Status
+from clawperator.widgets.picture import Graphics
+
+
+class TreeSource(Protocol):
+    """Where trees and pictures of the device come from."""
+
+    searching: bool
+    """Whether new trees are prepared for the text search."""
+
+    def painted(self, serial: int) -> None: ...
+    def toggle_follow(self) -> None: ...
+    def take_picture(self) -> bool: ...
+
+
+class InspectConsole(ExecutionConsole, Protocol):
+    """A console that shows trees."""
+
+    graphics: Graphics | None
+    pictures_possible: bool
+
+    @property
+    def bridge(self) -> TreeSource: ...
+    def take_snapshot(self) -> None: ...
+
+
+class TreeActionsScreen(MatcherActionsScreen):
+    """Subclasses have the tree pane."""
+
+    @property
+    def console(self) -> InspectConsole:
+        return cast("InspectConsole", self.app)
+
+    # -- trees
+
+    def action_snapshot(self) -> None:
+        self.session.trees.back = 0
+        self.console.take_snapshot()
+
+    def action_follow(self) -> None:
+        if self.has_device():
+            self.console.bridge.toggle_follow()
+
+    def action_older(self) -> None:
+        self._step(1, "This is the first saved dump" if self.session.offline else "There is no older tree")
+
+    def action_newer(self) -> None:
+        self._step(-1, "This is the last saved dump" if self.session.offline else "This is the newest tree")
+
+    def _step(self, towards_older: int, otherwise: str) -> None:
+        if self.session.trees.step(towards_older):
+            self.show(Facet.TREE)
+        else:
+            self.console.say(Status.IDLE, otherwise)
+
+    def action_compare(self) -> None:
+        """Choose an older tree to compare with; while comparing, stop it."""
+        if self.tree_pane.compared is not None:
+            self.tree_pane.compare(None)
+            return
+        shown = self.tree_pane.snapshot
+        others = [item for item in self.session.trees if item.readable and item.serial != shown.serial]
+        if not shown or not others:
+            self.console.say(Status.IDLE, "There is no other tree to compare with")
+            return
+
+        def chosen(old: TreeSnapshot | None) -> None:
+            if old is not None:
+                self.run_worker(self._compare(old), exit_on_error=True)
+
+        self.app.push_screen(TreesDialog(others, self.console.clock), chosen)
+
+    def trees_in_use(self) -> Iterator[UiTree]:
+        """Yield the trees that panes of this mode use."""
+        if not self.alive:
+            return
+        pane = self.tree_pane
+        for tree in (pane.snapshot.tree, pane.compared.tree if pane.compared else None, self.bench.tree):
+            if tree is not None:
+                yield tree
+        yield from pane.trees_marked
+        yield from self.bench.recent
+
+    async def _compare(self, old: TreeSnapshot) -> None:
+        self.tree_pane.compare(await asyncio.to_thread(unpack, old) if old.packed else old)
+
+    async def _unpack(self, snapshot: TreeSnapshot) -> None:
+        """Unpack a tree that the user went back to."""
+        self.session.trees.put(await asyncio.to_thread(unpack, snapshot))
+        self.show(Facet.TREE)
+
+    def on_screen_suspend(self) -> None:
+        """Keep the shown tree while a dialog is open: a newer one waits."""
+        self.tree_pane.hold(True)
+
+    def on_screen_resume(self) -> None:
+        self.tree_pane.hold(False)
+        super().on_screen_resume()
+
+    def action_filter_menu(self) -> None:
+        """Open the menu of filters; a node must pass all that are on."""
+        self.app.push_screen(MenuDialog("show only", self._filter_choices(), self.console.symbols), self._filter)
+
+    def own_menus(self) -> Iterator[Menu]:
+        yield Menu("\\", "Show only", self._filter_choices(), self._filter)
+
+    def _filter_choices(self) -> list[Choice]:
+        chosen = self.tree_pane.filters
+        sign = self.console.symbols.sign(Status.OK)
+        return [
+            Choice(
+                item, f"{sign} {item.tooltip}" if item.id in chosen else item.tooltip, item.id != "none" or bool(chosen)
+            )
+            for item in keys.MENUS["filter"]
+        ]
+
+    def _filter(self, choice: str | None) -> None:
+        if choice == "none":
+            self.tree_pane.set_filters(frozenset())
+        elif choice is not None:
+            self.tree_pane.set_filters(self.tree_pane.filters ^ {choice})

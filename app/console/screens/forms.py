@@ -1,0 +1,179 @@
+"""Dialogs that are answered with ⏎ or esc: questions and one-line forms."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+from textual import events, on
+from textual.app import ComposeResult
+from textual.strip import Strip
+from textual.widgets import Input, Label
+
+from clawperator.app.console.screens.menu import Dialog
+from clawperator.widgets import keys
+from clawperator.widgets.format.lines import Line, Row
+from clawperator.widgets.format.symbols import Symbols
+from clawperator.widgets.key_bar import KeyBar, KeyHint, key_sign
+from clawperator.widgets.line_widget import LineWidget
+from clawperator.widgets.text.safe import paragraphs
+
+_SIGNS = {"enter": "⏎", "escape": "esc"}
+
+
+class AskingDialog(Dialog):
+    """A dialog with the keys ⏎ and esc; both can be clicked. Answers ``None`` for esc."""
+
+    DEFAULT_CSS = """
+    AskingDialog Label { width: 1fr; }
+    """
+    GO = "ok"
+
+    def __init__(self, title: str, symbols: Symbols) -> None:
+        super().__init__()
+        self.TITLE_TEXT = title
+        self._symbols = symbols
+
+    def compose_dialog(self) -> ComposeResult:
+        yield from self.compose_question()
+        yield KeyBar()
+
+    def compose_question(self) -> ComposeResult:
+        raise NotImplementedError
+
+    def on_mount(self) -> None:
+        self.show_keys(("enter", self.GO), ("escape", "back"))
+
+    def show_keys(self, *keys_shown: tuple[str, str], dimmed: str = "") -> None:
+        """Show these keys with their labels; ``dimmed`` is an unavailable one."""
+        self.query_one(KeyBar).show(
+            [
+                KeyHint(key, key, key_sign(_SIGNS.get(key, key), key, self._symbols), label, key != dimmed)
+                for key, label in keys_shown
+            ]
+        )
+
+    def action_go(self) -> None:
+        """Answer on ⏎."""
+        self.dismiss(True)
+
+    @on(KeyBar.Pressed)
+    def _clicked(self, message: KeyBar.Pressed) -> None:
+        message.stop()
+        if message.key == "enter":
+            self.action_go()
+        else:
+            self.action_close()
+
+
+class QuestionDialog(AskingDialog):
+    """A sentence and what ⏎ does. Answers true, or ``None``."""
+
+    BINDINGS: ClassVar[list[Any]] = [*keys.bindings("dispatch")]
+
+    def __init__(self, title: str, words: str, go: str, symbols: Symbols) -> None:
+        super().__init__(title, symbols)
+        self.GO = go
+        self._words = words
+
+    def compose_question(self) -> ComposeResult:
+        yield Label(paragraphs(self._words), markup=False)
+        yield Label("")
+
+
+class Form(AskingDialog):
+    """One field. Answers keyword arguments, or ``None``; says why a value is invalid."""
+
+    BINDINGS: ClassVar[list[Any]] = [
+        *keys.bindings("dialog"),
+        *(binding for binding in keys.bindings("screen") if binding.id in ("screen.next_pane", "screen.previous_pane")),
+    ]
+    PROMPT = ""
+    VALUE = ""
+    TYPES = True
+
+    def compose_question(self) -> ComposeResult:
+        yield Label(self.PROMPT, markup=False)
+        yield Input(self.VALUE, id="answer", compact=True)
+        yield from self.compose_more()
+        yield Label("", id="problem", markup=False)
+
+    def compose_more(self) -> ComposeResult:
+        """Yield what follows the field."""
+        yield from ()
+
+    def on_mount(self) -> None:
+        super().on_mount()
+        self.type_in(self.query_one("#answer", Input))
+
+    def action_go(self) -> None:
+        text = self.query_one("#answer", Input).value
+        problem = self.problem(text)
+        if problem:
+            self.query_one("#problem", Label).update(paragraphs(problem))
+        else:
+            self.dismiss(self.answer(text))
+
+    @on(Input.Submitted)
+    def _submitted(self, message: Input.Submitted) -> None:
+        message.stop()
+        self.action_go()
+
+    def problem(self, text: str) -> str:
+        """Return why ``text`` is invalid; empty when it is valid."""
+        raise NotImplementedError
+
+    def answer(self, text: str) -> dict[str, Any]:
+        raise NotImplementedError
+
+
+class Switch(LineWidget, can_focus=True):
+    """A checkbox of a form: space or a click toggles it, ⏎ submits the form."""
+
+    DEFAULT_CSS = """
+    Switch { height: 1; width: 1fr; }
+    """
+
+    def __init__(self, label: str, *, id: str) -> None:  # noqa: A002  # Textual's own name
+        super().__init__(id=id)
+        self._label = label
+        self.value = False
+
+    def render_line(self, y: int) -> Strip:
+        width = self.content_size.width
+        if y:
+            return Strip.blank(width, self.base_style)
+        line = Line(width).add(self.symbols.cursor if self.has_focus else " ", "accent")
+        line.add("[x] " if self.value else "[ ] ", "key" if self.has_focus else "text")
+        return self.paint(Row(line.add(self._label, "text")), width)
+
+    def on_key(self, event: events.Key) -> None:
+        if event.key in ("enter", "space"):
+            event.stop()
+            event.prevent_default()
+            if event.key == "space":
+                self.toggle()
+            elif isinstance(self.screen, Form):
+                self.screen.action_go()
+
+    def on_click(self) -> None:
+        self.toggle()
+
+    def toggle(self) -> None:
+        self.value = not self.value
+        self.refresh()
+
+
+class PathForm(Form):
+    """Asks for a file name."""
+
+    def __init__(self, title: str, go: str, path: str, symbols: Symbols) -> None:
+        super().__init__(title, symbols)
+        self.PROMPT = "File:"
+        self.VALUE = path
+        self.GO = go
+
+    def problem(self, text: str) -> str:
+        return "" if text.strip() else "Enter a file name."
+
+    def answer(self, text: str) -> dict[str, Any]:
+        return {"path": text.strip()}

@@ -1,0 +1,98 @@
+"""The only module of the console that uses names which Textual does not document. ``INTERNALS`` lists them for the test.
+
+A Textual release that lacks one of them fails ``tests/app/console/test_textual_internals.py``.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache, partial
+from typing import Any
+
+from rich.text import Text
+from textual._styles_cache import StylesCache
+from textual.app import App
+from textual.cache import LRUCache
+from textual.css.model import RuleSet
+from textual.css.stylesheet import Stylesheet
+from textual.dom import DOMNode
+from textual.message import Message
+from textual.message_pump import MessagePump
+from textual.screen import ModalScreen, Screen
+
+INTERNALS: tuple[tuple[type, str, str], ...] = (
+    (StylesCache, "get_inner_outer", "its cache keeps painted lines of removed widgets alive; it is replaced by one that does not"),
+    (Stylesheet, "_parse_cache", "shared by all screens, so that a source is parsed once per theme"),
+    (Stylesheet, "_variables", "compared, so that the cache survives when no variable changed"),
+    (App, "_fatal_error", "overridden: Textual's report prints local variables, which hold device text"),
+    (App, "_exception", "what ended the app"),
+    (App, "_exit_renderables", "takes the report that is printed instead"),
+    (App, "_close_messages_no_wait", "ends the app after it"),
+    (MessagePump, "_on_message", "overridden: a dialog that has answered handles no message any more"),
+    (DOMNode, "_bindings", "takes the keys of a menu's entries, so that a key of a burst finds them at once"),
+)  # fmt: skip
+"""Owner, name, and why it is used."""
+
+_SOURCES = 256
+_COLOUR_PAIRS = 1024
+
+setattr(  # noqa: B010  # not a method any more
+    StylesCache,
+    "get_inner_outer",
+    staticmethod(lru_cache(_COLOUR_PAIRS)(partial(StylesCache.get_inner_outer.__wrapped__, StylesCache))),
+)
+
+
+@lru_cache(8)
+def _rules_of(_variables: frozenset[tuple[str, str]]) -> LRUCache[tuple[object, ...], list[RuleSet]]:
+    """Return the rules parsed so far with these variables of a theme."""
+    return LRUCache(_SOURCES)
+
+
+class CachedStylesheet(Stylesheet):
+    """Parses a source once per process and theme; Textual parses all again when a screen is shown for the first time."""
+
+    def __init__(self, *, variables: dict[str, str]) -> None:
+        super().__init__(variables=variables)
+        self._parse_cache = _rules_of(frozenset(variables.items()))
+
+    def set_variables(self, variables: dict[str, str]) -> None:
+        if variables != self._variables:
+            self._parse_cache = LRUCache(1)  # Textual clears the one that it finds
+            super().set_variables(variables)
+            self._parse_cache = _rules_of(frozenset(variables.items()))
+
+    def reparse(self) -> None:
+        self.parse()
+
+
+class ReportingApp(App[int]):
+    """An app that words its own report of a fatal error."""
+
+    def fatal_report(self, error: BaseException) -> str:  # noqa: ARG002  # subclasses use it
+        """Return what is printed when ``error`` ends the app; empty for Textual's own report."""
+        return ""
+
+    def _fatal_error(self) -> None:
+        words = self.fatal_report(self._exception) if self._exception is not None else ""
+        if not words:
+            super()._fatal_error()
+            return
+        self._exit_renderables.append(Text(words))
+        self._close_messages_no_wait()
+
+
+class FilteringScreen(ModalScreen[Any], inherit_bindings=False):
+    """A dialog that drops the messages which ``accepts`` refuses."""
+
+    def accepts(self, message: Message) -> bool:
+        """Return whether ``message`` is handled."""
+        raise NotImplementedError
+
+    async def _on_message(self, message: Message) -> None:
+        if self.accepts(message):
+            await super()._on_message(message)
+
+
+def bind_key(screen: Screen[Any], key: str, action: str, description: str) -> None:
+    """Bind ``key`` on one screen object, hidden from the key bar."""
+    screen._bindings.bind(key, action, description, show=False)  # noqa: SLF001
