@@ -44,16 +44,16 @@ class Screen:
 
 
 @contextmanager
-def console(folder: Path) -> Iterator[tuple[subprocess.Popen[bytes], Screen]]:
+def console(folder: Path, *words: str, **environment: str) -> Iterator[tuple[subprocess.Popen[bytes], Screen]]:
     ours, theirs = pty.openpty()
     fcntl.ioctl(theirs, termios.TIOCSWINSZ, SIZE)
-    env = {"PATH": os.environ["PATH"], "HOME": str(folder), "TERM": "xterm-256color", "LANG": "C.UTF-8"}
+    env = {"PATH": os.environ["PATH"], "HOME": str(folder), "TERM": "xterm-256color", "LANG": "C.UTF-8"} | environment
 
     def own_terminal() -> None:
         fcntl.ioctl(0, termios.TIOCSCTTY, 0)
 
     process = subprocess.Popen(
-        [*CLI, "demo"],
+        [*CLI, *words],
         stdin=theirs,
         stdout=theirs,
         stderr=theirs,
@@ -73,7 +73,7 @@ def console(folder: Path) -> Iterator[tuple[subprocess.Popen[bytes], Screen]]:
 
 @pytest.mark.parametrize("number", [pytest.param(one, marks=pytest.mark.ci) for one in CATCHABLE[:2]] + [signal.SIGHUP])
 def test_a_signal_gives_the_terminal_back(tmp_path: Path, number: signal.Signals) -> None:
-    with console(tmp_path) as (process, screen):
+    with console(tmp_path, "demo") as (process, screen):
         screen.reads_until(b"emulator-5554")
         process.send_signal(number)
         screen.reads_until(LEFT_ALTERNATE_SCREEN)
@@ -82,7 +82,7 @@ def test_a_signal_gives_the_terminal_back(tmp_path: Path, number: signal.Signals
 
 
 def test_a_terminal_that_goes_away_is_no_crash(tmp_path: Path) -> None:
-    with console(tmp_path) as (process, screen):
+    with console(tmp_path, "demo") as (process, screen):
         screen.reads_until(b"emulator-5554")
         os.close(screen.descriptor)
         assert process.wait(patience(20)) == 130

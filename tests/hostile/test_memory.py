@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import os
+import select
 import subprocess
+import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,6 +14,7 @@ import pytest
 
 from tests.hostile.conftest import CLI, MOST_MEGABYTES, Run, megabytes
 from tests.hostile.daemon import FLOODS, NONCE, Attack, HostileServer, chunk, hostile, largest, packet, packets, record
+from tests.hostile.test_console_killed import console
 from tests.support import Spawn, patience
 
 MARKER = record(b"[TaskScope] UI Hierarchy:")
@@ -130,3 +134,21 @@ def test_a_watcher_stays_small(
         assert megabytes(child.pid) < MOST_MEGABYTES
         child.terminate()
         assert child.wait(patience(5)) == 130
+
+
+@pytest.mark.parametrize(
+    "name", [name if name == "doubtful records" else pytest.param(name, marks=pytest.mark.ci) for name in LOGS]
+)
+def test_a_console_stays_small(simulator: int, tmp_path: Path, name: str) -> None:
+    """It watches the log from its start on, and a snapshot is wanted meanwhile."""
+    with hostile(simulator, log_of(name, nonces=1)) as server, console(tmp_path, "console", **server.env()) as opened:
+        process, screen = opened
+        screen.reads_until(b"emulator-5554")
+        before = megabytes(process.pid)
+        os.write(screen.descriptor, b" ")
+        deadline = time.monotonic() + patience(20)
+        while not server.soaked.is_set():
+            assert time.monotonic() < deadline
+            if select.select([screen.descriptor], [], [], 0.1)[0]:
+                os.read(screen.descriptor, 65_536)
+        assert megabytes(process.pid) - before < MOST_MEGABYTES
