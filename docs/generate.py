@@ -195,7 +195,7 @@ def tools() -> Iterator[str]:
     from clawperator.app.mcp.tools import TOOLS
 
     for tool in TOOLS.values():
-        yield f"### {tool.name}\n\n{_prose(tool.about)}\n"
+        yield f"### {tool.name}\n\n{_prose(tool.description)}\n"
         yield from _fields(tool.input_schema)
         yield ""
 

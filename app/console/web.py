@@ -27,7 +27,7 @@ from aiohttp.http_exceptions import HttpProcessingError
 from textual_serve.app_service import AppService
 from textual_serve.server import Server
 
-from clawperator.app.serve.accept_limits import Acceptor, Table
+from clawperator.app.serve.accept_limits import Acceptor, ConnectionTable
 from clawperator.app.signals import signal_handlers
 from clawperator.engine.errors import EngineError, ErrorCode
 
@@ -80,7 +80,7 @@ async def _serve(pages: Pages, listener: socket.socket, tell: Callable[[str], ob
     runner = web.AppRunner(pages.app(), access_log=None, shutdown_timeout=2 * LEAVE_SECONDS)
     with signal_handlers(ended.set):
         await runner.setup()
-        acceptor = Acceptor(listener, partial(pages.connection, runner), pages.connections, tell=tell)
+        acceptor = Acceptor(listener, partial(pages.connection, runner), pages.connections, log_line=tell)
         try:
             tell(f"The console is at {pages.address} (for you alone; Ctrl-C ends it)")
             await ended.wait()
@@ -99,7 +99,7 @@ class Pages(Server):
         self._argv = command
         self._secret = secrets.token_urlsafe(24)
         self._open: dict[web.WebSocketResponse, Console] = {}
-        self.connections = Table(_MOST_CONNECTIONS)
+        self.connections = ConnectionTable(_MOST_CONNECTIONS)
         self._asking: set[object] = set()
         """The connections with a request in progress."""
 
@@ -196,7 +196,7 @@ class _Browser:
 
     incomplete = False
 
-    def __init__(self, protocol: web.RequestHandler, asking: set[object], table: Table) -> None:
+    def __init__(self, protocol: web.RequestHandler, asking: set[object], table: ConnectionTable) -> None:
         self._protocol = protocol
         self._asking = asking
         self._table = table

@@ -1,4 +1,4 @@
-"""The ASGI application: the gate, then the swift answers, then the framework with everything else."""
+"""The ASGI application: the gate, the cached answers, then FastAPI."""
 
 from __future__ import annotations
 
@@ -13,18 +13,22 @@ from clawperator.app.http import openapi
 from clawperator.app.http.routes import ROUTERS
 from clawperator.app.http.service import HttpService
 from clawperator.app.serve.answers import failure
-from clawperator.app.serve.gate import App, Gate, Receive, Report, Scope, Send
+from clawperator.app.serve.gate import App, Gate, OnFault, Receive, Scope, Send
 from clawperator.app.serve.tokens import Tokens
 from clawperator.engine.errors import EngineError, ErrorCode
 
 
-def create_app(service: HttpService, tokens: Tokens | None = None, *, report: Report = lambda _: None) -> App:
-    """The whole application for ``service``, which has to be ``running`` while it is served.
+def create_app(service: HttpService, tokens: Tokens | None = None, *, on_fault: OnFault = lambda _: None) -> App:
+    """Return the application for ``service``, which must be ``running`` while it is served.
 
-    ``report`` gets the tracebacks of faults of our own; a caller only hears that there was one.
+    ``on_fault`` gets the tracebacks of unexpected exceptions; the client gets INTERNAL_SERVER_ERROR only.
     """
     framework = FastAPI(
-        docs_url=None, redoc_url=None, openapi_url=None, redirect_slashes=False, dependencies=[Depends(_once)]
+        docs_url=None,
+        redoc_url=None,
+        openapi_url=None,
+        redirect_slashes=False,
+        dependencies=[Depends(_require_single_values)],
     )
     framework.state.service = service
     for router in ROUTERS:
@@ -39,25 +43,25 @@ def create_app(service: HttpService, tokens: Tokens | None = None, *, report: Re
 
     framework.add_exception_handler(EngineError, _engine_error)
     framework.add_exception_handler(HTTPException, _no_route)
-    framework.add_exception_handler(RequestValidationError, _wrong_parameter)
+    framework.add_exception_handler(RequestValidationError, _invalid_parameter)
 
     framework.add_exception_handler(Exception, _fault)
     options = service.options
     return Gate(
-        Swift(service, framework),
+        CachedAnswers(service, framework),
         host=options.host,
         tokens=tokens,
         allow_origins=options.allow_origins,
         allow_hosts=options.allow_hosts,
         rate=options.rate,
-        heard=service.heard,
-        refused=service.refusals.add,
-        report=report,
+        on_request=service.on_request,
+        on_refusal=service.refusals.add,
+        on_fault=on_fault,
     )
 
 
-class Swift:
-    """Answers that are ready before they are asked for, without the framework's share of the time."""
+class CachedAnswers:
+    """Answers ``GET /devices`` from the cached list, without the overhead of the framework."""
 
     def __init__(self, service: HttpService, app: App) -> None:
         self._service = service
@@ -76,8 +80,8 @@ class Swift:
         await self._app(scope, receive, send)
 
 
-async def _once(request: Request) -> None:
-    """Refuse a query key that was given twice where the route reads one value. Raises INVALID_PARAMETER."""
+async def _require_single_values(request: Request) -> None:
+    """Refuse a repeated query key of a single-valued parameter. Raises INVALID_PARAMETER."""
     for parameter in request.scope["route"].dependant.query_params:
         count = len(request.query_params.getlist(parameter.alias))
         if count > 1 and get_origin(parameter.field_info.annotation) is not list:
@@ -90,7 +94,7 @@ async def _once(request: Request) -> None:
 
 
 async def _fault(_: Request, __: Exception) -> Response:
-    """The gate tells the traceback; a caller only hears that there was one."""
+    """Answer INTERNAL_SERVER_ERROR; the gate reports the traceback."""
     return failure(EngineError(ErrorCode.INTERNAL_SERVER_ERROR, "An unexpected error occurred"))
 
 
@@ -111,7 +115,7 @@ async def _no_route(request: Request, exc: Exception) -> Response:
     return failure(EngineError(ErrorCode.INVALID_BODY, str(exc.detail)))
 
 
-async def _wrong_parameter(_: Request, exc: Exception) -> Response:
+async def _invalid_parameter(_: Request, exc: Exception) -> Response:
     assert isinstance(exc, RequestValidationError)
     first = exc.errors()[0]
     name = ".".join(str(part) for part in first["loc"][1:])

@@ -1,4 +1,4 @@
-"""The HTTP server: a service, its application, and a host for both."""
+"""The HTTP server: a service and its application on a host."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from clawperator.app.http.app import create_app
 from clawperator.app.http.service import HttpService
-from clawperator.app.serve.hosting import Host, Listening, Ready, Tell
+from clawperator.app.serve.hosting import Host, Listening, LogLine, OnReady
 from clawperator.app.serve.options import ServeOptions
 
 if TYPE_CHECKING:
@@ -17,36 +17,36 @@ if TYPE_CHECKING:
 __all__ = ["Listening", "run", "serve"]
 
 
-async def serve(engine: Engine, options: ServeOptions, *, ready: Ready, tell: Tell) -> None:
-    """Serve until SIGINT, SIGTERM or SIGHUP; a second one gives up what still runs.
+async def serve(engine: Engine, options: ServeOptions, *, ready: OnReady, log_line: LogLine) -> None:
+    """Serve until SIGINT, SIGTERM or SIGHUP; a second signal abandons running executions.
 
-    Raises ``EngineError``: ADDRESS_UNAVAILABLE where it cannot listen, TOKEN_FILE_INVALID, USAGE; before anything is served.
+    Raises ``EngineError`` before anything is served: ADDRESS_UNAVAILABLE, TOKEN_FILE_INVALID, USAGE.
     """
     host = Host(options, engine.guard)
     try:
-        service = HttpService(engine, options, tell)
+        service = HttpService(engine, options, log_line)
         service.metrics.count(
             "connections_refused", "Connections closed because there were too many", lambda: host.connections.refused
         )
 
-        def report(fault: str) -> None:
-            service.log.write("error", "serve.http.error", fault.rstrip().rpartition("\n")[2])
-            tell(fault)
+        def on_fault(traceback: str) -> None:
+            service.log.write("error", "serve.http.error", traceback.rstrip().rpartition("\n")[2])
+            log_line(traceback)
 
-        app = create_app(service, host.tokens, report=report)
+        app = create_app(service, host.tokens, on_fault=on_fault)
         async with service.running():
             await host.serve(
-                app, service.work, leaving=lambda: service.hub.close("the server stops"), ready=ready, tell=tell
+                app, service.work, on_stop=lambda: service.hub.close("the server stops"), ready=ready, log_line=log_line
             )
     finally:
         host.close()
 
 
-def run(engine_of: Callable[[], Engine], options: ServeOptions, *, ready: Ready, tell: Tell) -> None:
-    """``serve`` in a loop of its own."""
+def run(engine_of: Callable[[], Engine], options: ServeOptions, *, ready: OnReady, log_line: LogLine) -> None:
+    """Run ``serve`` in a new event loop."""
 
     async def main() -> None:
         async with engine_of() as engine:
-            await serve(engine, options, ready=ready, tell=tell)
+            await serve(engine, options, ready=ready, log_line=log_line)
 
     asyncio.run(main())

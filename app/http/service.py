@@ -1,4 +1,4 @@
-"""What the routes share: one engine, the list of devices as adb pushes it, the event hub, who may call."""
+"""State shared by the HTTP routes: the engine, the device list as adb pushes it, the event hub, the followers."""
 
 from __future__ import annotations
 
@@ -33,20 +33,22 @@ if TYPE_CHECKING:
 
 
 class HttpService(Service):
-    """Use within ``running``. ``devices`` is ``None`` while adb's list is not known."""
+    """The engine for HTTP routes, used within ``running``. ``devices`` is ``None`` while adb's list is unknown."""
 
-    def __init__(self, engine: Engine, options: ServeOptions, tell: Callable[[str], object] = lambda _: None) -> None:
+    def __init__(
+        self, engine: Engine, options: ServeOptions, log_line: Callable[[str], object] = lambda _: None
+    ) -> None:
         super().__init__(engine)
-        self._tell = tell
+        self._log_line = log_line
         self.options = options
         self.hub = Hub(engine.events)
         self.metrics = Metrics()
-        self.followers = Followers(engine, self.hub.tell)
+        self.followers = Followers(engine, self.hub.publish_now)
         self.log = open_log(engine.settings)
         self.started_at = time.time()
         self.devices: tuple[DeviceEntry, ...] | None = None
         self.device_list: bytes | None = None
-        """The whole answer of ``GET /devices``, made once per change."""
+        """The body of ``GET /devices``, encoded once per change."""
         self.refusals = Refusals(engine)
         self._watchers: dict[str, asyncio.Task[None]] = {}
         self.metrics.gauge("executions_in_flight", "Executions that run now", lambda: self.work.count)
@@ -60,7 +62,7 @@ class HttpService(Service):
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator[HttpService]:
-        """Follow the adb server, the logs of usable devices, and the bus, until left."""
+        """Watch the adb server, the logs of usable devices, and the event bus, until the block ends."""
         tasks = [
             asyncio.create_task(work, name=name)
             for name, work in (
@@ -82,7 +84,7 @@ class HttpService(Service):
             while events := await subscription.batch():
                 for event in events:
                     if isinstance(event, DevicesChanged):
-                        self._take(event.devices)
+                        self._set_devices(event.devices)
                     elif isinstance(event, AdbServerLost):
                         self.devices = self.device_list = None
                     elif isinstance(event, SnapshotSeen):
@@ -93,7 +95,7 @@ class HttpService(Service):
                     elif isinstance(event, ExecutionFinished):
                         self.metrics.execution(*_outcome(event), event.duration_ms / 1000)
 
-    def _take(self, devices: tuple[DeviceEntry, ...]) -> None:
+    def _set_devices(self, devices: tuple[DeviceEntry, ...]) -> None:
         self.devices = devices
         self.device_list = encode({"ok": True, "devices": [entry.to_dict() for entry in devices]})
         usable = {entry.serial for entry in devices if entry.usable}
@@ -115,9 +117,9 @@ class HttpService(Service):
         wait_ms: int | None = None,
         options: RunOptions | None = None,
     ) -> ExecutionResult:
-        """Run ``payload`` for whoever sent ``request``, under the profile of their token.
+        """Run ``payload`` under the policy profile of the request's caller.
 
-        It runs to its end even when the caller leaves: nobody can take back what was sent.
+        It runs to its end even if the client disconnects, because a sent command cannot be undone.
         """
         with self.work.one():
             try:
@@ -132,32 +134,32 @@ class HttpService(Service):
             except asyncio.CancelledError:
                 if not self.work.stopping:
                     raise
-                # The server leaves without waiting: whoever asked is told so, not cut off.
+                # The server exits without waiting: the client gets an answer, not a closed connection.
                 raise interruption("unknown", deviceId=device_id or "") from None
 
-    def heard(self, method: str, route: str, status: int, seconds: float) -> None:
-        """A request is over."""
+    def on_request(self, method: str, route: str, status: int, seconds: float) -> None:
+        """Record a finished request in the metrics and the logs."""
         self.metrics.request(method, route, status, seconds)
         if self.log.wants("debug"):
             facts = {"status": status, "durationMs": round(seconds * 1000, 1)}
             self.log.write("debug", "serve.http.request", f"{method} {route}", **facts)
         if self.options.verbose:
-            self._tell(f"{method} {route} {status} {seconds * 1000:.1f} ms")
+            self._log_line(f"{method} {route} {status} {seconds * 1000:.1f} ms")
 
     def _usable(self) -> int:
         return sum(entry.usable for entry in self.devices or ())
 
     def admit(self, request: Request, payload: object) -> None:
-        """Hold what is done without an execution against the caller's profile, as if it were ``payload``."""
+        """Apply the caller's policy to an operation without an execution, as if it were ``payload``. Raises ``EngineError``."""
         self.engine.under(caller_of(request)).admit(payload, operation_of(request.scope))
 
     def guard(self, request: Request) -> Guard:
-        """The policy for whoever sent ``request``."""
+        """Return the policy guard of the request's caller."""
         return self.engine.under(caller_of(request)).guard
 
 
 def _outcome(event: ExecutionFinished) -> tuple[str, str]:
-    """Status and code of how an execution ended."""
+    """Return the status and the error code of a finished execution."""
     if event.result.get("ok"):
         envelope = event.result["envelope"]
         return envelope["status"], envelope.get("errorCode") or ""

@@ -1,4 +1,4 @@
-"""MCP over streamable HTTP: an application for one path, and a server of its own around it."""
+"""MCP over streamable HTTP: the application for one path, and its server."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from clawperator.app.mcp.server import create_server
 from clawperator.app.mcp.service import McpService
 from clawperator.app.serve.answers import failure
 from clawperator.app.serve.gate import MAX_BODY_BYTES, Gate, Receive, Send
-from clawperator.app.serve.hosting import Host, Ready, Tell
+from clawperator.app.serve.hosting import Host, LogLine, OnReady
 from clawperator.app.serve.refusals import CALLER, Refusals
 from clawperator.engine.contracts.caller import ANONYMOUS, Caller
 from clawperator.engine.errors import EngineError, ErrorCode
@@ -33,16 +33,16 @@ Scope = MutableMapping[str, Any]
 
 
 class McpApp:
-    """The application for ``PATH``, to be mounted behind a gate. Use within ``running``.
+    """The ASGI application for ``PATH``, to be mounted behind a ``Gate`` and used within ``running``.
 
-    ``requests`` are those that have not been answered yet, and the work to wait for before it is left.
+    ``requests`` counts the requests that the server waits for before it stops.
     """
 
     def __init__(self, service: McpService) -> None:
         self.requests = Drain()
         self._manager = StreamableHTTPSessionManager(
             create_server(service),
-            security_settings=TransportSecuritySettings(enable_dns_rebinding_protection=False),  # the gate's part
+            security_settings=TransportSecuritySettings(enable_dns_rebinding_protection=False),  # the gate checks it
             max_request_body_size=MAX_BODY_BYTES,
             max_sessions=_MAX_SESSIONS,
         )
@@ -77,7 +77,7 @@ class McpApp:
             return
         scope["clawperator.route"] = PATH
         caller: Caller = scope.get(CALLER, ANONYMOUS)
-        # A session belongs to the token that began it; the manager asks for it in its own words.
+        # The session manager binds a session to this user, and so to the token that started it.
         scope["user"] = AuthenticatedUser(AccessToken(token="", client_id=caller.name or "anybody", scopes=[]))
         with contextlib.nullcontext() if scope["method"] == "GET" else self.requests.one():
             await self._manager.handle_request(scope, receive, send)
@@ -88,20 +88,20 @@ async def _refuse(scope: Scope, receive: Receive, send: Send) -> None:
     await failure(error)(scope, receive, send)
 
 
-async def serve(engine: Engine, options: ServeOptions, *, ready: Ready, tell: Tell) -> None:
-    """Serve until SIGINT, SIGTERM or SIGHUP; a second one gives up what still runs.
+async def serve(engine: Engine, options: ServeOptions, *, ready: OnReady, log_line: LogLine) -> None:
+    """Serve until SIGINT, SIGTERM or SIGHUP; a second signal abandons running calls.
 
-    Raises ``EngineError``: ADDRESS_UNAVAILABLE where it cannot listen, TOKEN_FILE_INVALID, USAGE; before anything is served.
+    Raises ``EngineError`` before anything is served: ADDRESS_UNAVAILABLE, TOKEN_FILE_INVALID, USAGE.
     """
     host = Host(options, engine.guard)
     try:
-        app = McpApp(McpService(engine, pictures=options.screenshots_dir, tell=tell))
+        app = McpApp(McpService(engine, screenshots_dir=options.screenshots_dir, log_line=log_line))
 
         refusals = Refusals(engine)
 
-        def heard(method: str, route: str, status: int, seconds: float) -> None:
+        def on_request(method: str, route: str, status: int, seconds: float) -> None:
             if options.verbose:
-                tell(f"{method} {route} {status} {seconds * 1000:.1f} ms")
+                log_line(f"{method} {route} {status} {seconds * 1000:.1f} ms")
 
         gate = Gate(
             app,
@@ -110,12 +110,12 @@ async def serve(engine: Engine, options: ServeOptions, *, ready: Ready, tell: Te
             allow_origins=options.allow_origins,
             allow_hosts=options.allow_hosts,
             rate=options.rate,
-            heard=heard,
-            refused=refusals.add,
-            report=tell,
+            on_request=on_request,
+            on_refusal=refusals.add,
+            on_fault=log_line,
         )
         async with app.running():
-            await host.serve(gate, app.requests, leaving=lambda: None, left=app.close, ready=ready, tell=tell)
+            await host.serve(gate, app.requests, on_stopped=app.close, ready=ready, log_line=log_line)
         refusals.close()
     finally:
         host.close()

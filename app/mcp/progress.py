@@ -1,4 +1,4 @@
-"""What a client is told while its call runs: the engine's events about one command, as steps of a whole."""
+"""Progress notifications of a call: the engine's events about one command, as steps of a total."""
 
 from __future__ import annotations
 
@@ -21,46 +21,46 @@ if TYPE_CHECKING:
     from clawperator.engine.events.bus import EventBus, Subscription
     from clawperator.engine.events.types import EngineEvent
 
-Report = Callable[[float, float | None, str | None], Awaitable[None]]
-"""Tells the client: how far, of how much, in words."""
+ReportProgress = Callable[[float, float | None, str | None], Awaitable[None]]
+"""Send a notification: progress, total, message."""
 
-_LONGEST = 200
+_MAX_MESSAGE = 200
 _PAUSE_SECONDS = 0.1
-"""Between two lines of a script that are told: nobody reads faster."""
+"""Between two reported lines of a script."""
 
 
 class Progress:
-    """How far one call is. Every value is larger than the one before, as the protocol wants it.
+    """The progress of one call. Every value is larger than the one before, as the protocol requires.
 
-    ``done`` is what the executions before this one came to, ``total`` what all of them will, where that is known.
+    ``done`` is the number of steps of earlier executions; ``total`` is that of all executions, if known.
     """
 
-    def __init__(self, report: Report) -> None:
+    def __init__(self, report: ReportProgress) -> None:
         self.done = 0.0
         self.total: float | None = None
         self._report = report
         self._last = -1.0
 
-    async def tell(self, at: float, upto: float, message: str) -> None:
-        """``at`` has been reached; news that come again on the way to ``upto`` go half of what is left."""
+    async def report(self, at: float, upto: float, message: str) -> None:
+        """Report that ``at`` is reached. A repeated report on the way to ``upto`` advances by half of the rest."""
         value = at if at > self._last else (self._last + upto) / 2
         if not self._last < value <= upto:
             return
         self._last = value
-        await self._report(value, self.total, shown(message, _LONGEST))
+        await self._report(value, self.total, shown(message, _MAX_MESSAGE))
 
 
-class _News(NamedTuple):
+class _Step(NamedTuple):
     at: float
     upto: float
-    words: str
+    message: str
 
 
-class Following:
-    """The engine's events about the one command of ``payload``, told as progress while the block runs.
+class ExecutionProgress:
+    """Reports the engine's events about the command of ``payload`` as progress while the block runs.
 
-    ``dispatched`` and ``end`` (the engine's result) are known as soon as the engine says them, even to somebody who is
-    being cancelled. ``on_tree`` gets every whole dump: serial, XML, command id.
+    ``dispatched`` and ``end`` (the engine's result) are set as soon as the events arrive, also during a cancellation.
+    ``on_tree`` gets every complete dump: serial, XML, command id.
     """
 
     def __init__(
@@ -75,7 +75,7 @@ class Following:
         self.dispatched = False
         self.end: Mapping[str, Any] | None = None
         actions = payload.get("actions")
-        self._steps = _places(actions) if isinstance(actions, list) else {}
+        self._steps = _step_positions(actions) if isinstance(actions, list) else {}
         self._count = len(self._steps)
         self._bus = bus
         self._progress = progress
@@ -88,7 +88,7 @@ class Following:
         if self._progress.total is None:
             self._progress.total = float(self._count)
         self._subscription = self._bus.subscribe()
-        self._task = asyncio.create_task(self._tell(self._subscription), name=f"progress of {self.command_id}")
+        self._task = asyncio.create_task(self._report(self._subscription), name=f"progress of {self.command_id}")
         return self
 
     async def __aexit__(
@@ -97,28 +97,28 @@ class Following:
         assert self._subscription is not None
         assert self._task is not None
         if isinstance(error, asyncio.CancelledError):
-            self._task.cancel()  # nothing more may be said about a call that its client gave up
-            self.hear()
+            self._task.cancel()  # the protocol forbids notifications about a cancelled call
+            self.read_events()
             self._subscription.close()
             return
         self._subscription.close()
         await self._task
         self._progress.done += self._count
 
-    def hear(self) -> None:
-        """Take in what has been said and not been told yet."""
+    def read_events(self) -> None:
+        """Process the queued events without reporting them."""
         assert self._subscription is not None
         for event in self._subscription.taken():
             self._note(event)
 
-    async def _tell(self, subscription: Subscription) -> None:
+    async def _report(self, subscription: Subscription) -> None:
         async for event in subscription:
-            for news in self._note(event):
-                with contextlib.suppress(Exception):  # a client that is gone cannot be told
+            for step in self._note(event):
+                with contextlib.suppress(Exception):  # the client may have disconnected
                     done = self._progress.done
-                    await self._progress.tell(done + news.at, done + news.upto, news.words)
+                    await self._progress.report(done + step.at, done + step.upto, step.message)
 
-    def _note(self, event: EngineEvent) -> list[_News]:
+    def _note(self, event: EngineEvent) -> list[_Step]:
         if getattr(event, "command_id", None) != self.command_id:
             return []
         if self.device_id and event.device_id not in (None, self.device_id):
@@ -128,7 +128,7 @@ class Following:
                 self.device_id = device
             case ExecutionDispatched():
                 self.dispatched = True
-                return [_News(0, 0.5, f"sent to {self.device_id}")]
+                return [_Step(0, 0.5, f"sent to {self.device_id}")]
             case CommandProgress():
                 return self._step(event)
             case SnapshotSeen(device_id=device, complete=True) if device:
@@ -138,27 +138,27 @@ class Following:
                 self.device_id = event.device_id or self.device_id
         return []
 
-    def _step(self, event: CommandProgress) -> list[_News]:
+    def _step(self, event: CommandProgress) -> list[_Step]:
         match event.kind:
             case "step-start" if (place := self._steps.get(event.fields.get("id", ""))) is not None:
                 self._at = place[0]
-                return [_News(self._at + 0.5, self._at + 1, self._words())]
+                return [_Step(self._at + 0.5, self._at + 1, self._describe())]
             case "step-success" if (place := self._steps.get(event.fields.get("id", ""))) is not None:
                 self._at = place[0]
-                return [_News(self._at + 1, self._at + 1, f"{self._words()}: done")]
+                return [_Step(self._at + 1, self._at + 1, f"{self._describe()}: done")]
             case "stage-retry":
-                return [_News(self._at + 0.5, self._at + 1, f"{self._words()}: trying again")]
+                return [_Step(self._at + 0.5, self._at + 1, f"{self._describe()}: retrying")]
         return []
 
-    def _words(self) -> str:
+    def _describe(self) -> str:
         name, kind = next(
             ((name, kind) for name, (index, kind) in self._steps.items() if index == self._at), ("?", "?")
         )
         return f"{self._at + 1} of {self._count}: {kind} ({name})"
 
 
-def _places(actions: list[Any]) -> dict[str, tuple[int, str]]:
-    """Position and type of each step by its id; of ids that a refusal will complain about, what can be said."""
+def _step_positions(actions: list[Any]) -> dict[str, tuple[int, str]]:
+    """Return position and type of each step by its id. The payload is not validated yet."""
     found: dict[str, tuple[int, str]] = {}
     for index, action in enumerate(actions):
         if isinstance(action, Mapping):
@@ -167,29 +167,29 @@ def _places(actions: list[Any]) -> dict[str, tuple[int, str]]:
 
 
 class LatestLine:
-    """Tells the newest line of something that talks, not each of a thousand."""
+    """Reports the newest line of a script's output at a bounded rate."""
 
     def __init__(self, progress: Progress) -> None:
         self._progress = progress
         self._count, self._text = 0, ""
-        self._news = asyncio.Event()
+        self._arrived = asyncio.Event()
 
     def take(self, text: str) -> None:
         self._count, self._text = self._count + 1, text
-        self._news.set()
+        self._arrived.set()
 
     @contextlib.asynccontextmanager
-    async def told(self) -> AsyncIterator[None]:
-        """Tell for as long as the block runs."""
-        task = asyncio.create_task(self._tell(), name="lines")
+    async def reporting(self) -> AsyncIterator[None]:
+        """Report lines while the block runs."""
+        task = asyncio.create_task(self._report(), name="lines")
         try:
             yield
         finally:
             task.cancel()
 
-    async def _tell(self) -> None:
+    async def _report(self) -> None:
         while True:
-            await self._news.wait()
-            self._news.clear()
-            await self._progress.tell(self._count, self._count, self._text)
+            await self._arrived.wait()
+            self._arrived.clear()
+            await self._progress.report(self._count, self._count, self._text)
             await asyncio.sleep(_PAUSE_SECONDS)

@@ -1,4 +1,4 @@
-"""Resources: the latest tree of each device, the schemas of the contract, the action types."""
+"""MCP resources: the latest tree of each device, the JSON Schemas, the action types."""
 
 from __future__ import annotations
 
@@ -39,14 +39,14 @@ TEMPLATES = [
         uri_template=f"{_DEVICES}{{deviceId}}/tree",
         name="tree",
         title="Latest UI tree",
-        description="The latest tree of a device that went by here, as an interactive view; a new look where there is none.",
+        description="The latest known tree of a device as an interactive view, or a new one.",
         mime_type=JSON,
     ),
     ResourceTemplate(
         uri_template=f"{_DEVICES}{{deviceId}}/tree.xml",
         name="dump",
         title="Latest UI tree as XML",
-        description="The same as the whole dump; it can be large.",
+        description="The same as a complete dump; it can be large.",
         mime_type=XML,
     ),
     ResourceTemplate(
@@ -60,7 +60,7 @@ TEMPLATES = [
 
 
 async def resources(service: McpService) -> list[Resource]:
-    """The trees of usable devices, and what is always there. Without adb there are no devices, and that is no error here."""
+    """Return the trees of usable devices and the static resources. A failure of adb is not an error here."""
     found = [
         Resource(
             uri=_ACTIONS,
@@ -89,7 +89,7 @@ async def resources(service: McpService) -> list[Resource]:
                 uri=f"{_DEVICES}{quote(entry.serial, safe='')}/tree",
                 name=f"tree-{entry.serial}",
                 title=f"UI tree of {entry.serial}",
-                description="The latest one that went by here.",
+                description="The latest known tree.",
                 mime_type=JSON,
             )
             for entry in devices
@@ -100,21 +100,21 @@ async def resources(service: McpService) -> list[Resource]:
 
 
 async def read(service: McpService, call: Call, uri: str) -> ReadResourceResult:
-    """One resource. Raises ``MCPError``: INVALID_PARAMS for one that is not there, else with the error object as its data."""
+    """Return one resource. Raises ``MCPError``: INVALID_PARAMS if it does not exist, else with the error object as data."""
     from mcp.shared.exceptions import MCPError
 
     try:
         text, kind = await _content(service, call, uri)
     except EngineError as exc:
-        raise MCPError(INTERNAL_ERROR, sound(exc.message), exc.to_answer()["error"]) from exc
+        raise MCPError(INTERNAL_ERROR, encodable(exc.message), exc.to_answer()["error"]) from exc
     except LookupError as exc:
         near = suggestion(uri, [_ACTIONS, *(f"{_SCHEMA}{name}" for name in SCHEMAS)])
         raise MCPError(INVALID_PARAMS, f"Unknown resource {shown(uri, _SHOWN)}. {near}".strip()) from exc
-    return ReadResourceResult(contents=[TextResourceContents(uri=uri, mime_type=kind, text=sound(text))])
+    return ReadResourceResult(contents=[TextResourceContents(uri=uri, mime_type=kind, text=encodable(text))])
 
 
 async def _content(service: McpService, call: Call, uri: str) -> tuple[str, str]:
-    """Text and its type. Raises ``LookupError`` where there is no such resource, and ``EngineError``."""
+    """Return text and MIME type. Raises ``LookupError`` if the resource does not exist, and ``EngineError``."""
     if uri == _ACTIONS:
         return _json({name: _described(name) for name in ACTIONS}), JSON
     if uri.startswith(_SCHEMA):
@@ -122,22 +122,22 @@ async def _content(service: McpService, call: Call, uri: str) -> tuple[str, str]
         if name not in SCHEMAS:
             raise LookupError(name)
         return _json(json_schema(name)), "application/schema+json"
-    serial, mark, what = uri.removeprefix(_DEVICES).partition("/")
-    if not uri.startswith(_DEVICES) or not mark or what not in ("tree", "tree.xml"):
+    serial, separator, part = uri.removeprefix(_DEVICES).partition("/")
+    if not uri.startswith(_DEVICES) or not separator or part not in ("tree", "tree.xml"):
         raise LookupError(uri)
-    serial, seen = await service.look(call, unquote(serial), max_age_ms=_EVER)
-    if what == "tree.xml":
+    serial, seen = await service.read_tree(call, unquote(serial), max_age_ms=_ANY_AGE)
+    if part == "tree.xml":
         return seen.xml, XML
     view = await asyncio.to_thread(viewed, seen.xml, await seen.read(), "interactive", _TREE_BYTES)
     return _json({"ok": True, "deviceId": serial, **seen.facts(), "view": view}), JSON
 
 
-_EVER = 10**15
-"""Milliseconds: the latest tree, however old; ``at`` and ``ageMs`` tell."""
+_ANY_AGE = 10**15
+"""Milliseconds: accept the latest tree of any age."""
 
 
 def _described(name: str) -> dict[str, Any]:
-    """An action type: what it does, and its parameters."""
+    """Return the description and the parameters of an action type."""
     schema = json_schema(name)
     return {"about": schema.get("description", ""), "params": schema["properties"].get("params", {})}
 
@@ -146,6 +146,6 @@ def _json(value: Any) -> str:
     return encode(value).decode()
 
 
-def sound(text: str) -> str:
-    """Without lone surrogates, which have no form on the wire."""
+def encodable(text: str) -> str:
+    """Replace lone surrogates, which UTF-8 cannot encode."""
     return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")

@@ -1,4 +1,4 @@
-"""The protocol's server: lists the tools and resources of a service, and runs them for whoever asks."""
+"""The MCP server: lists and runs the tools and resources of a service."""
 
 from __future__ import annotations
 
@@ -20,9 +20,7 @@ from mcp_types import (
     PaginatedRequestParams,
     ReadResourceRequestParams,
     ReadResourceResult,
-    ToolAnnotations,
 )
-from mcp_types import Tool as ToolEntry
 
 from clawperator.app.mcp import resources
 from clawperator.app.mcp.answers import Reply, refusal, result_of
@@ -30,6 +28,7 @@ from clawperator.app.mcp.instructions import INSTRUCTIONS
 from clawperator.app.mcp.progress import Progress
 from clawperator.app.mcp.service import Call
 from clawperator.app.mcp.tools import TOOLS
+from clawperator.app.mcp.tools.listing import tool_list
 from clawperator.app.serve.refusals import CALLER
 from clawperator.engine.contracts.caller import ANONYMOUS, Caller
 from clawperator.engine.contracts.issues import shown, suggestion
@@ -48,21 +47,21 @@ if TYPE_CHECKING:
 
 _STATIC = CacheHint(ttl_ms=3_600_000, scope="public")
 _NAME = re.compile(r"[A-Za-z0-9._-]+", re.ASCII)
-_LONGEST_NAME = 64
+_MAX_NAME = 64
 
 
 def create_server(service: McpService) -> Server[Any]:
-    """One for every transport; ``service`` is shared by all connections."""
+    """Return the server for any transport; all connections share ``service``."""
 
     async def list_tools(_: Context, __: PaginatedRequestParams | None) -> ListToolsResult:
-        return ListToolsResult(tools=[entry(tool) for tool in TOOLS.values()])
+        return ListToolsResult(tools=tool_list())
 
     async def call_tool(context: Context, params: CallToolRequestParams) -> CallToolResult:
         tool = TOOLS.get(params.name)
         if tool is None:
             hint = suggestion(params.name, TOOLS) or f"Tools: {', '.join(TOOLS)}."
             raise MCPError(INVALID_PARAMS, f"There is no tool {shown(params.name)}. {hint}")
-        return result_of(await answered(service, tool, _call(context), params.arguments))
+        return result_of(await run_tool(service, tool, _call(context), params.arguments))
 
     async def list_resources(_: Context, __: PaginatedRequestParams | None) -> ListResourcesResult:
         return ListResourcesResult(resources=await resources.resources(service))
@@ -92,48 +91,32 @@ def create_server(service: McpService) -> Server[Any]:
     )
 
 
-def entry(tool: Tool) -> ToolEntry:
-    return ToolEntry(
-        name=tool.name,
-        title=tool.title,
-        description=tool.about,
-        input_schema=tool.input_schema,
-        output_schema=tool.output_schema,
-        annotations=ToolAnnotations(
-            read_only_hint=tool.reads_only,
-            destructive_hint=tool.destructive,
-            idempotent_hint=tool.idempotent,
-            open_world_hint=tool.open_world,
-        ),
-    )
-
-
-async def answered(service: McpService, tool: Tool, call: Call, arguments: Mapping[str, Any] | None) -> Reply:
-    """What ``tool`` answers, whatever happens; a fault of ours is told to people, not to the client."""
+async def run_tool(service: McpService, tool: Tool, call: Call, arguments: Mapping[str, Any] | None) -> Reply:
+    """Return the reply of ``tool``. The traceback of an unexpected exception is logged, not sent."""
     try:
-        given = tool.read(arguments)
+        given = tool.validate(arguments)
         call.wait_ms = given.get("waitMs")
         reply = await tool.run(service, call, given)
     except asyncio.CancelledError:
-        service.given_up(call)
+        service.remember_cancelled(call)
         raise
     except EngineError as exc:
         reply = refusal(exc)
-    except Exception as exc:  # noqa: BLE001 -- the last border: one fault of ours is one failed call
-        service.tell("".join(traceback.format_exception(exc)))
+    except Exception as exc:  # noqa: BLE001 -- an unexpected exception fails one call only
+        service.log_line("".join(traceback.format_exception(exc)))
         reply = refusal(EngineError(ErrorCode.INTERNAL_ERROR, "An unexpected error occurred"))
-    return _with_what_was_cut_off(service, call, reply)
+    return _with_interrupted(service, call, reply)
 
 
-def _with_what_was_cut_off(service: McpService, call: Call, reply: Reply) -> Reply:
-    """The first answer about a device after a call on it was given up says what became of that; one that succeeds ends it."""
+def _with_interrupted(service: McpService, call: Call, reply: Reply) -> Reply:
+    """Add the outcome of a cancelled call to the next answers about its device, up to the first success."""
     device = reply.document.get("deviceId")
-    cut_off = service.cut_off(call, device) if isinstance(device, str) else None
-    if cut_off is None:
+    cancelled = service.cancelled_call(call, device) if isinstance(device, str) else None
+    if cancelled is None:
         return reply
     if reply.document.get("ok"):
-        service.told(call, str(device))
-    return reply._replace(document={**reply.document, "interrupted": cut_off.to_dict()})
+        service.forget_cancelled(call, str(device))
+    return reply._replace(document={**reply.document, "interrupted": cancelled.to_dict()})
 
 
 def _call(context: Context) -> Call:
@@ -141,10 +124,10 @@ def _call(context: Context) -> Call:
 
 
 def _caller(context: Context) -> Caller:
-    """Whose token it is; where nothing asks for one, what the program that started us calls itself."""
+    """Return the owner of the token; without authentication, the name that the client gives itself."""
     if context.request is not None:
         caller: Caller = context.request.scope.get(CALLER, ANONYMOUS)
         return caller
     client = context.session.client_params
-    name = "-".join(_NAME.findall(client.client_info.name))[:_LONGEST_NAME] if client is not None else ""
+    name = "-".join(_NAME.findall(client.client_info.name))[:_MAX_NAME] if client is not None else ""
     return Caller(name)

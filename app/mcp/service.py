@@ -1,4 +1,4 @@
-"""What the tools share: one engine, the trees that went by, who asks, and what was cut off on which device."""
+"""State shared by the MCP tools: the engine, recent trees, and the cancelled calls of each device."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from clawperator.app.mcp.progress import Following, Progress
+from clawperator.app.mcp.progress import ExecutionProgress, Progress
 from clawperator.app.serve.screenshot_paths import with_confined_pictures
 from clawperator.app.serve.service import CallerExecutor, Service
 from clawperator.engine.contracts.caller import ANONYMOUS, Caller
@@ -26,25 +26,22 @@ if TYPE_CHECKING:
     from clawperator.engine.skills.play import Executor
 
 SOURCE = "clawperator-mcp"
-_REMEMBERED = 256
+_MAX_CANCELLED = 256
 
 
 @dataclass(slots=True)
 class Call:
-    """One request of a client: the caller, where its progress is reported, and how long it waits for a locked device.
-
-    ``ran`` is its last execution that came to its end.
-    """
+    """One request: its caller, its progress, its last finished execution, and how long it waits for a locked device."""
 
     progress: Progress
     caller: Caller = ANONYMOUS
-    ran: ExecutionResult | None = None
+    finished: ExecutionResult | None = None
     wait_ms: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
-class CutOff:
-    """A call that its client gave up. The protocol allows no answer to it, so the next one on that device says so."""
+class CancelledCall:
+    """A call that its client cancelled. The protocol allows no answer to it: the next answer about the device reports it."""
 
     error: EngineError
     at: float
@@ -54,7 +51,7 @@ class CutOff:
 
 
 class McpService(Service):
-    """``pictures`` is the one folder that callers may have pictures written to; ``tell`` gets lines for people.
+    """The engine for MCP tools. Screenshots are written below ``screenshots_dir`` only; ``log_line`` gets diagnostics.
 
     ``trees`` and ``work`` may be shared with another server of the same process.
     """
@@ -63,21 +60,21 @@ class McpService(Service):
         self,
         engine: Engine,
         *,
-        pictures: str,
+        screenshots_dir: str,
         trees: LastTrees | None = None,
         work: Drain | None = None,
-        tell: Callable[[str], object] = lambda _: None,
+        log_line: Callable[[str], object] = lambda _: None,
     ) -> None:
         super().__init__(engine, trees, work)
-        self.tell = tell
-        self._pictures = pictures
-        self._cut_off: OrderedDict[tuple[str, str], CutOff] = OrderedDict()
+        self.log_line = log_line
+        self._screenshots_dir = screenshots_dir
+        self._cancelled: OrderedDict[tuple[str, str], CancelledCall] = OrderedDict()
 
-    # -- what may be done
+    # -- permissions
 
-    def admit(self, call: Call, payload: object, what: str) -> None:
-        """Hold ``what``, which is done without an execution, against the policy as if it were ``payload``."""
-        self.engine.under(call.caller).admit(payload, what)
+    def admit(self, call: Call, payload: object, operation: str) -> None:
+        """Apply the caller's policy to an operation without an execution, as if it were ``payload``. Raises ``EngineError``."""
+        self.engine.under(call.caller).admit(payload, operation)
 
     # -- executing
 
@@ -90,78 +87,82 @@ class McpService(Service):
         timeout_ms: object = None,
         options: RunOptions | None = None,
     ) -> ExecutionResult:
-        """Run ``payload`` for ``call``, which hears of its steps.
+        """Run ``payload`` for ``call`` and report its steps.
 
-        A cancelled call ends the waiting and nothing else: what was sent may still act, and the device stays taken until it
-        has settled. ``cut_off`` says afterwards which it was.
+        Cancellation ends only the wait: a sent command may still act, and the device stays locked until it has settled.
+        ``cancelled_call`` then returns the outcome.
         """
-        call.ran = None
+        call.finished = None
         with self.work.one():
-            following = Following(self.engine.events, payload, call.progress, self._seen)
-            async with following:
+            progress = ExecutionProgress(self.engine.events, payload, call.progress, self._seen)
+            async with progress:
                 try:
                     engine = self.engine.under(call.caller)
-                    call.ran = await engine.execute(
-                        with_confined_pictures(engine.guard, payload, self._pictures),
+                    call.finished = await engine.execute(
+                        with_confined_pictures(engine.guard, payload, self._screenshots_dir),
                         device_id=device_id or None,
                         timeout_ms=timeout_ms,
                         wait_ms=call.wait_ms,
                         options=options,
                     )
                 except asyncio.CancelledError:
-                    following.hear()
-                    self._cut(call, following)
+                    progress.read_events()
+                    self._remember_interrupted(call, progress)
                     raise
-        return call.ran
+        return call.finished
 
     def executor(self, call: Call) -> Executor:
-        """What runs the executions of a compiled artifact for ``call``."""
+        """Return the executor of a compiled artifact for ``call``."""
         return CallerExecutor(self.engine.settings, partial(self.execute, call))
 
     def _seen(self, serial: str, xml: str, command_id: str) -> None:
         self.trees.note(serial, xml, command_id=command_id)
 
-    def _cut(self, call: Call, following: Following) -> None:
-        """The waiting for an execution ended before the execution did."""
-        ended = (following.end or {}).get("error", {})
-        names = {"executionId": ended.get("executionId", ""), "deviceId": following.device_id}
-        error = interruption("sent" if following.dispatched else "not_sent", **{k: v for k, v in names.items() if v})
-        error.details["commandId"] = following.command_id
-        self.remember(call, following.device_id, error)
+    def _remember_interrupted(self, call: Call, progress: ExecutionProgress) -> None:
+        """Remember an execution that was still running when its call was cancelled."""
+        ended = (progress.end or {}).get("error", {})
+        names = {"executionId": ended.get("executionId", ""), "deviceId": progress.device_id}
+        error = interruption("sent" if progress.dispatched else "not_sent", **{k: v for k, v in names.items() if v})
+        error.details["commandId"] = progress.command_id
+        self.remember(call, progress.device_id, error)
 
-    def given_up(self, call: Call) -> None:
-        """``call`` was cancelled. Where its execution had come to its end already, that has to be said, too."""
-        if (ran := call.ran) is None:
+    def remember_cancelled(self, call: Call) -> None:
+        """Remember that ``call`` was cancelled, if its execution had already finished."""
+        if (finished := call.finished) is None:
             return
         error = EngineError(
             ErrorCode.INTERRUPTED,
-            f"The command had run to its end ({ran.envelope['status']}) when the call was cancelled",
-            details={"commandId": ran.envelope["commandId"]},
-            extra={"broadcastDispatchStatus": "sent", "executionId": ran.execution_id, "deviceId": ran.device_id},
+            f"The command had run to its end ({finished.envelope['status']}) when the call was cancelled",
+            details={"commandId": finished.envelope["commandId"]},
+            extra={
+                "broadcastDispatchStatus": "sent",
+                "executionId": finished.execution_id,
+                "deviceId": finished.device_id,
+            },
         )
-        self.remember(call, ran.device_id, error)
+        self.remember(call, finished.device_id, error)
 
     def remember(self, call: Call, device_id: str, error: EngineError) -> None:
-        """A call about that device was cut off in the way that ``error`` says."""
-        self.tell(f"A client cancelled a call{f' on {device_id}' if device_id else ''}: {error.message}")
+        """Remember the outcome ``error`` of a cancelled call for that device."""
+        self.log_line(f"A client cancelled a call{f' on {device_id}' if device_id else ''}: {error.message}")
         if not device_id:
             return  # nothing was dispatched
-        self._cut_off[(call.caller.name, device_id)] = CutOff(error, time.time())
-        if len(self._cut_off) > _REMEMBERED:
-            self._cut_off.popitem(last=False)
+        self._cancelled[(call.caller.name, device_id)] = CancelledCall(error, time.time())
+        if len(self._cancelled) > _MAX_CANCELLED:
+            self._cancelled.popitem(last=False)
 
-    def cut_off(self, call: Call, device_id: str) -> CutOff | None:
-        """The cut-off call on that device whose outcome has not been reported to this caller yet; ``None`` without one."""
-        return self._cut_off.get((call.caller.name, device_id))
+    def cancelled_call(self, call: Call, device_id: str) -> CancelledCall | None:
+        """Return the cancelled call on that device that has not been reported to this caller yet."""
+        return self._cancelled.get((call.caller.name, device_id))
 
-    def told(self, call: Call, device_id: str) -> None:
-        """Forget the cut-off call: its outcome has been reported to the caller."""
-        self._cut_off.pop((call.caller.name, device_id), None)
+    def forget_cancelled(self, call: Call, device_id: str) -> None:
+        """Forget the cancelled call: its outcome has been reported."""
+        self._cancelled.pop((call.caller.name, device_id), None)
 
-    # -- looking
+    # -- trees
 
-    async def look(self, call: Call, device_id: str | None, max_age_ms: int = 0) -> tuple[str, SeenTree]:
-        """Serial and tree of a device: one that went by and is not older than that, else one of our own."""
+    async def read_tree(self, call: Call, device_id: str | None, max_age_ms: int = 0) -> tuple[str, SeenTree]:
+        """Return the serial and a tree that is at most ``max_age_ms`` old: from the log, else a new one."""
         self.admit(call, build.snapshot(), "read the UI tree")
         payload = build.single("mcp-snap", "snapshot_ui", action_id="snap", source=SOURCE)
         return await self.tree(partial(self.execute, call), payload, device_id, max_age_ms)

@@ -1,4 +1,4 @@
-"""MCP over stdin and stdout, for a client that started us. Every other word goes to stderr."""
+"""MCP over stdin and stdout, for a client that started this process. Diagnostics go to stderr."""
 
 from __future__ import annotations
 
@@ -19,22 +19,22 @@ if TYPE_CHECKING:
     from clawperator.engine.facade import Engine
 
 MAX_LINE = 4 * 1024 * 1024
-"""Bytes of one message; what is longer is dropped."""
+"""Bytes of one message; longer ones are dropped."""
 _CHUNK = 65_536
 _AHEAD = 64
 _STDIN = 0
 
 
 class Lines:
-    """The lines of a file descriptor, read in a thread that does not keep the process alive.
+    """The lines of a file descriptor, read in a daemon thread.
 
-    The SDK's own way reads in a thread that cannot be left while the client holds its end open: a signal would wait for it.
+    The SDK's own thread cannot be stopped while the client keeps its end open: a signal would wait for it.
     """
 
     def __init__(self, descriptor: int) -> None:
         self._descriptor = descriptor
         self._lines: asyncio.Queue[str | None] = asyncio.Queue()
-        self._room = threading.Semaphore(_AHEAD)
+        self._capacity = threading.Semaphore(_AHEAD)
         self._loop = asyncio.get_running_loop()
         threading.Thread(target=self._read, name="stdin", daemon=True).start()
 
@@ -45,19 +45,19 @@ class Lines:
         line = await self._lines.get()
         if line is None:
             raise StopAsyncIteration
-        self._room.release()
+        self._capacity.release()
         return line
 
     def _read(self) -> None:
-        with contextlib.suppress(RuntimeError):  # the loop is closed: nobody listens any more
+        with contextlib.suppress(RuntimeError):  # the loop is closed
             for line in _split(self._descriptor):
-                self._room.acquire()
+                self._capacity.acquire()
                 self._loop.call_soon_threadsafe(self._lines.put_nowait, line.decode("utf-8", "replace"))
             self._loop.call_soon_threadsafe(self._lines.put_nowait, None)
 
 
 def _split(descriptor: int) -> Iterator[bytes]:
-    """Lines without their ends; one that is too long is left out."""
+    """Yield lines without line ends; omit lines that are too long."""
     rest, skipping = b"", False
     while data := _data(descriptor):
         *lines, rest = (rest + data).split(b"\n")
@@ -80,17 +80,17 @@ def _data(descriptor: int) -> bytes:
 
 @contextlib.contextmanager
 def _own_stdin() -> Iterator[int]:
-    """A descriptor of our own for stdin; whatever else reads it, such as a child, finds nothing there."""
+    """Yield a private descriptor for stdin, and let any other reader, such as a child, see an empty file."""
     private = os.dup(_STDIN)
     nothing = os.open(os.devnull, os.O_RDONLY)
     os.dup2(nothing, _STDIN)
     os.close(nothing)
-    yield private  # it stays open: the thread may still read
+    yield private  # not closed: the thread may still read
 
 
-async def serve(engine: Engine, *, pictures: str, tell: Callable[[str], object]) -> None:
-    """Serve until stdin ends, or SIGINT, SIGTERM or SIGHUP. What runs then is cut off, and the history says whether it was sent."""
-    server = create_server(McpService(engine, pictures=pictures, tell=tell))
+async def serve(engine: Engine, *, screenshots_dir: str, log_line: Callable[[str], object]) -> None:
+    """Serve until stdin ends, or SIGINT, SIGTERM or SIGHUP, which cancel running calls; the history records whether they were sent."""
+    server = create_server(McpService(engine, screenshots_dir=screenshots_dir, log_line=log_line))
     with _own_stdin() as descriptor, _signals():
         lines = cast("Any", Lines(descriptor))
         with contextlib.suppress(asyncio.CancelledError):
@@ -100,16 +100,16 @@ async def serve(engine: Engine, *, pictures: str, tell: Callable[[str], object])
 
 @contextlib.contextmanager
 def _signals() -> Iterator[None]:
-    """The first one ends the current task, the next one the process: a client that does not read can hold its stdout."""
+    """Cancel the current task at the first signal; exit at the second, because a client that does not read can block stdout."""
     task = asyncio.current_task()
     assert task is not None
-    heard = False
+    stopping = False
 
     def stop() -> None:
-        nonlocal heard
-        if heard:
+        nonlocal stopping
+        if stopping:
             os._exit(1)
-        heard = True
+        stopping = True
         task.cancel()
 
     with signal_handlers(stop):

@@ -1,8 +1,7 @@
-"""Accepting connections within bounds, for every server of the product.
+"""Accept connections within limits, for every server of the product.
 
-asyncio's own accept loop logs one traceback per try while the process has no descriptors left, tries as often as the backlog
-is long, and knows no limit per address; uvicorn's ``limit_concurrency`` counts a connection only once its first request has
-arrived. So the sockets are accepted here.
+asyncio's accept loop logs one traceback per attempt while the process is out of descriptors, and has no limit per address;
+uvicorn's ``limit_concurrency`` counts a connection only from its first request.
 """
 
 from __future__ import annotations
@@ -20,38 +19,38 @@ BACKLOG = 512
 MOST = 1_024
 """Connections in total; half of the process's descriptors where those are fewer."""
 _AT_ONCE = 8
-"""Connections that are accepted in one turn of the event loop."""
+"""Connections accepted per turn of the event loop."""
 _RETRY_SECONDS = 1.0
 _SILENT_SECONDS = 60.0
-"""Between two lines about the same shortage."""
+"""Minimum time between two log lines about missing descriptors."""
 
 
 class Connection(Protocol):
-    """What ``Table`` counts."""
+    """A connection that ``ConnectionTable`` counts."""
 
     @property
     def incomplete(self) -> bool:
-        """Whether nothing runs for it because its request has not arrived yet."""
+        """Return whether its request has not arrived completely."""
 
     @property
     def idle(self) -> bool:
-        """Whether it is only kept for a next request."""
+        """Return whether it is kept alive without a request."""
 
     def abort(self) -> None: ...
 
     def expire(self, now: float) -> None:
-        """End what lasts too long; ``now`` is the event loop's time. Called once a second."""
+        """Enforce time limits; called once a second with the event loop's time."""
 
 
-class Table:
-    """The open connections by address: at most ``most``, and half of them of one address."""
+class ConnectionTable:
+    """The open connections by address: at most ``most``, at most half of them from one address."""
 
     def __init__(self, most: int | None = None) -> None:
         self._most = most or min(MOST, _descriptors() // 2)
         self._open: dict[Connection, str] = {}
         self._counts: Counter[str] = Counter()
         self.refused = 0
-        """Connections that were closed because there were too many."""
+        """Number of connections closed above a limit."""
 
     def enter(self, connection: Connection, host: str) -> None:
         key = address_key(host)
@@ -66,14 +65,14 @@ class Table:
                 del self._counts[key]
 
     def admit(self, host: str) -> bool:
-        """Whether one more connection of ``host`` has room; another one that waits for its client may be closed for it."""
+        """Return whether one more connection of ``host`` is accepted; a waiting connection may be closed for it."""
         key = address_key(host)
         if self._counts[key] >= self._most // 2:
-            return self.make_room(key)
-        return len(self._open) < self._most or self.make_room()
+            return self.evict(key)
+        return len(self._open) < self._most or self.evict()
 
-    def make_room(self, key: str | None = None) -> bool:
-        """Close the oldest connection (of an address) for which nothing runs; those without a whole request first."""
+    def evict(self, key: str | None = None) -> bool:
+        """Close the oldest connection (of an address) without a running request, incomplete requests first."""
         candidates = [connection for connection, its in self._open.items() if key is None or its == key]
         found = next((each for each in candidates if each.incomplete), None)
         found = found or next((each for each in candidates if each.idle), None)
@@ -90,28 +89,28 @@ class Table:
 
 
 class Acceptor:
-    """Accepts from ``listener``, which has to listen already, for protocols of ``make``, until ``close``.
+    """Accepts connections of the listening socket ``listener`` for protocols of ``make``, until ``close``.
 
-    ``make`` gets the host of the client and gives a protocol that enters ``table`` itself. ``busy`` is written to a client
-    that has no room. ``tell`` gets one line when descriptors run out.
+    ``make`` returns a protocol that enters ``table`` itself. ``busy`` is written to a client
+    above the limit. ``log_line`` gets one line when descriptors run out.
     """
 
     def __init__(
         self,
         listener: socket.socket,
         make: Callable[[], asyncio.BaseProtocol],
-        table: Table,
+        table: ConnectionTable,
         *,
-        tell: Callable[[str], object],
+        log_line: Callable[[str], object],
         busy: bytes = b"",
     ) -> None:
         self._loop = asyncio.get_running_loop()
         self._listener = listener
         self._make = make
         self._table = table
-        self._tell = tell
+        self._log_line = log_line
         self._busy = busy
-        self._told_at = 0.0
+        self._logged_at = 0.0
         self._tasks: set[asyncio.Task[Any]] = set()
         self._retry: asyncio.TimerHandle | None = None
         listener.setblocking(False)
@@ -119,7 +118,7 @@ class Acceptor:
         self._sweep = self._loop.call_later(1.0, self._expire)
 
     def close(self) -> None:
-        """Accept no more. Connections that are open stay, and their time limits with them, until ``wait_closed``."""
+        """Stop accepting. Open connections keep their time limits until ``wait_closed``."""
         if self._retry is not None:
             self._retry.cancel()
         if self._listener.fileno() >= 0:
@@ -156,32 +155,34 @@ class Acceptor:
                 self._refuse(client)
 
     async def _serve(self, client: socket.socket) -> None:
-        with suppress(OSError):  # it has left already
+        with suppress(OSError):  # the client has disconnected
             await self._loop.connect_accepted_socket(self._make, client)
 
     def _refuse(self, client: socket.socket) -> None:
         with suppress(OSError), client:
             client.send(self._busy)
             client.shutdown(socket.SHUT_WR)
-            client.recv(1 << 16)  # what is left unread would make the end a reset, and the answer unreadable
+            client.recv(1 << 16)  # unread data would reset the connection and lose the answer
 
     def _pause(self, exc: OSError) -> None:
-        """No descriptor is left, or the like: take one from a client that waits, or try again later."""
-        if not self._table.make_room():
+        """Evict a connection after a failed accept (out of descriptors), or retry later."""
+        if not self._table.evict():
             self._loop.remove_reader(self._listener)
             self._retry = self._loop.call_later(_RETRY_SECONDS, self._listen)
-        self._loop.call_soon(self._say, exc)  # by then the descriptor is free, and saying something may need one
+        self._loop.call_soon(self._log_shortage, exc)  # logging may need the descriptor, which is free by then
 
-    def _say(self, exc: OSError) -> None:
+    def _log_shortage(self, exc: OSError) -> None:
         now = time.monotonic()
-        if not self._told_at or now - self._told_at > _SILENT_SECONDS:
-            with suppress(OSError, ImportError):  # without a descriptor for it: it is said at the next try
-                self._tell(f"Connections cannot be accepted: {exc.strerror}; idle ones are closed, others have to wait")
-                self._told_at = now
+        if not self._logged_at or now - self._logged_at > _SILENT_SECONDS:
+            with suppress(OSError, ImportError):  # no descriptor for the log: repeated at the next attempt
+                self._log_line(
+                    f"Connections cannot be accepted: {exc.strerror}; idle ones are closed, others have to wait"
+                )
+                self._logged_at = now
 
 
 def address_key(host: str) -> str:
-    """What counts as one address: this computer, an IPv4 address, or the 64 bits of IPv6 that one client chooses from."""
+    """Return the key of an address: ``loopback``, an IPv4 address, or the /64 prefix of an IPv6 address."""
     try:
         address = ip_address(host.partition("%")[0])
     except ValueError:
@@ -194,7 +195,7 @@ def address_key(host: str) -> str:
 
 
 def _descriptors() -> int:
-    """How many descriptors this process may have open."""
+    """Return the limit of open descriptors."""
     try:
         import resource
     except ImportError:  # Windows

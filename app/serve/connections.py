@@ -16,7 +16,7 @@ from uvicorn.config import Config
 from uvicorn.protocols.http.auto import AutoHTTPProtocol
 from uvicorn.server import ServerState
 
-from clawperator.app.serve.accept_limits import Table
+from clawperator.app.serve.accept_limits import ConnectionTable
 from clawperator.app.serve.answers import failure
 from clawperator.engine.errors import EngineError, ErrorCode
 
@@ -44,7 +44,7 @@ _HEAD_BUFFER = _BUFFER[:1024]
 class BoundedProtocol(Implementation, asyncio.BufferedProtocol):
     """uvicorn's protocol, with httptools where that is installed and h11 elsewhere; a ``BufferedProtocol`` chooses how much it reads."""
 
-    def __init__(self, config: Config, state: ServerState, table: Table) -> None:
+    def __init__(self, config: Config, state: ServerState, table: ConnectionTable) -> None:
         super().__init__(config, state, {})
         self._table = table
         self._read = 0

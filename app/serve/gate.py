@@ -1,8 +1,8 @@
-"""What every request passes before anything of it is looked at: host, origin, token, rate, size. Plain ASGI.
+"""ASGI middleware that checks host, origin, token, rate and size of every request.
 
-Any page can make a browser call any address. So a request with an ``Origin`` is refused unless that origin was allowed, and so
-is one that the browser itself marks as another site's, such as that of an ``<img>``, which has no ``Origin``. A ``Host`` that is
-neither this computer nor the address that is listened on is a rebound name. Off loopback a token is needed besides.
+Any web page can make a browser call any address. A request with an ``Origin`` is refused unless the origin is allowed, and so
+is one that the browser marks as cross-site without an ``Origin``, such as that of an ``<img>``. A ``Host`` that is neither
+loopback nor the listening address is refused against DNS rebinding. Off loopback a token is required as well.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ from starlette.requests import Request
 
 from clawperator.app.serve import answers
 from clawperator.app.serve.accept_limits import address_key
-from clawperator.app.serve.guesses import Guesses
 from clawperator.app.serve.refusals import CALLER
+from clawperator.app.serve.token_throttle import TokenThrottle
 from clawperator.app.serve.tokens import Tokens
 from clawperator.engine.contracts.caller import ANONYMOUS, Caller
 from clawperator.engine.errors import EngineError, ErrorCode
@@ -30,30 +30,30 @@ Message = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[Message]]
 Send = Callable[[Message], Awaitable[None]]
 App = Callable[[Scope, Receive, Send], Awaitable[None]]
-Report = Callable[[str], object]
-"""Gets the traceback of a fault of ours."""
-Heard = Callable[[str, str, int, float], object]
-"""Hears of every request when it is over: method, route path, status, seconds."""
-Refused = Callable[[Scope, EngineError], object]
-"""Hears of every request that the gate itself refuses."""
+OnFault = Callable[[str], object]
+"""Receives the traceback of an unexpected exception."""
+OnRequest = Callable[[str, str, int, float], object]
+"""Receives every finished request: method, route path, status, seconds."""
+OnRefusal = Callable[[Scope, EngineError], object]
+"""Receives every request that the gate refuses."""
 
 MAX_BODY_BYTES = 102_400
 BODY_SECONDS = 30.0
 """From the end of the head to the end of the body."""
 MAX_HEADERS = 100
-_OPEN = frozenset({"/healthz", "/health"})
-"""What needs no token: whether somebody is there."""
-_READ_OF_PAGES = b"authorization, content-type, if-none-match, last-event-id, mcp-session-id, mcp-protocol-version, mcp-method, mcp-name"
+_PUBLIC_PATHS = frozenset({"/healthz", "/health"})
+"""Paths that need no token."""
+_CORS_HEADERS = b"authorization, content-type, if-none-match, last-event-id, mcp-session-id, mcp-protocol-version, mcp-method, mcp-name"
 _ONCE = frozenset({b"host", b"origin", b"sec-fetch-site"})
 _OTHER_SITES = frozenset({b"cross-site", b"same-site"})
-_SAY_WHO_ASKS = ("origin", "sec-fetch-site", "authorization")
-"""What a browser sends by itself, or a page cannot make it send to another site without asking first."""
+_ORIGIN_EVIDENCE = ("origin", "sec-fetch-site", "authorization")
+"""Headers that a browser sets itself, or that need a preflight request."""
 _WILDCARDS = frozenset({"0.0.0.0", "::", ""})  # noqa: S104 - compared with, not bound to
-_KNOWN = 1_000
+_MAX_REMEMBERED = 1_000
 
 
 class Gate:
-    """``host`` is the address that is listened on. ``rate`` is requests per second and caller; 0 for no limit."""
+    """The checks around an application. ``host`` is the listening address; ``rate`` is requests per second and caller, 0 for any."""
 
     def __init__(
         self,
@@ -64,9 +64,9 @@ class Gate:
         allow_origins: Iterable[str] = (),
         allow_hosts: Iterable[str] = (),
         rate: float = 0.0,
-        heard: Heard | None = None,
-        refused: Refused | None = None,
-        report: Report = lambda _: None,
+        on_request: OnRequest | None = None,
+        on_refusal: OnRefusal | None = None,
+        on_fault: OnFault = lambda _: None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._app = app
@@ -77,10 +77,10 @@ class Gate:
         self._good_hosts: set[bytes] = set()
         self._rate = rate
         self._buckets: OrderedDict[str, tuple[float, float]] = OrderedDict()
-        self._guesses = Guesses(clock)
-        self._heard = heard
-        self._refused = refused
-        self._report = report
+        self._throttle = TokenThrottle(clock)
+        self._on_request = on_request
+        self._on_refusal = on_refusal
+        self._on_fault = on_fault
         self._clock = clock
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -88,14 +88,14 @@ class Gate:
             await self._app(scope, receive, send)
         elif scope["type"] == "http":
             await self._handle(scope, receive, send)
-        else:  # a web socket: there are none here
+        else:  # WebSockets are not supported
             await send({"type": "websocket.close", "code": 1008})
 
     async def _handle(self, scope: Scope, receive: Receive, send: Send) -> None:
         began, status = self._clock(), 0
         origin = ""
 
-        async def noted(message: Message) -> None:
+        async def send_with_cors(message: Message) -> None:
             nonlocal status
             if message["type"] == "http.response.start":
                 status = message["status"]
@@ -108,25 +108,27 @@ class Gate:
         try:
             origin = await self._admit(scope)
             if origin and scope["method"] == "OPTIONS":
-                await _preflight(noted)
+                await _preflight(send_with_cors)
                 return
             body.check(scope)
-            await self._app(scope, body.receive, noted)
+            await self._app(scope, body.receive, send_with_cors)
         except EngineError as error:
-            if self._refused is not None:
-                self._refused(scope, error)
+            if self._on_refusal is not None:
+                self._on_refusal(scope, error)
             if not status:
-                await refuse(noted, error)
-        except Exception as error:  # noqa: BLE001 -- the last border: one fault of ours is one 500, not the end of the server
-            self._report("".join(traceback.format_exception(error)))
+                await refuse(send_with_cors, error)
+        except Exception as error:  # noqa: BLE001 -- an unexpected exception fails one request only
+            self._on_fault("".join(traceback.format_exception(error)))
             if not status:
-                await refuse(noted, EngineError(ErrorCode.INTERNAL_SERVER_ERROR, "An unexpected error occurred"))
+                await refuse(
+                    send_with_cors, EngineError(ErrorCode.INTERNAL_SERVER_ERROR, "An unexpected error occurred")
+                )
         finally:
-            if self._heard is not None:
-                self._heard(scope["method"], route_of(scope), status, self._clock() - began)
+            if self._on_request is not None:
+                self._on_request(scope["method"], route_of(scope), status, self._clock() - began)
 
     async def _admit(self, scope: Scope) -> str:
-        """The origin that this is shared with, empty for no browser's request. Raises ``EngineError``."""
+        """Return the allowed origin of a browser's request, else "". Raises ``EngineError``."""
         host = origin = site = authorization = b""
         seen: set[bytes] = set()
         if len(scope["headers"]) > MAX_HEADERS:
@@ -144,7 +146,7 @@ class Gate:
                 site = value.lower()
             elif name == b"authorization":
                 authorization = value
-        if not self._is_us(host):
+        if not self._is_own_host(host):
             hint = "Use the server's address, or start it with --allow-host <name>."
             raise _refused("The Host header is not allowed", hint, host=host.decode("latin-1")[:255])
         shared_with = origin.decode("latin-1")
@@ -156,35 +158,35 @@ class Gate:
             raise _refused("Requests of web pages are refused", hint, site=site.decode())
         caller = ANONYMOUS
         preflight = shared_with and scope["method"] == "OPTIONS"  # browsers send no token with it
-        if self._tokens is not None and scope["path"] not in _OPEN and not preflight:
+        if self._tokens is not None and scope["path"] not in _PUBLIC_PATHS and not preflight:
             caller = await self._known(scope, self._tokens, authorization.decode("latin-1"))
         client = scope.get("client")
         scope[CALLER] = caller = caller._replace(peer=client[0] if client else "")
-        self._pace(caller)
+        self._limit_rate(caller)
         return shared_with
 
     async def _known(self, scope: Scope, tokens: Tokens, authorization: str) -> Caller:
-        """Return the owner of the token. Raises ``EngineError`` (UNAUTHORIZED, RATE_LIMITED), late for an address that guesses."""
+        """Return the owner of the token. Raises ``EngineError`` (UNAUTHORIZED, RATE_LIMITED), delayed for repeated wrong tokens."""
         caller = tokens.caller(authorization)
         if caller is not None:
             return caller
         if authorization:
             client = scope.get("client")
-            seconds, too_fast = self._guesses.count(address_key(client[0] if client else ""))
+            seconds, too_fast = self._throttle.count(address_key(client[0] if client else ""))
             await asyncio.sleep(seconds)
             if too_fast:
                 raise EngineError(ErrorCode.RATE_LIMITED, "Too many wrong tokens from this address")
         raise EngineError(ErrorCode.UNAUTHORIZED, "The request carries no valid token")
 
-    def _is_us(self, host: bytes) -> bool:
+    def _is_own_host(self, host: bytes) -> bool:
         if host in self._good_hosts:
             return True
-        good = self._names_us(host.decode("latin-1"))
-        if good and len(self._good_hosts) < _KNOWN:  # what strangers send is not kept
+        good = self._is_own_name(host.decode("latin-1"))
+        if good and len(self._good_hosts) < _MAX_REMEMBERED:  # refused names are not remembered
             self._good_hosts.add(host)
         return good
 
-    def _names_us(self, host: str) -> bool:
+    def _is_own_name(self, host: str) -> bool:
         name = host.lower()
         if name.startswith("["):
             name = name[1:].partition("]")[0]
@@ -198,7 +200,7 @@ class Gate:
             return False
         return address.is_loopback or self._any_address  # a name can be rebound, an address cannot
 
-    def _pace(self, caller: Caller) -> None:
+    def _limit_rate(self, caller: Caller) -> None:
         """Count one request of ``caller``. Raises ``EngineError`` (RATE_LIMITED)."""
         if not self._rate:
             return
@@ -207,7 +209,7 @@ class Gate:
         most = max(2 * self._rate, 1.0)  # below 1, no request would ever pass
         left, at = self._buckets.pop(key, (most, now))
         left = min(most, left + (now - at) * self._rate)
-        if len(self._buckets) >= _KNOWN:
+        if len(self._buckets) >= _MAX_REMEMBERED:
             self._buckets.popitem(last=False)
         self._buckets[key] = (max(left - 1, 0.0), now)
         if left < 1:
@@ -215,7 +217,7 @@ class Gate:
 
 
 class Body:
-    """A request's body, counted and timed while it is read. ``answered`` says whether it is too late for a refusal."""
+    """A request body with limits on size and time. ``answered`` returns whether the response has started."""
 
     def __init__(self, receive: Receive, answered: Callable[[], bool]) -> None:
         self._receive = receive
@@ -225,14 +227,14 @@ class Body:
         self._complete = False
 
     def check(self, scope: Scope) -> None:
-        """Refuse what says itself that it is too long, before any of it is read."""
+        """Refuse a too large ``Content-Length`` before the body is read."""
         for name, value in scope["headers"]:
             if name == b"content-length" and value.isdigit() and int(value[:20]) > MAX_BODY_BYTES:
                 raise too_large()
 
     async def receive(self) -> Message:
-        """The next part. Raises ``EngineError``: PAYLOAD_TOO_LARGE, REQUEST_TIMEOUT, INVALID_REQUEST for a client that leaves."""
-        if self._complete:  # what is awaited now is the end of the connection
+        """Return the next part. Raises ``EngineError``: PAYLOAD_TOO_LARGE, REQUEST_TIMEOUT, INVALID_REQUEST after a disconnect."""
+        if self._complete:  # the application awaits the disconnect
             return await self._receive()
         try:
             return await self._part()
@@ -257,13 +259,13 @@ class Body:
         return message
 
 
-async def not_of_a_page(request: Request) -> None:
-    """Refuse what an old browser may have sent for a page: no ``Origin``, and no ``Sec-Fetch-Site`` that could say so.
+async def refuse_web_page(request: Request) -> None:
+    """Refuse a request of an old browser, which sends neither ``Origin`` nor ``Sec-Fetch-Site``: a page may have caused it.
 
     A dependency of the routes that touch a device on GET. Raises ORIGIN_NOT_ALLOWED.
     """
     headers = request.headers
-    if "mozilla/" in headers.get("user-agent", "").lower() and not any(name in headers for name in _SAY_WHO_ASKS):
+    if "mozilla/" in headers.get("user-agent", "").lower() and not any(name in headers for name in _ORIGIN_EVIDENCE):
         hint = "Use a client that is not a browser, or a browser that sends Sec-Fetch-Site."
         raise _refused("The browser does not identify the requesting page", hint)
 
@@ -277,7 +279,7 @@ def too_large() -> EngineError:
 
 
 def route_of(scope: Scope) -> str:
-    """The path as its route is written, which has no names of devices in it; ``-`` for a path of no route."""
+    """Return the path template of the route, without device names; ``-`` without a route."""
     route = scope.get("route")
     return getattr(route, "path", "") or scope.get("clawperator.route", "-")
 
@@ -299,7 +301,7 @@ def _shared_with(origin: str) -> list[tuple[bytes, bytes]]:
 async def _preflight(send: Send) -> None:
     headers = [
         (b"access-control-allow-methods", b"GET, POST, DELETE"),
-        (b"access-control-allow-headers", _READ_OF_PAGES),
+        (b"access-control-allow-headers", _CORS_HEADERS),
         (b"access-control-max-age", b"600"),
         (b"content-length", b"0"),
     ]

@@ -1,4 +1,4 @@
-"""An ASGI application from its start to its end: listen, say where, serve, and let what runs come to its result."""
+"""Run an ASGI application: listen, report the address, serve, and wait for running executions before the exit."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, cast
 
 import uvicorn
 
-from clawperator.app.serve.accept_limits import BACKLOG, Acceptor, Table
+from clawperator.app.serve.accept_limits import BACKLOG, Acceptor, ConnectionTable
 from clawperator.app.serve.connections import HEAD_BYTES, BoundedProtocol, raw_answer
 from clawperator.app.serve.options import ServeOptions, is_loopback
 from clawperator.app.serve.tokens import Tokens, open_tokens
@@ -27,13 +27,13 @@ if TYPE_CHECKING:
     from clawperator.engine.guard import Guard
 
 _CLOSE_SECONDS = 2
-"""After the last result, connections have so long to take it."""
+"""Time for connections to read the last result."""
 
-Tell = Callable[[str], object]
+LogLine = Callable[[str], object]
 
 
 class Listening:
-    """What is said when the server can be called."""
+    """The address of a server that accepts requests, and warnings about its exposure."""
 
     def __init__(self, host: str, port: int, warnings: tuple[str, ...]) -> None:
         self.host = host
@@ -43,25 +43,24 @@ class Listening:
         self.warnings = warnings
 
 
-Ready = Callable[[Listening], object]
+OnReady = Callable[[Listening], object]
 
 
 class Host:
-    """Where and for whom to serve. ``tokens`` are what the gate has to ask for; ``None`` for nothing.
+    """A listening socket and the accepted tokens; ``tokens`` is ``None`` without authentication. To be closed.
 
-    Raises ``EngineError``: ADDRESS_UNAVAILABLE where it cannot listen, TOKEN_FILE_INVALID, USAGE, and those of ``guard`` for a
-    token file that is missing. ``close`` it in the end.
+    Raises ``EngineError``: ADDRESS_UNAVAILABLE, TOKEN_FILE_INVALID, USAGE, and those of ``guard`` for a missing token file.
     """
 
     def __init__(self, options: ServeOptions, guard: Guard) -> None:
         self.options = options
-        self._listening = _listen(options)  # before a token file is made for it
+        self._listening = _listen(options)  # first: no token file is created if this fails
         try:
-            self.tokens, self._warnings = _safety(options, guard)
+            self.tokens, self._warnings = _authentication(options, guard)
         except BaseException:
             self.close()
             raise
-        self.connections = Table()
+        self.connections = ConnectionTable()
 
     def close(self) -> None:
         self._listening.close()
@@ -71,16 +70,15 @@ class Host:
         app: App,
         work: Drain,
         *,
-        leaving: Callable[[], object],
-        left: Callable[[], object] = lambda: None,
-        ready: Ready,
-        tell: Tell,
+        on_stop: Callable[[], object] = lambda: None,
+        on_stopped: Callable[[], object] = lambda: None,
+        ready: OnReady,
+        log_line: LogLine,
     ) -> None:
-        """Serve ``app`` until SIGINT, SIGTERM or SIGHUP; then call ``leaving``, wait for ``work``, and call ``left``.
+        """Serve ``app`` until SIGINT, SIGTERM or SIGHUP; then call ``on_stop``, wait for ``work``, and call ``on_stopped``.
 
-        Either may end streams that clients hold open: before the last results, or after them.
-
-        A second signal gives up what still runs. ``ready`` hears where, ``tell`` gets the lines for people.
+        Either may end streams that clients hold open. A second signal ends the wait. ``ready`` gets the address,
+        ``log_line`` diagnostics.
         """
         server = _Server(
             uvicorn.Config(
@@ -92,23 +90,22 @@ class Host:
                 server_header=False,
                 date_header=True,
                 timeout_graceful_shutdown=_CLOSE_SECONDS,
-                log_level=logging.ERROR,  # warnings are about what clients send: anybody could fill the log with them
-                h11_max_incomplete_event_size=2
-                * HEAD_BYTES,  # ours comes first, and is the same for both implementations
+                log_level=logging.ERROR,  # a client could fill the log with warnings
+                h11_max_incomplete_event_size=2 * HEAD_BYTES,  # BoundedProtocol refuses smaller heads already
             ),
             self.connections,
-            tell,
+            log_line,
         )
         stop = asyncio.Event()
 
-        def heard() -> None:
+        def on_stop_signal() -> None:
             if stop.is_set():
-                tell("Leaving without waiting")
+                log_line("Exiting without waiting")
                 server.force_exit = True
                 server.forced.set()
             stop.set()
 
-        with signal_handlers(heard):
+        with signal_handlers(on_stop_signal):
             serving = asyncio.create_task(server.serve([self._listening]), name="http server")
             await server.up.wait()
             host, port = self._listening.getsockname()[:2]
@@ -117,21 +114,21 @@ class Host:
             await asyncio.wait((stopped, serving), return_when=asyncio.FIRST_COMPLETED)
             stopped.cancel()
             work.stopping = True
-            server.accept_no_more()
-            leaving()
-            await _come_to_an_end(work, server, self.options.grace, tell)
-            left()
+            server.stop_accepting()
+            on_stop()
+            await _drain(work, server, self.options.grace, log_line)
+            on_stopped()
             server.should_exit = True
             await serving
 
 
 class _Server(uvicorn.Server):
-    """Signals are ours: its own way forgets what runs."""
+    """uvicorn's server with its own signals and accept loop replaced."""
 
-    def __init__(self, config: uvicorn.Config, connections: Table, tell: Tell) -> None:
+    def __init__(self, config: uvicorn.Config, connections: ConnectionTable, log_line: LogLine) -> None:
         super().__init__(config)
         self._connections = connections
-        self._tell = tell
+        self._log_line = log_line
         self.up = asyncio.Event()
         self.forced = asyncio.Event()
 
@@ -140,26 +137,26 @@ class _Server(uvicorn.Server):
         yield
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        """Accept by ourselves (see there); there is no lifespan."""
+        """Start acceptors (``accept_limits``); there is no lifespan."""
         make = partial(BoundedProtocol, self.config, self.server_state, self._connections)
         busy = raw_answer(EngineError(ErrorCode.SERVER_BUSY, "The server has reached its connection limit"))
         self.servers = [
-            cast("asyncio.Server", Acceptor(listener, make, self._connections, tell=self._tell, busy=busy))
+            cast("asyncio.Server", Acceptor(listener, make, self._connections, log_line=self._log_line, busy=busy))
             for listener in sockets or ()
         ]
         self.started = True
         self.up.set()
 
-    def accept_no_more(self) -> None:
+    def stop_accepting(self) -> None:
         for server in getattr(self, "servers", ()):
             server.close()
 
 
-async def _come_to_an_end(work: Drain, server: _Server, grace: float | None, tell: Tell) -> None:
-    """Wait for what runs."""
+async def _drain(work: Drain, server: _Server, grace: float | None, log_line: LogLine) -> None:
+    """Wait for running executions, at most ``grace`` seconds or until the second signal."""
     if not work.count or server.force_exit:
         return
-    tell(f"Waiting for {work.count} execution(s) to finish. Press Ctrl-C again to exit now")
+    log_line(f"Waiting for {work.count} execution(s) to finish. Press Ctrl-C again to exit now")
     waiting = asyncio.create_task(work.idle(), name="executions in flight")
     forced = asyncio.create_task(server.forced.wait(), name="second signal")
     await asyncio.wait((waiting, forced), timeout=grace, return_when=asyncio.FIRST_COMPLETED)
@@ -169,7 +166,7 @@ async def _come_to_an_end(work: Drain, server: _Server, grace: float | None, tel
 
 def _listen(options: ServeOptions) -> socket.socket:
     family = socket.AF_INET6 if ":" in options.host else socket.AF_INET
-    # The protocol has to be named: asyncio sends small answers at once only over sockets that say TCP, which accepted ones inherit.
+    # Name the protocol: asyncio sets TCP_NODELAY only on sockets with it, and accepted ones inherit it.
     listener = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     try:
         if os.name == "posix":
@@ -187,8 +184,8 @@ def _listen(options: ServeOptions) -> socket.socket:
     return listener
 
 
-def _safety(options: ServeOptions, guard: Guard) -> tuple[Tokens | None, list[str]]:
-    """The tokens to ask for, and what has to be said aloud."""
+def _authentication(options: ServeOptions, guard: Guard) -> tuple[Tokens | None, list[str]]:
+    """Return the accepted tokens (``None`` without authentication) and the warnings to print."""
     exposed = not is_loopback(options.host)
     if options.no_auth:
         if options.token_file:
@@ -202,7 +199,7 @@ def _safety(options: ServeOptions, guard: Guard) -> tuple[Tokens | None, list[st
     if not exposed and not options.token_file:
         return None, []
     path = os.path.expanduser(options.token_file) or token_path()
-    # The file of our own needs no capability; one that the caller names does.
+    # The default file needs no capability; a file that the user names does.
     tokens, made = open_tokens(path, guard if options.token_file else None)
     warnings = [f"Requests need the token in {path}{' (newly created)' if made else ''}: Authorization: Bearer <token>"]
     if exposed:
@@ -211,5 +208,5 @@ def _safety(options: ServeOptions, guard: Guard) -> tuple[Tokens | None, list[st
 
 
 def token_path() -> str:
-    """Where the server's token is kept when nobody names a file."""
+    """Return the path of the default token file."""
     return os.path.join(home_folder(os.environ), "server-token")

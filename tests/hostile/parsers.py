@@ -377,7 +377,7 @@ def mcp_call(message: dict[str, Any]) -> None:
     tool = TOOLS.get(str(message.get("name")))
     arguments = message.get("arguments")
     if tool is not None and isinstance(arguments, dict):
-        tool.read(arguments)
+        tool.validate(arguments)
 
 
 def mcp_lines(path: str) -> None:

@@ -49,7 +49,7 @@ class Serve(Command):
             lambda: Engine(resolve_settings(options), face="http", logged=True),
             chosen,
             ready=lambda listening: announce(listening, listening.url, "Clawperator API server", options),
-            tell=diagnostics.note,
+            log_line=diagnostics.note,
         )
         return 0
 
@@ -119,7 +119,7 @@ async def _serve_stdio(options: Options) -> None:
             "Serving MCP on stdin and stdout. An MCP client should start this command (press Ctrl-C to stop)"
         )
     async with _engine(options) as engine:
-        await stdio.serve(engine, pictures=screenshots_folder(options), tell=diagnostics.note)
+        await stdio.serve(engine, screenshots_dir=screenshots_folder(options), log_line=diagnostics.note)
 
 
 async def _serve_http(options: Options) -> None:
@@ -131,5 +131,5 @@ async def _serve_http(options: Options) -> None:
             engine,
             chosen,
             ready=lambda listening: announce(listening, f"{listening.url}{http.PATH}", "MCP server", options),
-            tell=diagnostics.note,
+            log_line=diagnostics.note,
         )

@@ -211,7 +211,7 @@ class Hub:
         for client in tuple(self._clients):
             client.wake()
 
-    def tell(self, news: frames.News) -> None:
+    def publish_now(self, news: frames.News) -> None:
         """``publish`` at once, for what does not come from the bus."""
         self.publish(news)
         self._wake()

@@ -13,7 +13,7 @@ from clawperator.app.http.events.stream import EventStream
 from clawperator.app.http.openapi import gives, ok_with
 from clawperator.app.http.service import HttpService
 from clawperator.app.serve.answers import ok
-from clawperator.app.serve.gate import not_of_a_page
+from clawperator.app.serve.gate import refuse_web_page
 from clawperator.engine.errors import EngineError, ErrorCode
 from clawperator.engine.executions import build
 from clawperator.engine.json_schema import json_schema
@@ -27,7 +27,7 @@ _Names = Annotated[list[str], Query(max_length=_MOST_NAMES)]
 @router.get(
     "/events",
     operation_id="streamEvents",
-    dependencies=[Depends(not_of_a_page)],
+    dependencies=[Depends(refuse_web_page)],
     summary="Stream executions, progress, trees and devices (server-sent events)",
     description=(
         "The first event is `heartbeat`. Every other event has an `id`; send it as `Last-Event-ID` to resume the stream. The stream "

@@ -14,7 +14,7 @@ from clawperator.app.http.openapi import gives, obj, ok_with, ref, takes
 from clawperator.app.http.routes.executions import OUTCOMES, SOURCE, WHERE
 from clawperator.app.http.service import HttpService, caller_of
 from clawperator.app.serve.answers import answer, ok
-from clawperator.app.serve.gate import not_of_a_page
+from clawperator.app.serve.gate import refuse_web_page
 from clawperator.engine.contracts.limits import MAX_WAIT_MS
 from clawperator.engine.errors import EngineError, ErrorCode
 from clawperator.engine.executions import build
@@ -32,7 +32,7 @@ _WHERE = {**WHERE, "maxAgeMs": {"type": "integer"}}
 _MOST = 1_000
 
 
-async def _look(
+async def _read_tree(
     service: HttpService,
     request: Request,
     device_id: str | None,
@@ -54,7 +54,7 @@ def _facts(serial: str, seen: SeenTree) -> dict[str, Any]:
 @router.get(
     "/devices/{device_id}/snapshot",
     operation_id="getSnapshot",
-    dependencies=[Depends(not_of_a_page)],
+    dependencies=[Depends(refuse_web_page)],
     summary="Read the current UI tree or its changes",
     description=(
         "With `since`, or `If-None-Match`, an unchanged tree is not sent again. With `maxAgeMs`, a recent tree from "
@@ -90,7 +90,7 @@ async def live_snapshot(
     if_none_match: Annotated[str, Header(description="The `ETag` of the view that the client already has.")] = "",
 ) -> Response:
     service: HttpService = request.app.state.service
-    serial, seen = await _look(service, request, device_id, None, max_age_ms, wait_ms)
+    serial, seen = await _read_tree(service, request, device_id, None, max_age_ms, wait_ms)
     service.followers.fetched(serial)
     tag = f'"{seen.digest}-{view}"'
     if tag in (word.strip() for word in if_none_match.split(",")):
@@ -105,7 +105,7 @@ async def live_snapshot(
 @router.get(
     "/devices/{device_id}/screen.png",
     operation_id="getScreenshot",
-    dependencies=[Depends(not_of_a_page)],
+    dependencies=[Depends(refuse_web_page)],
     summary="Take a screenshot without the Operator app",
     responses=gives(
         {"type": "string", "format": "binary"},
@@ -124,7 +124,7 @@ async def picture(request: Request, device_id: str) -> Response:
 @router.get(
     "/devices/{device_id}/packages",
     operation_id="listPackages",
-    dependencies=[Depends(not_of_a_page)],
+    dependencies=[Depends(refuse_web_page)],
     summary="List the application ids installed on a device",
     responses=gives(
         ok_with({"packages": {"type": "array", "items": _TEXT}}),
@@ -208,7 +208,7 @@ async def suggest(request: Request) -> Response:
 async def _asked(service: HttpService, request: Request, body: bodies.Body) -> tuple[str, SeenTree]:
     age = _number(body, "maxAgeMs", 0, 0, 3_600_000)
     device, package, wait = bodies.device_of(body), bodies.package_of(body), bodies.wait_of(body)
-    return await _look(service, request, device, package, age, wait)
+    return await _read_tree(service, request, device, package, age, wait)
 
 
 def _limit(body: bodies.Body, default: int) -> int:

@@ -10,7 +10,7 @@ from starlette.responses import Response
 from clawperator.app.http.openapi import gives, ok_with, shape
 from clawperator.app.http.service import HttpService
 from clawperator.app.serve.answers import ok
-from clawperator.app.serve.gate import not_of_a_page
+from clawperator.app.serve.gate import refuse_web_page
 from clawperator.engine.doctor.check import CheckDocument
 from clawperator.engine.doctor.verdict import READINESS, verdict_of
 from clawperator.engine.errors import ErrorCode
@@ -26,7 +26,7 @@ _LOCKS = {"type": "array", "items": shape(LockDocument)}
 @router.get(
     "/doctor",
     operation_id="runDoctor",
-    dependencies=[Depends(not_of_a_page)],
+    dependencies=[Depends(refuse_web_page)],
     summary="Check the host, the device and the Operator app",
     description="`verdict` and `summary` state whether the device can execute; `ready` is false when it cannot.",
     responses=gives(

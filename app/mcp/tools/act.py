@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from clawperator.app.mcp.answers import DEFAULT_BYTES, Reply, lean, outcome, played
 from clawperator.app.mcp.service import SOURCE
 from clawperator.app.mcp.tools import base
-from clawperator.app.mcp.tools.base import Arguments, Tool, wrong
+from clawperator.app.mcp.tools.base import Arguments, Tool, invalid
 from clawperator.engine.config.active_profile import load_profile
 from clawperator.engine.contracts import limits
 from clawperator.engine.contracts.actions import ACTIONS
@@ -46,7 +46,7 @@ async def _execute(service: McpService, call: Call, arguments: Arguments) -> Rep
 
 
 async def _execute_compiled(service: McpService, call: Call, arguments: Arguments) -> Reply:
-    """A compiled artifact: its executions in order, as `skill_run` plays them."""
+    """Run the executions of a compiled artifact in order, as `skill_run` does."""
     document = arguments["execution"]
     if arguments.get("validateOnly"):
         return Reply(checked(read_compiled(document)))
@@ -56,7 +56,7 @@ async def _execute_compiled(service: McpService, call: Call, arguments: Argument
 
 
 def completed(execution: Mapping[str, Any]) -> Payload:
-    """``execution`` with what is the same in every one, where it is left out. Generated ids cannot be forged by an app."""
+    """Return ``execution`` with defaults for absent fields. An app cannot guess the generated ids."""
     command_id = build.generated_id("mcp")
     usual = {
         "commandId": command_id,
@@ -69,66 +69,61 @@ def completed(execution: Mapping[str, Any]) -> Payload:
 
 
 @cache
-def _action_list() -> str:
-    """Every action type in one line each, as the contract has them."""
+def _action_signatures() -> str:
+    """Return every action type with its required parameters, and with those that name a node or a point."""
     lines = []
     for name in ACTIONS:
         params = json_schema(name)["properties"].get("params", {})
         needed = params.get("required", [])
-        rest = [f"{key}?" for key in params.get("properties", {}) if key not in needed and "etry" not in key]
-        lines.append(f"{name}({', '.join([*needed, *rest])})")
+        optional = {key: field for key, field in params.get("properties", {}).items() if key not in needed}
+        nodes = [f"{key}?" for key, field in optional.items() if "$ref" in field and not key.endswith("etry")]
+        lines.append(f"{name}({', '.join([*needed, *nodes])})")
     return "; ".join(lines)
 
 
 def _execute_tool() -> Tool:
     step = {
-        **base.obj(
-            {
-                "id": base.text("Any name, unique in the plan.", limits.MAX_ID_LENGTH),
-                "type": base.text("The action type."),
-                "params": base.obj({}, "Its parameters."),
-            }
-        ),
+        "type": "object",
+        "properties": {
+            "id": base.string("Unique in the plan.", limits.MAX_ID_LENGTH),
+            "type": base.STRING,
+            "params": base.OBJECT,
+        },
         "required": ["id", "type"],
     }
-    actions = {**base.listed(step, "What to do, in order. A failed step aborts the plan."), "minItems": 1}
-    execution = base.obj(
-        {
-            "actions": actions,
-            "timeoutMs": base.number(
-                "Time limit of the whole plan, including sleeps.",
+    execution = {
+        "type": "object",
+        "description": "The plan, or the output of `compile-artifact`.",
+        "properties": {
+            "actions": {"type": "array", "items": step, "minItems": 1},
+            "timeoutMs": base.integer(
+                "Time limit of the whole plan.",
                 limits.MIN_EXECUTION_TIMEOUT_MS,
                 limits.MAX_EXECUTION_TIMEOUT_MS,
                 build.DEFAULT_TIMEOUT_MS,
             ),
-            "commandId": base.text("Id of this command; generated if omitted."),
-            "taskId": base.text("The task that the plan belongs to."),
-            "executions": base.listed(base.OBJECT, "From a compiled artifact, passed unchanged."),
+            "commandId": base.STRING,
+            "taskId": base.STRING,
+            "executions": base.OBJECTS,
         },
-        "The plan, or the output of `compile-artifact`.",
-    )
+    }
     return Tool(
         "execute",
         "Run a plan",
-        f"Runs a plan of up to {limits.MAX_EXECUTION_ACTIONS} actions in one call, for steps without decisions in between; end it "
-        "with snapshot_ui to see the result. The whole plan is validated before it is sent. The first failed step aborts it: "
-        "take a snapshot before you continue. Actions: "
-        + _action_list()
-        + ". A matcher is what `match` calls selector; the resource "
-        "clawperator://actions has every parameter.",
+        f"Runs a plan of up to {limits.MAX_EXECUTION_ACTIONS} actions without decisions in between; end it with snapshot_ui to "
+        "see the result. The plan is validated before it is sent; the first failed step aborts it. The resource "
+        f"clawperator://actions describes all parameters. Actions: {_action_signatures()}.",
         _execute,
-        takes={
+        parameters={
             "execution": execution,
-            **base.WHERE,
+            **base.TARGET,
             "view": base.VIEW,
-            "maxBytes": base.BUDGET,
-            "validateOnly": base.switch("Validate the plan without a device."),
+            "maxBytes": base.MAX_BYTES,
+            "validateOnly": base.boolean("Validate the plan without a device."),
         },
-        needs=("execution",),
-        gives={**base.RESULT, "validated": base.BOOLEAN, "execution": base.OBJECT, **base.PLAYED},
-        reads_only=False,
-        destructive=True,
-        idempotent=False,
+        required=("execution",),
+        returns=base.EXECUTED,
+        read_only=False,
     )
 
 
@@ -136,19 +131,16 @@ def _execute_tool() -> Tool:
 
 
 class Kind(NamedTuple):
-    """How an action type becomes a payload: the arguments that it needs, those that it may have besides, and who builds it.
-
-    Of ``one_of``, one is needed.
-    """
+    """The payload builder of an action type, and its arguments: required, optional, and a group of which one is required."""
 
     build: Callable[[Arguments], Payload]
-    needs: tuple[str, ...] = ()
-    takes: tuple[str, ...] = ()
+    required: tuple[str, ...] = ()
+    optional: tuple[str, ...] = ()
     one_of: tuple[str, ...] = ()
 
     @property
     def all(self) -> tuple[str, ...]:
-        return (*self.needs, *self.one_of, *self.takes)
+        return (*self.required, *self.one_of, *self.optional)
 
 
 def _scrolling(given: Arguments, **more: Any) -> Payload:
@@ -156,7 +148,7 @@ def _scrolling(given: Arguments, **more: Any) -> Payload:
     return {name: value for name, value in {**scroll, **more}.items() if value is not None}
 
 
-_WAY = ("direction", "container")
+_SCROLL = ("direction", "container")
 KINDS: Mapping[str, Kind] = {
     "open_app": Kind(lambda a: build.open_app(a["applicationId"]), ("applicationId",)),
     "open_uri": Kind(lambda a: build.open_uri(a["uri"]), ("uri",)),
@@ -164,7 +156,7 @@ KINDS: Mapping[str, Kind] = {
     "click": Kind(
         lambda a: build.click(a.get("selector"), point=a.get("point"), click_type=a.get("clickType")),
         one_of=("selector", "point"),
-        takes=("clickType",),
+        optional=("clickType",),
     ),
     "enter_text": Kind(
         lambda a: build.enter_text(a["selector"], a["text"], submit=a.get("submit", False)),
@@ -178,15 +170,15 @@ KINDS: Mapping[str, Kind] = {
         ("all", "container"),
     ),
     "read_key_value_pair": Kind(lambda a: build.read_value(a["selector"]), ("selector",)),
-    "scroll": Kind(lambda a: build.scroll(_scrolling(a)), takes=_WAY),
+    "scroll": Kind(lambda a: build.scroll(_scrolling(a)), optional=_SCROLL),
     "scroll_until": Kind(
         lambda a: build.scroll_until(_scrolling(a, matcher=a.get("selector"), maxDurationMs=a.get("timeoutMs"))),
-        takes=("selector", *_WAY, "timeoutMs"),
+        optional=("selector", *_SCROLL, "timeoutMs"),
     ),
     "scroll_and_click": Kind(
         lambda a: build.scroll_and_click(_scrolling(a, target=a["selector"], clickType=a.get("clickType"))),
         ("selector",),
-        (*_WAY, "clickType"),
+        (*_SCROLL, "clickType"),
     ),
     "wait_for_navigation": Kind(
         lambda a: build.wait_for_navigation(a["timeoutMs"], package=a.get("applicationId"), node=a.get("selector")),
@@ -198,32 +190,23 @@ KINDS: Mapping[str, Kind] = {
 
 
 def one_action(given: Arguments) -> Payload:
-    """The payload of the one action. Raises ``EngineError`` (INVALID_PARAMETER) for arguments that do not belong together."""
+    """Return the payload of one action. Raises ``EngineError`` (INVALID_PARAMETER) for arguments that the type does not take."""
     name = given["type"]
     kind = KINDS[name]
     for argument in given:
-        if argument not in (*kind.all, "type", *base.WHERE):
-            raise wrong(argument, f"{name} takes no '{argument}'", f"It takes {', '.join(kind.all)}.")
-    for argument in kind.needs:
+        if argument not in (*kind.all, "type", *base.TARGET):
+            raise invalid(argument, f"{name} takes no '{argument}'", f"It takes {', '.join(kind.all)}.")
+    for argument in kind.required:
         if argument not in given:
-            raise wrong(argument, f"{name} needs '{argument}'", f"It takes {', '.join(kind.all)}.")
+            raise invalid(argument, f"{name} needs '{argument}'", f"It takes {', '.join(kind.all)}.")
     if kind.one_of and not any(argument in given for argument in kind.one_of):
-        raise wrong(kind.one_of[0], f"{name} needs '{kind.one_of[0]}' or '{kind.one_of[1]}'")
+        raise invalid(kind.one_of[0], f"{name} needs '{kind.one_of[0]}' or '{kind.one_of[1]}'")
     return {**kind.build(given), "source": SOURCE}
 
 
 async def _action(service: McpService, call: Call, arguments: Arguments) -> Reply:
     result = await service.execute(call, one_action(arguments), device_id=arguments.get("deviceId"))
     return outcome(result.to_dict())
-
-
-def _kinds() -> str:
-    """What each type takes, in one line."""
-    told = []
-    for name, kind in KINDS.items():
-        words = [*kind.needs, *([" | ".join(kind.one_of)] if kind.one_of else []), *(f"{each}?" for each in kind.takes)]
-        told.append(f"{name}({', '.join(words)})")
-    return "; ".join(told)
 
 
 def _action_tool() -> Tool:
@@ -233,40 +216,30 @@ def _action_tool() -> Tool:
     return Tool(
         "action",
         "Perform one action",
-        "Performs one action on the device and waits for its result: "
-        + _kinds()
-        + ". Take a snapshot afterwards: a successful "
-        "action does not prove that the app reacted as expected.",
+        "Performs one action and waits for its result. Take a snapshot afterwards.",
         _action,
-        takes={
-            "type": base.choice("The action to perform.", KINDS),
-            "selector": base.matcher(
-                base.SELECTOR + " For read_key_value_pair the label, for the scrolling ones the node to find."
-            ),
-            "point": {
-                **base.obj({axis: {"type": "integer", "minimum": 0} for axis in ("x", "y")}),
-                "description": "A point on the screen in pixels, if no selector works. Requires Operator 0.5 or newer.",
-                "required": ["x", "y"],
-                "additionalProperties": False,
-            },
+        parameters={
+            "type": base.choice("The action.", KINDS),
+            "selector": base.SELECTOR,
+            "point": base.point("Screen pixels, if no selector works. Requires Operator 0.5 or newer.", 0),
             "clickType": base.choice("How to click.", click["clickType"]["enum"], "default"),
-            "applicationId": base.text("Package name, such as com.android.settings.", limits.MAX_MATCHER_VALUE_LENGTH),
-            "uri": base.text("The URI to open.", limits.MAX_URI_LENGTH),
-            "text": base.text("Replaces the field's text.", limits.MAX_MATCHER_VALUE_LENGTH),
-            "submit": base.switch("Click the field again afterwards; this does not press Enter."),
-            "key": base.choice("The key.", key["enum"]),
-            "all": base.switch("Read every matching node. Requires Operator 0.5 or newer."),
+            "applicationId": base.string("Package name.", limits.MAX_MATCHER_VALUE_LENGTH),
+            "uri": base.string("URI to open.", limits.MAX_URI_LENGTH),
+            "text": base.string("Replaces the text of the field.", limits.MAX_MATCHER_VALUE_LENGTH),
+            "submit": base.boolean("Click the field afterwards; does not press Enter."),
+            "key": base.choice("Key.", key["enum"]),
+            "all": base.boolean("Read all matching nodes. Requires Operator 0.5 or newer."),
             "direction": base.choice("Scroll direction.", scroll["direction"]["enum"], "down"),
-            "container": base.matcher("The node to scroll or to read in.", explained=False),
-            "durationMs": base.number("Duration of the sleep.", 0, limits.MAX_EXECUTION_TIMEOUT_MS - build.SPARE_MS),
-            "timeoutMs": base.number("Maximum time to wait or scroll.", 1, limits.MAX_EXECUTION_TIMEOUT_MS),
-            **base.WHERE,
+            "container": base.matcher(
+                "The node to scroll or to read in, with the fields of `selector`.", bounded=False
+            ),
+            "durationMs": base.integer("Duration of the sleep.", 0, limits.MAX_EXECUTION_TIMEOUT_MS - build.SPARE_MS),
+            "timeoutMs": base.integer("Maximum time to wait or scroll.", 1, limits.MAX_EXECUTION_TIMEOUT_MS),
+            **base.TARGET,
         },
-        needs=("type",),
-        gives=base.RESULT,
-        reads_only=False,
-        destructive=True,
-        idempotent=False,
+        required=("type",),
+        returns=base.EXECUTED,
+        read_only=False,
     )
 
 

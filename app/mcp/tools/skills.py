@@ -1,4 +1,4 @@
-"""Tools about skills: finding one, and running its script or one of its artifacts."""
+"""Tools that search skills and run a skill's script or one of its artifacts."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from clawperator.app.mcp.answers import DEFAULT_BYTES, Reply, played, tail
 from clawperator.app.mcp.progress import LatestLine
 from clawperator.app.mcp.tools import base
-from clawperator.app.mcp.tools.base import Arguments, Tool, wrong
+from clawperator.app.mcp.tools.base import Arguments, Tool, invalid
 from clawperator.engine.errors import EngineError, ErrorCode
 from clawperator.engine.hierarchy.queries import cut
 from clawperator.engine.skills.artifact import compile_artifact, describe_inputs
@@ -23,10 +23,10 @@ if TYPE_CHECKING:
     from clawperator.app.mcp.service import Call, McpService
     from clawperator.engine.skills.compiled import Compiled
 
-_ONLY_SCRIPTS = ("args", "expectContains")
-_ONLY_ARTIFACTS = ("variables",)
-_WORD = 512
-_ARTIFACTS = 20
+_SCRIPT_ONLY = ("args", "expectContains")
+_ARTIFACT_ONLY = ("variables",)
+_MAX_STRING = 512
+_MAX_ARTIFACTS = 20
 
 
 async def _registry(service: McpService) -> Registry:
@@ -39,7 +39,7 @@ async def _search(service: McpService, _: Call, arguments: Arguments) -> Reply:
     registry = await _registry(service)
     about = {"registry": registry.source, **({"warnings": registry.warnings} if registry.left_out else {})}
     if "skillId" in arguments:
-        entry = await asyncio.to_thread(_in_full, registry, arguments["skillId"])
+        entry = await asyncio.to_thread(_with_inputs, registry, arguments["skillId"])
         return Reply({"ok": True, "count": 1, "skills": [entry], **about})
     words = {name: arguments.get(name) or None for name in ("app", "intent", "keyword")}
     found = search(registry, **words)
@@ -47,14 +47,14 @@ async def _search(service: McpService, _: Call, arguments: Arguments) -> Reply:
     return Reply({"ok": True, "count": len(found), **truncated, "skills": list(shown), **about})
 
 
-def _in_full(registry: Registry, skill_id: str) -> dict[str, Any]:
-    """The entry with ``inputs``: what each of its artifacts asks for; an artifact that cannot be read says why."""
+def _with_inputs(registry: Registry, skill_id: str) -> dict[str, Any]:
+    """Return the entry with ``inputs``: the variables of each artifact, or the error of one that cannot be read."""
     entry = registry.get(skill_id)
     inputs: dict[str, Any] = {}
-    for path in [path for path in entry.get("artifacts") or () if isinstance(path, str)][:_ARTIFACTS]:
+    for path in [path for path in entry.get("artifacts") or () if isinstance(path, str)][:_MAX_ARTIFACTS]:
         name = path.rpartition("/")[2]
         try:
-            asked = describe_inputs(registry, skill_id, name)
+            variables = describe_inputs(registry, skill_id, name)
         except EngineError as exc:
             inputs[name] = exc.to_dict()
             continue
@@ -66,7 +66,7 @@ def _in_full(registry: Registry, skill_id: str) -> dict[str, Any]:
                 **({} if one.default is None else {"default": one.default}),
                 **({"values": list(one.values)} if one.values else {}),
             }
-            for one in asked
+            for one in variables
         ]
     return {**entry, "inputs": inputs}
 
@@ -74,34 +74,26 @@ def _in_full(registry: Registry, skill_id: str) -> dict[str, Any]:
 SEARCH = Tool(
     "skills_search",
     "Find skills",
-    "Lists skills, which are tested ways to do something in one app: look here before you work out a longer task yourself. "
-    "Entries tell the app, what the skill does, its `scripts` and its `artifacts`. With `skillId` it shows that one, with the "
-    "`inputs` of each artifact, which are the `variables` of skill_run; without arguments it lists all. "
-    "`registry` says where they come from: `builtin` where no skills are installed.",
+    "Lists skills: tested programs for a task in one app. Search before you work out a longer task yourself. `skillId` shows one "
+    "skill with the `inputs` of each artifact: the `variables` of skill_run.",
     _search,
-    takes={
-        "skillId": base.text("Only this skill, in full.", _WORD),
-        "app": base.text("Only skills for this application id.", _WORD),
-        "intent": base.text("Only skills with this intent.", _WORD),
-        "keyword": base.text("Part of id, summary, application id or keywords.", _WORD),
-        "limit": base.number("Maximum number of skills.", 1, 200, 20),
+    parameters={
+        "skillId": base.string("Show this skill in full.", _MAX_STRING),
+        "app": base.string("Application id.", _MAX_STRING),
+        "intent": base.string("Intent.", _MAX_STRING),
+        "keyword": base.string("Part of id, summary, application id or keywords.", _MAX_STRING),
+        "limit": base.integer("Maximum number of skills.", 1, 200, 20),
     },
-    gives={
-        "count": base.WHOLE,
-        "skills": base.OBJECTS,
-        "truncated": base.OBJECT,
-        "registry": base.TEXT,
-        "warnings": base.OBJECTS,
-    },
+    returns={"skills": base.OBJECTS},
     open_world=False,
 )
 
 
 async def _run(service: McpService, call: Call, arguments: Arguments) -> Reply:
     artifact = "artifact" in arguments
-    for name in _ONLY_SCRIPTS if artifact else _ONLY_ARTIFACTS:
+    for name in _SCRIPT_ONLY if artifact else _ARTIFACT_ONLY:
         if name in arguments:
-            raise wrong(name, f"'{name}' is for {'scripts' if artifact else 'artifacts'}")
+            raise invalid(name, f"'{name}' is for {'scripts' if artifact else 'artifacts'}")
     return await (_play if artifact else _script)(service, call, arguments)
 
 
@@ -111,7 +103,7 @@ async def _script(service: McpService, call: Call, arguments: Arguments) -> Repl
     lines = LatestLine(call.progress)
     with service.acting(call.caller) as engine:
         try:
-            async with lines.told():
+            async with lines.reporting():
                 done = await run_skill(
                     registry,
                     skill_id,
@@ -119,7 +111,7 @@ async def _script(service: McpService, call: Call, arguments: Arguments) -> Repl
                     if call.wait_ms is None
                     else replace(engine.settings, wait_ms=call.wait_ms),
                     device_id=device,
-                    args=[_word(value) for value in arguments.get("args", ())],
+                    args=[_argument(value) for value in arguments.get("args", ())],
                     timeout_ms=_limit(arguments),
                     expect_contains=arguments.get("expectContains"),
                     tell=lambda line: lines.take(line.text),
@@ -135,7 +127,7 @@ async def _script(service: McpService, call: Call, arguments: Arguments) -> Repl
     return Reply(document)
 
 
-def _word(value: Any) -> str:
+def _argument(value: Any) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
@@ -161,7 +153,7 @@ async def _play(service: McpService, call: Call, arguments: Arguments) -> Reply:
 
 
 def _compile(service: McpService, call: Call, registry: Registry, arguments: Arguments) -> Compiled:
-    """The artifact under the caller's policy; the audit gets its row either way."""
+    """Compile the artifact under the caller's policy and record it in the audit, also if it fails."""
     skill_id, artifact = arguments["skillId"], arguments["artifact"]
     variables = json.dumps(arguments["variables"]) if "variables" in arguments else None
     try:
@@ -187,43 +179,25 @@ def _note(service: McpService, call: Call, skill_id: str, artifact: str, **facts
 RUN = Tool(
     "skill_run",
     "Run a skill",
-    "Runs a skill of `skills_search`: its script (a program on this computer that drives the device by itself), or, with "
-    "`artifact`, one of its plans, filled in with `variables`. The answer has the script's `output`, or each execution and "
-    "the recipe's `outputs`.",
+    "Runs a skill of `skills_search`: its script, a program on this computer that drives the device, or, with `artifact`, one "
+    "of its plans with `variables`. Returns the script's `output`, or each execution and the recipe's `outputs`.",
     _run,
-    takes={
-        "skillId": base.text("The skill's id.", _WORD),
-        **base.WHERE,
-        "artifact": base.text("Compile and execute this artifact instead of running the script.", _WORD),
-        "variables": base.obj({}, "The artifact's variables."),
-        "args": base.listed(
-            {"type": ["string", "number", "boolean"], "maxLength": 32_768},
-            "Arguments for the script, after the device.",
-        ),
-        "timeoutMs": base.number(
-            "Time limit of the script [120000] or of each execution of an artifact.", 1, MAX_TIMEOUT_MS
-        ),
-        "expectContains": base.text("Fail unless the script prints this text.", _WORD),
+    parameters={
+        "skillId": base.string("The skill's id.", _MAX_STRING),
+        **base.TARGET,
+        "artifact": base.string("Execute this artifact, not the script.", _MAX_STRING),
+        "variables": {**base.OBJECT, "description": "Variables of the artifact."},
+        "args": {
+            "type": "array",
+            "items": {"type": ["string", "number", "boolean"], "maxLength": 32_768},
+            "description": "Arguments of the script.",
+        },
+        "timeoutMs": base.integer("Time limit of the script [120000] or of each execution.", 1, MAX_TIMEOUT_MS),
+        "expectContains": base.string("Fail unless the script prints this.", _MAX_STRING),
         "view": base.VIEW,
-        "maxBytes": base.number(
-            "Maximum bytes of the output (its end is kept) or of a tree view.",
-            base.LEAST_BYTES,
-            base.MOST_BYTES,
-            DEFAULT_BYTES,
-        ),
+        "maxBytes": base.MAX_BYTES,
     },
-    needs=("skillId",),
-    gives={
-        "skillId": base.TEXT,
-        "deviceId": base.TEXT,
-        "output": base.TEXT,
-        "exitCode": base.WHOLE,
-        "durationMs": base.WHOLE,
-        "frames": base.OBJECTS,
-        **base.PLAYED,
-        "warnings": base.OBJECTS,
-    },
-    reads_only=False,
-    destructive=True,
-    idempotent=False,
+    required=("skillId",),
+    returns={"output": base.STRING, "executions": base.OBJECTS, "outputs": base.OBJECT},
+    read_only=False,
 )

@@ -206,7 +206,9 @@ async def _start_here(
 
     async def serve() -> None:
         async with Engine(resolve_settings(options), face="http", logged=True) as engine:
-            await server.serve(engine, listening_options(options, 0), ready=listening.set_result, tell=errors.append)
+            await server.serve(
+                engine, listening_options(options, 0), ready=listening.set_result, log_line=errors.append
+            )
 
     serving = asyncio.create_task(serve())
 

@@ -129,7 +129,9 @@ async def _talk_here(env: dict[str, str], *flags: str, mode: str) -> AsyncIterat
     with surroundings(env), plainly():
         options = command_line("mcp", *flags)
         async with servers._engine(options) as engine, asyncio.TaskGroup() as serving:
-            server = create_server(McpService(engine, pictures=screenshots_folder(options), tell=lambda _: None))
+            server = create_server(
+                McpService(engine, screenshots_dir=screenshots_folder(options), log_line=lambda _: None)
+            )
 
             @asynccontextmanager
             async def transport() -> AsyncIterator[Any]:

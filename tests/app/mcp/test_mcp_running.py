@@ -11,7 +11,7 @@ import pytest
 
 from clawperator.app.mcp.answers import Reply
 from clawperator.app.mcp.progress import Progress
-from clawperator.app.mcp.server import answered
+from clawperator.app.mcp.server import run_tool
 from clawperator.app.mcp.service import Call, McpService
 from clawperator.app.mcp.tools import TOOLS
 from clawperator.app.mcp.tools.base import Arguments
@@ -111,7 +111,7 @@ async def test_before_it_is_sent_nothing_happened(visit: Visit) -> None:
         pass
 
     async with Engine(Settings.resolve({}, place.env)) as engine:
-        service = McpService(engine, pictures=str(place.folder), tell=said.append)
+        service = McpService(engine, screenshots_dir=str(place.folder), log_line=said.append)
         call = Call(Progress(unheard), Caller("me"))
         with engine.events.subscribe() as events:
             running = asyncio.create_task(service.execute(call, whole(HOME)))
@@ -121,10 +121,10 @@ async def test_before_it_is_sent_nothing_happened(visit: Visit) -> None:
             running.cancel()
             with contextlib.suppress(asyncio.CancelledError):
                 await running
-        cut_off = service.cut_off(call, place.serial)
+        cut_off = service.cancelled_call(call, place.serial)
         assert cut_off is not None
         assert cut_off.to_dict()["broadcastDispatchStatus"] == "not_sent"
-        assert service.cut_off(Call(call.progress, Caller("somebody else")), place.serial) is None
+        assert service.cancelled_call(Call(call.progress, Caller("somebody else")), place.serial) is None
         assert engine.lock(place.serial).state == "free"
         assert "before the command was sent" in said[0]
 
@@ -144,15 +144,15 @@ async def test_what_had_ended_is_said_to_have_ended(visit: Visit) -> None:
         pass
 
     async with Engine(Settings.resolve({}, place.env)) as engine:
-        service = McpService(engine, pictures=str(place.folder))
+        service = McpService(engine, screenshots_dir=str(place.folder))
         call = Call(Progress(unheard))
-        asked = answered(service, replace(TOOLS["execute"], run=slow), call, {"execution": plan(HOME)})
+        asked = run_tool(service, replace(TOOLS["execute"], run=slow), call, {"execution": plan(HOME)})
         running = asyncio.create_task(asked)
         await made.wait()
         running.cancel()
         with contextlib.suppress(asyncio.CancelledError):
             await running
-        cut_off = service.cut_off(call, place.serial)
+        cut_off = service.cancelled_call(call, place.serial)
         assert cut_off is not None
         assert "had run to its end (success)" in cut_off.to_dict()["message"]
         assert engine.lock(place.serial).state == "free"

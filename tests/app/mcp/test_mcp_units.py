@@ -14,15 +14,16 @@ from jsonschema import Draft202012Validator
 from clawperator.app.mcp import stdio
 from clawperator.app.mcp.answers import Reply, bounded, lean, outcome, refusal, result_of, tail
 from clawperator.app.mcp.progress import Progress
-from clawperator.app.mcp.server import entry
 from clawperator.app.mcp.stdio import MAX_LINE
 from clawperator.app.mcp.tools import TOOLS
 from clawperator.app.mcp.tools.act import KINDS, completed, one_action
+from clawperator.app.mcp.tools.listing import tool_list
 from clawperator.app.mcp.tools.observe import _fitted
 from clawperator.engine.contracts.actions import ACTIONS
 from clawperator.engine.errors import EngineError, ErrorCode
 from clawperator.engine.executions.outcome import outcome_of
 from clawperator.engine.executions.validate import validate
+from clawperator.engine.json_schema import json_schema
 
 NODE = {"textEquals": "x"}
 GIVEN: dict[str, Any] = {
@@ -52,7 +53,7 @@ async def test_progress_only_grows(steps: list[tuple[int, bool]]) -> None:
 
     progress = Progress(report)
     for step, done in steps:
-        await progress.tell(step + (1 if done else 0.5), step + 1, "x")
+        await progress.report(step + (1 if done else 0.5), step + 1, "x")
     assert told == sorted(set(told))
 
 
@@ -65,7 +66,7 @@ async def test_a_step_that_is_tried_again_never_reaches_its_end() -> None:
 
     progress = Progress(report)
     for _ in range(1_000):
-        await progress.tell(0.5, 1, "x" * 1_000)
+        await progress.report(0.5, 1, "x" * 1_000)
     assert told[0] == 0.5
     assert told[-1] <= 1
     assert told == sorted(set(told))
@@ -144,39 +145,47 @@ def split(data: bytes) -> list[bytes]:
         os.close(descriptor)
 
 
-def test_schemas_are_schemas_and_small_enough_to_be_read() -> None:
-    size = 0
-    for tool in TOOLS.values():
-        listed = entry(tool)
+def test_listed_schemas_are_valid_and_name_every_parameter() -> None:
+    for listed in tool_list():
         for schema in (listed.input_schema, listed.output_schema):
             assert isinstance(schema, dict)
             Draft202012Validator.check_schema(schema)
             assert schema["type"] == "object"
-            assert not {"oneOf", "anyOf", "allOf"} & schema.keys()  # some clients know no such thing at the root
-        assert len(listed.description or "") < 2_000
-        size += len(json.dumps([listed.name, listed.description, listed.input_schema]))
-    assert size < 22_000  # what a model reads before its first call
+            assert not {"oneOf", "anyOf", "allOf"} & schema.keys()  # some clients do not support them at the root
+        assert listed.input_schema["properties"].keys() == TOOLS[listed.name].parameters.keys()
+        for name, schema in listed.input_schema["properties"].items():
+            assert schema["type"] == TOOLS[listed.name].parameters[name]["type"]
+        selector = listed.input_schema["properties"].get(
+            "selector", {"properties": json_schema("matcher")["properties"]}
+        )
+        assert selector["properties"].keys() == json_schema("matcher")["properties"].keys()
+
+
+def test_the_list_of_tools_is_short() -> None:
+    tools = [tool.model_dump(mode="json", by_alias=True, exclude_none=True) for tool in tool_list()]
+    size = len(json.dumps({"tools": tools}, separators=(",", ":"), ensure_ascii=False).encode())
+    assert size <= 12 * 1024, "a model reads the whole list before its first call"
 
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_every_action_becomes_an_execution_that_may_be_sent(kind: str) -> None:
     row = KINDS[kind]
     for one in row.one_of or ("",):
-        names = {*row.needs, *row.takes, one} - {""}
+        names = {*row.required, *row.optional, one} - {""}
         payload = one_action({"type": kind, **{name: GIVEN[name] for name in names}})
         checked = validate(payload)
         assert checked.execution.actions[0].type == kind
         assert checked.execution.source == "clawperator-mcp"
         assert not checked.warnings
-        validate(one_action({"type": kind, **{name: GIVEN[name] for name in {*row.needs, one} - {""}}}))
-        for name in row.needs:
+        validate(one_action({"type": kind, **{name: GIVEN[name] for name in {*row.required, one} - {""}}}))
+        for name in row.required:
             with pytest.raises(EngineError) as raised:
                 one_action({"type": kind, **{other: GIVEN[other] for other in names if other != name}})
             assert raised.value.details["path"] == name
 
 
 def test_every_action_type_is_named_where_plans_are_asked_for() -> None:
-    about = entry(TOOLS["execute"]).description or ""
+    about = TOOLS["execute"].description
     assert all(f"{name}(" in about for name in ACTIONS)
 
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import pytest
 
-from clawperator.app.serve.accept_limits import Acceptor, Table, address_key
+from clawperator.app.serve.accept_limits import Acceptor, ConnectionTable, address_key
 
 
 @dataclass(eq=False)
@@ -26,7 +26,7 @@ class Client:
 
 
 def test_a_request_that_runs_makes_no_room() -> None:
-    table = Table(4)
+    table = ConnectionTable(4)
     for host in ("10.0.0.1", "10.0.0.1", "10.0.0.2", "10.0.0.2"):
         assert table.admit(host)
         table.enter(Client(), host)
@@ -36,7 +36,7 @@ def test_a_request_that_runs_makes_no_room() -> None:
 
 
 def test_who_makes_room() -> None:
-    table = Table(4)
+    table = ConnectionTable(4)
     idle, half, other = Client(idle=True), Client(incomplete=True), Client(incomplete=True)
     table.enter(other, "10.0.0.2")
     table.enter(idle, "10.0.0.1")
@@ -95,7 +95,7 @@ async def test_without_descriptors_it_tries_again_and_says_so_once(monkeypatch: 
     listener = Listener()
     listener.bind(("127.0.0.1", 0))
     listener.listen()
-    acceptor = Acceptor(listener, Protocol, Table(2), tell=tell)
+    acceptor = Acceptor(listener, Protocol, ConnectionTable(2), log_line=tell)
     with socket.socket() as client:
         client.setblocking(False)
         await asyncio.get_running_loop().sock_connect(client, listener.getsockname())

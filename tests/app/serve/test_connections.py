@@ -13,7 +13,7 @@ import uvicorn
 from uvicorn.server import ServerState
 
 from clawperator.app.serve import connections
-from clawperator.app.serve.accept_limits import Acceptor, Table
+from clawperator.app.serve.accept_limits import Acceptor, ConnectionTable
 from clawperator.app.serve.connections import BoundedProtocol
 from clawperator.app.serve.gate import Message, Receive, Scope, Send
 
@@ -41,13 +41,13 @@ class App:
 
 
 @asynccontextmanager
-async def serving(app: App) -> AsyncIterator[tuple[socket.socket, Table]]:
+async def serving(app: App) -> AsyncIterator[tuple[socket.socket, ConnectionTable]]:
     """A client that is connected, and the table of the server's connections."""
     config = uvicorn.Config(app, log_config=None, access_log=False, ws="none")
     config.load()
-    table = Table(10)
+    table = ConnectionTable(10)
     listener = socket.create_server(("127.0.0.1", 0))
-    acceptor = Acceptor(listener, partial(BoundedProtocol, config, ServerState(), table), table, tell=print)
+    acceptor = Acceptor(listener, partial(BoundedProtocol, config, ServerState(), table), table, log_line=print)
     with listener, socket.socket() as client:
         client.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4_096)
         client.setblocking(False)

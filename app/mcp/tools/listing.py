@@ -1,0 +1,64 @@
+"""The list of tools as clients receive it, short enough for a model to read before its first call."""
+
+from __future__ import annotations
+
+import json
+from functools import cache
+from typing import Any
+
+from mcp_types import Tool as ToolEntry
+from mcp_types import ToolAnnotations
+
+from clawperator.app.mcp.tools import TOOLS
+from clawperator.app.mcp.tools.base import Schema, Tool
+
+_CHECKED_BY_SERVER = frozenset(
+    {"additionalProperties", "maxLength", "maximum", "minItems", "minLength", "minimum", "minProperties"}
+)
+"""Keywords that are enforced but not listed: a call that violates one gets an error that says so."""
+_DESCRIBED_ONCE = _CHECKED_BY_SERVER | {"default", "description"}
+
+
+@cache
+def tool_list() -> list[ToolEntry]:
+    """Return all tools.
+
+    A parameter of several tools is described in the first of them; the others list its type. Of two matchers of a tool, the
+    first lists the fields.
+    """
+    described: set[str] = set()
+    return [_entry(tool, described) for tool in TOOLS.values()]
+
+
+def _entry(tool: Tool, described: set[str]) -> ToolEntry:
+    parameters: Schema = {}
+    fields: set[tuple[str, ...]] = set()
+    for name, schema in tool.parameters.items():
+        key = json.dumps((name, schema))
+        names = tuple(schema.get("properties", ()))
+        omitted = _DESCRIBED_ONCE if key in described else _CHECKED_BY_SERVER
+        parameters[name] = _without(omitted | {"properties"} if names in fields else omitted, schema)
+        described.add(key)
+        fields |= {names} if names else set()
+    return ToolEntry(
+        name=tool.name,
+        title=tool.title,
+        description=tool.description,
+        input_schema=_without(_CHECKED_BY_SERVER, {**tool.input_schema, "properties": parameters}),
+        output_schema=tool.output_schema,
+        annotations=ToolAnnotations(
+            read_only_hint=tool.read_only,
+            destructive_hint=not tool.read_only,
+            open_world_hint=None if tool.open_world else False,  # the protocol's default is true
+        ),
+    )
+
+
+def _without(keywords: frozenset[str], schema: Any) -> Any:
+    """Return ``schema`` without ``keywords``; properties that have the name of one are kept."""
+    if not isinstance(schema, dict):
+        return schema
+    kept: Schema = {key: _without(keywords, value) for key, value in schema.items() if key not in keywords}
+    if "properties" in kept:
+        kept["properties"] = {name: _without(keywords, value) for name, value in schema["properties"].items()}
+    return kept
