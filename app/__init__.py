@@ -1,1 +1,1 @@
-"""The faces of the product; each holds one engine."""
+"""The interfaces of the product: command line, console, HTTP and MCP servers."""

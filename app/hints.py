@@ -34,7 +34,7 @@ def _error(error: Mapping[str, Any], words: Mapping[str, str]) -> dict[str, Any]
 
 
 def _in_words(text: str, words: Mapping[str, str]) -> str:
-    """``text`` with each key of ``words`` replaced, longer ones first, and none within another command."""
+    """Return ``text`` with the keys of ``words`` replaced, longest first, except within other commands."""
 
     def replacement(found: re.Match[str]) -> str:
         return words.get(MATCH_COMMAND if found["match"] else found[0], found[0])

@@ -1,6 +1,6 @@
-"""Request bodies, read in the documented order of checks: each wrong thing has its own code (http.md#rules and http.md#executions).
+"""Request bodies, checked in the documented order with a code per field (http.md#rules and http.md#executions).
 
-A field that is ``null`` has the wrong type; a field without a value is left out.
+A field that is ``null`` has the wrong type.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ _PACKAGES = {
 
 
 async def read_object(request: Request, *, required: bool = True) -> Body:
-    """The body as a JSON object; ``{}`` for none where none is ``required``.
+    """Return the body as a JSON object, ``{}`` for an absent one unless ``required``.
 
-    What is not sent as JSON counts as no body. Raises ``EngineError`` (INVALID_JSON, INVALID_BODY).
+    A body of another content type counts as absent. Raises ``EngineError`` (INVALID_JSON, INVALID_BODY).
     """
     kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     data = await request.body()
@@ -45,7 +45,7 @@ async def read_object(request: Request, *, required: bool = True) -> Body:
 
 
 def execution_of(body: Body) -> Any:
-    """The value of ``execution``, which the engine validates.
+    """Return the value of ``execution``, which the engine validates.
 
     Raises MISSING_EXECUTION for none and for ``null``, ``false``, 0 and ``""``; EXECUTION_VALIDATION_FAILED at the path ``""``
     for an object without keys.
@@ -61,14 +61,14 @@ def execution_of(body: Body) -> Any:
 
 
 def device_of(body: Body) -> str | None:
-    """``deviceId``; empty and absent mean the same. Raises INVALID_DEVICE_ID."""
+    """Return ``deviceId``, ``None`` if it is absent or empty. Raises INVALID_DEVICE_ID."""
     return text_of(body, "deviceId", ErrorCode.INVALID_DEVICE_ID) or None
 
 
 def package_of(body: Body) -> str | None:
-    """The Operator app, under either of its names.
+    """Return the Operator app of ``receiverPackage`` or ``operatorPackage``.
 
-    Raises INVALID_RECEIVER_PACKAGE or INVALID_OPERATOR_PACKAGE, whichever name it was given by.
+    Raises INVALID_RECEIVER_PACKAGE or INVALID_OPERATOR_PACKAGE, by the field that is invalid.
     """
     found: dict[str, str] = {}
     for name, code in _PACKAGES.items():
@@ -91,7 +91,7 @@ def package_of(body: Body) -> str | None:
 
 
 def path_of(body: Body) -> str | None:
-    """``path`` of a screenshot. Raises INVALID_PATH."""
+    """Return ``path`` of a screenshot. Raises INVALID_PATH."""
     path = body.get("path")
     if "path" in body and not (isinstance(path, str) and path.strip()):
         raise EngineError(ErrorCode.INVALID_PATH, "'path' must be a non-empty string", details={"path": "path"})
@@ -99,7 +99,7 @@ def path_of(body: Body) -> str | None:
 
 
 def timeout_of(body: Body) -> int | None:
-    """``timeoutMs``: a positive number of milliseconds. Raises INVALID_TIMEOUT_MS."""
+    """Return ``timeoutMs``, a positive number of milliseconds. Raises INVALID_TIMEOUT_MS."""
     value = body.get("timeoutMs")
     if "timeoutMs" not in body:
         return None
@@ -111,7 +111,7 @@ def timeout_of(body: Body) -> int | None:
 
 
 def wait_of(body: Body) -> int | None:
-    """``waitMs``: how long to wait for a device that is taken. Raises INVALID_BODY."""
+    """Return ``waitMs``, the maximum wait for a locked device. Raises INVALID_BODY."""
     value = body.get("waitMs")
     if "waitMs" not in body:
         return None
@@ -122,7 +122,7 @@ def wait_of(body: Body) -> int | None:
 
 
 def text_of(body: Body, name: str, code: ErrorCode = ErrorCode.INVALID_BODY) -> str | None:
-    """An optional text. Raises ``code``."""
+    """Return an optional string. Raises ``code``."""
     value = body.get(name)
     if name in body and not isinstance(value, str):
         raise EngineError(code, f"'{name}' must be a string", details={"path": name})
@@ -130,7 +130,7 @@ def text_of(body: Body, name: str, code: ErrorCode = ErrorCode.INVALID_BODY) -> 
 
 
 def flag_of(body: Body, name: str) -> bool | None:
-    """An optional truth value. Raises INVALID_BODY."""
+    """Return an optional boolean. Raises INVALID_BODY."""
     value = body.get(name)
     if name in body and not isinstance(value, bool):
         raise EngineError(ErrorCode.INVALID_BODY, f"'{name}' must be true or false", details={"path": name})

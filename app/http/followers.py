@@ -1,6 +1,6 @@
-"""Follow mode for clients: one per device, however many want it, and only while one of them listens.
+"""Follow mode for clients: one per device while at least one client subscribes.
 
-The next look begins when somebody has fetched the tree that the last one brought: nobody's link is flooded with trees.
+The next snapshot starts when a client has fetched the last one, so that no connection is flooded with trees.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class Followers:
 
     @contextmanager
     def following(self, device_id: str) -> Iterator[None]:
-        """While this is entered, the device is followed. Whoever begins hears how it goes just now."""
+        """Follow the device while the block runs, and publish its current state first."""
         found = self._followed.get(device_id)
         if found is None:
             found = self._followed[device_id] = _Followed(self._engine.follow(device_id, self._teller(device_id)))
@@ -55,16 +55,16 @@ class Followers:
         return lambda state: self._tell(following(device_id, state))
 
     def _end(self, task: asyncio.Task[None]) -> None:
-        """A look that is under way still comes to its end."""
+        """Cancel the task; a running snapshot still finishes."""
         task.cancel()
         self._ending.add(task)
         task.add_done_callback(self._ending.discard)
 
     def fetched(self, device_id: str) -> None:
-        """Somebody has the newest tree."""
+        """Note that a client has fetched the newest tree."""
         if (found := self._followed.get(device_id)) is not None:
             found.follow.painted()
 
     def tasks(self) -> list[asyncio.Task[None]]:
-        """What still runs, for whoever ends everything."""
+        """Return the running tasks."""
         return [*(found.task for found in self._followed.values()), *self._ending]

@@ -1,4 +1,4 @@
-"""Counts of what the server did, as Prometheus reads them. Plain numbers on the way; text only when asked for."""
+"""Metrics of the server for Prometheus: plain numbers, exported as text on request."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ if TYPE_CHECKING:
     from prometheus_client.core import Metric
 
 BOUNDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 125.0)
-"""Seconds; the last one is the longest that an execution can take."""
+"""Seconds; the last one is the maximum duration of an execution."""
 
 
 class Histogram:
-    """How many took how long."""
+    """Counts of durations by bucket."""
 
     def __init__(self) -> None:
         self.counts = [0] * (len(BOUNDS) + 1)
@@ -35,7 +35,7 @@ class Histogram:
 
 
 class Metrics:
-    """One per server; counts and gauges of others are asked when somebody looks."""
+    """The metrics of one server; gauges and counters are read at export time."""
 
     def __init__(self) -> None:
         self.started = time.time()
@@ -51,7 +51,7 @@ class Metrics:
         self._gauges.append((name, about, ask))
 
     def count(self, name: str, about: str, ask: Callable[[], float]) -> None:
-        """Like ``gauge``, for what only grows."""
+        """Register a counter, a value that only grows."""
         self._counts.append((name, about, ask))
 
     def request(self, method: str, route: str, status: int, seconds: float) -> None:
@@ -70,7 +70,7 @@ class Metrics:
         self._lines["dropped"] += dropped
 
     def text(self) -> tuple[bytes, str]:
-        """The exposition, and its content type."""
+        """Return the exposition and its content type."""
         from prometheus_client import CONTENT_TYPE_PLAIN_0_0_4, CollectorRegistry, generate_latest
 
         registry = CollectorRegistry(auto_describe=False)
@@ -78,11 +78,11 @@ class Metrics:
         return generate_latest(registry), CONTENT_TYPE_PLAIN_0_0_4
 
     def describe(self) -> Iterable[Metric]:
-        """Nothing in advance: what there is depends on what was asked."""
+        """Return nothing: the label values depend on the requests."""
         return ()
 
     def collect(self) -> Iterator[Metric]:
-        """For ``prometheus_client``."""
+        """Yield the metrics for ``prometheus_client``."""
         from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily
 
         def counted(name: str, about: str, labels: tuple[str, ...], values: Counter[Any]) -> Metric:

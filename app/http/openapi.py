@@ -1,4 +1,4 @@
-"""The OpenAPI document: routes name the contract that they take and give, the schemas are those that validate."""
+"""Build the OpenAPI document from the routes and the JSON Schemas that validate."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from clawperator.engine.version import __version__
 
 Schema = dict[str, Any]
 CONTRACTS = ("execution", "result", "skill")
-"""The contracts whose definitions are the components, each under its own name."""
+"""The contracts whose definitions become components."""
 _DEFINITIONS = "#/$defs/"
 _COMPONENTS = "#/components/schemas/"
 TAGS = {
@@ -45,7 +45,7 @@ YES = {"type": "boolean", "const": True}
 
 
 def ref(name: str) -> Schema:
-    """A component, by name."""
+    """Return a reference to a component."""
     return {"$ref": f"{_COMPONENTS}{name}"}
 
 
@@ -56,13 +56,13 @@ def obj(properties: Mapping[str, Any], required: Iterable[str] = (), **more: Any
 
 
 def ok_with(properties: Mapping[str, Any], *, optional: Iterable[str] = ()) -> Schema:
-    """``{"ok": true}`` and ``properties``, all of them present but the ``optional`` ones."""
+    """Return the schema of ``{"ok": true}`` with ``properties``, required unless ``optional``."""
     absent = set(optional)
     return obj({"ok": YES, **properties}, ["ok", *(name for name in properties if name not in absent)])
 
 
 def list_of(properties: Mapping[str, Any], *, optional: Iterable[str] = ()) -> Schema:
-    """An array of objects of ``properties``, all of them present but the ``optional`` ones."""
+    """Return the schema of an array of objects with ``properties``, required unless ``optional``."""
     absent = set(optional)
     return {"type": "array", "items": obj(properties, (name for name in properties if name not in absent))}
 
@@ -71,7 +71,7 @@ _JSON_TYPES = {str: "string", int: "integer", float: "number", bool: "boolean"}
 
 
 def shape(document: type) -> Schema:
-    """The schema of a ``TypedDict`` of plain values, literals and objects."""
+    """Return the schema of a ``TypedDict`` of plain values, literals and objects."""
     hints = get_type_hints(document)
     required: frozenset[str] = getattr(document, "__required_keys__", frozenset())
     return obj({name: _of_type(hint) for name, hint in hints.items()}, [name for name in hints if name in required])
@@ -84,14 +84,14 @@ def _of_type(hint: Any) -> Schema:
 
 
 def takes(schema: Schema, *, required: bool = True) -> Schema:
-    """For ``openapi_extra``: the JSON body of a route."""
+    """Return ``openapi_extra`` for the JSON body of a route."""
     return {"requestBody": {"required": required, "content": {"application/json": {"schema": schema}}}}
 
 
 def gives(
     schema: Schema, *codes: ErrorCode, kind: str = "application/json", about: str = "Success"
 ) -> dict[int | str, dict[str, Any]]:
-    """For ``responses``: what 200 brings, and the codes that a route can answer with, by their status."""
+    """Return ``responses`` of a route: its success, and its error codes by status."""
     responses: dict[int | str, dict[str, Any]] = {200: {"description": about, "content": {kind: {"schema": schema}}}}
     by_status: dict[int, list[ErrorCode]] = {}
     for code in (*codes, *_EVERYWHERE):
@@ -106,7 +106,7 @@ def gives(
 
 
 def document(app: FastAPI) -> Schema:
-    """The OpenAPI 3.1 document of ``app``, but for ``servers``."""
+    """Return the OpenAPI 3.1 document of ``app`` without ``servers``."""
     described = get_openapi(
         title="Clawperator",
         version=__version__,
@@ -125,7 +125,7 @@ def document(app: FastAPI) -> Schema:
         schema = json_schema(name)
         schemas |= schema.pop("$defs", {})
         del schema["$schema"], schema["$id"], schema["title"]
-        if name != "result":  # its two branches are answers of different statuses
+        if name != "result":  # its two branches have different statuses
             schemas[name] = schema
     described["components"] = {
         "schemas": _moved(schemas),
@@ -136,7 +136,7 @@ def document(app: FastAPI) -> Schema:
 
 
 def _refuses_parameters(responses: dict[str, Any]) -> None:
-    """A wrong parameter is a 400 of ours, not the framework's 422."""
+    """Describe an invalid parameter as 400, not as FastAPI's 422."""
     code = ErrorCode.INVALID_PARAMETER
     words = f"`{code.value}`: {code.meaning}"
     known = responses.setdefault("400", _failure(words))
@@ -149,7 +149,7 @@ def _failure(words: str) -> dict[str, Any]:
 
 
 def _moved(value: Any) -> Any:
-    """``value`` with every reference to a definition, those of discriminators included, made one to a component."""
+    """Return ``value`` with references to definitions, also those of discriminators, as references to components."""
     if isinstance(value, dict):
         return {key: _moved(inner) for key, inner in value.items()}
     if isinstance(value, list):

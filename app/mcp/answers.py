@@ -1,4 +1,4 @@
-"""Answers of tools: one JSON document, as structured content and as text, within a budget."""
+"""Results of tools: one JSON document, as structured content and as text, of bounded size."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ if TYPE_CHECKING:
     from clawperator.engine.skills.play import PlayReport
 
 DEFAULT_BYTES = 8_192
-"""What a view of a tree may take unless the caller says otherwise: some 2,500 tokens."""
+"""Default size of a tree view: about 2,500 tokens."""
 _ERROR_TEXT = 4_096
-"""The end of each long text in an error: what a script said last tells most."""
+"""Maximum size of each text in an error; the end is kept, which has the last output of a script."""
 
 _TOOL_WORDS = {
     MATCH_COMMAND: "call `match` with `selector` as in details.selector.",
@@ -37,11 +37,11 @@ _TOOL_WORDS = {
     "Run `clawperator skills validate` for the skill, or reinstall the skills.": "A file on the server cannot be read.",
     "Pass a JSON object, quoted for the shell.": "Send `variables` as an object of strings, numbers and booleans.",
 }
-"""What hints say on a command line, and what they say to a client of MCP."""
+"""Words of command-line hints, and their equivalents for MCP clients."""
 
 
 class Reply(NamedTuple):
-    """``failed``: the call was answered, and what was asked for did not come about."""
+    """The document of a result, whether the call failed, and further content."""
 
     document: Mapping[str, Any]
     failed: bool = False
@@ -49,7 +49,7 @@ class Reply(NamedTuple):
 
 
 def result_of(reply: Reply) -> CallToolResult:
-    """For the wire, on which lone surrogates, which a device can well send, have no form: they are replaced."""
+    """Return the result of a call. Lone surrogates, which devices can send, are replaced: UTF-8 cannot encode them."""
     text = json.dumps(reply.document, ensure_ascii=False)
     document: Any = reply.document
     if not _is_sound(text):
@@ -68,12 +68,12 @@ def _is_sound(text: str) -> bool:
 
 
 def refusal(error: EngineError) -> Reply:
-    """An error as the answer: code, message, hint and whether the same call may be repeated."""
+    """Return the reply of an error."""
     return Reply(worded(bounded(error.to_answer(), _ERROR_TEXT), _TOOL_WORDS), failed=True)
 
 
 def bounded(value: Any, limit: int) -> Any:
-    """``value`` with only the ends of texts that are longer than ``limit`` bytes."""
+    """Return ``value`` with every text cut to its last ``limit`` bytes."""
     if isinstance(value, str):
         return tail(value, limit)
     if isinstance(value, Mapping):
@@ -84,7 +84,7 @@ def bounded(value: Any, limit: int) -> Any:
 
 
 def tail(text: str, limit: int) -> str:
-    """The end of ``text``, at most ``limit`` bytes of UTF-8."""
+    """Return the end of ``text``, at most ``limit`` bytes of UTF-8."""
     raw = text.encode("utf-8", "surrogatepass")
     if len(raw) <= limit:
         return text
@@ -92,7 +92,7 @@ def tail(text: str, limit: int) -> str:
 
 
 async def played(report: PlayReport, arguments: Mapping[str, Any]) -> Reply:
-    """How the executions of a compiled artifact went, each tree as the ``view`` that ``arguments`` ask for."""
+    """Return the reply of a compiled artifact's executions, with trees in the view that ``arguments`` select."""
     document = worded(report.to_dict(), _TOOL_WORDS)
     view, most = arguments.get("view", "interactive"), int(arguments.get("maxBytes", DEFAULT_BYTES))
     for execution in document["executions"]:
@@ -101,11 +101,11 @@ async def played(report: PlayReport, arguments: Mapping[str, Any]) -> Reply:
 
 
 def lean(envelope: dict[str, Any], view: str, max_bytes: int) -> None:
-    """Put a view of each tree in place of its dump, as ``inspect ui --view`` does: a dump can be a quarter of a megabyte."""
+    """Replace each dump by a view, as ``inspect ui --view`` does: a dump can have 256 KB."""
     for step in envelope.get("stepResults", ()):
         data = step["data"]
         if step["actionType"] == "snapshot_ui" and isinstance(data.get("text"), str):
-            if data.get("actual_format") in RENDERED_FORMATS:  # rendered as the plan asks
+            if data.get("actual_format") in RENDERED_FORMATS:  # the plan selected the format
                 raw = data["text"].encode("utf-8", "surrogatepass")
                 if len(raw) > max_bytes:
                     data |= {"text": raw[:max_bytes].decode("utf-8", "ignore"), "truncated": "true"}
@@ -113,12 +113,12 @@ def lean(envelope: dict[str, Any], view: str, max_bytes: int) -> None:
             xml = data.pop("text")
             try:
                 data["view"] = viewed(xml, parse(xml, recover=True), view, max_bytes)
-            except EngineError as exc:  # what the device did is not undone by a tree that nobody can read
+            except EngineError as exc:  # an unreadable tree does not fail the execution
                 data["view"] = {"view": view, "error": exc.to_dict()}
 
 
 def outcome(document: Mapping[str, Any]) -> Reply:
-    """The engine result ``document``; ``failure`` is what went wrong, where not everything worked."""
+    """Return the reply of an execution's result; ``failure`` is the error of its outcome, if any."""
     document = worded(document, _TOOL_WORDS)
     error = document["outcome"].get("error")
     if error is None:

@@ -1,4 +1,4 @@
-"""What an agent reads before its first call."""
+"""The instructions that an MCP server sends to its clients."""
 
 from __future__ import annotations
 

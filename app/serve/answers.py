@@ -1,4 +1,4 @@
-"""Answers: ``{"ok": true, …}`` with 200, or the error object with the status that the table of codes gives it."""
+"""HTTP answers: ``{"ok": true, …}`` with 200, or the error object with the status of its code."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ _ROUTE_WORDS = {
     MATCH_COMMAND: "POST /match with `selector` as in details.selector and `explain`: true.",
     "--device-id": "`deviceId`",
 }
-"""What hints say on a command line, and what they say to a client of HTTP."""
+"""Words of command-line hints, and their equivalents for HTTP clients."""
 _SOON = frozenset({ErrorCode.RATE_LIMITED, ErrorCode.SERVER_BUSY})
-"""What has passed in a second, unless it says more."""
+"""Errors that are worth a retry after one second, unless their details say more."""
 RETRY_AFTER = _SOON | {ErrorCode.EXECUTION_CONFLICT_IN_FLIGHT}
 """The codes of answers that may carry ``Retry-After``."""
 
@@ -37,12 +37,12 @@ def answer(document: Mapping[str, Any], status: int = 200, headers: Mapping[str,
 
 
 def ok(**fields: Any) -> Response:
-    """``{"ok": true}`` and ``fields``."""
+    """Return ``{"ok": true}`` with ``fields``."""
     return answer({"ok": True, **fields})
 
 
 def status_of(code: ErrorCode) -> int:
-    """The HTTP status of an error that leaves as one: those of outcomes inside an envelope have none of their own."""
+    """Return the HTTP status of an error; codes that occur only in envelopes have none and become 500."""
     return code.http if code.http >= 400 else 500
 
 
@@ -51,11 +51,11 @@ def failure(error: EngineError, headers: Mapping[str, str] | None = None) -> Res
 
 
 def in_route_words(document: Mapping[str, Any]) -> dict[str, Any]:
-    """An error, or the result of an execution, with routes and fields where its hints name commands and flags."""
+    """Replace commands and flags in the hints of an error or a result by routes and fields."""
     return worded(document, _ROUTE_WORDS)
 
 
 def retry_after(error: EngineError) -> dict[str, str]:
-    """The header that says when the same request may succeed, in whole seconds, where that is known."""
+    """Return the ``Retry-After`` header in whole seconds, if a retry can succeed."""
     left = error.details.get("retryAfterMs", 1_000 if error.code in _SOON else None)
     return {"Retry-After": str(-(-left // 1000))} if isinstance(left, int) else {}

@@ -1,8 +1,7 @@
-"""One HTTP connection within bounds: the size of a head, and the time that a client has to send and to read.
+"""HTTP connections with limits on the size of the head and on the time to send and to read.
 
-uvicorn has a time limit between requests only, and its bound of a head (``h11_max_incomplete_event_size``) is one of h11, not
-of httptools, and answers 400 in plain text. What is added here works on what both implementations share, so that they behave
-alike. The time and the size of a body are the gate's part.
+uvicorn limits only the time between requests; its limit of the head (``h11_max_incomplete_event_size``) does not apply to
+httptools and answers 400 in plain text. These limits use what both implementations share. ``Gate`` limits the body.
 """
 
 from __future__ import annotations
@@ -31,14 +30,14 @@ HEAD_BYTES = 32 * 1024
 HEAD_SECONDS = 10.0
 """From the first byte of a request, or the start of the connection, to the end of its head."""
 STALL_SECONDS = 60.0
-"""How long a client may read nothing of what is there for it."""
+"""How long a client may read nothing while data is pending."""
 _DRAIN_BYTES = 1024 * 1024
 _DRAIN_SECONDS = 5.0
 _FAREWELL_SECONDS = 1.0
-"""What is still taken of a body that nobody reads: a client that sends it cannot read its answer when the connection is reset."""
+"""How long an unwanted body is read: a reset connection would lose the answer."""
 _BUFFER = memoryview(bytearray(64 * 1024))
 _HEAD_BUFFER = _BUFFER[:1024]
-"""Small, since every request in it becomes objects at once with httptools, however many a client sends ahead."""
+"""Small, because httptools parses all pipelined requests of a buffer at once."""
 
 
 class BoundedProtocol(Implementation, asyncio.BufferedProtocol):
@@ -48,19 +47,19 @@ class BoundedProtocol(Implementation, asyncio.BufferedProtocol):
         super().__init__(config, state, {})
         self._table = table
         self._read = 0
-        """Bytes since the last head was complete."""
+        """Bytes since the end of the last head."""
         self._due = math.inf
-        """When what is awaited from the client has to be there."""
+        """Deadline of the data that is expected from the client."""
         self._stalled = math.inf
-        """When what is written has to be read."""
+        """Deadline for the client to read pending data."""
         self._refusal: EngineError | None = None
-        """What is wrong with the next request, while one is being answered."""
+        """The error of the next request while one is being answered."""
         self._refused = False
 
         self._active: RequestResponseCycle | None = None
         """The request that is being answered; with httptools only, where ``cycle`` is the last one that has been read."""
 
-    # -- what the table asks
+    # -- Connection
 
     @property
     def incomplete(self) -> bool:
@@ -86,7 +85,7 @@ class BoundedProtocol(Implementation, asyncio.BufferedProtocol):
             else:
                 self.transport.close()
 
-    # -- what asyncio calls
+    # -- asyncio
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
@@ -121,7 +120,7 @@ class BoundedProtocol(Implementation, asyncio.BufferedProtocol):
         super().resume_writing()
         self._stalled = math.inf
 
-    # -- what uvicorn calls
+    # -- uvicorn
 
     def on_response_complete(self) -> None:
         self._read, self._due = 0, math.inf
@@ -133,12 +132,12 @@ class BoundedProtocol(Implementation, asyncio.BufferedProtocol):
             self._due = self.loop.time() + _DRAIN_SECONDS
 
     def _start_asgi_task(self, cycle: RequestResponseCycle, app: ASGI3Application) -> None:
-        """Hear which request is answered now. h11 has no such method: it reads the next request only when one is answered."""
+        """Note the active request. h11 has no such method: it reads the next request only after the answer."""
         self._active = cycle
         super()._start_asgi_task(cycle, app)
 
     def send_400_response(self, msg: str) -> None:
-        """Answer what is no HTTP, after the answer that is under way."""
+        """Answer invalid HTTP, after the current answer."""
         error = EngineError(ErrorCode.INVALID_REQUEST, msg)
         if self.incomplete or self.idle:
             self._refuse(error)
@@ -146,16 +145,16 @@ class BoundedProtocol(Implementation, asyncio.BufferedProtocol):
             self._refusal = error
             self.flow.pause_reading()
 
-    # -- bounds
+    # -- limits
 
     @property
     def _request(self) -> RequestResponseCycle | None:
-        """The last one of which the head has been read."""
+        """The last request whose head has been read."""
         return self.cycle
 
     @property
     def _draining(self) -> bool:
-        """Whether the request was answered before its body was there."""
+        """Whether the request was answered before its body was complete."""
         return self.idle and self.cycle.more_body
 
     def _bound(self) -> None:
@@ -169,7 +168,7 @@ class BoundedProtocol(Implementation, asyncio.BufferedProtocol):
             )
 
     def _refuse(self, error: EngineError) -> None:
-        """Answer past the application, then take what still comes for a moment: the answer is lost in a connection that is reset."""
+        """Answer without the application, then read for a moment: a reset connection would lose the answer."""
         if self._refused or self.transport.is_closing():
             return
         self._refused = True
@@ -178,7 +177,7 @@ class BoundedProtocol(Implementation, asyncio.BufferedProtocol):
             if self._request.response_started:
                 self.transport.abort()
                 return
-            _disconnect(self._request)  # the application has no part in it any more
+            _disconnect(self._request)  # end the request for the application
         self.transport.write(raw_answer(error, self.server_state.default_headers))
         self.transport.write_eof()
         self._read, self._due = 0, self.loop.time() + _FAREWELL_SECONDS
@@ -186,13 +185,13 @@ class BoundedProtocol(Implementation, asyncio.BufferedProtocol):
 
 
 def _disconnect(request: RequestResponseCycle) -> None:
-    """Let the application see that the client is gone."""
+    """Signal a disconnect to the application."""
     request.disconnected = True
     request.message_event.set()
 
 
 def raw_answer(error: EngineError, headers: list[tuple[bytes, bytes]] = []) -> bytes:  # noqa: B006 -- never changed
-    """An error as it stands on the wire, for clients that no application hears of. The connection ends with it."""
+    """Return an error response as bytes, for connections without an application; it closes the connection."""
     response = failure(error, {"Connection": "close"})
     lines = [b"HTTP/1.1 %d %b" % (response.status_code, HTTPStatus(response.status_code).phrase.encode())]
     lines += [b"%b: %b" % header for header in (*headers, *response.raw_headers)]

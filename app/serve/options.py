@@ -1,4 +1,4 @@
-"""How a server is to be started."""
+"""The options of a server."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ DEFAULT_PORT = 3000
 
 @dataclass(frozen=True, slots=True)
 class ServeOptions:
-    """``port`` 0 takes a free one. ``token_file`` is empty where none was chosen; ``no_auth`` says that none is wanted.
+    """The options of a server; ``port`` 0 selects a free one, an empty ``token_file`` the default.
 
-    ``rate`` is requests per second and caller, 0 for no limit. ``screenshots_dir`` is the one folder that requests may have
-    pictures written to. ``grace`` is how many seconds executions in flight are waited for at the end; ``None``: as long as
-    their own budgets. ``verbose``: one line per request.
+    ``rate`` is requests per second and caller, 0 for no limit. ``screenshots_dir`` is the only folder that requests can write
+    screenshots to. ``grace`` is the maximum wait for running executions at the end, in seconds; ``None``: their own time
+    limits. ``verbose`` logs one line per request.
     """
 
     host: str = DEFAULT_HOST
@@ -31,11 +31,11 @@ class ServeOptions:
 
 
 EXPOSED_RATE = 100.0
-"""Requests per second and caller where others than this computer can call and nobody chose."""
+"""The default rate of a server that other computers can reach."""
 
 
 def is_loopback(host: str) -> bool:
-    """Whether only this computer can reach what listens on ``host``."""
+    """Return whether only this computer can reach the address ``host``."""
     if host == "localhost":
         return True
     try:

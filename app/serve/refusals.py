@@ -1,4 +1,4 @@
-"""The audit's entries about requests that were refused before their route: bounded, so that a flood leaves a count."""
+"""Audit entries for refused requests, bounded: a flood becomes one entry with a count."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _LONGEST_PATH = 128
 
 @dataclass(slots=True)
 class _Window:
-    """The refusals of one code in one minute: how many were written, and the last of those that were only counted."""
+    """The refusals of one code in one window: the number of entries, and the last refusal that was only counted."""
 
     end: asyncio.TimerHandle
     written: int = 0
@@ -36,14 +36,14 @@ class _Window:
 
 
 class Refusals:
-    """Records refused requests; beyond ``ENTRIES`` per window and code they become one entry with a count, when it ends."""
+    """Records refused requests; those beyond ``ENTRIES`` per window and code become one entry with a count."""
 
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
         self._windows: dict[ErrorCode, _Window] = {}
 
     def add(self, scope: MutableMapping[str, Any], error: EngineError) -> None:
-        """Record that ``error`` refused a request, where it is one that no route answers for."""
+        """Record ``error`` if its code is an access error."""
         if error.code not in _RECORDED:
             return
         window = self._windows.get(error.code)
@@ -59,7 +59,7 @@ class Refusals:
             window.last = error, caller, operation_of(scope)
 
     def close(self) -> None:
-        """Record what was only counted so far."""
+        """Record the counted refusals."""
         for code in list(self._windows):
             self._end(code)
 
@@ -75,12 +75,12 @@ class Refusals:
 
 
 def caller_in(scope: MutableMapping[str, Any]) -> Caller:
-    """Who sent the request; a token that is not valid names nobody."""
+    """Return the caller of the request, anonymous without a valid token."""
     client = scope.get("client")
     caller: Caller = scope.get(CALLER) or ANONYMOUS._replace(peer=client[0] if client else "")
     return caller
 
 
 def operation_of(scope: MutableMapping[str, Any]) -> str:
-    """Method and path of a request, without its query."""
+    """Return method and path of a request without its query."""
     return f"{scope['method']} {scope['path'][:_LONGEST_PATH]}"

@@ -1,4 +1,4 @@
-"""Where the requests of others may have pictures written: below one folder, whatever path they name."""
+"""Confine the screenshot paths of requests to one folder."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def confined(path: str, folder: str, name: str = "path") -> str:
-    """``path`` below ``folder``, links followed; relative ones are meant from there.
+    """Return ``path`` below ``folder`` with links resolved; a relative path starts there.
 
     Raises ``EngineError`` (INVALID_PATH) for a path that leads elsewhere; ``name`` is what the request calls it.
     """
@@ -40,7 +40,7 @@ def _refused(name: str, root: str) -> EngineError:
 
 
 def make_picture_folder(guard: Guard, folder: str) -> None:
-    """Make ``folder`` unless the caller may not write: then the execution that names a file in it is refused.
+    """Create ``folder``, unless the policy forbids writing: then the execution is refused later.
 
     Raises ``EngineError``: those of ``not_writable``.
     """
@@ -53,9 +53,9 @@ def make_picture_folder(guard: Guard, folder: str) -> None:
 
 
 def with_confined_pictures(guard: Guard, payload: Any, folder: str) -> Any:
-    """``payload`` with the path of every ``take_screenshot`` confined; anything that is no such payload as it is.
+    """Return ``payload`` with the path of every ``take_screenshot`` confined; an invalid payload is returned unchanged.
 
-    ``folder`` is made where there is a path. Raises ``EngineError``: INVALID_PATH, and those of ``not_writable``.
+    ``folder`` is created if there is a path. Raises ``EngineError``: INVALID_PATH, and those of ``not_writable``.
     """
     actions = payload.get("actions") if isinstance(payload, Mapping) else None
     if not isinstance(actions, list):

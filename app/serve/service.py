@@ -1,4 +1,4 @@
-"""The engine as network clients use it: each caller under their own policy profile, with the trees that the device logs show."""
+"""Base of the HTTP and MCP services: a policy profile per caller, cached trees, running work."""
 
 from __future__ import annotations
 

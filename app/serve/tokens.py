@@ -1,7 +1,7 @@
-"""Bearer tokens: who may call, by which name, under which profile of the policy.
+"""Bearer tokens and their callers.
 
-The file has one token per line, optionally with a name for the audit and a profile: ``<token> [name] [profile]``. It is
-made with one random token where there is none, and must belong to its user alone.
+The file has one token per line: ``<token> [name] [profile]``, with a name for the audit and a profile of the policy. A
+missing file is created with one random token. Other users must not be able to read it.
 """
 
 from __future__ import annotations
@@ -26,13 +26,13 @@ _NAME = re.compile(r"[A-Za-z0-9._-]{1,64}", re.ASCII)
 
 
 class Tokens:
-    """The tokens that are accepted. Only their digests are kept."""
+    """The accepted tokens, stored as digests."""
 
     def __init__(self, callers: dict[str, Caller]) -> None:
         self._callers = {_digest(token): caller for token, caller in callers.items()}
 
     def caller(self, authorization: str) -> Caller | None:
-        """Whose ``Authorization`` header this is; ``None`` for nobody's. Every token is compared, in constant time."""
+        """Return the caller of an ``Authorization`` header. Every token is compared, in constant time."""
         scheme, _, token = authorization.partition(" ")
         if scheme.lower() != "bearer":
             return None
@@ -43,7 +43,7 @@ class Tokens:
         return found
 
     def profiles(self) -> set[str]:
-        """The names of the profiles that tokens are bound to."""
+        """Return the names of the profiles that tokens are bound to."""
         return {caller.profile for caller in self._callers.values() if caller.profile}
 
 
@@ -52,7 +52,7 @@ def _digest(token: str) -> bytes:
 
 
 def open_tokens(path: str, guard: Guard | None = None) -> tuple[Tokens, bool]:
-    """The tokens of ``path``, and whether the file was made just now. ``guard`` has to permit that it is made.
+    """Return the tokens of ``path``, and whether the file was created; ``guard`` must permit that.
 
     Raises ``EngineError``: TOKEN_FILE_INVALID for a file that others may read or that has a wrong line, those of
     ``Guard.writing``, of ``not_writable`` and of ``not_readable``.
@@ -69,7 +69,7 @@ def open_tokens(path: str, guard: Guard | None = None) -> tuple[Tokens, bool]:
 
 
 def _make(path: str, guard: Guard | None) -> bool:
-    """Write a new token where there is no file yet."""
+    """Create the file with a new token, if it is missing."""
     if os.path.lexists(path):
         return False
     with guard.writing(path) if guard is not None else nullcontext():

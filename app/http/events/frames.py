@@ -1,4 +1,4 @@
-"""Engine events as server-sent events: what each is called, what it says, and the JSON Schema of that. Pure.
+"""Engine events as server-sent events: name, data and the JSON Schema of the data. Pure.
 
 Names and data are versioned together by ``VERSION``; data only ever gain keys (http.md#events).
 """
@@ -39,7 +39,7 @@ LOG = "clawperator:log"
 RESET = "clawperator:reset"
 DROPPED = "clawperator:dropped"
 TYPES = (RESULT, EXECUTION, EVENT, DEVICES, SNAPSHOT, ENVELOPE, LINK, FOLLOW, LOG)
-"""What can be subscribed to one by one; the others are about the stream itself and always come."""
+"""Types that a client can select; events about the stream itself are always sent."""
 ON_WISH = frozenset({ENVELOPE, LINK, FOLLOW, LOG})
 """Types that a client receives only if it subscribes to them by name."""
 FLEETING = frozenset({LOG})
@@ -47,7 +47,7 @@ FLEETING = frozenset({LOG})
 
 
 class News(NamedTuple):
-    """One event before it is written: ``device_id`` is ``None`` for what is about no single device."""
+    """One event before it is encoded; ``device_id`` is ``None`` if it is not about one device."""
 
     name: str
     device_id: str | None
@@ -55,7 +55,7 @@ class News(NamedTuple):
 
 
 def news_of(event: EngineEvent) -> Iterator[News]:
-    """The messages of ``event``: none for most, and for the end of an execution its result first."""
+    """Yield the stream events of an engine event; for a finished execution, the result first."""
     tell = _TELLERS.get(type(event))
     if tell is not None:
         yield from tell(event)
@@ -71,7 +71,7 @@ def _finished(event: ExecutionFinished) -> Iterator[News]:
 
 
 def _synthetic(event: ExecutionFinished) -> dict[str, Any]:
-    """The envelope of an execution of which none came back (execution.md#result)."""
+    """Return the envelope of an execution that returned none (execution.md#result)."""
     payload = event.payload if isinstance(event.payload, Mapping) else {}
     return {
         "commandId": event.command_id,
@@ -148,7 +148,7 @@ def _log(event: LogBatch) -> Iterator[News]:
 
 
 def following(device_id: str, state: FollowState) -> News:
-    """How following a device goes."""
+    """Return the state of follow mode on a device as an event."""
     error = None if state.error is None else state.error.to_dict()
     facts = {"deviceId": device_id, "phase": state.phase, "commandId": state.command_id, "wait": state.wait}
     return News(FOLLOW, device_id, {**facts, "error": error})
@@ -166,11 +166,11 @@ _TELLERS: dict[type[EngineEvent], Callable[[Any], Iterator[News]]] = {
     LogBatch: _log,
 }
 FLEETING_EVENTS: Mapping[type[EngineEvent], str] = {LogBatch: LOG}
-"""The type of each such event, by which its subscribers are found."""
+"""The type of each of these engine events."""
 
 
 def encoded(name: str, data: Mapping[str, Any], event_id: str = "") -> bytes:
-    """One event as it stands in the stream. JSON in ASCII has no line breaks of any kind in it."""
+    """Return one event in the format of the stream. ASCII JSON contains no line breaks."""
     lines = f"id: {event_id}\n" if event_id else ""
     return f"{lines}event: {name}\ndata: {_compact(data)}\n\n".encode("ascii")
 
@@ -178,7 +178,7 @@ def encoded(name: str, data: Mapping[str, Any], event_id: str = "") -> bytes:
 def _compact(data: Mapping[str, Any]) -> str:
     try:
         return json.dumps(data, separators=(",", ":"))
-    except (TypeError, ValueError, RecursionError):  # a payload that was refused can be anything
+    except (TypeError, ValueError, RecursionError):  # a refused payload can be any object
         return json.dumps({**data, "input": None}, separators=(",", ":"))
 
 
@@ -191,7 +191,7 @@ _DEVICE = {"type": ["string", "null"], "description": "The device's serial, wher
 
 
 def schemas(ref: Callable[[str], Mapping[str, Any]]) -> dict[str, Any]:
-    """The JSON Schema of the data of every event by its name; ``ref`` makes a reference to a contract."""
+    """Return the JSON Schema of the data of every event by name; ``ref`` returns the schema of a contract."""
 
     def obj(properties: Mapping[str, Any], *optional: str) -> dict[str, Any]:
         required = [name for name in properties if name not in optional]

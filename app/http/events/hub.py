@@ -1,8 +1,7 @@
-"""One reader of the engine's bus for all clients of the event stream.
+"""Distribute the engine's events to all clients of the event stream.
 
-Every event is encoded once and kept in a bounded ring that all clients share; a client is only a place in it, so one that
-does not read costs nothing but that. A client that comes back goes on where it was. The hub waits for no client: what the
-ring no longer holds ends the stream of those who have not read it.
+Every event is encoded once and kept in a bounded ring that all clients share; a client is a position in it. A client that
+reconnects resumes at its position. The hub waits for no client: a client that has not read a discarded event is disconnected.
 """
 
 from __future__ import annotations
@@ -22,14 +21,14 @@ LOG_FRAMES = 512
 LOG_BYTES = 4 * 1024 * 1024
 """Bounds of the ring for log lines, which cannot be resumed: they must not push out the events that can."""
 CHUNK_BYTES = 64 * 1024
-"""What one write takes at most, unless one frame is larger: the rest waits in the ring, not in the connection."""
+"""Maximum size of one write, unless one frame is larger: the rest waits in the ring, not in the connection."""
 MOST_CLIENTS = 1_000
 FLUSH_SECONDS = 0.05
-"""So long what follows an event at once waits for more: a burst costs each client one write."""
+"""Events within this time are sent together: a burst costs each client one write."""
 
 
 class Frame(NamedTuple):
-    """One event as bytes. ``order`` counts all frames of the hub."""
+    """One encoded event. ``order`` counts all frames of the hub."""
 
     order: int
     name: str
@@ -46,15 +45,15 @@ class Ring:
         self._most_bytes = most_bytes
         self._bytes = 0
         self.first = 1
-        """The number of the oldest frame that is kept."""
+        """The number of the oldest frame in the ring."""
 
     @property
     def next(self) -> int:
-        """The number that the next frame gets."""
+        """The number of the next frame."""
         return self.first + len(self._frames)
 
     def push(self, frame: Frame) -> Iterator[tuple[int, Frame]]:
-        """Keep ``frame``; give the frames, with their numbers, that make room for it."""
+        """Append ``frame``; yield the discarded frames with their numbers."""
         self._frames.append(frame)
         self._bytes += len(frame.data)
         while len(self._frames) > self._most or (self._bytes > self._most_bytes and len(self._frames) > 1):
@@ -64,41 +63,41 @@ class Ring:
             yield self.first - 1, out
 
     def at(self, number: int) -> Frame | None:
-        """The frame of that number, where it is kept."""
+        """Return the frame with that number, ``None`` if it is not in the ring."""
         index = number - self.first
         return self._frames[index] if 0 <= index < len(self._frames) else None
 
 
 class Client:
-    """One reader. ``chunk`` gives what there is to write; empty bytes are the end."""
+    """One subscriber. ``chunk`` returns the bytes to write; empty bytes end the stream."""
 
     def __init__(self, rings: Collection[Ring], devices: Collection[str], types: Collection[str]) -> None:
         self._devices = frozenset(devices)
         self._types = frozenset(types)
         self._own: deque[bytes] = deque()
-        """Frames for this client alone; they come first."""
+        """Frames for this client only; they are sent first."""
         self._places = {ring: ring.next for ring in rings}
         self._ready = asyncio.Event()
         self.sent = 0
-        """Events of the rings that were taken for writing."""
+        """Number of events taken from the rings."""
         self.closed = False
         self.dropped = False
-        """Whether it read so slowly that it gets nothing more."""
+        """Whether it was disconnected because it read too slowly."""
         self.writing: asyncio.Task[None] | None = None
-        """The task that is in the middle of a write just now: if the client does not read, it may be there for ever."""
+        """The task that is writing; it blocks while the client does not read."""
 
     def wants(self, frame: Frame) -> bool:
-        """Whether the frame is of a type and a device that were asked for; what is about no device is for all."""
+        """Return whether the client subscribed to the frame's type and device; a frame without a device is for all."""
         if frame.name not in self._types and (self._types or frame.name in frames.ON_WISH):
             return False
         return not self._devices or frame.device_id is None or frame.device_id in self._devices
 
     def asks_for(self, name: str, device_id: str | None) -> bool:
-        """Whether frames of a type that comes on wish would be written for this client."""
+        """Return whether the client subscribed to an opt-in type by name."""
         return name in self._types and (not self._devices or device_id is None or device_id in self._devices)
 
     def misses(self, ring: Ring, number: int, frame: Frame) -> bool:
-        """Whether the frame of that number leaves ``ring`` unread by this client, who asked for it."""
+        """Return whether the client wants the frame and has not read it."""
         return self._places[ring] <= number and self.wants(frame)
 
     def place(self, ring: Ring) -> int:
@@ -106,7 +105,7 @@ class Client:
         return self._places[ring]
 
     def resume(self, ring: Ring, number: int) -> None:
-        """Go on in ``ring`` with the frame of that number."""
+        """Continue in ``ring`` with the frame of that number."""
         self._places[ring] = number
 
     def tell(self, data: bytes) -> None:
@@ -118,7 +117,7 @@ class Client:
         self._ready.set()
 
     def end(self, last: bytes) -> None:
-        """End the stream after ``last``; a write that hangs is given up."""
+        """End the stream after ``last``; cancel a blocked write."""
         if self.closed:
             return
         self.closed = True
@@ -129,7 +128,7 @@ class Client:
             self.writing.cancel()
 
     async def chunk(self) -> bytes:
-        """Return what there is to write, up to ``CHUNK_BYTES``; wait for something. Empty only at the end."""
+        """Wait for frames and return up to ``CHUNK_BYTES`` of them; empty only at the end."""
         while True:
             await self._ready.wait()
             if data := b"".join(self._take()):
@@ -148,7 +147,7 @@ class Client:
             yield found.data
 
     def _next(self) -> Frame | None:
-        """The oldest frame that is wanted and was not read; what is not wanted is passed over."""
+        """Return the oldest unread frame that the client wants, ``None`` without one."""
         heads: dict[Ring, Frame] = {}
         for ring, place in self._places.items():
             number = max(place, ring.first)
@@ -165,13 +164,13 @@ class Client:
 
 
 class Hub:
-    """``run`` is one task for as long as the server lives."""
+    """The rings and the clients; ``run`` lasts as long as the server."""
 
     def __init__(self, bus: EventBus, *, kept: int = KEPT_FRAMES) -> None:
         self._bus = bus
         self._boot = secrets.token_hex(4)
         self._kept = Ring(kept, KEPT_BYTES)
-        """A frame's number in it is the number in its event's id."""
+        """The number of a frame in this ring is part of its event id."""
         self._fleeting = Ring(LOG_FRAMES, LOG_BYTES)
         self._order = 0
         self._clients: set[Client] = set()
@@ -182,7 +181,7 @@ class Hub:
 
     @property
     def sent(self) -> int:
-        """How many events were taken for writing, by all clients together."""
+        """The number of events sent to all clients."""
         return self._sent_to_gone + sum(client.sent for client in self._clients)
 
     def __len__(self) -> int:
@@ -201,7 +200,7 @@ class Hub:
                         self.publish(news)
                 self.lost_events = subscription.dropped
                 self._wake()
-                # What comes within the next moment goes out together.
+                # Events within FLUSH_SECONDS are sent together.
                 await asyncio.sleep(max(0.0, FLUSH_SECONDS - (loop.time() - began)))
 
     def _asked_for(self, name: str, device_id: str | None) -> bool:
@@ -212,12 +211,12 @@ class Hub:
             client.wake()
 
     def publish_now(self, news: frames.News) -> None:
-        """``publish`` at once, for what does not come from the bus."""
+        """Publish an event that does not come from the bus, without delay."""
         self.publish(news)
         self._wake()
 
     def publish(self, news: frames.News) -> None:
-        """Encode one event and keep it; clients who asked for it read it from there."""
+        """Encode one event and append it to its ring."""
         self._order += 1
         fleeting = news.name in frames.FLEETING
         ring, event_id = (self._fleeting, "") if fleeting else (self._kept, self.id_of(self._kept.next))
@@ -228,7 +227,7 @@ class Hub:
                     self._drop(client)
 
     def id_of(self, number: int) -> str:
-        """Names this hub as well: after a restart the same numbers are other events."""
+        """Return the event id; it contains a value of this process, because numbers restart with the server."""
         return f"{self._boot}-{number}"
 
     def _drop(self, client: Client) -> None:
@@ -244,7 +243,7 @@ class Hub:
     def subscribe(
         self, *, devices: Collection[str] = (), types: Collection[str] = (), last_id: str = ""
     ) -> Client | None:
-        """A new client, which finds the heartbeat, and what it missed since ``last_id``; ``None`` where there are too many."""
+        """Return a new client, resumed after ``last_id``; ``None`` above the limit of clients."""
         if self._closed or len(self._clients) >= MOST_CLIENTS:
             return None
         client = Client((self._kept, self._fleeting), devices, types)
@@ -271,7 +270,7 @@ class Hub:
             self._sent_to_gone += client.sent
 
     def close(self, reason: str) -> None:
-        """End every stream; nobody is let in any more."""
+        """End every stream and accept no more clients."""
         self._closed = True
         for client in tuple(self._clients):
             client.end(self._farewell(client, reason))

@@ -1,4 +1,4 @@
-"""The response of ``GET /events``: plain ASGI, one write for all that waits, a comment where nothing does."""
+"""The response of ``GET /events``: one write for all pending events, a comment as keep-alive."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ Message = MutableMapping[str, Any]
 
 
 class EventStream(Response):
-    """A response that writes ``client``'s events until either side ends it; ``beside`` is entered meanwhile."""
+    """A response that writes the events of ``client`` until either side ends it, within the context ``beside``."""
 
     def __init__(
         self,
@@ -84,6 +84,6 @@ class EventStream(Response):
 
 
 async def _gone(receive: Callable[[], Awaitable[Message]]) -> None:
-    """Return when the client has left."""
+    """Return when the client has disconnected."""
     while (await receive())["type"] != "http.disconnect":
         pass

@@ -1,4 +1,4 @@
-"""The routes by what they are about; each module has a ``router``."""
+"""The routes by subject; each module has a ``router``."""
 
 from clawperator.app.http.routes import (
     devices,

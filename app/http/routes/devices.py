@@ -1,4 +1,4 @@
-"""``GET /devices``: what adb sees, as it was pushed last."""
+"""``GET /devices``: the devices that adb lists."""
 
 from __future__ import annotations
 

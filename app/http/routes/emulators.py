@@ -1,4 +1,4 @@
-"""The virtual devices of the server's computer."""
+"""Manage the virtual devices on the server."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``GET /events``: what happens, as it happens."""
+"""``GET /events``: the event stream, and its schemas."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ async def events(
     service: HttpService = request.app.state.service
     wanted = [_type(name) for name in types]
     if follow or set(wanted) != {frames.DEVICES}:
-        service.admit(request, build.snapshot())  # what happens on a screen is for those who may look at it
+        service.admit(request, build.snapshot())  # events show the screen: the caller needs the permission to observe
     client = service.hub.subscribe(devices=device, types=wanted, last_id=last_event_id)
     if client is None:
         raise EngineError(ErrorCode.SHUTTING_DOWN, "The limit of event streams is reached")

@@ -1,4 +1,4 @@
-"""Executing, and the two observations that everybody needs."""
+"""Run executions; take snapshots and screenshots."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ WHERE = {
         "description": "How long to wait for a device that is in use.",
     },
 }
-"""Where a request is to run, and when at the latest."""
+"""The device and the Operator app of a request, and its wait for a locked device."""
 OUTCOMES = (
     ErrorCode.EXECUTION_VALIDATION_FAILED,
     ErrorCode.EXECUTION_ACTION_UNSUPPORTED,
@@ -158,7 +158,7 @@ def _executor(service: HttpService, request: Request, wait_ms: int | None) -> Ca
 
 
 async def _observe(request: Request, payload: dict[str, Any], options: RunOptions) -> dict[str, Any]:
-    """Run one of our own observations for a body that may be missing."""
+    """Run an observation; the body is optional."""
     service: HttpService = request.app.state.service
     body = await bodies.read_object(request, required=False)
     device, package = bodies.device_of(body), bodies.package_of(body)
@@ -232,7 +232,7 @@ def _encoded(path: str) -> str:
 
 
 async def _flat(observing: Coroutine[Any, Any, dict[str, Any]]) -> Response:
-    """The same under the names of the flat surface, errors included."""
+    """Answer with the names of the flat profile, also for errors."""
     try:
         return answer(flat_named(await observing))
     except EngineError as exc:

@@ -1,4 +1,4 @@
-"""Whether somebody is there, and how busy they are; neither asks a device."""
+"""Health, schemas and metrics of the server; none of them uses a device."""
 
 from __future__ import annotations
 

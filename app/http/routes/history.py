@@ -1,4 +1,4 @@
-"""What ran: runs, trees, and the audit, as the command line shows them."""
+"""Recorded runs, their trees, and the audit."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ _Before = Annotated[
 
 def _history(request: Request) -> Any:
     service: HttpService = request.app.state.service
-    service.admit(request, build.snapshot())  # what was seen is for those who may look
+    service.admit(request, build.snapshot())  # the history shows screens: the caller needs the permission to observe
     if service.engine.history is None:
         raise EngineError(
             ErrorCode.HISTORY_UNAVAILABLE, "This server keeps no history", hint="Start the server without --no-history."

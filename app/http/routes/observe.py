@@ -1,4 +1,4 @@
-"""Looking at devices: live trees and their views, pictures, apps, and questions about a tree."""
+"""Observe devices: UI trees, screenshots, installed apps, selector queries."""
 
 from __future__ import annotations
 
@@ -40,9 +40,9 @@ async def _read_tree(
     max_age_ms: int,
     wait_ms: int | None,
 ) -> tuple[str, SeenTree]:
-    """The device's tree, not older than ``max_age_ms``: one that went by, else one of our own."""
+    """Return the serial and a tree that is at most ``max_age_ms`` old: from the log, else a new one."""
     payload = build.single("serve-snap", "snapshot_ui", action_id="snap", source=SOURCE)
-    service.admit(request, payload)  # a tree that is known already is not for everybody either
+    service.admit(request, payload)  # a cached tree needs the same permission
     execute = partial(service.execute, request, receiver_package=package, wait_ms=wait_ms)
     return await service.tree(execute, payload, device_id, max_age_ms)
 

@@ -1,4 +1,4 @@
-"""The skills of the server's computer: what there is, and running one."""
+"""List and run the skills on the server."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ async def _registry(request: Request) -> Registry:
 
 
 def _warnings(registry: Registry) -> dict[str, Any]:
-    """What is wrong with the registry's entries, where something is."""
+    """Return the warnings about invalid registry entries, if any."""
     return {"warnings": registry.warnings} if registry.left_out else {}
 
 
