@@ -78,4 +78,4 @@ async def test_a_token_that_may_only_look_sees_and_is_refused(serve: Serve, tmp_
         await until(pilot, lambda: isinstance(pilot.app.screen, DispatchDialog))
         await pilot.press("enter")
         await until(pilot, lambda: session.last_problem is not None and session.last_problem.code == "READ_ONLY")
-        assert "policy of the server" in session.last_problem.text
+        assert "The server's policy" in session.last_problem.text

@@ -218,7 +218,7 @@ async def test_the_detail_says_what_it_means_and_what_to_do() -> None:
         for words in (
             "readiness.handshake  critical", "RESULT_ENVELOPE_TIMEOUT", "No result came back in time.", "Run doctor (",
             "on the device: Accessibility Settings", "1. Open Clawperator Operator in the list", "2. Switch it off",
-            "1. ▸ clawperator grant-device-permissions", "F runs them", "waitedMs   7000",
+            "1. ▸ clawperator grant-device-permissions", "F run", "waitedMs   7000",
         ):  # fmt: skip
             assert words in shown
 

@@ -417,7 +417,7 @@ async def test_cancelling_from_the_keyboard() -> None:
     async with devices_mode(emulators, size=(80, 24)) as (app, pilot, _):
         await pilot.press("C")
         assert app.session.last_notice is not None
-        assert "Nothing is running" in app.session.last_notice.text
+        assert "No virtual device job is running" in app.session.last_notice.text
         await to_avd(pilot, PIXEL.name)
         await pilot.press("S")
         await until(pilot, emulators.holding.is_set)
@@ -514,7 +514,7 @@ async def test_creating_refuses_what_cannot_be_a_name() -> None:
         for text in ("system-images;android-35;google_apis_playstore;arm64-v8a", "pixel_7", "35"):
             assert text in shown(app)
         for wrong, words in (
-            ("-rf", "no dash at the start"),
+            ("-rf", "Use letters"),
             ("../up", "Use letters"),
             (PIXEL.name, "already"),
             ("", "Use letters"),

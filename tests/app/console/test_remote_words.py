@@ -55,7 +55,7 @@ def test_a_console_of_its_own_says_adb() -> None:
 
 
 def test_where_the_list_should_be_stands_why_there_is_none() -> None:
-    assert no_device_words("", known=False, remote="lab:3000") == "Asking lab:3000 for devices…"
+    assert no_device_words("", known=False, remote="lab:3000") == "Querying lab:3000 for devices…"
     assert no_device_words(LOST, known=False, remote="lab:3000") == (
         f"The device list is unavailable:\n{LOST}.\n\nRetrying."
     )

@@ -41,7 +41,7 @@ async def test_a_skill_that_keeps_the_rules() -> None:
     async with skills_mode(FakeLibrary()) as (app, pilot, _):
         await to_skill(app, pilot, PRICE["id"])
         await press(pilot, "v")
-        await until(pilot, lambda: "it passes lint" in shown(app))
+        await until(pilot, lambda: "No findings" in shown(app))
 
 
 async def test_lint_that_cannot_look_says_why() -> None:
@@ -155,7 +155,7 @@ async def test_a_skill_without_artifacts_has_nothing_to_compile() -> None:
 async def test_the_skills_that_come_along_are_called_so() -> None:
     none = SkillIssue("No registry is installed.", "REGISTRY_READ_FAILED", "Press U to fetch the repository's skills.")
     async with skills_mode(FakeLibrary(source=BUILTIN, trouble=none)) as (app, _, _):
-        assert "the skills that come along" in shown(app)
+        assert "built-in skills" in shown(app)
         assert "No registry is installed" in shown(app)
 
 

@@ -122,7 +122,7 @@ def test_without_a_registry_the_skills_that_come_along_are_there(
     found = jobs_of(tmp_path).find()
     assert found.registry.source == BUILTIN
     assert found.trouble is not None
-    assert "U fetches" in found.trouble.hint
+    assert "Press U" in found.trouble.hint
     assert len(found.skills) >= 5
 
 
@@ -302,7 +302,7 @@ async def test_without_an_engine_of_its_own_a_console_runs_nothing(tmp_path: Pat
 async def test_a_demo_fetches_nothing(tmp_path: Path) -> None:
     with pytest.raises(EngineError) as caught:
         await jobs_of(tmp_path, demo=True).sync("main", lambda _: None)
-    assert "come along" in caught.value.message
+    assert "built-in skills" in caught.value.message
 
 
 # -- the controller over real files
