@@ -204,9 +204,10 @@ class InspectScreen(TreeActionsScreen):
                 current = candidates[index] is self.bench.candidate
                 line.show(next(candidate_rows(candidates[index], index + 1, width, symbols, current=current)))
         count = len(self.bench.matches)
+        noun = "match" if count == 1 else "matches"
         words = f"typed {symbols.dot} " if self.bench.origin == "typed" else ""
         pane = self.query_one("#bench-pane", Pane)
-        pane.note(Line().add(f"{words}{count:,} match" if self.bench.current else ""))
+        pane.note(Line().add(f"{words}{count:,} {noun}" if self.bench.current else ""))
 
     def _mark_matches(self) -> None:
         """Mark the matches of a typed or an ambiguous matcher."""
