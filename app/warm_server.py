@@ -6,6 +6,7 @@ of one reaches another, and one that is killed takes no other with it.
 
 from __future__ import annotations
 
+import ast
 import gc
 import json
 import os
@@ -95,8 +96,7 @@ class WarmProcess:
         """Accept and greet one client; ``None`` for one that has left, or that this process cannot serve."""
         with suppress(OSError):
             connection, _ = self.listener.accept()
-            greeting = {
-                "build": self._build,
+            facts = {
                 "pid": os.getpid(),
                 "startedAt": self._started_at,
                 "commands": self._commands,
@@ -105,7 +105,7 @@ class WarmProcess:
             connection.setblocking(False)
             if protocol.is_own(connection) and not self._is_stale():
                 with suppress(OSError):
-                    connection.send(json.dumps(greeting).encode() + b"\n")
+                    connection.send(f"{self._build}\t{json.dumps(facts)}\n".encode())
                     return connection
             connection.close()
         return None
@@ -146,17 +146,19 @@ class WarmProcess:
 
 
 def _load() -> None:
-    """Import what commands need, and build the validators of the payload."""
-    package = Path(str(protocol.build()["package"]))
+    """Import what commands need, and build the validators that are otherwise built at their first use."""
+    package = Path(__file__).parents[1]
     for part in ("engine", "app/cli"):
         for file in sorted((package / part).rglob("*.py")):
             name = ".".join(("clawperator", *file.relative_to(package).with_suffix("").parts))
             if not name.startswith(_NOT_LOADED) and file.stem not in ("__init__", "__main__"):
                 import_module(name)
-    from clawperator.engine.executions import build
-    from clawperator.engine.executions.validate import validate
+    from clawperator.engine.contracts.strict import Strict
 
-    validate(build.snapshot())
+    models = [Strict]
+    for model in models:
+        models += model.__subclasses__()
+        model.model_rebuild(raise_errors=False)
 
 
 def _file_times() -> dict[str, int]:
@@ -178,7 +180,7 @@ def command(connection: socket.socket) -> int:
     try:
         request, streams = _receive(connection)
         _become(request, streams)
-    except (OSError, ValueError, LookupError, TypeError):
+    except (OSError, ValueError, LookupError, TypeError, SyntaxError):
         _say(connection, protocol.REFUSED)
         os._exit(0)
     connection.settimeout(None)
@@ -226,7 +228,7 @@ def _receive(connection: socket.socket) -> tuple[dict[str, Any], list[int]]:
         if not part:
             raise ValueError("half a request")
         data += part
-    return json.loads(os.fsdecode(data[8:])), streams
+    return ast.literal_eval(data[8:].decode()), streams
 
 
 def _become(request: dict[str, Any], streams: list[int]) -> None:
@@ -245,8 +247,8 @@ def _become(request: dict[str, Any], streams: list[int]) -> None:
     os.environ.update(request["environment"])
     time.tzset()
     signal.signal(signal.SIGINT, signal.default_int_handler)
-    for name in request["ignored"]:
-        signal.signal(getattr(signal, name), signal.SIG_IGN)
+    for number in request["ignored"]:
+        signal.signal(number, signal.SIG_IGN)
     sys.argv = ["clawperator", *request["arguments"]]
     given = iter(streams)
     for number, (name, mode) in enumerate((("stdin", "r"), ("stdout", "w"), ("stderr", "w"))):

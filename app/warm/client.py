@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import json
+import _signal  # type: ignore[import-not-found]
+import _socket
 import os
-import signal
-import socket
 import sys
 
 from clawperator.app.warm import protocol
@@ -18,7 +17,7 @@ if TYPE_CHECKING:
 
 PATIENCE = 0.005
 """Seconds that a silent or dead warm process may cost."""
-_SIGNALS = ("SIGINT", "SIGTERM", "SIGHUP")
+_SIGNALS = (_signal.SIGINT, _signal.SIGTERM, _signal.SIGHUP)
 
 
 class BrokenOffError(Exception):
@@ -34,31 +33,33 @@ def run(arguments: Sequence[str]) -> int | None:
     if connected is None:
         return None
     connection, _ = connected
-    with connection:
+    handlers: dict[int, Any] = {}
+    try:
         if not _send(connection, arguments):
             return None
         handlers = _forward_signals(connection)
-        try:
-            return _follow(connection)
-        finally:
-            for number, handler in handlers.items():
-                signal.signal(number, handler)
+        return _follow(connection)
+    finally:
+        for number, handler in handlers.items():
+            _signal.signal(number, handler)
+        connection.close()
 
 
-def connect() -> tuple[socket.socket, dict[str, Any]] | None:
-    """Return a connection to the warm process of this user and build, and its greeting; ``None`` without one."""
+def connect() -> tuple[_socket.socket, bytes] | None:
+    """Return a connection to the warm process of this user and build, and the facts of its greeting; ``None`` without one."""
     try:
         folder = protocol.open_folder()
     except OSError:
         return None
-    connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    connection = _socket.socket(_socket.AF_UNIX, _socket.SOCK_STREAM)
     try:
         connection.settimeout(PATIENCE)
         connection.connect(protocol.address(folder))
-        greeting = json.loads(_line(connection)) if protocol.is_own(connection) else None
-        if isinstance(greeting, dict) and greeting.get("build") == protocol.build():
-            return connection, greeting
-    except (OSError, ValueError):
+        if protocol.is_own(connection):
+            build, tab, facts = _line(connection).partition(b"\t")
+            if tab and build.decode("ascii", "replace") == protocol.build():
+                return connection, facts
+    except OSError:
         pass
     finally:
         os.close(folder)
@@ -66,7 +67,7 @@ def connect() -> tuple[socket.socket, dict[str, Any]] | None:
     return None
 
 
-def _line(connection: socket.socket) -> bytes:
+def _line(connection: _socket.socket) -> bytes:
     data = b""
     while not data.endswith(b"\n") and len(data) <= protocol.GREETING_BYTES:
         part = connection.recv(protocol.GREETING_BYTES)
@@ -76,9 +77,8 @@ def _line(connection: socket.socket) -> bytes:
     return data
 
 
-def _send(connection: socket.socket, arguments: Sequence[str]) -> bool:
+def _send(connection: _socket.socket, arguments: Sequence[str]) -> bool:
     """Send the request. Until all of it is there nothing runs, so a failure leaves the command to this process."""
-    import array
     import resource
 
     streams = [_descriptor(stream) for stream in (sys.stdin, sys.stdout, sys.stderr)]
@@ -94,18 +94,18 @@ def _send(connection: socket.socket, arguments: Sequence[str]) -> bool:
                 None if descriptor is None else [stream.encoding, stream.errors]
                 for stream, descriptor in zip((sys.stdin, sys.stdout, sys.stderr), streams, strict=True)
             ],
-            "ignored": [name for name in _SIGNALS if signal.getsignal(getattr(signal, name)) is signal.SIG_IGN],
+            "ignored": [number for number in _SIGNALS if _signal.getsignal(number) == _signal.SIG_IGN],
             "limits": [
                 [name, *resource.getrlimit(getattr(resource, name))]
                 for name in sorted(vars(resource))
                 if name.startswith("RLIMIT_")
             ],
         }
-        data = os.fsencode(json.dumps(request, ensure_ascii=False))
+        data = ascii(request).encode()
         data = len(data).to_bytes(8, "big") + data
-        passed = array.array("i", [descriptor for descriptor in streams if descriptor is not None])
+        passed = b"".join(each.to_bytes(4, sys.byteorder) for each in streams if each is not None)  # C's int
         connection.settimeout(None)
-        sent = connection.sendmsg([data], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, passed)] if passed else [])
+        sent = connection.sendmsg([data], [(_socket.SOL_SOCKET, _socket.SCM_RIGHTS, passed)] if passed else [])
         if sent < len(data):
             connection.sendall(data[sent:])
     except (OSError, ValueError):
@@ -120,7 +120,7 @@ def _descriptor(stream: Any) -> int | None:
         return None
 
 
-def _forward_signals(connection: socket.socket) -> dict[int, Any]:
+def _forward_signals(connection: _socket.socket) -> dict[int, Any]:
     """Pass signals to the command; those that our parent ignores for us stay ignored. Return the former handlers."""
 
     def forward(number: int, _: FrameType | None) -> None:
@@ -130,14 +130,13 @@ def _forward_signals(connection: socket.socket) -> dict[int, Any]:
             pass
 
     former = {}
-    for name in _SIGNALS:
-        number = getattr(signal, name)
-        if signal.getsignal(number) is not signal.SIG_IGN:
-            former[number] = signal.signal(number, forward)
+    for number in _SIGNALS:
+        if _signal.getsignal(number) != _signal.SIG_IGN:
+            former[number] = _signal.signal(number, forward)
     return former
 
 
-def _follow(connection: socket.socket) -> int | None:
+def _follow(connection: _socket.socket) -> int | None:
     """Return the exit code; ``None`` if the command has not been started. Raises ``BrokenOffError``."""
     started, code = False, b""
     while (word := _byte(connection)) in (protocol.STARTED, protocol.ANSWERED):
@@ -153,7 +152,7 @@ def _follow(connection: socket.socket) -> int | None:
     return None
 
 
-def _byte(connection: socket.socket) -> bytes:
+def _byte(connection: _socket.socket) -> bytes:
     try:
         return connection.recv(1)
     except OSError:

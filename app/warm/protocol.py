@@ -1,7 +1,7 @@
 """The Unix socket between a command line and the warm process of the same user (cli.md#the-warm-process).
 
-The server greets each connection with one line of JSON. The client sends its arguments, folder, environment and standard
-streams only if the greeting names the same build; the streams travel as descriptors, so that no byte is copied. Then each
+The server greets each connection with one line: its build, a tab, facts as JSON. The client sends its arguments, folder,
+environment and standard streams, as a Python literal, only if the build is its own; the streams travel as descriptors, so that no byte is copied. Then each
 side writes single bytes: the client signal numbers, the server ``STARTED``, ``ANSWERED`` and ``ENDED``.
 
 Light: every command line imports it where a warm process may run.
@@ -9,16 +9,12 @@ Light: every command line imports it where a warm process may run.
 
 from __future__ import annotations
 
+import _socket  # ``socket`` and ``signal`` take 8 ms to import, as much as the rest of the client
 import os
-import socket
 import stat
 import sys
 
 from clawperator.app.warm import runtime_folder, socket_path
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
 
 VERSION = 1
 REFUSED = b"N"
@@ -30,28 +26,20 @@ ANSWERED = b"A"
 ENDED = b"E"
 """The history is written and the process of the command ends; the next byte is the exit code."""
 GREETING_BYTES = 4_096
-_PEER = "3i"
 _FLAGS = ("dev_mode", "ignore_environment", "isolated", "no_site", "no_user_site", "optimize", "safe_path")
 """Not the UTF-8 mode: in the C locale it is on in a first process, and off in the processes that this one starts."""
 
 
-def build() -> dict[str, Any]:
+def build() -> str:
     """Return what client and server must agree on: the product, the interpreter, and what the interpreter read when it began."""
     from clawperator.engine.version import __version__
 
     start = ("PYTHON", "LC_", "LANG")
-    return {
-        "protocol": VERSION,
-        "version": __version__,
-        "python": [
-            sys.executable,
-            sys.hexversion,
-            sys.getfilesystemencoding(),
-            *(getattr(sys.flags, name) for name in _FLAGS),
-        ],
-        "package": os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))),
-        "environment": sorted([name, value] for name, value in os.environ.items() if name.startswith(start)),
-    }
+    package = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+    environment = sorted(item for item in os.environ.items() if item[0].startswith(start))
+    flags = [getattr(sys.flags, name) for name in _FLAGS]
+    encoding = sys.getfilesystemencoding()
+    return ascii((VERSION, __version__, package, sys.executable, sys.hexversion, encoding, flags, environment))
 
 
 def open_folder() -> int:
@@ -71,12 +59,10 @@ def address(folder: int) -> str:
     return f"/proc/self/fd/{folder}/{os.path.basename(path)}" if sys.platform == "linux" else path
 
 
-def is_own(connection: socket.socket) -> bool:
+def is_own(connection: _socket.socket) -> bool:
     """Whether the process at the other end belongs to this user; where the system does not say, the folder has to do."""
-    option = getattr(socket, "SO_PEERCRED", None)
+    option = getattr(_socket, "SO_PEERCRED", None)
     if option is None:
         return True
-    import struct
-
-    peer = connection.getsockopt(socket.SOL_SOCKET, option, struct.calcsize(_PEER))
-    return bool(struct.unpack(_PEER, peer)[1] == os.getuid())
+    peer = connection.getsockopt(_socket.SOL_SOCKET, option, 12)  # pid, uid, gid
+    return int.from_bytes(peer[4:8], sys.byteorder) == os.getuid()

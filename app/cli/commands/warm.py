@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import time
@@ -10,6 +11,7 @@ from clawperator.app.cli.command import Answer, Command, Options
 from clawperator.app.cli.parsing.flags import Flag
 from clawperator.app.warm import socket_path
 from clawperator.engine.errors import EngineError, ErrorCode
+from clawperator.engine.version import __version__
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -79,7 +81,6 @@ def _greeting() -> dict[str, Any] | None:
     connected = client.connect()
     if connected is None:
         return None
-    connection, greeting = connected
+    connection, facts = connected
     connection.close()
-    facts = {name: greeting[name] for name in ("pid", "startedAt", "idleSeconds", "commands")}
-    return {**facts, "version": greeting["build"]["version"], "socket": socket_path()}
+    return {**json.loads(facts), "version": __version__, "socket": socket_path()}

@@ -283,7 +283,8 @@ def runtime(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         b'{"build":1}\n',
         b"x" * 10_000,
         b'{"build":',
-        json.dumps({"build": None}).encode(),
+        b"\t\n",
+        b"None\t{}\n",
     ],
 )
 def test_greetings_that_are_none(runtime: Path, greeting: bytes) -> None:
@@ -299,7 +300,7 @@ def test_one_that_says_nothing_costs_its_patience(runtime: Path) -> None:
 
 
 def test_folders_that_are_not_ours(runtime: Path, tmp_path: Path) -> None:
-    greeting = json.dumps({"build": protocol.build()}).encode() + b"\n"
+    greeting = protocol.build().encode() + b"\t{}\n"
     with listening(runtime, greeting):
         connected = client.connect()
         assert connected is not None
@@ -321,7 +322,7 @@ def test_folders_that_are_not_ours(runtime: Path, tmp_path: Path) -> None:
 def test_a_process_that_leaves_before_the_command_began(
     runtime: Path, word: bytes, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    greeting = json.dumps({"build": protocol.build()}).encode() + b"\n"
+    greeting = protocol.build().encode() + b"\t{}\n"
     with listening(runtime, greeting, word):
         assert client.run(["version"]) is None
     with listening(runtime, greeting, protocol.STARTED), pytest.raises(client.BrokenOffError):
