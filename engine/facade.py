@@ -9,7 +9,7 @@ from contextlib import AsyncExitStack, aclosing
 from copy import copy
 from dataclasses import replace
 from types import TracebackType
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Self, TypedDict, Unpack
 
 from clawperator.engine.adb.device import AdbDevice
 from clawperator.engine.adb.parse import DeviceEntry, DeviceState, parse_packages
@@ -54,6 +54,16 @@ _SETUP_SECONDS = 180.0
 """The time limit that the device lock shows while the Operator app is set up."""
 _RETRY_SECONDS = (0.2, 0.5, 1.0, 2.0, 5.0)
 """Pauses of a watcher after its first, second … failure in a row."""
+
+
+class ExecuteOptions(TypedDict, total=False):
+    """The keyword arguments of ``Engine.execute``."""
+
+    device_id: str | None
+    receiver_package: str | None
+    timeout_ms: object
+    wait_ms: object
+    options: RunOptions | None
 
 
 class Engine:
@@ -171,44 +181,13 @@ class Engine:
     def _package(self, receiver_package: str | None) -> str:
         return package_name(receiver_package or self.settings.receiver_package)
 
-    async def snapshot(
-        self,
-        *,
-        device_id: str | None = None,
-        receiver_package: str | None = None,
-        timeout_ms: object = None,
-        wait_ms: object = None,
-        options: RunOptions | None = None,
-    ) -> ExecutionResult:
-        """Take a snapshot of the active window: ``stepResults[0].data.text`` holds the XML."""
-        return await self.execute(
-            build.snapshot(),
-            device_id=device_id,
-            receiver_package=receiver_package,
-            timeout_ms=timeout_ms,
-            wait_ms=wait_ms,
-            options=options,
-        )
+    async def snapshot(self, **how: Unpack[ExecuteOptions]) -> ExecutionResult:
+        """Take a snapshot of the active window: ``stepResults[0].data.text`` holds the XML. ``how`` is that of ``execute``."""
+        return await self.execute(build.snapshot(), **how)
 
-    async def screenshot(
-        self,
-        *,
-        path: str | None = None,
-        device_id: str | None = None,
-        receiver_package: str | None = None,
-        timeout_ms: object = None,
-        wait_ms: object = None,
-        options: RunOptions | None = None,
-    ) -> ExecutionResult:
-        """Save a PNG of the screen on this host: ``stepResults[0].data.path`` names the file."""
-        return await self.execute(
-            build.screenshot(path),
-            device_id=device_id,
-            receiver_package=receiver_package,
-            timeout_ms=timeout_ms,
-            wait_ms=wait_ms,
-            options=options,
-        )
+    async def screenshot(self, *, path: str | None = None, **how: Unpack[ExecuteOptions]) -> ExecutionResult:
+        """Save a PNG of the screen on this host: ``stepResults[0].data.path`` names the file. ``how`` is that of ``execute``."""
+        return await self.execute(build.screenshot(path), **how)
 
     def admit(self, payload: object, what: str) -> None:
         """Check ``what``, which is done without an execution, against the policy as if it were ``payload``.

@@ -198,24 +198,16 @@ class UiTreePane(LinePane):
         heir = self._model.take(snapshot)
         self._find_from = self._find_led_to = -1
         self.content_changed()
-        now = self._survivor(node, heir)
+        now = _survivor(node, heir)
         if now is None:
             self._settle(None, 0)
         else:
             self._settle(now, y)
-            if looked_away and (still := self._survivor(top, heir)) is not None:
+            if looked_away and (still := _survivor(top, heir)) is not None:
                 self.scroll_rows(self.rows.of(still) - self.top)
         if node is not None and now is not None and now is not heir(node):
             self.post_message(self.CursorLost(name_of(node), name_of(self.node or now)))
         self._changed()
-
-    def _survivor(self, node: UiNode | None, heir: Heir) -> UiNode | None:
-        """Return the node or its nearest ancestor that still exists."""
-        while node is not None:
-            if (now := heir(node)) is not None:
-                return now
-            node = node.parent
-        return None
 
     @property
     def _here(self) -> tuple[UiNode | None, int]:
@@ -450,3 +442,12 @@ class UiTreePane(LinePane):
 
 def _no_listener() -> None:
     """For a pane without counts beside it."""
+
+
+def _survivor(node: UiNode | None, heir: Heir) -> UiNode | None:
+    """Return the node or its nearest ancestor that still exists."""
+    while node is not None:
+        if (now := heir(node)) is not None:
+            return now
+        node = node.parent
+    return None
