@@ -27,6 +27,9 @@ if TYPE_CHECKING:
     from clawperator.widgets.models.tree_rows import Rows, TreeView, VisibleRow
 
 
+_STOP_ROLES: tuple[tuple[Stops, str], ...] = (("hits", "match"), ("matches", "match"), ("changes", "changed"))
+
+
 class UiTreePane(LinePane):
     """Shows a ``TreeSnapshot``. Posts ``NodeFocused`` when the cursor rests on a node.
 
@@ -89,7 +92,6 @@ class UiTreePane(LinePane):
 
     @property
     def hits(self) -> Sequence[int]:
-        """Return the positions of the hits."""
         return self._model.hits
 
     @property
@@ -103,7 +105,6 @@ class UiTreePane(LinePane):
 
     @property
     def hide_others(self) -> bool:
-        """Return whether rows without a hit are left out."""
         return self._model.hide_others
 
     @property
@@ -117,7 +118,6 @@ class UiTreePane(LinePane):
 
     @property
     def compared(self) -> TreeSnapshot | None:
-        """Return the older tree of the comparison."""
         return self._model.compared
 
     @property
@@ -144,7 +144,6 @@ class UiTreePane(LinePane):
 
     @property
     def _place(self) -> int:
-        """Return the cursor's layout row."""
         return self.rows.row(self.cursor) if len(self.rows) else -1
 
     def node_on_screen(self, node: UiNode) -> bool:
@@ -242,20 +241,12 @@ class UiTreePane(LinePane):
         model, rows = self._model, self.rows
         if model.first_match >= 0 and len(rows):
             yield rows.of(self.snapshot.nodes[model.first_match]), "match-current"
-        stops: tuple[tuple[Stops, str], ...] = (("hits", "match"), ("matches", "match"), ("changes", "changed"))
-        for name, role in stops:
+        for name, role in _STOP_ROLES:
             for place in model.places(name):
                 yield rows.place(place), role
 
     def empty_words(self) -> str:
-        model = self._model
-        if not self.snapshot or not model.filtered:
-            return self.empty_text
-        asked = [f"@{name}" for name in sorted(model.filters)]
-        if model.hiding:
-            asked.append(shorten(model.find.text, 40))
-        count = f"0 of {len(self.snapshot.nodes):,} nodes match"
-        return f"{count}\n{' '.join(asked)}\n\nPress esc to clear."
+        return _no_match(self._model) if self.snapshot and self._model.filtered else self.empty_text
 
     # -- cursor
 
@@ -451,3 +442,11 @@ def _survivor(node: UiNode | None, heir: Heir) -> UiNode | None:
             return now
         node = node.parent
     return None
+
+
+def _no_match(model: TreeModel) -> str:
+    """Return the text of a tree whose filters and search leave no row."""
+    asked = [f"@{name}" for name in sorted(model.filters)]
+    if model.hiding:
+        asked.append(shorten(model.find.text, 40))
+    return f"0 of {len(model.snapshot.nodes):,} nodes match\n{' '.join(asked)}\n\nPress esc to clear."
