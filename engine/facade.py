@@ -404,11 +404,11 @@ class Engine:
             await record(subscription, SeenRuns(self.history, self.face))
 
     def follow(
-        self, device_id: str, tell: Callable[[FollowState], object], *, receiver_package: str | None = None
+        self, device_id: str, on_state: Callable[[FollowState], object], *, receiver_package: str | None = None
     ) -> Follow:
         """Return follow mode for ``device_id``: run its ``run()`` as a task. Executions have precedence over it.
 
-        Trees arrive as ``SnapshotSeen`` events; call ``painted()`` when the newest one is shown. ``tell`` is called with each
+        Trees arrive as ``SnapshotSeen`` events; call ``painted()`` when the newest one is shown. ``on_state`` is called with each
         new state. With ``watch_log`` running too, trees of other executions replace snapshots of its own.
         """
         from clawperator.engine.follow.follower import Follow, look
@@ -425,7 +425,7 @@ class Engine:
             look=look_once,
             lock=lambda: self.lock(device_id),
             wait_for_device=lambda gone: self._had_to_wait_for(device_id, gone),
-            tell=tell,
+            on_state=on_state,
         )
 
     async def _had_to_wait_for(self, device_id: str, gone: Callable[[], object] = lambda: None) -> bool:

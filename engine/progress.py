@@ -55,7 +55,7 @@ class Stage:
         return line
 
 
-Tell = Callable[[Stage], object]
+OnProgress = Callable[[Stage], object]
 """A progress callback. Called in the event loop; must not block."""
 
 
@@ -64,11 +64,11 @@ def unreported(_: object) -> None:
 
 
 class JobProgress:
-    """Reports the stages of one job to ``tell``."""
+    """Reports the stages of one job to ``on_progress``."""
 
-    def __init__(self, job: str, tell: Tell) -> None:
+    def __init__(self, job: str, on_progress: OnProgress) -> None:
         self.job = job
-        self.tell = tell
+        self.on_progress = on_progress
 
     @contextmanager
     def stage(
@@ -89,11 +89,11 @@ class JobProgress:
 
     def skipped(self, *names: str) -> None:
         for name in names:
-            self.tell(Stage(self.job, name, "skipped"))
+            self.on_progress(Stage(self.job, name, "skipped"))
 
     def done(self, message: str, elapsed: float) -> None:
         """Report the end of the job, ``elapsed`` seconds after its start."""
-        self.tell(Stage(self.job, DONE, "done", elapsed * 1000, message=message))
+        self.on_progress(Stage(self.job, DONE, "done", elapsed * 1000, message=message))
 
 
 class StageProgress:
@@ -108,7 +108,9 @@ class StageProgress:
 
     def report(self, state: StageState, message: str = "", fraction: float | None = None) -> None:
         elapsed, limit = (monotonic() - self._began) * 1000, self._limit * 1000
-        self._job.tell(Stage(self._job.job, self._name, state, elapsed, limit, fraction, message[:_LONGEST_MESSAGE]))
+        self._job.on_progress(
+            Stage(self._job.job, self._name, state, elapsed, limit, fraction, message[:_LONGEST_MESSAGE])
+        )
 
     def update(self, message: str = "", fraction: float | None = None) -> None:
         """Report that the stage is still running."""

@@ -30,7 +30,7 @@ class EngineCommand(Command):
         """Refuse a wrong command line, before anything is started."""
 
     def call(self, engine: Engine, options: Options) -> Awaitable[Any]:
-        """Call the engine; ``options.tell`` takes the stages of the work."""
+        """Call the engine; ``options.on_progress`` takes the stages of the work."""
         raise NotImplementedError
 
     def answer(self, result: Any) -> Answer:
@@ -41,7 +41,7 @@ class EngineCommand(Command):
         self.check(options)
         from clawperator.app.cli.session import run
 
-        with progress.shown(options) if PROGRESS_FLAG in self.flags else nullcontext(unreported) as options.tell:
+        with progress.shown(options) if PROGRESS_FLAG in self.flags else nullcontext(unreported) as options.on_progress:
             return self.answer(run(options, lambda engine: self.call(engine, options)))
 
 

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 
 from clawperator.app.cli import diagnostics
 from clawperator.app.cli.output import encode
-from clawperator.engine.progress import Stage, Tell
+from clawperator.engine.progress import OnProgress, Stage
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -18,7 +18,7 @@ _STATES = {"running": "...", "done": "ok", "failed": "failed", "skipped": "skipp
 
 
 @contextmanager
-def shown(options: Options) -> Iterator[Tell]:
+def shown(options: Options) -> Iterator[OnProgress]:
     """Yield what shows the stages of a command (``PROGRESS_FLAG``)."""
     if options.json_progress:
         yield lambda stage: diagnostics.raw(encode(stage.to_dict()).decode())

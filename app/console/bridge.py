@@ -115,7 +115,7 @@ class Bridge:
                         # Collect what arrives meanwhile, and let urgent updates paint first.
                         await asyncio.sleep(self.tick)
                         events += subscription.taken()
-                        self._tell(events, dropped=subscription.dropped - self._lost)
+                        self._post_events(events, dropped=subscription.dropped - self._lost)
                         self._lost = subscription.dropped
                 finally:
                     self._group = None  # no more requests
@@ -288,7 +288,7 @@ class Bridge:
 
     # -- events
 
-    def _tell(self, events: Sequence[EngineEvent], *, dropped: int) -> None:
+    def _post_events(self, events: Sequence[EngineEvent], *, dropped: int) -> None:
         """Post one batch of events as few messages, in order."""
         stream: list[EngineEvent] = []
         for event in events:

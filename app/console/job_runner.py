@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import replace
 
 from clawperator.engine.errors import EngineError
-from clawperator.engine.progress import Stage, Tell
+from clawperator.engine.progress import OnProgress, Stage
 from clawperator.widgets.models.job import Job
 from clawperator.widgets.models.status import Status
 from clawperator.widgets.notice_line import Notice
@@ -43,7 +43,7 @@ class JobRunner:
         self,
         job: Job,
         title: str,
-        work: Callable[[Tell], Awaitable[str]],
+        work: Callable[[OnProgress], Awaitable[str]],
         *,
         left: Callable[[Job], Awaitable[str]],
         then: Callable[[], Awaitable[None]],
@@ -76,7 +76,7 @@ class JobRunner:
     async def _run(
         self,
         title: str,
-        work: Callable[[Tell], Awaitable[str]],
+        work: Callable[[OnProgress], Awaitable[str]],
         left: Callable[[Job], Awaitable[str]],
         then: Callable[[], Awaitable[None]],
     ) -> None:

@@ -11,7 +11,7 @@ from clawperator.engine.adb.parse import DeviceEntry
 from clawperator.engine.errors import EngineError, ErrorCode
 from clawperator.engine.events.bus import EventBus
 from clawperator.engine.follow.follower import FollowState
-from clawperator.engine.progress import Tell, unreported
+from clawperator.engine.progress import OnProgress, unreported
 
 if TYPE_CHECKING:
     from clawperator.engine.doctor.fix import PlannedFix
@@ -57,7 +57,7 @@ class SavedDumps:
     def plan(self, checks: Sequence[Any], device_id: str) -> tuple[PlannedFix, ...]:  # noqa: ARG002  # the shape of an engine
         return ()
 
-    async def run(self, fix: PlannedFix, tell: Tell = unreported) -> NoReturn:  # noqa: ARG002  # the shape of an engine
+    async def run(self, fix: PlannedFix, on_progress: OnProgress = unreported) -> NoReturn:  # noqa: ARG002  # the shape of an engine
         _refuse()
 
     async def checks(self, *, only: str = "", since: str = "") -> AsyncIterator[Mapping[str, Any]]:  # noqa: ARG002  # the shape of an engine
@@ -77,7 +77,7 @@ class SavedDumps:
     async def force_stop(self, package: str, *, device_id: str | None = None) -> None:  # noqa: ARG002  # the shape of an engine
         _refuse()
 
-    def follow(self, device_id: str, tell: Callable[[FollowState], object]) -> NoReturn:  # noqa: ARG002  # the shape of an engine
+    def follow(self, device_id: str, on_state: Callable[[FollowState], object]) -> NoReturn:  # noqa: ARG002  # the shape of an engine
         _refuse()
 
 

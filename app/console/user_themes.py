@@ -62,12 +62,12 @@ class ThemeFile(NamedTuple):
 
 
 class UserThemes:
-    """The themes of one folder. ``apply`` gets every changed theme while ``watch`` runs, ``tell`` every remark."""
+    """The themes of one folder. ``apply`` gets every changed theme while ``watch`` runs, ``notify`` every remark."""
 
-    def __init__(self, folder: Path, apply: Callable[[Theme], object], tell: Callable[[Status, str], object]) -> None:
+    def __init__(self, folder: Path, apply: Callable[[Theme], object], notify: Callable[[Status, str], object]) -> None:
         self._folder = folder
         self._apply = apply
-        self._tell = tell
+        self._notify = notify
         self._seen: dict[str, tuple[int, ...]] = {}
         self._owners: dict[str, str] = {}
 
@@ -82,17 +82,17 @@ class UserThemes:
                 async for _ in changed:
                     await self._catch_up()
         except OSError as exc:
-            self._tell(Status.WARN, f"Changes of themes are no longer detected: {exc}")
+            self._notify(Status.WARN, f"Changes of themes are no longer detected: {exc}")
 
     async def _catch_up(self) -> None:
         for theme, file in self._announced(await asyncio.to_thread(self._changes)):
             self._apply(theme)
-            self._tell(Status.OK, f"Theme {theme.name} was read again from {file}")
+            self._notify(Status.OK, f"Theme {theme.name} was read again from {file}")
 
     def _announced(self, found: Mapping[str, ThemeFile]) -> Iterator[tuple[Theme, str]]:
         for file, (theme, remarks) in found.items():
             for remark in remarks:
-                self._tell(Status.WARN, remark)
+                self._notify(Status.WARN, remark)
             if theme is not None:
                 yield theme, file
 

@@ -58,10 +58,10 @@ _FOCUS = """<script>
 """Focuses the terminal as soon as its socket is open; textual-serve's page waits for a click."""
 
 
-def serve(command: Sequence[str], port: int, tell: Callable[[str], object]) -> None:
+def serve(command: Sequence[str], port: int, log: Callable[[str], object]) -> None:
     """Serve the Textual program ``command`` to browsers until SIGINT, SIGTERM or SIGHUP; ``port`` 0 takes a free one.
 
-    ``tell`` gets the address, and the output of failed consoles. Raises ``EngineError`` (ADDRESS_UNAVAILABLE) for a
+    ``log`` gets the address, and the output of failed consoles. Raises ``EngineError`` (ADDRESS_UNAVAILABLE) for a
     port in use.
     """
     logging.getLogger("textual-serve").addHandler(logging.NullHandler())
@@ -71,18 +71,18 @@ def serve(command: Sequence[str], port: int, tell: Callable[[str], object]) -> N
     except OSError as exc:
         message = f"Port {port} of {HOST} cannot be used: {exc.strerror}"
         raise EngineError(ErrorCode.ADDRESS_UNAVAILABLE, message) from exc
-    with listener, redirect_stdout(_Told(tell)):  # textual-serve prints its programs' output
-        asyncio.run(_serve(Pages(command, listener.getsockname()[1]), listener, tell))
+    with listener, redirect_stdout(_LineWriter(log)):  # textual-serve prints its programs' output
+        asyncio.run(_serve(Pages(command, listener.getsockname()[1]), listener, log))
 
 
-async def _serve(pages: Pages, listener: socket.socket, tell: Callable[[str], object]) -> None:
+async def _serve(pages: Pages, listener: socket.socket, log: Callable[[str], object]) -> None:
     ended = asyncio.Event()
     runner = web.AppRunner(pages.app(), access_log=None, shutdown_timeout=2 * LEAVE_SECONDS)
     with signal_handlers(ended.set):
         await runner.setup()
-        acceptor = Acceptor(listener, partial(pages.connection, runner), pages.connections, log_line=tell)
+        acceptor = Acceptor(listener, partial(pages.connection, runner), pages.connections, log_line=log)
         try:
-            tell(f"The console is at {pages.address} (for you alone; Ctrl-C ends it)")
+            log(f"The console is at {pages.address} (for you alone; Ctrl-C ends it)")
             await ended.wait()
         finally:
             acceptor.close()
@@ -269,15 +269,15 @@ def _is_ours(record: logging.LogRecord) -> bool:
     return record.exc_info is None or not isinstance(record.exc_info[1], HttpProcessingError)
 
 
-class _Told(TextIOBase):
+class _LineWriter(TextIOBase):
     """A stdout that passes every line on."""
 
-    def __init__(self, tell: Callable[[str], object]) -> None:
-        self._tell = tell
+    def __init__(self, log: Callable[[str], object]) -> None:
+        self._on_progress = log
 
     def write(self, text: str) -> int:
         for line in text.splitlines():
-            self._tell(line)
+            self._on_progress(line)
         return len(text)
 
 

@@ -27,11 +27,11 @@ class _Followed:
 
 
 class Followers:
-    """``tell`` hears how each of them goes."""
+    """``on_state`` hears how each of them goes."""
 
-    def __init__(self, engine: Engine, tell: Callable[[News], object]) -> None:
+    def __init__(self, engine: Engine, on_state: Callable[[News], object]) -> None:
         self._engine = engine
-        self._tell = tell
+        self._on_state = on_state
         self._followed: dict[str, _Followed] = {}
         self._ending: set[asyncio.Task[None]] = set()
 
@@ -42,7 +42,7 @@ class Followers:
         if found is None:
             found = self._followed[device_id] = _Followed(self._engine.follow(device_id, self._teller(device_id)))
         found.listeners += 1
-        self._tell(following(device_id, found.follow.state))
+        self._on_state(following(device_id, found.follow.state))
         try:
             yield
         finally:
@@ -52,7 +52,7 @@ class Followers:
                 self._end(found.task)
 
     def _teller(self, device_id: str) -> Callable[[FollowState], object]:
-        return lambda state: self._tell(following(device_id, state))
+        return lambda state: self._on_state(following(device_id, state))
 
     def _end(self, task: asyncio.Task[None]) -> None:
         """Cancel the task; a running snapshot still finishes."""

@@ -13,7 +13,7 @@ from clawperator.engine.adb.mdns import PAIRING, MdnsService, discovery_problem,
 from clawperator.engine.adb.protocol import is_unknown_service
 from clawperator.engine.adb.reachability import no_discovery, nothing_found, too_old
 from clawperator.engine.errors import EngineError
-from clawperator.engine.progress import Stage, StageState, Tell, unreported
+from clawperator.engine.progress import OnProgress, Stage, StageState, unreported
 
 if TYPE_CHECKING:
     from clawperator.engine.adb.server import AdbServer
@@ -76,11 +76,11 @@ class Discovery:
         *,
         name: str = "",
         timeout: float = DISCOVER_SECONDS,
-        tell: Tell = unreported,
+        on_progress: OnProgress = unreported,
     ) -> tuple[MdnsService, ...]:
         """The services of these types (and of this name) as soon as there is one."""
         await self.require()
-        with step(tell, "discover", timeout) as report:
+        with step(on_progress, "discover", timeout) as report:
             found = await self.first(lambda service: service.kind in kinds and is_named(service, name), timeout, report)
             if not found:
                 raise nothing_found(kinds, name, timeout)
@@ -124,14 +124,14 @@ def is_named(service: MdnsService, name: str) -> bool:
 
 
 @contextmanager
-def step(tell: Tell, name: str, limit: float, about: str = "") -> Iterator[Report]:
+def step(on_progress: OnProgress, name: str, limit: float, about: str = "") -> Iterator[Report]:
     """One stage of the job "wireless": running until the body ends, then done or failed."""
     started, last = monotonic(), about
 
     def update(state: StageState, message: str = "") -> None:
         nonlocal last
         last = message or last
-        tell(Stage("wireless", name, state, (monotonic() - started) * 1000, limit * 1000, message=last))
+        on_progress(Stage("wireless", name, state, (monotonic() - started) * 1000, limit * 1000, message=last))
 
     update("running")
     try:

@@ -42,7 +42,7 @@ from clawperator.engine.adb.reachability import (
     state_refusal,
 )
 from clawperator.engine.errors import EngineError, ErrorCode
-from clawperator.engine.progress import Tell, unreported
+from clawperator.engine.progress import OnProgress, unreported
 
 if TYPE_CHECKING:
     from clawperator.engine.adb.presence import DeviceEntry
@@ -104,17 +104,23 @@ class Wireless:
         return await self._discovery.services()
 
     async def discover(
-        self, kinds: Sequence[str] = (PAIRING,), *, timeout: float = DISCOVER_SECONDS, tell: Tell = unreported
+        self,
+        kinds: Sequence[str] = (PAIRING,),
+        *,
+        timeout: float = DISCOVER_SECONDS,
+        on_progress: OnProgress = unreported,
     ) -> tuple[MdnsService, ...]:
         """The announcements of these types as soon as there is one."""
-        return await self._discovery.discover(kinds, timeout=timeout, tell=tell)
+        return await self._discovery.discover(kinds, timeout=timeout, on_progress=on_progress)
 
     # -- pairing -------------------------------------------------------------------------------------------------------
 
-    async def pair(self, address: str, code: str, *, timeout: float = PAIR_SECONDS, tell: Tell = unreported) -> Paired:
+    async def pair(
+        self, address: str, code: str, *, timeout: float = PAIR_SECONDS, on_progress: OnProgress = unreported
+    ) -> Paired:
         """Pair with the device whose pairing dialog shows this ``host:port`` and this code."""
         target, secret = str(parse_endpoint(address)), check_code(code)
-        with self._acting(f"pair with {target}"), step(tell, "pair", timeout, target):
+        with self._acting(f"pair with {target}"), step(on_progress, "pair", timeout, target):
             try:
                 service = f"host:pair:{secret}:{target}"
                 words = await self._server.ask(service, timeout=timeout, label=f"pair with {target}")
@@ -127,7 +133,7 @@ class Wireless:
             return pair_outcome(words, target, secret)
 
     async def pair_by_qr(
-        self, show: Callable[[QrOffer], object], *, timeout: float = SCAN_SECONDS, tell: Tell = unreported
+        self, show: Callable[[QrOffer], object], *, timeout: float = SCAN_SECONDS, on_progress: OnProgress = unreported
     ) -> Paired:
         """Offer a QR code and pair with the device that scans it within ``timeout``.
 
@@ -137,11 +143,11 @@ class Wireless:
             await self._discovery.require()
             offer = QrOffer.fresh()
             show(offer)
-            service, *_ = await self._discovery.discover(name=offer.name, timeout=timeout, tell=tell)
-            return await self.pair(service.address, offer.password, tell=tell)
+            service, *_ = await self._discovery.discover(name=offer.name, timeout=timeout, on_progress=on_progress)
+            return await self.pair(service.address, offer.password, on_progress=on_progress)
 
     async def connect_paired(
-        self, paired: Paired, *, timeout: float = CONNECT_SECONDS, tell: Tell = unreported
+        self, paired: Paired, *, timeout: float = CONNECT_SECONDS, on_progress: OnProgress = unreported
     ) -> Connected | None:
         """Connect to a device that was just paired; ``None`` where it is not found, because its port differs.
 
@@ -151,18 +157,20 @@ class Wireless:
             return None
         host = parse_endpoint(paired.address).host
         limit = min(timeout, FIND_SECONDS)
-        with step(tell, "find", limit) as report:
+        with step(on_progress, "find", limit) as report:
             found = await self._discovery.first(lambda it: _belongs(it, paired.guid, host), limit, report)
             if not found:
                 report("no announcement was found")
         if not found:
             return None
         named = [service for service in found if paired.guid and is_named(service, paired.guid)]
-        return await self.connect_service((named or found)[0], timeout=timeout, tell=tell)
+        return await self.connect_service((named or found)[0], timeout=timeout, on_progress=on_progress)
 
     # -- connecting ----------------------------------------------------------------------------------------------------
 
-    async def connect(self, address: str, *, timeout: float = CONNECT_SECONDS, tell: Tell = unreported) -> Connected:
+    async def connect(
+        self, address: str, *, timeout: float = CONNECT_SECONDS, on_progress: OnProgress = unreported
+    ) -> Connected:
         """Connect to ``host[:port]`` (default port 5555), or to an announced name, and wait until the device is usable.
 
         A device that waits for its dialog to be confirmed, or that is asleep, has until ``timeout``.
@@ -171,10 +179,10 @@ class Wireless:
         with self._acting(f"connect to {wanted}"):
             if not is_announced_serial(wanted):
                 target = str(parse_endpoint(wanted, default_port=DEFAULT_DEVICE_PORT))
-                return await self._connect(await self._known_as(target), timeout, tell)
+                return await self._connect(await self._known_as(target), timeout, on_progress)
             for service in await self.services():
                 if service.serial == wanted:
-                    return await self._connect_service(service, timeout, tell)
+                    return await self._connect_service(service, timeout, on_progress)
             raise nothing_found(CONNECTABLE, wanted, 0)
 
     async def _known_as(self, target: str) -> str:
@@ -186,26 +194,26 @@ class Wireless:
         return next((serial for serial in same if serial in listed), target)
 
     async def connect_service(
-        self, service: MdnsService, *, timeout: float = CONNECT_SECONDS, tell: Tell = unreported
+        self, service: MdnsService, *, timeout: float = CONNECT_SECONDS, on_progress: OnProgress = unreported
     ) -> Connected:
         """Connect to an announced device by its name, as the server does automatically: by address, it would be listed twice.
 
         Servers without support for names get the address.
         """
         with self._acting(f"connect to {service.serial}"):
-            return await self._connect_service(service, timeout, tell)
+            return await self._connect_service(service, timeout, on_progress)
 
-    async def _connect_service(self, service: MdnsService, timeout: float, tell: Tell) -> Connected:
+    async def _connect_service(self, service: MdnsService, timeout: float, on_progress: OnProgress) -> Connected:
         try:
-            return await self._connect(service.serial, timeout, tell)
+            return await self._connect(service.serial, timeout, on_progress)
         except EngineError as error:
             if "resolve" not in str(error.details.get("adb", "")):
                 raise
-        return await self._connect(service.address, timeout, tell)
+        return await self._connect(service.address, timeout, on_progress)
 
-    async def _connect(self, target: str, timeout: float, tell: Tell) -> Connected:
+    async def _connect(self, target: str, timeout: float, on_progress: OnProgress) -> Connected:
         end = monotonic() + timeout
-        with step(tell, "connect", timeout, target) as report:
+        with step(on_progress, "connect", timeout, target) as report:
             try:
                 words = await self._server.connect_device(target, timeout=timeout)
             except AdbTimeoutError:

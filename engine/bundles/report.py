@@ -98,22 +98,22 @@ class Bundle:
         }
 
 
-async def make(engine: Engine, path: str, *, lines: int, tell: Callable[[str], object]) -> tuple[Bundle, int]:
+async def make(engine: Engine, path: str, *, lines: int, on_part: Callable[[str], object]) -> tuple[Bundle, int]:
     """Gather a bundle and write it to ``path``; return it and its size in bytes. The policy is asked before anything else."""
     engine.guard.permit(WRITE_FILES, f"write {path}")
-    bundle = await gather(engine, lines=lines, tell=tell)
+    bundle = await gather(engine, lines=lines, on_part=on_part)
     return bundle, await asyncio.to_thread(write, bundle, path, engine.guard)
 
 
-async def gather(engine: Engine, *, lines: int, tell: Callable[[str], object]) -> Bundle:
-    """Return the bundle of this computer and the engine's device; ``tell`` is called with each part's name first.
+async def gather(engine: Engine, *, lines: int, on_part: Callable[[str], object]) -> Bundle:
+    """Return the bundle of this computer and the engine's device; ``on_part`` is called with each part's name first.
 
     ``lines`` limits the runs of the history and the lines of the crash report. Nothing is raised for a part that fails.
     """
     bundle = Bundle()
     found: dict[str, Any] = {}
     for what, about, look in _parts(engine, lines):
-        tell(what)
+        on_part(what)
         try:
             found[what] = (about, await look())
         except MissingError as exc:

@@ -15,7 +15,7 @@ from clawperator.engine.doctor.fix_commands import FixCommand, parse_fix
 from clawperator.engine.errors import EngineError, ErrorCode
 from clawperator.engine.process.child import CannotStartError, capture
 from clawperator.engine.process.output import BoundedOutput
-from clawperator.engine.progress import Stage, Tell, unreported
+from clawperator.engine.progress import OnProgress, Stage, unreported
 from clawperator.engine.text.suggestions import adb_line
 
 if TYPE_CHECKING:
@@ -64,9 +64,9 @@ class _Report(Protocol):
 class _OperatorApp(Protocol):
     def grant_commands(self, serial: str, package: str) -> tuple[str, ...]: ...
 
-    async def grant(self, *, force: bool, tell: Tell) -> _Report: ...
+    async def grant(self, *, force: bool, on_progress: OnProgress) -> _Report: ...
 
-    async def setup(self, apk: str, *, tell: Tell) -> _Report: ...
+    async def setup(self, apk: str, *, on_progress: OnProgress) -> _Report: ...
 
 
 class FixTarget(Protocol):
@@ -122,24 +122,24 @@ class Fixer:
         address = self._engine.server.address
         return ["-L", str(address)] if address.path else ["-P", str(address.port)]
 
-    async def run(self, fix: PlannedFix, tell: Tell = unreported) -> FixResult:
+    async def run(self, fix: PlannedFix, on_progress: OnProgress = unreported) -> FixResult:
         """Run one step. Never raises for a failing one: the result contains the reason."""
         words = parse_fix(fix.step)
         if words is None:
             return FixResult(fix.check_id, fix.step, ok=False, output="Clawperator does not run this step.")
         began = time.monotonic()
-        tell(Stage("fix", words.verb, "running", message=fix.step))
+        on_progress(Stage("fix", words.verb, "running", message=fix.step))
         try:
-            ok, output = True, await self._run(words, tell)
+            ok, output = True, await self._run(words, on_progress)
         except EngineError as exc:
             ok, output = False, f"{exc.code}: {exc.message}"
         except Exception as exc:  # noqa: BLE001 -- one failing step must not keep the others from being tried
             ok, output = False, f"{type(exc).__name__}: {exc}"
         elapsed = (time.monotonic() - began) * 1000
-        tell(Stage("fix", words.verb, "done" if ok else "failed", elapsed, message=output))
+        on_progress(Stage("fix", words.verb, "done" if ok else "failed", elapsed, message=output))
         return FixResult(fix.check_id, fix.step, ok, output)
 
-    async def _run(self, words: FixCommand, tell: Tell) -> str:
+    async def _run(self, words: FixCommand, on_progress: OnProgress) -> str:
         match words.verb:
             case "kill-server":
                 with self._engine.guard.acting(SETUP_OPERATOR, "end the adb server"):
@@ -150,10 +150,10 @@ class Fixer:
                 return f"An adb server answers at {self._engine.server.address}"
             case "grant-device-permissions":
                 app = self._engine.operator_app(device_id=words.device_id, receiver_package=words.package)
-                return (await app.grant(force=words.force, tell=tell)).message
+                return (await app.grant(force=words.force, on_progress=on_progress)).message
             case "setup":
                 app = self._engine.operator_app(device_id=words.device_id, receiver_package=words.package or None)
-                return (await app.setup(words.apk, tell=tell)).message
+                return (await app.setup(words.apk, on_progress=on_progress)).message
             case _:
                 return await self._look(words)
 

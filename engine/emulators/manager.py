@@ -28,7 +28,7 @@ from clawperator.engine.emulators.sdk import Sdk, ToolTimeoutError
 from clawperator.engine.emulators.tool_errors import failure_hint, failure_message
 from clawperator.engine.errors import EngineError, ErrorCode
 from clawperator.engine.guard import Guard
-from clawperator.engine.progress import JobProgress, Tell, unreported
+from clawperator.engine.progress import JobProgress, OnProgress, unreported
 
 _LISTING = "Run `emulator -list-avds` to see its output."
 
@@ -93,7 +93,7 @@ class EmulatorManager:
         name: str = "",
         *,
         force: bool = False,
-        tell: Tell = unreported,
+        on_progress: OnProgress = unreported,
         api_level: int | None = None,
         device_profile: str | None = None,
         abi: str | None = None,
@@ -113,21 +113,21 @@ class EmulatorManager:
             play_store=play_store,
         )
         with self._acting("create", wanted.name):
-            return await self._lifecycle.create(wanted, JobProgress("create", tell), force=force)
+            return await self._lifecycle.create(wanted, JobProgress("create", on_progress), force=force)
 
-    async def start(self, name: str, *, tell: Tell = unreported, log: str = "") -> RunningEmulator:
+    async def start(self, name: str, *, on_progress: OnProgress = unreported, log: str = "") -> RunningEmulator:
         """Start an AVD and wait until it has booted; the emulator's output is appended to the file ``log``.
 
         Raises ``EngineError`` EMULATOR_NOT_FOUND, EMULATOR_ALREADY_RUNNING, EMULATOR_START_FAILED, EMULATOR_BOOT_TIMEOUT,
         ANDROID_SDK_TOOL_MISSING.
         """
         with self._acting("start", name), self._guard.writing(log) if log else nullcontext():
-            return await self._lifecycle.start(name, JobProgress("start", tell), log=log)
+            return await self._lifecycle.start(name, JobProgress("start", on_progress), log=log)
 
-    async def stop(self, name: str, *, tell: Tell = unreported) -> Stopped:
+    async def stop(self, name: str, *, on_progress: OnProgress = unreported) -> Stopped:
         """Stop a running AVD. Raises ``EngineError`` EMULATOR_NOT_RUNNING, EMULATOR_STOP_FAILED."""
         with self._acting("stop", name):
-            return await self._lifecycle.stop(name, JobProgress("stop", tell))
+            return await self._lifecycle.stop(name, JobProgress("stop", on_progress))
 
     async def delete(self, name: str) -> None:
         """Delete an AVD that is not running.
@@ -137,7 +137,7 @@ class EmulatorManager:
         with self._acting("delete", name):
             await self._lifecycle.delete(name)
 
-    async def provision(self, name: str = "", *, tell: Tell = unreported) -> Provisioned:
+    async def provision(self, name: str = "", *, on_progress: OnProgress = unreported) -> Provisioned:
         """Return a supported, booted emulator: reuse, else start, else create the AVD ``name`` ('' is the default name).
 
         Raises ``EngineError`` EMULATOR_UNSUPPORTED, and what ``create`` and ``start`` raise.
@@ -145,7 +145,7 @@ class EmulatorManager:
         request = self._request(name)
         with self._acting("provision", name or DEFAULT_NAME):
             async with self._provisioning:  # a second request at the same time reuses the emulator of the first
-                return await request.provision(JobProgress("provision", tell))
+                return await request.provision(JobProgress("provision", on_progress))
 
     def _request(self, name: str) -> Provisioning:
         wanted = recipe(name or DEFAULT_NAME, self.supported_abis)

@@ -85,7 +85,7 @@ class Follow:
         look: Callable[[Command], Coroutine[Any, Any, str]],
         lock: Callable[[], LockStatus],
         wait_for_device: Callable[[Callable[[], object]], Awaitable[bool]],
-        tell: Callable[[FollowState], object],
+        on_state: Callable[[FollowState], object],
     ) -> None:
         self.device_id = device_id
         self.state = FollowState("reading")
@@ -93,7 +93,7 @@ class Follow:
         self._look = look
         self._lock = lock
         self._wait_for_device = wait_for_device
-        self._tell = tell
+        self._on_state = on_state
         self._commands: deque[str] = deque(maxlen=16)
         self._current: str | None = None
         self._newest = ""
@@ -224,7 +224,7 @@ class Follow:
     def _say(self, state: FollowState) -> None:
         if state != self.state:
             self.state = state
-            self._tell(state)
+            self._on_state(state)
 
 
 def rest_after(times: int) -> float:

@@ -12,7 +12,7 @@ from clawperator.engine.config.policy import SETUP_OPERATOR
 from clawperator.engine.config.settings import Settings
 from clawperator.engine.guard import Guard
 from clawperator.engine.operator.reports import CrashLog, GrantReport, OperatorStatus, SetupReport
-from clawperator.engine.progress import JobProgress, Tell, unreported
+from clawperator.engine.progress import JobProgress, OnProgress, unreported
 
 if TYPE_CHECKING:
     from clawperator.engine.contracts.envelope import Envelope
@@ -48,7 +48,7 @@ class OperatorApp:
         self._settings = settings
         self._guard = guard or Guard(settings)
 
-    async def setup(self, apk: str = "", *, sha256: str = "", tell: Tell = unreported) -> SetupReport:
+    async def setup(self, apk: str = "", *, sha256: str = "", on_progress: OnProgress = unreported) -> SetupReport:
         """Check the file, install it, grant its permissions and verify the installation (doctor.md#operator-setup).
 
         ``apk`` is a path (``~`` is the home folder); '' uses an APK in ``~/.clawperator/downloads``. ``sha256`` is the hex digest
@@ -67,11 +67,11 @@ class OperatorApp:
                 package=self._package,
                 sha256=sha256,
                 env=self._settings.environment,
-                tell=tell,
+                on_progress=on_progress,
                 hold=self._hold,
             )
 
-    async def fetch(self, source: str, *, sha256: str = "", tell: Tell = unreported) -> FetchedApk:
+    async def fetch(self, source: str, *, sha256: str = "", on_progress: OnProgress = unreported) -> FetchedApk:
         """Copy the APK from a path or an https URL to ``~/.clawperator/downloads``; uses no device.
 
         ``sha256`` is its expected hex digest; '' reads it from ``<source>.sha256``. Raises as ``download.fetch``.
@@ -80,9 +80,9 @@ class OperatorApp:
             from clawperator.engine.operator.download import fetch
             from clawperator.engine.operator.setup import checked_digest
 
-            return await fetch(source, checked_digest(sha256), self._settings.environment, tell)
+            return await fetch(source, checked_digest(sha256), self._settings.environment, on_progress)
 
-    async def grant(self, *, force: bool = False, tell: Tell = unreported) -> GrantReport:
+    async def grant(self, *, force: bool = False, on_progress: OnProgress = unreported) -> GrantReport:
         """Grant the installed app its permissions (doctor.md#operator-setup) and wait until it answers a handshake.
 
         Restarts a service that is enabled but not running, as after a crash; ``force`` restarts it in any case.
@@ -92,22 +92,22 @@ class OperatorApp:
         EXECUTION_CONFLICT_IN_FLIGHT while an execution has the device.
         """
         with self._guard.acting(SETUP_OPERATOR, "grant permissions to the Operator app"):
-            return await self._grant(force=force, tell=tell)
+            return await self._grant(force=force, on_progress=on_progress)
 
-    async def _grant(self, *, force: bool, tell: Tell) -> GrantReport:
+    async def _grant(self, *, force: bool, on_progress: OnProgress) -> GrantReport:
         from clawperator.engine.operator import grants, verification
 
         device = await self._resolve()
         async with self._hold(device.serial) if force else nullcontext():
-            report = await grants.grant_alone(device, self._package, force=force, tell=tell)
+            report = await grants.grant_alone(device, self._package, force=force, on_progress=on_progress)
         fresh = force or not report.permissions.accessibility.already_enabled
         stopped = await verification.stopped_service(device, report.package, wait=fresh)
         if stopped is not None and stopped.fix and not force:
             async with self._hold(device.serial):
-                report = await grants.grant_alone(device, report.package, force=True, tell=tell)
+                report = await grants.grant_alone(device, report.package, force=True, on_progress=on_progress)
             report = replace(report, repaired=True)
             stopped = await verification.stopped_service(device, report.package, wait=True)
-        with JobProgress("grant", tell).stage("handshake"):
+        with JobProgress("grant", on_progress).stage("handshake"):
             return await verification.verified(report, stopped, self._send)
 
     async def status(self) -> OperatorStatus:

@@ -20,7 +20,7 @@ from clawperator.engine.errors import EngineError, ErrorCode, not_readable, not_
 from clawperator.engine.files.writing import PRIVATE, check_target, open_regular, private_folder
 from clawperator.engine.operator.apk import MAX_APK, read_apk, refused, sha256_of
 from clawperator.engine.operator.local_apks import DEBUG_FILE, RELEASE_FILE, folder
-from clawperator.engine.progress import JobProgress, Tell
+from clawperator.engine.progress import JobProgress, OnProgress
 
 _BLOCK = 256 * 1024
 _SECONDS = 30.0
@@ -53,7 +53,7 @@ class FetchedApk:
         }
 
 
-async def fetch(source: str, digest: str, env: Mapping[str, str], tell: Tell) -> FetchedApk:
+async def fetch(source: str, digest: str, env: Mapping[str, str], on_progress: OnProgress) -> FetchedApk:
     """Copy ``source``, a path or an https URL, into the downloads folder, where ``operator setup`` finds it.
 
     Its SHA-256 must be ``digest``, else the one in ``<source>.sha256``. An interrupted download is resumed. An older file is
@@ -65,7 +65,7 @@ async def fetch(source: str, digest: str, env: Mapping[str, str], tell: Tell) ->
     if "://" in source:
         _check_https(source)
     loop, stop = asyncio.get_running_loop(), threading.Event()
-    with JobProgress("fetch", tell).stage("download") as stage:
+    with JobProgress("fetch", on_progress).stage("download") as stage:
 
         def progress(done: int, size: int) -> None:
             loop.call_soon_threadsafe(stage.update, "", done / size if size else None)

@@ -15,7 +15,7 @@ from clawperator.engine.contracts.operator_identity import listener_of, service_
 from clawperator.engine.errors import EngineError, ErrorCode
 from clawperator.engine.operator.package_choice import choose, installed, list_command
 from clawperator.engine.operator.reports import GrantReport, ListGrant, NotificationGrant, Permissions
-from clawperator.engine.progress import JobProgress, Tell, unreported
+from clawperator.engine.progress import JobProgress, OnProgress, unreported
 from clawperator.engine.text.suggestions import adb_line
 
 if TYPE_CHECKING:
@@ -82,9 +82,11 @@ def command_lines(serial: str, package: str) -> tuple[str, ...]:
     return tuple(adb_line(serial, "shell", *words) for words in lines)
 
 
-async def grant_alone(device: AdbDevice, package: str, *, force: bool, tell: Tell = unreported) -> GrantReport:
+async def grant_alone(
+    device: AdbDevice, package: str, *, force: bool, on_progress: OnProgress = unreported
+) -> GrantReport:
     """Run ``grant-device-permissions``: choose the package and grant. Raises as ``OperatorApp.grant``."""
-    with JobProgress("grant", tell).stage("permissions"):
+    with JobProgress("grant", on_progress).stage("permissions"):
         (listed,) = await run_commands(device, [list_command(package)])
         chosen = choose(package, installed(listed, device.serial), device.serial)
         permissions = await grant(device, chosen, force=force)

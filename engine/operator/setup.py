@@ -20,7 +20,7 @@ from clawperator.engine.operator.installation import INSTALL_SECONDS, install
 from clawperator.engine.operator.local_apks import choose_apk
 from clawperator.engine.operator.package_choice import installed, list_command
 from clawperator.engine.operator.reports import UNKNOWN_PACKAGE, Permissions, SetupReport
-from clawperator.engine.progress import JobProgress, Tell
+from clawperator.engine.progress import JobProgress, OnProgress
 
 _DIGEST = re.compile(r"[0-9a-f]{64}")
 _INSTALLED = {"ok": True}
@@ -33,32 +33,34 @@ async def set_up(
     package: str,
     sha256: str,
     env: Mapping[str, str],
-    tell: Tell,
+    on_progress: OnProgress,
     hold: Callable[[str], AbstractAsyncContextManager[object]] = nullcontext,
     seconds: float = INSTALL_SECONDS,
 ) -> SetupReport:
     """Set up the Operator app as ``OperatorApp.setup`` does; ``package`` '' accepts either variant."""
     wanted = checked_digest(sha256)
-    with JobProgress("setup", tell).stage("check"):
+    with JobProgress("setup", on_progress).stage("check"):
         try:
             facts = await asyncio.to_thread(_checked, apk, package, wanted, env)
         except EngineError as exc:
             raise _with_phases(exc, package or UNKNOWN_PACKAGE, {"ok": False, "error": exc.message}) from exc
         device = await resolve()
     async with hold(device.serial):
-        return await _install_and_grant(device, facts, tell, seconds)
+        return await _install_and_grant(device, facts, on_progress, seconds)
 
 
-async def _install_and_grant(device: AdbDevice, facts: ApkFacts, tell: Tell, seconds: float) -> SetupReport:
+async def _install_and_grant(
+    device: AdbDevice, facts: ApkFacts, on_progress: OnProgress, seconds: float
+) -> SetupReport:
     try:
         target = f"{facts.package} {facts.version_name} to {device.serial}"
-        with JobProgress("setup", tell).stage("install", seconds, target) as stage:
+        with JobProgress("setup", on_progress).stage("install", seconds, target) as stage:
             await install(device, facts, stage, seconds=seconds)
     except EngineError as exc:
         raise _with_phases(exc, facts.package) from exc
     finally:
         probe.forget(device.serial)  # even a cancelled or failed installation may have changed the app
-    with JobProgress("setup", tell).stage("permissions"):
+    with JobProgress("setup", on_progress).stage("permissions"):
         await _verify(device, facts.package)
         try:
             permissions = await grant(device, facts.package)
@@ -66,7 +68,7 @@ async def _install_and_grant(device: AdbDevice, facts: ApkFacts, tell: Tell, sec
             raise _phase_error(ErrorCode.OPERATOR_GRANT_FAILED, exc.message, facts.package, None) from exc
         if not permissions.ok:
             raise _phase_error(ErrorCode.OPERATOR_GRANT_FAILED, permissions.error, facts.package, permissions)
-    with JobProgress("setup", tell).stage("verify"):
+    with JobProgress("setup", on_progress).stage("verify"):
         await _verify(device, facts.package, permissions)
     return SetupReport(device.serial, facts.package, facts.path, facts.version_name, permissions)
 

@@ -12,7 +12,7 @@ from clawperator.engine.config.settings import package_name
 from clawperator.engine.contracts.limits import MAX_ID_LENGTH
 from clawperator.engine.contracts.values import SESSION_ID
 from clawperator.engine.errors import EngineError, ErrorCode
-from clawperator.engine.progress import Stage, Tell, unreported
+from clawperator.engine.progress import OnProgress, Stage, unreported
 from clawperator.engine.recordings.reader import MAX_FILE_BYTES
 
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ async def pull(engine: Engine, folder: str, *, session_id: str = "") -> FetchedR
 
 
 async def fetch(
-    device: AdbDevice, package: str, folder: str, *, session_id: str = "", tell: Tell = unreported
+    device: AdbDevice, package: str, folder: str, *, session_id: str = "", on_progress: OnProgress = unreported
 ) -> FetchedRecording:
     """Save a recording of the Operator app ``package`` in ``folder``, which is created if missing.
 
@@ -71,7 +71,7 @@ async def fetch(
         _refuse(f"{remote} has {size} bytes; the limit is {MAX_FILE_BYTES}", name)
 
     def told(count: int) -> None:
-        tell(Stage(_JOB, "pull", "running", fraction=min(1.0, count / size) if size else None))
+        on_progress(Stage(_JOB, "pull", "running", fraction=min(1.0, count / size) if size else None))
 
     local = str(Path(folder, f"{name}{SUFFIX}"))
     try:

@@ -98,7 +98,7 @@ async def replay(
     on: ReplayOptions | None = None,
     *,
     start: str = "",
-    tell: Callable[[StepReport], object] = unreported,
+    on_step: Callable[[StepReport], object] = unreported,
 ) -> ReplayReport:
     """Run the steps of ``script`` from ``start`` (an id or a number from 1; '' is the first).
 
@@ -125,7 +125,7 @@ async def replay(
             raise
         took = (time.monotonic() - began) * 1000
         reports.append(StepReport(number, step.id, step.what, status, took, player.acted))
-        tell(reports[-1])
+        on_step(reports[-1])
     return ReplayReport(script, player.device_id, first + 1, tuple(reports))
 
 

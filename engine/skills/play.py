@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from clawperator.engine.config.settings import Settings
     from clawperator.engine.executions.attempt import ExecutionResult
 
-Tell = Callable[[Mapping[str, Any]], object]
+OnEvent = Callable[[Mapping[str, Any]], object]
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,9 +114,9 @@ async def play(
     receiver_package: str | None = None,
     timeout_ms: object = None,
     options: RunOptions | None = None,
-    tell: Tell = unreported,
+    on_event: OnEvent = unreported,
 ) -> PlayReport:
-    """Run the executions of ``compiled`` in order, each with ``timeout_ms`` if given; ``tell`` gets an event before and after each.
+    """Run the executions of ``compiled`` in order, each with ``timeout_ms`` if given; ``on_event`` gets an event before and after each.
 
     An execution with a choice is preceded by a snapshot, as a separate execution; without exactly one node it has failed. A
     failed execution or confirmation ends the run, unless it is optional. Every step counts (the flat profile).
@@ -128,7 +128,7 @@ async def play(
     if any(output.redaction == "hash" for output in compiled.outputs):
         salt, trouble = await asyncio.to_thread(installation_salt, engine.settings.environment)
     how = {"receiver_package": receiver_package, "timeout_ms": timeout_ms}
-    one_play = _Play(engine, compiled, device_id, how, replace(options or RunOptions(), profile="flat"), salt, tell)
+    one_play = _Play(engine, compiled, device_id, how, replace(options or RunOptions(), profile="flat"), salt, on_event)
     for index in range(len(compiled.executions)):
         await one_play.run(index)
         if one_play.errors:
@@ -146,7 +146,7 @@ class _Play:
     how: Mapping[str, Any]
     options: RunOptions
     salt: bytes
-    tell: Tell
+    on_event: OnEvent
     results: list[ExecutionResult] = field(default_factory=list)
     looks: list[ExecutionResult] = field(default_factory=list)
     chosen: list[Mapping[str, Any]] = field(default_factory=list)
@@ -158,7 +158,9 @@ class _Play:
         execution = self.compiled.executions[index]
         optional = _optional_step(self.compiled, execution)
         about = {"index": index, "count": len(self.compiled.executions), "commandId": execution["commandId"]}
-        self.tell({"event": "play.execution", **about, "actionCount": len(execution["actions"]), "optional": optional})
+        self.on_event(
+            {"event": "play.execution", **about, "actionCount": len(execution["actions"]), "optional": optional}
+        )
         try:
             payload = await self._complete(execution, optional, about)
             if payload is None:
@@ -169,7 +171,7 @@ class _Play:
             raise
         self.results.append(result)
         succeeded = result.outcome.status == "succeeded"
-        self.tell({"event": "play.result", **about, "executionId": result.execution_id, "succeeded": succeeded})
+        self.on_event({"event": "play.result", **about, "executionId": result.execution_id, "succeeded": succeeded})
         if succeeded:
             self.errors += _unconfirmed(self.compiled, execution, result, self.salt)
         elif optional:
@@ -192,7 +194,7 @@ class _Play:
         self.chosen.append({"stepId": choice.step_id, "executionId": looked.execution_id, "matcher": matcher})
         if failure is None:
             return with_matcher(execution, matcher or {})
-        self.tell({"event": "play.result", **about, "executionId": looked.execution_id, "succeeded": False})
+        self.on_event({"event": "play.result", **about, "executionId": looked.execution_id, "succeeded": False})
         if optional:
             self.variance.append(_not_chosen(optional, choice, execution, failure))
         else:

@@ -89,13 +89,13 @@ async def run_skill(
     timeout_ms: int | None = None,
     expect_contains: str | None = None,
     validate: bool = True,
-    tell: Callable[[OutputLine], object] = unreported,
+    on_line: Callable[[OutputLine], object] = unreported,
     guard: Guard | None = None,
 ) -> SkillRun:
     """Run the script of ``skill_id`` with ``device_id`` (if given) and ``args`` as its arguments.
 
     ``validate`` checks the skill's files as ``skills validate --dry-run`` does and adds problems as ``warnings`` to the result
-    or the error. ``tell`` gets every line in the event loop; an exception from it ends the run. When this returns or raises, no
+    or the error. ``on_line`` gets every line in the event loop; an exception from it ends the run. When this returns or raises, no
     process of the script's session is alive; a cancellation waits for that. ``guard`` identifies and records the caller.
 
     Raises ``EngineError``: REGISTRY_READ_FAILED, SKILL_NOT_FOUND, SKILL_SCRIPT_NOT_FOUND, SKILL_EXECUTION_FAILED,
@@ -109,7 +109,7 @@ async def run_skill(
         registry.named_in_errors(skill_id),
     ):
         script = await asyncio.to_thread(choose_script, registry, skill_id, settings.environment)
-        output = _Output(expect_contains, tell, RunLog(settings, skill_id, device_id))
+        output = _Output(expect_contains, on_line, RunLog(settings, skill_id, device_id))
         if validate:
             from clawperator.engine.skills.validation import run_warnings
 
@@ -171,12 +171,12 @@ def _limit(timeout_ms: int | None) -> int:
 class _Output:
     """Collects, searches and reports a script's output."""
 
-    def __init__(self, expected: str | None, tell: Callable[[OutputLine], object], log: RunLog) -> None:
+    def __init__(self, expected: str | None, on_line: Callable[[OutputLine], object], log: RunLog) -> None:
         self.stdout, self.stderr = BoundedOutput(MAX_OUTPUT, _TAIL), BoundedOutput(0, MAX_ERRORS)
         self.expected = StreamSearch(expected or "")
         self.log = log
         self.warnings: list[dict[str, Any]] = []
-        self._tell = tell
+        self._on_line = on_line
         self._lines: dict[Stream, LineSplitter] = {"stdout": LineSplitter(), "stderr": LineSplitter()}
 
     def take(self, stream: Stream, data: bytes) -> None:
@@ -196,7 +196,7 @@ class _Output:
     def _report(self, stream: Stream, texts: Iterator[str]) -> None:
         now = time.time()
         for text in self.log.output(stream, texts):
-            self._tell(OutputLine(stream, text, now))
+            self._on_line(OutputLine(stream, text, now))
 
     def said(self) -> dict[str, Any]:
         """Return the output for an error (errors.md#shape)."""

@@ -15,7 +15,7 @@ from clawperator.engine.config.settings import Settings
 from clawperator.engine.errors import EngineError, ErrorCode
 from clawperator.engine.files.lock import FileLock
 from clawperator.engine.guard import Guard
-from clawperator.engine.progress import JobProgress, StageProgress, Tell, unreported
+from clawperator.engine.progress import JobProgress, OnProgress, StageProgress, unreported
 from clawperator.engine.skills.checkout import StagedCheckout, StoppedError
 from clawperator.engine.skills.git import QUICK_SECONDS, SECONDS, Git, GitError, paths, require_git
 from clawperator.engine.skills.registry import FILE, FOLDER, checkout_folder, load_registry
@@ -79,7 +79,12 @@ class SyncResult:
 
 
 async def sync(
-    settings: Settings, *, ref: str, tell: Tell = unreported, seconds: float = SECONDS, guard: Guard | None = None
+    settings: Settings,
+    *,
+    ref: str,
+    on_progress: OnProgress = unreported,
+    seconds: float = SECONDS,
+    guard: Guard | None = None,
 ) -> SyncResult:
     """Clone the repository, or update the checkout to ``ref``: a branch, a tag or a commit.
 
@@ -90,7 +95,7 @@ async def sync(
     ref = checked_ref(ref)
     url, chosen = repository(settings.environment)
     folder = await asyncio.to_thread(os.path.realpath, checkout_folder(settings.environment))
-    progress, began = JobProgress(JOB, tell), monotonic()
+    progress, began = JobProgress(JOB, on_progress), monotonic()
     with (guard or Guard(settings)).writing(folder):
         with progress.stage("check_git", seconds):
             await require_git(settings.environment)

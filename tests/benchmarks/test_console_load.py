@@ -181,7 +181,7 @@ def talking_phone(home: Path, per_second: int) -> Iterator[tuple[dict[str, str],
         phone.communicate("")
 
 
-def tell(phone: subprocess.Popen[str], word: str) -> None:
+def on_state(phone: subprocess.Popen[str], word: str) -> None:
     assert phone.stdin is not None
     phone.stdin.write(f"{word}\n")
     phone.stdin.flush()
@@ -200,7 +200,7 @@ def flooded(home: Path, view: str, seconds: float) -> Flood:
                 console.wait_for(name)
             if name == view:
                 break
-        tell(phone, "begin")
+        on_state(phone, "begin")
         console.pause(1.0)
         console.ask("heart")
         began, cpu = time.monotonic(), console.ask("cpu")["seconds"]
@@ -210,7 +210,7 @@ def flooded(home: Path, view: str, seconds: float) -> Flood:
             run.pace.mark()
         run.cpu = (console.ask("cpu")["seconds"] - cpu) / (time.monotonic() - began)
         run.lags = [lag * 1_000 for lag in console.ask("heart")["lags"]]
-        tell(phone, "stop")
+        on_state(phone, "stop")
         assert phone.stdout is not None
         run.sent = int(phone.stdout.readline())
         run.stream = caught_up(console, run.sent)

@@ -99,7 +99,7 @@ def test_following_while_an_agent_works(snap_compare: Compare) -> None:
     async def follow(pilot: Any) -> None:
         await before("f")(pilot)
         await until(pilot, lambda: engine.follows)
-        engine.follows[0].tell(FollowState("busy", command_id="cmd-124"))
+        engine.follows[0].on_state(FollowState("busy", command_id="cmd-124"))
         await until(pilot, lambda: pilot.app.session.follow.phase == "busy")
         await at_rest(pilot)
 

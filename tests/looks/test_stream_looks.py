@@ -74,7 +74,7 @@ def test_bad_news(snap_compare: Compare, size: tuple[int, int]) -> None:
     engine = plain_engine()
     app = make_app(engine)
 
-    async def tell(pilot: Any) -> None:
+    async def on_progress(pilot: Any) -> None:
         await settled(pilot)
         engine.now.at = NOON + 61  # type: ignore[attr-defined]  # the movable clock
         engine.publish(*bad_news(NOON + 1))
@@ -83,7 +83,7 @@ def test_bad_news(snap_compare: Compare, size: tuple[int, int]) -> None:
         await until(pilot, lambda: app.session.dropped)
         await before("2", "home", NEXT_PROBLEM, NEXT_PROBLEM, "j")(pilot)
 
-    assert snap_compare(app, terminal_size=size, run_before=tell)
+    assert snap_compare(app, terminal_size=size, run_before=on_progress)
 
 
 @pytest.mark.ci
@@ -92,14 +92,14 @@ def test_bad_news_in_full(snap_compare: Compare, key: str) -> None:
     engine = plain_engine()
     app = make_app(engine)
 
-    async def tell(pilot: Any) -> None:
+    async def on_progress(pilot: Any) -> None:
         await settled(pilot)
         engine.now.at = NOON + 61  # type: ignore[attr-defined]  # the movable clock
         engine.publish(*bad_news(NOON + 1))
         await until(pilot, lambda: len(app.session.log.items) > 6)
         await before("2", "home", "j", *key, "enter")(pilot)
 
-    assert snap_compare(app, terminal_size=(120, 36), run_before=tell)
+    assert snap_compare(app, terminal_size=(120, 36), run_before=on_progress)
 
 
 @AT_SIZES

@@ -46,7 +46,7 @@ class Stream:
         self.ring = LineRing(capacity)
         self.wanted: list[str] = []
 
-    def tell(self, *events: EngineEvent) -> None:
+    def feed(self, *events: EngineEvent) -> None:
         self.log.line = self.ring.end
         self.log.apply(events)
         self.pane.news()
@@ -82,7 +82,7 @@ async def streaming(
     async with held(stream.pane, size=size) as (_, pilot):
         stream.pane.show(stream.log, stream.ring)
         if events:
-            stream.tell(*events)
+            stream.feed(*events)
         await drained(pilot)
         yield stream, pilot
 
@@ -102,13 +102,13 @@ async def test_it_follows_until_somebody_moves_up_and_again_from_the_end_on() ->
         assert pane.cursor == MIXED - 1
         await pilot.press("k")
         assert not pane.following
-        stream.tell(*finished_run("new-1", NOON + 30), *finished_run("new-2", NOON + 31))
+        stream.feed(*finished_run("new-1", NOON + 30), *finished_run("new-2", NOON + 31))
         assert pane.cursor == MIXED - 2, "new rows never move the cursor"
         assert pane.counts.fresh == 2
         await pilot.press("G")
         assert pane.following
         assert pane.cursor == MIXED + 1
-        stream.tell(*finished_run("new-3", NOON + 33))
+        stream.feed(*finished_run("new-3", NOON + 33))
         assert pane.cursor == MIXED + 2
         assert pane.counts.fresh == 0
 
@@ -133,7 +133,7 @@ async def test_pause_holds_everything_still_and_counts_what_comes() -> None:
         await pilot.press("p")
         before = lines(pilot.app)
         stream.time.at += 12
-        stream.tell(*finished_run("cmd-2", NOON + 3), progress("step-success", at=NOON + 3, id="wait"))
+        stream.feed(*finished_run("cmd-2", NOON + 3), progress("step-success", at=NOON + 3, id="wait"))
         pane.tick()
         pane.content_changed()
         await drained(pilot)
@@ -147,7 +147,7 @@ async def test_pause_holds_everything_still_and_counts_what_comes() -> None:
 async def test_what_is_paused_can_be_unfolded() -> None:
     async with streaming(*agent_run("cmd-1", NOON)) as (stream, pilot):
         await pilot.press("p")
-        stream.tell(progress("step-success", at=NOON + 3, id="wait"), *finished_run("cmd-2", NOON + 4))
+        stream.feed(progress("step-success", at=NOON + 3, id="wait"), *finished_run("cmd-2", NOON + 4))
         await pilot.press("space")
         assert stream.pane.row_count() == 1 + len(agent_run("cmd-1", NOON))
         await pilot.press("p")
@@ -174,7 +174,7 @@ async def test_a_paused_log_says_which_lines_have_gone() -> None:
 
 async def test_an_execution_unfolds_into_its_lines_and_what_else_was_logged() -> None:
     async with streaming() as (stream, pilot):
-        stream.tell(*agent_run("cmd-1", NOON))
+        stream.feed(*agent_run("cmd-1", NOON))
         stream.write([command_line("cmd-1"), *log_lines(9, start=1), command_line("cmd-1", "success")])
         await pilot.press("space")
         drawn = lines(pilot.app)
@@ -191,7 +191,7 @@ async def test_an_execution_unfolds_into_its_lines_and_what_else_was_logged() ->
 async def test_enter_on_the_other_lines_shows_them() -> None:
     async with streaming() as (stream, pilot):
         stream.write(log_lines(50))
-        stream.tell(*agent_run("cmd-1", NOON))
+        stream.feed(*agent_run("cmd-1", NOON))
         stream.write([command_line("cmd-1"), *log_lines(9, start=1), command_line("cmd-1", "success")])
         await pilot.press("space", "end", "enter")
         assert stream.pane.view is StreamView.LOG
@@ -204,7 +204,7 @@ async def test_enter_on_a_snapshot_wants_its_tree_and_elsewhere_the_detail() -> 
     async with app.run_test(size=(100, 20)) as pilot:
         stream.pane.focus()
         stream.pane.show(stream.log, stream.ring)
-        stream.tell(
+        stream.feed(
             *agent_run("cmd-1", NOON),
             SnapshotSeen(device_id=SERIAL, command_id="cmd-1", step_id="snap", xml="<hierarchy/>", at=NOON + 2),
         )
@@ -216,7 +216,7 @@ async def test_enter_on_a_snapshot_wants_its_tree_and_elsewhere_the_detail() -> 
 
 async def test_bad_news_are_rows_that_explain_themselves() -> None:
     async with streaming(size=(120, 20)) as (stream, pilot):
-        stream.tell(LogGap(device_id=SERIAL, reason="device offline", at=NOON))
+        stream.feed(LogGap(device_id=SERIAL, reason="device offline", at=NOON))
         stream.log.drop(900, NOON, SERIAL)
         stream.pane.news()
         await drained(pilot)
@@ -236,7 +236,7 @@ async def test_rows_that_did_not_change_are_not_drawn_again(monkeypatch: pytest.
             return row(index, width)
 
         monkeypatch.setattr(stream.pane, "row", counted)
-        stream.tell(*finished_run("new", NOON))
+        stream.feed(*finished_run("new", NOON))
         await drained(pilot)
         assert set(drawn) <= {MIXED - 2, MIXED}, "the one that runs, and the new one"
 
@@ -247,7 +247,7 @@ async def test_rows_that_did_not_change_are_not_drawn_again(monkeypatch: pytest.
 async def test_views_show_the_same_ring_at_the_same_place_in_time() -> None:
     async with streaming() as (stream, pilot):
         for run in range(20):
-            stream.tell(*finished_run(f"cmd-{run}", NOON + run * 10))
+            stream.feed(*finished_run(f"cmd-{run}", NOON + run * 10))
             stream.write([command_line(f"cmd-{run}", at=NOON + run * 10), *log_lines(9, start=1 + run * 10)])
         stream.pane.move_to(7)
         await pilot.press("t", "t")
@@ -447,7 +447,7 @@ async def test_the_screen_hears_of_every_change_of_state() -> None:
     async with app.run_test(size=(100, 20)) as pilot:
         stream.pane.focus()
         stream.pane.show(stream.log, stream.ring)
-        stream.tell(*mixed_stream(NOON))
+        stream.feed(*mixed_stream(NOON))
         for key in ("k", "p", "p", "t", "d", "f"):
             await drained(pilot)
             app.told.clear()

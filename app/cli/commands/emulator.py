@@ -103,7 +103,7 @@ class Create(_OneAvd):
         created = engine.emulators.create(
             options.name or "",
             force=options.force,
-            tell=options.tell,
+            on_progress=options.on_progress,
             api_level=options.api_level,
             device_profile=options.device_profile,
             abi=options.abi,
@@ -124,7 +124,7 @@ class Start(_NamedEmulator):
         import os
 
         log = os.path.abspath(os.path.expanduser(options.log)) if options.log else ""
-        return engine.emulators.start(options.name, tell=options.tell, log=log)
+        return engine.emulators.start(options.name, on_progress=options.on_progress, log=log)
 
     def answer(self, result: Any) -> Answer:
         return Answer(result.started(), view="emulator_started")
@@ -137,7 +137,7 @@ class Stop(_NamedEmulator):
     view = "emulator_stopped"
 
     def call(self, engine: Engine, options: Options) -> Awaitable[Any]:
-        return engine.emulators.stop(options.name, tell=options.tell)
+        return engine.emulators.stop(options.name, on_progress=options.on_progress)
 
 
 class Delete(_NamedEmulator):
@@ -192,7 +192,7 @@ class Provision(_Emulators):
 
     def call(self, engine: Engine, options: Options) -> Awaitable[Any]:
         _note_abi(engine, options)
-        return engine.emulators.provision(options.name or "", tell=options.tell)
+        return engine.emulators.provision(options.name or "", on_progress=options.on_progress)
 
 
 async def _with_abis(engine: Engine, work: Awaitable[T]) -> tuple[T, tuple[str, ...]]:

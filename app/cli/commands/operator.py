@@ -45,7 +45,9 @@ class Setup(SharedEngineCommand):
                 raise EngineError(ErrorCode.USAGE, f"{flag} value must not be blank")
 
     def call(self, engine: Engine, options: Options) -> Awaitable[Any]:
-        return engine.operator_app().setup(options.apk or "", sha256=options.sha256 or "", tell=options.tell)
+        return engine.operator_app().setup(
+            options.apk or "", sha256=options.sha256 or "", on_progress=options.on_progress
+        )
 
 
 class Fetch(SharedEngineCommand):
@@ -67,7 +69,9 @@ class Fetch(SharedEngineCommand):
             raise EngineError(ErrorCode.USAGE, "operator fetch requires --from <path|url>")
 
     def call(self, engine: Engine, options: Options) -> Awaitable[Any]:
-        return engine.operator_app().fetch(getattr(options, "from"), sha256=options.sha256 or "", tell=options.tell)
+        return engine.operator_app().fetch(
+            getattr(options, "from"), sha256=options.sha256 or "", on_progress=options.on_progress
+        )
 
 
 class Grant(SharedEngineCommand):
@@ -83,7 +87,7 @@ class Grant(SharedEngineCommand):
     view = "granted"
 
     def call(self, engine: Engine, options: Options) -> Awaitable[Any]:
-        return engine.operator_app().grant(force=options.force, tell=options.tell)
+        return engine.operator_app().grant(force=options.force, on_progress=options.on_progress)
 
 
 class Status(SharedEngineCommand):

@@ -192,13 +192,15 @@ class Replay(Command):
         start = str(getattr(options, "from") or "")
         script.position(start)  # a wrong step is refused before adb is used
 
-        def tell(step: StepReport) -> None:
+        def on_step(step: StepReport) -> None:
             if options.verbose:
                 progress = f"{step.number}/{len(script.steps)} {step.id}"
                 diagnostics.note(f"{progress}: {step.status}, {step.duration_ms:.0f} ms")
 
         async def use(engine: Engine) -> ReplayReport:
-            return await replay(engine, script, ReplayOptions(timeout_ms=options.timeout_ms), start=start, tell=tell)
+            return await replay(
+                engine, script, ReplayOptions(timeout_ms=options.timeout_ms), start=start, on_step=on_step
+            )
 
         try:
             return Answer(run(options, use).to_dict(), view="replayed")

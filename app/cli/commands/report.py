@@ -37,7 +37,7 @@ class Report(Command):
 
         bundle, size = run(
             options,
-            lambda engine: report.make(engine, path, lines=options.lines, tell=lambda part: note(f"report: {part}")),
+            lambda engine: report.make(engine, path, lines=options.lines, on_part=lambda part: note(f"report: {part}")),
             settings_source=lambda: _settings(options),
         )
         return Answer({"ok": True, "path": path, "bytes": size, **bundle.to_dict()}, view="bundle")

@@ -94,7 +94,7 @@ def _run_script(options: Options) -> Answer:
             timeout_ms=limit,
             expect_contains=options.expect_contains,
             validate=not options.skip_validate,
-            tell=printer.take if printer is not None else _listener(options),
+            on_line=printer.take if printer is not None else _listener(options),
             guard=engine.guard,
         )
         async with printer or nullcontext():

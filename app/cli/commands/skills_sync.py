@@ -60,9 +60,11 @@ def _sync(options: Options, ref: str) -> SyncResult:
     from clawperator.app.cli.settings import policy_guard, resolve_settings
     from clawperator.engine.skills.sync import sync
 
-    with progress.shown(options) as tell:
+    with progress.shown(options) as on_progress:
         try:
-            return asyncio.run(sync(resolve_settings(options), ref=ref, tell=tell, guard=policy_guard(options)))
+            return asyncio.run(
+                sync(resolve_settings(options), ref=ref, on_progress=on_progress, guard=policy_guard(options))
+            )
         except KeyboardInterrupt as exc:
             message = "Interrupted: the skills are unchanged"
             raise EngineError(ErrorCode.INTERRUPTED, message, hint="Run the command again to fetch them.") from exc

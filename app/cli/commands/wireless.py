@@ -125,10 +125,12 @@ def _code(options: Options) -> str:
 
 async def _pair(wireless: Wireless, options: Options) -> dict[str, object]:
     if options.qr:
-        paired = await wireless.pair_by_qr(lambda offer: _show(offer, options), tell=options.tell, **options.limit)
+        paired = await wireless.pair_by_qr(
+            lambda offer: _show(offer, options), on_progress=options.on_progress, **options.limit
+        )
     else:
         address = options.address or await _dialog(wireless, options)
-        paired = await wireless.pair(address, options.code, tell=options.tell, **options.limit)
+        paired = await wireless.pair(address, options.code, on_progress=options.on_progress, **options.limit)
     return {"ok": True, "paired": paired.to_dict(), **await _device(wireless, paired, options)}
 
 
@@ -137,7 +139,7 @@ async def _device(wireless: Wireless, paired: Paired, options: Options) -> dict[
     host = paired.address.rpartition(":")[0]
     again = [f"clawperator devices connect {host}:<port of the Wireless debugging screen>"]
     try:
-        device = await wireless.connect_paired(paired, tell=options.tell, **options.limit)
+        device = await wireless.connect_paired(paired, on_progress=options.on_progress, **options.limit)
     except EngineError as error:
         return {"device": None, "problem": error.to_dict(), "nextActions": again}
     return {"device": device.to_dict()} if device else {"device": None, "nextActions": again}
@@ -147,7 +149,7 @@ async def _dialog(wireless: Wireless, options: Options) -> str:
     """The address of the one open pairing dialog."""
     from clawperator.engine.adb.mdns import PAIRING
 
-    found = await wireless.discover((PAIRING,), tell=options.tell, **options.limit)
+    found = await wireless.discover((PAIRING,), on_progress=options.on_progress, **options.limit)
     if len(found) > 1:
         raise _several(found, "devices show a pairing dialog", "pair")
     return found[0].address
@@ -155,13 +157,13 @@ async def _dialog(wireless: Wireless, options: Options) -> str:
 
 async def _connect(wireless: Wireless, options: Options) -> Connected:
     if options.address is not None:
-        return await wireless.connect(options.address, tell=options.tell, **options.limit)
+        return await wireless.connect(options.address, on_progress=options.on_progress, **options.limit)
     from clawperator.engine.adb.mdns import CONNECTABLE
 
-    found = await wireless.discover(CONNECTABLE, tell=options.tell, **options.limit)
+    found = await wireless.discover(CONNECTABLE, on_progress=options.on_progress, **options.limit)
     if len(found) > 1:
         raise _several(found, "devices were discovered", "connect")
-    return await wireless.connect_service(found[0], tell=options.tell, **options.limit)
+    return await wireless.connect_service(found[0], on_progress=options.on_progress, **options.limit)
 
 
 def _several(found: Sequence[MdnsService], what: str, command: str) -> EngineError:

@@ -22,7 +22,7 @@ from clawperator.app.console.file_watch import changes
 from clawperator.app.console.job_runner import JobRunner, Start
 from clawperator.app.console.messages import EmulatorsUpdate, NoticeUpdate, Update
 from clawperator.engine.errors import EngineError, ErrorCode
-from clawperator.engine.progress import Tell
+from clawperator.engine.progress import OnProgress
 from clawperator.widgets.format.jobs import job_words, stage_word
 from clawperator.widgets.models.emulators import EmulatorsState
 from clawperator.widgets.models.job import Job
@@ -154,31 +154,37 @@ class EmulatorController:
     def provision(self, name: str = "", subject: str = "") -> bool:
         """Start provisioning; return false while another job runs. ``subject`` is the name that the plan gave."""
         return self._begin(
-            "provision", subject or name, lambda manager, tell: emulator_jobs.provision(manager, name, tell)
+            "provision",
+            subject or name,
+            lambda manager, on_progress: emulator_jobs.provision(manager, name, on_progress),
         )
 
     def start_avd(self, name: str) -> bool:
-        return self._begin("start", name, lambda manager, tell: emulator_jobs.start(manager, name, tell))
+        return self._begin("start", name, lambda manager, on_progress: emulator_jobs.start(manager, name, on_progress))
 
     def stop_avd(self, name: str) -> bool:
-        return self._begin("stop", name, lambda manager, tell: emulator_jobs.stop(manager, name, tell))
+        return self._begin("stop", name, lambda manager, on_progress: emulator_jobs.stop(manager, name, on_progress))
 
     def create(self, name: str) -> bool:
-        return self._begin("create", name, lambda manager, tell: emulator_jobs.create(manager, name, tell))
+        return self._begin(
+            "create", name, lambda manager, on_progress: emulator_jobs.create(manager, name, on_progress)
+        )
 
     def delete(self, name: str) -> bool:
-        return self._begin("delete", name, lambda manager, tell: emulator_jobs.delete(manager, name, tell))
+        return self._begin(
+            "delete", name, lambda manager, on_progress: emulator_jobs.delete(manager, name, on_progress)
+        )
 
     def cancel(self) -> bool:
         """Cancel the running job; return whether there is one. Its cleanup can take a moment."""
         return self._jobs.cancel()
 
-    def _begin(self, kind: str, subject: str, work: Callable[[EmulatorManager, Tell], Awaitable[str]]) -> bool:
+    def _begin(self, kind: str, subject: str, work: Callable[[EmulatorManager, OnProgress], Awaitable[str]]) -> bool:
         job = Job.begun(kind, subject, STAGES[kind], self._clock.now())
         begun = self._jobs.begin(
             job,
             _capital(job_words(job)),
-            lambda tell: work(self._engine.emulators, tell),
+            lambda on_progress: work(self._engine.emulators, on_progress),
             left=self._left_behind,
             then=self._afterwards,
         )

@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator
 from clawperator.app.console.console_engine import EmulatorManager
 from clawperator.engine.emulators.stages import STAGES as PROVISIONING
 from clawperator.engine.errors import EngineError
-from clawperator.engine.progress import Stage, Tell
+from clawperator.engine.progress import OnProgress, Stage
 from clawperator.widgets.models.job import Job, done_in
 from clawperator.widgets.models.status import Status
 
@@ -20,32 +20,32 @@ STAGES = {
 }
 
 
-async def provision(manager: EmulatorManager, name: str, tell: Tell) -> str:
+async def provision(manager: EmulatorManager, name: str, on_progress: OnProgress) -> str:
     """Reuse, start or create a virtual device."""
-    done = await manager.provision(name, tell=tell)
+    done = await manager.provision(name, on_progress=on_progress)
     how = "was created and started" if done.created else "was started" if done.started else "was running already"
     return f"{done.serial} is ready: {done.avd_name} {how}"
 
 
-async def start(manager: EmulatorManager, name: str, tell: Tell) -> str:
-    run = await manager.start(name, tell=tell)
+async def start(manager: EmulatorManager, name: str, on_progress: OnProgress) -> str:
+    run = await manager.start(name, on_progress=on_progress)
     return f"{name} runs as {run.serial}"
 
 
-async def stop(manager: EmulatorManager, name: str, tell: Tell) -> str:
-    stopped = await manager.stop(name, tell=tell)
+async def stop(manager: EmulatorManager, name: str, on_progress: OnProgress) -> str:
+    stopped = await manager.stop(name, on_progress=on_progress)
     return f"{name} was stopped" if stopped.gone else f"{name} was asked to stop, but adb still lists {stopped.serial}"
 
 
-async def create(manager: EmulatorManager, name: str, tell: Tell) -> str:
-    avd = await manager.create(name, tell=tell)
+async def create(manager: EmulatorManager, name: str, on_progress: OnProgress) -> str:
+    avd = await manager.create(name, on_progress=on_progress)
     return f"{avd.name} was created. Press S to start it"
 
 
-async def delete(manager: EmulatorManager, name: str, tell: Tell) -> str:
-    tell(Stage("delete", "delete", "running"))
+async def delete(manager: EmulatorManager, name: str, on_progress: OnProgress) -> str:
+    on_progress(Stage("delete", "delete", "running"))
     await manager.delete(name)
-    tell(Stage("delete", "delete", "done"))
+    on_progress(Stage("delete", "delete", "done"))
     return f"{name} was deleted"
 
 

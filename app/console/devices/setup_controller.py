@@ -15,7 +15,7 @@ from clawperator.app.console.console_engine import OperatorEngine
 from clawperator.app.console.job_runner import JobRunner, Start
 from clawperator.app.console.messages import NoticeUpdate, SetupUpdate, Update
 from clawperator.engine.errors import EngineError
-from clawperator.engine.progress import Stage, Tell
+from clawperator.engine.progress import OnProgress, Stage
 from clawperator.widgets.models.job import Job
 from clawperator.widgets.models.setup import ApkFile, AppState, InstalledApp, SetupState
 from clawperator.widgets.models.status import Status
@@ -120,7 +120,7 @@ class SetupController:
         return self._jobs.begin(
             Job.begun("setup", setup.serial, STAGES, self._clock.now()),
             "Operator setup",
-            lambda tell: self._attempt(setup.serial, path, tell),
+            lambda on_progress: self._attempt(setup.serial, path, on_progress),
             left=_left_behind,
             then=lambda: self._look_afterwards(setup.serial),
         )
@@ -129,9 +129,9 @@ class SetupController:
         """Cancel the running setup; return whether there is one."""
         return self._jobs.cancel()
 
-    async def _attempt(self, serial: str, path: str, tell: Tell) -> str:
+    async def _attempt(self, serial: str, path: str, on_progress: OnProgress) -> str:
         report = await self._engine.operator_app(device_id=serial).setup(
-            path, tell=lambda stage: tell(_as_shown(stage))
+            path, on_progress=lambda stage: on_progress(_as_shown(stage))
         )
         version = f" {report.version_name}" if report.version_name else ""
         return f"{report.package}{version} is installed on {serial}, its permissions are granted, and it was verified"

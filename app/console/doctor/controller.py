@@ -61,19 +61,19 @@ class _Round(NamedTuple):
 
 
 class DoctorController:
-    """``spawn`` starts a task, ``tell`` gets each new state, ``say`` the outcome of fixes."""
+    """``spawn`` starts a task, ``publish`` gets each new state, ``say`` the outcome of fixes."""
 
     def __init__(
         self,
         engine: DoctorEngine,
         spawn: Callable[[Coroutine[Any, Any, None]], asyncio.Task[None]],
-        tell: Callable[[DoctorState], object],
+        publish: Callable[[DoctorState], object],
         say: Callable[[Notice], object],
         clock: WallClock,
     ) -> None:
         self._engine = engine
         self._spawn = spawn
-        self._tell_state = tell
+        self._publish = publish
         self._say = say
         self._clock = clock
         self.state = DoctorState()
@@ -135,7 +135,7 @@ class DoctorController:
 
     def watch(self, on: bool) -> None:
         """Switch runs on device changes on or off; changes since the last run count."""
-        self._tell(watching=on)
+        self._update(watching=on)
         self._watched()
 
     def devices_changed(self, devices: Sequence[DeviceEntry]) -> None:
@@ -208,7 +208,7 @@ class DoctorController:
         """Mark the report as stopped where the task ended early."""
         self._unfinished.discard(task)
         if task is self._task and self.report.running:
-            self._tell(report=self.report.over(self._clock.now(), stopped=True))
+            self._update(report=self.report.over(self._clock.now(), stopped=True))
 
     async def _rounds(self, first: _Round) -> None:
         """Run once, and again if devices changed during the run."""
@@ -231,11 +231,11 @@ class DoctorController:
             async with aclosing(cast("AsyncGenerator[Document, None]", checks)):
                 async for check in checks:
                     report = report.took(as_mapping(check))
-                    self._tell(report=report)
+                    self._update(report=report)
         except EngineError as exc:
             report = replace(report, problem=f"{exc.message} ({exc.code.value})")
         report = report.over(self._clock.now())
-        self._tell(report=report if wanted.only else replace(report, device=self._mark(wanted.device_id)))
+        self._update(report=report if wanted.only else replace(report, device=self._mark(wanted.device_id)))
 
     def _mark(self, serial: str) -> DeviceMark:
         return mark_of(next((entry for entry in self._present if entry.serial == serial), None))
@@ -253,7 +253,7 @@ class DoctorController:
             device_id=wanted.device_id,
             full=wanted.full,
         ).begun(pending)
-        self._tell(report=report)
+        self._update(report=report)
         return report
 
     # -- fixes
@@ -264,7 +264,7 @@ class DoctorController:
         ]
         kept = self.state.fixes[-FIXES_KEPT:] if len(begun) < FIXES_KEPT else ()
         first = len(kept)
-        self._tell(fixes=(*kept, *begun))
+        self._update(fixes=(*kept, *begun))
         try:
             fixer = self._engine.fixer()
             for place, plan in enumerate(plans, first):
@@ -310,7 +310,7 @@ class DoctorController:
 
     def _put(self, place: int, fix: FixRun) -> None:
         fixes = self.state.fixes
-        self._tell(fixes=(*fixes[:place], fix, *fixes[place + 1 :]))
+        self._update(fixes=(*fixes[:place], fix, *fixes[place + 1 :]))
 
     def _concerned(self, steps: Sequence[str]) -> list[str]:
         """Return the ids of the checks that offer one of these steps, in the order of the report."""
@@ -320,9 +320,9 @@ class DoctorController:
             if status_of(check) is not Status.OK and not set(steps).isdisjoint(steps_of(check))
         ]
 
-    def _tell(self, **changes: Any) -> None:
+    def _update(self, **changes: Any) -> None:
         self.state = self.state._replace(**changes)
-        self._tell_state(self.state)
+        self._publish(self.state)
 
 
 async def _after(before: Sequence[asyncio.Task[None]], work: Callable[[], Coroutine[Any, Any, None]]) -> None:

@@ -18,17 +18,17 @@ _NAME_ROOM = 24
 
 
 class FollowController:
-    """``spawn`` starts a task; ``tell`` gets the device and the state, ``None`` when it is switched off."""
+    """``spawn`` starts a task; ``on_state`` gets the device and the state, ``None`` when it is switched off."""
 
     def __init__(
         self,
         engine: FollowEngine,
         spawn: Callable[[Coroutine[Any, Any, None]], asyncio.Task[None]],
-        tell: Callable[[str, FollowState | None], object],
+        on_state: Callable[[str, FollowState | None], object],
     ) -> None:
         self._engine = engine
         self._spawn = spawn
-        self._tell = tell
+        self._on_state = on_state
         self._follow: FollowRun | None = None
         self._task: asyncio.Task[None] | None = None
         self._painted = 0
@@ -42,7 +42,7 @@ class FollowController:
         follow = self._engine.follow(device_id, lambda state: self._heard(follow, state))
         self._follow, self.device_id, self._painted = follow, device_id, 0
         self._task = self._spawn(follow.run())
-        self._tell(device_id, follow.state)
+        self._on_state(device_id, follow.state)
 
     def stop(self) -> None:
         """Switch it off; a current snapshot still completes."""
@@ -50,7 +50,7 @@ class FollowController:
             return
         self._task.cancel()
         device_id, self.device_id, self._task = self.device_id, "", None
-        self._tell(device_id, None)
+        self._on_state(device_id, None)
 
     def painted(self, serial: int) -> None:
         """Note that the screen shows tree ``serial``; repeated calls are ignored."""
@@ -65,7 +65,7 @@ class FollowController:
     def _heard(self, follow: FollowRun, state: FollowState) -> None:
         """Ignore the state of a follow that was switched off."""
         if self._task is not None and follow is self._follow:
-            self._tell(self.device_id, state)
+            self._on_state(self.device_id, state)
 
 
 def follow_words(device_id: str, state: FollowState | None) -> Line:

@@ -101,7 +101,7 @@ class PaletteCommands:
                 console.engine,
                 str(Path(path).expanduser()),  # noqa: ASYNC240
                 lines=_REPORT_LINES,
-                tell=partial(console.say, Status.RUNNING),
+                on_part=partial(console.say, Status.RUNNING),
             )
         except EngineError as exc:
             console.say(Status.FAILED, exc.message, exc.code.value)

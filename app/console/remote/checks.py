@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 from clawperator.app.console.remote.client import Client
 from clawperator.app.console.remote.wire import Checks
 from clawperator.engine.errors import EngineError, ErrorCode
-from clawperator.engine.progress import Tell, unreported
+from clawperator.engine.progress import OnProgress, unreported
 
 if TYPE_CHECKING:
     from clawperator.engine.doctor.fix import PlannedFix
@@ -47,6 +47,6 @@ class NoFixer:
     def plan(self, checks: Sequence[Any], device_id: str) -> tuple[PlannedFix, ...]:  # noqa: ARG002  # the shape of a fixer
         return ()
 
-    async def run(self, fix: PlannedFix, tell: Tell = unreported) -> NoReturn:  # noqa: ARG002  # the shape of a fixer
+    async def run(self, fix: PlannedFix, on_progress: OnProgress = unreported) -> NoReturn:  # noqa: ARG002  # the shape of a fixer
         words = "Fixes are run on the server's own computer"
         raise EngineError(ErrorCode.BACKEND_UNAVAILABLE, words, hint="Run there: clawperator doctor --fix.")

@@ -14,7 +14,7 @@ from clawperator.engine.emulators.avds import Avd
 from clawperator.engine.emulators.lifecycle import Stopped
 from clawperator.engine.emulators.running import RunningEmulator
 from clawperator.engine.errors import EngineError, ErrorCode
-from clawperator.engine.progress import Stage, Tell, unreported
+from clawperator.engine.progress import OnProgress, Stage, unreported
 
 _WORK_SECONDS = {"create": 1_900.0, "start": 300.0, "stop": 120.0, "delete": 120.0}
 """Time limits of the answers: longer than the engine's own."""
@@ -80,24 +80,24 @@ class RemoteEmulators:
             one.running() for one in (await self._client.get(_AllRunning, "android/emulators/running")).devices
         )
 
-    async def create(self, name: str = "", *, tell: Tell = unreported) -> Avd:
-        tell(Stage("create", "create_avd", "running"))
+    async def create(self, name: str = "", *, on_progress: OnProgress = unreported) -> Avd:
+        on_progress(Stage("create", "create_avd", "running"))
         made = await self._client.post(
             _Avd, "android/emulators/create", {"name": name} if name else {}, seconds=_WORK_SECONDS["create"]
         )
-        tell(Stage("create", "create_avd", "done"))
+        on_progress(Stage("create", "create_avd", "done"))
         return made.avd()
 
-    async def start(self, name: str, *, tell: Tell = unreported) -> RunningEmulator:
-        tell(Stage("start", "start", "running"))
+    async def start(self, name: str, *, on_progress: OnProgress = unreported) -> RunningEmulator:
+        on_progress(Stage("start", "start", "running"))
         run = await self._client.post(_Running, _path(name, "start"), {}, seconds=_WORK_SECONDS["start"])
-        tell(Stage("start", "start", "done"))
+        on_progress(Stage("start", "start", "done"))
         return run.running()
 
-    async def stop(self, name: str, *, tell: Tell = unreported) -> Stopped:
-        tell(Stage("stop", "stop", "running"))
+    async def stop(self, name: str, *, on_progress: OnProgress = unreported) -> Stopped:
+        on_progress(Stage("stop", "stop", "running"))
         told = await self._client.post(_Stopped, _path(name, "stop"), {}, seconds=_WORK_SECONDS["stop"])
-        tell(Stage("stop", "stop", "done"))
+        on_progress(Stage("stop", "stop", "done"))
         return Stopped(told.avd_name, told.details.serial, gone=not told.details.still_listed)
 
     async def delete(self, name: str) -> None:
@@ -106,7 +106,7 @@ class RemoteEmulators:
     async def plan(self, name: str = "") -> NoReturn:  # noqa: ARG002  # the shape of a manager
         _refuse()
 
-    async def provision(self, name: str = "", *, tell: Tell = unreported) -> NoReturn:  # noqa: ARG002  # the shape of a manager
+    async def provision(self, name: str = "", *, on_progress: OnProgress = unreported) -> NoReturn:  # noqa: ARG002  # the shape of a manager
         _refuse()
 
 

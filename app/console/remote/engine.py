@@ -190,8 +190,8 @@ class RemoteEngine:
     async def record_seen(self) -> None:
         """The server records."""
 
-    def follow(self, device_id: str, tell: Callable[[FollowState], object]) -> RemoteFollow:
-        self._follow = RemoteFollow(self._client, device_id, tell)
+    def follow(self, device_id: str, on_state: Callable[[FollowState], object]) -> RemoteFollow:
+        self._follow = RemoteFollow(self._client, device_id, on_state)
         return self._follow
 
     def _following(self, device_id: str) -> RemoteFollow | None:

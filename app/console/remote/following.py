@@ -25,11 +25,11 @@ class RemoteFollow:
     The server takes its next snapshot when the last tree was fetched; here that waits for ``painted``.
     """
 
-    def __init__(self, client: Client, device_id: str, tell: Callable[[FollowState], object]) -> None:
+    def __init__(self, client: Client, device_id: str, on_state: Callable[[FollowState], object]) -> None:
         self.device_id = device_id
         self.state = FollowState("reading")
         self._client = client
-        self._tell = tell
+        self._on_state = on_state
         self._painted = asyncio.Event()
         self._painted.set()
 
@@ -63,7 +63,7 @@ class RemoteFollow:
     def _say(self, state: FollowState) -> None:
         if state != self.state:
             self.state = state
-            self._tell(state)
+            self._on_state(state)
 
 
 def _state_of(told: wire.FollowEvent) -> FollowState:

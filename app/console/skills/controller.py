@@ -116,7 +116,7 @@ class SkillsController:
         """Lint the selected skill."""
         if self._chosen:
             self._lint_wanted = True
-            self._tell(checking=self._chosen)
+            self._update(checking=self._chosen)
             self._card_wanted.set()
 
     async def _watch(self) -> None:
@@ -147,11 +147,11 @@ class SkillsController:
             found = await asyncio.to_thread(self._library.find)
         except EngineError as exc:
             self._found = None
-            self._tell(skills=(), known=True, trouble=trouble_of(exc), card=None)
+            self._update(skills=(), known=True, trouble=trouble_of(exc), card=None)
             return
         same = found.skills == self._shelf.skills
         self._found = found
-        self._tell(
+        self._update(
             skills=self._shelf.skills if same else found.skills,
             known=True,
             trouble=found.trouble,
@@ -168,7 +168,7 @@ class SkillsController:
         found = await self._library.results(frozenset(skill.id for skill in self._shelf.skills))
         results = {**found, **self._ended}
         if results != self._shelf.results:
-            self._tell(results=results)
+            self._update(results=results)
 
     async def _read_cards(self) -> None:
         """Read the skill that was selected last; earlier ones are skipped."""
@@ -187,7 +187,7 @@ class SkillsController:
                 before = self._shelf.card
                 if before is not None and before.skill_id == chosen:
                     card = replace(card, findings=before.findings, trouble=before.trouble)
-                self._tell(card=card)
+                self._update(card=card)
             if not self._card_wanted.is_set() or self._lint_wanted:
                 await self._read_findings(found, card)
 
@@ -207,7 +207,7 @@ class SkillsController:
             changes["checking"] = ""
             self._say_findings(card)
         if changes:
-            self._tell(**changes)
+            self._update(**changes)
 
     def _say_findings(self, card: SkillDetails) -> None:
         name = sentence(card.skill_id)
@@ -370,11 +370,11 @@ class SkillsController:
             self._flushing.cancel()
             self._flushing = None
         self._ended[run.skill_id] = LastResult(run.status, run.ended, run.code)
-        self._tell(run=run, results={**self._shelf.results, run.skill_id: self._ended[run.skill_id]})
+        self._update(run=run, results={**self._shelf.results, run.skill_id: self._ended[run.skill_id]})
         self._post(NoticeUpdate(Notice(status, words, run.code)))
 
     def _show_run(self, run: SkillRunState) -> None:
-        self._tell(run=run)
+        self._update(run=run)
 
     # -- fetching
 
@@ -386,7 +386,7 @@ class SkillsController:
         begun = self._sync.begin(
             job,
             "Fetching the skills",
-            lambda tell: self._fetch(ref, tell),
+            lambda on_progress: self._fetch(ref, on_progress),
             left=_nothing_left,
             then=self._afterwards,
         )
@@ -394,16 +394,16 @@ class SkillsController:
             self.begin()
         return begun
 
-    async def _fetch(self, ref: str, tell: Any) -> str:
-        return (await self._library.sync(ref, tell)).message
+    async def _fetch(self, ref: str, on_progress: Any) -> str:
+        return (await self._library.sync(ref, on_progress)).message
 
     async def _afterwards(self) -> None:
         self.look_again()
 
     def _show_sync(self, job: Job) -> None:
-        self._tell(sync=job)
+        self._update(sync=job)
 
-    def _tell(self, **changes: Any) -> None:
+    def _update(self, **changes: Any) -> None:
         self._shelf = replace(self._shelf, **changes)
         self._post(SkillsUpdate(self._shelf))
 

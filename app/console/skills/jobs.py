@@ -18,7 +18,7 @@ from clawperator.app.console.skills.skill_files import folders_of, signs_of
 from clawperator.engine.errors import EngineError, ErrorCode
 from clawperator.engine.files.writing import open_regular
 from clawperator.engine.filters.grammar import NO_FILTER
-from clawperator.engine.progress import Tell
+from clawperator.engine.progress import OnProgress
 from clawperator.widgets.models.skill_runs import Printed
 from clawperator.widgets.models.skills import (
     LastResult,
@@ -67,12 +67,17 @@ class SkillLibrary(Protocol):
     def findings(self, registry: Registry, skill_id: str) -> tuple[LintFinding, ...]: ...
     def compile(self, registry: Registry, skill_id: str, option: RunOption, values: Mapping[str, str]) -> Plan: ...
     async def run(
-        self, registry: Registry, skill_id: str, args: Sequence[str], device_id: str, tell: Callable[[Printed], object]
+        self,
+        registry: Registry,
+        skill_id: str,
+        args: Sequence[str],
+        device_id: str,
+        on_line: Callable[[Printed], object],
     ) -> SkillRun: ...
     async def play(
-        self, compiled: Compiled, device_id: str, tell: Callable[[Mapping[str, Any]], object]
+        self, compiled: Compiled, device_id: str, on_event: Callable[[Mapping[str, Any]], object]
     ) -> PlayReport: ...
-    async def sync(self, ref: str, tell: Tell) -> SyncResult: ...
+    async def sync(self, ref: str, on_progress: OnProgress) -> SyncResult: ...
     async def results(self, skill_ids: frozenset[str]) -> Mapping[str, LastResult]: ...
     def compiled(self, plan: Plan, error: EngineError | None = None) -> None: ...
 
@@ -197,7 +202,12 @@ class EngineSkillLibrary:
     # -- running
 
     async def run(
-        self, registry: Registry, skill_id: str, args: Sequence[str], device_id: str, tell: Callable[[Printed], object]
+        self,
+        registry: Registry,
+        skill_id: str,
+        args: Sequence[str],
+        device_id: str,
+        on_line: Callable[[Printed], object],
     ) -> SkillRun:
         from clawperator.engine.skills.run import run_skill
 
@@ -209,14 +219,16 @@ class EngineSkillLibrary:
             device_id=device_id or None,
             args=args,
             validate=True,
-            tell=tell,
+            on_line=on_line,
             guard=engine.guard,
         )
 
-    async def play(self, compiled: Compiled, device_id: str, tell: Callable[[Mapping[str, Any]], object]) -> PlayReport:
+    async def play(
+        self, compiled: Compiled, device_id: str, on_event: Callable[[Mapping[str, Any]], object]
+    ) -> PlayReport:
         from clawperator.engine.skills.play import play
 
-        return await play(self._own_engine(), compiled, device_id=device_id or None, tell=tell)
+        return await play(self._own_engine(), compiled, device_id=device_id or None, on_event=on_event)
 
     def _own_engine(self) -> Engine:
         """Return the engine of this computer: a script calls the command line here."""
@@ -228,7 +240,7 @@ class EngineSkillLibrary:
             )
         return self._engine
 
-    async def sync(self, ref: str, tell: Tell) -> SyncResult:
+    async def sync(self, ref: str, on_progress: OnProgress) -> SyncResult:
         from clawperator.engine.skills.sync import sync
 
         if self._demo:
@@ -237,7 +249,9 @@ class EngineSkillLibrary:
                 "The demo has the built-in skills only",
                 hint="Outside of it, `clawperator skills install` fetches those of the repository.",
             )
-        return await sync(self._settings, ref=ref, tell=tell, guard=self._engine.guard if self._engine else None)
+        return await sync(
+            self._settings, ref=ref, on_progress=on_progress, guard=self._engine.guard if self._engine else None
+        )
 
     async def results(self, skill_ids: frozenset[str]) -> Mapping[str, LastResult]:
         """Return how the newest execution of each skill ended, according to the history."""

@@ -56,9 +56,9 @@ class News(NamedTuple):
 
 def news_of(event: EngineEvent) -> Iterator[News]:
     """Yield the stream events of an engine event; for a finished execution, the result first."""
-    tell = _TELLERS.get(type(event))
-    if tell is not None:
-        yield from tell(event)
+    encode = _ENCODERS.get(type(event))
+    if encode is not None:
+        yield from encode(event)
 
 
 def _finished(event: ExecutionFinished) -> Iterator[News]:
@@ -154,7 +154,7 @@ def following(device_id: str, state: FollowState) -> News:
     return News(FOLLOW, device_id, {**facts, "error": error})
 
 
-_TELLERS: dict[type[EngineEvent], Callable[[Any], Iterator[News]]] = {
+_ENCODERS: dict[type[EngineEvent], Callable[[Any], Iterator[News]]] = {
     ExecutionFinished: _finished,
     CommandProgress: _progress,
     EnvelopeSeen: _envelope,

@@ -108,7 +108,7 @@ class Client:
         """Continue in ``ring`` with the frame of that number."""
         self._places[ring] = number
 
-    def tell(self, data: bytes) -> None:
+    def enqueue(self, data: bytes) -> None:
         """Write a frame for this client alone, before what comes from the rings."""
         self._own.append(data)
         self._ready.set()
@@ -248,7 +248,7 @@ class Hub:
             return None
         client = Client((self._kept, self._fleeting), devices, types)
         hello = {"code": "CONNECTED", "message": "Clawperator SSE stream active", "version": frames.VERSION}
-        client.tell(frames.encoded(frames.HEARTBEAT, hello))
+        client.enqueue(frames.encoded(frames.HEARTBEAT, hello))
         if last_id:
             self._catch_up(client, last_id)
         self._clients.add(client)
@@ -258,10 +258,10 @@ class Hub:
         boot, _, digits = last_id.partition("-")
         number = int(digits) if digits.isascii() and digits.isdigit() and len(digits) < 16 else -1
         if boot != self._boot or not 0 <= number < self._kept.next:
-            client.tell(_reset("unknown", "The server has restarted since. Fetch the current state"))
+            client.enqueue(_reset("unknown", "The server has restarted since. Fetch the current state"))
             return
         if number + 1 < self._kept.first:
-            client.tell(_reset("expired", "Some events have expired. Fetch the current state"))
+            client.enqueue(_reset("expired", "Some events have expired. Fetch the current state"))
         client.resume(self._kept, number + 1)
 
     def leave(self, client: Client) -> None:

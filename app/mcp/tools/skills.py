@@ -114,7 +114,7 @@ async def _script(service: McpService, call: Call, arguments: Arguments) -> Repl
                     args=[_argument(value) for value in arguments.get("args", ())],
                     timeout_ms=_limit(arguments),
                     expect_contains=arguments.get("expectContains"),
-                    tell=lambda line: lines.take(line.text),
+                    on_line=lambda line: lines.take(line.text),
                     guard=engine.guard,
                 )
         except asyncio.CancelledError:

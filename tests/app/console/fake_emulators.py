@@ -32,7 +32,7 @@ from clawperator.engine.operator.reports import (
     Permissions,
     SetupReport,
 )
-from clawperator.engine.progress import Stage, Tell, unreported
+from clawperator.engine.progress import OnProgress, Stage, unreported
 
 IMAGE = "system-images;android-35;google_apis_playstore;arm64-v8a"
 
@@ -164,7 +164,7 @@ class FakeEmulators:
         name: str = "",
         *,
         force: bool = False,
-        tell: Tell = unreported,
+        on_progress: OnProgress = unreported,
         api_level: int | None = None,
         device_profile: str | None = None,
         abi: str | None = None,
@@ -172,71 +172,71 @@ class FakeEmulators:
     ) -> Avd:
         del force, api_level, device_profile, abi, play_store
         self.calls.append(f"create {name}")
-        await self._through("create", tell, name)
+        await self._through("create", on_progress, name)
         return replace(PIXEL, name=name)
 
-    async def start(self, name: str, *, tell: Tell = unreported, log: str = "") -> RunningEmulator:
+    async def start(self, name: str, *, on_progress: OnProgress = unreported, log: str = "") -> RunningEmulator:
         del log
         self.calls.append(f"start {name}")
-        await self._through("start", tell, name)
+        await self._through("start", on_progress, name)
         return self._run_of(name)
 
-    async def stop(self, name: str, *, tell: Tell = unreported) -> Stopped:
+    async def stop(self, name: str, *, on_progress: OnProgress = unreported) -> Stopped:
         self.calls.append(f"stop {name}")
-        tell(Stage("stop", "stop", "running", 0, 20_000))
+        on_progress(Stage("stop", "stop", "running", 0, 20_000))
         if self.hold == "stop":
             await self._held()
         serial = next((run.serial for run in self.up if run.avd_name == name), "")
         self.up = tuple(run for run in self.up if run.avd_name != name)
-        tell(Stage("stop", "stop", "done", 1200, 20_000))
+        on_progress(Stage("stop", "stop", "done", 1200, 20_000))
         return Stopped(name, serial, gone=True)
 
     async def delete(self, name: str) -> None:
         self.calls.append(f"delete {name}")
         self.present = tuple(avd for avd in self.present if avd.name != name)
 
-    async def provision(self, name: str = "", *, tell: Tell = unreported) -> Provisioned:
+    async def provision(self, name: str = "", *, on_progress: OnProgress = unreported) -> Provisioned:
         plan = await self.plan(name)
         self.calls.append(f"provision {name}".strip())
-        await self._through("provision", tell, plan.name, plan.kind)
+        await self._through("provision", on_progress, plan.name, plan.kind)
         run = self._run_of(plan.name)
-        tell(Stage("provision", "done", "done", 277_000, message=f"{plan.kind} {run.serial}"))
+        on_progress(Stage("provision", "done", "done", 277_000, message=f"{plan.kind} {run.serial}"))
         return Provisioned(run.avd_name, run.serial, plan.kind == "create", plan.kind != "reuse", plan.kind != "create")
 
     def _run_of(self, name: str) -> RunningEmulator:
         found = next((run for run in self.up if run.avd_name == name), None)
         return found or RunningEmulator(name, f"emulator-{5554 + 2 * len(self.up)}", True)
 
-    async def _through(self, job: str, tell: Tell, name: str, kind: str = "create") -> None:
+    async def _through(self, job: str, on_progress: OnProgress, name: str, kind: str = "create") -> None:
         wanted = _JOBS.get(job, PROVISIONING)
         skipped = {"reuse": PROVISIONING[2:8], "start": PROVISIONING[3:5]}.get(kind, ())
         for stage, seconds, limit, fraction, lines in self.script:
             if stage not in wanted:
                 continue
             if stage in skipped:
-                tell(Stage(job, stage, "skipped"))
+                on_progress(Stage(job, stage, "skipped"))
                 continue
-            tell(Stage(job, stage, "running", 0, limit * 1000))
+            on_progress(Stage(job, stage, "running", 0, limit * 1000))
             if self.clock is not None:
                 self.clock.at += seconds
             for line in lines:
-                tell(Stage(job, stage, "running", seconds * 1000, limit * 1000, fraction, line))
+                on_progress(Stage(job, stage, "running", seconds * 1000, limit * 1000, fraction, line))
             if not lines:
-                tell(Stage(job, stage, "running", seconds * 1000, limit * 1000, fraction))
+                on_progress(Stage(job, stage, "running", seconds * 1000, limit * 1000, fraction))
             if stage == self.hold:
                 try:
                     await self._held()
                 except asyncio.CancelledError:
-                    tell(Stage(job, stage, "failed", seconds * 1000, limit * 1000, message="cancelled"))
+                    on_progress(Stage(job, stage, "failed", seconds * 1000, limit * 1000, message="cancelled"))
                     if self.kept_on_cancel and stage in ("start", "wait_adb", "wait_boot"):
                         self._made(name)
                     raise
             if stage == self.fail:
-                tell(Stage(job, stage, "failed", seconds * 1000, limit * 1000, message=self.error.message))
+                on_progress(Stage(job, stage, "failed", seconds * 1000, limit * 1000, message=self.error.message))
                 raise self.error
             if stage == "create_avd":
                 self._made(name)
-            tell(Stage(job, stage, "done", seconds * 1000, limit * 1000))
+            on_progress(Stage(job, stage, "done", seconds * 1000, limit * 1000))
         if job in ("start", "provision"):
             self.up = (*(run for run in self.up if run.avd_name != name), self._run_of(name))
 
@@ -296,19 +296,19 @@ class FakeOperatorApp:
             raise self.status_error
         return self.now
 
-    async def setup(self, apk: str = "", *, sha256: str = "", tell: Tell = unreported) -> SetupReport:
+    async def setup(self, apk: str = "", *, sha256: str = "", on_progress: OnProgress = unreported) -> SetupReport:
         del sha256
         self.calls.append(f"setup {apk}")
         limits = {"check": 0, "install": 180_000, "permissions": 0, "verify": 0}
         for name, limit in limits.items():
-            tell(Stage("setup", name, "running", 0, limit))
+            on_progress(Stage("setup", name, "running", 0, limit))
             if name == "install":
-                tell(Stage("setup", name, "running", 4_200, limit, 0.46, "5.7 of 12.4 MB sent"))
+                on_progress(Stage("setup", name, "running", 4_200, limit, 0.46, "5.7 of 12.4 MB sent"))
             if name == self.hold:
                 await self.go.wait()
             if name == self.fail:
-                tell(Stage("setup", name, "failed", 6_400, limit, message=self.error.message))
+                on_progress(Stage("setup", name, "failed", 6_400, limit, message=self.error.message))
                 raise self.error
-            tell(Stage("setup", name, "done", {"install": 9_100, "permissions": 640}.get(name, 120), limit))
+            on_progress(Stage("setup", name, "done", {"install": 9_100, "permissions": 640}.get(name, 120), limit))
         self.now = self.after
         return SetupReport(self.now.device_id, self.now.package, apk, self.now.installed[0].version_name, GRANTED)

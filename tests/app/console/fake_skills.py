@@ -11,7 +11,7 @@ from typing import Any
 from clawperator.app.console.skills.jobs import LoadedRegistry
 from clawperator.app.console.skills.run_options import Plan, RunOption, variables_of
 from clawperator.engine.errors import EngineError, ErrorCode
-from clawperator.engine.progress import Stage, Tell
+from clawperator.engine.progress import OnProgress, Stage
 from clawperator.engine.skills.compiled import Choice, Compiled
 from clawperator.engine.skills.play import PlayReport
 from clawperator.engine.skills.registry import Registry
@@ -286,12 +286,17 @@ class FakeLibrary:
         return Plan(compiled, {"executions": [execution], "capabilities": ["observe", "navigate"], "warnings": []})
 
     async def run(
-        self, registry: Registry, skill_id: str, args: Sequence[str], device_id: str, tell: Callable[[Printed], object]
+        self,
+        registry: Registry,
+        skill_id: str,
+        args: Sequence[str],
+        device_id: str,
+        on_line: Callable[[Printed], object],
     ) -> SkillRun:
         self.calls.append(("run", skill_id, tuple(args), device_id))
         try:
             for stream, text, after in self.printed:
-                tell(OutputLine(stream, text, NOON + after))  # type: ignore[arg-type]  # stdout and stderr
+                on_line(OutputLine(stream, text, NOON + after))  # type: ignore[arg-type]  # stdout and stderr
             if self.hold is not None:
                 await self.hold.wait()
             if self.fail is not None:
@@ -300,25 +305,27 @@ class FakeLibrary:
             self.calls.append("ended")
         return SkillRun(skill_id, "", 0, 3_700.0, None, None, False, ())
 
-    async def play(self, compiled: Compiled, device_id: str, tell: Callable[[Mapping[str, Any]], object]) -> PlayReport:
+    async def play(
+        self, compiled: Compiled, device_id: str, on_event: Callable[[Mapping[str, Any]], object]
+    ) -> PlayReport:
         self.calls.append(("play", compiled.artifact, device_id))
         about = {"index": 0, "count": 1, "commandId": "cmd-0123456789ab"}
-        tell({"event": "play.execution", **about, "actionCount": 3, "optional": ""})
+        on_event({"event": "play.execution", **about, "actionCount": 3, "optional": ""})
         if self.hold is not None:
             await self.hold.wait()
         if self.fail is not None:
             raise self.fail
-        tell({"event": "play.result", **about, "succeeded": not self.play_errors})
+        on_event({"event": "play.result", **about, "succeeded": not self.play_errors})
         return PlayReport(compiled, (), self.outputs, (), self.play_errors, (), 8_100.0)
 
-    async def sync(self, ref: str, tell: Tell) -> SyncResult:
+    async def sync(self, ref: str, on_progress: OnProgress) -> SyncResult:
         self.calls.append(f"sync {ref}")
-        tell(Stage("skills-sync", "fetch", "running", 1_200.0, 120_000.0, 0.4, "Receiving objects: 40 %"))
+        on_progress(Stage("skills-sync", "fetch", "running", 1_200.0, 120_000.0, 0.4, "Receiving objects: 40 %"))
         if self.hold is not None:
             await self.hold.wait()
         if self.fail is not None:
             raise self.fail
-        tell(Stage("skills-sync", "fetch", "done", 3_000.0))
+        on_progress(Stage("skills-sync", "fetch", "done", 3_000.0))
         return SyncResult("/skills", "/skills/skills/skills-registry.json", ref, "abc1234def567890")
 
     async def results(self, skill_ids: frozenset[str]) -> Mapping[str, LastResult]:

@@ -37,7 +37,7 @@ from clawperator.engine.follow.follower import FollowState
 from clawperator.engine.guard import Guard
 from clawperator.engine.hierarchy.serialise import RenderNode, hierarchy_xml, render_node
 from clawperator.engine.logcat.entry import LogEntry
-from clawperator.engine.progress import Stage, Tell, unreported
+from clawperator.engine.progress import OnProgress, Stage, unreported
 from clawperator.widgets.text.times import WallClock
 from tests.app.console.fake_emulators import FakeEmulators, FakeOperatorApp
 from tests.app.console.fake_skills import FakeLibrary
@@ -127,16 +127,16 @@ class FakeFixer:
                     plans.setdefault(text, PlannedFix(check["id"], text, preview, "kill-server" in text))
         return tuple(plans.values())
 
-    async def run(self, fix: PlannedFix, tell: Tell = unreported) -> FixResult:
+    async def run(self, fix: PlannedFix, on_progress: OnProgress = unreported) -> FixResult:
         engine = self._engine
         engine.calls.append(f"fix {fix.step}")
         stage = "permissions" if fix.step.startswith("clawperator grant") else fix.step.split()[1]
-        tell(Stage("fix", stage, "running", 0.0, 30_000.0))
+        on_progress(Stage("fix", stage, "running", 0.0, 30_000.0))
         if engine.hold_fix is not None:
             await engine.hold_fix.wait()
         if engine.fix_error is not None:
             raise engine.fix_error
-        tell(Stage("fix", stage, "done" if engine.fix_ok else "failed", 812.0))
+        on_progress(Stage("fix", stage, "done" if engine.fix_ok else "failed", 812.0))
         if engine.fix_ok and engine.fixed:
             engine.checks = engine.fixed
         output = engine.fix_output if engine.fix_output is not None else _OUTPUTS.get(stage, "")
@@ -172,9 +172,9 @@ class Answered:
 class FakeFollow:
     """Says what the test wants it to say; counts how often a tree was painted."""
 
-    def __init__(self, device_id: str, tell: Callable[[FollowState], object]) -> None:
+    def __init__(self, device_id: str, on_state: Callable[[FollowState], object]) -> None:
         self.device_id = device_id
-        self.tell = tell
+        self.on_state = on_state
         self.state = FollowState("reading")
         self.commands: set[str] = set()
         self.times_painted = 0
@@ -339,8 +339,8 @@ class FakeEngine:
     async def force_stop(self, package: str, *, device_id: str | None = None) -> None:
         self.calls.append(f"force-stop {package} {device_id}")
 
-    def follow(self, device_id: str, tell: Callable[[FollowState], object]) -> FakeFollow:
-        self.follows.append(FakeFollow(device_id, tell))
+    def follow(self, device_id: str, on_state: Callable[[FollowState], object]) -> FakeFollow:
+        self.follows.append(FakeFollow(device_id, on_state))
         return self.follows[-1]
 
     def publish(self, *events: EngineEvent) -> None:

@@ -149,9 +149,9 @@ class Watching:
         self.applied: list[Theme] = []
         self.told: list[tuple[Status, str]] = []
         self._news = asyncio.Event()
-        self.themes = UserThemes(folder, self.applied.append, self._tell)
+        self.themes = UserThemes(folder, self.applied.append, self._on_progress)
 
-    def _tell(self, status: Status, words: str) -> None:
+    def _on_progress(self, status: Status, words: str) -> None:
         self.told.append((status, words))
         self._news.set()
 

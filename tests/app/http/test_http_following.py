@@ -24,8 +24,8 @@ FOLLOW, SNAPSHOT, ENVELOPE, LINK, LOG = (frames.FOLLOW, frames.SNAPSHOT, frames.
 
 
 class FakeFollow:
-    def __init__(self, device_id: str, tell: Callable[[FollowState], object]) -> None:
-        self.device_id, self.tell, self.state = device_id, tell, FollowState("reading")
+    def __init__(self, device_id: str, on_state: Callable[[FollowState], object]) -> None:
+        self.device_id, self.on_state, self.state = device_id, on_state, FollowState("reading")
         self.painted_times, self.runs = 0, True
 
     async def run(self) -> None:
@@ -42,8 +42,8 @@ class FakeEngine:
     def __init__(self) -> None:
         self.follows: list[FakeFollow] = []
 
-    def follow(self, device_id: str, tell: Callable[[FollowState], object]) -> FakeFollow:
-        self.follows.append(FakeFollow(device_id, tell))
+    def follow(self, device_id: str, on_state: Callable[[FollowState], object]) -> FakeFollow:
+        self.follows.append(FakeFollow(device_id, on_state))
         return self.follows[-1]
 
 
@@ -62,7 +62,7 @@ async def test_a_device_is_followed_once_for_all_who_listen_and_until_the_last_o
         followers.fetched("a")
         followers.fetched("b")
         followers.fetched("nobody")
-        engine.follows[0].tell(FollowState("busy", command_id="cmd-1"))
+        engine.follows[0].on_state(FollowState("busy", command_id="cmd-1"))
     await asyncio.wait({task}, timeout=patience(5))
     assert [follow.runs for follow in engine.follows] == [False, False]
     assert [follow.painted_times for follow in engine.follows] == [1, 0]

@@ -78,7 +78,7 @@ async def test_without_descriptors_it_tries_again_and_says_so_once(monkeypatch: 
             served.set()
             transport.close()
 
-    def tell(line: str) -> None:
+    def on_progress(line: str) -> None:
         if (failure := next(tellings)) is not None:
             raise failure  # saying it needs a descriptor as well
         said.append(line)
@@ -95,7 +95,7 @@ async def test_without_descriptors_it_tries_again_and_says_so_once(monkeypatch: 
     listener = Listener()
     listener.bind(("127.0.0.1", 0))
     listener.listen()
-    acceptor = Acceptor(listener, Protocol, ConnectionTable(2), log_line=tell)
+    acceptor = Acceptor(listener, Protocol, ConnectionTable(2), log_line=on_progress)
     with socket.socket() as client:
         client.setblocking(False)
         await asyncio.get_running_loop().sock_connect(client, listener.getsockname())

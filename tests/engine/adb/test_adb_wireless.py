@@ -58,7 +58,7 @@ class News:
         self.heard = asyncio.Event()
         self._awaited = awaited
 
-    def tell(self, stage: Stage) -> None:
+    def on_progress(self, stage: Stage) -> None:
         self.stages.append(stage)
         if stage.name == self._awaited or stage.message.startswith(self._awaited):
             self.heard.set()
@@ -150,9 +150,11 @@ async def test_pairing_by_code_ends_in_one_connected_device(make: Make) -> None:
     with pytest.raises(EngineError, match="failed to connect") as caught:
         await bench.wireless.connect(ADDRESS)
     assert "clawperator devices pair" in caught.value.hint
-    paired = await bench.wireless.pair(DIALOG, CODE, tell=news.append)
+    paired = await bench.wireless.pair(DIALOG, CODE, on_progress=news.append)
     assert paired == Paired(DIALOG, GUID)
-    assert await bench.wireless.connect_paired(paired, tell=news.append) == Connected(SERIAL, "device", already=True)
+    assert await bench.wireless.connect_paired(paired, on_progress=news.append) == Connected(
+        SERIAL, "device", already=True
+    )
     assert await bench.listed() == [(SERIAL, "device")]
     assert (await AdbDevice(bench.server, SERIAL).shell(["echo", "hi"])).text == "hi\n"
     assert [(it.name, it.state) for it in news if it.state != "running"] == [
@@ -206,7 +208,7 @@ async def test_pairing_by_qr_code(make: Make) -> None:
     bench = await make(phone(pairing_port=0))
     shown: list[QrOffer] = []
     news = News("discover")
-    pairing = asyncio.create_task(bench.wireless.pair_by_qr(shown.append, timeout=30, tell=news.tell))
+    pairing = asyncio.create_task(bench.wireless.pair_by_qr(shown.append, timeout=30, on_progress=news.on_progress))
     await news.heard.wait()
     assert await bench.wireless.services() != ()  # the device announces itself, but pairs with nobody yet
     assert not pairing.done()
@@ -437,7 +439,7 @@ async def test_waiting_for_a_scan_can_be_cancelled(fake: FakeAdb) -> None:
     fake.answers |= {"host:mdns:check": okay("mdns daemon version [1]"), "host:mdns:services": okay("")}
     news = News("discover")
     wireless = Wireless(AdbServer(port=fake.port, autostart=False), poll=POLL)
-    pairing = asyncio.create_task(wireless.pair_by_qr(lambda _: None, tell=news.tell))
+    pairing = asyncio.create_task(wireless.pair_by_qr(lambda _: None, on_progress=news.on_progress))
     await news.heard.wait()
     pairing.cancel()
     with pytest.raises(asyncio.CancelledError):
@@ -462,7 +464,7 @@ async def test_somebody_has_the_time_to_confirm_the_dialog(fake: FakeAdb) -> Non
     }
     news = News("unauthorized: confirm the debugging dialog")
     wireless = Wireless(AdbServer(port=fake.port, autostart=False), poll=POLL)
-    connecting = asyncio.create_task(wireless.connect("10.0.0.1", timeout=30, tell=news.tell))
+    connecting = asyncio.create_task(wireless.connect("10.0.0.1", timeout=30, on_progress=news.on_progress))
     await news.heard.wait()
     confirmed.set()
     assert await connecting == Connected("10.0.0.1:5555", "device")

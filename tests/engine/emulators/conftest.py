@@ -72,7 +72,7 @@ async def eventually(look: Callable[[], T | Awaitable[T]]) -> T:
 
 
 class Heard(list[Stage]):
-    """A ``tell`` that remembers."""
+    """A ``on_progress`` that remembers."""
 
     def __call__(self, stage: Stage) -> None:
         self.append(stage)

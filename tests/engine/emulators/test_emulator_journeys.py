@@ -55,7 +55,7 @@ async def test_from_nothing_to_a_running_emulator_and_back(sdk: FakeSdk, manage:
     assert (plan.kind, plan.name) == ("create", DEFAULT_NAME)
     assert IMAGE in plan.summary
 
-    done = await manager.provision(tell=heard)
+    done = await manager.provision(on_progress=heard)
 
     assert done.to_dict() == {
         "type": "emulator",
@@ -97,13 +97,13 @@ async def test_from_nothing_to_a_running_emulator_and_back(sdk: FakeSdk, manage:
         assert error.code is ErrorCode.EMULATOR_ALREADY_RUNNING
         assert error.details == {"name": DEFAULT_NAME, "serial": done.serial}
 
-    again = await manager.provision("another", tell=(second := type(heard)()))
+    again = await manager.provision("another", on_progress=(second := type(heard)()))
     assert (again.serial, again.created, again.started, again.reused) == (done.serial, False, False, True)
     assert [name for name, _ in second.ends] == list(STAGES)
     assert [name for name, state in second.ends if state == "skipped"] == list(STAGES[2:8])
     assert (await manager.plan("another")).kind == "reuse"
 
-    stopped = await manager.stop(DEFAULT_NAME, tell=heard)
+    stopped = await manager.stop(DEFAULT_NAME, on_progress=heard)
     assert stopped.to_dict() == {"ok": True, "avdName": DEFAULT_NAME, "stopped": True}
     assert await manager.status() == ()
     assert (await refused(manager.stop(DEFAULT_NAME))).code is ErrorCode.EMULATOR_NOT_RUNNING
@@ -123,7 +123,7 @@ async def test_what_is_configured_is_started_and_outlives_whoever_waited(
     sdk.add_avd("aardvark", level=34)
     sdk.fails("named_by_console")
     manager = manage()
-    done = await manager.provision(tell=heard)
+    done = await manager.provision(on_progress=heard)
     assert (done.avd_name, done.created, done.started, done.reused) == ("ape", False, True, True)
     assert [name for name, state in heard.ends if state == "skipped"] == ["install_image", "create_avd"]
     (up,) = sdk.records("emulator up")
@@ -141,14 +141,14 @@ async def test_an_emulator_that_is_just_booting_is_waited_for_and_not_started_tw
     first = asyncio.ensure_future(manage().start("ape"))
     serial = await listed_emulator(sdk, manage())
 
-    def tell(stage: Stage) -> None:
+    def on_progress(stage: Stage) -> None:
         heard(stage)
         if (stage.name, stage.state) == ("scan_running", "running") and serial in stage.message:
             sdk.fails("never_boots")
         if (stage.name, stage.state) == ("wait_boot", "running"):
             sdk.fails()
 
-    second = await manage().provision(tell=tell)
+    second = await manage().provision(on_progress=on_progress)
     assert (second.avd_name, second.started, second.reused) == ("ape", False, True)
     assert ("wait_boot", "done") in heard.ends
     assert (await first).serial == second.serial == serial
@@ -164,12 +164,12 @@ async def test_an_emulator_that_boots_for_long_is_not_started_twice_either(
     first = asyncio.ensure_future(manage().start("ape"))
     serial = await listed_emulator(sdk, manage())
 
-    def tell(stage: Stage) -> None:
+    def on_progress(stage: Stage) -> None:
         heard(stage)
         if (stage.name, stage.state) == ("wait_adb", "running"):
             sdk.fails()
 
-    second = await manage(replace(LIMITS, booting=0.05)).provision(tell=tell)
+    second = await manage(replace(LIMITS, booting=0.05)).provision(on_progress=on_progress)
     assert (second.serial, second.started, second.reused) == (serial, False, True)
     assert [name for name, _ in heard.ends] == list(STAGES)
     assert (await first).serial == serial
@@ -227,7 +227,7 @@ async def test_creating_fails(
     sdk: FakeSdk, manage: Manage, heard: Heard, fault: str, code: str, message: str, hint: str
 ) -> None:
     sdk.fails(fault)
-    error = await refused(manage().create("mine", tell=heard))
+    error = await refused(manage().create("mine", on_progress=heard))
     assert error.code == code
     assert message in error.message
     assert hint in error.hint
@@ -282,7 +282,7 @@ async def test_own_parameters(sdk: FakeSdk, manage: Manage) -> None:
 
 async def test_an_image_that_is_there_is_not_downloaded_again(sdk: FakeSdk, manage: Manage, heard: Heard) -> None:
     sdk.install()
-    await manage().create("mine", tell=heard)
+    await manage().create("mine", on_progress=heard)
     assert sdk.calls("sdkmanager") == [["--list_installed"]]
     assert heard.messages("install_image")[-1] == "already installed"
 
@@ -306,7 +306,7 @@ async def test_missing_tools(sdk: FakeSdk, manage: Manage, heard: Heard) -> None
     for tool in ("emulator", "avdmanager"):
         sdk.tool(tool).unlink()
     no_adb = {"EMULATOR_PATH": "/nowhere/emulator", "AVDMANAGER_PATH": str(sdk.home), "ADB_PATH": "/nowhere/adb"}
-    error = await refused(manage(env=no_adb).provision(tell=heard))
+    error = await refused(manage(env=no_adb).provision(on_progress=heard))
     assert error.code is ErrorCode.ANDROID_SDK_TOOL_MISSING
     assert error.details == {"missingTools": ["adb", "emulator", "avdmanager"]}
     assert "adb, emulator, avdmanager" in error.message
@@ -342,7 +342,7 @@ async def test_a_tool_that_does_not_end_is_ended(
 async def test_an_emulator_that_dies_at_once(sdk: FakeSdk, manage: Manage, heard: Heard) -> None:
     sdk.add_avd("mine")
     sdk.fails("dies")
-    error = await refused(manage().start("mine", tell=heard))
+    error = await refused(manage().start("mine", on_progress=heard))
     assert error.code is ErrorCode.EMULATOR_START_FAILED
     assert error.details == {"name": "mine", "exitCode": 1}
     assert "--log" in error.hint
@@ -358,12 +358,12 @@ async def test_an_emulator_that_dies_while_it_boots(sdk: FakeSdk, manage: Manage
     sdk.add_avd("mine")
     sdk.fails("never_boots")
 
-    def tell(stage: Stage) -> None:
+    def on_progress(stage: Stage) -> None:
         heard(stage)
         if (stage.name, stage.state) == ("wait_boot", "running"):
             sdk.fails("dies_booting")
 
-    error = await refused(manage().start("mine", tell=tell))
+    error = await refused(manage().start("mine", on_progress=on_progress))
     assert (error.code, error.details) == (ErrorCode.EMULATOR_START_FAILED, {"name": "mine", "exitCode": 1})
     assert heard.ends[-1] == ("wait_boot", "failed")
 
@@ -374,7 +374,7 @@ async def test_an_emulator_that_adb_does_not_reach_is_stopped_again(
 ) -> None:
     sdk.add_avd("mine")
     sdk.fails(fault)
-    error = await refused(manage(replace(LIMITS, register=0.3)).start("mine", tell=heard))
+    error = await refused(manage(replace(LIMITS, register=0.3)).start("mine", on_progress=heard))
     assert error.code is ErrorCode.EMULATOR_START_FAILED
     assert error.details == {"name": "mine", "timeoutMs": 300}
     assert "the emulator was stopped" in error.message
@@ -385,7 +385,7 @@ async def test_an_emulator_that_adb_does_not_reach_is_stopped_again(
 async def test_an_emulator_that_never_boots_is_stopped_again(sdk: FakeSdk, manage: Manage, heard: Heard) -> None:
     sdk.add_avd("mine")
     sdk.fails("never_boots ignores_sigterm")
-    error = await refused(manage(replace(LIMITS, boot=0.3, end=0.1)).start("mine", tell=heard))
+    error = await refused(manage(replace(LIMITS, boot=0.3, end=0.1)).start("mine", on_progress=heard))
     assert error.code is ErrorCode.EMULATOR_BOOT_TIMEOUT
     assert error.details == {"serial": sdk.records("emulator up")[0]["arguments"][0], "timeoutMs": 300}
     assert (heard[-1].name, heard[-1].state, heard[-1].limit_ms) == ("wait_boot", "failed", 300)
@@ -396,7 +396,7 @@ async def test_an_emulator_that_takes_no_settings_is_left_running(sdk: FakeSdk, 
     """It has booted: what is missing can be done later, and provisioning reuses it."""
     sdk.add_avd("mine")
     sdk.fails("settings_refused")
-    error = await refused(manage().start("mine", tell=heard))
+    error = await refused(manage().start("mine", on_progress=heard))
     assert error.code is ErrorCode.EMULATOR_START_FAILED
     (running,) = await manage().status()
     assert error.details == {"serial": running.serial, "stderr": "Error while accessing settings provider"}
@@ -460,12 +460,12 @@ async def test_a_cancelled_start_leaves_nothing(sdk: FakeSdk, manage: Manage, st
     sdk.add_avd("mine")
     told: list[Stage] = []
 
-    def tell(news: Stage) -> None:
+    def on_progress(news: Stage) -> None:
         told.append(news)
         if (news.name, news.state) == (stage, "running"):
             asyncio.get_running_loop().call_soon(starting.cancel)
 
-    starting = asyncio.ensure_future(manage().start("mine", tell=tell))
+    starting = asyncio.ensure_future(manage().start("mine", on_progress=on_progress))
     await asyncio.wait([starting])
     assert starting.cancelled()
     assert (told[-1].name, told[-1].state) == (stage, "failed")
@@ -496,7 +496,7 @@ async def test_of_two_wishes_at_once_the_second_takes_what_the_first_gets(sdk: F
 async def test_a_download_that_warns_and_works(sdk: FakeSdk, manage: Manage, heard: Heard) -> None:
     """Words of misfortune in the output of a tool that ended well are checked against what is installed."""
     sdk.fails("warns")
-    assert (await manage().create("mine", tell=heard)).exists
+    assert (await manage().create("mine", on_progress=heard)).exists
     assert sdk.calls("sdkmanager") == [["--list_installed"], ["--licenses"], [IMAGE], ["--list_installed"]]
     assert any("Failed to download" in message for message in heard.messages("install_image"))
 

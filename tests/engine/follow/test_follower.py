@@ -67,7 +67,7 @@ class World:
             look=self.look,
             lock=self.lock,
             wait_for_device=self.wait_for_device,
-            tell=lambda state: self.said.append((self.now, state)),
+            on_state=lambda state: self.said.append((self.now, state)),
         )
 
     @property

@@ -23,7 +23,7 @@ EMPTY: dict[str, Any] = {"operator": {"installed": False}}
 
 async def failure(phone: Phone, *arguments: str, **more: Any) -> dict[str, Any]:
     with pytest.raises(EngineError) as caught:
-        await phone.app.setup(*arguments, **more, tell=phone.told.append)
+        await phone.app.setup(*arguments, **more, on_progress=phone.told.append)
     return caught.value.to_dict()
 
 
@@ -31,7 +31,7 @@ async def test_setup_tells_its_phases_and_how_much_is_sent(phone: MakePhone, tmp
     there = await phone(**EMPTY)
     data = apk(padding=3_000_000)
     path, digest = save(tmp_path / "my apks", data), hashlib.sha256(data).hexdigest().upper()
-    report = (await there.app.setup("~/my apks/operator.apk", sha256=digest, tell=there.told.append)).to_dict()
+    report = (await there.app.setup("~/my apks/operator.apk", sha256=digest, on_progress=there.told.append)).to_dict()
     assert list(report)[:5] == ["receiverPackage", "install", "permissions", "verification", "message"]
     assert report["receiverPackage"] == RELEASE_PACKAGE
     assert report["install"] == {"ok": True}
@@ -211,7 +211,7 @@ async def test_a_cancelled_installation_leaves_nothing(
         return size
 
     monkeypatch.setattr(AdbDevice, "push", push)
-    installing = asyncio.create_task(there.app.setup(save(tmp_path), tell=there.told.append))
+    installing = asyncio.create_task(there.app.setup(save(tmp_path), on_progress=there.told.append))
     await copying.wait()
     assert len(there.world.files.list("/data/local/tmp")) == 1
     installing.cancel()
@@ -231,6 +231,6 @@ async def test_an_installation_that_hangs_ends_at_its_limit(phone: MakePhone, tm
 
     there.world.round_trips.latency_ms = 60_000.0
     with pytest.raises(EngineError) as caught:
-        await setup.set_up(resolve, save(tmp_path), package="", sha256="", env={}, tell=unreported, seconds=0.05)
+        await setup.set_up(resolve, save(tmp_path), package="", sha256="", env={}, on_progress=unreported, seconds=0.05)
     assert caught.value.code is ErrorCode.OPERATOR_INSTALL_FAILED
     assert "no answer within 0.05 s" in caught.value.message

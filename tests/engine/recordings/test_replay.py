@@ -63,7 +63,7 @@ async def airplane(person: Person) -> None:
 async def test_everything_again_on_a_fresh_device(start: Start) -> None:
     engine, world = await start()
     told: list[StepReport] = []
-    report = await replay(engine, await script_of(beans), tell=told.append)
+    report = await replay(engine, await script_of(beans), on_step=told.append)
     assert isinstance(report, ReplayReport)
     assert world.ui.state["cart"] == ["Coffee beans 1 kg"]
     assert [step.id for step in told] == [step.id for step in report.steps]
@@ -86,7 +86,7 @@ async def test_other_values_for_the_inputs(start: Start) -> None:
 async def test_the_device_is_free_between_the_steps(start: Start) -> None:
     engine, _ = await start()
     taken: list[int] = []
-    await replay(engine, await script_of(beans), tell=lambda _: taken.append(len(engine.locks())))
+    await replay(engine, await script_of(beans), on_step=lambda _: taken.append(len(engine.locks())))
     assert taken == [0] * 7
 
 

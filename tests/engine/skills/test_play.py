@@ -237,7 +237,7 @@ async def test_hashed_outputs_compare_between_runs(tmp_path: Path) -> None:
 async def test_somebody_hears_of_every_execution(tmp_path: Path) -> None:
     artifact = compiled(execution(1, "maybe"), execution(2, "b", "c"), optional=("maybe",))
     heard: list[Any] = []
-    await play(Device(tmp_path, {"maybe": ABORT}), artifact, tell=heard.append)  # type: ignore[arg-type]
+    await play(Device(tmp_path, {"maybe": ABORT}), artifact, on_event=heard.append)  # type: ignore[arg-type]
     assert [(news["event"], news["index"]) for news in heard] == [
         ("play.execution", 0),
         ("play.result", 0),

@@ -76,7 +76,7 @@ async def test_arguments_output_and_log(tmp_path: Path, settings: Settings, name
         device_id="serial 1",
         args=arguments,
         validate=True,
-        tell=told.append,
+        on_line=told.append,
     )
     output = f"serial 1|{'|'.join(arguments)}\nRESULT|device=serial 1\n"
     answer = done.to_dict()
@@ -164,7 +164,7 @@ async def test_a_script_that_does_not_start(
 async def test_bytes_that_are_no_text(tmp_path: Path, settings: Settings) -> None:
     made = skill(tmp_path, "run.py", "import os\nos.write(1, b'\\xff caf\\xc3\\xa9 \\xe2\\x9c')\n")
     told: list[OutputLine] = []
-    done = await run_skill(made, SKILL, settings=settings, tell=told.append)
+    done = await run_skill(made, SKILL, settings=settings, on_line=told.append)
     assert done.output == "\ufffd café \ufffd"
     assert [line.text for line in told] == [done.output]
 
@@ -175,7 +175,7 @@ async def test_output_beyond_its_limit(tmp_path: Path, settings: Settings, monke
     script = "#!/bin/sh\nseq 20000; echo 'RESULT|last=1'; echo '✓ done'; seq 20000 >&2\n"
     made = skill(tmp_path, "run.sh", script)
     told: list[OutputLine] = []
-    done = await run_skill(made, SKILL, settings=settings, expect_contains="19999\n20000", tell=told.append)
+    done = await run_skill(made, SKILL, settings=settings, expect_contains="19999\n20000", on_line=told.append)
     assert done.truncated
     assert done.to_dict()["outputTruncated"] is True
     assert done.output == "".join(f"{number}\n" for number in range(1, 300))[:1000]
@@ -267,7 +267,7 @@ async def test_what_is_refused_before_anything_runs(tmp_path: Path, settings: Se
 async def test_cancelled(tmp_path: Path, settings: Settings) -> None:
     made = skill(tmp_path, "run.sh", "#!/bin/sh\necho $$\nsleep 1000\n")
     told: asyncio.Queue[OutputLine] = asyncio.Queue()
-    run = asyncio.create_task(run_skill(made, SKILL, settings=settings, tell=told.put_nowait))
+    run = asyncio.create_task(run_skill(made, SKILL, settings=settings, on_line=told.put_nowait))
     pid = int((await told.get()).text)
     run.cancel()
     with pytest.raises(asyncio.CancelledError):

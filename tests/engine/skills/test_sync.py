@@ -117,15 +117,15 @@ async def test_what_is_ones_own_stays(sync_env: dict[str, str], upstream: Reposi
 
 async def test_stages_begin_and_end_once(sync_env: dict[str, str], upstream: Repository) -> None:
     told: list[Stage] = []
-    await run_sync(sync_env, tell=told.append)
+    await run_sync(sync_env, on_progress=told.append)
     names = ["check_git", "fetch", "checkout", "verify", "replace", "done"]
     assert [stage.name for stage in told if stage.state == "done"] == names
     assert any(stage.fraction == 1.0 for stage in told)
     told.clear()
-    await run_sync(sync_env, tell=told.append)
+    await run_sync(sync_env, on_progress=told.append)
     assert [stage.name for stage in told if stage.state == "done"] == ["check_git", "check_changes", *names[1:]]
     told.clear()
-    await failure(sync_env, "no-such-ref", tell=told.append)
+    await failure(sync_env, "no-such-ref", on_progress=told.append)
     assert [stage.name for stage in told if stage.state == "failed"] == ["checkout"]
 
 

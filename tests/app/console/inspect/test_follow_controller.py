@@ -13,8 +13,8 @@ from clawperator.engine.follow.follower import FollowState
 
 
 class FakeFollow:
-    def __init__(self, device_id: str, tell: Callable[[FollowState], object]) -> None:
-        self.device_id, self.tell = device_id, tell
+    def __init__(self, device_id: str, on_state: Callable[[FollowState], object]) -> None:
+        self.device_id, self.on_state = device_id, on_state
         self.state = FollowState("reading")
         self.paintings = 0
 
@@ -22,7 +22,7 @@ class FakeFollow:
         try:
             await asyncio.Event().wait()
         finally:
-            self.tell(FollowState("resting", wait=5.0))  # the look that was under way has ended
+            self.on_state(FollowState("resting", wait=5.0))  # the look that was under way has ended
 
     def painted(self) -> None:
         self.paintings += 1
@@ -35,8 +35,8 @@ class FakeEngine:
     def __init__(self) -> None:
         self.follows: list[FakeFollow] = []
 
-    def follow(self, device_id: str, tell: Callable[[FollowState], object]) -> FakeFollow:
-        self.follows.append(FakeFollow(device_id, tell))
+    def follow(self, device_id: str, on_state: Callable[[FollowState], object]) -> FakeFollow:
+        self.follows.append(FakeFollow(device_id, on_state))
         return self.follows[-1]
 
 
@@ -88,7 +88,7 @@ async def test_another_device_ends_the_one_before(desk: Desk) -> None:
     await asyncio.sleep(0)
     assert desk.tasks[0].cancelled()
     assert not desk.tasks[1].done()
-    desk.engine.follows[1].tell(FollowState("busy", "cmd-1"))
+    desk.engine.follows[1].on_state(FollowState("busy", "cmd-1"))
     assert desk.told[-1] == ("B", FollowState("busy", "cmd-1"))
     assert [device for device, state in desk.told if state and state.phase == "resting"] == []
     assert len(desk.engine.follows) == 2
