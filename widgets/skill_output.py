@@ -166,9 +166,9 @@ class SkillOutput(FollowingPane):
     def text_of_row(self) -> str:
         return self.line(self.cursor).text if self.cursor < self.printed else ""
 
-    def text(self) -> str:
+    def texts(self) -> Sequence[str]:
         """Return all kept lines."""
-        return "\n".join(self.run.output.texts()) if self.run is not None else ""
+        return list(self.run.output.texts()) if self.run is not None else ()
 
 
 class FindingList(LinePane):

@@ -7,7 +7,10 @@ from typing import NamedTuple
 
 
 class Copyable(NamedTuple):
-    """Its name in notices, and how to get its text."""
+    """Its name in notices, and its text, which the menu shows. A text that may be long has ``make`` instead, which is
+    called in a thread when the user copies it.
+    """
 
     what: str
-    text: Callable[[], str]
+    text: str = ""
+    make: Callable[[], str] | None = None

@@ -216,9 +216,9 @@ class DevicesScreen(TwoPaneScreen):
         things = super().copyable()
         device, avd = self.devices.device, self.devices.avd
         if device is not None:
-            things["id"] = Copyable("the serial", lambda: device.serial)
+            things["id"] = Copyable("the serial", device.serial)
         if avd is not None:
-            things["id"] = Copyable("the name", lambda: avd.name)
+            things["id"] = Copyable("the name", avd.name)
             words = ["clawperator", "emulator", "inspect", avd.name]
-            things["command"] = Copyable("the command line", lambda: shlex.join(words))
+            things["command"] = Copyable("the command line", shlex.join(words))
         return things

@@ -257,19 +257,17 @@ class DoctorScreen(TwoPaneScreen):
         check = self.panel.check
         if check is None:
             return things
-        things["id"] = Copyable("the check's id", lambda: id_of(check))
-        things["json"] = Copyable(
-            "the check", lambda: json.dumps(dict(check), indent=2, ensure_ascii=False, default=str)
-        )
+        things["id"] = Copyable("the check's id", id_of(check))
+        things["json"] = Copyable("the check", json.dumps(dict(check), indent=2, ensure_ascii=False, default=str))
         if commands := shell_text(check):
-            things["command"] = Copyable("the commands", lambda: commands)
+            things["command"] = Copyable("the commands", commands)
         else:
-            things["command"] = Copyable("the command", lambda: command_line("doctor", self.session.device_id))
+            things["command"] = Copyable("the command", command_line("doctor", self.session.device_id))
         if steps := fix_text(check):
-            things["line"] = Copyable("the steps", lambda: steps)
+            things["line"] = Copyable("the steps", steps)
         else:
             words = str(check.get("summary") or id_of(check))
-            things["line"] = Copyable("the finding", lambda: words)
+            things["line"] = Copyable("the finding", words)
         return things
 
 

@@ -7,6 +7,7 @@ import json
 import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -115,12 +116,12 @@ async def _repeated(past: HistoryReader, log: ExecutionLog, run: RunSummary) -> 
 def copyable(record: RunRecord) -> Iterator[tuple[str, Copyable]]:
     """Yield what can be copied of a run, by the ids of the copy menu."""
     summary, payload, envelope = record.summary, record.payload, record.envelope
-    yield "id", Copyable("the commandId", lambda: summary.command_id)
+    yield "id", Copyable("the commandId", summary.command_id)
     if record.raw:
-        yield "line", Copyable("the raw envelope", lambda: "".join(record.raw))
+        yield "line", Copyable("the raw envelope", make=partial("".join, record.raw))
     if envelope is not None:
-        yield "json", Copyable("the envelope", lambda: json.dumps(envelope, indent=2, ensure_ascii=False))
+        yield "json", Copyable("the envelope", make=lambda: json.dumps(envelope, indent=2, ensure_ascii=False))
     if payload is not None:
-        yield "execution", Copyable("the payload", lambda: snippets.pretty(payload))
+        yield "execution", Copyable("the payload", snippets.pretty(payload))
         if line := command_line(of_record(record)):
-            yield "command", Copyable("the command", lambda: line)
+            yield "command", Copyable("the command", line)

@@ -387,5 +387,5 @@ class HistoryScreen(ConsoleScreen):
         if self.record is not None and run is not None and self.record.summary.number == run.number:
             things |= dict(copyable(self.record))
         if (snapshot := self.tree_pane.snapshot) and self.focused_within("#past-tree-pane"):
-            things["snapshot"] = Copyable("the snapshot", lambda: snapshot.xml)
+            things["snapshot"] = Copyable("the snapshot", snapshot.xml)
         return things

@@ -21,16 +21,18 @@ if TYPE_CHECKING:
 def of_node(node: UiNode | None, snapshot: TreeSnapshot) -> Iterator[tuple[str, Copyable]]:
     """Yield the properties of the node, and the dump."""
     if snapshot.xml:
-        yield "snapshot", Copyable("the snapshot", lambda: snapshot.xml)
+        yield "snapshot", Copyable("the snapshot", snapshot.xml)
     if node is None:
         return
     if node.label:
-        yield "label", Copyable("the label", lambda: node.label)
+        yield "label", Copyable("the label", node.label)
     if node.resource_id:
-        yield "id", Copyable("the resource id", lambda: node.resource_id)
-    yield "path", Copyable("the path", lambda: node.path)
-    yield "bounds", Copyable("the bounds", lambda: bounds_text(node))
-    yield "node", Copyable("the node", lambda: node_xml(node))
+        yield "id", Copyable("the resource id", node.resource_id)
+    yield "path", Copyable("the path", node.path)
+    yield "bounds", Copyable("the bounds", bounds_text(node))
+    below = node.end - node.index - 1
+    what = "the node" if not below else f"the node with {below:,} descendant{'s' * (below != 1)}"
+    yield "node", Copyable(what, make=lambda: node_xml(node))
 
 
 def of_matcher(bench: Bench, subject: Subject, device_id: str) -> Iterator[tuple[str, Copyable]]:
@@ -42,13 +44,13 @@ def of_matcher(bench: Bench, subject: Subject, device_id: str) -> Iterator[tuple
     verb = usual_verb(bench)
     action = step(verb, matcher=matcher, container=subject.container)
     label = VERBS[verb].label
-    yield "matcher", Copyable(f"the matcher ({count})", lambda: snippets.compact(matcher.fields()))
-    yield "json", Copyable(f"the matcher ({count})", lambda: snippets.pretty(matcher.fields()))
-    yield "step", Copyable(f"the step: {label} ({count})", lambda: snippets.pretty(action))
+    yield "matcher", Copyable(f"the matcher ({count})", snippets.compact(matcher.fields()))
+    yield "json", Copyable(f"the matcher ({count})", snippets.pretty(matcher.fields()))
+    yield "step", Copyable(f"the step: {label} ({count})", snippets.pretty(action))
     if line := snippets.command_line(action, device_id):
-        yield "command", Copyable(f"the command: {label} ({count})", lambda: line)
-    yield "execution", Copyable(f"the execution: {label} ({count})", lambda: snippets.pretty(execution([action])))
-    yield "python", Copyable(f"the program: {label} ({count})", lambda: snippets.python(execution([action]), device_id))
+        yield "command", Copyable(f"the command: {label} ({count})", line)
+    yield "execution", Copyable(f"the execution: {label} ({count})", snippets.pretty(execution([action])))
+    yield "python", Copyable(f"the program: {label} ({count})", snippets.python(execution([action]), device_id))
 
 
 def usual_verb(bench: Bench) -> str:

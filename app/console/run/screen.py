@@ -325,16 +325,16 @@ class RunScreen(RunProblems, DraftFilesScreen):
             return things
         step = draft.steps[self.steps.cursor]
         validated, _ = draft.check()
-        things["step"] = Copyable("the action step", lambda: snippets.compact(step))
+        things["step"] = Copyable("the action step", snippets.compact(step))
         matcher = matcher_of(step)
         if matcher is not None:
-            things["matcher"] = Copyable("the matcher", lambda: snippets.compact(matcher))
-        things["json"] = Copyable("the payload", lambda: snippets.pretty(draft.payload()))
-        things["execution"] = Copyable("the payload", lambda: snippets.compact(draft.payload()))
+            things["matcher"] = Copyable("the matcher", snippets.compact(matcher))
+        things["json"] = Copyable("the payload", snippets.pretty(draft.payload()))
+        things["execution"] = Copyable("the payload", snippets.compact(draft.payload()))
         if validated is not None:
             device, payload = self.session.device_id, validated.payload
-            things["command"] = Copyable("the command line", lambda: self._command_line(payload))
-            things["python"] = Copyable("the Python program", lambda: snippets.python(payload, device))
+            things["command"] = Copyable("the command line", self._command_line(payload))
+            things["python"] = Copyable("the Python program", snippets.python(payload, device))
         return things
 
     def _command_line(self, payload: Mapping[str, Any]) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, ClassVar, NamedTuple, cast
 
@@ -244,8 +245,9 @@ class ConsoleScreen(Screen[None], inherit_bindings=False):
     def _copy_choices(self) -> list[Choice]:
         things = self.copyable()
         return [
-            Choice(item, things[item.id].text() if item.id in things else "", item.id in things)
+            Choice(item, (thing.text or thing.what) if thing else "", thing is not None)
             for item in keys.MENUS["copy"]
+            for thing in [things.get(item.id)]
             if item.id in things or item.id in self.COPY_SHOWN
         ]
 
@@ -261,12 +263,15 @@ class ConsoleScreen(Screen[None], inherit_bindings=False):
         problem = self.session.last_problem
         if problem is None:
             return {}
-        return {"notice": Copyable("the notice", lambda: f"{problem.code}: {problem.text}")}
+        return {"notice": Copyable("the notice", f"{problem.code}: {problem.text}")}
 
     def _copy(self, choice: str | None) -> None:
         thing = self.copyable().get(choice or "")
         if thing is not None:
-            self.run_worker(self.console.copy(thing.text(), thing.what), exit_on_error=True)
+            self.run_worker(self._copy_made(thing), exit_on_error=True)
+
+    async def _copy_made(self, thing: Copyable) -> None:
+        await self.console.copy(thing.text if thing.make is None else await asyncio.to_thread(thing.make), thing.what)
 
     GO: ClassVar[str] = "go"
     """The menu behind ``g``."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Mapping
+from functools import partial
 from typing import Any, ClassVar
 
 from textual import on
@@ -358,21 +359,21 @@ class SkillsScreen(SkillEditScreen):
         things = super().copyable()
         skill, shelf = self.skills.skill, self.shelf
         if skill is not None:
-            things["id"] = Copyable("the skill's id", lambda: skill.id)
+            things["id"] = Copyable("the skill's id", skill.id)
             words = ["clawperator", "skills", "get", skill.id]
             words += ["--registry", "builtin"] if shelf.source == BUILTIN else []
-            things["command"] = Copyable("the command line", lambda: shlex.join(words))
+            things["command"] = Copyable("the command line", shlex.join(words))
         output, findings = self.query_one("#output", SkillOutput), self.query_one("#findings", FindingList)
         if self.view == "lint" and findings.finding >= 0 and findings.card is not None and findings.card.findings:
             finding = findings.card.findings[findings.finding]
-            things["line"] = Copyable("the finding", lambda: finding_text(finding))
+            things["line"] = Copyable("the finding", finding_text(finding))
         elif output.run is not None:
             run: SkillRunState = output.run
-            things["command"] = Copyable("the command line", lambda: run.command)
+            things["command"] = Copyable("the command line", run.command)
             if self.focused is output and output.text_of_row():
-                things["line"] = Copyable("the line", output.text_of_row)
+                things["line"] = Copyable("the line", output.text_of_row())
             if output.printed:
-                things["json"] = Copyable("all of the output", output.text)
+                things["json"] = Copyable("all of the output", make=partial("\n".join, output.texts()))
         return things
 
 

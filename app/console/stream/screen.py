@@ -344,18 +344,20 @@ class StreamScreen(TwoPaneScreen):
         things = super().copyable()
         execution = self.stream.execution
         if self.stream.row_count():
-            things["line"] = Copyable("the line", self.stream.text_of_row)
+            things["line"] = Copyable("the line", self.stream.text_of_row())
         if execution is not None:
-            things["id"] = Copyable("the commandId", lambda: execution.command_id)
+            things["id"] = Copyable("the commandId", execution.command_id)
             if execution.envelope is not None:
                 envelope = execution.envelope
-                things["json"] = Copyable("the envelope", lambda: json.dumps(envelope, indent=2, ensure_ascii=False))
+                things["json"] = Copyable(
+                    "the envelope", make=lambda: json.dumps(envelope, indent=2, ensure_ascii=False)
+                )
             if execution.payload is not None:
                 payload, device = execution.payload, execution.device_id
-                things["execution"] = Copyable("the payload", lambda: snippets.pretty(payload))
-                things["command"] = Copyable("the command", lambda: snippets.execution_line(payload, device))
+                things["execution"] = Copyable("the payload", snippets.pretty(payload))
+                things["command"] = Copyable("the command", snippets.execution_line(payload, device))
             if execution.raw:
-                things["line"] = Copyable("the raw envelope", lambda: execution.raw)
+                things["line"] = Copyable("the raw envelope", execution.raw)
         return things
 
     def to_execution(self, command_id: str) -> None:

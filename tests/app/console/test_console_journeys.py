@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from functools import partial
@@ -15,11 +16,13 @@ from textual.pilot import Pilot
 
 from clawperator.app.console.app import ConsoleApp
 from clawperator.app.console.devices.lock_dialog import LockDialog
+from clawperator.app.console.inspect import copy
 from clawperator.app.console.messages import DoctorUpdate, SnapshotUpdate, StreamUpdate
 from clawperator.app.console.screens.dialogs import ConfirmDialog, DeviceDialog, HelpDialog, NoticesDialog
 from clawperator.app.console.screens.menu import MenuDialog
 from clawperator.engine.errors import EngineError, ErrorCode
 from clawperator.engine.events.types import AdbServerLost, SnapshotSeen
+from clawperator.engine.hierarchy.nodes import UiNode
 from clawperator.widgets.bounds_map import BoundsMap
 from clawperator.widgets.device_list import DeviceList
 from clawperator.widgets.doctor_panel import DoctorPanel
@@ -422,6 +425,26 @@ async def test_copying_xml() -> None:
         await pilot.press("slash", *"@checked", "enter", "y", "n")
         await until(pilot, lambda: len(copied(app)) == 2)
         assert copied(app)[1].startswith('<node index="2" text="" resource-id="com.android.settings:id/switch_widget"')
+
+
+async def test_the_node_is_serialised_only_when_it_is_copied_and_in_a_thread(monkeypatch: pytest.MonkeyPatch) -> None:
+    """At 133,000 nodes ``y`` and ``?`` took 3.5 s."""
+    threads: list[threading.Thread] = []
+
+    def node_xml(node: UiNode) -> str:
+        threads.append(threading.current_thread())
+        return f"<{node.cls}>"
+
+    monkeypatch.setattr(copy, "node_xml", node_xml)
+    async with console() as (app, pilot, _):
+        await pilot.press("home", "y")
+        await until(pilot, lambda: isinstance(app.screen, MenuDialog) and app.screen.query("#menu"))
+        await pilot.press("escape", "question_mark")
+        await until(pilot, lambda: isinstance(app.screen, HelpDialog))
+        assert not threads
+        await pilot.press("escape", "y", "n")
+        await until(pilot, lambda: copied(app))
+        assert [thread is threading.main_thread() for thread in threads] == [False]
 
 
 async def test_what_cannot_be_copied_is_dimmed_and_does_nothing() -> None:

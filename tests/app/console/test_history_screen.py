@@ -552,11 +552,11 @@ async def test_a_run_that_repeats_another_is_compared_with_that_one(path: Path) 
 async def test_what_is_copied_is_of_the_row_even_before_that_was_read(path: Path) -> None:
     some_runs(path)
     async with console(path) as (_, pilot, screen):
-        assert screen.copyable()["id"].text() == "cmd-7"
+        assert screen.copyable()["id"].text == "cmd-7"
         screen.runs.move_to(2)
         assert "id" not in screen.copyable()
         await rested(pilot, screen)
-        assert screen.copyable()["id"].text() == "cmd-6"
+        assert screen.copyable()["id"].text == "cmd-6"
 
 
 async def test_a_run_becomes_the_draft_under_a_new_command_id(path: Path) -> None:
@@ -653,10 +653,12 @@ async def test_what_a_run_holds_can_be_copied(path: Path) -> None:
     some_runs(path)
     async with console(path) as (app, _, screen):
         things = screen.copyable()
-        assert things["id"].text() == "cmd-7"
-        assert json.loads(things["json"].text())["status"] == "success"
-        assert json.loads(things["execution"].text())["taskId"] == "thermostat"
-        assert things["command"].text().startswith("clawperator execute")
+        assert things["id"].text == "cmd-7"
+        make = things["json"].make
+        assert make is not None
+        assert json.loads(make())["status"] == "success"
+        assert json.loads(things["execution"].text)["taskId"] == "thermostat"
+        assert things["command"].text.startswith("clawperator execute")
         assert isinstance(app.system_clipboard, FakeClipboard)
 
 

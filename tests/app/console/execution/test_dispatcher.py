@@ -570,7 +570,7 @@ async def test_everything_of_the_draft_can_be_copied() -> None:
         await run_mode(app, pilot)
         assert isinstance(app.screen, RunScreen)
         things = app.screen.copyable()
-        assert json.loads(things["json"].text()) == json.loads(things["execution"].text())
-        assert things["command"].text().startswith(f"clawperator execute --device-id {DEVICE.serial} --execution '")
-        assert "from clawperator.engine import Engine" in things["python"].text()
-        assert json.loads(things["matcher"].text()) == {"textEquals": "Wi‑Fi"}
+        assert json.loads(things["json"].text) == json.loads(things["execution"].text)
+        assert things["command"].text.startswith(f"clawperator execute --device-id {DEVICE.serial} --execution '")
+        assert "from clawperator.engine import Engine" in things["python"].text
+        assert json.loads(things["matcher"].text) == {"textEquals": "Wi‑Fi"}
