@@ -33,10 +33,11 @@ from clawperator.app.console.execution.controller import ExecutionController
 from clawperator.app.console.execution.dispatcher import Dispatcher
 from clawperator.app.console.execution.draft import DraftKeeper
 from clawperator.app.console.execution.draft_file import DraftFile, Store, draft_path
+from clawperator.app.console.execution.recorder import ActionRecorder
 from clawperator.app.console.idle_gc import IdleGc
 from clawperator.app.console.inspect import explain
 from clawperator.app.console.key_order import KeyQueue
-from clawperator.app.console.messages import DevicesUpdate, Update
+from clawperator.app.console.messages import DevicesUpdate, SnapshotUpdate, Update
 from clawperator.app.console.mode_switcher import ModeSwitcher
 from clawperator.app.console.navigation import Destination, EmulatorJobPlace, SkillOutputPlace
 from clawperator.app.console.palette.commands import PaletteCommands
@@ -171,7 +172,8 @@ class ConsoleApp(FaultTolerantApp):
             ended=self._run_ended,
         )
         self._bell_wanted = preferences.bell
-        self.dispatcher = Dispatcher(self, controller, self.drafts)
+        self.recorder = ActionRecorder(self, self.drafts, post)
+        self.dispatcher = Dispatcher(self, controller, self.drafts, self.recorder)
         self.emulators = EmulatorController(engine, post, clock, start)
         self.operator_setup = SetupController(engine, post, clock, start, self._operator_changed)
         self.skills = SkillsController(library, post, clock, start, self._follow_skill)
@@ -303,6 +305,8 @@ class ConsoleApp(FaultTolerantApp):
         if isinstance(update, DevicesUpdate):
             self.emulators.devices_changed()
             changed |= self._devices.automatic()
+        if isinstance(update, SnapshotUpdate):
+            self.recorder.see(update.snapshot)
         self.show(changed)
 
     async def on_event(self, event: events.Event) -> None:
@@ -376,6 +380,7 @@ class ConsoleApp(FaultTolerantApp):
     def _refresh_tree(self) -> None:
         """Show the effect of an action: the newest tree, and a new picture."""
         self.session.trees.back = 0
+        self.recorder.settled()
         self.bridge.take_snapshot()
         if (mode := self.mode_screen) is not None:
             mode.renew_picture()
@@ -428,6 +433,9 @@ class ConsoleApp(FaultTolerantApp):
         mode = self.mode_screen
         menus = mode.menus() if mode is not None and mode is self.screen else ()
         self.push_screen(HelpDialog(self.screen.active_bindings, menus, self.symbols))
+
+    def action_record(self) -> None:
+        self.recorder.toggle()
 
     def action_notices(self) -> None:
         self.push_screen(NoticesDialog(tuple(self.session.notices), self.clock))
@@ -482,7 +490,8 @@ class ConsoleApp(FaultTolerantApp):
         return [ModeTab(digit, name, short, name.lower() == self.current_mode) for digit, name, short in modes.TABS]
 
     def chips(self, *, narrow: bool) -> list[Chip]:
-        return header_chips(self.session, self.symbols, narrow=narrow, draft=len(self.drafts.draft))
+        draft, recording = len(self.drafts.draft), self.recorder.on
+        return header_chips(self.session, self.symbols, narrow=narrow, draft=draft, recording=recording)
 
     def get_key_display(self, binding: Binding) -> str:
         return binding.key_display or keys.sign(binding.key)

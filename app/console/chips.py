@@ -21,7 +21,9 @@ STALE_SECONDS = 10.0
 """A tree older than this is stale."""
 
 
-def header_chips(session: Session, symbols: Symbols, *, narrow: bool, draft: int = 0) -> list[Chip]:
+def header_chips(
+    session: Session, symbols: Symbols, *, narrow: bool, draft: int = 0, recording: bool = False
+) -> list[Chip]:
     """Return the chips; the first ones fold last."""
     chips = [_device_chip(session, symbols, narrow=narrow)]
     if session.device_id and not session.offline:
@@ -36,6 +38,9 @@ def header_chips(session: Session, symbols: Symbols, *, narrow: bool, draft: int
         chips.append(Chip("dropped", ((text, "warn"),), keep=True, action="mode('stream')"))
     if speed := rate(session.lines_per_second):
         chips.append(Chip("rate", ((speed, "muted"),), action="mode('stream')"))
+    if recording:
+        words = f"{symbols.sign(Status.RUNNING)} {'rec' if narrow else 'recording'}"
+        chips.append(Chip("recording", ((words, "fail"),), keep=True, action="record"))
     if draft:
         chips.append(Chip("draft", ((f"draft {draft}", "accent"),), action="mode('run')"))
     if session.read_only:

@@ -101,13 +101,16 @@ class TargetFinder:
         return Target(self._fields(matcher), unique=False)
 
     def appeared(self, after: UiTree, before: UiTree | None, elsewhere: Iterable[UiTree] = ()) -> Target | None:
-        """Return the best confirmation on the screen ``after`` that was not on ``before``: distinctive, stable, not personal."""
-        news = self._news(after, before)
-        if not news:
+        """Return the best confirmation on the screen ``after`` that was not on ``before``, as a target."""
+        best = self.sign(after, before, elsewhere)
+        if best is None:
             return None
-        others = list(elsewhere)
-        best = min(news, key=lambda way: _as_sign(way, others))
         return Target(self._fields(best.matcher), self._class(best.matcher, best.found), volatile="vol" in best.flags)
+
+    def sign(self, after: UiTree, before: UiTree | None, elsewhere: Iterable[UiTree] = ()) -> Candidate | None:
+        """Return the best confirmation on the screen ``after`` that was not on ``before``: distinctive, stable, not personal."""
+        others = list(elsewhere)
+        return min(self._news(after, before), key=lambda way: _as_sign(way, others), default=None)
 
     def _news(self, after: UiTree, before: UiTree | None) -> list[Candidate]:
         known = {(node.resource_id, node.label) for node in before.on_screen} if before is not None else set()

@@ -26,7 +26,7 @@ _GROUPS = (stream, detail, run, history, skills, doctor, devices, inspect, shell
 _TABLE: dict[str, KeyScope] = {name: scope for group in _GROUPS for name, scope in group.SCOPES.items()}
 
 ACTING = frozenset(
-    {"act_menu", "fix", "full_run", "rerun", "run_draft", "try_again"}
+    {"act_menu", "fix", "full_run", "record", "rerun", "run_draft", "try_again"}
     | {"run_skill"}
     | {"create_avd", "delete_avd", "operator_setup", "provision", "start_stop"}
 )

@@ -20,6 +20,7 @@ SCOPES: dict[str, KeyScope] = {
         key("history.on", "full_stop", "moment(1)", "next event", "Next event of this run", show=True, display="."),
         key("history.view", "t", "view", "timeline", "Switch between the run as a whole and its timeline", show=True),
         key("history.edit", "e", "edit", "edit", "Load the payload into the draft", show=True),
+        key("history.insert", "i", "insert", "to draft", "Add the steps of this run to the draft"),
         key("history.export", "x", "export", "export", "Export this run with its trees to a file", show=True),
         key("history.start", "less_than_sign", "moment_end(-1)", "first event", "First event of this run", display="<"),
         key("history.end", "greater_than_sign", "moment_end(1)", "last event", "Last event of this run", display=">"),

@@ -37,6 +37,7 @@ SCOPES: dict[str, KeyScope] = {
         key("app.skills", "5", "mode('skills')", "Skills", "Search, read, lint and run skills"),
         key("app.doctor", "6", "mode('doctor')", "Doctor", "Check the setup of host and device"),
         key("app.devices", "7", "mode('devices')", "Devices", "Devices and virtual devices"),
+        key("app.record", "I", "record", "record", "Record: each action that succeeds becomes a step of the draft, with a wait for its effect; again: stop"),
         key("app.notices", "exclamation_mark", "notices", "notices", "Notices of this session", display="!"),
         key("app.back", "q", "leave_mode", "back", "Previous mode; from Inspect: quit"),
         key("app.quit", "ctrl+q", "quit", "quit", "Quit the console"),

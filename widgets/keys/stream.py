@@ -20,6 +20,7 @@ SCOPES: dict[str, KeyScope] = {
         key("stream.export", "x", "screen.export", "export", "Export rows, the whole buffer or this execution to a file"),
         key("stream.rerun", "R", "screen.rerun", "run again", "Run the same payload again, with a new commandId"),
         key("stream.edit", "e", "screen.edit", "edit", "Load the payload into the draft"),
+        key("stream.insert", "i", "screen.insert", "to draft", "Add the steps of this run to the draft"),
         key("stream.compare", "c", "screen.compare", "compare", "Compare with the run that this one repeats, or with the previous one of its task"),
         key("stream.right", "l,right", "sideways(1)", "right", "Expand; in a log: scroll right", display="l →"),
         key("stream.left", "h,left", "sideways(-1)", "left", "Collapse; in a log: scroll left", display="h ←"),

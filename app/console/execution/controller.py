@@ -51,9 +51,18 @@ class ExecutionController:
         self.refusal: EngineError | None = None
         """Why the last one has no result."""
 
-    def execute(self, payload: Mapping[str, Any], device_id: str, what: str) -> bool:
-        """Send ``payload`` and report how it ended; return false while another one is pending. ``what`` is its name."""
-        return self._start("execution", self._run(payload, device_id, what))
+    def execute(
+        self,
+        payload: Mapping[str, Any],
+        device_id: str,
+        what: str,
+        succeeded: Callable[[], object] = lambda: None,
+    ) -> bool:
+        """Send ``payload`` and report how it ended; return false while another one is pending.
+
+        ``what`` is its name; ``succeeded`` is called when all steps did.
+        """
+        return self._start("execution", self._run(payload, device_id, what, succeeded))
 
     def stop_waiting(self) -> bool:
         """Stop waiting for the result; return whether one was pending. The device continues."""
@@ -75,7 +84,9 @@ class ExecutionController:
         else:
             self._post(NoticeUpdate(Notice(Status.OK, f"{package} was stopped on {device_id}")))
 
-    async def _run(self, payload: Mapping[str, Any], device_id: str, what: str) -> None:
+    async def _run(
+        self, payload: Mapping[str, Any], device_id: str, what: str, succeeded: Callable[[], object]
+    ) -> None:
         self._job, self._stopped, self.payload = asyncio.current_task(), False, payload
         began = self.since = self._clock.now()
         self.device_id, self.refusal = device_id, None
@@ -83,6 +94,8 @@ class ExecutionController:
         try:
             answered, notice = await self._outcome(payload, device_id, what, began)
             self._post(NoticeUpdate(notice))
+            if notice.status is Status.OK:
+                succeeded()
         except asyncio.CancelledError:
             if self._stopped:
                 self._post(NoticeUpdate(self._no_longer_waiting(payload, what, began)))

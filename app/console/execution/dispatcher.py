@@ -22,6 +22,7 @@ from clawperator.app.console.execution.dispatch_dialogs import (
     UriForm,
 )
 from clawperator.app.console.execution.draft import DraftKeeper
+from clawperator.app.console.execution.recorder import ActionRecorder
 from clawperator.app.console.execution.stopping import choices, target_app, words_before_stopping
 from clawperator.app.console.screens.choice_dialog import ChoiceDialog
 from clawperator.engine.contracts.limits import MAX_MATCHER_VALUE_LENGTH
@@ -56,10 +57,13 @@ class Subject:
 class Dispatcher:
     """Implements the keys ``a``, ``i``, ``v``, ``R`` and ``C``."""
 
-    def __init__(self, console: Console, executing: ExecutionController, drafts: DraftKeeper) -> None:
+    def __init__(
+        self, console: Console, executing: ExecutionController, drafts: DraftKeeper, recorder: ActionRecorder
+    ) -> None:
         self._console = console
         self._executing = executing
         self._drafts = drafts
+        self._recorder = recorder
 
     @property
     def waiting(self) -> bool:
@@ -98,8 +102,12 @@ class Dispatcher:
         what: str,
         warnings: Sequence[str] = (),
         sent: Callable[[str], object] = lambda _: None,
+        action: Mapping[str, Any] | None = None,
     ) -> None:
-        """Show ``payload`` as it would be sent, and send it on ⏎; then call ``sent`` with its command id."""
+        """Show ``payload`` as it would be sent, and send it on ⏎; then call ``sent`` with its command id.
+
+        ``action`` is recorded.
+        """
         ready = self._ready(payload) if self._has_device() else None
         if ready is None:
             return
@@ -108,7 +116,7 @@ class Dispatcher:
         shown = Dispatch(what, device, snippets.execution_line(normal, device), normal, [*warnings, *advice])
 
         def answered(yes: bool | None) -> None:
-            if yes and self._send(normal, device, what):
+            if yes and self._send(normal, device, what, action):
                 sent(str(normal["commandId"]))
 
         self._console.push_screen(DispatchDialog(shown, self._console.symbols), answered)
@@ -168,11 +176,17 @@ class Dispatcher:
     def _act_with(self, verb: str, subject: Subject, made: dict[str, Any]) -> None:
         spec = VERBS[verb]
         what = f"{spec.label} {subject.node_name}".strip() if spec.of_node else spec.label
-        payload = execution([made], name=verb.replace("_", "-"))
         if spec.changes:
-            self.run(payload, what, list(_doubts(verb, subject)))
-        elif (ready := self._ready(payload)) is not None:
-            self._send(ready[0], self._console.session.device_id, what)
+            self.perform(made, what, list(_doubts(verb, subject)))
+            return
+        kept = step("wait", matcher=subject.matcher) if verb == "verify" else made
+        if (ready := self._ready(execution([made], name=verb))) is not None:
+            self._send(ready[0], self._console.session.device_id, what, kept)
+
+    def perform(self, action: Mapping[str, Any], what: str, doubts: Sequence[str] = ()) -> None:
+        """Run one step on ⏎, after showing it; while recording, add it to the draft when it has succeeded."""
+        payload = execution([action], name=str(action["id"]).replace("_", "-"))
+        self.run(payload, what, doubts, action=action)
 
     def _append(self, verb: str, subject: Subject, made: dict[str, Any]) -> None:
         try:
@@ -215,8 +229,9 @@ class Dispatcher:
             advice.append(f"The device is busy now: {lock.get('commandId') or 'another execution'}")
         return validated.payload, advice
 
-    def _send(self, payload: Mapping[str, Any], device_id: str, what: str) -> bool:
-        if self._executing.execute(payload, device_id, what):
+    def _send(self, payload: Mapping[str, Any], device_id: str, what: str, action: Mapping[str, Any] | None) -> bool:
+        done = self._recorder.recorded(action, what, device_id)
+        if self._executing.execute(payload, device_id, what, done):
             return True
         self._console.say(Status.WAITING, "You are already waiting for an execution. C stops waiting. Nothing was sent")
         return False

@@ -75,8 +75,9 @@ class DraftKeeper:
 
     # -- changes
 
-    def append(self, step: Mapping[str, Any]) -> int:
-        count = self.draft.append(step)
+    def append(self, *steps: Mapping[str, Any]) -> int:
+        """Append steps; return the number of all steps. Raises ``ValueError`` while the text is unreadable."""
+        count = self.draft.append(*steps)
         self.touch()
         return count
 

@@ -85,15 +85,15 @@ class Draft:
 
     # -- changing the steps
 
-    def append(self, step: Mapping[str, Any]) -> int:
-        """Append a step under an id of its own; return the number of steps.
+    def append(self, *steps: Mapping[str, Any]) -> int:
+        """Append steps under ids of their own; return the number of all steps.
 
         Raises ``ValueError`` with the reason while the text is unreadable: it would be lost.
         """
         if self.unreadable:
             raise ValueError(self.unreadable)
-        *_, own = with_own_ids([*self.steps, step])
-        self._change(steps=(*self.steps, own))
+        own = list(with_own_ids([*self.steps, *steps]))[len(self) :]
+        self._change(steps=(*self.steps, *own))
         return len(self)
 
     def delete(self, index: int) -> None:

@@ -1,11 +1,12 @@
-"""Load a finished run into the draft, to run it again or to change it first: from the stream and from the history."""
+"""Load a finished run into the draft, to run it again or to change it first, or add its steps: from stream and history."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from clawperator.app.console.execution.dispatcher import ExecutionConsole
+from clawperator.app.console.execution.draft_model import Draft
 from clawperator.app.console.navigation import DraftPlace
 from clawperator.engine.errors import EngineError
 from clawperator.engine.executions import snippets
@@ -25,6 +26,9 @@ class SentPayload(NamedTuple):
     device_id: str
     payload: Mapping[str, Any] | None
     unknown: str = ""
+
+
+ToDraft = Callable[[ExecutionConsole, SentPayload], None]
 
 
 def of_record(record: RunRecord) -> SentPayload:
@@ -52,16 +56,35 @@ async def of_execution(console: ExecutionConsole, execution: ExecutionState) -> 
 
 def to_draft(console: ExecutionConsole, sent: SentPayload, *, run: bool) -> None:
     """Make the payload the draft, under a new command id; ``run`` also asks whether to send it."""
-    name = sentence(sent.command_id)
     if sent.payload is None:
-        console.say(Status.WARN, f"The payload of {name} is not known: {sent.unknown}")
+        _say_unknown(console, sent)
         return
-    console.drafts.load(sent.payload, name=f"run {name}", run_of=sent.command_id)
+    console.drafts.load(sent.payload, name=f"run {sentence(sent.command_id)}", run_of=sent.command_id)
     console.go_to(DraftPlace(run=run))
     device = console.session.device_id
     if sent.device_id and sent.device_id != device:
         words = f"It ran on {sentence(sent.device_id)}; the console uses {device or 'none'}"
         console.say(Status.WARN, words)
+
+
+def add_to_draft(console: ExecutionConsole, sent: SentPayload) -> None:
+    """Append the steps of the payload to the draft."""
+    if sent.payload is None:
+        _say_unknown(console, sent)
+        return
+    added = Draft()
+    try:
+        added.open(dict(sent.payload))
+        count = console.drafts.append(*added.steps)
+    except ValueError as exc:
+        console.say(Status.WARN, f"The steps of {sentence(sent.command_id)} were not added: {exc}")
+    else:
+        words = f"{len(added)} step{'s' * (len(added) != 1)} of {sentence(sent.command_id)} added"
+        console.say(Status.OK, f"{words}, {count} in the draft. Press 3 to open it")
+
+
+def _say_unknown(console: ExecutionConsole, sent: SentPayload) -> None:
+    console.say(Status.WARN, f"The payload of {sentence(sent.command_id)} is not known: {sent.unknown}")
 
 
 def command_line(sent: SentPayload) -> str:

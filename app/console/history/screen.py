@@ -14,7 +14,7 @@ from textual.worker import Worker
 
 from clawperator.app.console.copyable import Copyable
 from clawperator.app.console.execution.dispatcher import ExecutionConsole
-from clawperator.app.console.execution.rerun import of_record, to_draft
+from clawperator.app.console.execution.rerun import ToDraft, add_to_draft, of_record, to_draft
 from clawperator.app.console.history.actions import copyable, export, pair_of, tree_place
 from clawperator.app.console.history.moments import MomentArea, PartTabs
 from clawperator.app.console.history.reader import HistoryReader, Job, RunTree, unchanged
@@ -350,15 +350,18 @@ class HistoryScreen(ConsoleScreen):
         return (record.payload if record is not None and known else None) or {}
 
     def action_rerun(self) -> None:
-        self._ask("payload", partial(self._to_draft, run=True))
+        self._ask("payload", partial(self._to_draft, partial(to_draft, run=True)))
 
     def action_edit(self) -> None:
-        self._ask("payload", partial(self._to_draft, run=False))
+        self._ask("payload", partial(self._to_draft, partial(to_draft, run=False)))
 
-    async def _to_draft(self, *, run: bool) -> None:
+    def action_insert(self) -> None:
+        self._ask("payload", partial(self._to_draft, add_to_draft))
+
+    async def _to_draft(self, add: ToDraft) -> None:
         record = await self.run_under_cursor()
         if record is not None:
-            to_draft(self.console, of_record(record), run=run)
+            add(self.console, of_record(record))
 
     def action_export(self) -> None:
         self._ask("export", self._export)

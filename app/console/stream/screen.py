@@ -17,7 +17,7 @@ from textual.worker import Worker
 from clawperator.app.console import export
 from clawperator.app.console.copyable import Copyable
 from clawperator.app.console.execution.dispatcher import ExecutionConsole
-from clawperator.app.console.execution.rerun import of_execution, to_draft
+from clawperator.app.console.execution.rerun import ToDraft, add_to_draft, of_execution, to_draft
 from clawperator.app.console.export import Export
 from clawperator.app.console.navigation import ComparisonPlace, Destination, ExecutionPlace
 from clawperator.app.console.screens.base import Menu
@@ -311,22 +311,25 @@ class StreamScreen(TwoPaneScreen):
         return execution.payload or {}
 
     def action_rerun(self) -> None:
-        self._to_draft(run=True)
+        self._to_draft(partial(to_draft, run=True))
 
     def action_edit(self) -> None:
-        self._to_draft(run=False)
+        self._to_draft(partial(to_draft, run=False))
 
-    def _to_draft(self, *, run: bool) -> None:
+    def action_insert(self) -> None:
+        self._to_draft(add_to_draft)
+
+    def _to_draft(self, add: ToDraft) -> None:
         execution = self.stream.execution
         if execution is None:
             self.console.say(Status.IDLE, "No execution is selected")
         else:
             _: Worker[None] = self.run_worker(
-                partial(self._repeat, execution, run=run), group="again", exclusive=True, exit_on_error=True
+                partial(self._add, add, execution), group="again", exclusive=True, exit_on_error=True
             )
 
-    async def _repeat(self, execution: ExecutionState, *, run: bool) -> None:
-        to_draft(self.console, await of_execution(self.console, execution), run=run)
+    async def _add(self, add: ToDraft, execution: ExecutionState) -> None:
+        add(self.console, await of_execution(self.console, execution))
 
     def action_compare(self) -> None:
         """Compare in the history: it has the payloads and trees of both."""
