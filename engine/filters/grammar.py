@@ -1,4 +1,4 @@
-r"""The filter grammar of the stream, the history screen and ``history list --filter``. Pure.
+r"""The filter grammar of the stream, the history, ``history list --filter`` and, with its own keys, the tree's find. Pure.
 
 A filter is words and ``key:value`` terms separated by blanks, all of which must match; ``!`` negates a term::
 
@@ -15,7 +15,7 @@ from __future__ import annotations
 import difflib
 import re
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
@@ -79,7 +79,22 @@ LEVELS: Final = {
 MAX_TERMS: Final = 32
 MAX_PATTERN: Final = 200
 
-_WORDS: Final = {"status": STATUSES, "level": LEVELS}
+
+@dataclass(frozen=True, slots=True)
+class Vocabulary:
+    """The keys of a filter. ``words`` has aliases of values by key; ``fold`` makes values independent of letter case.
+
+    ``strict`` is false if texts with colons are common: an unknown key is a problem only if it resembles a known one.
+    """
+
+    keys: tuple[str, ...]
+    aliases: Mapping[str, str]
+    words: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    fold: Callable[[str], str] = str.casefold
+    strict: bool = True
+
+
+RUNS: Final = Vocabulary(KEYS, ALIASES, {"status": STATUSES, "level": LEVELS})
 _EXACT: Final = frozenset({"pid", "level"})
 """Keys that match the whole field: ``pid:12`` does not match ``1234``."""
 
@@ -87,7 +102,7 @@ _SECONDS: Final = {"s": 1.0, "m": 60.0, "h": 3_600.0, "d": 86_400.0}
 _AGE = re.compile(r"([<>]?)(\d{1,9}(?:\.\d{1,3})?)([smhd])")
 
 _TERM = re.compile(
-    r"(?P<no>!?)(?:(?P<key>[A-Za-z]+):(?!//))?"
+    r"(?P<no>!?)(?:(?P<key>[A-Za-z]+(?:-[A-Za-z]+)*):(?!//))?"
     r'(?:"(?P<quoted>(?:[^"\\]|\\.)*)"?|(?P<bare>\S+))?',
     re.DOTALL,
 )
@@ -163,11 +178,11 @@ class _Problem(NamedTuple):
     words: str
 
 
-def parse_filter(text: str) -> Filter:
+def parse_filter(text: str, vocabulary: Vocabulary = RUNS) -> Filter:
     """Parse a filter line; never raises."""
     terms: list[Term] = []
     problems: list[_Problem] = []
-    for read in _read(text):
+    for read in _read(text, vocabulary):
         if isinstance(read, _Problem):
             problems.append(read)
         elif len(terms) < MAX_TERMS:
@@ -179,7 +194,7 @@ def parse_filter(text: str) -> Filter:
     return Filter(text, tuple(terms), problem, column)
 
 
-def _read(text: str) -> Iterator[Term | _Problem]:
+def _read(text: str, vocabulary: Vocabulary) -> Iterator[Term | _Problem]:
     position = 0
     while position < len(text):
         if text[position].isspace():
@@ -190,35 +205,38 @@ def _read(text: str) -> Iterator[Term | _Problem]:
         if match.re is _PATTERN:
             yield from _pattern_term(match)
         else:
-            yield from _plain_term(match)
+            yield from _plain_term(match, vocabulary)
         position = max(match.end(), position + 1)
 
 
-def _plain_term(match: re.Match[str]) -> Iterator[Term | _Problem]:
+def _plain_term(match: re.Match[str], vocabulary: Vocabulary) -> Iterator[Term | _Problem]:
     column, typed = match.start(), match[0]
     key = (match["key"] or "").lower()
     value = match["bare"] if match["quoted"] is None else _ESCAPED.sub(r"\1", match["quoted"])
     negated = bool(match["no"])
     if not value:
         return  # incomplete input
-    canonical = ALIASES.get(key, key)
-    if key and canonical not in KEYS:
-        yield _Problem(column + negated, _no_such_key(key))
-        yield Term(negated, "", f"{key}:{value}".casefold(), text=typed, column=column)
+    canonical = vocabulary.aliases.get(key, key)
+    if key and canonical not in vocabulary.keys:
+        if problem := _no_such_key(key, vocabulary):
+            yield _Problem(column + negated, problem)
+        yield Term(negated, "", vocabulary.fold(f"{key}:{value}"), text=typed, column=column)
     elif canonical == "age":
         yield from _age_term(match, value)
     else:
-        folded = value.casefold()
-        if (words := _WORDS.get(canonical)) is not None:
+        folded = vocabulary.fold(value)
+        if (words := vocabulary.words.get(canonical)) is not None:
             folded = "|".join(words.get(word, word) for word in folded.split("|"))
         yield Term(negated, canonical, folded, text=typed, column=column)
 
 
-def _no_such_key(key: str) -> str:
-    near = difflib.get_close_matches(key, [*KEYS, *ALIASES, "re"], n=1, cutoff=0.7)
+def _no_such_key(key: str, vocabulary: Vocabulary) -> str:
+    near = difflib.get_close_matches(key, [*vocabulary.keys, *vocabulary.aliases, "re"], n=1, cutoff=0.7)
     if near:
         return f"no key {key}: – is {near[0]}: meant?"
-    return f"no key {key}: – there are {' '.join(KEYS)} re"
+    if not vocabulary.strict or "-" in key:
+        return ""
+    return f"no key {key}: – there are {' '.join(vocabulary.keys)} re"
 
 
 def _age_term(match: re.Match[str], value: str) -> Iterator[Term | _Problem]:

@@ -1,10 +1,12 @@
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clawperator.engine.hierarchy.tree import build, parse
+from clawperator.engine.hierarchy.tree import UiNode, build, parse
 from clawperator.widgets.models.find import FILTERS, FLAGS, parse_find
 from tests.app.console.support import hostile_screen, settings_screen, view
 
@@ -114,3 +116,36 @@ def test_terms_are_anded_in_any_order(pieces: list[str]) -> None:
     for find in finds:
         expected &= set(find.positions(TREE))
     assert whole == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("checked:true", lambda node: node.checked),
+        ("checkable:true !checked:yes", lambda node: node.checkable and not node.checked),
+        ("clickable:false", lambda node: not node.clickable),
+        ("long-clickable:true", lambda node: node.long_clickable),
+        ("enabled:no", lambda node: not node.enabled),
+        ("package:com.android.settings", lambda node: "com.android.settings" in node.package),
+        ("class:recycler|switch", lambda node: "recycler" in node.cls.lower() or "switch" in node.cls.lower()),
+        ("resource-id:switch_widget", lambda node: "switch_widget" in node.resource_id),
+        ('text:"Wi‑Fi"', lambda node: "wi‑fi" in node.text.lower()),
+        ("desc:on", lambda node: "on" in node.content_desc.lower()),
+        ("bounds:540,300", lambda node: node.bounds.contains(540, 300)),
+        ("bounds:[0,", lambda node: "[0," in str(node.bounds)),
+        ("!@click !role:text", lambda node: not node.clickable and node.role not in ("text", "textfield")),
+        ("re:/^blue.*th/", lambda node: node.label.lower().startswith("bluetooth")),
+    ],
+)
+def test_attributes_are_searched_by_key(text: str, expected: Callable[[UiNode], bool]) -> None:
+    find = parse_find(text)
+    assert find.problem == ""
+    assert [*find.positions(TREE)] == [node.index for node in TREE.nodes if expected(node)]
+
+
+def test_an_invalid_state_or_key_is_named() -> None:
+    assert parse_find("checked:maybe wi").problem == "checked: is true or false"
+    assert found("checked:maybe blue") == found("blue")
+    assert parse_find("cheked:true").problem == "no key cheked: – is checked: meant?"
+    assert parse_find("Battery:full android:id/title").problem == "", "texts and ids have colons"
+    assert parse_find("re:/(/").problem.startswith("no pattern: ")

@@ -1,20 +1,23 @@
-"""The tree's search line: its syntax and its hits.
+"""The tree's find line: its syntax and its hits.
 
-Words are AND-ed and ignore case, over label, description, id, class and role. ``#word`` matches ids only, ``role:word``
-the role, ``@flag`` a flag, ``"exact words"`` the whole text or description.
+It is a filter (``engine/filters/grammar.py``) over nodes: words AND-ed, over label, description, id, class and role,
+``key:value`` for attributes, ``!`` negates, ``re:/…/``. In addition, ``#word`` matches ids only, ``@flag`` a flag,
+``"exact words"`` the whole label or description.
 
 A bare word matches a role only as a prefix of at least three letters; ``container`` and ``unknown``, which half of
-every tree is, only when spelled out.
+every tree is, only when spelled out. ``bounds:540,1200`` matches the nodes at a point, other values part of
+``[left,top][right,bottom]``.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 from weakref import WeakKeyDictionary
 
 from clawperator.engine.contracts.roles import ROLE_NAMES
+from clawperator.engine.filters.grammar import Term, Vocabulary, parse_filter
 from clawperator.engine.hierarchy.folding import fold
 from clawperator.engine.hierarchy.traits import is_editable
 from clawperator.widgets.text.node_names import short_class, short_id
@@ -28,8 +31,7 @@ FILTERS = ("click", "text", "input", "scroll", "visible")
 
 _ROLE_LETTERS = 3
 _EVERYWHERE = frozenset({"container", "unknown"})
-_TERM = re.compile(r'"([^"]*)"?|(\S+)')
-
+_POINT = re.compile(r"(-?\d{1,9}),(-?\d{1,9})")
 
 _WORDS: WeakKeyDictionary[UiTree, Sequence[str]] = WeakKeyDictionary()
 
@@ -90,9 +92,36 @@ FLAGS: dict[str, Test] = {
 }
 """Words after ``@``."""
 
+_ATTRIBUTES: dict[str, Callable[[UiNode], str]] = {
+    "text": lambda node: node.text,
+    "desc": lambda node: node.content_desc,
+    "id": lambda node: node.resource_id,
+    "class": lambda node: node.cls,
+    "package": lambda node: node.package,
+    "bounds": lambda node: node.attributes.get("bounds", ""),
+}
+_STATES: dict[str, Test] = {
+    **{name: FLAGS[name] for name in ("checked", "focused", "selected", "password", "visible")},
+    "clickable": FLAGS["click"],
+    "long-clickable": FLAGS["long"],
+    "scrollable": FLAGS["scroll"],
+    "checkable": _flag(lambda node: node.checkable),
+    "enabled": _flag(lambda node: node.enabled),
+    "focusable": _flag(lambda node: node.focusable),
+}
+"""Keys whose values are ``true`` and ``false``."""
+
+VOCABULARY = Vocabulary(
+    (*_ATTRIBUTES, "role", *_STATES),
+    {"content-desc": "desc", "description": "desc", "resource-id": "id", "pkg": "package", "bound": "bounds"},
+    {key: {"yes": "true", "no": "false"} for key in _STATES},
+    fold,
+    strict=False,
+)
+
 
 class Find(NamedTuple):
-    """A parsed search line: a node is a hit when every test passes. ``problem`` names an invalid term."""
+    """A parsed find line: a node is a hit when every test passes. ``problem`` describes the first invalid term."""
 
     text: str
     tests: tuple[Test, ...] = ()
@@ -112,46 +141,109 @@ class Find(NamedTuple):
 NO_FIND = Find("")
 
 
+class _Unknown(Exception):  # noqa: N818  # never leaves this module
+    """An invalid term; without a test it is ignored."""
+
+    def __init__(self, words: str, test: Test | None = None) -> None:
+        super().__init__(words)
+        self.test = test
+
+
 def parse_find(text: str) -> Find:
-    """Parse a search line; never fails, an unknown flag or role is named in ``problem``."""
+    """Parse a find line; never fails, ``problem`` describes an invalid term."""
+    where = parse_filter(text, VOCABULARY)
     tests: list[Test] = []
-    problem = ""
-    for match in _TERM.finditer(text):
-        exact, word = match.groups()
-        if exact is not None:
-            if exact:
-                tests.append(_exactly(exact))
-        elif word.startswith("@") and len(word) > 1:
-            flag = FLAGS.get(word[1:].lower())
-            if flag is not None:
-                tests.append(flag)
-            else:
-                problem = f"unknown flag {escape(word)}. Flags: {' '.join('@' + name for name in FLAGS)}"
-        elif word.startswith("#") and len(word) > 1:
-            tests.append(_id_contains(word[1:].lower()))
-        elif word.lower().startswith("role:"):
-            roles = [name for name in ROLE_NAMES if name.startswith(word[5:].lower())]
-            tests.append(_has_role(roles))
-            problem = problem if roles else f"unknown role {escape(word[5:])}. Roles: {' '.join(ROLE_NAMES)}"
-        elif word not in "@#":
-            tests.append(_contains(word))
+    problem = where.problem
+    for term in where.terms:
+        try:
+            test = _test(term)
+        except _Unknown as unknown:
+            problem = problem or str(unknown)
+            test = unknown.test
+        if test is not None:
+            tests.append(_not(test) if term.negated else test)
     return Find(text, tuple(tests), problem)
 
 
+def _test(term: Term) -> Test | None:
+    value = term.value
+    if term.pattern is not None:
+        return _matches(term)
+    if term.key == "role":
+        return _has_role(term)
+    if term.key in _STATES:
+        return _is(term)
+    if term.key == "bounds" and (point := _POINT.fullmatch(value)):
+        x, y = int(point[1]), int(point[2])
+        return _flag(lambda node: node.bounds.contains(x, y))
+    if term.key:
+        return _attribute(_ATTRIBUTES[term.key], term.values)
+    if term.text.lstrip("!").startswith('"'):
+        return _exactly(value)
+    if value in ("@", "#"):
+        return None
+    if value.startswith("@"):
+        if value[1:] not in FLAGS:
+            raise _Unknown(f"unknown flag {escape(value)}. Flags: {' '.join('@' + name for name in FLAGS)}")
+        return FLAGS[value[1:]]
+    if value.startswith("#"):
+        return _flag(lambda node: value[1:] in fold(node.resource_id))
+    return _contains(value)
+
+
+def _attribute(read: Callable[[UiNode], str], values: Sequence[str]) -> Test:
+    found: dict[str, bool] = {}  # most values occur many times
+
+    def holds(node: UiNode) -> bool:
+        value = read(node)
+        if value not in found:
+            folded = fold(value)
+            found[value] = any(each in folded for each in values)
+        return found[value]
+
+    return _flag(holds)
+
+
+def _not(test: Test) -> Test:
+    def negated(tree: UiTree, positions: Sequence[int]) -> Sequence[int]:
+        found = frozenset(test(tree, positions))
+        return [position for position in positions if position not in found]
+
+    return negated
+
+
+def _is(term: Term) -> Test:
+    test = _STATES[term.key]
+    if term.value not in ("true", "false"):
+        raise _Unknown(f"{term.key}: is true or false")
+    return test if term.value == "true" else _not(test)
+
+
+def _matches(term: Term) -> Test:
+    def test(tree: UiTree, positions: Sequence[int]) -> Sequence[int]:
+        words = words_of(tree)
+        return [position for position in positions if term.found_in(words[position])]
+
+    return test
+
+
 def _exactly(value: str) -> Test:
-    return _flag(lambda node: value in (node.text, node.content_desc))
+    def test(tree: UiTree, positions: Sequence[int]) -> Sequence[int]:
+        labels, descriptions = tree.folded_labels, tree.folded_descriptions
+        return [at for at in positions if value in (labels[at], descriptions[at])]
+
+    return test
 
 
-def _id_contains(value: str) -> Test:
-    return _flag(lambda node: value in node.resource_id.lower())
+def _has_role(term: Term) -> Test:
+    roles = frozenset(name for name in ROLE_NAMES if name.startswith(term.values))
+    test = _flag(lambda node: node.role in roles)
+    if not roles:
+        raise _Unknown(f"unknown role {escape(term.value)}. Roles: {' '.join(ROLE_NAMES)}", test)
+    return test
 
 
-def _has_role(roles: Collection[str]) -> Test:
-    return _flag(lambda node: node.role in roles)
-
-
-def _contains(word: str) -> Test:
-    wanted = fold(word)
+def _contains(wanted: str) -> Test:
     roles = _roles_meant(wanted)
 
     def test(tree: UiTree, positions: Sequence[int]) -> Sequence[int]:

@@ -83,7 +83,7 @@ class TreeArea(Pane):
         self.info = InfoLine(id="tree-info")
         self.find = TreeFindLine(
             self.tree_pane.search,
-            placeholder='find: words  #id  @click @text @input  "exact text"',
+            placeholder='find: words  #id  @click @text  "exact text"  clickable:true bounds:x,y  !not',
             back_to="#tree",
             id="find",
         )
