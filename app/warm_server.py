@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any
 
 from clawperator.app.warm import NOT_WARM, protocol, runtime_folder, socket_path
 from clawperator.engine.files.lock import FileLock
-from clawperator.engine.files.writing import private_folder
+from clawperator.engine.files.regular import private_folder
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

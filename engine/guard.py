@@ -14,7 +14,7 @@ from clawperator.engine.config.active_profile import load_profile, permit
 from clawperator.engine.config.policy import WRITE_FILES
 from clawperator.engine.contracts.caller import ANONYMOUS, Caller
 from clawperator.engine.errors import EngineError, ErrorCode, not_writable
-from clawperator.engine.files.writing import new_file
+from clawperator.engine.files.regular import new_file
 
 if TYPE_CHECKING:
     from typing import BinaryIO

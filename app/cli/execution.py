@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from clawperator.app.cli.command import Options
     from clawperator.engine import Engine, ExecutionResult, Settings
-    from clawperator.engine.skills.play import PlayReport
+    from clawperator.engine.skills.artifact_run import ArtifactReport
 
 _ALSO_ON_STDERR = ("SNAPSHOT_EXTRACTION_FAILED", "SCREENSHOT_CAPTURE_FAILED")
 """Warnings that callers look for on stderr, in ``json`` output too."""
@@ -59,18 +59,18 @@ def execute(
 def play_compiled(document: object, options: Options) -> Answer:
     """Run the output of ``compile-artifact``: its executions in order, then its confirmations and outputs."""
     from clawperator.engine.config.active_profile import load_profile
-    from clawperator.engine.skills.play import play_document
+    from clawperator.engine.skills.artifact_run import run_document
 
     choices = run_options(options)
 
-    async def use(engine: Engine) -> PlayReport:
+    async def use(engine: Engine) -> ArtifactReport:
         profile = load_profile(engine.settings)
-        return await play_document(engine, document, profile, timeout_ms=options.timeout_ms, options=choices)
+        return await run_document(engine, document, profile, timeout_ms=options.timeout_ms, options=choices)
 
-    return play_answer(run(options, use), options)
+    return artifact_answer(run(options, use), options)
 
 
-def play_answer(report: PlayReport, options: Options) -> Answer:
+def artifact_answer(report: ArtifactReport, options: Options) -> Answer:
     """Return the answer about the executions of an artifact."""
     warn(report.warnings, options)
     return Answer(report.to_dict(), view="play_report", failed=report.failed)

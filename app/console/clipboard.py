@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Protocol
 
-from clawperator.engine.files.writing import private_folder
+from clawperator.engine.files.regular import private_folder
 
 OSC52_LIMIT = 74_000
 """Limit in bytes of OSC 52 in terminals; longer texts go to the file only."""

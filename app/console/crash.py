@@ -12,7 +12,7 @@ from pathlib import Path
 from textual import on
 
 from clawperator.app.console.textual_internals import ReportingApp
-from clawperator.engine.files.writing import private_folder
+from clawperator.engine.files.regular import private_folder
 from clawperator.engine.version import __version__
 from clawperator.widgets.line_pane import LinePane
 

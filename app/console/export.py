@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from clawperator.engine.bundles import run_bundle
-from clawperator.engine.files.writing import new_file
+from clawperator.engine.files.regular import new_file
 from clawperator.engine.guard import Guard
 from clawperator.engine.history.masking import without_texts
 from clawperator.widgets.models.execution import ExecutionState, Item

@@ -116,7 +116,7 @@ class SetupUpdate(StateUpdate, bubble=False):
 class SkillsUpdate(StateUpdate, bubble=False):
     """The skills of the registry, the selected one, and the one that runs."""
 
-    shelf: SkillsState
+    skills_state: SkillsState
 
 
 @dataclass(eq=False)

@@ -235,8 +235,8 @@ class Session:
             case SetupUpdate(setup):
                 self.setup = setup
                 return Facet.SETUP
-            case SkillsUpdate(shelf):
-                self.skills = shelf
+            case SkillsUpdate(skills_state):
+                self.skills = skills_state
                 return Facet.SKILLS
             case NoticeUpdate(notice):
                 self.notices.append(notice if notice.at else notice._replace(at=self.clock.now()))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from clawperator.engine.files.writing import open_regular, write_file
+from clawperator.engine.files.regular import open_regular, write_file
 from clawperator.engine.guard import Guard
 
 MAX_FILE_BYTES = 4 * 1024 * 1024

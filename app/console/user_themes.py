@@ -22,7 +22,7 @@ from textual.theme import BUILTIN_THEMES, Theme
 from clawperator.app.console.file_watch import changes, names_in, stamp
 from clawperator.engine.config.toml_lines import error_line, lines_of
 from clawperator.engine.contracts.issues import shown, suggestion
-from clawperator.engine.files.writing import open_regular
+from clawperator.engine.files.regular import open_regular
 from clawperator.themes.claw import SEMANTIC, THEMES
 from clawperator.widgets.models.status import Status
 

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from clawperator.app.http.events.frames import News, following
+from clawperator.app.http.events.frames import StreamEvent, following
 
 if TYPE_CHECKING:
     from clawperator.engine.facade import Engine
@@ -29,7 +29,7 @@ class _Followed:
 class Followers:
     """``on_state`` hears how each of them goes."""
 
-    def __init__(self, engine: Engine, on_state: Callable[[News], object]) -> None:
+    def __init__(self, engine: Engine, on_state: Callable[[StreamEvent], object]) -> None:
         self._engine = engine
         self._on_state = on_state
         self._followed: dict[str, _Followed] = {}

@@ -17,7 +17,7 @@ from clawperator.engine.follow.trees import viewed
 from clawperator.engine.hierarchy.tree import parse
 
 if TYPE_CHECKING:
-    from clawperator.engine.skills.play import PlayReport
+    from clawperator.engine.skills.artifact_run import ArtifactReport
 
 DEFAULT_BYTES = 8_192
 """Default size of a tree view: about 2,500 tokens."""
@@ -91,7 +91,7 @@ def tail(text: str, limit: int) -> str:
     return f"[{len(raw) - limit} bytes omitted] " + raw[-limit:].decode("utf-8", "ignore")
 
 
-async def played(report: PlayReport, arguments: Mapping[str, Any]) -> Reply:
+async def played(report: ArtifactReport, arguments: Mapping[str, Any]) -> Reply:
     """Return the reply of a compiled artifact's executions, with trees in the view that ``arguments`` select."""
     document = worded(report.to_dict(), _TOOL_WORDS)
     view, most = arguments.get("view", "interactive"), int(arguments.get("maxBytes", DEFAULT_BYTES))

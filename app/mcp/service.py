@@ -11,7 +11,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from clawperator.app.mcp.progress import ExecutionProgress, Progress
-from clawperator.app.serve.screenshot_paths import with_confined_pictures
+from clawperator.app.serve.screenshot_paths import with_confined_screenshots
 from clawperator.app.serve.service import CallerExecutor, Service
 from clawperator.engine.contracts.caller import ANONYMOUS, Caller
 from clawperator.engine.errors import EngineError, ErrorCode, interruption
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from clawperator.engine.executions.attempt import ExecutionResult
     from clawperator.engine.executions.finish import RunOptions
     from clawperator.engine.facade import Engine
-    from clawperator.engine.skills.play import Executor
+    from clawperator.engine.skills.artifact_run import Executor
 
 SOURCE = "clawperator-mcp"
 _MAX_CANCELLED = 256
@@ -99,7 +99,7 @@ class McpService(Service):
                 try:
                     engine = self.engine.under(call.caller)
                     call.finished = await engine.execute(
-                        with_confined_pictures(engine.guard, payload, self._screenshots_dir),
+                        with_confined_screenshots(engine.guard, payload, self._screenshots_dir),
                         device_id=device_id or None,
                         timeout_ms=timeout_ms,
                         wait_ms=call.wait_ms,

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from clawperator.engine.config.policy import WRITE_FILES
 from clawperator.engine.contracts.aliases import canonical
 from clawperator.engine.errors import EngineError, ErrorCode, not_writable
-from clawperator.engine.files.writing import private_folder
+from clawperator.engine.files.regular import private_folder
 
 if TYPE_CHECKING:
     from clawperator.engine.guard import Guard
@@ -52,7 +52,7 @@ def make_picture_folder(guard: Guard, folder: str) -> None:
         raise not_writable(folder, exc) from exc
 
 
-def with_confined_pictures(guard: Guard, payload: Any, folder: str) -> Any:
+def with_confined_screenshots(guard: Guard, payload: Any, folder: str) -> Any:
     """Return ``payload`` with the path of every ``take_screenshot`` confined; an invalid payload is returned unchanged.
 
     ``folder`` is created if there is a path. Raises ``EngineError``: INVALID_PATH, and those of ``not_writable``.

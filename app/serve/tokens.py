@@ -15,7 +15,7 @@ from contextlib import nullcontext
 
 from clawperator.engine.contracts.caller import Caller
 from clawperator.engine.errors import EngineError, ErrorCode, not_readable, not_writable
-from clawperator.engine.files.writing import open_regular, private_folder, write_file
+from clawperator.engine.files.regular import open_regular, private_folder, write_file
 from clawperator.engine.guard import Guard
 
 _BYTES = 32

@@ -26,7 +26,7 @@ from clawperator.engine.config.policy import WRITE_FILES
 from clawperator.engine.config.settings import crash_path
 from clawperator.engine.diagnostics.safe_logs import mask
 from clawperator.engine.errors import EngineError
-from clawperator.engine.files.writing import open_regular
+from clawperator.engine.files.regular import open_regular
 from clawperator.engine.text.redact import Redactor, without_messages
 from clawperator.engine.version import __version__
 

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple, TypeVar
 from pydantic import BaseModel, ConfigDict, ValidationError
 from pydantic_core import ErrorDetails
 
-from clawperator.engine.files.writing import open_regular
+from clawperator.engine.files.regular import open_regular
 
 Model = TypeVar("Model", bound=BaseModel)
 MAX_BYTES = 64 * 1024

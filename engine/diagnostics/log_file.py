@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from clawperator.engine.files.writing import private_folder, require_regular
+from clawperator.engine.files.regular import private_folder, require_regular
 
 if TYPE_CHECKING:
     from clawperator.engine.adb.trace import AdbCommand, AdbTrace

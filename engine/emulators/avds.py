@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from clawperator.engine.errors import EngineError, ErrorCode
-from clawperator.engine.files.writing import read_file
+from clawperator.engine.files.regular import read_file
 
 DEFAULT_NAME = "clawperator-pixel"
 API_LEVEL = 35

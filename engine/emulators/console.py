@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from contextlib import suppress
 
 from clawperator.engine.errors import EngineError, ErrorCode
-from clawperator.engine.files.writing import open_regular
+from clawperator.engine.files.regular import open_regular
 
 HOST = "127.0.0.1"
 TOKEN_FILE = ".emulator_console_auth_token"  # noqa: S105 - the name of a file

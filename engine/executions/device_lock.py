@@ -25,7 +25,7 @@ from clawperator.engine.errors import EngineError, ErrorCode, NotPrivateError
 from clawperator.engine.executions.command import Command
 from clawperator.engine.executions.device_queue import DeviceQueue, Ticket
 from clawperator.engine.files.lock import FileLock
-from clawperator.engine.files.writing import private_folder
+from clawperator.engine.files.regular import private_folder
 
 SETTLE_SECONDS = POST_TIMEOUT_SETTLE_MS / 1000
 """How long a device stays locked after an unknown outcome (execution.md#one-execution-per-device)."""

@@ -13,7 +13,7 @@ from contextlib import contextmanager, suppress
 from itertools import count
 
 from clawperator.engine.files.lock import FileLock
-from clawperator.engine.files.writing import private_folder
+from clawperator.engine.files.regular import private_folder
 
 _NEW_SECONDS = 1.0
 """A ticket this new counts without its lock: its owner may be about to lock it."""

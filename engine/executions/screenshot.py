@@ -7,7 +7,7 @@ import os
 
 from clawperator.engine.adb.device import SHELL_TIMEOUT, AdbDevice
 from clawperator.engine.errors import EngineError, ErrorCode, not_writable
-from clawperator.engine.files.writing import check_target, write_file
+from clawperator.engine.files.regular import check_target, write_file
 
 _PNG_HEAD = b"\x89PNG\r\n\x1a\n"
 _PNG_TAIL = b"IEND\xaeB`\x82"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import errno
 import os
 
-from clawperator.engine.files.writing import require_regular
+from clawperator.engine.files.regular import require_regular
 
 _BUSY = (errno.EWOULDBLOCK, errno.EACCES, errno.EDEADLK)
 """Errors for a lock that another process holds."""

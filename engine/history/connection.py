@@ -11,7 +11,7 @@ from contextlib import closing, suppress
 
 from clawperator.engine.errors import EngineError, ErrorCode, NotPrivateError
 from clawperator.engine.files.lock import FileLock
-from clawperator.engine.files.writing import private_folder
+from clawperator.engine.files.regular import private_folder
 from clawperator.engine.history import schema
 
 BUSY_SECONDS = 5.0

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
-from clawperator.engine.files.writing import PRIVATE, private_folder, require_private
+from clawperator.engine.files.regular import PRIVATE, private_folder, require_private
 from clawperator.engine.history.process_identity import alive, token
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from io import BufferedReader, BytesIO
 from typing import BinaryIO
 
 from clawperator.engine.errors import EngineError, ErrorCode
-from clawperator.engine.files.writing import open_regular
+from clawperator.engine.files.regular import open_regular
 from clawperator.engine.operator.axml import Attribute, AxmlError, elements
 from clawperator.engine.operator.zip_index import ZipEntry, ZipError, read_directory, read_entry
 

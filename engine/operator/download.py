@@ -17,7 +17,7 @@ from urllib.parse import urlsplit
 
 from clawperator.engine.contracts.operator_identity import DEBUG_PACKAGE, OPERATOR_PACKAGES
 from clawperator.engine.errors import EngineError, ErrorCode, not_readable, not_writable
-from clawperator.engine.files.writing import PRIVATE, check_target, open_regular, private_folder
+from clawperator.engine.files.regular import PRIVATE, check_target, open_regular, private_folder
 from clawperator.engine.operator.apk import MAX_APK, read_apk, refused, sha256_of
 from clawperator.engine.operator.local_apks import DEBUG_FILE, RELEASE_FILE, folder
 from clawperator.engine.progress import JobProgress, OnProgress

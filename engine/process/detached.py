@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 
 from clawperator.engine.errors import not_writable
-from clawperator.engine.files.writing import read_tail
+from clawperator.engine.files.regular import read_tail
 from clawperator.engine.process import sessions
 
 _TAIL_BYTES = 2000

@@ -10,7 +10,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from clawperator.engine.contracts.strict_json import parse_json
 from clawperator.engine.errors import EngineError, ErrorCode
-from clawperator.engine.files.writing import open_regular
+from clawperator.engine.files.regular import open_regular
 from clawperator.engine.hierarchy.tree import MAX_BYTES as MAX_DUMP_BYTES
 from clawperator.engine.recordings.records import EVENT_TYPES, SCHEMA_VERSION, Event, Header, Recording
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from clawperator.engine.contracts.issues import shown
 from clawperator.engine.errors import EngineError, ErrorCode
-from clawperator.engine.files.writing import read_file
+from clawperator.engine.files.regular import read_file
 from clawperator.engine.skills.compiled import Compiled
 from clawperator.engine.skills.registry import Registry
 from clawperator.engine.skills.variables import parse_vars

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from clawperator.engine.config.settings import home_folder
 from clawperator.engine.errors import EngineError, ErrorCode
-from clawperator.engine.files.writing import read_file
+from clawperator.engine.files.regular import read_file
 
 FILE = "blocked-terms.txt"
 MAX_BYTES = 1024 * 1024

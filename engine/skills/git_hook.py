@@ -11,7 +11,7 @@ from collections.abc import Mapping
 
 from clawperator.engine.config.policy import WRITE_FILES
 from clawperator.engine.errors import EngineError, ErrorCode, not_writable
-from clawperator.engine.files.writing import open_regular, write_file
+from clawperator.engine.files.regular import open_regular, write_file
 from clawperator.engine.guard import Guard
 from clawperator.engine.skills.git import QUICK_SECONDS, Git, GitError, require_git
 

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 from clawperator.engine.contracts.skill import zoned
 from clawperator.engine.errors import EngineError, ErrorCode
-from clawperator.engine.files.writing import read_file
+from clawperator.engine.files.regular import read_file
 from clawperator.engine.guard import Guard
 from clawperator.engine.skills.json_files import json_bytes, remove_files, write_file
 from clawperator.engine.skills.registry import FILE, FOLDER, Registry, read_document

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from typing import Any
 
-from clawperator.engine.files import writing
+from clawperator.engine.files import regular
 
 
 def json_bytes(value: Mapping[str, Any], *, dense: bool = False) -> bytes:
@@ -26,7 +26,7 @@ def json_bytes(value: Mapping[str, Any], *, dense: bool = False) -> bytes:
 def write_file(path: str, content: bytes) -> None:
     """Replace the file at ``path`` atomically, keeping its mode; creates folders. Raises ``OSError``."""
     os.makedirs(os.path.dirname(path), exist_ok=True)
-    writing.write_file(path, content, replace=True, mode=None)
+    regular.write_file(path, content, replace=True, mode=None)
 
 
 def remove_files(paths: Iterable[str]) -> None:

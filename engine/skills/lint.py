@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from clawperator.engine.config.policy import Profile
 from clawperator.engine.contracts.issues import shown
 from clawperator.engine.errors import EngineError, ErrorCode
-from clawperator.engine.files.writing import read_file
+from clawperator.engine.files.regular import read_file
 from clawperator.engine.skills.blocked_terms import BlockedTerms
 from clawperator.engine.skills.literals import WORDS, literals
 from clawperator.engine.skills.recipe.selectors import LITERAL_ANNOTATED

@@ -16,8 +16,8 @@ from clawperator.engine.skills.recipe.selectors import FIELDS, LITERAL_ANNOTATED
 from clawperator.engine.skills.recipe.templates import names
 
 if TYPE_CHECKING:
+    from clawperator.engine.skills.recipe.location import Block
     from clawperator.engine.skills.recipe.model import Recipe
-    from clawperator.engine.skills.recipe.site import Block
     from clawperator.engine.skills.recipe.source import Source
 
 STALE_DAYS = 180

@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 
 from clawperator.engine.errors import EngineError, ErrorCode
-from clawperator.engine.files.writing import read_file
+from clawperator.engine.files.regular import read_file
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

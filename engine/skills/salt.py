@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from contextlib import suppress
 
 from clawperator.engine.config.settings import state_folder
-from clawperator.engine.files.writing import private_folder, read_file, write_file
+from clawperator.engine.files.regular import private_folder, read_file, write_file
 
 FILE = "output-salt"
 _BYTES = 32

@@ -13,7 +13,7 @@ from pydantic import BaseModel, ValidationError
 from clawperator.engine.contracts.skill import Skill, SkillRegistry
 from clawperator.engine.contracts.strict_json import parse_json
 from clawperator.engine.errors import EngineError, ErrorCode
-from clawperator.engine.files.writing import read_file
+from clawperator.engine.files.regular import read_file
 from clawperator.engine.skills.json_template import PLACEHOLDER
 from clawperator.engine.skills.registry import MAX_FILE_BYTES, LeftOut, Registry, read_document
 

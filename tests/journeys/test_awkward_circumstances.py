@@ -202,7 +202,7 @@ async def test_a_file_system_without_hard_links(
     assert path.read_bytes().startswith(b"\x89PNG")
     path.write_bytes(b"mine")
     monkeypatch.setattr(os.path, "lexists", lambda _: False)  # the file appears while the picture is taken
-    monkeypatch.setattr("clawperator.engine.files.writing.check_target", lambda *_, **__: None)
+    monkeypatch.setattr("clawperator.engine.files.regular.check_target", lambda *_, **__: None)
     with pytest.raises(CaptureError, match="File exists"):
         await capture(AdbDevice(bench.engine.server, bench.serial), str(path), overwrite=False)
     assert path.read_bytes() == b"mine"

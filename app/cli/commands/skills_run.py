@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from typing import Any, TypeVar
 
     from clawperator.engine import Engine
-    from clawperator.engine.skills.play import PlayReport
+    from clawperator.engine.skills.artifact_run import ArtifactReport
     from clawperator.engine.skills.run import OutputLine, SkillRun
 
     T = TypeVar("T")
@@ -222,13 +222,13 @@ def _interrupted(skill_id: str) -> EngineError:
 
 def _play(options: Options) -> Answer:
     chosen = registry(options)
-    from clawperator.app.cli.execution import play_answer, run_options
+    from clawperator.app.cli.execution import artifact_answer, run_options
     from clawperator.app.cli.session import run
+    from clawperator.engine.skills.artifact_run import run_artifact
     from clawperator.engine.skills.compiling import compile_for
-    from clawperator.engine.skills.play import play
 
-    async def use(engine: Engine) -> PlayReport:
+    async def use(engine: Engine) -> ArtifactReport:
         compiled = compile_for(engine.guard, chosen, options.id, options.artifact, options.vars)
-        return await play(engine, compiled, timeout_ms=options.timeout_ms, options=run_options(options))
+        return await run_artifact(engine, compiled, timeout_ms=options.timeout_ms, options=run_options(options))
 
-    return play_answer(run(options, use), options)
+    return artifact_answer(run(options, use), options)

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Protocol
 
 from clawperator.app.console.text_files import read_text
-from clawperator.engine.files.writing import new_file, private_folder
+from clawperator.engine.files.regular import new_file, private_folder
 
 
 class ChangedElsewhereError(Exception):

@@ -19,7 +19,7 @@ from pydantic import ValidationError
 
 from clawperator.app.console.remote.wire import ErrorBody, ErrorResponse, Wire, read
 from clawperator.engine.errors import EngineError, ErrorCode, not_readable
-from clawperator.engine.files.writing import open_regular
+from clawperator.engine.files.regular import open_regular
 
 CONNECT_SECONDS = 5.0
 ANSWER_SECONDS = 30.0

@@ -29,7 +29,7 @@ from clawperator.widgets.skill_form import hidden
 from clawperator.widgets.text.times import WallClock, duration
 
 if TYPE_CHECKING:
-    from clawperator.engine.skills.play import PlayReport
+    from clawperator.engine.skills.artifact_run import ArtifactReport
 
 FLUSH_SECONDS = 0.1
 """Interval of updates while a skill prints."""
@@ -57,7 +57,7 @@ class SkillsController:
         self._clock = clock
         self._start = start
         self._follow = follow
-        self._shelf = SkillsState.EMPTY
+        self._state = SkillsState.EMPTY
         self._found: LoadedRegistry | None = None
         self._ended: dict[str, LastResult] = {}
         """Results of this session: more exact than the history's."""
@@ -74,13 +74,13 @@ class SkillsController:
         self._sync = JobRunner("skills sync", start, clock, self._show_sync, lambda notice: post(NoticeUpdate(notice)))
 
     @property
-    def shelf(self) -> SkillsState:
-        return self._shelf
+    def skills_state(self) -> SkillsState:
+        return self._state
 
     @property
     def run(self) -> SkillRunState | None:
         """The run that is active, or ended last."""
-        return self._shelf.run
+        return self._state.run
 
     @property
     def busy(self) -> bool:
@@ -149,10 +149,10 @@ class SkillsController:
             self._found = None
             self._update(skills=(), known=True, trouble=trouble_of(exc), card=None)
             return
-        same = found.skills == self._shelf.skills
+        same = found.skills == self._state.skills
         self._found = found
         self._update(
-            skills=self._shelf.skills if same else found.skills,
+            skills=self._state.skills if same else found.skills,
             known=True,
             trouble=found.trouble,
             path=found.registry.path,
@@ -165,9 +165,9 @@ class SkillsController:
 
     async def _read_results(self) -> None:
         """Read the last result of each skill."""
-        found = await self._library.results(frozenset(skill.id for skill in self._shelf.skills))
+        found = await self._library.results(frozenset(skill.id for skill in self._state.skills))
         results = {**found, **self._ended}
-        if results != self._shelf.results:
+        if results != self._state.results:
             self._update(results=results)
 
     async def _read_cards(self) -> None:
@@ -176,7 +176,7 @@ class SkillsController:
             await self._card_wanted.wait()
             self._card_wanted.clear()
             found, chosen = self._found, self._chosen
-            skill = self._shelf.skill(chosen)
+            skill = self._state.skill(chosen)
             if found is None or skill is None:
                 continue
             try:
@@ -184,7 +184,7 @@ class SkillsController:
             except EngineError as exc:
                 card = SkillDetails(skill_id=chosen, text_problem=exc.message)
             if chosen == self._chosen:
-                before = self._shelf.card
+                before = self._state.card
                 if before is not None and before.skill_id == chosen:
                     card = replace(card, findings=before.findings, trouble=before.trouble)
                 self._update(card=card)
@@ -200,7 +200,7 @@ class SkillsController:
         else:
             card = replace(card, findings=findings, trouble=None)
         changes: dict[str, Any] = {"card": card} if card.skill_id == self._chosen else {}
-        shown = self._shelf.checked
+        shown = self._state.checked
         if asked or (shown is not None and shown.skill_id == card.skill_id):
             changes["checked"] = card
         if asked:
@@ -257,7 +257,7 @@ class SkillsController:
         self._numbers += 1
         public = {name: hidden(value, request.secrets) for name, value in request.values.items()}
         command = command_words(
-            request.skill_id, request.option, public, device_id, builtin=self._shelf.source == BUILTIN
+            request.skill_id, request.option, public, device_id, builtin=self._state.source == BUILTIN
         )
         run = SkillRunState(
             number=self._numbers,
@@ -331,7 +331,7 @@ class SkillsController:
     async def _recipe(self, request: SkillRequest, run: SkillRunState) -> SkillRunState:
         assert request.plan is not None
         self.compiled(request.plan)
-        report = await self._library.play(request.plan.compiled, run.device_id, partial(self._played, run))
+        report = await self._library.run_artifact(request.plan.compiled, run.device_id, partial(self._played, run))
         for line in _told(report):
             self._printed(
                 run, SkillOutputLine("host" if not line.startswith("RESULT|") else "stdout", line, self._clock.now())
@@ -370,7 +370,7 @@ class SkillsController:
             self._flushing.cancel()
             self._flushing = None
         self._ended[run.skill_id] = LastResult(run.status, run.ended, run.code)
-        self._update(run=run, results={**self._shelf.results, run.skill_id: self._ended[run.skill_id]})
+        self._update(run=run, results={**self._state.results, run.skill_id: self._ended[run.skill_id]})
         self._post(NoticeUpdate(Notice(status, words, run.code)))
 
     def _show_run(self, run: SkillRunState) -> None:
@@ -404,8 +404,8 @@ class SkillsController:
         self._update(sync=job)
 
     def _update(self, **changes: Any) -> None:
-        self._shelf = replace(self._shelf, **changes)
-        self._post(SkillsUpdate(self._shelf))
+        self._state = replace(self._state, **changes)
+        self._post(SkillsUpdate(self._state))
 
 
 async def _awaited(work: Awaitable[SkillRunState]) -> SkillRunState:
@@ -416,7 +416,7 @@ async def _nothing_left(_job: Job) -> str:
     return "Cancelled. The skills are unchanged."
 
 
-def _told(report: PlayReport) -> list[str]:
+def _told(report: ArtifactReport) -> list[str]:
     """Return the lines of a play's report: outputs, variance and warnings. Steps are in the stream."""
     outputs = [f"{name}={value}" for name, value in report.outputs.items()]
     lines = [f"RESULT|{'|'.join(outputs)}"] if outputs else []

@@ -43,7 +43,7 @@ class SkillEditScreen(TwoPaneScreen):
         return self.console.skills
 
     @property
-    def shelf(self) -> SkillsState:
+    def skills_state(self) -> SkillsState:
         return self.session.skills
 
     def _skill(self, what: str) -> SkillEntry | None:
@@ -58,7 +58,7 @@ class SkillEditScreen(TwoPaneScreen):
         skill = self._skill("edit")
         if skill is None:
             return
-        if self.shelf.source == BUILTIN:
+        if self.skills_state.source == BUILTIN:
             words = "Built-in skills cannot be edited. Run: clawperator skills new"
             self.console.say(Status.IDLE, words)
             return

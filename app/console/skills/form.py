@@ -258,7 +258,7 @@ class SkillForm(AskingDialog, inherit_bindings=False):
                 hidden(self.values(), self._secrets()),
                 self._device_id,
                 for_draft=self._for_draft,
-                builtin=self._skilling.shelf.source == BUILTIN,
+                builtin=self._skilling.skills_state.source == BUILTIN,
             )
             for text in wrap(shown, max(10, width - 2), limit=4):
                 yield Row(Line(width).add(" ").add(text, "node-text"))

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, cast
 from clawperator.app.console.skills.run_options import COMPILED, Plan, RunOption, variables_text
 from clawperator.app.console.skills.skill_files import folders_of, signs_of
 from clawperator.engine.errors import EngineError, ErrorCode
-from clawperator.engine.files.writing import open_regular
+from clawperator.engine.files.regular import open_regular
 from clawperator.engine.filters.grammar import NO_FILTER
 from clawperator.engine.progress import OnProgress
 from clawperator.widgets.models.skill_runs import Printed
@@ -36,8 +36,8 @@ if TYPE_CHECKING:
     from clawperator.engine.config.policy import Profile
     from clawperator.engine.config.settings import Settings
     from clawperator.engine.facade import Engine
+    from clawperator.engine.skills.artifact_run import ArtifactReport
     from clawperator.engine.skills.compiled import Compiled
-    from clawperator.engine.skills.play import PlayReport
     from clawperator.engine.skills.registry import Registry
     from clawperator.engine.skills.run import SkillRun
     from clawperator.engine.skills.sync import SyncResult
@@ -74,9 +74,9 @@ class SkillLibrary(Protocol):
         device_id: str,
         on_line: Callable[[Printed], object],
     ) -> SkillRun: ...
-    async def play(
+    async def run_artifact(
         self, compiled: Compiled, device_id: str, on_event: Callable[[Mapping[str, Any]], object]
-    ) -> PlayReport: ...
+    ) -> ArtifactReport: ...
     async def sync(self, ref: str, on_progress: OnProgress) -> SyncResult: ...
     async def results(self, skill_ids: frozenset[str]) -> Mapping[str, LastResult]: ...
     def compiled(self, plan: Plan, error: EngineError | None = None) -> None: ...
@@ -223,12 +223,12 @@ class EngineSkillLibrary:
             guard=engine.guard,
         )
 
-    async def play(
+    async def run_artifact(
         self, compiled: Compiled, device_id: str, on_event: Callable[[Mapping[str, Any]], object]
-    ) -> PlayReport:
-        from clawperator.engine.skills.play import play
+    ) -> ArtifactReport:
+        from clawperator.engine.skills.artifact_run import run_artifact
 
-        return await play(self._own_engine(), compiled, device_id=device_id or None, on_event=on_event)
+        return await run_artifact(self._own_engine(), compiled, device_id=device_id or None, on_event=on_event)
 
     def _own_engine(self) -> Engine:
         """Return the engine of this computer: a script calls the command line here."""

@@ -88,7 +88,7 @@ class SkillsScreen(SkillEditScreen):
     def draw(self, changed: Facet) -> None:
         if changed & Facet.SKILLS:
             self.skills.empty_text = self._empty_words()
-            self.skills.show(self.shelf)
+            self.skills.show(self.skills_state)
             self.show_detail()
             self.show_place()
             self._draw_output()
@@ -110,27 +110,25 @@ class SkillsScreen(SkillEditScreen):
         self._draw_lines()
 
     def _empty_words(self) -> str:
-        shelf = self.shelf
-        if not shelf.known:
+        skills_state = self.skills_state
+        if not skills_state.known:
             return "Loading skills…"
-        if shelf.skills:
+        if skills_state.skills:
             return f"No skill matches all of: {sentence(self.skills.typed)}.\nesc clears the search."
-        if shelf.trouble is not None:
-            return (
-                f"{_sentence(shelf.trouble)}\n{shelf.trouble.hint}\n\nr refreshes, U fetches the repository's skills."
-            )
+        if skills_state.trouble is not None:
+            return f"{_sentence(skills_state.trouble)}\n{skills_state.trouble.hint}\n\nr refreshes, U fetches the repository's skills."
         return "This registry has no skills.\n\nU fetches the repository's skills."
 
     def show_detail(self) -> None:
         skill = self.skills.skill
         if skill is not None:
             self.skilling.look_at(skill.id)
-        self.query_one("#detail", SkillCard).show(skill, self.shelf)
+        self.query_one("#detail", SkillCard).show(skill, self.skills_state)
         self._draw_lines()
 
     def show_place(self) -> None:
         """Show ``3 of 41``, with the total while a search hides some."""
-        pane, total = self.skills, len(self.shelf.skills)
+        pane, total = self.skills, len(self.skills_state.skills)
         count = pane.row_count()
         of_all = f" ({total:,})" if count != total else ""
         self.query_one("#list-pane", Pane).note(
@@ -138,12 +136,14 @@ class SkillsScreen(SkillEditScreen):
         )
 
     def _draw_output(self) -> None:
-        shelf = self.shelf
+        skills_state = self.skills_state
         output = self.query_one("#output", SkillOutput)
-        output.show(shelf.run)
-        self.query_one("#findings", FindingList).show(shelf.checked, shelf.checking)
-        self.set_class(shelf.run is not None, "-ran")
-        self.query_one("#output-pane", Pane).badge(sentence(shelf.run.skill_id) if shelf.run is not None else "")
+        output.show(skills_state.run)
+        self.query_one("#findings", FindingList).show(skills_state.checked, skills_state.checking)
+        self.set_class(skills_state.run is not None, "-ran")
+        self.query_one("#output-pane", Pane).badge(
+            sentence(skills_state.run.skill_id) if skills_state.run is not None else ""
+        )
         self._note_lines()
 
     @on(SkillOutput.Changed)
@@ -155,36 +155,38 @@ class SkillsScreen(SkillEditScreen):
             self.query_one("#output-pane", Pane).note(Line().add(words))
 
     def _draw_lines(self) -> None:
-        shelf, symbols = self.shelf, self.console.symbols
+        skills_state, symbols = self.skills_state, self.console.symbols
         asks, summary = self.query_one("#asks", InfoLine), self.query_one("#summary", InfoLine)
-        asks.show(Row(summary_line(self.skills.skill, shelf, asks.width, symbols)))
-        summary.show(self._summary_row(shelf, summary.width))
+        asks.show(Row(summary_line(self.skills.skill, skills_state, asks.width, symbols)))
+        summary.show(self._summary_row(skills_state, summary.width))
         line = self.query_one("#run-line", InfoLine)
-        if shelf.run is not None:
-            line.show(run_row(shelf.run, self.session.clock.now(), line.width, symbols, named=True))
+        if skills_state.run is not None:
+            line.show(run_row(skills_state.run, self.session.clock.now(), line.width, symbols, named=True))
 
-    def _summary_row(self, shelf: SkillsState, width: int) -> Row:
+    def _summary_row(self, skills_state: SkillsState, width: int) -> Row:
         symbols = self.console.symbols
-        if shelf.sync is not None and shelf.sync.running:
-            return job_line(shelf.sync, self.session.clock.now(), width, symbols)
+        if skills_state.sync is not None and skills_state.sync.running:
+            return job_line(skills_state.sync, self.session.clock.now(), width, symbols)
         line = Line(width).add(" ")
-        if not shelf.known:
+        if not skills_state.known:
             return Row(line.add("loading the registry…", "muted"))
-        if shelf.trouble is not None and not shelf.skills:
-            return Row(line.add(f"{symbols.sign(Status.FAILED)} ", "fail").device(_sentence(shelf.trouble), "fail"))
-        count, typed = len(shelf.skills), self.skills.typed
+        if skills_state.trouble is not None and not skills_state.skills:
+            return Row(
+                line.add(f"{symbols.sign(Status.FAILED)} ", "fail").device(_sentence(skills_state.trouble), "fail")
+            )
+        count, typed = len(skills_state.skills), self.skills.typed
         of_all = f"{self.skills.row_count():,} of " if typed else ""
         line.add(f"{of_all}{count:,} skill{'s' * (count != 1)}", "strong")
         if typed:
             line.add("  / ", "key").device(typed, "match", room=24)
-        line.add(f"   {SOURCES.get(shelf.source, '')}", "muted")
+        line.add(f"   {SOURCES.get(skills_state.source, '')}", "muted")
         right = Line(max(10, width // 2))
-        if shelf.trouble is not None:
-            right.device(shelf.trouble.message, "warn").add(" U", "key").add(" fetches ", "muted")
-        elif shelf.commit:
-            right.device(shelf.commit, "muted").add(" ")
-        elif shelf.source != BUILTIN and not self.narrow:
-            right.device(shelf.path, "faint").add(" ")
+        if skills_state.trouble is not None:
+            right.device(skills_state.trouble.message, "warn").add(" U", "key").add(" fetches ", "muted")
+        elif skills_state.commit:
+            right.device(skills_state.commit, "muted").add(" ")
+        elif skills_state.source != BUILTIN and not self.narrow:
+            right.device(skills_state.path, "faint").add(" ")
         return Row(line, right)
 
     # -- searching
@@ -292,7 +294,11 @@ class SkillsScreen(SkillEditScreen):
 
     def _ask(self, skill: SkillEntry, *, for_draft: bool) -> None:
         self.show_detail()  # the cursor may still be moving
-        card = self.shelf.card if self.shelf.card is not None and self.shelf.card.skill_id == skill.id else None
+        card = (
+            self.skills_state.card
+            if self.skills_state.card is not None and self.skills_state.card.skill_id == skill.id
+            else None
+        )
         form = SkillForm(
             skill,
             card,
@@ -357,11 +363,11 @@ class SkillsScreen(SkillEditScreen):
 
     def copyable(self) -> dict[str, Copyable]:
         things = super().copyable()
-        skill, shelf = self.skills.skill, self.shelf
+        skill, skills_state = self.skills.skill, self.skills_state
         if skill is not None:
             things["id"] = Copyable("the skill's id", skill.id)
             words = ["clawperator", "skills", "get", skill.id]
-            words += ["--registry", "builtin"] if shelf.source == BUILTIN else []
+            words += ["--registry", "builtin"] if skills_state.source == BUILTIN else []
             things["command"] = Copyable("the command line", shlex.join(words))
         output, findings = self.query_one("#output", SkillOutput), self.query_one("#findings", FindingList)
         if self.view == "lint" and findings.finding >= 0 and findings.card is not None and findings.card.findings:

@@ -40,13 +40,13 @@ RESET = "clawperator:reset"
 DROPPED = "clawperator:dropped"
 TYPES = (RESULT, EXECUTION, EVENT, DEVICES, SNAPSHOT, ENVELOPE, LINK, FOLLOW, LOG)
 """Types that a client can select; events about the stream itself are always sent."""
-ON_WISH = frozenset({ENVELOPE, LINK, FOLLOW, LOG})
+OPT_IN = frozenset({ENVELOPE, LINK, FOLLOW, LOG})
 """Types that a client receives only if it subscribes to them by name."""
-FLEETING = frozenset({LOG})
+EPHEMERAL = frozenset({LOG})
 """Types that are not encoded without a subscriber and not replayed after a reconnect: they have no id."""
 
 
-class News(NamedTuple):
+class StreamEvent(NamedTuple):
     """One event before it is encoded; ``device_id`` is ``None`` if it is not about one device."""
 
     name: str
@@ -54,20 +54,20 @@ class News(NamedTuple):
     data: Mapping[str, Any]
 
 
-def news_of(event: EngineEvent) -> Iterator[News]:
+def stream_events(event: EngineEvent) -> Iterator[StreamEvent]:
     """Yield the stream events of an engine event; for a finished execution, the result first."""
     encode = _ENCODERS.get(type(event))
     if encode is not None:
         yield from encode(event)
 
 
-def _finished(event: ExecutionFinished) -> Iterator[News]:
+def _finished(event: ExecutionFinished) -> Iterator[StreamEvent]:
     result, device = event.result, event.device_id
     if event.dispatched and device is not None:
         envelope = result["envelope"] if result.get("ok") else _synthetic(event)
-        told = {"deviceId": device, "envelope": envelope, "executionId": event.execution_id}
-        yield News(RESULT, device, told | {"outcome": result.get("outcome")})
-    yield News(EXECUTION, device, {"deviceId": device, "input": event.payload, "result": dict(result)})
+        data = {"deviceId": device, "envelope": envelope, "executionId": event.execution_id}
+        yield StreamEvent(RESULT, device, data | {"outcome": result.get("outcome")})
+    yield StreamEvent(EXECUTION, device, {"deviceId": device, "input": event.payload, "result": dict(result)})
 
 
 def _synthetic(event: ExecutionFinished) -> dict[str, Any]:
@@ -82,20 +82,22 @@ def _synthetic(event: ExecutionFinished) -> dict[str, Any]:
     }
 
 
-def _progress(event: CommandProgress) -> Iterator[News]:
-    told = {"kind": event.kind, "fields": dict(event.fields), "text": event.text, "at": event.at}
-    yield News(EVENT, event.device_id, {"deviceId": event.device_id, "commandId": event.command_id, "event": told})
+def _progress(event: CommandProgress) -> Iterator[StreamEvent]:
+    data = {"kind": event.kind, "fields": dict(event.fields), "text": event.text, "at": event.at}
+    yield StreamEvent(
+        EVENT, event.device_id, {"deviceId": event.device_id, "commandId": event.command_id, "event": data}
+    )
 
 
-def _envelope(event: EnvelopeSeen) -> Iterator[News]:
+def _envelope(event: EnvelopeSeen) -> Iterator[StreamEvent]:
     names = {"deviceId": event.device_id, "commandId": event.command_id}
-    told = {"status": (event.envelope or {}).get("status"), "problem": event.problem, "at": event.at}
-    yield News(EVENT, event.device_id, {**names, "event": {"kind": "envelope", **told}})
+    data = {"status": (event.envelope or {}).get("status"), "problem": event.problem, "at": event.at}
+    yield StreamEvent(EVENT, event.device_id, {**names, "event": {"kind": "envelope", **data}})
     whole = {"envelope": event.envelope, "raw": event.raw, "problem": event.problem, "parts": event.parts}
-    yield News(ENVELOPE, event.device_id, {**names, **whole, "outcome": event.outcome, "at": event.at})
+    yield StreamEvent(ENVELOPE, event.device_id, {**names, **whole, "outcome": event.outcome, "at": event.at})
 
 
-def _snapshot(event: SnapshotSeen) -> Iterator[News]:
+def _snapshot(event: SnapshotSeen) -> Iterator[StreamEvent]:
     data = event.xml.encode("utf-8", "surrogatepass")
     facts = {
         "deviceId": event.device_id,
@@ -106,31 +108,31 @@ def _snapshot(event: SnapshotSeen) -> Iterator[News]:
         "complete": event.complete,
         "at": event.at,
     }
-    yield News(SNAPSHOT, event.device_id, facts)
+    yield StreamEvent(SNAPSHOT, event.device_id, facts)
 
 
-def _devices(event: DevicesChanged) -> Iterator[News]:
-    yield News(DEVICES, None, {"devices": [entry.to_dict() for entry in event.devices]})
+def _devices(event: DevicesChanged) -> Iterator[StreamEvent]:
+    yield StreamEvent(DEVICES, None, {"devices": [entry.to_dict() for entry in event.devices]})
 
 
-def _adb_lost(event: AdbServerLost) -> Iterator[News]:
+def _adb_lost(event: AdbServerLost) -> Iterator[StreamEvent]:
     yield _link(event, "adb-lost", event.reason)
 
 
-def _gap(event: LogGap) -> Iterator[News]:
+def _gap(event: LogGap) -> Iterator[StreamEvent]:
     yield _link(event, "log-broken", event.reason)
 
 
-def _attached(event: LogAttached) -> Iterator[News]:
+def _attached(event: LogAttached) -> Iterator[StreamEvent]:
     yield _link(event, "log-followed")
 
 
-def _link(event: EngineEvent, state: str, reason: str = "") -> News:
+def _link(event: EngineEvent, state: str, reason: str = "") -> StreamEvent:
     facts = {"deviceId": event.device_id, "state": state, "reason": reason, "at": event.at}
-    return News(LINK, event.device_id, facts)
+    return StreamEvent(LINK, event.device_id, facts)
 
 
-def _log(event: LogBatch) -> Iterator[News]:
+def _log(event: LogBatch) -> Iterator[StreamEvent]:
     lines = [
         {
             "level": entry.level,
@@ -144,17 +146,17 @@ def _log(event: LogBatch) -> Iterator[News]:
         for entry in event.entries
     ]
     facts = {"deviceId": event.device_id, "lines": lines, "dropped": event.dropped, "at": event.at}
-    yield News(LOG, event.device_id, facts)
+    yield StreamEvent(LOG, event.device_id, facts)
 
 
-def following(device_id: str, state: FollowState) -> News:
+def following(device_id: str, state: FollowState) -> StreamEvent:
     """Return the state of follow mode on a device as an event."""
     error = None if state.error is None else state.error.to_dict()
     facts = {"deviceId": device_id, "phase": state.phase, "commandId": state.command_id, "wait": state.wait}
-    return News(FOLLOW, device_id, {**facts, "error": error})
+    return StreamEvent(FOLLOW, device_id, {**facts, "error": error})
 
 
-_ENCODERS: dict[type[EngineEvent], Callable[[Any], Iterator[News]]] = {
+_ENCODERS: dict[type[EngineEvent], Callable[[Any], Iterator[StreamEvent]]] = {
     ExecutionFinished: _finished,
     CommandProgress: _progress,
     EnvelopeSeen: _envelope,
@@ -197,7 +199,7 @@ def schemas(ref: Callable[[str], Mapping[str, Any]]) -> dict[str, Any]:
         required = [name for name in properties if name not in optional]
         return {"type": "object", "properties": dict(properties), "required": required}
 
-    told = obj(
+    data = obj(
         {"kind": _TEXT, "at": _MOMENT, "fields": {"type": "object"}, "text": _TEXT, "problem": _TEXT},
         *("fields", "text", "problem"),
     )
@@ -216,7 +218,7 @@ def schemas(ref: Callable[[str], Mapping[str, Any]]) -> dict[str, Any]:
                 "result": ref("result"),
             }
         ),
-        EVENT: obj({"deviceId": _DEVICE, "commandId": _TEXT, "event": told}),
+        EVENT: obj({"deviceId": _DEVICE, "commandId": _TEXT, "event": data}),
         DEVICES: obj({"devices": {"type": "array", "items": device}}),
         SNAPSHOT: obj(
             {

@@ -88,7 +88,7 @@ class Client:
 
     def wants(self, frame: Frame) -> bool:
         """Return whether the client subscribed to the frame's type and device; a frame without a device is for all."""
-        if frame.name not in self._types and (self._types or frame.name in frames.ON_WISH):
+        if frame.name not in self._types and (self._types or frame.name in frames.OPT_IN):
             return False
         return not self._devices or frame.device_id is None or frame.device_id in self._devices
 
@@ -196,7 +196,7 @@ class Hub:
                     fleeting = frames.FLEETING_EVENTS.get(type(event))
                     if fleeting is not None and not self._asked_for(fleeting, event.device_id):
                         continue
-                    for news in frames.news_of(event):
+                    for news in frames.stream_events(event):
                         self.publish(news)
                 self.lost_events = subscription.dropped
                 self._wake()
@@ -210,15 +210,15 @@ class Hub:
         for client in tuple(self._clients):
             client.wake()
 
-    def publish_now(self, news: frames.News) -> None:
+    def publish_now(self, news: frames.StreamEvent) -> None:
         """Publish an event that does not come from the bus, without delay."""
         self.publish(news)
         self._wake()
 
-    def publish(self, news: frames.News) -> None:
+    def publish(self, news: frames.StreamEvent) -> None:
         """Encode one event and append it to its ring."""
         self._order += 1
-        fleeting = news.name in frames.FLEETING
+        fleeting = news.name in frames.EPHEMERAL
         ring, event_id = (self._fleeting, "") if fleeting else (self._kept, self.id_of(self._kept.next))
         frame = Frame(self._order, news.name, news.device_id, frames.encoded(news.name, news.data, event_id))
         for number, out in ring.push(frame):

@@ -89,13 +89,13 @@ async def running(request: Request) -> Response:
 async def create(request: Request) -> Response:
     service: HttpService = request.app.state.service
     body = await bodies.read_object(request, required=False)
-    wishes = _wishes(body)
-    name = wishes.pop("name") or ""
+    options = _creation_options(body)
+    name = options.pop("name") or ""
     with service.acting(caller_of(request)) as engine:
-        return ok(**(await engine.emulators.create(checked_name(name) if name else "", **wishes)).to_dict())
+        return ok(**(await engine.emulators.create(checked_name(name) if name else "", **options)).to_dict())
 
 
-def _wishes(body: bodies.Body) -> dict[str, Any]:
+def _creation_options(body: bodies.Body) -> dict[str, Any]:
     level = body.get("apiLevel")
     if "apiLevel" in body and (isinstance(level, bool) or not isinstance(level, int)):
         raise EngineError(ErrorCode.INVALID_BODY, "'apiLevel' must be an integer", details={"path": "apiLevel"})

@@ -14,7 +14,7 @@ from clawperator.app.http import bodies
 from clawperator.app.http.openapi import YES, gives, obj, ok_with, ref, takes
 from clawperator.app.http.service import HttpService, caller_of
 from clawperator.app.serve.answers import answer, in_route_words, retry_after, status_of
-from clawperator.app.serve.screenshot_paths import confined, make_picture_folder, with_confined_pictures
+from clawperator.app.serve.screenshot_paths import confined, make_picture_folder, with_confined_screenshots
 from clawperator.app.serve.service import CallerExecutor
 from clawperator.engine.contracts.limits import MAX_WAIT_MS
 from clawperator.engine.errors import EngineError, ErrorCode
@@ -22,8 +22,8 @@ from clawperator.engine.executions import build
 from clawperator.engine.executions.attempt import ExecutionResult
 from clawperator.engine.executions.finish import RunOptions
 from clawperator.engine.skills import compiled_json
+from clawperator.engine.skills.artifact_run import run_document
 from clawperator.engine.skills.compiled import is_compiled
-from clawperator.engine.skills.play import play_document
 from clawperator.engine.text.flat_names import flat_named
 
 router = APIRouter(tags=["executions"])
@@ -125,7 +125,7 @@ async def execute(
     device, package = bodies.device_of(body), bodies.package_of(body)
     if is_compiled(payload):
         return await _execute_compiled(request, body, payload, validate_only=validate_only)
-    payload = with_confined_pictures(service.guard(request), payload, service.options.screenshots_dir)
+    payload = with_confined_screenshots(service.guard(request), payload, service.options.screenshots_dir)
     if validate_only:
         checked = service.engine.validate(payload)
         return answer({"ok": True, "validated": True, "execution": checked.payload})
@@ -139,7 +139,7 @@ async def _execute_compiled(request: Request, body: bodies.Body, document: Any, 
     if validate_only:
         return answer(compiled_json.checked(await asyncio.to_thread(compiled_json.read_compiled, document)))
     service: HttpService = request.app.state.service
-    report = await play_document(
+    report = await run_document(
         _executor(service, request, bodies.wait_of(body)),
         document,
         service.profile(caller_of(request)),
@@ -151,7 +151,7 @@ async def _execute_compiled(request: Request, body: bodies.Body, document: Any, 
 
 def _executor(service: HttpService, request: Request, wait_ms: int | None) -> CallerExecutor:
     async def run(payload: Any, **options: Any) -> ExecutionResult:
-        confined_payload = with_confined_pictures(service.guard(request), payload, service.options.screenshots_dir)
+        confined_payload = with_confined_screenshots(service.guard(request), payload, service.options.screenshots_dir)
         return await service.execute(request, confined_payload, wait_ms=wait_ms, **options)
 
     return CallerExecutor(service.engine.settings, run)

@@ -16,9 +16,9 @@ from clawperator.engine.contracts import limits
 from clawperator.engine.contracts.actions import ACTIONS
 from clawperator.engine.executions import build
 from clawperator.engine.json_schema import json_schema
+from clawperator.engine.skills.artifact_run import run_document
 from clawperator.engine.skills.compiled import is_compiled
 from clawperator.engine.skills.compiled_json import checked, read_compiled
-from clawperator.engine.skills.play import play_document
 
 if TYPE_CHECKING:
     from clawperator.app.mcp.service import Call, McpService
@@ -52,7 +52,7 @@ async def _execute_compiled(service: McpService, call: Call, arguments: Argument
         return Reply(checked(read_compiled(document)))
     profile = service.profile(call.caller) or load_profile(service.engine.settings)
     device = arguments.get("deviceId") or None
-    return await played(await play_document(service.executor(call), document, profile, device_id=device), arguments)
+    return await played(await run_document(service.executor(call), document, profile, device_id=device), arguments)
 
 
 def completed(execution: Mapping[str, Any]) -> Payload:

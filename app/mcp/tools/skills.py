@@ -14,7 +14,7 @@ from clawperator.app.mcp.tools.base import Arguments, Tool, invalid
 from clawperator.engine.errors import EngineError, ErrorCode
 from clawperator.engine.hierarchy.queries import cut
 from clawperator.engine.skills.artifact import compile_artifact, describe_inputs
-from clawperator.engine.skills.play import play
+from clawperator.engine.skills.artifact_run import run_artifact
 from clawperator.engine.skills.registry import Registry, open_registry
 from clawperator.engine.skills.run import MAX_TIMEOUT_MS, run_skill
 from clawperator.engine.skills.search import search
@@ -148,7 +148,7 @@ async def _play(service: McpService, call: Call, arguments: Arguments) -> Reply:
     compiled = await asyncio.to_thread(_compile, service, call, registry, arguments)
     call.progress.total = sum(len(execution["actions"]) for execution in compiled.executions) + len(compiled.choices)
     device = arguments.get("deviceId") or None
-    report = await play(service.executor(call), compiled, device_id=device, timeout_ms=_limit(arguments))
+    report = await run_artifact(service.executor(call), compiled, device_id=device, timeout_ms=_limit(arguments))
     return await played(report, arguments)
 
 

@@ -102,12 +102,12 @@ def _session(recipe: Recipe) -> Part:
     if not recipe.fresh_start_injected:
         _check_first_steps(recipe)
         return []
-    site, settle = recipe.site.at("session_policy"), recipe.site.at("settle")
+    location, settle = recipe.location.at("session_policy"), recipe.location.at("settle")
     app = {"applicationId": recipe.application_id}
     return [
-        ActionDraft("__fresh_close", "close_app", app, site),
+        ActionDraft("__fresh_close", "close_app", app, location),
         *sleep("__settle_close", recipe.settle.after_close_ms, settle),
-        ActionDraft("__fresh_open", "open_app", app, site),
+        ActionDraft("__fresh_open", "open_app", app, location),
         *sleep("__settle_open", recipe.settle.after_open_ms, settle),
     ]
 
@@ -118,8 +118,8 @@ def _check_first_steps(recipe: Recipe) -> None:
         step = first[place] if place < len(first) else None
         fits = step and step.type == kind and step.action.params["applicationId"] == recipe.application_id
         if not step or not fits or step.optional:
-            site = step.site if step else recipe.site.at("fresh_start_injected")
-            raise site.fault(
+            location = step.location if step else recipe.location.at("fresh_start_injected")
+            raise location.error(
                 ErrorCode.RECIPE_SESSION_POLICY_VIOLATED,
                 f"a fresh session begins with {' and '.join(_FIRST_STEPS)} of {recipe.application_id}",
                 hint="Start with these two steps, or remove fresh_start_injected to have them inserted.",
@@ -129,8 +129,8 @@ def _check_first_steps(recipe: Recipe) -> None:
 def _check_limit(parts: Sequence[Part], recipe: Recipe) -> None:
     drafts = [draft for part in parts for draft in part]
     if len(drafts) > MAX_EXECUTION_ACTIONS:
-        site = drafts[MAX_EXECUTION_ACTIONS].site
-        raise site.fault(
+        location = drafts[MAX_EXECUTION_ACTIONS].location
+        raise location.error(
             ErrorCode.RECIPE_LIMIT_EXCEEDED,
             f"recipe {recipe.recipe_id} has {len(drafts)} actions; the limit is {MAX_EXECUTION_ACTIONS}",
             limit=MAX_EXECUTION_ACTIONS,
@@ -172,16 +172,16 @@ def _refused(exc: EngineError, part: Part, recipe: Recipe) -> EngineError:
     if exc.code is ErrorCode.PAYLOAD_TOO_LARGE:
         facts = {"limit": MAX_PAYLOAD_BYTES, "actual": exc.details["actual"]}
         message = f"the execution has more than {MAX_PAYLOAD_BYTES} bytes"
-        return recipe.site.fault(ErrorCode.RECIPE_LIMIT_EXCEEDED, message, **facts)
+        return recipe.location.error(ErrorCode.RECIPE_LIMIT_EXCEEDED, message, **facts)
     path = str(exc.details["path"])
     draft = _draft_at(path, part)
-    site, inputs = draft.place(path) if draft else (recipe.site, ())
+    location, inputs = draft.place(path) if draft else (recipe.location, ())
     if inputs:
         message = f"the value of the input {inputs[0]} is invalid here: {exc.message}"
-        return site.fault(ErrorCode.RECIPE_INPUT_INVALID, message, input=inputs[0], expected=exc.message, path=path)
+        return location.error(ErrorCode.RECIPE_INPUT_INVALID, message, input=inputs[0], expected=exc.message, path=path)
     kept = {key: value for key, value in exc.details.items() if key in ("reason", "invalidKeys", "hint", "actionId")}
     facts = {"path": path, **kept, "cause": exc.code.value}
-    return site.fault(ErrorCode.COMPILE_VALIDATION_FAILED, exc.message, hint=exc.hint, **facts)
+    return location.error(ErrorCode.COMPILE_VALIDATION_FAILED, exc.message, hint=exc.hint, **facts)
 
 
 def _draft_at(path: str, part: Part) -> ActionDraft | None:
@@ -203,7 +203,7 @@ def _admit_recipe(profile: Profile, recipe: Recipe) -> None:
             recipe_id=recipe.recipe_id,
         )
     except EngineError as exc:
-        exc.details |= recipe.site.at(*str(exc.details.get("path", "")).split(".")).where()
+        exc.details |= recipe.location.at(*str(exc.details.get("path", "")).split(".")).where()
         raise
 
 
@@ -212,7 +212,7 @@ def _admit(profile: Profile, plan: Validated, part: Part) -> None:
         admit(profile, plan.execution)
     except EngineError as exc:
         if draft := _draft_at(str(exc.details.get("path", "")), part):
-            exc.details |= draft.site.where()
+            exc.details |= draft.location.where()
         raise
 
 
@@ -251,10 +251,10 @@ def _choices(steps: Sequence[RecipeStep], told: ResolvedInputs) -> Iterator[Choi
     for step in steps:
         if (choice := step.action.choice) is None:
             continue
-        for site, text in texts(dict(choice), step.site.at("selector")):
+        for location, text in texts(dict(choice), step.location.at("selector")):
             if len(fill(text, told.texts)) > MAX_MATCHER_VALUE_LENGTH:
                 message = f"the text has more than {MAX_MATCHER_VALUE_LENGTH} characters"
-                raise site.fault(ErrorCode.RECIPE_SELECTOR_INVALID, message, path=site.dotted)
+                raise location.error(ErrorCode.RECIPE_SELECTOR_INVALID, message, path=location.dotted)
         yield Choice(step.id, fill_in(dict(choice), told.texts))
 
 
@@ -267,16 +267,16 @@ def _warnings(
     for index, output in enumerate(recipe.outputs):
         if (output.from_.step or output.name) not in actions:
             message = f"no step has the id {output.name}, and from.step is missing: this output stays empty"
-            found.append(recipe.site.at("outputs", index).warning("OUTPUT_UNBOUND", message))
+            found.append(recipe.location.at("outputs", index).warning("OUTPUT_UNBOUND", message))
     if recipe.session_policy == "fresh" and "navigate" not in recipe.capabilities:
         message = "a fresh session closes and opens the app: the capability navigate is not declared"
-        found.append(recipe.site.at("capabilities").warning("CAPABILITY_IMPLIED", message))
+        found.append(recipe.location.at("capabilities").warning("CAPABILITY_IMPLIED", message))
     found += told.warnings
     for number, (plan, part) in enumerate(zip(plans, parts, strict=True)):
         for warning in plan.warnings:
             draft = _draft_at(warning.path, part)
             path = f"executions.{number}.{warning.path}" if len(plans) > 1 else warning.path
-            where = draft.site.where() if draft else {}
+            where = draft.location.where() if draft else {}
             where.pop("file", None)
             found.append({**warning.to_dict(), "path": path, **where})
     return found

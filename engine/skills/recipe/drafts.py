@@ -9,8 +9,8 @@ from typing import Any
 from clawperator.engine.contracts.limits import EXPECTED_FORMAT, MIN_EXECUTION_TIMEOUT_MS
 from clawperator.engine.errors import EngineError
 from clawperator.engine.executions.validate import Validated, validate
+from clawperator.engine.skills.recipe.location import Location
 from clawperator.engine.skills.recipe.schema import invalid
-from clawperator.engine.skills.recipe.site import Site
 from clawperator.engine.skills.recipe.templates import fill_in, names, texts
 
 _PARAM_AT = 3
@@ -19,13 +19,13 @@ _PARAM_AT = 3
 
 @dataclass(frozen=True, slots=True)
 class ActionDraft:
-    """One action. ``site`` is that of its source, ``sites`` are those of its parameters by name."""
+    """One action. ``location`` is that of its source, ``sites`` are those of its parameters by name."""
 
     id: str
     type: str
     params: Mapping[str, Any]
-    site: Site
-    sites: Mapping[str, Site] = field(default_factory=dict)
+    location: Location
+    sites: Mapping[str, Location] = field(default_factory=dict)
     choice: Mapping[str, Any] | None = None
     """The selector that is resolved at run time; the matcher is a placeholder then."""
 
@@ -35,10 +35,10 @@ class ActionDraft:
         duration = self.params.get("durationMs") if self.type == "sleep" else None
         return duration if isinstance(duration, int) else None
 
-    def texts(self) -> Iterator[tuple[Site, str]]:
+    def texts(self) -> Iterator[tuple[Location, str]]:
         """Yield the texts that may contain inputs, with their sites."""
         for name, value in self.params.items():
-            yield from texts(value, self.sites.get(name, self.site))
+            yield from texts(value, self.sites.get(name, self.location))
         if self.choice is not None:
             yield from texts(dict(self.choice), self.sites["matcher"])
 
@@ -47,21 +47,21 @@ class ActionDraft:
         params = fill_in(dict(self.params), values)
         return {"id": self.id, "type": self.type, **({"params": params} if params else {})}
 
-    def place(self, path: str) -> tuple[Site, tuple[str, ...]]:
+    def place(self, path: str) -> tuple[Location, tuple[str, ...]]:
         """Return the site of the validator's ``path`` (``actions.N.params.name…``), and the inputs in its value."""
         name, *inner = path.split(".")[_PARAM_AT:] or [""]
-        site = self.sites.get(name)
-        if site is None:
-            return (self.site.at("params", name) if name else self.site), ()
+        location = self.sites.get(name)
+        if location is None:
+            return (self.location.at("params", name) if name else self.location), ()
         value: Any = self.params[name]
         for key in inner:
             value = value.get(key, "") if isinstance(value, dict) else ""
-        return site, tuple(names(value)) if isinstance(value, str) else ()
+        return location, tuple(names(value)) if isinstance(value, str) else ()
 
 
-def sleep(action_id: str, duration_ms: int, site: Site) -> list[ActionDraft]:
+def sleep(action_id: str, duration_ms: int, location: Location) -> list[ActionDraft]:
     """Return an injected sleep; none for a duration of 0."""
-    return [ActionDraft(action_id, "sleep", {"durationMs": duration_ms}, site)] if duration_ms else []
+    return [ActionDraft(action_id, "sleep", {"durationMs": duration_ms}, location)] if duration_ms else []
 
 
 def payload(actions: list[dict[str, Any]], timeout_ms: int, ids: tuple[str, str, str]) -> dict[str, Any]:
@@ -84,17 +84,19 @@ def check_draft(draft: ActionDraft) -> Validated | None:
         return validate(payload([action], MIN_EXECUTION_TIMEOUT_MS, ("recipe", "recipe", "recipe")))
     except EngineError as exc:
         for issue in exc.details.get("issues", ()):
-            site, inputs = draft.place(issue["path"])
+            location, inputs = draft.place(issue["path"])
             if not inputs:
-                raise _broken(exc, issue, site) from exc
+                raise _broken(exc, issue, location) from exc
     return None
 
 
-def _broken(exc: EngineError, issue: Mapping[str, Any], site: Site) -> EngineError:
+def _broken(exc: EngineError, issue: Mapping[str, Any], location: Location) -> EngineError:
     first = issue["path"] == exc.details["path"]
     unknown = exc.details.get("invalidKeys", []) if first else []
-    site = site.at("params", unknown[0]) if unknown and not site.path else site
-    error = invalid(site, str(issue["message"]), str(issue["message"]), hint=exc.hint if first and exc.hint else None)
+    location = location.at("params", unknown[0]) if unknown and not location.path else location
+    error = invalid(
+        location, str(issue["message"]), str(issue["message"]), hint=exc.hint if first and exc.hint else None
+    )
     if unknown:
         error.details["invalidKeys"] = unknown
     return error

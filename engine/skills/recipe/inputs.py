@@ -9,8 +9,8 @@ from typing import Any
 
 from clawperator.engine.contracts.issues import shown
 from clawperator.engine.errors import EngineError, ErrorCode
+from clawperator.engine.skills.recipe.location import Location
 from clawperator.engine.skills.recipe.model import DeclaredInput, Recipe, value_problem
-from clawperator.engine.skills.recipe.site import Site
 from clawperator.engine.skills.recipe.templates import fill, names
 from clawperator.engine.skills.stable_ids import COMMAND_ID, TASK_ID, Scalar, text_of
 
@@ -75,10 +75,10 @@ def resolve(recipe: Recipe, variables: Mapping[str, Scalar]) -> ResolvedInputs:
         value = variables.get(item.name, "")
         if value == "" and item.default is not None:
             value = item.default
-        site = _first_use(recipe, item.name, recipe.site.at("inputs", index))
+        location = _first_use(recipe, item.name, recipe.location.at("inputs", index))
         if value == "" and item.required:
-            raise missing(item.name, site)
-        texts[item.name] = "" if value == "" else _text(item, value, site)
+            raise missing(item.name, location)
+        texts[item.name] = "" if value == "" else _text(item, value, location)
     chosen = {name: text_of(variables[name]) for name in (COMMAND_ID, TASK_ID) if variables.get(name, "") != ""}
     return ResolvedInputs(
         texts, chosen, tuple(unused(name) for name in variables if name not in (*texts, COMMAND_ID, TASK_ID))
@@ -88,14 +88,14 @@ def resolve(recipe: Recipe, variables: Mapping[str, Scalar]) -> ResolvedInputs:
 def check_filled(recipe: Recipe, texts: Mapping[str, str]) -> None:
     """Raise RECIPE_INPUT_MISSING for a text that is empty without an optional input: a matcher must not lose a condition."""
     for step in recipe.steps:
-        for site, text in step.texts():
+        for location, text in step.texts():
             if (named := names(text)) and not fill(text, texts):
-                raise missing(named[0], site)
+                raise missing(named[0], location)
 
 
-def missing(name: str, site: Site) -> EngineError:
-    where = f"step {site.step_id} needs it" if site.step_id else "it is required"
-    return site.fault(
+def missing(name: str, location: Location) -> EngineError:
+    where = f"step {location.step_id} needs it" if location.step_id else "it is required"
+    return location.error(
         ErrorCode.RECIPE_INPUT_MISSING,
         f"the input {name} has no value, and {where}",
         hint=f'Pass it with --vars, such as {{"{name}":"…"}}.',
@@ -109,19 +109,19 @@ def unused(name: str) -> dict[str, Any]:
     return {"code": "VAR_UNUSED", "path": named, "message": f"The variable {named} is not used"}
 
 
-def _first_use(recipe: Recipe, name: str, declared: Site) -> Site:
+def _first_use(recipe: Recipe, name: str, declared: Location) -> Location:
     """Return the site of the first use of an input, else its declaration."""
     for step in recipe.steps:
-        for site, text in step.texts():
+        for location, text in step.texts():
             if name in names(text):
-                return site
+                return location
     return declared
 
 
-def _text(item: DeclaredInput, value: Scalar, site: Site) -> str:
+def _text(item: DeclaredInput, value: Scalar, location: Location) -> str:
     expected = value_problem(item.type, value, item.values)
     if expected:
-        raise site.fault(
+        raise location.error(
             ErrorCode.RECIPE_INPUT_INVALID,
             f"the input {item.name} is not {shown(expected, 200)}",
             input=item.name,

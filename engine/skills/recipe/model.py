@@ -15,9 +15,9 @@ from clawperator.engine.contracts.limits import (
     PACKAGE,
 )
 from clawperator.engine.contracts.strict import problem, unknown
+from clawperator.engine.skills.recipe.location import Location
 from clawperator.engine.skills.recipe.patterns import pattern_problem
 from clawperator.engine.skills.recipe.schema import Table
-from clawperator.engine.skills.recipe.site import Site
 from clawperator.engine.skills.recipe.source import Source
 from clawperator.engine.skills.recipe.steps import RecipeStep
 from clawperator.engine.skills.recipe.templates import INPUT_NAME
@@ -181,9 +181,9 @@ class Recipe(FrontMatter):
     steps: tuple[RecipeStep, ...]
 
     @property
-    def site(self) -> Site:
+    def location(self) -> Location:
         """Return the site of the front matter."""
-        return Site(self.source.file, self.source.frontmatter)
+        return Location(self.source.file, self.source.frontmatter)
 
 
 def _repeated(items: object, key: str) -> Iterator[InitErrorDetails]:

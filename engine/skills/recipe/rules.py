@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 from clawperator.engine.config.policy import capabilities_of
 from clawperator.engine.errors import EngineError, ErrorCode
 from clawperator.engine.skills.literals import WORDS, literals
+from clawperator.engine.skills.recipe.location import Location
 from clawperator.engine.skills.recipe.model import FrontMatter, Recipe
 from clawperator.engine.skills.recipe.schema import invalid, read
-from clawperator.engine.skills.recipe.site import Site
 from clawperator.engine.skills.recipe.steps import VERIFYING, RecipeStep, read_step
 from clawperator.engine.skills.recipe.templates import names, undeclared
 
@@ -29,7 +29,7 @@ def read_recipe(source: Source) -> Recipe:
     RECIPE_SELECTOR_INVALID, RECIPE_SELECTOR_UNSUPPORTED, RECIPE_CAPABILITY_UNDECLARED, RECIPE_VERIFICATION_MISSING,
     RECIPE_LITERAL_FORBIDDEN, RECIPE_INPUT_UNDECLARED.
     """
-    head = read(FrontMatter, source.frontmatter.value, Site(source.file, source.frontmatter))
+    head = read(FrontMatter, source.frontmatter.value, Location(source.file, source.frontmatter))
     steps = tuple(read_step(block, source.file, head.application_id) for _, block in source.steps)
     recipe = Recipe.model_construct(**dict(head), source=source, steps=steps)
     for rule in (
@@ -45,15 +45,15 @@ def read_recipe(source: Source) -> Recipe:
     return recipe
 
 
-def capabilities_of_step(step: RecipeStep) -> Iterator[tuple[str, Site]]:
+def capabilities_of_step(step: RecipeStep) -> Iterator[tuple[str, Location]]:
     """Yield the capabilities that a step needs, with their sites."""
     for action in step.actions:
         for capability in sorted(capabilities_of(action.type, action.params)):
-            yield capability, action.site if action.site.path else action.site.at("type")
+            yield capability, action.location if action.location.path else action.location.at("type")
     if step.chooses:
-        yield "observe", step.site.at("selector")
+        yield "observe", step.location.at("selector")
     if step.effect:
-        yield _EFFECTS[step.effect], step.site.at("effect")
+        yield _EFFECTS[step.effect], step.location.at("effect")
 
 
 def has_side_effect(step: RecipeStep) -> bool:
@@ -68,7 +68,7 @@ def _check_ids(recipe: Recipe) -> None:
     for step in recipe.steps:
         for action in step.actions:
             if action.id in seen:
-                raise invalid(step.site.at("id"), f"another action has the id '{action.id}'", "a unique id")
+                raise invalid(step.location.at("id"), f"another action has the id '{action.id}'", "a unique id")
             seen.add(action.id)
 
 
@@ -77,8 +77,8 @@ def _check_outputs(recipe: Recipe) -> None:
     for index, output in enumerate(recipe.outputs):
         step = output.from_.step
         if step is not None and step not in known:
-            site = recipe.site.at("outputs", index, "from", "step")
-            raise invalid(site, "no step has this id", "the id of a step, optionally followed by __confirm")
+            location = recipe.location.at("outputs", index, "from", "step")
+            raise invalid(location, "no step has this id", "the id of a step, optionally followed by __confirm")
 
 
 def _check_kind(recipe: Recipe) -> None:
@@ -86,14 +86,14 @@ def _check_kind(recipe: Recipe) -> None:
     for step in recipe.steps:
         if recipe.recipe_type == "probe" and has_side_effect(step):
             key = "effect" if step.effect else "type"
-            raise invalid(step.site.at(key), "a probe has no side effects", "recipe_type: flow or action")
+            raise invalid(step.location.at(key), "a probe has no side effects", "recipe_type: flow or action")
 
 
 def _check_capabilities(recipe: Recipe) -> None:
     for step in recipe.steps:
-        for capability, site in capabilities_of_step(step):
+        for capability, location in capabilities_of_step(step):
             if capability not in recipe.capabilities:
-                raise site.fault(
+                raise location.error(
                     ErrorCode.RECIPE_CAPABILITY_UNDECLARED,
                     f"step {step.id} needs the capability {capability}, which the recipe does not declare",
                     hint=f"Add {capability} to capabilities in the front matter, or remove the step.",
@@ -119,42 +119,42 @@ def _check_verification(recipe: Recipe) -> None:
 def _unverified(step: RecipeStep) -> EngineError:
     hint = "Add a confirm block to the step, or a read_text or wait_for_node after it that is not optional."
     message = f"step {step.id} has a side effect that nothing verifies"
-    return step.site.fault(ErrorCode.RECIPE_VERIFICATION_MISSING, message, hint=hint)
+    return step.location.error(ErrorCode.RECIPE_VERIFICATION_MISSING, message, hint=hint)
 
 
 def _check_literals(recipe: Recipe) -> None:
     """Check that no text identifies a person or a device; the error does not contain the text."""
-    blocks = [recipe.site, *(step.site for step in recipe.steps)]
+    blocks = [recipe.location, *(step.location for step in recipe.steps)]
     for block in blocks:
-        for site, text in _all_texts(block):
+        for location, text in _all_texts(block):
             for found in literals(text):
-                raise site.fault(
+                raise location.error(
                     ErrorCode.RECIPE_LITERAL_FORBIDDEN,
                     f"this text {WORDS[found.code]}",
                     lint=found.code,
-                    path=site.dotted,
+                    path=location.dotted,
                 )
 
 
-def _all_texts(block: Site) -> Iterator[tuple[Site, str]]:
+def _all_texts(block: Location) -> Iterator[tuple[Location, str]]:
     if block.block is None:
         return
-    pending: list[tuple[Site, object]] = [(block, block.block.value)]
+    pending: list[tuple[Location, object]] = [(block, block.block.value)]
     while pending:
-        site, value = pending.pop()
+        location, value = pending.pop()
         if isinstance(value, str):
-            yield site, value
+            yield location, value
         elif isinstance(value, dict):
-            pending += [(site.at(key), inner) for key, inner in reversed(value.items())]
-            yield from ((site.at(key), key) for key in value)
+            pending += [(location.at(key), inner) for key, inner in reversed(value.items())]
+            yield from ((location.at(key), key) for key in value)
         elif isinstance(value, list):
-            pending += [(site.at(index), inner) for index, inner in reversed(list(enumerate(value)))]
+            pending += [(location.at(index), inner) for index, inner in reversed(list(enumerate(value)))]
 
 
 def _check_names(recipe: Recipe) -> None:
     declared = [item.name for item in recipe.inputs]
     for step in recipe.steps:
-        for site, text in step.texts():
+        for location, text in step.texts():
             for name in names(text):
                 if name not in declared:
-                    raise undeclared(name, site, declared)
+                    raise undeclared(name, location, declared)

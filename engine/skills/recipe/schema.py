@@ -10,7 +10,7 @@ from pydantic_core import ErrorDetails, InitErrorDetails
 
 from clawperator.engine.contracts.strict import Strict, unknown
 from clawperator.engine.errors import EngineError, ErrorCode
-from clawperator.engine.skills.recipe.site import Site
+from clawperator.engine.skills.recipe.location import Location
 
 MAX_ISSUES = 20
 
@@ -36,8 +36,8 @@ class Table(Strict):
         return unknown([key for key in given if not key.startswith("x-")], cls.model_fields)
 
 
-def read(model: type[Model], value: object, site: Site) -> Model:
-    """Return ``value`` at ``site`` as ``model``.
+def read(model: type[Model], value: object, location: Location) -> Model:
+    """Return ``value`` at ``location`` as ``model``.
 
     Raises ``RECIPE_SCHEMA_INVALID`` for the first problem in the file, with ``details.{path, expected}``; several are listed in
     ``details.issues``.
@@ -46,34 +46,35 @@ def read(model: type[Model], value: object, site: Site) -> Model:
         return model.model_validate(value)
     except ValidationError as exc:
         found = sorted(
-            (_Finding(error, site) for error in exc.errors(include_url=False)), key=lambda finding: finding.site.line
+            (_Finding(error, location) for error in exc.errors(include_url=False)),
+            key=lambda finding: finding.location.line,
         )
-        raise found[0].fault(found) from None
+        raise found[0].error(found) from None
 
 
-def invalid(site: Site, message: str, expected: str, *, hint: str | None = None) -> EngineError:
-    """Return the error for an invalid value at ``site``."""
-    said = f"{site.dotted}: {message}" if site.path else message
-    return site.fault(ErrorCode.RECIPE_SCHEMA_INVALID, said, hint=hint, path=site.dotted, expected=expected)
+def invalid(location: Location, message: str, expected: str, *, hint: str | None = None) -> EngineError:
+    """Return the error for an invalid value at ``location``."""
+    said = f"{location.dotted}: {message}" if location.path else message
+    return location.error(ErrorCode.RECIPE_SCHEMA_INVALID, said, hint=hint, path=location.dotted, expected=expected)
 
 
 class _Finding:
-    def __init__(self, error: ErrorDetails, site: Site) -> None:
+    def __init__(self, error: ErrorDetails, location: Location) -> None:
         context = error.get("ctx", {})
         keys = context.get("keys", ())
         self.kind = error["type"]
-        self.site = site.at(*error["loc"], *keys[:1])
+        self.location = location.at(*error["loc"], *keys[:1])
         self.message = "is missing" if self.kind == "missing" else context.get("text", error["msg"])
         self.expected = str(context.get("expected") or _EXPECTED.get(self.kind) or self.message)
         self.hint = str(context.get("hint") or "") or None
         if self.kind == "string_type" and isinstance(error["input"], int | float):
             self.hint = _QUOTE
 
-    def fault(self, found: list[_Finding]) -> EngineError:
-        error = invalid(self.site, self.message, self.expected, hint=self.hint)
+    def error(self, found: list[_Finding]) -> EngineError:
+        error = invalid(self.location, self.message, self.expected, hint=self.hint)
         if len(found) > 1:
             error.details["issues"] = [
-                {"path": finding.site.dotted, "line": finding.site.line, "message": finding.message}
+                {"path": finding.location.dotted, "line": finding.location.line, "message": finding.message}
                 for finding in found[:MAX_ISSUES]
             ]
         return error

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from clawperator.engine.contracts.issues import shown
 from clawperator.engine.contracts.limits import MAX_EXECUTION_ACTIONS
 from clawperator.engine.errors import EngineError, ErrorCode
-from clawperator.engine.skills.recipe.site import Block, fault
+from clawperator.engine.skills.recipe.location import Block, error
 from clawperator.engine.skills.recipe.yaml_bounded import YamlError, load
 
 if TYPE_CHECKING:
@@ -177,11 +177,11 @@ def _block(text: str, line: int, name: str, file: str) -> Block:
 
 def _refusal(file: str, line: int, reason: str) -> EngineError:
     details = {"file": file, "line": line, "reason": reason}
-    return fault(ErrorCode.RECIPE_PARSE_FAILED, reason, file, line, details=details)
+    return error(ErrorCode.RECIPE_PARSE_FAILED, reason, file, line, details=details)
 
 
 def _too_much(file: str, line: int, what: str, limit: int, actual: int) -> EngineError:
     where = {"line": line} if line else {}
     reason = f"more than {limit} {what} ({actual})"
     details = {"file": file, **where, "reason": reason, "limit": limit, "actual": actual}
-    return fault(ErrorCode.RECIPE_LIMIT_EXCEEDED, f"The recipe has {reason}", file, line, details=details)
+    return error(ErrorCode.RECIPE_LIMIT_EXCEEDED, f"The recipe has {reason}", file, line, details=details)

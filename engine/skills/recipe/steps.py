@@ -15,10 +15,10 @@ from clawperator.engine.contracts.strict import Strict, problem
 from clawperator.engine.errors import ErrorCode
 from clawperator.engine.skills.compiled import STAND_IN
 from clawperator.engine.skills.recipe.drafts import ActionDraft, check_draft, sleep
+from clawperator.engine.skills.recipe.location import Block, Location
 from clawperator.engine.skills.recipe.patterns import pattern_problem
 from clawperator.engine.skills.recipe.schema import invalid, read
 from clawperator.engine.skills.recipe.selectors import LoweredSelector, lower, lower_container
-from clawperator.engine.skills.recipe.site import Block, Site
 from clawperator.engine.skills.recipe.templates import check, fill, names, texts
 
 _SELECTING = ("wait_for_node", "click", "scroll_and_click", "read_text", "enter_text")
@@ -126,7 +126,7 @@ class RecipeStep:
 
     id: str
     type: str
-    site: Site
+    location: Location
     actions: tuple[ActionDraft, ...]
     confirm_type: str
     expect: Mapping[str, str]
@@ -148,52 +148,54 @@ class RecipeStep:
     def sleeps(self) -> bool:
         return self.type == "sleep"
 
-    def texts(self) -> Iterator[tuple[Site, str]]:
+    def texts(self) -> Iterator[tuple[Location, str]]:
         """Yield the texts that may contain inputs, with their sites."""
         for action in self.actions:
             yield from action.texts()
-        yield from texts(dict(self.expect), self.site.at("confirm", "expect"))
+        yield from texts(dict(self.expect), self.location.at("confirm", "expect"))
 
 
 def read_step(block: Block, file: str, application_id: str) -> RecipeStep:
     """Return the step in ``block``. Raises ``EngineError`` (RECIPE_…) with the line and, if known, the step's id."""
     name = block.value.get("id")
-    site = Site(file, block, shown(name, 100) if isinstance(name, str) else "")
-    _supported(block.value.get("type"), site.at("type"))
-    return _Reader(read(StepBlock, block.value, site), site, application_id).step()
+    location = Location(file, block, shown(name, 100) if isinstance(name, str) else "")
+    _supported(block.value.get("type"), location.at("type"))
+    return _Reader(read(StepBlock, block.value, location), location, application_id).step()
 
 
-def _supported(kind: object, site: Site) -> None:
+def _supported(kind: object, location: Location) -> None:
     """Check the type first: with an unknown type all keys would be reported."""
     if isinstance(kind, str) and kind not in TYPES:
         named = shown(kind)
         hint = suggestion(kind, TYPES) or f"Use one of: {', '.join(TYPES)}."
         message = f"unknown step type '{named}'"
-        raise site.fault(ErrorCode.RECIPE_STEP_UNSUPPORTED, message, hint=hint, type=named, supportedTypes=list(TYPES))
+        raise location.error(
+            ErrorCode.RECIPE_STEP_UNSUPPORTED, message, hint=hint, type=named, supportedTypes=list(TYPES)
+        )
 
 
 class _Reader:
-    def __init__(self, block: StepBlock, site: Site, application_id: str) -> None:
+    def __init__(self, block: StepBlock, location: Location, application_id: str) -> None:
         self._block = block
-        self._site = site
+        self._site = location
         self._application_id = application_id
         self._advisory = block.selector_mode == "advisory"
         self._warnings: list[Mapping[str, Any]] = []
 
     def step(self) -> RecipeStep:
-        block, site = self._block, self._site
+        block, location = self._block, self._site
         actions = [
-            *sleep(f"{block.id}__wait_before", block.wait.before_ms, site.at("wait", "before_ms")),
+            *sleep(f"{block.id}__wait_before", block.wait.before_ms, location.at("wait", "before_ms")),
             self._own(),
             *self._confirm(),
-            *sleep(f"{block.id}__wait_after", block.wait.after_ms, site.at("wait", "after_ms")),
+            *sleep(f"{block.id}__wait_after", block.wait.after_ms, location.at("wait", "after_ms")),
         ]
         for action in actions:
             check_draft(action)
         return RecipeStep(
             id=block.id,
             type=block.type,
-            site=site,
+            location=location,
             actions=tuple(actions),
             confirm_type=block.confirm.type if block.confirm else "",
             expect=self._expect(),
@@ -203,49 +205,49 @@ class _Reader:
         )
 
     def _own(self) -> ActionDraft:
-        block, site = self._block, self._site
+        block, location = self._block, self._site
         params: dict[str, Any] = {}
-        sites: dict[str, Site] = {}
+        sites: dict[str, Location] = {}
         choice: Mapping[str, Any] | None = None
         if block.type in _APPS:
             params["applicationId"] = self._application_id
         if block.selector is not None:
             target = _TARGETS.get(block.type, "matcher")
             choosing = block.type in CHOOSING
-            lowered = lower(block.selector, site.at("selector"), advisory=self._advisory, choosing=choosing)
+            lowered = lower(block.selector, location.at("selector"), advisory=self._advisory, choosing=choosing)
             matcher, choice = self._lowered(lowered), lowered.choice
             params[target] = STAND_IN if choice else matcher
-            sites[target] = site.at("selector")
+            sites[target] = location.at("selector")
         if block.container is not None:
-            lowered = lower_container(block.container, site.at("container"), advisory=self._advisory)
+            lowered = lower_container(block.container, location.at("container"), advisory=self._advisory)
             if container := self._lowered(lowered):
                 params["container"] = container
-                sites["container"] = site.at("container")
+                sites["container"] = location.at("container")
         params |= self._params()
-        sites |= {name: site.at("params", name) for name in block.params}
+        sites |= {name: location.at("params", name) for name in block.params}
         for retry in _RETRIES.get(block.type, ("retry",)):
             params |= _retry(retry, block.retries)
-            sites[retry] = site.at("retries")
-        return ActionDraft(block.id, block.type, params, site, sites, choice)
+            sites[retry] = location.at("retries")
+        return ActionDraft(block.id, block.type, params, location, sites, choice)
 
     def _params(self) -> dict[str, Any]:
         """Return the parameters; those that decide on an action's effect must not contain inputs."""
-        site = self._site.at("params")
-        for place, text in texts(self._block.params, site):
+        location = self._site.at("params")
+        for place, text in texts(self._block.params, location):
             check(text, place)
         kind = self._block.params.get("clickType")
         if isinstance(kind, str) and names(kind):
-            raise invalid(site.at("clickType"), "must not depend on an input", "a literal value")
+            raise invalid(location.at("clickType"), "must not depend on an input", "a literal value")
         return self._block.params
 
     def _confirm(self) -> list[ActionDraft]:
-        confirm, site = self._block.confirm, self._site.at("confirm")
+        confirm, location = self._block.confirm, self._site.at("confirm")
         if confirm is None:
             return []
-        selector = site.at("selector")
+        selector = location.at("selector")
         matcher = self._lowered(lower(confirm.selector, selector, advisory=self._advisory))
         params = {"matcher": matcher, **_retry("retry", confirm.retries)}
-        return [ActionDraft(f"{self._block.id}{CONFIRM}", confirm.type, params, site, {"matcher": selector})]
+        return [ActionDraft(f"{self._block.id}{CONFIRM}", confirm.type, params, location, {"matcher": selector})]
 
     def _expect(self) -> dict[str, str]:
         if self._block.confirm is None or self._block.confirm.expect is None:

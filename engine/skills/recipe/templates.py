@@ -7,14 +7,14 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from clawperator.engine.errors import EngineError, ErrorCode
+from clawperator.engine.skills.recipe.location import Location
 from clawperator.engine.skills.recipe.schema import invalid
-from clawperator.engine.skills.recipe.site import Site
 
 INPUT_NAME = "[a-z][a-z0-9_]*"
 _FORM = "${inputs.<name>}"
 _PIECE = re.compile(rf"(?P<escape>\$\$\{{)|\$\{{inputs\.(?P<name>{INPUT_NAME})\}}|(?P<bad>\$\{{)")
 
-Texts = Iterator[tuple[Site, str]]
+Texts = Iterator[tuple[Location, str]]
 
 
 def names(text: str) -> list[str]:
@@ -22,11 +22,11 @@ def names(text: str) -> list[str]:
     return [piece["name"] for piece in _PIECE.finditer(text) if piece["name"]]
 
 
-def check(text: str, site: Site) -> None:
+def check(text: str, location: Location) -> None:
     """Raise RECIPE_SCHEMA_INVALID for ``${`` without an input."""
     if any(piece["bad"] for piece in _PIECE.finditer(text)):
         hint = "Write $${ for a literal ${."
-        raise invalid(site, f"${{ must be {_FORM}", _FORM, hint=hint)
+        raise invalid(location, f"${{ must be {_FORM}", _FORM, hint=hint)
 
 
 def fill(text: str, values: Mapping[str, str]) -> str:
@@ -43,25 +43,25 @@ def fill_in(value: Any, values: Mapping[str, str]) -> Any:
     return [fill_in(inner, values) for inner in value] if isinstance(value, list) else value
 
 
-def texts(value: Any, site: Site) -> Texts:
-    """Yield every text in ``value`` at ``site`` with its own site."""
+def texts(value: Any, location: Location) -> Texts:
+    """Yield every text in ``value`` at ``location`` with its own site."""
     if isinstance(value, str):
-        yield site, value
+        yield location, value
     elif isinstance(value, dict):
         for key, inner in value.items():
-            yield from texts(inner, site.at(key))
+            yield from texts(inner, location.at(key))
     elif isinstance(value, list):
         for index, inner in enumerate(value):
-            yield from texts(inner, site.at(index))
+            yield from texts(inner, location.at(index))
 
 
-def undeclared(name: str, site: Site, declared: Iterable[str]) -> EngineError:
+def undeclared(name: str, location: Location, declared: Iterable[str]) -> EngineError:
     """Return the error for an undeclared input."""
     known = ", ".join(declared) or "none"
-    return site.fault(
+    return location.error(
         ErrorCode.RECIPE_INPUT_UNDECLARED,
         f"the input {name} is not declared",
         hint=f"Declare it under inputs in the front matter (declared: {known}).",
         input=name,
-        path=site.dotted,
+        path=location.dotted,
     )

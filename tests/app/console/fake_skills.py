@@ -12,8 +12,8 @@ from clawperator.app.console.skills.jobs import LoadedRegistry
 from clawperator.app.console.skills.run_options import Plan, RunOption, variables_of
 from clawperator.engine.errors import EngineError, ErrorCode
 from clawperator.engine.progress import OnProgress, Stage
+from clawperator.engine.skills.artifact_run import ArtifactReport
 from clawperator.engine.skills.compiled import Choice, Compiled
-from clawperator.engine.skills.play import PlayReport
 from clawperator.engine.skills.registry import Registry
 from clawperator.engine.skills.run import OutputLine, SkillRun
 from clawperator.engine.skills.sync import SyncResult
@@ -305,9 +305,9 @@ class FakeLibrary:
             self.calls.append("ended")
         return SkillRun(skill_id, "", 0, 3_700.0, None, None, False, ())
 
-    async def play(
+    async def run_artifact(
         self, compiled: Compiled, device_id: str, on_event: Callable[[Mapping[str, Any]], object]
-    ) -> PlayReport:
+    ) -> ArtifactReport:
         self.calls.append(("play", compiled.artifact, device_id))
         about = {"index": 0, "count": 1, "commandId": "cmd-0123456789ab"}
         on_event({"event": "play.execution", **about, "actionCount": 3, "optional": ""})
@@ -316,7 +316,7 @@ class FakeLibrary:
         if self.fail is not None:
             raise self.fail
         on_event({"event": "play.result", **about, "succeeded": not self.play_errors})
-        return PlayReport(compiled, (), self.outputs, (), self.play_errors, (), 8_100.0)
+        return ArtifactReport(compiled, (), self.outputs, (), self.play_errors, (), 8_100.0)
 
     async def sync(self, ref: str, on_progress: OnProgress) -> SyncResult:
         self.calls.append(f"sync {ref}")

@@ -52,8 +52,8 @@ class FakeEngine:
 
 async def test_a_device_is_followed_once_for_all_who_listen_and_until_the_last_one_leaves() -> None:
     engine: Any = FakeEngine()
-    told: list[frames.News] = []
-    followers = Followers(engine, told.append)
+    data: list[frames.StreamEvent] = []
+    followers = Followers(engine, data.append)
     with followers.following("a"):
         with followers.following("a"), followers.following("b"):
             assert [follow.device_id for follow in engine.follows] == ["a", "b"]
@@ -67,7 +67,7 @@ async def test_a_device_is_followed_once_for_all_who_listen_and_until_the_last_o
     assert [follow.runs for follow in engine.follows] == [False, False]
     assert [follow.painted_times for follow in engine.follows] == [1, 0]
     assert followers.tasks() == []
-    assert [(news.device_id, news.data["phase"], news.data["commandId"]) for news in told] == [
+    assert [(news.device_id, news.data["phase"], news.data["commandId"]) for news in data] == [
         ("a", "reading", ""),
         ("a", "reading", ""),
         ("b", "reading", ""),
@@ -110,10 +110,10 @@ async def test_a_client_that_drowns_in_log_lines_can_go_on_after_the_last_event_
     hub = Hub(EventBus())
     client = hub.subscribe(types=[LOG, frames.EXECUTION])
     assert client is not None
-    hub.publish(frames.News(frames.EXECUTION, None, {"deviceId": None, "input": None, "result": {}}))
+    hub.publish(frames.StreamEvent(frames.EXECUTION, None, {"deviceId": None, "input": None, "result": {}}))
     assert b"event: clawperator:execution" in await client.chunk()
     for _ in range(LOG_FRAMES + 1):
-        hub.publish(frames.News(LOG, "a", {"lines": []}))
+        hub.publish(frames.StreamEvent(LOG, "a", {"lines": []}))
     assert client.closed
     assert f'"lastEventId":"{hub.id_of(1)}"'.encode() in await client.chunk()
 
@@ -131,8 +131,8 @@ async def test_following_sends_trees_as_they_change_and_says_how_it_goes(serve: 
         Draft202012Validator(schemas[FOLLOW]).validate(state.data)
         assert (state.data["deviceId"], state.data["phase"], state.data["error"]) == (served.serial, "reading", None)
         while len(digests) < 4:
-            told = await events.next(SNAPSHOT)
-            assert told.data["commandId"].startswith("follow-")
+            data = await events.next(SNAPSHOT)
+            assert data.data["commandId"].startswith("follow-")
             seen = (await served.client.get(path, params={"maxAgeMs": 60_000})).json()
             assert seen["changed"]
             digests.append(seen["digest"])
@@ -165,7 +165,7 @@ async def test_what_only_a_console_wants_comes_on_wish_and_as_documented(serve: 
         names = set()
         while "clawperator:execution" not in names:
             names.add((await usual.next()).name)
-        assert names.isdisjoint(frames.ON_WISH)
+        assert names.isdisjoint(frames.OPT_IN)
 
 
 async def test_whoever_may_not_observe_gets_neither_log_lines_nor_looks(serve: Serve, tmp_path: Any) -> None:

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from clawperator.app.http.events import hub as hubs
-from clawperator.app.http.events.frames import News, encoded
+from clawperator.app.http.events.frames import StreamEvent, encoded
 from clawperator.app.http.events.hub import Client, Hub
 from clawperator.engine.events.bus import EventBus
 from clawperator.engine.events.types import CommandProgress
@@ -19,8 +19,8 @@ from clawperator.engine.events.types import CommandProgress
 NAMES = ("clawperator:result", "clawperator:event")
 
 
-def news(number: int, device: str | None = "a", name: str = NAMES[0]) -> News:
-    return News(name, device, {"number": number})
+def news(number: int, device: str | None = "a", name: str = NAMES[0]) -> StreamEvent:
+    return StreamEvent(name, device, {"number": number})
 
 
 async def chunks(client: Client) -> AsyncIterator[bytes]:
@@ -113,7 +113,7 @@ async def test_many_bytes_count_like_many_events() -> None:
     assert client is not None
     large = "x" * (hubs.KEPT_BYTES // 4)
     for _ in range(5):
-        hub.publish(News(NAMES[0], "a", {"text": large}))
+        hub.publish(StreamEvent(NAMES[0], "a", {"text": large}))
     assert client.closed
 
 
@@ -131,7 +131,7 @@ async def test_stalled_clients_share_what_they_will_resume() -> None:
     """Forty clients that resumed 32 MB each cost 1.3 GB: a write takes one bounded piece, the rest stays in the ring."""
     hub = Hub(EventBus())
     for number in range(1_000):
-        hub.publish(News(NAMES[0], "a", {"number": number, "text": "x" * 20_000}))
+        hub.publish(StreamEvent(NAMES[0], "a", {"number": number, "text": "x" * 20_000}))
     clients = [hub.subscribe(last_id=hub.id_of(0)) for _ in range(40)]
     first = clients[0]
     assert first is not None
@@ -147,7 +147,7 @@ async def test_stalled_clients_share_what_they_will_resume() -> None:
 async def test_what_is_kept_is_bounded_by_bytes() -> None:
     hub = Hub(EventBus())
     for number in range(40):
-        hub.publish(News(NAMES[0], "a", {"number": number, "text": "x" * (hubs.KEPT_BYTES // 20)}))
+        hub.publish(StreamEvent(NAMES[0], "a", {"number": number, "text": "x" * (hubs.KEPT_BYTES // 20)}))
     client = hub.subscribe(last_id=hub.id_of(0))
     assert client is not None
     _, reset, *events = await read(client)

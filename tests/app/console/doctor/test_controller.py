@@ -43,7 +43,7 @@ from tests.support import patience
 ENABLED, HANDSHAKE = "readiness.accessibility.enabled", "readiness.handshake"
 
 
-class Desk:
+class Controlled:
     """A ``DoctorController`` with everything that it says."""
 
     def __init__(self, engine: FakeEngine) -> None:
@@ -86,8 +86,8 @@ class Desk:
 
 
 @asynccontextmanager
-async def desk(engine: FakeEngine) -> AsyncIterator[Desk]:
-    made = Desk(engine)
+async def desk(engine: FakeEngine) -> AsyncIterator[Controlled]:
+    made = Controlled(engine)
     yield made
     for task in made.tasks:
         task.cancel()

@@ -40,7 +40,7 @@ class FakeEngine:
         return self.follows[-1]
 
 
-class Desk:
+class Controlled:
     """A ``FollowController`` with everything that it says and starts."""
 
     def __init__(self) -> None:
@@ -64,11 +64,11 @@ class Desk:
 
 
 @pytest.fixture
-def desk() -> Desk:
-    return Desk()
+def desk() -> Controlled:
+    return Controlled()
 
 
-async def test_on_and_off_are_told(desk: Desk) -> None:
+async def test_on_and_off_are_told(desk: Controlled) -> None:
     desk.following.start("A")
     assert desk.following.device_id == "A"
     await asyncio.sleep(0)
@@ -79,7 +79,7 @@ async def test_on_and_off_are_told(desk: Desk) -> None:
     assert desk.following.device_id == ""
 
 
-async def test_another_device_ends_the_one_before(desk: Desk) -> None:
+async def test_another_device_ends_the_one_before(desk: Controlled) -> None:
     desk.following.start("A")
     desk.following.start("A")
     await asyncio.sleep(0)
@@ -95,7 +95,7 @@ async def test_another_device_ends_the_one_before(desk: Desk) -> None:
     await desk.settle()
 
 
-async def test_a_tree_that_is_painted_again_asks_for_no_other(desk: Desk) -> None:
+async def test_a_tree_that_is_painted_again_asks_for_no_other(desk: Controlled) -> None:
     desk.following.painted(1)
     desk.following.start("A")
     for serial in (1, 1, 1, 2, 2):
@@ -104,7 +104,7 @@ async def test_a_tree_that_is_painted_again_asks_for_no_other(desk: Desk) -> Non
     await desk.settle()
 
 
-async def test_the_last_look_is_still_known_as_ours_after_the_end(desk: Desk) -> None:
+async def test_the_last_look_is_still_known_as_ours_after_the_end(desk: Controlled) -> None:
     assert not desk.following.owns("follow-A")
     desk.following.start("A")
     assert desk.following.owns("follow-A")

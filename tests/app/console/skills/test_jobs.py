@@ -308,7 +308,7 @@ async def test_a_demo_fetches_nothing(tmp_path: Path) -> None:
 # -- the controller over real files
 
 
-class Desk:
+class Controlled:
     """A controller with what starts its jobs and hears its news."""
 
     def __init__(self, jobs: Any) -> None:
@@ -326,8 +326,8 @@ class Desk:
         return True
 
     @property
-    def shelf(self) -> SkillsState:
-        return self.skilling.shelf
+    def skills_state(self) -> SkillsState:
+        return self.skilling.skills_state
 
     async def until(self, holds: Callable[[], object]) -> None:
         async with asyncio.timeout(patience(12)):
@@ -337,7 +337,7 @@ class Desk:
 
     async def __aenter__(self) -> Self:
         self.skilling.begin()
-        await self.until(lambda: self.shelf.known)
+        await self.until(lambda: self.skills_state.known)
         return self
 
     async def __aexit__(self, *_: object) -> None:
@@ -348,18 +348,18 @@ class Desk:
 
 async def test_a_registry_and_a_skill_that_change_are_read_again(tmp_path: Path) -> None:
     path = registry(tmp_path)
-    async with Desk(jobs_with(tmp_path, path)) as desk:
+    async with Controlled(jobs_with(tmp_path, path)) as desk:
         desk.skilling.look_at(NAME)
-        await desk.until(lambda: desk.shelf.card is not None and desk.shelf.card.findings is not None)
+        await desk.until(lambda: desk.skills_state.card is not None and desk.skills_state.card.findings is not None)
         (path.parent / NAME / "SKILL.md").write_text("# Another text\n")
-        await desk.until(lambda: desk.shelf.card is not None and "Another text" in desk.shelf.card.text)
+        await desk.until(lambda: desk.skills_state.card is not None and "Another text" in desk.skills_state.card.text)
         document = json.loads(path.read_text())
         document["skills"].append({**document["skills"][0], "id": "com.example.app.more"})
         path.write_text(json.dumps(document))
-        await desk.until(lambda: len(desk.shelf.skills) == 2)
+        await desk.until(lambda: len(desk.skills_state.skills) == 2)
         path.write_text("{")
-        await desk.until(lambda: desk.shelf.trouble is not None)
-        assert desk.shelf.skills == ()
+        await desk.until(lambda: desk.skills_state.trouble is not None)
+        assert desk.skills_state.skills == ()
 
 
 async def test_an_installed_registry_takes_the_place_of_what_comes_along(
@@ -367,37 +367,37 @@ async def test_an_installed_registry_takes_the_place_of_what_comes_along(
 ) -> None:
     (tmp_path / "empty").mkdir()
     monkeypatch.chdir(tmp_path / "empty")
-    async with Desk(jobs_of(tmp_path)) as desk:
-        assert desk.shelf.source == BUILTIN
+    async with Controlled(jobs_of(tmp_path)) as desk:
+        assert desk.skills_state.source == BUILTIN
         registry(tmp_path / "home" / ".clawperator" / "skills")
-        await desk.until(lambda: desk.shelf.source == "installed")
-        assert [skill.id for skill in desk.shelf.skills] == [NAME]
+        await desk.until(lambda: desk.skills_state.source == "installed")
+        assert [skill.id for skill in desk.skills_state.skills] == [NAME]
 
 
 async def test_a_script_that_is_cancelled_is_ended_with_all_that_it_started(tmp_path: Path) -> None:
     script = "#!/bin/sh\nsleep 1000 &\necho $!\nwait\n"
-    async with Desk(jobs_with(tmp_path, registry(tmp_path, script=script))) as desk:
+    async with Controlled(jobs_with(tmp_path, registry(tmp_path, script=script))) as desk:
         assert desk.skilling.start_run(SkillRequest(NAME, RunOption("script greet.sh"), {}), "")
-        await desk.until(lambda: desk.shelf.run is not None and desk.shelf.run.printed)
-        assert desk.shelf.run is not None
-        child = int(desk.shelf.run.output[0].text)
+        await desk.until(lambda: desk.skills_state.run is not None and desk.skills_state.run.printed)
+        assert desk.skills_state.run is not None
+        child = int(desk.skills_state.run.output[0].text)
         assert desk.skilling.cancel()
         await desk.until(lambda: not desk.skilling.busy)
         until(lambda: not alive(child))  # SIGKILL has been sent: an orphan may take a moment to be gone
-        assert desk.shelf.run.status is Status.SKIPPED
+        assert desk.skills_state.run.status is Status.SKIPPED
 
 
 async def test_news_of_output_are_few() -> None:
     """A hundred thousand lines are a handful of messages, and only the last of the lines are kept."""
     library = FakeLibrary(printed=[("stdout", f"line {number}", 0.0) for number in range(100_000)])
-    async with Desk(library) as desk:
+    async with Controlled(library) as desk:
         desk.told.clear()
         assert desk.skilling.start_run(SkillRequest(str(ALERT["id"]), RunOption("script"), {}), "")
         await desk.until(lambda: not desk.skilling.busy)
         assert sum(isinstance(news, SkillsUpdate) for news in desk.told) < 10
-        assert desk.shelf.run is not None
-        assert desk.shelf.run.output.end == 100_000
-        assert len(desk.shelf.run.output) <= 20_000
+        assert desk.skills_state.run is not None
+        assert desk.skills_state.run.output.end == 100_000
+        assert len(desk.skills_state.run.output) <= 20_000
         assert sum(isinstance(news, NoticeUpdate) for news in desk.told) == 1
 
 
@@ -460,6 +460,6 @@ def test_the_command_line_that_does_the_same() -> None:
 
 
 def test_a_shelf_knows_its_skills() -> None:
-    shelf = SkillsState(skills=(SkillEntry(id="a"),))
-    assert shelf.skill("a") is not None
-    assert shelf.skill("b") is None
+    skills_state = SkillsState(skills=(SkillEntry(id="a"),))
+    assert skills_state.skill("a") is not None
+    assert skills_state.skill("b") is None

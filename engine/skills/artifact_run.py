@@ -28,7 +28,7 @@ OnEvent = Callable[[Mapping[str, Any]], object]
 
 
 @dataclass(frozen=True, slots=True)
-class PlayReport:
+class ArtifactReport:
     """The result of a run. ``results`` are those of the executions that ran, fewer than planned after a failure.
 
     ``errors`` are error objects. ``variance``: optional steps that failed. ``outputs`` are redacted as the recipe declares; the
@@ -92,21 +92,21 @@ class Executor(Protocol):
     ) -> ExecutionResult: ...
 
 
-async def play_document(
+async def run_document(
     engine: Executor, document: object, profile: Profile, *, timeout_ms: object = None, **how: Any
-) -> PlayReport:
-    """Run the output of ``compile-artifact`` as ``play`` does, if ``profile`` allows it.
+) -> ArtifactReport:
+    """Run the output of ``compile-artifact`` as ``run_artifact`` does, if ``profile`` allows it.
 
-    Raises ``EngineError``: EXECUTION_VALIDATION_FAILED before anything runs, CAPABILITY_DENIED, and what ``play`` raises.
+    Raises ``EngineError``: EXECUTION_VALIDATION_FAILED before anything runs, CAPABILITY_DENIED, and what ``run_artifact`` raises.
     """
     from clawperator.engine.skills.compiled_json import admit_compiled, read_compiled
 
     compiled = await asyncio.to_thread(read_compiled, document, timeout_ms=timeout_ms)
     admit_compiled(profile, compiled)
-    return await play(engine, compiled, timeout_ms=timeout_ms, **how)
+    return await run_artifact(engine, compiled, timeout_ms=timeout_ms, **how)
 
 
-async def play(
+async def run_artifact(
     engine: Executor,
     compiled: Compiled,
     *,
@@ -115,7 +115,7 @@ async def play(
     timeout_ms: object = None,
     options: RunOptions | None = None,
     on_event: OnEvent = unreported,
-) -> PlayReport:
+) -> ArtifactReport:
     """Run the executions of ``compiled`` in order, each with ``timeout_ms`` if given; ``on_event`` gets an event before and after each.
 
     An execution with a choice is preceded by a snapshot, as a separate execution; without exactly one node it has failed. A
@@ -128,16 +128,18 @@ async def play(
     if any(output.redaction == "hash" for output in compiled.outputs):
         salt, trouble = await asyncio.to_thread(installation_salt, engine.settings.environment)
     how = {"receiver_package": receiver_package, "timeout_ms": timeout_ms}
-    one_play = _Play(engine, compiled, device_id, how, replace(options or RunOptions(), profile="flat"), salt, on_event)
+    run = _ArtifactRun(
+        engine, compiled, device_id, how, replace(options or RunOptions(), profile="flat"), salt, on_event
+    )
     for index in range(len(compiled.executions)):
-        await one_play.run(index)
-        if one_play.errors:
+        await run.run(index)
+        if run.errors:
             break
-    return one_play.report(trouble, time.monotonic() - began)
+    return run.report(trouble, time.monotonic() - began)
 
 
 @dataclass(slots=True)
-class _Play:
+class _ArtifactRun:
     """The state of a run. ``device_id`` does not change after the first execution."""
 
     engine: Executor
@@ -206,14 +208,14 @@ class _Play:
         self.device_id = result.device_id
         return result
 
-    def report(self, salt_trouble: str, seconds: float) -> PlayReport:
+    def report(self, salt_trouble: str, seconds: float) -> ArtifactReport:
         steps = steps_of(result.envelope for result in self.results)
         outputs, absent = read_outputs(self.compiled.outputs, steps, self.salt)
         seen = (warning for result in (*self.looks, *self.results) for warning in result.warnings)
         warnings = [*self.compiled.warnings, *seen, *absent]
         if salt_trouble:
             warnings.append({"code": "SALT_NOT_KEPT", "path": "", "message": salt_trouble})
-        return PlayReport(
+        return ArtifactReport(
             self.compiled,
             tuple(self.results),
             outputs,

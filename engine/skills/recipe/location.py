@@ -31,7 +31,7 @@ class Block:
 
 
 @dataclass(frozen=True, slots=True)
-class Site:
+class Location:
     """A value of a recipe at ``path`` in ``block``, which is the front matter or the block of ``step_id``."""
 
     file: str
@@ -57,9 +57,9 @@ class Site:
         line = {"line": self.line} if self.line else {}
         return {"file": self.file, **line, **({"stepId": self.step_id} if self.step_id else {})}
 
-    def fault(self, code: ErrorCode, message: str, *, hint: str | None = None, **details: Any) -> EngineError:
+    def error(self, code: ErrorCode, message: str, *, hint: str | None = None, **details: Any) -> EngineError:
         """Return the error ``code`` at this site with further ``details``."""
-        return fault(code, message, self.file, self.line, hint=hint, details={**self.where(), **details})
+        return error(code, message, self.file, self.line, hint=hint, details={**self.where(), **details})
 
     def warning(self, code: str, message: str) -> dict[str, Any]:
         """Return a warning about a value that compiles but may not be intended."""
@@ -67,7 +67,7 @@ class Site:
         return {"code": code, "path": self.dotted, "message": message, **where}
 
 
-def fault(
+def error(
     code: ErrorCode, message: str, file: str, line: int, *, hint: str | None = None, details: dict[str, Any]
 ) -> EngineError:
     """Return an error whose message begins with its location, as in compilers."""

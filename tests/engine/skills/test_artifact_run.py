@@ -11,8 +11,8 @@ import pytest
 from clawperator.engine import EngineError, ErrorCode, RunOptions
 from clawperator.engine.executions.attempt import ExecutionResult
 from clawperator.engine.executions.outcome import outcome_of
+from clawperator.engine.skills.artifact_run import ArtifactReport, run_artifact
 from clawperator.engine.skills.compiled import Compiled, Confirm, Output
-from clawperator.engine.skills.play import PlayReport, play
 
 
 def execution(number: int, *actions: str) -> dict[str, Any]:
@@ -66,9 +66,9 @@ class Device:
         )
 
 
-async def played(tmp_path: Path, artifact: Compiled, **answers: Any) -> tuple[PlayReport, Device]:
+async def played(tmp_path: Path, artifact: Compiled, **answers: Any) -> tuple[ArtifactReport, Device]:
     device = Device(tmp_path, answers)
-    return await play(device, artifact), device  # type: ignore[arg-type]
+    return await run_artifact(device, artifact), device  # type: ignore[arg-type]
 
 
 ABORT = {"error": "No UI node found", "errorCode": "NODE_NOT_FOUND"}
@@ -139,7 +139,7 @@ async def test_a_json_template_has_no_declarations(tmp_path: Path) -> None:
 async def test_options_are_kept_and_the_device_is_the_same_to_the_end(tmp_path: Path) -> None:
     device = Device(tmp_path, {})
     options = RunOptions(raw_envelope=True, max_snapshot_bytes=5)
-    await play(
+    await run_artifact(
         device,  # type: ignore[arg-type]
         compiled(execution(1, "a"), execution(2, "b")),
         receiver_package="p",
@@ -237,7 +237,7 @@ async def test_hashed_outputs_compare_between_runs(tmp_path: Path) -> None:
 async def test_somebody_hears_of_every_execution(tmp_path: Path) -> None:
     artifact = compiled(execution(1, "maybe"), execution(2, "b", "c"), optional=("maybe",))
     heard: list[Any] = []
-    await play(Device(tmp_path, {"maybe": ABORT}), artifact, on_event=heard.append)  # type: ignore[arg-type]
+    await run_artifact(Device(tmp_path, {"maybe": ABORT}), artifact, on_event=heard.append)  # type: ignore[arg-type]
     assert [(news["event"], news["index"]) for news in heard] == [
         ("play.execution", 0),
         ("play.result", 0),

@@ -14,8 +14,8 @@ import pytest
 
 from clawperator.engine import Engine, EngineError, ErrorCode
 from clawperator.engine.history.store import History
+from clawperator.engine.skills.artifact_run import ArtifactReport, run_artifact
 from clawperator.engine.skills.compiling import compile_for
-from clawperator.engine.skills.play import PlayReport, play
 from clawperator.engine.skills.registry import Registry, load_registry
 from tests.engine.skills.made import made_registry
 
@@ -97,9 +97,9 @@ def skill(tmp_path: Path, *steps: str, kind: str = "flow", more: str = "", redac
     return load_registry(made.path)
 
 
-async def played(engine: Engine, registry: Registry, variables: Mapping[str, Any] | None = None) -> PlayReport:
+async def played(engine: Engine, registry: Registry, variables: Mapping[str, Any] | None = None) -> ArtifactReport:
     compiled = compile_for(engine.guard, registry, SKILL, "look", json.dumps(variables or {}))
-    return await play(engine, compiled)
+    return await run_artifact(engine, compiled)
 
 
 async def test_an_optional_step_that_finds_nothing_is_variance(connect: Connect, tmp_path: Path) -> None:

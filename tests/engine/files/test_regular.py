@@ -10,7 +10,7 @@ import pytest
 
 from clawperator.engine.errors import NotPrivateError
 from clawperator.engine.files.lock import FileLock
-from clawperator.engine.files.writing import new_file, private_folder, read_file, read_tail, write_file
+from clawperator.engine.files.regular import new_file, private_folder, read_file, read_tail, write_file
 
 
 def mode_of(path: Path) -> int:
