@@ -141,9 +141,9 @@ def settings() -> Iterator[str]:
 
 def capabilities() -> Iterator[str]:
     from clawperator.engine.config.policy import CAPABILITIES, capabilities_of
-    from clawperator.engine.contracts.actions import ACTIONS
+    from clawperator.engine.contracts.actions import ACTIONS, INPUT_ACTIONS
 
-    needs = {action: capabilities_of(action, {}) for action in ACTIONS}
+    needs = {action: capabilities_of(action, {}) for action in (*ACTIONS, *INPUT_ACTIONS)}
     yield from _table(
         ("Capability", "Actions that need it"),
         (

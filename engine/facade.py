@@ -26,6 +26,7 @@ from clawperator.engine.executions.attempt import Attempt, ExecutionResult, sett
 from clawperator.engine.executions.backend import Backend, Diagnosis
 from clawperator.engine.executions.backends.operator import OperatorBackend
 from clawperator.engine.executions.command import Command
+from clawperator.engine.executions.composition import Composition, ShellBackend
 from clawperator.engine.executions.device_lock import DeviceLocks, LockStatus
 from clawperator.engine.executions.finish import RunOptions
 from clawperator.engine.executions.log_stream import LogStreams
@@ -143,15 +144,20 @@ class Engine:
     ) -> ExecutionResult:
         """Run one execution: validate, admit, resolve, lock the device, run, finish, publish, record.
 
-        ``payload`` is parsed JSON (execution.md#payload). Returns a result or raises ``EngineError``, whose
+        ``payload`` is parsed JSON (execution.md#payload) or a composition. Returns a result or raises ``EngineError``, whose
         ``broadcastDispatchStatus``, if present, says whether anything reached the device. ``wait_ms`` limits the wait for
         a locked device, first come first served (0 to 600,000; default: the settings').
         """
         options = options or RunOptions()
+        composed = payload if isinstance(payload, Composition) else None
         with Attempt(self.events, payload, self.recorders, self.caller) as attempt:
-            validated = self.validate(payload, timeout_ms=timeout_ms, profile=options.profile)
+            if composed is None:
+                validated = self.validate(payload, timeout_ms=timeout_ms, profile=options.profile)
+            else:
+                validated = composed.validated(timeout_ms=timeout_ms)
             package = self._package(receiver_package)
-            backend = self._backend(package)
+            by_shell = composed is not None and not composed.uses_operator
+            backend: Backend = ShellBackend() if by_shell else self._backend(package)
             attempt.admit(validated, backend.name, package)
             if self.settings.read_only:
                 refuse_acting(validated.execution)
@@ -166,7 +172,8 @@ class Engine:
                 async with self._locks.hold(device.serial, Command.of(validated), wait_ms=wait) as held:
                     attempt.locked()
                     with settling(held, attempt.trace):
-                        finished = await run_held(backend, device, validated, options, attempt.trace)
+                        run = run_held if composed is None else composed.run_held
+                        finished = await run(backend, device, validated, options, attempt.trace)
             return attempt.finish(finished)
 
     def _backend(self, receiver_package: str | None) -> Backend:

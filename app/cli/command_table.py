@@ -30,6 +30,14 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "action scroll": ("action:Scroll", "Scroll once"),
     "action scroll-until": ("action:ScrollUntil", "Scroll until a node is on screen or the end is reached"),
     "action scroll-and-click": ("action:ScrollAndClick", "Scroll to a node and click it"),
+    "set": ("verbs:Set", "Switch a node on or off, or set a field's text, only if it differs, and verify"),
+    "submit": ("verbs:Submit", "Press Enter in the focused field, and verify that something changed"),
+    "input key": ("verbs:InputKey", "Press any key through Android's input"),
+    "input text": ("verbs:InputText", "Type into the focused field through Android's input"),
+    "input tap": ("verbs:InputTap", "Tap a node or a point through Android's input"),
+    "input long-press": ("verbs:InputLongPress", "Hold a node or a point through Android's input"),
+    "input swipe": ("verbs:InputSwipe", "Swipe from a node or a point through Android's input"),
+    "input drag": ("verbs:InputDrag", "Drag from a node or a point through Android's input"),
     "exec": ("flat:Exec", "Run one execution payload, in the flat profile"),
     "snapshot": ("flat:Snapshot", "Read the UI tree of the screen, in the flat profile"),
     "screenshot": ("flat:Screenshot", "Take a screenshot, in the flat profile"),
@@ -122,7 +130,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
 
 SECTIONS: dict[str, tuple[str, ...]] = {
     "Observe": ("observe", "inspect", "match", "suggest", "diff", "watch"),
-    "Act": ("execute", "action", "record"),
+    "Act": ("execute", "action", "set", "submit", "input", "record"),
     "Skills": ("skills",),
     "Devices": ("devices", "packages", "doctor", "lock"),
     "Operator app": ("operator", "grant-device-permissions"),
@@ -141,6 +149,7 @@ GROUPS: dict[str, str] = {
     "action": (
         "action open-app|open-uri|click|read|wait|type|press-key|scroll|scroll-until|scroll-and-click [options]"
     ),
+    "input": "input key|text|tap|long-press|swipe|drag [options]",
     "operator": "operator setup|install|fetch|status|crash-log [options]",
     "emulator": "emulator list|inspect|create|start|stop|delete|status|provision [options]",
     "provision": "provision emulator [options]",

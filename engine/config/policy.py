@@ -32,8 +32,8 @@ CAPABILITIES = (
 )
 """Operations on a device or this computer need one of these (policy.md#capabilities).
 
-``toggle`` and ``purchase_risk`` are declared by recipes only. ``input`` is pressing keys, ``app`` stopping an app outside of an
-execution, ``setup_operator`` the Operator app, the adb server and its connections, ``write_files`` files that a caller names.
+``toggle`` and ``purchase_risk`` are declared by recipes only. ``input`` is pressing keys and everything that goes through Android's
+``input``, ``app`` installing, removing, stopping and configuring apps outside of an execution, ``setup_operator`` the Operator app, the adb server and its connections, ``write_files`` files that a caller names.
 """
 PURCHASE_RISK = "purchase_risk"
 WRITE_FILES = "write_files"
@@ -62,6 +62,15 @@ _IMPLIED = {
     "wait_for_navigation": "navigate",
     "enter_text": "type_text",
 }
+_BY_INPUT = {
+    "input_tap": "click",
+    "input_long_press": "long_click",
+    "input_drag": "long_click",
+    "input_swipe": "navigate",
+    "input_text": "type_text",
+    "input_key": "input",
+}
+"""What Android's ``input`` does needs the capability of the equal action, beside ``input``."""
 _CLICKS_AFTER = {"scroll_and_click": True, "scroll_until": False}
 """Actions that can click the node they find, and the default of ``clickAfter``."""
 _PING = "doctor_ping"
@@ -71,6 +80,8 @@ _PING = "doctor_ping"
 def capabilities_of(action_type: str, params: Mapping[str, Any]) -> frozenset[str]:
     """Return the capabilities that an action of the canonical ``action_type`` needs."""
     found = {_IMPLIED[action_type]} if action_type in _IMPLIED else set()
+    if action_type in _BY_INPUT:
+        found |= {"input", _BY_INPUT[action_type]}
     if action_type == "click" or (
         action_type in _CLICKS_AFTER and params.get("clickAfter", _CLICKS_AFTER[action_type])
     ):

@@ -16,7 +16,7 @@ from pydantic_core import CoreSchema, ErrorDetails, core_schema
 
 from clawperator.engine.config.policy import ANY, CAPABILITIES, PURCHASE_RISK, Policy, Profile, Rules, capabilities_of
 from clawperator.engine.config.toml_lines import Problem, TomlTable, lines_of, read_text, validated
-from clawperator.engine.contracts.actions import ACTIONS
+from clawperator.engine.contracts.actions import ACTIONS, INPUT_ACTIONS
 from clawperator.engine.contracts.aliases import ALIASES
 from clawperator.engine.contracts.issues import shown, suggestion
 from clawperator.engine.contracts.limits import PACKAGE
@@ -40,7 +40,7 @@ class _OneOf(NamedTuple):
 
 
 Capability = Annotated[str, _OneOf(CAPABILITIES)]
-ActionName = Annotated[str, _OneOf((ANY, *ACTIONS))]
+ActionName = Annotated[str, _OneOf((ANY, *ACTIONS, *INPUT_ACTIONS))]
 PackagePattern = Annotated[str, Field(pattern=_PATTERN, max_length=255, examples=["com.example.*"])]
 
 
@@ -205,7 +205,7 @@ def _item_problem(line: int, key: str, table: str, given: str) -> Problem:
         known: tuple[str, ...] = CAPABILITIES
         kind = "capability"
     else:
-        known, kind = tuple(ACTIONS), "action type"
+        known, kind = (*ACTIONS, *INPUT_ACTIONS), "action type"
     meant = ALIASES.get(given, "") if table == "actions" else ""
     hint = f"Did you mean '{meant}'?" if meant else suggestion(given, known)
     return Problem(line, key, f"Unknown {kind} {shown(repr(given))}", hint or f"Known: {', '.join(known)}.")

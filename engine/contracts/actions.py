@@ -341,6 +341,8 @@ ACTIONS: Mapping[str, type[Params]] = {
     "stop_recording": StopRecording,
 }
 """The action types that callers may send, by canonical name. ``doctor_ping`` is internal and not among them."""
+INPUT_ACTIONS = ("input_key", "input_text", "input_tap", "input_long_press", "input_swipe", "input_drag")
+"""Steps of compositions that Android's ``input`` performs: policies name them, payloads cannot contain them."""
 
 VOCABULARY: dict[str, FieldInfo] = {}
 """Every parameter name, with the field of the first action type that has it."""

@@ -115,9 +115,9 @@ def _payload_keys() -> frozenset[str]:
 @cache
 def _words() -> Mapping[str, frozenset[str]]:
     """Return the allowed words of keys: other words come from a caller's mistake or the device."""
-    from clawperator.engine.contracts.actions import ACTIONS
+    from clawperator.engine.contracts.actions import ACTIONS, INPUT_ACTIONS
 
-    types = frozenset((*ACTIONS, *ALIASES))
+    types = frozenset((*ACTIONS, *ALIASES, *INPUT_ACTIONS))
     return {
         "type": types,
         "actionType": types,

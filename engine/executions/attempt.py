@@ -40,7 +40,8 @@ _PREPARING = {
 class ExecutionResult:
     """A terminal envelope and its origin. ``phases``: milliseconds by phase name.
 
-    ``outcome`` has the status of each step, also if the envelope of a failed plan has no step results.
+    ``outcome`` has the status of each step, also if the envelope of a failed plan has no step results. ``facts`` are the
+    result of a composition.
     """
 
     envelope: dict[str, Any]
@@ -51,6 +52,7 @@ class ExecutionResult:
     backend: str
     warnings: tuple[Mapping[str, Any], ...] = ()
     phases: Mapping[str, float] = field(default_factory=dict)
+    facts: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def succeeded(self) -> bool:
@@ -69,6 +71,8 @@ class ExecutionResult:
             "backend": self.backend,
             "outcome": self.outcome.to_dict(),
         }
+        if self.facts:
+            answer["result"] = dict(self.facts)
         if self.warnings:
             answer["warnings"] = [dict(warning) for warning in self.warnings]
         return answer
@@ -210,6 +214,7 @@ class Attempt:
             self.backend,
             tuple(self.warnings),
             self.trace.phases,
+            finished.facts,
         )
         self._end(result.to_dict())
         return result

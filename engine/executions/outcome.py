@@ -145,7 +145,7 @@ def outcome_of(
         drafts.take(step_id, step_type)
     running, over, last_at = _read_lines(drafts, lines)
     if envelope is None:
-        return ExecutionOutcome("unknown", _steps(drafts), None, None if error is None else _facts(error))
+        return ExecutionOutcome("unknown", _steps(drafts), None, None if error is None else facts_of(error))
     for result in envelope.get("stepResults") or ():
         _take_result(drafts.take(str(result["id"])), result)
     status = device_status or envelope.get("status")
@@ -242,7 +242,7 @@ def _error(code: str, message: str) -> dict[str, Any]:
     }
 
 
-def _facts(error: EngineError) -> dict[str, Any]:
+def facts_of(error: EngineError) -> dict[str, Any]:
     """Return the error without the top-level keys of an answer."""
     facts = _error(error.code.value, error.message) | {"hint": error.hint or _UNKNOWN_CODE_HINT}
     return facts | ({"details": error.details} if error.details else {})

@@ -7,7 +7,7 @@ import os
 import re
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -30,11 +30,12 @@ _REFUSED_SCREENSHOT = "UNSUPPORTED_RUNTIME_SCREENSHOT"
 
 @dataclass(frozen=True, slots=True)
 class Finished:
-    """The finished envelope as JSON data, and the outcome."""
+    """The finished envelope as JSON data, and the outcome. ``facts`` are the result of a composition."""
 
     envelope: dict[str, Any]
     outcome: ExecutionOutcome
     warnings: Sequence[Mapping[str, Any]] = ()
+    facts: Mapping[str, Any] = field(default_factory=dict)
 
 
 async def run_held(

@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 
 from clawperator.engine.executions.outcome import LiveLine
 from clawperator.engine.logcat.signals import CapturedHierarchy, ProgressSignal
@@ -63,10 +64,33 @@ class Trace:
 
     def dispatched(self) -> None:
         """Note that the device may act from now on."""
-        self.was_dispatched, self.dispatched_at = True, time.time()
         self.enter("dispatch")
+        self._note_dispatch()
+
+    def _note_dispatch(self) -> None:
+        if self.was_dispatched:
+            return
+        self.was_dispatched, self.dispatched_at = True, time.time()
         for call in self.before_dispatch:
             call()
+
+    @contextmanager
+    def part(self) -> Iterator[Trace]:
+        """Yield the trace of one part of the execution, and add it to this one at its end."""
+        self.enter("")
+        part = Trace()
+        part.before_dispatch.append(self._note_dispatch)
+        try:
+            yield part
+        finally:
+            part.enter("")
+            for name, spent in part.phases.items():
+                self.phases[name] = self.phases.get(name, 0.0) + spent
+            self.lines += part.lines[: LINES_KEPT - len(self.lines)]
+            self.trees += part.trees
+            self.raw += part.raw
+            self.warnings += part.warnings
+            self.lines_left_out += part.lines_left_out
 
     def note(self, signal: ProgressSignal) -> None:
         if len(self.lines) < LINES_KEPT and self._line_bytes < LINE_BYTES_KEPT:

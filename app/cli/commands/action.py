@@ -6,8 +6,9 @@ from clawperator.app.cli.command import Answer, Command, Options
 from clawperator.app.cli.parsing.common_flags import RESULT_FLAGS
 from clawperator.app.cli.parsing.flags import Flag, switch
 from clawperator.app.cli.parsing.selectors import CONTAINER_FLAGS, SELECTOR_FLAGS, SELECTOR_FLAGS_BUT_TEXT, selector
-from clawperator.app.cli.parsing.values import invalid, number
+from clawperator.app.cli.parsing.values import invalid, json_object, number, text_value
 from clawperator.app.cli.payload_file import read_bytes
+from clawperator.engine.errors import ErrorCode
 from clawperator.engine.executions import build
 
 TYPE_CHECKING = False
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from clawperator.app.cli.parsing.flags import Declared
+    from clawperator.engine.executions.composition import Composition
 
 _CLICK_TYPES = ("default", "long_click", "focus")
 DIRECTIONS = ("down", "up", "left", "right")
@@ -32,14 +34,19 @@ SCROLL_FLAGS = (
     *CONTAINER_FLAGS,
 )
 
+WAIT_NOTES = (
+    "--gone, --text-changes and --app are compositions: the host repeats a snapshot, for 10 seconds unless the time limit says\n"
+    "otherwise, and fails with VERIFY_FAILED."
+)
+
 
 class Action(Command):
     """Base: subclasses build the payload; ``required`` names the form that USAGE errors quote."""
 
     required = ""
 
-    def payload(self, options: Options) -> dict[str, Any]:
-        """Build the execution of this one action."""
+    def payload(self, options: Options) -> dict[str, Any] | Composition:
+        """Build the execution of this one action, or the composition of the command."""
         raise NotImplementedError
 
     def run(self, options: Options) -> Answer:
@@ -111,10 +118,15 @@ class Click(Action):
 
 
 class Read(Action):
-    usage = "--selector <json> [--validator <name>] [options]"
-    required = "--selector <json>"
-    notes = "--validator version or regex requires Operator 0.3.2 or newer; --all or a container requires Operator 0.5 or newer."
-    examples = (
+    usage = "(--selector <json> [--validator <name>] | --rows <id|json> --fields <name=id,…>) [options]"
+    required = "--selector <json>, or --rows and --fields"
+    notes = (
+        "--validator version or regex requires Operator 0.3.2 or newer; --all or a container requires Operator 0.5 or newer.\n"
+        "--rows is a composition: one snapshot, from which the host reads the rows of a list as result.rows. A row is a child of\n"
+        "the container; --fields names its nodes by resource id (the part after ':id/' suffices). result.position says whether the\n"
+        "list scrolls, and whether its edges cut the first or the last row."
+    )
+    examples: tuple[str, ...] = (
         """--selector '{"resourceId":"com.example:id/total"}'""",
         "--id com.example:id/temp --validator temperature",
     )
@@ -128,11 +140,15 @@ class Read(Action):
         ),
         Flag("--validator-pattern", "<regex>", "require a match with this pattern (with --validator regex)"),
         switch("--all", "read every matching node, not only the first"),
+        Flag("--rows", "<id|json>", "read the rows of this list, given by its resource id or a JSON matcher"),
+        Flag("--fields", "<name=id,…>", "read these nodes of each row (with --rows)"),
         *CONTAINER_FLAGS,
         *RESULT_FLAGS,
     )
 
-    def payload(self, options: Options) -> dict[str, Any]:
+    def payload(self, options: Options) -> dict[str, Any] | Composition:
+        if options.rows is not None or options.fields is not None:
+            return self._rows(options)
         return build.read_text(
             self.need(selector(options)),
             validator=options.validator,
@@ -141,6 +157,21 @@ class Read(Action):
             container=selector(options, container=True),
         )
 
+    def _rows(self, options: Options) -> Composition:
+        from clawperator.engine.executions.verbs import read_rows
+
+        given = (options.validator, options.validator_pattern, options.all or None)
+        if selector(options) or selector(options, container=True) or any(value is not None for value in given):
+            raise invalid("--rows takes --fields and no selector, container or validator", "--rows")
+        if options.rows is None or options.fields is None:
+            raise self.missing("--rows <id|json> and --fields <name=id,…>", ErrorCode.MISSING_ARGUMENT)
+        pairs = [field.partition("=") for field in options.fields.split(",")]
+        fields = {name.strip(): value.strip() for name, _, value in pairs}
+        if len(fields) < len(pairs) or not all(name and value for name, value in fields.items()):
+            raise invalid("--fields must be name=resource-id pairs, separated by commas, each name once", "--fields")
+        by_id = None if options.rows.lstrip().startswith("{") else {"resourceId": options.rows}
+        return read_rows(by_id or json_object("--rows", options.rows, "container") or {}, fields)
+
 
 class Type(Action):
     usage = "--selector <json> --text <value> [--submit] [--clear] [options]"
@@ -148,7 +179,7 @@ class Type(Action):
     notes = (
         "--text is the text to enter; to find a field by its text, use --selector. --text - reads the text from stdin,\n"
         "so that a password does not appear in the process list: UTF-8; one trailing line end is removed. To type\n"
-        "a single '-', pass it on stdin as well."
+        "a single '-', pass it on stdin as well. --submit presses Enter afterwards, as submit does: it fails if nothing changes."
     )
     examples: tuple[str, ...] = (
         """--selector '{"role":"textfield"}' --text 'hello world'""",
@@ -158,18 +189,22 @@ class Type(Action):
     flags = (
         *SELECTOR_FLAGS_BUT_TEXT,
         Flag("--text", "<value|->", "enter this text; - reads it from stdin"),
-        switch("--submit", "submit the field afterwards"),
+        switch("--submit", "press Enter afterwards (see submit)"),
         switch("--clear", "clear the field first; typing always replaces its content"),
         *RESULT_FLAGS,
     )
 
-    def payload(self, options: Options) -> dict[str, Any]:
+    def payload(self, options: Options) -> dict[str, Any] | Composition:
         matcher, text = self.need(selector(options, text=False)), self.need(options.text)
-        text = _text_of_stdin() if text == "-" else text
-        return build.enter_text(matcher, text, submit=options.submit, clear=options.clear)
+        text = text_of_stdin() if text == "-" else text
+        if options.submit:
+            from clawperator.engine.executions.verbs import submit
+
+            return submit(matcher, text=text)
+        return build.enter_text(matcher, text, clear=options.clear)
 
 
-def _text_of_stdin() -> str:
+def text_of_stdin() -> str:
     """Standard input as text, without one line end at its end. Raises ``EngineError`` (EXECUTION_VALIDATION_FAILED)."""
     try:
         text = read_bytes("-").decode()
@@ -181,13 +216,42 @@ def _text_of_stdin() -> str:
 
 
 class Wait(Action):
-    usage = "--selector <json> [options]"
-    required = "--selector <json>"
-    examples: tuple[str, ...] = ("""--selector '{"textContains":"Welcome"}' --timeout-ms 60000""",)
-    flags = (*SELECTOR_FLAGS, *RESULT_FLAGS)
+    usage = "(--selector <json> [--gone | --text-changes] | --app <packageId>) [options]"
+    required = "--selector <json> or --app <packageId>"
+    notes = WAIT_NOTES
+    examples: tuple[str, ...] = (
+        """--selector '{"textContains":"Welcome"}' --timeout-ms 60000""",
+        "--text Loading --gone",
+        "--app com.android.settings",
+    )
+    flags = (
+        *SELECTOR_FLAGS,
+        switch("--gone", "wait until no node matches"),
+        switch("--text-changes", "wait until the first match has another text"),
+        Flag("--app", "<packageId>", "wait until this app is in front"),
+        *RESULT_FLAGS,
+    )
 
-    def payload(self, options: Options) -> dict[str, Any]:
-        return build.wait_for_node(self.need(selector(options)))
+    def payload(self, options: Options) -> dict[str, Any] | Composition:
+        given = options.timeout_ms
+        wait_ms = given - build.SPARE_MS if isinstance(given, int) and given > 2 * build.SPARE_MS else None
+        return self.composed(options, wait_ms) or build.wait_for_node(self.need(selector(options)))
+
+    def composed(self, options: Options, wait_ms: float | None) -> Composition | None:
+        """Return the composition of ``--gone``, ``--text-changes`` or ``--app``; ``None`` without these."""
+        package = text_value("--app", options.app)
+        if sum((options.gone, options.text_changes, package is not None)) > 1:
+            raise invalid("use --gone, --text-changes OR --app, not several")
+        if not (options.gone or options.text_changes or package):
+            return None
+        from clawperator.engine.executions import verbs
+
+        if package:
+            if selector(options) is not None:
+                raise invalid("use a selector OR --app, not both")
+            return verbs.wait_app(package, wait_ms=wait_ms)
+        wait = verbs.wait_gone if options.gone else verbs.wait_text_changes
+        return wait(self.need(selector(options)), wait_ms=wait_ms)
 
 
 class Scroll(Action):

@@ -19,6 +19,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
+    from clawperator.engine.executions.composition import Composition
+
 _PNG = b"\x89PNG\r\n\x1a\n"
 _MOST_MS = 120_000
 _LONGEST_SLEEP_MS = 115_000
@@ -101,11 +103,15 @@ class Click(Flat, action.Click):
 
 
 class Read(Flat, action.Read):
-    usage = "<selector> [--all --json] [options]"
+    usage = "(<selector> [--all --json] | --rows <id|json> --fields <name=id,…>) [options]"
     notes = f"--all returns a JSON list in data.text and requires --json. {action.Read.notes}"
-    examples = ("--id com.example:id/total", "--role text --container-id com.example:id/list --all --json")
+    examples = (
+        "--id com.example:id/total",
+        "--role text --container-id com.example:id/list --all --json",
+        "--rows com.example:id/results --fields title=product_title,price=price",
+    )
 
-    def payload(self, options: Options) -> dict[str, Any]:
+    def payload(self, options: Options) -> dict[str, Any] | Composition:
         if options.all and not (options.json or options.output == "json"):
             raise invalid("read --all requires --json (or --output json)", "--all")
         return super().payload(options)
@@ -138,25 +144,25 @@ class Type(Flat, action.Type):
     )
     flags = (Word("words", "text to enter; - reads it from stdin"), *action.Type.flags)
 
-    def payload(self, options: Options) -> dict[str, Any]:
+    def payload(self, options: Options) -> dict[str, Any] | Composition:
         options.text = self.argument("the text", options.words, text=options.text)
         return super().payload(options)
 
 
 class Wait(Flat, action.Wait):
-    usage = "<selector> [--timeout <ms>] [options]"
+    usage = "(<selector> [--gone | --text-changes] | --app <package>) [--timeout <ms>] [options]"
     notes = (
-        "--timeout is how long to wait for the node; the execution gets 5000 ms more, and 30000 at least. It requires Operator 0.5\n"
-        "or newer. Without it, the device retries a few times."
+        "--timeout is how long to wait; the execution gets 5000 ms more, and 30000 at least. For a node, it requires Operator 0.5\n"
+        f"or newer; without it, the device retries a few times. {action.WAIT_NOTES}"
     )
-    examples = ("--text Welcome", "--id com.example:id/list --timeout 60000")
+    examples = ("--text Welcome", "--id com.example:id/list --timeout 60000", "--id com.example:id/spinner --gone")
 
-    def payload(self, options: Options) -> dict[str, Any]:
-        matcher = self.need(selector(options))
+    def payload(self, options: Options) -> dict[str, Any] | Composition:
         wait_ms, options.timeout_ms = options.timeout_ms, None
         if wait_ms is not None and not (isinstance(wait_ms, int) and 0 < wait_ms <= _MOST_MS):
             raise invalid(f"--timeout must be an integer in [1, {_MOST_MS}]", "actions.0.params.timeoutMs")
-        return build.wait_for_node(matcher, wait_ms=wait_ms)
+        composed = self.composed(options, wait_ms)
+        return composed or build.wait_for_node(self.need(selector(options)), wait_ms=wait_ms)
 
 
 class WaitForNav(Flat, action.Action):

@@ -42,6 +42,8 @@ def execution(data: Data) -> Drawing:
     results = envelope.get("stepResults") or []
     if outcome["steps"]:
         yield _steps(outcome["steps"], results)
+    for name, value in data.get("result", {}).items():
+        yield safe_text(f"  {name}: {value if isinstance(value, str) else as_json(value)}")
     for step in results:
         text = step.get("data", {}).get("text")
         if isinstance(text, str) and _is_long(text):

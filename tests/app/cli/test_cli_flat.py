@@ -73,7 +73,7 @@ PLANS: list[tuple[str, str, dict[str, Any], int]] = [
     ("open-uri https://example.org/?q=1", "open_uri", {"uri": "https://example.org/?q=1"}, 15_000),
     ("open-url --app market://details", "open_uri", {"uri": "market://details"}, 15_000),
     ("type tea --id x:id/a", "enter_text", TYPED, 30_000),
-    ("fill --text tea --id x:id/a --submit --clear", "enter_text", {**TYPED, "submit": True, "clear": True}, 30_000),
+    ("fill --text tea --id x:id/a --clear", "enter_text", {**TYPED, "clear": True}, 30_000),
     ("type --id x:id/a snapshot", "enter_text", {**TYPED, "text": "snapshot"}, 30_000),
     ("read --id x:id/a", "read_text", {"matcher": FIELD}, 30_000),
     ("read --desc d --all --json", "read_text", {"matcher": {"contentDescEquals": "d"}, "all": True}, 30_000),
@@ -389,7 +389,9 @@ def _spelled(name: str, value: str, *, inline: bool) -> list[str]:
 def _matcher(words: str, line: list[str]) -> Any:
     command = load(words)
     assert isinstance(command, Action)
-    return command.payload(read(build_parser(command), words, line))["actions"][0]["params"]["matcher"]
+    payload = command.payload(read(build_parser(command), words, line))
+    assert isinstance(payload, dict)
+    return payload["actions"][0]["params"]["matcher"]
 
 
 @given(st.none() | texts, st.dictionaries(st.sampled_from(["one", "two_words"]), st.none() | texts))

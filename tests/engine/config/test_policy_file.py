@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from clawperator.engine.config.policy import CAPABILITIES, DEFAULT, Policy, Profile, Rules
 from clawperator.engine.config.policy_file import examine, load, remarks
 from clawperator.engine.config.toml_lines import MAX_BYTES
-from clawperator.engine.contracts.actions import ACTIONS
+from clawperator.engine.contracts.actions import ACTIONS, INPUT_ACTIONS
 from clawperator.engine.errors import EngineError, ErrorCode
 from clawperator.engine.json_schema import json_schema
 
@@ -238,7 +238,7 @@ def test_the_schema_says_the_same() -> None:
     assert schema["required"] == ["version", "profiles"]
     assert schema["additionalProperties"] is False
     assert schema["$defs"]["CapabilityRules"]["properties"]["allow"]["items"]["enum"] == list(CAPABILITIES)
-    assert schema["$defs"]["ActionRules"]["properties"]["deny"]["items"]["enum"] == ["*", *ACTIONS]
+    assert schema["$defs"]["ActionRules"]["properties"]["deny"]["items"]["enum"] == ["*", *ACTIONS, *INPUT_ACTIONS]
     assert not [name for name, table in schema["$defs"].items() if table["additionalProperties"] is not False]
 
 

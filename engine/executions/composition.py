@@ -1,0 +1,214 @@
+"""Compositions: executions whose steps are dispatched in parts, with a fixed decision of the host between the parts.
+
+A composition is one execution for everything else: validated and admitted as a whole before the device is touched, under one device
+lock, with one envelope and one history row. No step that acts is dispatched twice; only steps that look are repeated, until what they
+wait for is on the screen. Steps that a decision left out are ``not_run`` in the outcome.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from clawperator.engine.adb.device import AdbDevice
+from clawperator.engine.adb.quote import device_command
+from clawperator.engine.adb.trace import HIDDEN
+from clawperator.engine.contracts.actions import INPUT_ACTIONS
+from clawperator.engine.contracts.execution import Action, Execution
+from clawperator.engine.errors import EngineError, ErrorCode
+from clawperator.engine.executions import build
+from clawperator.engine.executions.backend import Backend, Outcome
+from clawperator.engine.executions.command import Command
+from clawperator.engine.executions.finish import RunOptions
+from clawperator.engine.executions.outcome import ExecutionOutcome, OutcomeStep, facts_of
+from clawperator.engine.executions.run import Finished, run_held
+from clawperator.engine.executions.trace import Trace
+from clawperator.engine.executions.validate import Validated, validate
+
+if TYPE_CHECKING:
+    from clawperator.engine.hierarchy.nodes import UiTree
+
+POLL_SECONDS = 0.1
+_INPUT_SECONDS = 30.0
+
+
+class StepFailedError(Exception):
+    """Ends a composition: ``error`` is why the step failed, or why the next one was not dispatched."""
+
+    def __init__(self, step_id: str, error: EngineError) -> None:
+        super().__init__(error.message)
+        self.step_id, self.error = step_id, error
+
+
+class _PartFailedError(Exception):
+    """Ends a composition whose last part failed on the device: its outcome says why."""
+
+
+@dataclass(frozen=True, slots=True)
+class Composition:
+    """``run`` sends the steps of ``actions`` and returns the facts of the result. ``name`` is the command."""
+
+    name: str
+    actions: Sequence[Action]
+    run: Callable[[Parts], Awaitable[Mapping[str, Any]]]
+    timeout_ms: int = build.DEFAULT_TIMEOUT_MS
+    source: str = "clawperator-cli"
+
+    @property
+    def uses_operator(self) -> bool:
+        return any(action.type not in INPUT_ACTIONS for action in self.actions)
+
+    def validated(self, *, timeout_ms: object = None) -> Validated:
+        """Return the whole plan; the steps of the Operator are validated as ``execute`` does. Raises ``EngineError``."""
+        command_id = build.generated_id(self.name)
+        plan = Execution(command_id, command_id, self.source, self.timeout_ms, tuple(self.actions))
+        sent = [action for action in plan.actions if action.type not in INPUT_ACTIONS]
+        probe = replace(plan, actions=tuple(sent or [Action("look", "snapshot_ui")]))
+        checked = validate(probe.to_payload(), timeout_ms=timeout_ms)
+        normal = {action.id: action for action in checked.execution.actions}
+        plan = replace(checked.execution, actions=tuple(normal.get(action.id, action) for action in plan.actions))
+        # the name also keeps the recorded payload from being dispatched as it stands, without the decisions
+        return Validated(plan, {**plan.to_payload(), "composition": self.name}, plan.wire_json(), checked.warnings)
+
+    async def run_held(
+        self, backend: Backend, device: AdbDevice, validated: Validated, options: RunOptions, trace: Trace
+    ) -> Finished:
+        """Run the composition on ``device``, whose lock the caller holds. Raises ``EngineError`` as ``run_held`` does."""
+        parts = Parts(backend, device, validated, options, trace)
+        try:
+            facts = await self.run(parts)
+        except StepFailedError as exc:
+            return parts.failed(exc)
+        except _PartFailedError:
+            return parts.finished()
+        return parts.finished(facts)
+
+
+class Parts:
+    """Dispatches the parts of one composition and joins their results."""
+
+    def __init__(
+        self, backend: Backend, device: AdbDevice, validated: Validated, options: RunOptions, trace: Trace
+    ) -> None:
+        self.device = device
+        self.execution = validated.execution
+        self._backend = backend
+        self._options = replace(options, max_snapshot_bytes=None)
+        self._trace = trace
+        self._steps: dict[str, OutcomeStep] = {}
+        self._results: dict[str, dict[str, Any]] = {}
+        self._warnings: list[Mapping[str, Any]] = []
+        self._bad: ExecutionOutcome | None = None
+
+    # -- dispatching
+
+    async def send(self, *ids: str) -> list[dict[str, Any]]:
+        """Dispatch these steps to the Operator as one plan; return their results. Ends the composition if one fails."""
+        actions = tuple(action for action in self.execution.actions if action.id in ids)
+        part = replace(self.execution, actions=actions)
+        validated = Validated(part, {}, part.wire_json(), ())
+        with self._trace.part() as trace:
+            finished = await run_held(self._backend, self.device, validated, self._options, trace)
+        self._warnings += finished.warnings
+        for step in finished.outcome.steps:
+            if step.id in ids:
+                before = self._steps.get(step.id)
+                retries = step.retries if before is None else before.retries + step.retries + 1
+                self._steps[step.id] = replace(step, retries=retries)
+        results: list[dict[str, Any]] = finished.envelope["stepResults"]
+        self._results |= {result["id"]: result for result in results}
+        if finished.outcome.status != "succeeded":
+            self._bad = finished.outcome
+            raise _PartFailedError
+        return results
+
+    async def look(self, *ids: str) -> UiTree:
+        """Dispatch these steps, the last of which is a snapshot, and return its tree."""
+        from clawperator.engine.hierarchy.tree import parse
+
+        data = (await self.send(*ids))[-1]["data"]
+        return await asyncio.to_thread(parse, data.pop("text"), recover=True)  # the history keeps the tree
+
+    async def look_until(self, step_id: str, holds: Callable[[UiTree], bool], limit_ms: float) -> UiTree | None:
+        """Repeat the snapshot ``step_id`` until ``holds``; ``None`` if it does not within ``limit_ms``."""
+        until, before = time.monotonic() + limit_ms / 1000, len(self._trace.trees)
+        while True:
+            del self._trace.trees[before:]  # of the repeated looks, only the last tree is kept
+            tree = await self.look(step_id)
+            if holds(tree):
+                return tree
+            if time.monotonic() + POLL_SECONDS > until:
+                return None
+            await asyncio.sleep(POLL_SECONDS)
+
+    async def shell(self, step_id: str, *words: str, secret: bool = False) -> None:
+        """Run Android's ``input`` with ``words`` as the step. Ends the composition if it refuses; ``secret`` hides the last word."""
+        argv = ["input", *words]
+        self._trace.dispatched()
+        self._trace.enter("run")
+        began = time.time()
+        label = device_command([*argv[:-1], HIDDEN] if secret else argv)
+        done = await self.device.script(device_command(argv), timeout=_INPUT_SECONDS, label=label)
+        said = f"{done.text}\n{done.error_text}".strip()
+        action = next(action for action in self.execution.actions if action.id == step_id)
+        index = self.execution.actions.index(action)
+        self._steps[step_id] = OutcomeStep(index, step_id, action.type, "done", "", began, time.time())
+        if done.exit_code != 0 or "Exception" in said or said.startswith("Error"):
+            reason = "the text was refused" if secret else (said.splitlines() or ["no reason"])[-1][:500]
+            code = ErrorCode.TEXT_NOT_DELIVERED if secret else ErrorCode.GESTURE_FAILED
+            raise StepFailedError(step_id, EngineError(code, f"Android's input refused: {reason}"))
+        self._results[step_id] = {"id": step_id, "actionType": action.type, "success": True, "data": {}}
+
+    # -- the result
+
+    def failed(self, failure: StepFailedError) -> Finished:
+        planned = {action.id: (index, action.type) for index, action in enumerate(self.execution.actions)}
+        index, kind = planned[failure.step_id]
+        step = self._steps.get(failure.step_id) or OutcomeStep(index, failure.step_id, kind)
+        step = self._steps[failure.step_id] = replace(step, status="failed", code=failure.error.code.value)
+        if (result := self._results.get(failure.step_id)) is not None:
+            result["success"] = False
+            result["data"] |= {"error": failure.error.code.value, "message": failure.error.message}
+        self._bad = ExecutionOutcome("failed", (), step, facts_of(failure.error))
+        return self.finished()
+
+    def finished(self, facts: Mapping[str, Any] | None = None) -> Finished:
+        """Return the joined envelope and outcome, with ``facts`` as the result of the command."""
+        steps = tuple(
+            replace(self._steps[action.id], index=index)
+            if action.id in self._steps
+            else OutcomeStep(index, action.id, action.type, "not_run")
+            for index, action in enumerate(self.execution.actions)
+        )
+        bad = self._bad
+        for result in self._results.values():
+            if result["actionType"] == "snapshot_ui":
+                result["data"].pop("text", None)
+        envelope: dict[str, Any] = {
+            "commandId": self.execution.command_id,
+            "taskId": self.execution.task_id,
+            "status": "success" if bad is None else "failed",
+            "stepResults": [self._results[step.id] for step in steps if step.id in self._results],
+            "error": None,
+        }
+        if bad is None:
+            return Finished(envelope, ExecutionOutcome("succeeded", steps), self._warnings, dict(facts or {}))
+        error = bad.error or {"code": ErrorCode.UNKNOWN.value, "message": "A step failed"}
+        envelope |= {"error": error["message"], "errorCode": error["code"], "errorCodeSource": "host"}
+        failed = next((step for step in steps if bad.failed_step and step.id == bad.failed_step.id), None)
+        return Finished(envelope, ExecutionOutcome("failed", steps, failed, error), self._warnings)
+
+
+class ShellBackend:
+    """The backend of compositions without the Operator app: every step is a command of the device's shell."""
+
+    name = "shell"
+
+    async def check(self, device: AdbDevice, execution: Execution | None = None) -> Sequence[Mapping[str, str]]:  # noqa: ARG002 -- a backend's form
+        return ()
+
+    async def run(self, device: AdbDevice, command: Command, trace: Trace) -> Outcome:
+        raise NotImplementedError  # compositions without the Operator send it nothing

@@ -1,0 +1,154 @@
+"""Input through Android's own ``input``, which leaves accessibility services bound (android-facts 10e): compositions of one action.
+
+A selector is resolved to the centre of its first match by one look of the Operator; a point needs no Operator app. Everything is
+checked before anything is sent, because ``input`` itself ignores keys and points that do not exist.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from clawperator.engine.adb.quote import device_script
+from clawperator.engine.contracts.execution import Action
+from clawperator.engine.contracts.issues import shown, suggestion
+from clawperator.engine.errors import EngineError, ErrorCode
+from clawperator.engine.executions.composition import Composition, Parts
+from clawperator.engine.executions.matcher_check import checked_matcher
+from clawperator.engine.executions.verbs import absent
+from clawperator.engine.hierarchy.match import find_all
+
+if TYPE_CHECKING:
+    from clawperator.engine.adb.device import AdbDevice
+
+_NAMED_KEYS = """
+HOME BACK APP_SWITCH MENU SEARCH ENTER NUMPAD_ENTER TAB SPACE DEL FORWARD_DEL ESCAPE INSERT CUT COPY PASTE CLEAR
+DPAD_UP DPAD_DOWN DPAD_LEFT DPAD_RIGHT DPAD_CENTER MOVE_HOME MOVE_END PAGE_UP PAGE_DOWN
+COMMA PERIOD MINUS PLUS EQUALS AT POUND STAR SLASH BACKSLASH SEMICOLON APOSTROPHE GRAVE LEFT_BRACKET RIGHT_BRACKET
+SHIFT_LEFT SHIFT_RIGHT CTRL_LEFT CTRL_RIGHT ALT_LEFT ALT_RIGHT META_LEFT META_RIGHT CAPS_LOCK LANGUAGE_SWITCH
+POWER SLEEP WAKEUP SOFT_SLEEP BRIGHTNESS_UP BRIGHTNESS_DOWN SCREENSHOT SYSRQ NOTIFICATION SETTINGS ASSIST ALL_APPS
+VOLUME_UP VOLUME_DOWN VOLUME_MUTE MUTE HEADSETHOOK CALL ENDCALL CAMERA FOCUS ZOOM_IN ZOOM_OUT
+MEDIA_PLAY MEDIA_PAUSE MEDIA_PLAY_PAUSE MEDIA_STOP MEDIA_NEXT MEDIA_PREVIOUS MEDIA_REWIND MEDIA_FAST_FORWARD
+NAVIGATE_NEXT NAVIGATE_PREVIOUS BUTTON_A BUTTON_B BUTTON_X BUTTON_Y BUTTON_START BUTTON_SELECT
+"""
+KEYS = frozenset(
+    [
+        *"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ",
+        *(f"F{number}" for number in range(1, 13)),
+        *(f"NUMPAD_{number}" for number in range(10)),
+        *_NAMED_KEYS.split(),
+    ]
+)
+"""Names of Android's key codes (``KEYCODE_…``) that are sent; others go by their number."""
+_LAST_KEY = 400
+MAX_DURATION_MS = 20_000
+LONG_PRESS_MS = 800
+"""Longer than Android's longest setting of the touch and hold delay that is not an accessibility aid (500 ms)."""
+SWIPE_MS = 300
+DRAG_MS = 1_000
+_DISPLAY = re.compile(r"\bcur=(\d{1,6})x(\d{1,6})\b", re.ASCII)
+_SIZE = re.compile(r"size: (\d{1,6})x(\d{1,6})", re.ASCII)
+
+Point = tuple[int, int]
+
+
+def key(name: str) -> Composition:
+    """Press a key by the name or number of its key code. Raises ``EngineError`` (EXECUTION_VALIDATION_FAILED) for an unknown one."""
+    given = name.strip().upper()
+    word = given.removeprefix("KEYCODE_")
+    # as for Android's own tools, 4 is a number (the key Back) and KEYCODE_4 the key of the digit
+    by_number = given.isascii() and given.isdigit() and len(given) < 5 and 0 < int(given) <= _LAST_KEY
+    if not by_number and (given.isdigit() or word not in KEYS):
+        hint = suggestion(word, KEYS) or "Use the name or the number of an Android key code, such as ENTER or 66."
+        raise _invalid(f"There is no key {shown(name)}", "key", hint=hint)
+    sent = word if by_number else f"KEYCODE_{word}"
+
+    async def run(parts: Parts) -> dict[str, Any]:
+        await parts.shell("key", "keyevent", sent)
+        return {"sent": f"input keyevent {sent}"}
+
+    return Composition("input", (Action("key", "input_key", {"key": word}),), run)
+
+
+def text(value: str) -> Composition:
+    """Type into the focused field with key events. Raises ``EngineError`` (TEXT_NOT_DELIVERED) for text that ``input`` cannot type."""
+    if not value:
+        raise _invalid("The text is empty", "text")
+    bad = next((sign for sign in value if not " " <= sign <= "~"), "")
+    if bad or "%s" in value:
+        what = f"the character U+{ord(bad):04X}" if bad else "a literal %s, which it reads as a space"
+        message = f"Android's input cannot type {what}; nothing was sent"
+        raise EngineError(ErrorCode.TEXT_NOT_DELIVERED, message, hint="Use type or set, which replace a field's text.")
+
+    async def run(parts: Parts) -> dict[str, Any]:
+        await parts.shell("text", "text", value.replace(" ", "%s"), secret=True)
+        return {"sent": "input text", "characters": len(value)}
+
+    return Composition("input", (Action("text", "input_text", {"text": value}),), run)
+
+
+def gesture(
+    kind: str,
+    at: Point | None = None,
+    *,
+    matcher: Mapping[str, Any] | None = None,
+    to: Point | None = None,
+    duration_ms: int | None = None,
+) -> Composition:
+    """``tap``, ``long_press``, ``swipe`` or ``drag`` at a point or a node; the last two end at ``to``.
+
+    Points outside the screen as it is turned are refused, and nothing is sent.
+    """
+    if (at is None) == (matcher is None):
+        raise _invalid(f"{kind} takes a selector OR a point", "at")
+    if (to is None) == (kind in ("swipe", "drag")):
+        raise _invalid(f"{kind} needs an end point" if to is None else f"{kind} takes no end point", "to")
+    wanted = None if matcher is None else checked_matcher(matcher)
+    usual = {"long_press": LONG_PRESS_MS, "swipe": SWIPE_MS, "drag": DRAG_MS}.get(kind)
+    hold = str(usual if duration_ms is None else duration_ms)
+
+    async def run(parts: Parts) -> dict[str, Any]:
+        if wanted is not None:
+            tree = await parts.look("look")
+            node = next(iter(find_all(tree, wanted)), None)
+            if node is None:
+                raise absent(tree, wanted)
+            screen, start = (tree.screen.width, tree.screen.height), node.bounds.clip(tree.screen).center
+        else:
+            assert at is not None
+            screen, start = await screen_size(parts.device), at
+        for name, point in (("at", start), ("to", to)):
+            _require_on_screen(name, point, screen)
+        words = {
+            "tap": ("tap", start),
+            "long_press": ("swipe", start, start, hold),  # input has no other way to hold (android-facts 8c)
+            "swipe": ("swipe", start, to, hold),
+            "drag": ("draganddrop", start, to, hold),
+        }[kind]
+        flat = [str(part) for word in words for part in (word if isinstance(word, tuple) else (word,))]
+        await parts.shell(kind, *flat)
+        return {"sent": f"input {' '.join(flat)}", "point": list(start)}
+
+    given = {"matcher": matcher, "at": at and list(at), "to": to and list(to), "durationMs": duration_ms}
+    act = Action(kind, f"input_{kind}", {name: value for name, value in given.items() if value is not None})
+    return Composition("input", (act,) if wanted is None else (Action("look", "snapshot_ui"), act), run)
+
+
+async def screen_size(device: AdbDevice) -> tuple[int, int]:
+    """Return width and height of the display as it is turned. Raises ``EngineError`` (DEVICE_SHELL_UNAVAILABLE)."""
+    done = await device.script(device_script("dumpsys window displays | grep -m 1 cur=; wm size"))
+    if (now := _DISPLAY.search(done.text)) or (now := _SIZE.search(done.text)):
+        return int(now[1]), int(now[2])
+    raise EngineError(ErrorCode.DEVICE_SHELL_UNAVAILABLE, f"The size of the screen of {device.serial} cannot be read")
+
+
+def _require_on_screen(name: str, point: Point | None, screen: tuple[int, int]) -> None:
+    if point is None or (0 <= point[0] < screen[0] and 0 <= point[1] < screen[1]):
+        return
+    where = f"{point[0]},{point[1]} is outside the screen of {screen[0]}x{screen[1]} pixels"
+    raise _invalid(where, name, hint="Give a point of the screen, in pixels.", screen=list(screen))
+
+
+def _invalid(message: str, path: str, *, hint: str = "Run `clawperator help input`.", **details: Any) -> EngineError:
+    return EngineError(ErrorCode.EXECUTION_VALIDATION_FAILED, message, hint=hint, details={"path": path, **details})

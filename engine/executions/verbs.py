@@ -1,0 +1,266 @@
+"""Verbs that look, decide by a fixed rule, act at most once, and verify: each is a composition (execution.md#compositions)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from clawperator.engine.contracts.execution import Action
+from clawperator.engine.errors import EngineError, ErrorCode
+from clawperator.engine.executions.build import DEFAULT_TIMEOUT_MS, time_around
+from clawperator.engine.executions.composition import Composition, Parts, StepFailedError
+from clawperator.engine.executions.matcher_check import checked_matcher
+from clawperator.engine.hierarchy.match import Matcher, explain_tree, find_all
+from clawperator.engine.hierarchy.queries import explained
+from clawperator.engine.hierarchy.traits import landing
+
+if TYPE_CHECKING:
+    from clawperator.engine.hierarchy.nodes import UiNode, UiTree
+
+Fields = Mapping[str, Any]
+"""A matcher as JSON data."""
+SETTLE_MS = 2_000
+"""How long a verb waits for the effect of its action to show."""
+WAIT_MS = 10_000
+"""The default limit of waits."""
+_LOOK = Action("look", "snapshot_ui")
+_VERIFY = Action("verify", "snapshot_ui")
+
+
+# -- set
+
+
+def set_checked(matcher: Fields, *, checked: bool) -> Composition:
+    """Switch a checkable node on or off: click it only if its state differs, then verify the state."""
+    wanted = checked_matcher(matcher)
+
+    def state(tree: UiTree) -> bool | None:
+        node = _checkable(tree, wanted)
+        return None if node is None else node.checked
+
+    async def run(parts: Parts) -> dict[str, Any]:
+        tree = await parts.look("look")
+        before = state(tree)
+        if before is None and find_all(tree, wanted):
+            message = "The node cannot be checked, and its row does not hold exactly one node that can"
+            hint = "Select the switch or check box itself: inspect ui --view interactive lists it with its selector."
+            raise StepFailedError("look", EngineError(ErrorCode.NODE_NOT_FOUND, message, hint=hint))
+        if before is None:
+            raise absent(tree, wanted)
+        if before == checked:
+            return {"changed": False, "checked": before}
+        await parts.send("act")
+        if await parts.look_until("verify", lambda now: state(now) == checked, SETTLE_MS) is None:
+            raise _unverified(f"The click did not make the node {'checked' if checked else 'unchecked'}")
+        return {"changed": True, "checked": checked}
+
+    return Composition("set", (_LOOK, Action("act", "click", {"matcher": dict(matcher)}), _VERIFY), run)
+
+
+def _checkable(tree: UiTree, matcher: Matcher) -> UiNode | None:
+    """Return the checkable node that a click on the first match toggles: itself, or the only one in the row that takes the click."""
+    found = find_all(tree, matcher)
+    if not found or found[0].checkable:
+        return found[0] if found else None
+    row = landing(found[0]).on or found[0]
+    inside = [node for node in (row, *row.descendants) if node.checkable]
+    return inside[0] if len(inside) == 1 else None
+
+
+def set_text(matcher: Fields, text: str) -> Composition:
+    """Make ``text`` the content of a field: type only if it differs, then verify. A password field is typed into, unverified."""
+    wanted = checked_matcher(matcher)
+
+    async def run(parts: Parts) -> dict[str, Any]:
+        tree = await parts.look("look")
+        node = next(iter(find_all(tree, wanted)), None)
+        if node is None:
+            raise absent(tree, wanted)
+        if not node.password and node.text == text:
+            return {"changed": False, "text": text}
+        await parts.send("act")
+        if node.password:
+            return {"changed": True, "verified": False}
+        place = node.path  # the matcher may name the text that was replaced
+
+        def holds(now: UiTree) -> bool:
+            fields = [*find_all(now, wanted)[:1], *(field for field in now.nodes if field.path == place)]
+            return any(field.text == text for field in fields)
+
+        if await parts.look_until("verify", holds, SETTLE_MS) is None:
+            raise _unverified("The field does not have the text after it was typed")
+        return {"changed": True, "text": text}
+
+    act = Action("act", "enter_text", {"matcher": dict(matcher), "text": text})
+    return Composition("set", (_LOOK, act, _VERIFY), run)
+
+
+# -- submit
+
+
+def submit(matcher: Fields | None = None, *, text: str | None = None) -> Composition:
+    """Press Enter in the focused field, after typing ``text`` into the field of ``matcher``; fail if nothing on screen changes.
+
+    No generation of the Operator app can press Enter: ``enter_text`` with ``submit`` clicks the field (wire.md#actions-and-how-they-fail).
+    """
+    if (matcher is None) != (text is None):
+        raise EngineError(
+            ErrorCode.EXECUTION_VALIDATION_FAILED, "submit takes a selector and a text together, or neither"
+        )
+    typing = [] if matcher is None else [Action("type", "enter_text", {"matcher": dict(matcher), "text": text})]
+
+    async def run(parts: Parts) -> dict[str, Any]:
+        tree = await parts.look(*(action.id for action in typing), "look")
+        focused = next((node for node in tree.on_screen if node.focused), None)
+        if focused is None:
+            message = "No field has the focus, so Enter would submit nothing"
+            hint = "Click the field first, or pass its selector and --text."
+            raise StepFailedError("look", EngineError(ErrorCode.NODE_NOT_FOUND, message, hint=hint))
+        await parts.shell("submit", "keyevent", "KEYCODE_ENTER")
+        shown = _shown(tree)
+        if await parts.look_until("verify", lambda now: _shown(now) != shown, SETTLE_MS) is None:
+            raise _unverified("Enter was pressed, and nothing on the screen changed: the field may not submit on Enter")
+        return {"changed": True, "submittedBy": "input keyevent KEYCODE_ENTER"}
+
+    actions = (*typing, _LOOK, Action("submit", "input_key", {"key": "ENTER"}), _VERIFY)
+    return Composition("submit", actions, run)
+
+
+def _shown(tree: UiTree) -> list[tuple[Mapping[str, str], str]]:
+    """Return what a user can see of the tree: two equal values are the same screen."""
+    return [(node.attributes, node.path) for node in tree.nodes]
+
+
+# -- waits
+
+
+def wait_gone(matcher: Fields, *, wait_ms: float | None = None) -> Composition:
+    """Wait until no node on screen matches."""
+    wanted = checked_matcher(matcher)
+    return _wait(
+        wait_ms, "The node is still on screen", lambda _, now: None if find_all(now, wanted) else {"gone": True}
+    )
+
+
+def wait_app(package: str, *, wait_ms: float | None = None) -> Composition:
+    """Wait until ``package`` is in front."""
+    return _wait(
+        wait_ms,
+        f"{package} is not in front",
+        lambda _, now: {"app": package} if now.package == package else None,
+    )
+
+
+def wait_text_changes(matcher: Fields, *, wait_ms: float | None = None) -> Composition:
+    """Wait until the first match has another text than at the first look."""
+    wanted = checked_matcher(matcher)
+
+    def changed(first: UiTree, now: UiTree) -> dict[str, Any] | None:
+        before = next(iter(find_all(first, wanted)), None)
+        if before is None:
+            raise absent(first, wanted)
+        after = next((node for node in now.nodes if node.path == before.path), None)
+        after = next(iter(find_all(now, wanted)), after)
+        if after is None or after.label == before.label:
+            return None
+        return {"before": before.label, "after": after.label}
+
+    return _wait(wait_ms, "The text of the node did not change", changed)
+
+
+def _wait(
+    wait_ms: float | None, complaint: str, found: Callable[[UiTree, UiTree], dict[str, Any] | None]
+) -> Composition:
+    limit = WAIT_MS if wait_ms is None else wait_ms
+
+    async def run(parts: Parts) -> dict[str, Any]:
+        seen: list[UiTree] = []
+        facts: dict[str, Any] = {}
+
+        def holds(now: UiTree) -> bool:
+            seen.append(now)
+            del seen[1:]
+            facts.update(found(seen[0], now) or {})
+            return bool(facts)
+
+        if await parts.look_until("look", holds, limit) is None:
+            raise StepFailedError("look", EngineError(ErrorCode.VERIFY_FAILED, f"{complaint} after {limit:g} ms"))
+        return facts
+
+    return Composition("wait", (_LOOK,), run, timeout_ms=max(time_around(limit), DEFAULT_TIMEOUT_MS))
+
+
+# -- rows
+
+
+def read_rows(container: Fields, fields: Mapping[str, str]) -> Composition:
+    """Read the rows of a list on screen: one object per row, with the label of the node that has each field's resource id.
+
+    Rows are the children of the container, below wrappers with one child; those without any of the fields are left out.
+    """
+    wanted = checked_matcher(container, "container")
+
+    async def run(parts: Parts) -> dict[str, Any]:
+        tree = await parts.look("look")
+        place = next(iter(find_all(tree, wanted)), None)
+        if place is None:
+            raise absent(tree, wanted, ErrorCode.CONTAINER_NOT_FOUND)
+        shown = [node for node in _items(place) if node.bounds.intersects(place.bounds)]
+        read = [(node, {name: _value(node, name_of) for name, name_of in fields.items()}) for node in shown]
+        kept = [(node, row) for node, row in read if any(value is not None for value in row.values())]
+        if not kept:
+            ids = sorted({_short(node.resource_id) for node in place.descendants if node.resource_id})[:20]
+            message = "No row of the container has a node with these resource ids"
+            details = {"fields": dict(fields), "ids": ids}
+            raise StepFailedError("look", EngineError(ErrorCode.NODE_NOT_FOUND, message, details=details))
+        tallest = max(node.bounds.height for node, _ in kept)
+        cut = [_is_cut(node, place, tallest) for node, _ in kept]
+        position = {
+            "scrollable": place.scrollable or _scrolls(place, kept[0][0]),
+            "firstCut": cut[0],
+            "lastCut": cut[-1],
+        }
+        return {"rows": [row for _, row in kept], "position": position}
+
+    return Composition("read", (_LOOK,), run)
+
+
+def _items(container: UiNode) -> Sequence[UiNode]:
+    children = container.children
+    while len(children) == 1 and children[0].children:
+        children = children[0].children
+    return children
+
+
+def _scrolls(container: UiNode, row: UiNode) -> bool:
+    """Whether the container, or a wrapper between it and the row, scrolls."""
+    return any(node.scrollable for node in (container, *row.ancestors) if node.index >= container.index)
+
+
+def _value(row: UiNode, wanted: str) -> str | None:
+    found = (node for node in (row, *row.descendants) if wanted in (node.resource_id, _short(node.resource_id)))
+    return next((node.label for node in found), None)
+
+
+def _short(resource_id: str) -> str:
+    return resource_id.partition(":id/")[2] or resource_id
+
+
+def _is_cut(row: UiNode, container: UiNode, tallest: int) -> bool:
+    """Whether the container's edge hides a part of the row: the dump has only what is visible of it."""
+    inside, box = row.bounds, container.bounds
+    at_edge = inside.top <= box.top or inside.bottom >= box.bottom
+    return at_edge and (inside.clip(box) != inside or inside.height < tallest)
+
+
+# -- failures
+
+
+def absent(tree: UiTree, matcher: Matcher, code: ErrorCode = ErrorCode.NODE_NOT_FOUND) -> StepFailedError:
+    """Return the failure of the look at a tree in which nothing matches."""
+    details = explained(explain_tree(tree, matcher))
+    return StepFailedError("look", EngineError(code, "No node on screen matches the selector", details=details))
+
+
+def _unverified(message: str) -> StepFailedError:
+    return StepFailedError("verify", EngineError(ErrorCode.VERIFY_FAILED, message))
