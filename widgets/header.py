@@ -1,4 +1,4 @@
-"""The top line: mode tabs, then chips for device, lock, tree, doctor and log. What does not fit becomes ``+n``."""
+"""The top line: mode tabs, then chips for device, lock, tree, doctor and log. Chips that do not fit become ``+n``."""
 
 from __future__ import annotations
 
@@ -27,11 +27,10 @@ class Chip(NamedTuple):
 
 
 class ModeTab(NamedTuple):
-    """A mode: digit, name, short name, and whether it is active."""
+    """A mode: digit, name, and whether it is active."""
 
     digit: str
     name: str
-    short: str
     current: bool
 
 
@@ -57,17 +56,20 @@ class HeaderLine(OneLineWidget):
     def line_row(self, width: int) -> Row:
         line = Line(width)
         self._hits = []
-        self._draw_tabs(line, short=width < 100, tight=width < 160)
+        kept = self._width([chip for chip in self._chips if chip.keep], 1)
+        named = sum(cells(tab.name) + 3 for tab in self._tabs) + kept <= width
+        self._draw_tabs(line, named=named and width >= 100, tight=width < 160)
         chips, folded = self._fitting(width - line.cells)
         right = self._draw_chips(chips, folded, width)
         return Row(line, right)
 
-    def _draw_tabs(self, line: Line, *, short: bool, tight: bool) -> None:
+    def _draw_tabs(self, line: Line, *, named: bool, tight: bool) -> None:
+        """Draw the modes. On a small screen only the current one has its name: every digit is visible."""
         for tab in self._tabs:
-            name = tab.short if short else tab.name
             start = line.cells
             line.add(f" {tab.digit}", "key" if tab.current else "muted")
-            line.add(f"{name} " if tight else f" {name} ", "strong" if tab.current else "muted")
+            if named or tab.current:
+                line.add(f"{tab.name} " if tight else f" {tab.name} ", "strong" if tab.current else "muted")
             self._hits.append((start, line.cells, f"mode('{tab.name.lower()}')"))
 
     def _fitting(self, room: int) -> tuple[list[Chip], int]:

@@ -26,6 +26,7 @@ from clawperator.widgets.line_pane import SETTLE_SECONDS
 from clawperator.widgets.models.bench import Bench, Findings, Note, without
 from clawperator.widgets.models.status import Status
 from clawperator.widgets.row_list import ListRow, RowList, blank, ready
+from clawperator.widgets.text.matcher_terms import SPELLINGS
 from clawperator.widgets.text.matcher_text import value_problem
 
 if TYPE_CHECKING:
@@ -210,7 +211,10 @@ class MatcherBench(RowList):
 
     def _misses(self, findings: Findings, width: int) -> Iterator[ListRow]:
         whole = findings.whole
-        words = f"No node on screen matches: {whole.verdict}."
+        verdict = whole.verdict
+        for field, spelling in SPELLINGS.items():
+            verdict = verdict.replace(field, spelling)
+        words = f"No node on screen matches: {verdict}."
         yield from map(ready, sentence_rows(words, Status.FAILED, width, self.symbols))
         if whole.nearest:
             yield ready(Row(Line(width).add(" nearest misses", "faint")))
@@ -237,7 +241,7 @@ class MatcherBench(RowList):
     # -- keys
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """``?`` explains a candidate and is the help elsewhere; only a given field can be cleared."""
+        """Only a candidate can be explained, and only a given field cleared."""
         if action == "explain":
             return isinstance(self.value, CandidateRow)
         if action == "clear_field":

@@ -487,7 +487,7 @@ class ConsoleApp(FaultTolerantApp):
         return None if self.why_not(action) else super().check_action(action, parameters)
 
     def tabs(self) -> list[ModeTab]:
-        return [ModeTab(digit, name, short, name.lower() == self.current_mode) for digit, name, short in modes.TABS]
+        return [ModeTab(digit, name, name.lower() == self.current_mode) for digit, name in modes.TABS]
 
     def chips(self, *, narrow: bool) -> list[Chip]:
         draft, recording = len(self.drafts.draft), self.recorder.on

@@ -49,7 +49,7 @@ def header_chips(
         host = Line(40).add("at ", "muted").device(session.remote, "accent")
         chips.append(Chip("remote", (("remote", "accent"),) if narrow else tuple(host.spans), keep=True))
     if session.demo:
-        chips.append(Chip("demo", (("demo", "accent"),)))
+        chips.append(Chip("demo", (("demo", "accent"),), keep=True))
     return chips
 
 

@@ -9,15 +9,15 @@ from clawperator.app.console.inspect.screen import InspectScreen
 from clawperator.app.console.screens.base import ConsoleScreen
 
 TABS = (
-    ("1", "Inspect", "Inspect"),
-    ("2", "Stream", "Stream"),
-    ("3", "Run", "Run"),
-    ("4", "History", "Hist"),
-    ("5", "Skills", "Skills"),
-    ("6", "Doctor", "Doctor"),
-    ("7", "Devices", "Dev"),
+    ("1", "Inspect"),
+    ("2", "Stream"),
+    ("3", "Run"),
+    ("4", "History"),
+    ("5", "Skills"),
+    ("6", "Doctor"),
+    ("7", "Devices"),
 )
-"""Key, name, short name."""
+"""Key and name."""
 
 
 def _stream() -> type[ConsoleScreen]:

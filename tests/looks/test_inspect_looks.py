@@ -24,7 +24,7 @@ DUMPS = Path(__file__).parents[1] / "data" / "hierarchies"
 
 @AT_SIZES
 def test_workbench(snap_compare: Compare, size: tuple[int, int]) -> None:
-    run = before("enter", "question_mark", on=BLUETOOTH)
+    run = before("enter", "space", on=BLUETOOTH)
     assert snap_compare(make_app(plain_engine()), terminal_size=size, run_before=run)
 
 

@@ -105,6 +105,10 @@ def test_a_pane_hides_no_key_of_its_screen_or_of_the_app(scope: str) -> None:
     assert own & moving <= {"enter"}
 
 
+def test_the_question_mark_is_the_help_everywhere() -> None:
+    assert [binding.id for _, binding in ALL if "question_mark" in keys_of(binding)] == ["app.help"]
+
+
 def test_screen_and_app_do_not_clash() -> None:
     screen = {key for binding in keys.bindings("screen") for key in keys_of(binding)}
     app = {key for binding in keys.bindings("app") for key in keys_of(binding)}

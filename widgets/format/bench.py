@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from clawperator.engine.hierarchy.selectors import Candidate
     from clawperator.engine.hierarchy.tree import UiNode
 
-WIDE = 58
-"""From this width on, fields have their JSON names; below it those of the matcher line."""
+_WIDE = 58
+"""From this width on, words about a match stand beside it."""
 _ROOMY = 43
 _VERY_WIDE = 72
 """From this width on, a field and its reason share a row."""
@@ -35,7 +35,6 @@ _LINES_OF_A_REASON = 4
 _CRUMBS = 30
 """Least room for the path beside a match."""
 _MOST_FLAGS = 2
-_EXPLAIN = "?"
 
 
 class FieldState(NamedTuple):
@@ -61,14 +60,12 @@ def section(title: str, note: str = "", *, width: int) -> Row:
 # -- matchers in a few words
 
 
-def matcher_pieces(matcher: Matcher, *, wide: bool) -> list[tuple[str, str, str]]:
+def matcher_pieces(matcher: Matcher) -> list[tuple[str, str, str]]:
     """Return name, value and role of each field. An id is shortened to ``#title``."""
     pieces = []
     for field, value in matcher.fields().items():
         if field == "resourceId":
             pieces.append(("#", short_id(value), "node-id"))
-        elif wide:
-            pieces.append((f"{field} ", value, _role_of(field)))
         else:
             pieces.append((SPELLINGS[field], value, _role_of(field)))
     return pieces
@@ -98,14 +95,14 @@ def candidate_rows(
     current: bool = False,
     unfolded: bool = False,
 ) -> Iterator[Row]:
-    """Yield rank, status, match count, fields, stability, flags, and a ``?`` to click at the right edge."""
+    """Yield rank, status, match count, fields, stability, flags, and a fold arrow to click at the right edge."""
     status = _status(candidate)
-    right = _candidate_right(candidate, width, symbols)
+    right = _candidate_right(candidate, width, symbols).add(symbols.open if unfolded else symbols.closed, "key")
     line = Line(width - right.cells - 1).add(f" {symbols.bullet if current else ' '}", "accent")
     line.add(f"{rank} ", "strong" if current else "muted")
     line.add(symbols.sign(status), status.role).add(f" {candidate.matches:<2} ", status.role)
     indent = line.cells
-    lines = _folded_pieces(line, matcher_pieces(candidate.matcher, wide=width >= WIDE), indent, width)
+    lines = _folded_pieces(line, matcher_pieces(candidate.matcher), indent, width)
     yield Row(next(lines), right)
     yield from (Row(more) for more in lines)
     if not unfolded or candidate.kind != "tap-through":  # the reasons of a tap-through begin with it
@@ -129,7 +126,7 @@ def _candidate_right(candidate: Candidate, width: int, symbols: Symbols) -> Line
     shaky = candidate.steady < len(candidate.seen)
     if candidate.seen and (shaky or width >= _ROOMY):
         right.add(f"{candidate.steady}/{len(candidate.seen)} ", "warn" if shaky else "muted")
-    return right.add(_EXPLAIN, "key")
+    return right
 
 
 def _folded_pieces(line: Line, pieces: Iterable[tuple[str, str, str]], indent: int, width: int) -> Iterator[Line]:
@@ -154,13 +151,13 @@ def _way_rows(candidate: Candidate, indent: int, width: int, symbols: Symbols) -
         )
     elif candidate.container is not None:
         line = Line(width).add(" " * indent).add(f"{symbols.arrow} scroll in ", "muted")
-        for name, value, role in matcher_pieces(candidate.container, wide=False):
+        for name, value, role in matcher_pieces(candidate.container):
             _piece(line, name, value, role)
         yield Row(line)
 
 
 def asks_why(x: int, width: int) -> bool:
-    """Return whether column ``x`` of a candidate's row is on its ``?``."""
+    """Return whether column ``x`` of a candidate's row is on its fold arrow."""
     return x >= width - 2
 
 
@@ -186,8 +183,8 @@ def field_states(
 
 def field_rows(state: FieldState, width: int, symbols: Symbols = UNICODE) -> Iterator[Row]:
     """Yield a field: status, name, value, its own match count, and what is wrong, below or beside it."""
-    name = state.field if width >= WIDE else SPELLINGS[state.field]
-    indent = (3 if not symbols.ascii else 6) + (20 if width >= WIDE else 6)
+    name = SPELLINGS[state.field]
+    indent = 9 if not symbols.ascii else 12
     if not state.wanted:
         yield _absent_row(state, name, indent, width, symbols)
         return
@@ -274,7 +271,7 @@ def match_rows(
     words = "taken by the device" if taken else ""
     if focused:
         words = f"this node {symbols.dot} taken by the device" if taken else "this node"
-    beside = width >= WIDE
+    beside = width >= _WIDE
     right = Line().add(words, "warn" if taken else "accent") if beside else Line()
     line = _node(Line(width - right.cells - 3).add(f" {place:>2} ", "muted"), node, symbols)
     if beside and node.parent is not None and not words and width - line.cells > _CRUMBS:
@@ -287,7 +284,7 @@ def match_rows(
 def miss_rows(miss: Explanation, place: int, width: int, symbols: Symbols = UNICODE) -> Iterator[Row]:
     """Yield a near miss and its reasons: one line each, or a single reason in full."""
     yield Row(_node(Line(width).add(f" {place:>2} ", "muted"), miss.node, symbols))
-    reasons = [f"{result.field} {result.reason}" for result in miss.fields if not result.ok]
+    reasons = [f"{SPELLINGS[result.field]} {result.reason}" for result in miss.fields if not result.ok]
     reasons += [miss.off_screen] if miss.off_screen else []
     if len(reasons) == 1:
         yield from _wrapped(reasons[0], "muted", 4, width)

@@ -12,7 +12,7 @@ SCOPES: dict[str, KeyScope] = {
     )),
     "bench": KeyScope("Workbench", (
         key("bench.choose", "enter", "choose", "use", "Use this candidate, edit this field, or go to this node", show=True, display="⏎"),
-        key("bench.explain", "question_mark", "explain", "why", "Why this candidate ranks here", show=True, display="?"),
+        key("bench.explain", "space", "explain", "why", "Show or hide why this candidate ranks here", show=True, display="␣"),
         key("bench.clear_field", "delete,backspace", "clear_field", "clear field", "Clear this field of the matcher", display="del"),
         key("bench.next_match", "n", "screen.match(1)", "next match", "Next match of the matcher"),
         key("bench.previous_match", "N", "screen.match(-1)", "previous match", "Previous match of the matcher"),

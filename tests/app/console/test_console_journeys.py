@@ -17,7 +17,7 @@ from textual.pilot import Pilot
 from clawperator.app.console.app import ConsoleApp
 from clawperator.app.console.devices.lock_dialog import LockDialog
 from clawperator.app.console.inspect import copy
-from clawperator.app.console.messages import DoctorUpdate, SnapshotUpdate, StreamUpdate
+from clawperator.app.console.messages import DoctorUpdate, LocksUpdate, SnapshotUpdate, StreamUpdate
 from clawperator.app.console.screens.dialogs import ConfirmDialog, DeviceDialog, HelpDialog, NoticesDialog
 from clawperator.app.console.screens.menu import MenuDialog
 from clawperator.engine.errors import EngineError, ErrorCode
@@ -694,6 +694,23 @@ async def test_every_digit_is_a_mode() -> None:
         for digit, mode in tabs.items():
             await pilot.press(digit)
             assert app.current_mode == mode
+
+
+@pytest.mark.parametrize("size", [SMALL, (100, 30), WIDE], ids=str)
+async def test_every_mode_is_visible_in_the_header_and_reached_by_a_click(size: tuple[int, int]) -> None:
+    async with console(size=size, demo=True) as (app, pilot, _):
+        held = {"commandId": "long-command-id-1", "source": "openclaw", "since": NOON, "timeoutMs": 30_000}
+        app.post_message(LocksUpdate({DEVICE.serial: held}))
+        await until(pilot, lambda: app.session.lock)
+        for digit, mode in [(tab.digit, tab.name.lower()) for tab in app.tabs()]:
+            header = app.screen.query_one(HeaderLine)
+            text = header.line_row(size[0])
+            start, end, _ = next(hit for hit in header._hits if hit[2] == f"mode('{mode}')")
+            assert text.left.plain[start:end].strip().startswith(digit)
+            assert end <= size[0] - (text.right.cells if text.right else 0)
+            assert "demo" in (text.right.plain if text.right else "")
+            await pilot.click(header, offset=(start + 1, 0))
+            await until(pilot, lambda mode=mode: app.current_mode == mode)  # type: ignore[misc]
 
 
 async def test_help_lists_the_keys_that_work_here() -> None:

@@ -18,7 +18,7 @@ from textual.pilot import Pilot
 from clawperator.app.console.app import ConsoleApp
 from clawperator.app.console.execution.dispatch_dialogs import DispatchDialog, TextForm
 from clawperator.app.console.inspect.screen import InspectScreen
-from clawperator.app.console.screens.dialogs import TreesDialog
+from clawperator.app.console.screens.dialogs import HelpDialog, TreesDialog
 from clawperator.app.console.screens.menu import MenuDialog
 from clawperator.engine.errors import EngineError, ErrorCode
 from clawperator.engine.events.types import SnapshotSeen
@@ -313,16 +313,18 @@ async def test_a_value_of_the_node_goes_into_the_matcher() -> None:
         assert mode.bench.typed.fields() == {"textEquals": "Wi‑Fi on"}
 
 
-async def test_question_mark_explains_a_candidate_and_is_the_help_elsewhere() -> None:
+async def test_space_explains_a_candidate_and_the_question_mark_is_help_there_too() -> None:
     async with console() as (app, pilot, _):
         mode = screen(app)
         await find(pilot, '"Bluetooth"')
         await pilot.press("enter")
         await until(pilot, lambda: app.focused is mode.bench_pane)
         before = mode.bench_pane.row_count()
-        await pilot.press("question_mark")
+        await pilot.press("space")
         await until(pilot, lambda: mode.bench_pane.row_count() > before)
         assert app.screen is mode
+        await pilot.press("question_mark")
+        await until(pilot, lambda: isinstance(app.screen, HelpDialog))
 
 
 # -- the live tree
