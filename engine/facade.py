@@ -364,18 +364,13 @@ class Engine:
 
     async def watch_devices(self) -> None:
         """Publish ``DevicesChanged``, and ``AdbServerLost`` when the server ends, until cancelled. Run it as a task."""
-        from clawperator.engine.events.types import DevicesChanged
+        from clawperator.engine.events.types import AdbServerLost, DevicesChanged
 
-        tracking = self.server.track_devices(reconnect=True, on_lost=self._server_lost)
-        async with aclosing(tracking):
-            async for devices in tracking:
-                self._probe.keep_only({entry.serial for entry in devices if entry.usable})
-                self.events.publish(DevicesChanged(devices=devices))
+        def changed(devices: tuple[DeviceEntry, ...]) -> None:
+            self._probe.keep_only({entry.serial for entry in devices if entry.usable})
+            self.events.publish(DevicesChanged(devices=devices))
 
-    def _server_lost(self, error: EngineError) -> None:
-        from clawperator.engine.events.types import AdbServerLost
-
-        self.events.publish(AdbServerLost(reason=error.message))
+        await self.server.watch_devices(changed, lambda error: self.events.publish(AdbServerLost(reason=error.message)))
 
     async def watch_log(self, device_id: str) -> None:
         """Publish one device's log until cancelled: batches, command progress, envelopes, snapshots. Run it as a task."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import os
 from collections.abc import AsyncGenerator, Callable, Mapping
-from contextlib import closing
+from contextlib import aclosing, closing, suppress
 from typing import Self
 
 from clawperator.engine.adb.binary import program_version, start_server
@@ -35,6 +35,7 @@ from clawperator.engine.errors import EngineError, ErrorCode
 QUERY_TIMEOUT = 10.0
 """Seconds for one request to the server; the first may include starting it."""
 _BACKOFF = (0.1, 0.25, 0.5, 1.0, 2.0, 5.0)
+_RECHECK_SECONDS = 0.5
 _PATIENCE = 3
 """Refused reconnects before the tracker starts a server: another version may just be replacing it."""
 
@@ -65,6 +66,9 @@ class AdbServer:
         self._starting = asyncio.Lock()
         self._features: dict[tuple[str, int], frozenset[str]] = {}
         self._has_transport_ids = True
+        self._pushed = 0
+        self._listed: tuple[DeviceEntry, ...] | None = None
+        self._seen: Callable[[tuple[DeviceEntry, ...]], object] = _unseen
         self.trace = AdbTrace()
 
     @classmethod
@@ -91,7 +95,56 @@ class AdbServer:
 
     async def devices(self, *, timeout: float | None = QUERY_TIMEOUT) -> tuple[DeviceEntry, ...]:
         """Every device that the server lists, usable or not."""
-        return tuple(parse_devices(await self._ask("host:devices-l", timeout)))
+        async with deadline(timeout, "adb host:devices-l"):
+            with self.trace.of("host:devices-l"), closing(await self.connect()) as connection:
+                return await self._list(connection)
+
+    async def _list(self, connection: AdbConnection) -> tuple[DeviceEntry, ...]:
+        pushed = self._pushed
+        entries = tuple(parse_devices(await connection.run(query("host:devices-l"))))
+        if pushed == self._pushed:  # else this list may be older than the pushed one
+            self._seen(entries)
+        return entries
+
+    async def watch_devices(
+        self, changed: Callable[[tuple[DeviceEntry, ...]], object], lost: Callable[[EngineError], object]
+    ) -> None:
+        """Call ``changed`` with every new device list, and ``lost`` when the server ends, until cancelled.
+
+        Lists come from the server's pushes and from every other request of this client, such as that after a broken log. While
+        there are network devices, the list is also requested twice a second: the server does not push that one has
+        died (29.0.6).
+        """
+
+        def seen(entries: tuple[DeviceEntry, ...]) -> None:
+            if entries != self._listed:
+                self._listed = entries
+                changed(entries)
+
+        def server_lost(error: EngineError) -> None:
+            self._listed = None
+            lost(error)
+
+        self._listed, self._seen = None, seen
+        rechecking = asyncio.create_task(self._recheck_devices())
+        try:
+            async with aclosing(self.track_devices(reconnect=True, on_lost=server_lost)) as lists:
+                async for _ in lists:
+                    pass
+        finally:
+            self._seen = _unseen
+            rechecking.cancel()
+
+    async def _recheck_devices(self) -> None:
+        from clawperator.engine.adb.mdns import is_network_serial
+
+        while True:
+            await asyncio.sleep(_RECHECK_SECONDS)
+            if any(is_network_serial(entry.serial) for entry in self._listed or ()):
+                with suppress(EngineError):
+                    async with deadline(QUERY_TIMEOUT, "adb host:devices-l"):
+                        with closing(await self.connect(start=False)) as connection:
+                            await self._list(connection)
 
     async def connect_device(self, target: str, *, timeout: float | None = 30.0) -> str:
         """Connect to ``host:port`` over TCP and return adb's text, e.g. ``connected to …`` or ``already connected to …``.
@@ -130,6 +183,8 @@ class AdbServer:
                     while True:
                         entries = tuple(parse_devices(await connection.run(read_text())))
                         attempt = 0
+                        self._pushed += 1
+                        self._seen(entries)
                         yield entries
             except EngineError as error:
                 self._features.clear()  # a new server counts its transports from 1
@@ -219,6 +274,10 @@ class AdbServer:
         async with deadline(timeout, f"adb {label or service}"):
             with self.trace.of(label or service), closing(await self.connect()) as connection:
                 return await connection.run(query(service))
+
+
+def _unseen(_: tuple[DeviceEntry, ...]) -> None:
+    """Ignore a device list: it is not watched."""
 
 
 def _feature_set(text: str) -> frozenset[str]:

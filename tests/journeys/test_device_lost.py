@@ -1,0 +1,91 @@
+"""A network device dies and returns behind the real adb server, which need not push either."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack, asynccontextmanager
+from pathlib import Path
+
+import pytest
+
+from clawperator.engine import Engine, Settings
+from clawperator.engine.events.types import DevicesChanged
+from clawperator.engine.simulator.device import create_device
+from clawperator.engine.simulator.run import Simulation
+from clawperator.engine.simulator.scenario import Scenario
+from tests.journeys.conftest import until_state
+from tests.support import patience
+
+pytestmark = pytest.mark.adb
+
+
+class Phone:
+    """A simulated device of the network that can be switched off and on again, at the same address."""
+
+    def __init__(self, stack: AsyncExitStack) -> None:
+        self._all = stack
+        self._now = AsyncExitStack()
+        self.port = 0
+
+    @property
+    def serial(self) -> str:
+        return f"127.0.0.1:{self.port}"
+
+    async def on(self) -> None:
+        world = create_device(Scenario.model_validate({"speed": 0}))
+        self._now = await self._all.enter_async_context(AsyncExitStack())
+        simulation = await self._now.enter_async_context(Simulation([world], mode="adbd", port=self.port))
+        self.port = simulation.port
+
+    async def off(self) -> None:
+        await self._now.aclose()
+
+    async def back(self, engine: Engine) -> None:
+        """Switched on again and connected at once: by itself the adb server tries every ten seconds."""
+        await self.on()
+        await engine.server.disconnect_device(self.serial)
+        await engine.server.connect_device(self.serial)
+
+
+@pytest.fixture
+async def phone() -> AsyncIterator[Phone]:
+    async with AsyncExitStack() as stack:
+        one = Phone(stack)
+        await one.on()
+        yield one
+
+
+@asynccontextmanager
+async def engine_with(phone: Phone, env: dict[str, str], home: Path) -> AsyncIterator[Engine]:
+    async with Engine(Settings.resolve({"device_id": phone.serial}, {**env, "HOME": str(home)})) as engine:
+        await engine.server.connect_device(phone.serial)
+        await until_state(engine, phone.serial, "device")
+        yield engine
+
+
+async def test_a_dead_network_device_is_published_within_a_second(
+    phone: Phone, adb_env: dict[str, str], tmp_path: Path
+) -> None:
+    async with engine_with(phone, adb_env, tmp_path) as engine:
+        with engine.events.subscribe() as events:
+            watching = asyncio.create_task(engine.watch_devices())
+
+            async def published(state: str) -> None:
+                async for event in events:
+                    if isinstance(event, DevicesChanged) and state == next(
+                        (entry.state for entry in event.devices if entry.serial == phone.serial), ""
+                    ):
+                        return
+
+            try:
+                await asyncio.wait_for(published("device"), patience(10))
+                await phone.off()
+                died = time.monotonic()
+                await asyncio.wait_for(published("offline"), patience(10))
+                assert time.monotonic() - died < patience(1)
+                await phone.back(engine)
+                await asyncio.wait_for(published("device"), patience(10))
+            finally:
+                watching.cancel()
