@@ -95,6 +95,11 @@ class UiTreePane(LinePane):
         return self._model.hits
 
     @property
+    def alike(self) -> int:
+        """Return the number of hits that match only because characters look alike."""
+        return self._model.alike
+
+    @property
     def matches(self) -> Sequence[int]:
         """Return the positions of the workbench's matches."""
         return self._model.matches

@@ -105,6 +105,20 @@ def test_letter_case_is_ignored_as_the_device_ignores_it() -> None:
         assert [tree.nodes[at].text for at in parse_find(words).positions(tree)] == [text]
 
 
+@pytest.mark.parametrize("words", ["wifi", "wi-fi", "WI-FI", "wi‑fi", "Wi–Fi"])
+def test_texts_that_look_alike_are_found_and_counted(words: str) -> None:
+    tree = build([view("TextView", "[0,0][9,9]", text=text) for text in ("Wi‑Fi", "Bluetooth")])
+    hits, alike = parse_find(words).hits(tree)
+    assert [tree.nodes[at].text for at in hits] == ["Wi‑Fi"]
+    assert alike == (0 if words == "wi‑fi" else 1)
+
+
+def test_a_hyphen_alone_and_quoted_texts_are_exact() -> None:
+    tree = build([view("TextView", "[0,0][9,9]", text=text) for text in ("a-b", "Wi‑Fi", "plain")])
+    assert [tree.nodes[at].text for at in parse_find("-").positions(tree)] == ["a-b"]
+    assert parse_find('"Wi-Fi"').positions(tree) == []
+
+
 PIECES = st.sampled_from(["wi", "@click", "@visible", "@nope", "#title", "role:te", "role:", '"Apps"', "@", "tex", "a"])
 
 

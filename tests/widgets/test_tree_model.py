@@ -8,12 +8,13 @@ from pathlib import Path
 
 import pytest
 
-from clawperator.engine.hierarchy.tree import UiTree, parse
+from clawperator.engine.hierarchy.tree import UiTree, build, parse
 from clawperator.widgets.format.nodes import tree_row
 from clawperator.widgets.models.find import FILTERS
 from clawperator.widgets.models.snapshot import TreeSnapshot
 from clawperator.widgets.models.tree_model import TreeModel
 from clawperator.widgets.models.tree_rows import TreeView
+from tests.app.console.support import view
 
 LARGE = 2_000
 """Trees with more nodes are drawn in samples: what is tested does not depend on size."""
@@ -29,10 +30,10 @@ def screens(corpus: Path) -> dict[str, UiTree]:
 
 def shapes(model: TreeModel) -> Iterator[str]:
     """Puts the model through everything that changes which rows there are."""
-    for view in TreeView:
-        model.view = view
+    for tree_view in TreeView:
+        model.view = tree_view
         model.lay_out()
-        yield view.value
+        yield tree_view.value
     model.view = TreeView.COMPACT
     for name in FILTERS:
         model.set_filters(frozenset({name}))
@@ -71,3 +72,10 @@ def test_comparing_any_captured_screens_loses_no_node_of_either(screens: dict[st
         ghosts = {layout.nodes[at].index for at in range(len(layout)) if layout.is_ghost(at)}
         assert layout.shown == len(new.nodes), number
         assert ghosts == {node.index for node in old.nodes} - model.changes.old_to_new.keys(), number
+
+
+def test_a_long_list_opens() -> None:
+    rows = [view("TextView", f"[0,{n}][9,{n + 1}]", text=str(n)) for n in range(60)]
+    model = TreeModel()
+    model.take(TreeSnapshot(serial=1, tree=build([view("ListView", "[0,0][9,60]", *rows)])))
+    assert len(model.rows) == 61

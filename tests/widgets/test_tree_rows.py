@@ -16,7 +16,6 @@ from clawperator.widgets.models.tree_rows import (
     TreeView,
     VisibleRow,
     build_rows,
-    crowded,
 )
 from tests.app.console.support import settings_screen, view
 
@@ -89,11 +88,6 @@ def test_a_node_without_a_row_is_shown_by_what_it_is_folded_into() -> None:
     assert rows.of(tree.nodes[4]) == 2
     folded = build_rows(tree, TreeView.COMPACT, {2})
     assert folded.of(tree.nodes[4]) == 0
-
-
-def test_crowded_parents_open_folded() -> None:
-    tree = build([box(box(*(leaf(str(n)) for n in range(41))), box(leaf("x")))])
-    assert crowded(tree) == {1}
 
 
 @st.composite

@@ -4,6 +4,9 @@ It is a filter (``engine/filters/grammar.py``) over nodes: words AND-ed, over la
 ``key:value`` for attributes, ``!`` negates, ``re:/…/``. In addition, ``#word`` matches ids only, ``@flag`` a flag,
 ``"exact words"`` the whole label or description.
 
+A word also matches texts that only look like it: characters are compared by their plain forms, and hyphens are ignored
+(``wifi`` and ``wi-fi`` match ``Wi‑Fi``). Selectors do not: there, texts are equal or not.
+
 A bare word matches a role only as a prefix of at least three letters; ``container`` and ``unknown``, which half of
 every tree is, only when spelled out. ``bounds:540,1200`` matches the nodes at a point, other values part of
 ``[left,top][right,bottom]``.
@@ -13,11 +16,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 from weakref import WeakKeyDictionary
 
 from clawperator.engine.contracts.roles import ROLE_NAMES
 from clawperator.engine.filters.grammar import Term, Vocabulary, parse_filter
+from clawperator.engine.hierarchy.difference import plain
 from clawperator.engine.hierarchy.folding import fold
 from clawperator.engine.hierarchy.traits import is_editable
 from clawperator.widgets.text.node_names import short_class, short_id
@@ -33,15 +38,31 @@ _ROLE_LETTERS = 3
 _EVERYWHERE = frozenset({"container", "unknown"})
 _POINT = re.compile(r"(-?\d{1,9}),(-?\d{1,9})")
 
-_WORDS: WeakKeyDictionary[UiTree, Sequence[str]] = WeakKeyDictionary()
+
+class Words(NamedTuple):
+    """The searchable text of each node: folded, and without differences that cannot be seen."""
+
+    exact: Sequence[str]
+    plain: Sequence[str]
 
 
-def words_of(tree: UiTree) -> Sequence[str]:
-    """Return the searchable text of each node: computed once per tree, some milliseconds per thousand nodes."""
+_WORDS: WeakKeyDictionary[UiTree, Words] = WeakKeyDictionary()
+
+
+def words_of(tree: UiTree) -> Words:
+    """Return the searchable texts: computed once per tree, some milliseconds per thousand nodes."""
     words = _WORDS.get(tree)
     if words is None:
-        words = _WORDS[tree] = _words(tree)
+        exact = _words(tree)
+        words = _WORDS[tree] = Words(exact, [_look_of(text) for text in exact])
     return words
+
+
+def _look_of(text: str) -> str:
+    """Return folded text in a form that is equal for texts that look alike."""
+    if text.isascii():
+        return text.replace("-", "") if "-" in text else text
+    return fold(plain(text)).replace("-", "")
 
 
 def _words(tree: UiTree) -> Sequence[str]:
@@ -132,10 +153,18 @@ class Find(NamedTuple):
 
     def positions(self, tree: UiTree) -> Sequence[int]:
         """Return the pre-order positions of the hits, ascending."""
+        return self.hits(tree)[0]
+
+    def hits(self, tree: UiTree) -> tuple[Sequence[int], int]:
+        """Return the positions, and how many of them match only because characters look alike."""
         found: Sequence[int] = range(len(tree.nodes)) if self.tests else ()
         for test in self.tests:
             found = test(tree, found)
-        return found
+        exact = found
+        for test in self.tests:
+            if isinstance(test, partial):
+                exact = test(tree, exact, plainly=False)
+        return found, len(found) - len(exact)
 
 
 NO_FIND = Find("")
@@ -188,7 +217,7 @@ def _test(term: Term) -> Test | None:
         return FLAGS[value[1:]]
     if value.startswith("#"):
         return _flag(lambda node: value[1:] in fold(node.resource_id))
-    return _contains(value)
+    return partial(_contains, word=value)
 
 
 def _attribute(read: Callable[[UiNode], str], values: Sequence[str]) -> Test:
@@ -221,7 +250,7 @@ def _is(term: Term) -> Test:
 
 def _matches(term: Term) -> Test:
     def test(tree: UiTree, positions: Sequence[int]) -> Sequence[int]:
-        words = words_of(tree)
+        words = words_of(tree).exact
         return [position for position in positions if term.found_in(words[position])]
 
     return test
@@ -243,16 +272,12 @@ def _has_role(term: Term) -> Test:
     return test
 
 
-def _contains(wanted: str) -> Test:
-    roles = _roles_meant(wanted)
-
-    def test(tree: UiTree, positions: Sequence[int]) -> Sequence[int]:
-        words, nodes = words_of(tree), tree.nodes
-        if not roles:
-            return [at for at in positions if wanted in words[at]]
-        return [at for at in positions if wanted in words[at] or nodes[at].role in roles]
-
-    return test
+def _contains(tree: UiTree, positions: Sequence[int], word: str, *, plainly: bool = True) -> Sequence[int]:
+    """Return which positions hold ``word`` or have the role that it begins."""
+    words, nodes, roles = words_of(tree), tree.nodes, _roles_meant(word)
+    look = _look_of(word) if plainly else ""
+    texts, wanted = (words.plain, look) if look else (words.exact, word)
+    return [at for at in positions if wanted in texts[at] or (roles and nodes[at].role in roles)]
 
 
 def _roles_meant(word: str) -> frozenset[str]:

@@ -14,7 +14,7 @@ from clawperator.engine.hierarchy.align import NOTHING, Alignment, Heirs
 from clawperator.widgets.models.comparison import changed_attributes, changes_between, ghosts_of
 from clawperator.widgets.models.find import FLAGS, NO_FIND, Find, parse_find
 from clawperator.widgets.models.snapshot import TreeSnapshot
-from clawperator.widgets.models.tree_rows import Layout, Rows, TreeView, VisibleRow, crowded
+from clawperator.widgets.models.tree_rows import Layout, Rows, TreeView, VisibleRow
 
 if TYPE_CHECKING:
     from clawperator.engine.hierarchy.tree import UiNode, UiTree
@@ -58,6 +58,8 @@ class TreeModel:
         self.hide_others = False
         self.filters: frozenset[str] = frozenset()
         self.hits: Sequence[int] = ()
+        self.alike = 0
+        """Hits that match only because characters look alike."""
         self.matches: Sequence[int] = ()
         self.first_match = -1
         self.changes: Alignment = NOTHING
@@ -107,16 +109,11 @@ class TreeModel:
         return lambda node: after.nodes[positions[node.index]] if node.index in positions else None
 
     def _take_folds(self, old: TreeSnapshot, heir: Heir, *, same: bool) -> None:
-        """Keep folds; fold new nodes with many children."""
-        fresh = crowded(self.tree) if self.tree is not None else set()
-        if same and old.tree is not None:
-            known = (heir(old.tree.nodes[at]) for at in crowded(old.tree))
-            fresh -= {node.index for node in known if node is not None}
+        """Keep folds."""
         for folds in self._folds.values():
             heirs = [heir(old.nodes[at]) for at in folds] if same else []
             folds.clear()
             folds.update(node.index for node in heirs if node is not None)
-        self._folds[False] |= fresh
 
     def learn_changes(self, snapshot: TreeSnapshot, old: TreeSnapshot) -> None:
         """Take the changes of the shown tree: ``snapshot`` is the same with them, ``old`` the previous one."""
@@ -258,7 +255,7 @@ class TreeModel:
         return self.find
 
     def _look(self) -> None:
-        self.hits = self.find.positions(self.tree) if self.tree is not None else ()
+        self.hits, self.alike = self.find.hits(self.tree) if self.tree is not None else ((), 0)
         self._hit_set = frozenset(self.hits)
         self._places.pop("hits", None)
 

@@ -8,7 +8,6 @@ when it is drawn. Pure.
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from enum import Enum
 from functools import cached_property
@@ -249,9 +248,3 @@ class Rows(Sequence[VisibleRow]):
 
 def build_rows(tree: UiTree, view: TreeView, folded: Collection[int]) -> Rows:
     return Rows(Layout(tree, view), folded)
-
-
-def crowded(tree: UiTree, *, limit: int = 40) -> set[int]:
-    """Return nodes that start folded because of their number of children."""
-    counts = Counter(node.parent.index for node in tree.nodes if node.parent is not None)
-    return {position for position, count in counts.items() if count > limit}

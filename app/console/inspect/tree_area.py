@@ -175,6 +175,8 @@ class TreeArea(Pane):
         elif tree.find.text:
             line.add("/ ", "key").device(tree.find.text, "match", room=24)
             line.add(f"  {len(tree.hits)}/{total:,} nodes", "text" if tree.hits else "warn")
+            if tree.alike:
+                line.add(f" {dot} {tree.alike} by look-alike characters", "warn")
         else:
             package = tree.snapshot.tree.package if tree.snapshot.tree is not None else ""
             line.add(f"{total:,} node{'s' * (total != 1)}  ", "muted").device(

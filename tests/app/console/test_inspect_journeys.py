@@ -113,6 +113,16 @@ async def test_job_2_find_by_what_is_seen(size: tuple[int, int]) -> None:
 
 
 @SIZES
+@pytest.mark.parametrize("words", ["wifi", "wi-fi"])
+async def test_a_find_sees_past_characters_that_look_alike_and_says_so(size: tuple[int, int], words: str) -> None:
+    async with console(size=size) as (app, pilot, _):
+        await pilot.press("slash", *words)
+        tree = screen(app).tree_pane
+        assert tree.alike == len(tree.hits) > 0
+        assert f"{tree.alike} by look-alike characters" in shown(screen(app).area.info)
+
+
+@SIZES
 async def test_job_3_the_best_selector_is_two_keys_away(size: tuple[int, int]) -> None:
     async with console(size=size) as (app, pilot, _):
         await find(pilot, '"Bluetooth"')
