@@ -39,8 +39,10 @@ _NOT_LOADED = ("clawperator.engine.simulator", "clawperator.engine.skills.builti
 class WarmProcess:
     """The socket, and the process behind it. Raises ``OSError``: the folder must be this user's alone."""
 
-    def __init__(self, idle: float) -> None:
+    def __init__(self, idle: float | None, owner: int | None = None) -> None:
+        """End after ``idle`` seconds without a command, if given, and when the other end of the pipe ``owner`` closes."""
         self._idle = idle
+        self._owner = owner
         self._commands = 0
         self._build = protocol.build()
         self._wakeup = os.pipe()
@@ -75,10 +77,13 @@ class WarmProcess:
         poll = select.poll()
         poll.register(self.listener, select.POLLIN)
         poll.register(self._wakeup[0], select.POLLIN)
+        if self._owner is not None:
+            poll.register(self._owner, 0)  # only its end
         greeted: dict[int, socket.socket] = {}
-        while not self._stale and (ready := poll.poll(self._idle * 1000)):
+        limit = None if self._idle is None else self._idle * 1000
+        while not self._stale and (ready := poll.poll(limit)):
             for descriptor, _ in ready:
-                if descriptor == self._wakeup[0]:
+                if descriptor in (self._wakeup[0], self._owner):
                     self._stale = True
                 elif descriptor in greeted:
                     poll.unregister(descriptor)
@@ -127,7 +132,7 @@ class WarmProcess:
         for connection in (self.listener, *others):
             connection.close()
         self._lock.close()
-        for descriptor in (self._folder, *self._wakeup):
+        for descriptor in (self._folder, *self._wakeup, *([] if self._owner is None else [self._owner])):
             os.close(descriptor)
 
     @staticmethod
@@ -277,11 +282,22 @@ def _words(arguments: list[str]) -> str:
 
 
 def main(arguments: list[str]) -> int:
-    """Be the warm process. ``arguments``: seconds until it ends when idle, and a descriptor to close when it can be called."""
+    """Be the warm process.
+
+    ``--idle SECONDS FD``: end after so long without a command; ``FD`` is closed when it can be called.
+    ``--beside SECONDS FD``: start after a delay, and end when the other end of ``FD`` closes.
+    """
     os.umask(0o077)
-    warm = WarmProcess(float(arguments[0]))
-    only = warm.begin()
-    os.close(int(arguments[1]))
+    seconds, descriptor = float(arguments[1]), int(arguments[2])
+    if arguments[0] == "--beside":
+        if select.select([descriptor], [], [], seconds)[0]:
+            return 0
+        warm = WarmProcess(None, descriptor)
+        only = warm.begin()
+    else:
+        warm = WarmProcess(seconds)
+        only = warm.begin()
+        os.close(descriptor)
     connection = warm.serve() if only else None
     return command(connection) if connection is not None else 0
 

@@ -103,6 +103,7 @@ def _nothing_is_left(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]
     """
     home = tmp_path_factory.mktemp("home")
     os.environ["HOME"] = str(home)
+    os.environ["CLAWPERATOR_WARM"] = "0"  # tests of the warm process start their own
     os.environ["XDG_STATE_HOME"] = str(tmp_path_factory.mktemp("state"))
     os.environ["CLAWPERATOR_LOG_DIR"] = str(tmp_path_factory.mktemp("logs"))
     os.environ["XDG_CONFIG_HOME"] = str(tmp_path_factory.mktemp("config"))

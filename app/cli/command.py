@@ -64,6 +64,8 @@ class Command:
     """Values of ``--output``; the first one is the default."""
     long_lived = False
     """Runs until it is stopped: garbage collection is on, which short commands skip."""
+    keeps_warm = False
+    """A warm process runs as long as this command does (cli.md#the-warm-process)."""
     reserved = False
     """Named by the contract but not implemented: its flags are not checked, only the command is refused."""
 

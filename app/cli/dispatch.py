@@ -119,6 +119,10 @@ def _run_command(words: str, rest: Sequence[str], after_dashes: Sequence[str]) -
             return _print_help("")
     if command.long_lived:
         gc.enable()
+    if command.keeps_warm and not options.no_warm:
+        from clawperator.app.cli.settings import start_warm_beside
+
+        start_warm_beside()
     return command.run(options)
 
 

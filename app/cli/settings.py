@@ -45,6 +45,15 @@ def _start_warm(leaving: bool) -> None:
             start()
 
 
+def start_warm_beside() -> None:
+    """Start a warm process for other commands, as long as this process runs, unless there is one or none is wanted."""
+    if os.environ.get(WARM_VARIABLE) != "0":
+        from clawperator.app.warm.start import start_beside
+
+        with suppress(OSError):
+            start_beside()
+
+
 def policy_guard(options: Options) -> Guard:
     """Return the policy guard for what a command does without an engine."""
     return guard_of(resolve_settings(options))

@@ -30,6 +30,7 @@ DRAWING_FLAGS = (
 
 class Console(Command):
     long_lived = True
+    keeps_warm = True
     usage = "[--snapshot <file> [<file> …]] [--connect <url> [--token-file <file>]] [--read-only] [--no-history] [--web [--port <n>]] [options]"
     notes = (
         "With --snapshot, it shows saved dumps instead of a device and does not use adb. With --web, it opens in a browser on"

@@ -25,6 +25,7 @@ _LISTENING_FLAGS = listening_flags(_MCP_PORT)
 
 class Serve(Command):
     long_lived = True
+    keeps_warm = True
     usage = "[--host <address>] [--port <n|auto>] [options]"
     notes = (
         "Listens on this computer only, unless --host is given; then requests need a token (Authorization: Bearer …).\n"
@@ -56,6 +57,7 @@ class Serve(Command):
 
 class Mcp(Command):
     long_lived = True
+    keeps_warm = True
     usage = "[--read-only] [--http [--host <address>] [--port <n|auto>]] [options]"
     notes = (
         "An MCP client starts the server and communicates over stdin and stdout; messages for people go to stderr. With --http, it\n"

@@ -332,6 +332,37 @@ def test_a_process_that_leaves_before_the_command_began(
     assert capfd.readouterr() == ("", "")
 
 
+def test_a_server_keeps_one_while_it_runs(device: Mapping[str, str], tmp_path: Path) -> None:
+    env = with_runtime(device, tmp_path)
+    with running([*COLD, "mcp"], env=env, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as server:
+        assert server.stdin is not None
+        deadline = time.monotonic() + patience(30)
+        while not (status := run(COLD, "warm", "status", env=env))["running"]:
+            assert time.monotonic() < deadline, "no warm process beside the server"
+        assert status["idleSeconds"] is None
+        assert run(WARM, "config", "show", env=env)["settings"]
+        assert count(env) == 1
+        other = subprocess.run([*COLD, "mcp"], env=env, stdin=subprocess.DEVNULL, capture_output=True, check=False)
+        assert other.returncode == 0
+        assert run(COLD, "warm", "status", env=env)["pid"] == status["pid"], "of the first server"
+        server.stdin.close()
+        assert server.wait(patience(20)) == 0
+    while run(COLD, "warm", "status", env=env)["running"]:
+        assert time.monotonic() < deadline + patience(30), "it outlived the server"
+
+
+def test_no_server_keeps_one_unasked(device: Mapping[str, str], tmp_path: Path) -> None:
+    for words, variable in ((("mcp", "--no-warm"), ""), (("mcp",), "0")):
+        env = {**with_runtime(device, tmp_path), "CLAWPERATOR_WARM": variable}
+        with running([*COLD, *words], env=env, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as server:
+            assert server.stdin is not None
+            server.stdin.write(b'{"jsonrpc":"2.0","id":1,"method":"ping"}\n')
+            server.stdin.flush()
+            assert server.stdout is not None
+            assert server.stdout.readline()
+            assert not Path(f"/proc/{server.pid}/task/{server.pid}/children").read_text()
+
+
 # -- helpers
 
 
