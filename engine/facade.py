@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable
 from contextlib import AsyncExitStack, aclosing
 from copy import copy
 from dataclasses import replace
+from functools import partial
 from types import TracebackType
 from typing import TYPE_CHECKING, Self, TypedDict, Unpack
 
@@ -40,6 +41,7 @@ from clawperator.engine.guard import Guard
 if TYPE_CHECKING:
     from clawperator.engine.adb.wireless import Wireless
     from clawperator.engine.contracts.envelope import Envelope
+    from clawperator.engine.device_admin import DeviceAdmin
     from clawperator.engine.doctor.fix import Fixer
     from clawperator.engine.doctor.run import Doctor
     from clawperator.engine.emulators.manager import EmulatorManager
@@ -314,6 +316,14 @@ class Engine:
             hold=lambda serial: self._locks.hold(serial, errand, wait_ms=self.settings.wait_ms),
             guard=self.guard,
         )
+
+    def device_admin(self, *, device_id: str | None = None) -> DeviceAdmin:
+        """Return the commands about apps and state of one device."""
+        from clawperator.engine.device_admin import DeviceAdmin
+
+        errand = Command.errand("device-command", seconds=_SETUP_SECONDS)
+        hold = partial(self._locks.hold, command=errand, wait_ms=self.settings.wait_ms)
+        return DeviceAdmin(partial(self.device, device_id), hold, self.guard)
 
     @property
     def wireless(self) -> Wireless:

@@ -12,19 +12,24 @@ from clawperator.engine.contracts.limits import PACKAGE
 from clawperator.engine.errors import EngineError, ErrorCode
 
 
+def require_package(package: str) -> str:
+    """Return ``package``. Raises ``EngineError`` (EXECUTION_VALIDATION_FAILED) if it is not an Android package name."""
+    if len(package) <= 255 and re.fullmatch(PACKAGE, package, re.ASCII):
+        return package
+    raise EngineError(
+        ErrorCode.EXECUTION_VALIDATION_FAILED,
+        "package must be an Android package name",
+        details={"path": "package", "reason": f"got {package[:255]!r}"},
+    )
+
+
 async def force_stop(device: AdbDevice, package: str) -> None:
     """Stop every process of ``package``, without the device lock: the abandoned plan may hold it.
 
     Raises ``EngineError``: EXECUTION_VALIDATION_FAILED for an invalid package name, DEVICE_SHELL_UNAVAILABLE if the device
     refuses, and errors of the connection.
     """
-    if re.fullmatch(PACKAGE, package, re.ASCII) is None:
-        raise EngineError(
-            ErrorCode.EXECUTION_VALIDATION_FAILED,
-            "package must be an Android package name",
-            details={"path": "package", "reason": f"got {package[:255]!r}"},
-        )
-    result = await device.shell(["am", "force-stop", package])
+    result = await device.shell(["am", "force-stop", require_package(package)])
     if result.exit_code != 0:
         raise EngineError(
             ErrorCode.DEVICE_SHELL_UNAVAILABLE,

@@ -138,9 +138,14 @@ def gesture(
 async def screen_size(device: AdbDevice) -> tuple[int, int]:
     """Return width and height of the display as it is turned. Raises ``EngineError`` (DEVICE_SHELL_UNAVAILABLE)."""
     done = await device.script(device_script("dumpsys window displays | grep -m 1 cur=; wm size"))
-    if (now := _DISPLAY.search(done.text)) or (now := _SIZE.search(done.text)):
+    return parse_screen_size(done.text, device.serial)
+
+
+def parse_screen_size(text: str, serial: str) -> tuple[int, int]:
+    """Return width and height from ``dumpsys window displays``, else from ``wm size``, which ignores how the display is turned."""
+    if (now := _DISPLAY.search(text)) or (now := _SIZE.search(text)):
         return int(now[1]), int(now[2])
-    raise EngineError(ErrorCode.DEVICE_SHELL_UNAVAILABLE, f"The size of the screen of {device.serial} cannot be read")
+    raise EngineError(ErrorCode.DEVICE_SHELL_UNAVAILABLE, f"The size of the screen of {serial} cannot be read")
 
 
 def _require_on_screen(name: str, point: Point | None, screen: tuple[int, int]) -> None:

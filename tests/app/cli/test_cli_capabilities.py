@@ -69,7 +69,7 @@ def does(action: str, **params: object) -> str:
 
 
 LOOK, GO, TAP, TYPE, KEY = ("observe",), ("navigate",), ("click",), ("type_text",), ("input",)
-FILE, SETUP, AVD = ("write_files",), ("setup_operator",), ("manage_emulators",)
+FILE, SETUP, AVD, APP = ("write_files",), ("setup_operator",), ("manage_emulators",), ("app",)
 PHONE = "192.0.2.1:5555"
 ASKED = (
     Asked("devices pair", (PHONE, "--code", "123456"), SETUP),
@@ -113,6 +113,20 @@ ASKED = (
     Asked("input long-press", ("--at", "1,1"), (*KEY, "long_click")),
     Asked("input swipe", ("--at", "1,1", "--to", "1,2"), (*KEY, *GO)),
     Asked("input drag", ("--at", "1,1", "--to", "1,2"), (*KEY, "long_click")),
+    Asked("app install", ("{folder}/app.apk",), APP),
+    Asked("app uninstall", ("com.example",), APP),
+    Asked("app uninstall", ("com.clawperator.operator",), SETUP),
+    Asked("app clear", ("com.example",), APP),
+    Asked("app start", ("com.example",), GO),
+    Asked("app stop", ("com.example",), GO),
+    Asked("app current", (), LOOK),
+    Asked("app permissions", ("grant", "com.example", "CAMERA"), APP),
+    Asked("device info", (), LOOK),
+    Asked("device size", (), LOOK),
+    Asked("device rotate", ("90",), KEY),
+    Asked("device wake", (), KEY),
+    Asked("device unlock-hint", (), LOOK),
+    Asked("device logs", (), LOOK),
     Asked("snapshot", (), LOOK),
     Asked("screenshot", (), LOOK),
     Asked("screenshot", ("--path", "a.png"), FILE),

@@ -34,7 +34,7 @@ SHELLS = [
     for shell in ASKS
 ]
 EXPECTED = {
-    "dev": "devices",
+    "dev": "device devices",
     "action cl": "click",
     "action press-key --key ": "back home recents",
     "packages list --output ": "json pretty",

@@ -36,7 +36,7 @@ REFUSALS: list[tuple[tuple[str, ...], str, str]] = [
     (("devcies",), "UNKNOWN_COMMAND", "Unknown command: devcies. Did you mean 'devices'?"),
     (("zzzzzzzzzzzz",), "UNKNOWN_COMMAND", "Unknown command: zzzzzzzzzzzz."),
     (("--json", "exekute"), "UNKNOWN_COMMAND", "Unknown command: exekute. Did you mean 'execute'?"),
-    (("--device-id", "devices", "devicez"), "UNKNOWN_COMMAND", "Unknown command: devicez. Did you mean 'devices'?"),
+    (("--device-id", "devices", "devicess"), "UNKNOWN_COMMAND", "Unknown command: devicess. Did you mean 'devices'?"),
     (("",), "UNKNOWN_COMMAND", "Unknown command: ."),
     (("-",), "UNKNOWN_COMMAND", "Unknown command: -."),
     (("action", "clik"), "USAGE", f"Unknown action subcommand 'clik'. Valid: {ACTIONS}"),

@@ -1,0 +1,198 @@
+"""Apps and state of one device: one command of its shell each, as the caller's policy allows, under the device lock where it acts."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import re
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from typing import Any
+
+from clawperator.engine.adb.batch import run_commands, run_scripts
+from clawperator.engine.adb.device import AdbDevice
+from clawperator.engine.adb.parse import parse_getprop, parse_wm_density
+from clawperator.engine.adb.quote import device_command, device_script
+from clawperator.engine.config.active_profile import load_profile
+from clawperator.engine.config.policy import SETUP_OPERATOR, Subject
+from clawperator.engine.contracts.operator_identity import OPERATOR_PACKAGES
+from clawperator.engine.doctor import device_health
+from clawperator.engine.errors import EngineError, ErrorCode
+from clawperator.engine.executions import probe
+from clawperator.engine.executions.force_stop import require_package
+from clawperator.engine.executions.shell_input import parse_screen_size
+from clawperator.engine.guard import Guard
+from clawperator.engine.operator import installation
+from clawperator.engine.operator.apk import read_apk
+
+ROTATIONS = {"0": "0", "90": "1", "180": "2", "270": "3"}
+"""Degrees → Android's ``user_rotation``."""
+MAX_LINES = 5_000
+_FRONT = re.compile(r"\b(?:topResumedActivity|mResumedActivity|mFocusedApp)[=:].*?\bu\d+ ([\w.]+)/([\w.$]+)", re.ASCII)
+_TURN = re.compile(r"\b(?:mCurrentRotation|mRotation|rotation)=(?:ROTATION_)?(\d{1,3})\b", re.ASCII)
+_LINES = "cur=|otation=|ResumedActivity|mFocusedApp"
+_PERMISSION = re.compile(r"[A-Za-z0-9_.]{1,255}")
+_LONGEST = 2_000
+
+
+class DeviceAdmin:
+    """``resolve`` finds the device, ``hold`` takes its lock. All methods return JSON data with ``deviceId`` and raise ``EngineError``.
+
+    What changes the Operator app needs ``setup_operator``: it could switch off what the policy relies on.
+    """
+
+    def __init__(
+        self,
+        resolve: Callable[[], Awaitable[AdbDevice]],
+        hold: Callable[[str], AbstractAsyncContextManager[object]],
+        guard: Guard,
+    ) -> None:
+        self._resolve, self._hold, self._guard = resolve, hold, guard
+
+    # -- apps
+
+    async def install(self, path: str) -> dict[str, Any]:
+        """Install or update the app of an APK file on this host."""
+        self._guard.permit("app", "install an app")
+        try:
+            apk = await asyncio.to_thread(lambda: read_apk(os.path.abspath(os.path.expanduser(path))))
+        except EngineError as exc:
+            missing = exc.code is ErrorCode.OPERATOR_APK_NOT_FOUND
+            code = ErrorCode.FILE_NOT_READABLE if missing else ErrorCode.ANDROID_INSTALL_FAILED
+            raise EngineError(code, exc.message, details={"file": path}) from exc
+        async with self._changing(f"install {apk.package}", apk.package) as device:
+            try:
+                done = await device.install(apk.path, timeout=installation.INSTALL_SECONDS)
+            finally:
+                probe.forget(device.serial)
+            if not done.ok:
+                refused = installation.refusal(done, apk, device.serial)
+                raise EngineError(
+                    ErrorCode.ANDROID_INSTALL_FAILED, refused.message, hint=refused.hint, details=refused.details
+                )
+            return _answer(device, package=apk.package, version=apk.version_name, installed=True)
+
+    async def uninstall(self, package: str, *, keep_data: bool = False) -> dict[str, Any]:
+        words = ("uninstall", *(["-k"] if keep_data else []), require_package(package))
+        return await self._pm(package, "uninstall", *words, uninstalled=True)
+
+    async def clear(self, package: str) -> dict[str, Any]:
+        """Delete the data of an app."""
+        return await self._pm(package, "clear the data of", "clear", require_package(package), cleared=True)
+
+    async def permission(self, verb: str, package: str, permission: str) -> dict[str, Any]:
+        """``grant`` or ``revoke`` a runtime permission; a name without a dot is one of ``android.permission``."""
+        if not _PERMISSION.fullmatch(permission):
+            raise EngineError(ErrorCode.EXECUTION_VALIDATION_FAILED, "The permission is not a valid name")
+        name = permission if "." in permission else f"android.permission.{permission}"
+        words = (verb, require_package(package), name)
+        return await self._pm(package, f"{verb} permissions of", *words, permission=name, granted=verb == "grant")
+
+    async def _pm(self, package: str, what: str, *words: str, **facts: Any) -> dict[str, Any]:
+        async with self._changing(f"{what} {package}", package) as device:
+            path, done = await run_commands(device, [["pm", "path", package], ["pm", *words]])
+            probe.forget(device.serial)
+            if not path.text.startswith("package:"):
+                raise _refused(device, f"{package} is not installed", hint="Check `clawperator packages list`.")
+            if not done.ok or done.text.lstrip().startswith(("Failure", "Failed", "Error")) or "Exception" in done.text:
+                raise _refused(device, f"pm {words[0]} was refused: {_reason(done.text)}")
+            return _answer(device, package=package, **facts)
+
+    # -- the device's state
+
+    async def info(self, *keys: str) -> dict[str, Any]:
+        """Return ``keys`` of what is known of the device, or everything; read in one round trip."""
+        self._guard.permit("observe", "read the state of a device")
+        return await _state(await self._resolve(), keys)
+
+    async def rotate(self, to: str) -> dict[str, Any]:
+        """Fix the rotation at ``to`` degrees, or leave it to the sensor (``auto``)."""
+        async with self._changing("rotate the device", capability="input") as device:
+            put = ["settings", "put", "system"]
+            fixed = [*put, "accelerometer_rotation", "1" if to == "auto" else "0"]
+            turned = [] if to == "auto" else [[*put, "user_rotation", ROTATIONS[to]]]
+            for done in await run_commands(device, [fixed, *turned]):
+                if not done.ok:
+                    raise _refused(device, f"the settings were not changed: {_reason(done.text)}")
+            return await _state(device, ("width", "height", "rotation"))
+
+    async def wake(self) -> dict[str, Any]:
+        """Switch the screen on; the answer says whether the device is locked."""
+        async with self._changing("wake the device", capability="input") as device:
+            await device.shell(["input", "keyevent", "KEYCODE_WAKEUP"])
+            return await _state(device, ("screen", "locked", "hint"))
+
+    async def logs(self, *, lines: int = 200, package: str = "") -> dict[str, Any]:
+        """Return the last lines of the main log, of one running app if ``package`` is given."""
+        self._guard.permit("observe", "read the log of a device")
+        device, of_app = await self._resolve(), list[str]()
+        if package:
+            running = (await device.shell(["pidof", require_package(package)])).text.split()
+            if not running:
+                raise _refused(device, f"{package} is not running")
+            of_app = [f"--pid={running[0]}"]
+        done = await device.shell(["logcat", "-d", "-v", "threadtime", "-t", str(lines), *of_app])
+        if not done.ok:
+            raise _refused(device, f"logcat was refused: {_reason(done.error_text)}")
+        found = [line for line in done.text.splitlines() if not line.startswith("---------")]
+        return _answer(device, lines=found[-lines:])
+
+    @asynccontextmanager
+    async def _changing(self, what: str, package: str = "", *, capability: str = "app") -> AsyncIterator[AdbDevice]:
+        """Check and record ``what``, and hold the device."""
+        needed = SETUP_OPERATOR if package in OPERATOR_PACKAGES else capability
+        self._guard.permit(needed, what)
+        with self._guard.refusals(what):
+            profile = load_profile(self._guard.settings)
+            if package and not profile.allows_package(package):
+                raise Subject(profile, "", "", "").denied(ErrorCode.PACKAGE_DENIED, "package", package, "package")
+        device = await self._resolve()
+        with self._guard.acting(needed, what, device_id=device.serial):
+            async with self._hold(device.serial):
+                yield device
+
+
+async def _state(device: AdbDevice, keys: tuple[str, ...]) -> dict[str, Any]:
+    dumps = (["window", "displays"], ["activity", "activities"])  # long: only the lines that are read
+    scripts = [device_script("dumpsys {dump} | grep -E {lines}", dump=dump, lines=_LINES) for dump in dumps]
+    commands = (["getprop"], ["wm", "size"], ["wm", "density"], *device_health.SCREEN)
+    window, activity, props, size, density, power, policy = await run_scripts(
+        device, [*scripts, *map(device_command, commands)]
+    )
+    prop = parse_getprop(props.text)
+    width, height = parse_screen_size(f"{window.text}\n{size.text}", device.serial)
+    turn, top = _TURN.search(window.text), _FRONT.search(activity.text) or _FRONT.search(window.text)
+    screen = device_health.screen(power, policy, device.serial)
+    evidence = screen.evidence or {}
+    steps = [step.value for step in screen.fix] or list(screen.guidance)
+    facts = {
+        "model": prop.get("ro.product.model", ""),
+        "manufacturer": prop.get("ro.product.manufacturer", ""),
+        "android": prop.get("ro.build.version.release", ""),
+        "sdk": int(prop.get("ro.build.version.sdk", "") or 0),
+        "abi": prop.get("ro.product.cpu.abi", ""),
+        "locale": prop.get("persist.sys.locale") or prop.get("ro.product.locale", ""),
+        "width": width,
+        "height": height,
+        "density": parse_wm_density(density.text),
+        "rotation": None if turn is None else int(turn[1]) if int(turn[1]) > 3 else int(turn[1]) * 90,
+        "screen": evidence.get("wakefulness", "unknown"),
+        "locked": evidence.get("locked"),
+        "hint": " ".join([screen.summary + ".", *steps]) if steps else "",
+        "app": top[1] if top else None,
+        "activity": top[2] if top else None,
+    }
+    return _answer(device, **{key: facts[key] for key in keys or facts})
+
+
+def _answer(device: AdbDevice, **facts: Any) -> dict[str, Any]:
+    return {"ok": True, "deviceId": device.serial, **facts}
+
+
+def _reason(text: str) -> str:
+    lines = [line.strip() for line in text.splitlines() if line.strip() and not line.lstrip().startswith("at ")]
+    return (lines[-1] if lines else "the device gave no reason")[:_LONGEST]
+
+
+def _refused(device: AdbDevice, message: str, *, hint: str | None = None) -> EngineError:
+    return EngineError(ErrorCode.DEVICE_COMMAND_REFUSED, f"{device.serial}: {message}", hint=hint)
