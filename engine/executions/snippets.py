@@ -7,6 +7,7 @@ written as escapes.
 from __future__ import annotations
 
 import json
+import re
 import shlex
 from collections.abc import Mapping
 from pprint import pformat
@@ -133,7 +134,7 @@ def _flag(name: str, value: Any) -> tuple[str, ...]:
     return _option(_FLAGS[name], value if isinstance(value, str) else compact(value))
 
 
-_PROGRAM = """\
+_HEAD = """\
 import asyncio
 
 from clawperator.engine import Engine
@@ -141,6 +142,8 @@ from clawperator.engine import Engine
 PAYLOAD = {payload}
 
 
+"""
+_PROGRAM = """\
 async def main() -> None:
     async with Engine() as engine:
         result = await engine.execute(PAYLOAD{device})
@@ -150,9 +153,29 @@ async def main() -> None:
 if __name__ == "__main__":
     asyncio.run(main())
 """
+_TEST = """\
+def test_{name}() -> None:
+    async def run() -> None:
+        async with Engine() as engine:
+            result = await engine.execute(PAYLOAD{device})
+        assert result.outcome.status == "succeeded", result.envelope
+
+    asyncio.run(run())
+"""
 
 
 def python(payload: Mapping[str, Any], device_id: str = "") -> str:
     """Return a program that runs ``payload`` through the public API and prints the envelope."""
+    return _with_payload(_PROGRAM, payload, device_id)
+
+
+def pytest(payload: Mapping[str, Any], device_id: str = "") -> str:
+    """Return a test module that runs ``payload`` and asserts that every step succeeded; it needs pytest alone."""
+    first = next((str(action.get("id")) for action in payload.get("actions", ())), "")
+    return _with_payload(_TEST, payload, device_id, re.sub(r"[^A-Za-z0-9_]", "_", first) or "execution")
+
+
+def _with_payload(body: str, payload: Mapping[str, Any], device_id: str, name: str = "") -> str:
     device = f", device_id={device_id!r}" if device_id else ""
-    return _PROGRAM.format(payload=pformat(payload, width=100, sort_dicts=False), device=device)
+    written = pformat(payload, width=100, sort_dicts=False)
+    return _HEAD.format(payload=written) + body.format(device=device, name=name)

@@ -9,15 +9,18 @@ import json
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 from clawperator.engine.contracts.limits import MAX_EXECUTION_ACTIONS
 from clawperator.engine.errors import EngineError, ErrorCode
+from clawperator.engine.recordings.inputs import escaped
 from clawperator.engine.recordings.plan import Plan, PlannedStep
 from clawperator.engine.recordings.planner import plan
 from clawperator.engine.recordings.records import Recording
 from clawperator.engine.recordings.targets import Target
 from clawperator.engine.skills.blocked_terms import BlockedTerms
 from clawperator.engine.skills.recipe.selectors import FIELDS, ROLES
+from clawperator.engine.skills.recipe.steps import TYPES
 from clawperator.engine.skills.recipe.templates import names
 
 _KEYS = {field: key for key, field in FIELDS.items()}
@@ -247,6 +250,38 @@ def _params(made: Plan, step: PlannedStep) -> Mapping[str, str]:
     return {}
 
 
+def step_block(action: Mapping[str, Any]) -> str:
+    """Return an action of an execution as a recipe's step (skills.md#step-block).
+
+    Raises ``ValueError`` with the reason where a recipe cannot say it.
+    """
+    kind = str(action["type"])
+    if kind not in TYPES:
+        raise ValueError(f"a recipe has no step {kind}")
+    lines, params = [f"id: {action['id']}", f"type: {kind}"], dict[str, Any]()
+    for name, value in action.get("params", {}).items():
+        if name in ("matcher", "target", "container"):
+            lines.append(f"{name if name == 'container' else 'selector'}: {_selector_text(_target_of(value))}")
+        elif isinstance(value, str):
+            params[name] = escaped(value)
+        elif isinstance(value, bool | int):
+            params[name] = value
+        else:
+            raise ValueError(f"a recipe cannot express {name} of {kind}")
+    if params:
+        written = (f"{name}: {quoted(value)}" for name, value in params.items())
+        lines.append(f"params: {{{', '.join(written)}}}")
+    return "\n".join(["```yaml", *lines, "```", ""])
+
+
+def _target_of(matcher: Mapping[str, str]) -> Target:
+    role = matcher.get("role", "")
+    cls = next((name for name, same in ROLES.items() if same == role), "")
+    if role and not cls:
+        raise ValueError(f"a recipe has no word for the role {role}: choose a selector without it")
+    return Target({name: escaped(value) for name, value in matcher.items()}, cls)
+
+
 def _selector_text(target: Target) -> str:
     """Return a selector as a flow mapping, annotated USER_SPECIFIC if it needs an input, STRUCTURAL if it is an id."""
     words = [f"{_KEYS[name]}: {quoted(value)}" for name, value in target.fields.items() if name != "role"]
@@ -260,8 +295,8 @@ def _selector_text(target: Target) -> str:
     return f"{{{', '.join(words)}}}"
 
 
-def quoted(text: str) -> str:
-    """Return a one-line double-quoted scalar for JSON and YAML, with invisible characters as escapes."""
+def quoted(text: object) -> str:
+    """Return a one-line scalar for JSON and YAML, texts double-quoted, with invisible characters as escapes."""
     written = json.dumps(text, ensure_ascii=False)
     return "".join(each if each.isprintable() else _escape(each) for each in written)
 

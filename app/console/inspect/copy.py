@@ -8,11 +8,14 @@ from typing import TYPE_CHECKING
 from clawperator.app.console.copyable import Copyable
 from clawperator.engine.executions import snippets
 from clawperator.engine.executions.steps import VERBS, execution, step
+from clawperator.engine.hierarchy.locators import Locators
 from clawperator.engine.hierarchy.serialise import node_xml
+from clawperator.engine.recordings.recipe_draft import step_block
 from clawperator.widgets.format.nodes import bounds_text
 
 if TYPE_CHECKING:
     from clawperator.app.console.execution.dispatcher import Subject
+    from clawperator.engine.hierarchy.matcher import Matcher
     from clawperator.engine.hierarchy.nodes import UiNode
     from clawperator.widgets.models.bench import Bench
     from clawperator.widgets.models.snapshot import TreeSnapshot
@@ -51,6 +54,17 @@ def of_matcher(bench: Bench, subject: Subject, device_id: str) -> Iterator[tuple
         yield "command", Copyable(f"the command: {label} ({count})", line)
     yield "execution", Copyable(f"the execution: {label} ({count})", snippets.pretty(execution([action])))
     yield "python", Copyable(f"the program: {label} ({count})", snippets.python(execution([action]), device_id))
+    yield "pytest", Copyable(f"the test: {label} ({count})", snippets.pytest(execution([action]), device_id))
+    yield "recipe", Copyable.if_possible(f"the recipe step: {label} ({count})", lambda: step_block(action))
+    yield "ui_selector", Copyable.if_possible("the UiSelector", lambda: _locators(bench, matcher).ui_selector())
+    yield "xpath", Copyable.if_possible("the XPath", lambda: _locators(bench, matcher).xpath())
+
+
+def _locators(bench: Bench, matcher: Matcher) -> Locators:
+    """Return the forms for the node that the device takes."""
+    if bench.tree is None or not bench.matches:
+        raise ValueError("no node on screen matches")
+    return Locators(bench.tree, bench.matches[0], matcher)
 
 
 def usual_verb(bench: Bench) -> str:

@@ -46,7 +46,8 @@ class InspectScreen(TreeActionsScreen):
     BINDINGS: ClassVar[list[Any]] = [*keys.bindings("inspect")]
     MAIN = "#tree"
     COPY_SHOWN: ClassVar[tuple[str, ...]] = (
-        "matcher", "json", "command", "step", "execution", "python", "label", "id", "path", "bounds", "node", "snapshot"
+        "matcher", "json", "command", "step", "execution", "python", "pytest", "recipe", "ui_selector",
+        "xpath", "label", "id", "path", "bounds", "node", "snapshot"
     )  # fmt: skip
     PLACES: ClassVar[dict[str, str]] = {
         "devices": "#devices",

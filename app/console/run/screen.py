@@ -30,6 +30,7 @@ from clawperator.app.console.run.parts import (
 from clawperator.app.console.run.problems import RunProblems
 from clawperator.app.console.session import Facet
 from clawperator.engine.executions import snippets
+from clawperator.engine.recordings.recipe_draft import step_block
 from clawperator.widgets import keys
 from clawperator.widgets.draft_steps import DraftSteps
 from clawperator.widgets.format.lines import Line
@@ -331,10 +332,12 @@ class RunScreen(RunProblems, DraftFilesScreen):
             things["matcher"] = Copyable("the matcher", snippets.compact(matcher))
         things["json"] = Copyable("the payload", snippets.pretty(draft.payload()))
         things["execution"] = Copyable("the payload", snippets.compact(draft.payload()))
+        things["recipe"] = Copyable.if_possible("the recipe step", lambda: step_block(step))
         if validated is not None:
             device, payload = self.session.device_id, validated.payload
             things["command"] = Copyable("the command line", self._command_line(payload))
             things["python"] = Copyable("the Python program", snippets.python(payload, device))
+            things["pytest"] = Copyable("the test", snippets.pytest(payload, device))
         return things
 
     def _command_line(self, payload: Mapping[str, Any]) -> str:

@@ -245,7 +245,9 @@ class ConsoleScreen(Screen[None], inherit_bindings=False):
     def _copy_choices(self) -> list[Choice]:
         things = self.copyable()
         return [
-            Choice(item, (thing.text or thing.what) if thing else "", thing is not None)
+            Choice(item, thing.refused or thing.text or thing.what, not thing.refused)
+            if thing
+            else Choice(item, "", False)
             for item in keys.MENUS["copy"]
             for thing in [things.get(item.id)]
             if item.id in things or item.id in self.COPY_SHOWN

@@ -417,6 +417,38 @@ async def test_copying_facts_of_the_node(key: str, wanted: str) -> None:
         assert f"{len(wanted)} characters" in app.session.notices[-1].text
 
 
+@pytest.mark.parametrize(
+    ("key", "wanted"),
+    [
+        ("u", 'new UiSelector().text("Bluetooth")'),
+        ("X", '//*[@text="Bluetooth"]'),
+        ("r", '```yaml\nid: tap\ntype: click\nselector: {text_equals: "Bluetooth"}\n```\n'),
+    ],
+)
+async def test_copying_the_selector_for_other_tools(key: str, wanted: str) -> None:
+    async with console() as (app, pilot, _):
+        await pilot.press("slash", *'"Bluetooth"', "enter", "y")
+        await until(pilot, lambda: isinstance(app.screen, MenuDialog))
+        await pilot.press(key)
+        await until(pilot, lambda: copied(app))
+        assert copied(app) == [wanted]
+
+
+async def test_a_form_that_cannot_express_the_selector_says_why() -> None:
+    async with console() as (app, pilot, _):
+        await pilot.press("m", *"role:listitem", "enter", "y")
+        await until(pilot, lambda: isinstance(app.screen, MenuDialog) and app.screen.query("#menu"))
+        reasons = {choice.item.id: choice.words for choice in app.screen._choices if not choice.enabled}  # type: ignore[attr-defined]
+        assert (
+            reasons["xpath"] == reasons["ui_selector"] == "only the Operator knows roles: choose a selector without one"
+        )
+        assert reasons["recipe"] == "a recipe has no word for the role listitem: choose a selector without it"
+        await pilot.press("X", "r", "u", "P")
+        await until(pilot, lambda: copied(app))
+        assert len(copied(app)) == 1
+        assert copied(app)[0].startswith("import asyncio")
+
+
 async def test_copying_xml() -> None:
     async with console() as (app, pilot, engine):
         await pilot.press("y", "x")

@@ -194,7 +194,8 @@ class Recorder:
 
     async def execute(self, payload: object, **more: Any) -> types.SimpleNamespace:
         type(self).calls.append((payload, more))
-        return types.SimpleNamespace(envelope={"status": "success"})
+        outcome = types.SimpleNamespace(status="succeeded")
+        return types.SimpleNamespace(envelope={"status": "success"}, outcome=outcome)
 
 
 @settings(max_examples=40)
@@ -207,6 +208,18 @@ def test_the_program_runs_the_same_payload(several: list[dict[str, Any]], serial
         exec(compile(source, "copied.py", "exec"), {"__name__": "__main__"})  # the point of the test: it is a program
     assert Recorder.calls == [(payload, {"device_id": serial} if serial else {})]
     assert source.replace("\n", "").isprintable()
+
+
+@given(actions(), serials)
+def test_the_copied_test_runs_the_same_payload_and_asserts_its_success(action: dict[str, Any], serial: str) -> None:
+    payload = execution([action])
+    module: dict[str, Any] = {}
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("clawperator.engine.Engine", Recorder, raising=False)
+        exec(compile(snippets.pytest(payload, serial), "test_copied.py", "exec"), module)
+        (test,) = [value for name, value in module.items() if name.startswith("test_")]
+        test()
+    assert Recorder.calls == [(payload, {"device_id": serial} if serial else {})]
 
 
 @pytest.mark.parametrize("spelled", ["shell", "python"])

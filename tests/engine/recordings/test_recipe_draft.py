@@ -6,12 +6,15 @@ from datetime import date
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, example, given, settings
+from hypothesis import HealthCheck, assume, example, given, settings
 from hypothesis import strategies as st
 
 from clawperator.engine.config.policy import DEFAULT
 from clawperator.engine.errors import EngineError, ErrorCode
-from clawperator.engine.recordings.recipe_draft import RecipeDraft, RecipeMetadata, draft, draft_recipe
+from clawperator.engine.executions.steps import execution, step
+from clawperator.engine.executions.validate import validate
+from clawperator.engine.hierarchy.matcher import Matcher
+from clawperator.engine.recordings.recipe_draft import RecipeDraft, RecipeMetadata, draft, draft_recipe, step_block
 from clawperator.engine.recordings.typed_texts import is_masked
 from clawperator.engine.skills.blocked_terms import read_terms
 from clawperator.engine.skills.compiled import Compiled
@@ -211,3 +214,54 @@ def test_no_text_of_a_device_breaks_out_of_its_place(
     entered = [action["params"]["text"] for action in own if action["type"] == "enter_text"]
     assert entered in ([], ["given" if is_masked(field_text) else field_text])
     assert [finding for finding in findings(made) if finding.severity == "error"] == []
+
+
+RECIPE = """---
+recipe_id: x.y
+recipe_version: 0.1.0
+recipe_type: action
+application_id: com.x.y
+summary: x
+frameworks: [views]
+session_policy: resume_ok
+app_build: {version_name: "1", version_code: 1}
+tested_on: {android_api: 34}
+capabilities: [observe, navigate, click, long_click, type_text]
+risk_level: medium
+tags: []
+inputs: []
+outputs: []
+---
+
+## Step 1
+
+"""
+
+
+@pytest.mark.parametrize("verb", ["tap", "long_press", "read", "wait", "enter_text", "scroll_to", "sleep", "open_app"])
+@given(
+    value=st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), min_size=1, max_size=9)
+    | st.sampled_from(["${inputs.x}", "$${", "yes", "- a: b", "```"]),
+    role=st.sampled_from(["", "button", "switch", "list"]),
+)
+@settings(max_examples=20)
+def test_a_step_block_compiles_to_the_action_that_it_was_copied_from(verb: str, value: str, role: str) -> None:
+    assume(value.strip())
+    matcher = Matcher(text_contains=value, role=role)
+    action = step(verb, matcher=matcher, text=value, application_id="com.x.z", duration_ms=70, container=matcher)
+    seen = step_block({"id": "seen", "type": "wait_for_node", "params": {"matcher": {"textEquals": "x"}}})
+    answer = compile_recipe(f"{RECIPE}{step_block(action)}\n## Step 2\n\n{seen}", {}, file="x.recipe.md")
+    assert answer.execution["actions"][:-1] == validate(execution([action])).payload["actions"]
+
+
+@pytest.mark.parametrize(
+    ("verb", "reason"),
+    [
+        ("scroll_down", "a recipe has no step scroll"),
+        ("tap", "no word for the role listitem"),
+        ("verify", "express retry"),
+    ],
+)
+def test_what_a_recipe_cannot_say_is_refused(verb: str, reason: str) -> None:
+    with pytest.raises(ValueError, match=reason):
+        step_block(step(verb, matcher=Matcher(role="listitem") if verb == "tap" else Matcher(text_equals="x")))
