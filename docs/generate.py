@@ -16,7 +16,7 @@ from typing import Any
 
 DOCS = Path(__file__).parent
 MANUAL = DOCS / "clawperator.1"
-PAGES = (DOCS.parent / "README.md", *sorted(DOCS.rglob("*.md")))
+PAGES = (DOCS.parent / "README.md", DOCS / "llms.txt", *sorted(DOCS.rglob("*.md")))
 _PART = re.compile(r"(<!-- generated: (\w+) -->\n).*?(<!-- end -->)", re.DOTALL)
 _CODE_OR_TAG = re.compile(r"(`[^`]*`)|<")
 Schema = Mapping[str, Any]
@@ -29,6 +29,12 @@ def errors() -> Iterator[str]:
         ("Code", "Meaning", "HTTP", "Retry", "Hint"),
         ((f"`{code}`", code.meaning, code.http, code.retry, code.hint) for code in sorted(ErrorCode)),
     )
+
+
+def guide() -> Iterator[str]:
+    from clawperator.engine.text.guide import CLI_GUIDE
+
+    yield CLI_GUIDE
 
 
 def actions() -> Iterator[str]:
@@ -220,7 +226,7 @@ def keys() -> Iterator[str]:
 PARTS: Mapping[str, Callable[[], Iterable[str]]] = {
     part.__name__: part
     for part in (
-        actions, capabilities, commands, environment, errors, faults, generations, keys, matcher, outcome, retry, routes,
+        actions, capabilities, commands, environment, errors, faults, generations, guide, keys, matcher, outcome, retry, routes,
         settings, tools,
     )
 }  # fmt: skip

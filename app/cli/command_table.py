@@ -137,6 +137,8 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "warm stop": ("warm:Stop", "Stop the warm process"),
     "warm status": ("warm:Status", "Show whether a warm process runs, and for how long"),
     "completion": ("completion:Completion", "Print a shell's completion script"),
+    "guide": ("help:Guide", "Show the loop for agents on one page"),
+    "explain": ("help:Explain", "Explain an error code (the same as help errors)"),
     "help": ("help:Help", "Show help for a command"),
 }
 """Command words → (``module:class`` under ``commands``, summary), in the order of the help text."""
@@ -151,7 +153,7 @@ SECTIONS: dict[str, tuple[str, ...]] = {
     "History and reports": ("history", "logs", "report"),
     "Console and servers": ("console", "serve", "mcp"),
     "Policy and settings": ("policy", "config"),
-    "Develop": ("demo", "sim", "schema", "version", "warm", "completion", "help"),
+    "Develop": ("demo", "sim", "schema", "version", "warm", "completion", "guide", "explain", "help"),
 }
 """Sections of the help → first words of commands. Those in no section are the short forms of the flat profile."""
 

@@ -35,9 +35,7 @@ def completions(words: Sequence[str]) -> list[Candidate]:
         return [FILES]
     command, positionals, pending = _read(before)
     if before[:2] == ["help", "errors"]:
-        from clawperator.engine.errors import ErrorCode
-
-        return [(code.value, code.meaning) for code in ErrorCode if code.value.startswith(partial)]
+        return [one for one in _codes({}) if one[0].startswith(partial)]
     parser = build_parser(load(command)) if command in COMMANDS else global_parser()
     name, equals, _ = partial.partition("=")
     if equals and name in parser.flags:
@@ -137,10 +135,17 @@ def _topics(_: Mapping[str, str]) -> Iterator[Candidate]:
     yield from _commands("")
 
 
+def _codes(_: Mapping[str, str]) -> Iterator[Candidate]:
+    from clawperator.engine.errors import ErrorCode
+
+    yield from ((code.value, code.meaning) for code in ErrorCode)
+
+
 _SOURCES: Mapping[str, Callable[[Mapping[str, str]], Iterator[Candidate]]] = {
     "devices": _devices,
     "skills": _skills,
     "runs": _runs,
     "avds": _avds,
     "help": _topics,
+    "errors": _codes,
 }

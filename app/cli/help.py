@@ -11,6 +11,7 @@ from clawperator.engine.errors import EngineError, ErrorCode, Retry
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from argparse import HelpFormatter
+    from typing import Any
 
     from clawperator.app.cli.parsing.parser import Parser
 
@@ -63,17 +64,24 @@ def help_text(topic: str) -> str:
     return {"options": _options_text, "flat": _flat_text, "errors": _errors_text}.get(topic, _full_text)()
 
 
-def error_text(name: str) -> str:
-    """Return the text about one error code. Raises ``USAGE`` for an unknown one."""
+def error_facts(name: str) -> dict[str, Any]:
+    """Return what is known of one error code. Raises ``USAGE`` for an unknown one."""
     code = ErrorCode.known(name.upper())
     if code is None:
         hint = suggestion(name.upper(), list(ErrorCode)) or "Run `clawperator help errors`."
         raise EngineError(ErrorCode.USAGE, f"Unknown error code: {name}", hint=hint)
+    facts = {"code": code.value, "meaning": code.meaning, "hint": code.hint, "retry": code.retry.value}
+    return {"ok": True, **facts, "retryMeaning": _RETRY[code.retry], "http": code.http}
+
+
+def error_text(name: str) -> str:
+    """Return the text about one error code. Raises ``USAGE`` for an unknown one."""
+    facts = error_facts(name)
     return (
-        f"{code}\n\n{code.meaning[:1].upper()}{code.meaning[1:]}.\n\n"
-        f"What to do:  {code.hint}\n"
-        f"Retry:       {code.retry}: {_RETRY[code.retry]}\n"
-        f"HTTP status: {code.http}\n"
+        f"{facts['code']}\n\n{facts['meaning'][:1].upper()}{facts['meaning'][1:]}.\n\n"
+        f"What to do:  {facts['hint']}\n"
+        f"Retry:       {facts['retry']}: {facts['retryMeaning']}\n"
+        f"HTTP status: {facts['http']}\n"
     )
 
 

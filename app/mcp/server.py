@@ -24,7 +24,6 @@ from mcp_types import (
 
 from clawperator.app.mcp import resources
 from clawperator.app.mcp.answers import Reply, refusal, result_of
-from clawperator.app.mcp.instructions import INSTRUCTIONS
 from clawperator.app.mcp.progress import Progress
 from clawperator.app.mcp.service import Call
 from clawperator.app.mcp.tools import TOOLS
@@ -33,6 +32,7 @@ from clawperator.app.serve.refusals import CALLER
 from clawperator.engine.contracts.caller import ANONYMOUS, Caller
 from clawperator.engine.contracts.issues import shown, suggestion
 from clawperator.engine.errors import EngineError, ErrorCode
+from clawperator.engine.text.guide import MCP_GUIDE
 from clawperator.engine.version import __version__
 
 if TYPE_CHECKING:
@@ -80,7 +80,7 @@ def create_server(service: McpService) -> Server[Any]:
         version=__version__,
         title="Clawperator",
         description="Deterministic automation of Android devices",
-        instructions=INSTRUCTIONS,
+        instructions=MCP_GUIDE,
         cache_hints={"tools/list": _STATIC, "resources/templates/list": _STATIC},
         get_tool_input_schema=input_schema,
         on_list_tools=list_tools,

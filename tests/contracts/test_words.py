@@ -15,8 +15,8 @@ import pytest
 from clawperator import engine
 from clawperator.app.cli.command import build_parser, load
 from clawperator.app.cli.command_table import COMMANDS
-from clawperator.app.mcp.instructions import INSTRUCTIONS
 from clawperator.engine.errors import ErrorCode
+from clawperator.engine.text.guide import CLI_GUIDE, MCP_GUIDE
 from clawperator.widgets import keys
 
 WORST = re.compile(
@@ -72,7 +72,8 @@ def texts() -> Iterator[tuple[str, str]]:
     for code in ErrorCode:
         yield f"{code} meaning", code.meaning
         yield f"{code} hint", code.hint
-    yield "mcp instructions", INSTRUCTIONS
+    yield "mcp instructions", MCP_GUIDE
+    yield "guide", CLI_GUIDE
 
 
 def test_no_text_has_the_worst_words() -> None:

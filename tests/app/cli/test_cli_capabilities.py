@@ -46,6 +46,8 @@ READS = {
     "config schema": (),
     "completion": ("bash",),
     "help": (),
+    "explain": ("NODE_NOT_FOUND",),
+    "guide": (),
 }
 """Commands that only show what this computer knows, and no screen."""
 SERVES = {"serve", "mcp", "console", "demo", "sim", "logs", "warm start", "warm stop", "warm status"}

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from clawperator.app.cli.command_table import COMMANDS
 from clawperator.engine.executions import composition, verbs
 from clawperator.engine.simulator.command_error import CommandError
 from tests.app.cli.conftest import simulated
@@ -291,3 +293,19 @@ class TestInput:
         logs = [path.read_text() for path in Path(lonely["HOME"]).rglob("*.log")]
         assert logs
         assert not any("secret-word" in log for log in logs)
+
+
+class TestHelpForAgents:
+    def test_explain_is_help_errors(self, cli: Cli) -> None:
+        facts = cli("explain", "node_not_found").document
+        assert (facts["code"], facts["retry"], facts["http"]) == ("NODE_NOT_FOUND", "observe", 200)
+        assert cli("explain", "NODE_NOT_FOUND", "--output", "pretty").out == cli("help", "errors", "NODE_NOT_FOUND").out
+        assert "NODE_NOT_FOUND" in refused(cli("explain", "NODE_NOT_FOND"), "USAGE")["hint"]
+        refused(cli("explain"), "MISSING_ARGUMENT")
+
+    def test_the_guide_names_commands_that_exist(self, cli: Cli) -> None:
+        text = cli("guide").out
+        assert cli("guide", "--json").document == {"ok": True, "guide": text.removesuffix("\n")}
+        named = [words.partition(" --")[0] for words in re.findall(r"`clawperator ([a-z -]+)", text)]
+        assert len(named) > 8
+        assert {words.strip() for words in named} <= COMMANDS.keys()

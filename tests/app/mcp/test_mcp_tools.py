@@ -9,7 +9,7 @@ import json
 import pytest
 from PIL import Image
 
-from clawperator.app.mcp.instructions import INSTRUCTIONS
+from clawperator.engine.text.guide import MCP_GUIDE
 from tests.app.mcp.conftest import HOME, LOOK, MODES, Visit, document, nap, plan
 
 TOOLS = {
@@ -22,7 +22,7 @@ ACTING = {"action", "execute", "skill_run"}
 async def test_what_is_offered(visit: Visit, mode: str) -> None:
     place = await visit()
     async with place.talk_to_process(mode=mode) as agent:
-        assert agent.client.instructions == INSTRUCTIONS
+        assert agent.client.instructions == MCP_GUIDE
         tools = (await agent.client.list_tools()).tools
         assert {tool.name for tool in tools} == TOOLS
         for tool in tools:
