@@ -34,7 +34,7 @@ def _run(arguments: Sequence[str], *, leaving: bool) -> int:
     outcome: Answer | EngineError | int
     interrupts.outcome = None
     try:
-        outcome = _answer(arguments)
+        outcome = _answer(arguments, leaving=leaving)
     except EngineError as exc:
         if exc.code is ErrorCode.UNKNOWN_RUNTIME_ERROR and "--verbose" in arguments:
             diagnostics.traceback(exc)
@@ -83,12 +83,12 @@ def _interruption() -> EngineError:
     return (interrupts.outcome or interruption)()
 
 
-def _answer(arguments: Sequence[str]) -> Answer | int:
+def _answer(arguments: Sequence[str], *, leaving: bool) -> Answer | int:
     """Parse the command line and run its command. An exit code means that everything is written already."""
     words = ""
     try:
         words, rest, after_dashes = find_command(arguments)
-        return _run_command(words, rest, after_dashes)
+        return _run_command(words, rest, after_dashes, leaving=leaving)
     except HelpWantedError as wanted:
         return _print_help(wanted.topic)
     except EngineError as exc:
@@ -96,7 +96,7 @@ def _answer(arguments: Sequence[str]) -> Answer | int:
         raise
 
 
-def _run_command(words: str, rest: Sequence[str], after_dashes: Sequence[str]) -> Answer | int:
+def _run_command(words: str, rest: Sequence[str], after_dashes: Sequence[str], *, leaving: bool) -> Answer | int:
     if words in GROUPS:
         raise EngineError(ErrorCode.USAGE, GROUPS[words])
     command = load(words or "console")
@@ -119,7 +119,7 @@ def _run_command(words: str, rest: Sequence[str], after_dashes: Sequence[str]) -
             return _print_help("")
     if command.long_lived:
         gc.enable()
-    if command.keeps_warm and not options.no_warm:
+    if command.keeps_warm and leaving and not options.no_warm:
         from clawperator.app.cli.settings import start_warm_beside
 
         start_warm_beside()

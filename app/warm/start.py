@@ -12,6 +12,8 @@ _DELAY_SECONDS = 2.0
 """The console and the servers start first: loading takes a core for half a second."""
 IDLE_SECONDS = 600.0
 """How long the warm process waits for the next command."""
+_KEPT: list[subprocess.Popen[bytes]] = []
+"""A child that is not referenced warns of its end in Python's development mode."""
 
 
 def start(idle_seconds: float = IDLE_SECONDS, *, wait: bool = False) -> None:
@@ -30,13 +32,13 @@ def start_beside() -> None:
     """Start the warm process for as long as this process runs, unless there is one. Raises ``OSError``."""
     theirs, _ours = os.pipe()  # open until this process ends, however it ends
     try:
-        _spawn("--beside", _DELAY_SECONDS, theirs)
+        _KEPT.append(_spawn("--beside", _DELAY_SECONDS, theirs))
     finally:
         os.close(theirs)
 
 
-def _spawn(mode: str, seconds: float, descriptor: int) -> None:
-    subprocess.Popen(  # noqa: S603 -- our own program
+def _spawn(mode: str, seconds: float, descriptor: int) -> subprocess.Popen[bytes]:
+    return subprocess.Popen(  # noqa: S603 -- our own program
         [sys.executable, "-m", "clawperator.app.warm_server", mode, str(seconds), str(descriptor)],
         stdin=subprocess.DEVNULL,
         stdout=subprocess.DEVNULL,
