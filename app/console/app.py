@@ -173,7 +173,7 @@ class ConsoleApp(FaultTolerantApp):
         )
         self._bell_wanted = preferences.bell
         self.recorder = ActionRecorder(self, self.drafts, post)
-        self.dispatcher = Dispatcher(self, controller, self.drafts, self.recorder)
+        self.dispatcher = Dispatcher(self, controller, self.drafts, self.recorder, preferences.confirm)
         self.emulators = EmulatorController(engine, post, clock, start)
         self.operator_setup = SetupController(engine, post, clock, start, self._operator_changed)
         self.skills = SkillsController(library, post, clock, start, self._follow_skill)
@@ -271,11 +271,15 @@ class ConsoleApp(FaultTolerantApp):
     def look_at_files(self, paths: Sequence[str]) -> None:
         self._devices.open_files(paths)
 
-    def take_snapshot(self) -> None:
+    def take_snapshot(self) -> bool:
+        """Request a tree of the device; return whether one comes."""
         if not self.session.device_id:
             self.say(Status.WARN, "No device to read. 7 lists the devices, D chooses one")
         elif not self.bridge.take_snapshot():
             self.say(Status.WAITING, "A snapshot is already being taken")
+        else:
+            return True
+        return False
 
     @on(DoctorPanel.RunWanted)
     def run_doctor(self) -> None:

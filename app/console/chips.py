@@ -17,9 +17,6 @@ from clawperator.widgets.text.times import age, duration, rate
 if TYPE_CHECKING:
     from clawperator.app.console.session import Session
 
-STALE_SECONDS = 10.0
-"""A tree older than this is stale."""
-
 
 def header_chips(
     session: Session, symbols: Symbols, *, narrow: bool, draft: int = 0, recording: bool = False
@@ -111,10 +108,10 @@ def _tree_chip(session: Session) -> Chip:
     snapshot = session.trees.shown
     if not snapshot:
         return Chip("tree", (("no tree", "muted"),), action="mode('inspect')")
-    seconds = session.clock.now() - snapshot.at
-    stale = seconds > STALE_SECONDS
-    words = f"tree {age(seconds)}" + (" stale" if stale else "")
-    return Chip("tree", ((words, "stale" if stale else "muted"),), action="mode('inspect')")
+    if session.outdated(snapshot):
+        return Chip("tree", (("tree out of date", "stale"),), action="mode('inspect')")
+    at = session.clock.time_of_day(snapshot.at, tenths=False)
+    return Chip("tree", ((f"tree {at}", "muted"),), action="mode('inspect')")
 
 
 def _doctor_chip(session: Session, symbols: Symbols, *, narrow: bool) -> Chip:
@@ -154,7 +151,7 @@ def _job_chips(session: Session, symbols: Symbols, *, narrow: bool) -> Iterator[
 
 
 def snapshot_words(session: Session, symbols: Symbols) -> Line:
-    """Return the source and age of the shown tree: ``r 0.8 s ago``, ``stream cmd-1 12 s ago stale``."""
+    """Return the source and time of the shown tree, or why it is out of date: ``stream cmd-1 15:06:12``."""
     snapshot = session.trees.shown
     line = Line(80)
     if session.offline:
@@ -169,11 +166,9 @@ def snapshot_words(session: Session, symbols: Symbols) -> Line:
     line.add(source, "muted")
     if source == "stream" and snapshot.command_id:
         line.add(" ").device(snapshot.command_id, "muted", room=16)
-    seconds = session.clock.now() - snapshot.at
-    stale = seconds > STALE_SECONDS
-    line.add(f" {duration(seconds) if seconds < STALE_SECONDS else age(seconds)} ago", "stale" if stale else "muted")
-    if stale:
-        line.add(" stale", "stale")
+    line.add(f" {session.clock.time_of_day(snapshot.at, tenths=False)}", "muted")
+    if not session.trees.back and (reason := session.outdated(snapshot)):
+        line = Line(80).add(f"out of date: {reason}", "stale").add(f" {symbols.dot} ", "faint").add("r", "key")
     if not snapshot.complete:
         line.add(" incomplete", "warn")
     elif snapshot.problem:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from clawperator.engine.config.settings_file import SETTLE_MS, STREAM_LINES, SettingsFile
+from clawperator.engine.config.settings_file import SETTLE_MS, STREAM_LINES, Confirm, SettingsFile
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,6 +20,7 @@ class Preferences:
     ascii: bool | None = None
     pictures: str = "auto"
     mouse: bool = True
+    confirm: Confirm = "always"
     bell: bool = False
     settle_ms: int = SETTLE_MS
     stream_lines: int = STREAM_LINES
@@ -43,6 +44,7 @@ def resolve(
         ascii=True if ascii_only else _ASCII[console.ascii],
         pictures="blocks" if served and drawn in ("kitty", "sixel") else drawn,
         mouse=console.mouse,
+        confirm=console.confirm,
         bell=console.bell,
         settle_ms=console.settle_ms,
         stream_lines=console.stream_lines,

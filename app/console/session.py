@@ -34,6 +34,7 @@ from clawperator.engine.hierarchy.nodes import UiTree
 from clawperator.widgets.models.doctor_report import DoctorReport, mark_of
 from clawperator.widgets.models.emulators import EmulatorsState
 from clawperator.widgets.models.execution import tree_key, tree_owner
+from clawperator.widgets.models.execution_queries import acted_since
 from clawperator.widgets.models.executions import ExecutionLog
 from clawperator.widgets.models.fix_run import FixRun
 from clawperator.widgets.models.line_ring import LineRing
@@ -333,6 +334,14 @@ class Session:
             return True
         device = self.device
         return bool(report.device and device is not None and report.device != mark_of(device))
+
+    def outdated(self, snapshot: TreeSnapshot) -> str:
+        """Return why ``snapshot`` no longer shows the screen, as far as known: ``a click ran since``; else empty."""
+        if not self.device_id or not snapshot.readable:
+            return ""
+        if snapshot.serial != self.trees.newest.serial:
+            return "there is a newer tree"
+        return acted_since(self.log, snapshot)
 
     def trees_of(self, device_id: str) -> TreeHistory:
         return self._trees.setdefault(device_id, TreeHistory() if device_id else TreeHistory(FILES_KEPT))

@@ -68,6 +68,9 @@ class WarmSettings(TomlTable):
     auto: bool = Field(False, description="Start the warm process with the first command that needs an engine.")
 
 
+Confirm = Literal["always", "doubtful", "never"]
+
+
 class ConsoleSettings(TomlTable):
     """How the console looks and behaves; its flags win over this."""
 
@@ -79,6 +82,10 @@ class ConsoleSettings(TomlTable):
         "auto", description="How screenshots are drawn."
     )
     mouse: bool = Field(True, description="Use the mouse; false leaves it to the terminal for text selection.")
+    confirm: Confirm = Field(
+        "always",
+        description="When to ask before an action is sent; doubtful: if several or no nodes match, or the tree is out of date.",
+    )
     bell: bool = Field(False, description="Ring the bell when a run of more than ten seconds ends.")
     settle_ms: int = Field(SETTLE_MS, ge=0, le=5000, description="Delay between an action and the next snapshot.")
     stream_lines: int = Field(

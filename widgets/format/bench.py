@@ -71,7 +71,8 @@ def matcher_pieces(matcher: Matcher) -> list[tuple[str, str, str]]:
     return pieces
 
 
-def _piece(line: Line, name: str, value: str, role: str) -> None:
+def add_piece(line: Line, name: str, value: str, role: str) -> None:
+    """Add one field of ``matcher_pieces``."""
     line.add(name, role if name == "#" else "muted")
     if name == "#" or name.startswith("role"):
         line.device(value, role)
@@ -139,7 +140,7 @@ def _folded_pieces(line: Line, pieces: Iterable[tuple[str, str, str]], indent: i
                 line = Line(width).add(" " * indent)
             else:
                 line.add("  ")
-        _piece(line, name, value, role)
+        add_piece(line, name, value, role)
     yield line
 
 
@@ -152,7 +153,7 @@ def _way_rows(candidate: Candidate, indent: int, width: int, symbols: Symbols) -
     elif candidate.container is not None:
         line = Line(width).add(" " * indent).add(f"{symbols.arrow} scroll in ", "muted")
         for name, value, role in matcher_pieces(candidate.container):
-            _piece(line, name, value, role)
+            add_piece(line, name, value, role)
         yield Row(line)
 
 

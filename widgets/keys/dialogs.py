@@ -37,8 +37,12 @@ SCOPES: dict[str, KeyScope] = {
         key("palette.close", "escape", "close", "close", "Close", show=True, display="esc"),
     )),
     "dispatch": KeyScope("Dialog", (
-        key("dispatch.go", "enter", "go", "run", "Send it to the device", show=True, display="⏎"),
+        key("dispatch.go", "enter", "go", "send", "Send it to the device", show=True, display="⏎"),
         key("dispatch.close", "escape,q", "close", "back", "Close without sending", show=True, display="esc"),
+    )),
+    "sending": KeyScope("Dialog", (
+        key("sending.refresh", "r", "refresh", "refresh first", "Read the screen again before it is sent"),
+        key("sending.payload", "v", "payload", "payload", "Show or hide the equivalent command and the payload"),
     )),
     "confirm": KeyScope("Dialog", (
         key("confirm.yes", "y,enter", "answer(True)", "yes", "Yes", show=True, display="⏎"),

@@ -6,10 +6,14 @@ import math
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
+from clawperator.engine.contracts.read_only import OBSERVING
+from clawperator.widgets.models.execution import ExecutionState
 from clawperator.widgets.models.status import Status
 
 if TYPE_CHECKING:
-    from clawperator.widgets.models.execution import ExecutionState, LiveLine, StepState
+    from clawperator.widgets.models.execution import LiveLine, StepState
+    from clawperator.widgets.models.executions import ExecutionLog
+    from clawperator.widgets.models.snapshot import TreeSnapshot
 
 _HOST_KINDS = frozenset({"sent", "dispatched", "gave up", "result", "late", "duplicate", "gap", "gone", "silence"})
 """Kinds of lines that are no response of the device. "sent" is the start of the run, not its dispatch."""
@@ -24,6 +28,25 @@ def was_sent(execution: ExecutionState) -> bool | None:
     if execution.status is Status.SKIPPED:
         return False
     return False if execution.over and execution.ours and execution.gave_up else None
+
+
+def acted_since(log: ExecutionLog, snapshot: TreeSnapshot) -> str:
+    """Return the newest action that the device of ``snapshot`` ran after it, as ``a click ran since``; else empty.
+
+    An action that changes nothing does not count, nor one that ran before the snapshot in the same execution.
+    """
+    for run in reversed(log.items):
+        if not isinstance(run, ExecutionState) or run.device_id != snapshot.device_id:
+            continue
+        if run.over and run.ended <= snapshot.at:
+            break
+        same = run.command_id == snapshot.command_id
+        for step in reversed(run.steps):
+            if step.ended <= snapshot.at or (same and step.id == snapshot.step_id):
+                break
+            if step.type and step.type not in OBSERVING:
+                return f"{'an' if step.type[0] in 'aeiou' else 'a'} {step.type} ran since"
+    return ""
 
 
 def last_sign(execution: ExecutionState) -> LiveLine | None:

@@ -3,41 +3,130 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, ClassVar, NamedTuple
+from dataclasses import dataclass
+from typing import Any, ClassVar, NamedTuple, Protocol
 
 from textual.app import ComposeResult
 
-from clawperator.app.console.screens.forms import AskingDialog, Form, Switch
-from clawperator.app.console.screens.live_dialog import DialogText
+from clawperator.app.console.console import Console
+from clawperator.app.console.screens.forms import Form, Switch
+from clawperator.app.console.screens.live_dialog import DialogText, LiveDialog
+from clawperator.app.console.session import Facet
+from clawperator.engine.hierarchy.matcher import Matcher
 from clawperator.widgets import keys
+from clawperator.widgets.format.bench import add_piece, matcher_pieces, sentence_rows
 from clawperator.widgets.format.lines import Line, Row, sentence
 from clawperator.widgets.format.stream import json_rows
 from clawperator.widgets.format.symbols import Symbols
+from clawperator.widgets.models.snapshot import TreeSnapshot
 from clawperator.widgets.models.status import Status
 from clawperator.widgets.text.safe import wrap
+from clawperator.widgets.text.times import age
 
 _LINES_OF_COMMAND = 200
+READING = "Reading the screen…"
+_VALUES = ("text", "applicationId", "uri", "durationMs")
+"""Parameters that are shown beside the action."""
+
+
+class SubjectSource(Protocol):
+    """The tree that a subject is on."""
+
+    def read_again(self) -> bool:
+        """Request a new tree, to show it; return whether it comes."""
+
+    def seen_now(self, subject: Subject) -> Subject:
+        """Return the subject on the tree that is shown now."""
+
+
+@dataclass(frozen=True, slots=True)
+class Subject:
+    """What a verb acts on: a matcher, and what is known of it on ``tree``, which ``source`` shows.
+
+    ``matches`` counts its on-screen matches, of which the device uses ``first_name``. ``container`` is for scrolling.
+    ``warnings`` are sentences about the node; ``outdated`` says why the tree no longer shows the screen.
+    """
+
+    matcher: Matcher
+    container: Matcher | None = None
+    node_name: str = ""
+    matches: int = 0
+    first_name: str = ""
+    warnings: Sequence[str] = ()
+    tree: TreeSnapshot = TreeSnapshot.EMPTY
+    outdated: str = ""
+    source: SubjectSource | None = None
 
 
 class Dispatch(NamedTuple):
-    """What a confirmation shows: ``payload`` is normalised and exactly what is sent; ``doubts`` come first."""
+    """What a confirmation shows: ``payload`` is normalised and exactly what is sent."""
 
     what: str
     device_id: str
     command: str
     payload: Mapping[str, Any]
     doubts: Sequence[str] = ()
+    subject: Subject | None = None
 
 
-def dispatch_rows(shown: Dispatch, width: int, symbols: Symbols) -> Iterator[Row]:
-    """Yield the text of a confirmation for ``width`` cells."""
-    sign = symbols.sign(Status.WARN)
-    for doubt in shown.doubts:
-        for index, text in enumerate(wrap(doubt, max(10, width - len(sign) - 3))):
-            yield Row(Line(width).add(f" {sign} " if not index else " " * (len(sign) + 2), "warn").add(text, "warn"))
-    if shown.doubts:
-        yield Row(Line(width))
-    yield Row(Line(width).add(" on ", "faint").device(shown.device_id, "strong"))
+def facts(shown: Dispatch, now: float = 0.0) -> Iterator[tuple[Status, str]]:
+    """Yield what is known of it, in sentences; a warning is a reason against sending it."""
+    actions, subject = shown.payload["actions"], shown.subject
+    params = actions[0].get("params") or {}
+    if len(actions) > 1:
+        yield Status.IDLE, f"{len(actions)} steps: {', '.join(action['type'] for action in actions)}"
+    elif actions[0]["type"] == "scroll" and not params.get("container"):
+        yield Status.WARN, "No container is known: the device scrolls the first one on screen"
+    if subject is not None and _matcher_of(shown):
+        if subject.matches == 1:
+            yield Status.OK, f"1 match: {subject.first_name or subject.node_name}"
+        elif subject.matches:
+            yield Status.WARN, f"{subject.matches} matches; the device uses the first: {subject.first_name}"
+        else:
+            yield Status.WARN, "0 matches: the device will search for a few seconds, then fail"
+    for words in (*(subject.warnings if subject is not None else ()), *shown.doubts):
+        yield Status.WARN, words
+    if subject is not None and subject.tree:
+        seen = age(now - subject.tree.at)
+        words = f"Tree captured {'just now' if seen == 'now' else f'{seen} ago'}"
+        if subject.outdated:
+            yield Status.WARN, f"{words}, out of date: {subject.outdated}"
+        else:
+            yield Status.OK, f"{words}; no action since"
+
+
+def _matcher_of(shown: Dispatch) -> Matcher:
+    """Return the matcher of a single action; empty for another one and for a plan."""
+    actions = shown.payload["actions"]
+    params = (actions[0].get("params") or {}) if len(actions) == 1 else {}
+    return Matcher.from_fields(params.get("matcher") or params.get("target") or {})
+
+
+def _action_line(shown: Dispatch, width: int) -> Line:
+    """Return the action, its selector and its value."""
+    matcher, subject, actions = _matcher_of(shown), shown.subject, shown.payload["actions"]
+    name = subject.node_name if subject is not None and matcher else ""
+    line = Line(width).add(" ").device(shown.what.removesuffix(name).strip(), "strong")
+    for piece in matcher_pieces(matcher):
+        add_piece(line.add("  "), *piece)
+    params = (actions[0].get("params") or {}) if len(actions) == 1 else {}
+    for name in _VALUES:
+        if name in params:
+            line.device(str(params[name]), "node-text", before="  ")
+    return line
+
+
+def dispatch_rows(shown: Dispatch, width: int, symbols: Symbols, *, now: float, work: str = "") -> Iterator[Row]:
+    """Yield the question for ``width`` cells: the action, then what is known. ``work`` is in progress."""
+    yield Row(_action_line(shown, width))
+    for status, words in facts(shown, now):
+        yield from sentence_rows(words, status, width, symbols)
+    if work:
+        yield from sentence_rows(work, Status.RUNNING, width, symbols)
+
+
+def payload_rows(shown: Dispatch, width: int) -> Iterator[Row]:
+    """Yield the equivalent command and the payload."""
     yield Row(Line(width))
     yield Row(Line(width).add(" equivalent command", "faint"))
     for text in wrap(shown.command, max(10, width - 2), limit=_LINES_OF_COMMAND):
@@ -47,22 +136,64 @@ def dispatch_rows(shown: Dispatch, width: int, symbols: Symbols) -> Iterator[Row
     yield from json_rows(shown.payload, width)
 
 
-class DispatchDialog(AskingDialog):
-    """Answers true when it is to be sent."""
+class DispatchDialog(LiveDialog):
+    """Answers the name of what is to be sent. The tree stays visible: it covers the end of the screen without the cursor."""
 
-    BINDINGS: ClassVar[list[Any]] = [*keys.bindings("dispatch")]
-    GO = "run"
+    BINDINGS: ClassVar[list[Any]] = [*keys.bindings("dispatch"), *keys.bindings("sending")]
+    GO = "send"
+    ROWS = 9
+    """Rows that it covers at most while the payload is not shown."""
 
-    def __init__(self, shown: Dispatch, symbols: Symbols) -> None:
-        super().__init__(f"run: {sentence(shown.what)}", symbols)
+    def __init__(self, shown: Dispatch, console: Console) -> None:
+        super().__init__(f"send to {sentence(shown.device_id)}", console.symbols)
         self._shown = shown
+        self._shell = console
+        self._unfolded = self._reading = False
 
     def compose_question(self) -> ComposeResult:
-        yield DialogText(lambda width: dispatch_rows(self._shown, width, self._symbols), id="dispatch")
+        yield DialogText(self._rows, id="dispatch")
+
+    def _rows(self, width: int) -> Iterator[Row]:
+        session = self._shell.session
+        work = READING if self._reading else ""
+        yield from dispatch_rows(self._shown, width, self._symbols, now=session.clock.now(), work=work)
+        if self._unfolded:
+            yield from payload_rows(self._shown, width)
 
     def on_mount(self) -> None:
         super().on_mount()
+        self.set_class(self.app.cursor_position.y >= self.app.size.height - self.ROWS, "-top")
         self.set_focus(self.query_one("#dispatch"))
+
+    def draw(self, changed: Facet) -> None:
+        subject = self._shown.subject
+        shown = [("enter", self.GO), ("v", "payload"), ("escape", "back")]
+        if subject is not None and subject.source is not None:
+            seen, what = subject.source.seen_now(subject), self._shown.what
+            if subject.node_name:
+                what = what.replace(subject.node_name, seen.node_name)
+            self._shown = self._shown._replace(what=what, subject=seen)
+            shown.insert(1, ("r", "refresh first"))
+        if changed & Facet.TREE or (changed & Facet.WORK and not self._shell.session.work):
+            self._reading = False
+        self.show_keys(*shown, dimmed="enter" if self._reading else "")
+        self.query_one("#dispatch", DialogText).redraw()
+
+    def action_go(self) -> None:
+        """Send it, but not before the tree that was asked for is shown."""
+        if not self._reading:
+            self.dismiss(self._shown.what)
+
+    def action_refresh(self) -> None:
+        """Read the screen again, and look for the same selector on it."""
+        if self._shown.subject is not None and self._shown.subject.source is not None and not self._reading:
+            self._reading = self._shown.subject.source.read_again()
+            self.draw(Facet.NOTHING)
+
+    def action_payload(self) -> None:
+        """Show or hide the equivalent command and the payload."""
+        self._unfolded = not self._unfolded
+        self.draw(Facet.NOTHING)
 
 
 class TextForm(Form):

@@ -6,8 +6,7 @@ confirmation). Nothing is sent twice: after a refusal or a failure the user repe
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from typing import Any, Protocol
 
@@ -18,13 +17,16 @@ from clawperator.app.console.execution.dispatch_dialogs import (
     Dispatch,
     DispatchDialog,
     SleepForm,
+    Subject,
     TextForm,
     UriForm,
+    facts,
 )
 from clawperator.app.console.execution.draft import DraftKeeper
 from clawperator.app.console.execution.recorder import ActionRecorder
 from clawperator.app.console.execution.stopping import choices, target_app, words_before_stopping
 from clawperator.app.console.screens.choice_dialog import ChoiceDialog
+from clawperator.engine.config.settings_file import Confirm
 from clawperator.engine.contracts.limits import MAX_MATCHER_VALUE_LENGTH
 from clawperator.engine.contracts.read_only import OBSERVING
 from clawperator.engine.errors import EngineError, ErrorCode
@@ -33,37 +35,25 @@ from clawperator.engine.executions.steps import VERBS, execution, step
 from clawperator.engine.executions.validate import validate
 from clawperator.engine.hierarchy.matcher import Matcher
 from clawperator.widgets.models.status import Status
-from clawperator.widgets.text.times import age
-
-
-@dataclass(frozen=True, slots=True)
-class Subject:
-    """What a verb acts on: a matcher, and what is known of it on the shown tree.
-
-    ``matches`` counts its on-screen matches, of which the device uses ``first_name``. ``container`` is for scrolling.
-    ``warnings`` are sentences about the node; ``age`` is the tree's in seconds, ``stale`` whether that needs a warning.
-    """
-
-    matcher: Matcher
-    container: Matcher | None = None
-    node_name: str = ""
-    matches: int = 0
-    first_name: str = ""
-    warnings: Sequence[str] = ()
-    age: float = 0.0
-    stale: bool = False
 
 
 class Dispatcher:
     """Implements the keys ``a``, ``i``, ``v``, ``R`` and ``C``."""
 
     def __init__(
-        self, console: Console, executing: ExecutionController, drafts: DraftKeeper, recorder: ActionRecorder
+        self,
+        console: Console,
+        executing: ExecutionController,
+        drafts: DraftKeeper,
+        recorder: ActionRecorder,
+        confirm: Confirm,
     ) -> None:
         self._console = console
         self._executing = executing
         self._drafts = drafts
         self._recorder = recorder
+        self.confirm = confirm
+        """When ``run`` asks first; ``doubtful``: where ``facts`` has a warning."""
 
     @property
     def waiting(self) -> bool:
@@ -102,24 +92,30 @@ class Dispatcher:
         what: str,
         warnings: Sequence[str] = (),
         sent: Callable[[str], object] = lambda _: None,
+        *,
         action: Mapping[str, Any] | None = None,
+        subject: Subject | None = None,
     ) -> None:
         """Show ``payload`` as it would be sent, and send it on ⏎; then call ``sent`` with its command id.
 
-        ``action`` is recorded.
+        ``action`` is recorded. Nothing is asked where the setting ``confirm`` says so.
         """
         ready = self._ready(payload) if self._has_device() else None
         if ready is None:
             return
         normal, advice = ready
         device = self._console.session.device_id
-        shown = Dispatch(what, device, snippets.execution_line(normal, device), normal, [*warnings, *advice])
+        shown = Dispatch(what, device, snippets.execution_line(normal, device), normal, [*warnings, *advice], subject)
 
-        def answered(yes: bool | None) -> None:
-            if yes and self._send(normal, device, what, action):
+        def answered(name: str | None) -> None:
+            if name and self._send(normal, device, name, action):
                 sent(str(normal["commandId"]))
 
-        self._console.push_screen(DispatchDialog(shown, self._console.symbols), answered)
+        doubtful = any(status is Status.WARN for status, _ in facts(shown))
+        if self.confirm == "always" or (self.confirm == "doubtful" and doubtful):
+            self._console.push_screen(DispatchDialog(shown, self._console), answered)
+        else:
+            answered(what)
 
     def stop_waiting(self) -> None:
         """Ask whether to stop waiting, after explaining what that means."""
@@ -177,16 +173,19 @@ class Dispatcher:
         spec = VERBS[verb]
         what = f"{spec.label} {subject.node_name}".strip() if spec.of_node else spec.label
         if spec.changes:
-            self.perform(made, what, list(_doubts(verb, subject)))
+            about = spec.of_node or "container" in spec.takes
+            self.perform(made, what, subject=subject if about else None)
             return
         kept = step("wait", matcher=subject.matcher) if verb == "verify" else made
         if (ready := self._ready(execution([made], name=verb))) is not None:
             self._send(ready[0], self._console.session.device_id, what, kept)
 
-    def perform(self, action: Mapping[str, Any], what: str, doubts: Sequence[str] = ()) -> None:
+    def perform(
+        self, action: Mapping[str, Any], what: str, doubts: Sequence[str] = (), subject: Subject | None = None
+    ) -> None:
         """Run one step on ⏎, after showing it; while recording, add it to the draft when it has succeeded."""
         payload = execution([action], name=str(action["id"]).replace("_", "-"))
-        self.run(payload, what, doubts, action=action)
+        self.run(payload, what, doubts, action=action, subject=subject)
 
     def _append(self, verb: str, subject: Subject, made: dict[str, Any]) -> None:
         try:
@@ -246,20 +245,6 @@ def first_acting(payload: object) -> str:
     except EngineError:
         return ""
     return next((action.type for action in actions if action.type not in OBSERVING), "")
-
-
-def _doubts(verb: str, subject: Subject) -> Iterator[str]:
-    """Yield reasons against sending it, in sentences."""
-    if VERBS[verb].of_node:
-        if subject.matches == 0:
-            yield "No node on screen matches: the device will search for a few seconds, then fail"
-        elif subject.matches > 1:
-            yield f"{subject.matches} nodes match; the device uses the first: {subject.first_name}"
-    elif "container" in VERBS[verb].takes and subject.container is None:
-        yield "No container is known: the device scrolls the first one on screen"
-    yield from subject.warnings
-    if subject.stale:
-        yield f"This tree is {age(subject.age)} old"
 
 
 class ExecutionConsole(Console, Protocol):

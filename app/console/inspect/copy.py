@@ -14,7 +14,7 @@ from clawperator.engine.recordings.recipe_draft import step_block
 from clawperator.widgets.format.nodes import bounds_text
 
 if TYPE_CHECKING:
-    from clawperator.app.console.execution.dispatcher import Subject
+    from clawperator.app.console.execution.dispatch_dialogs import Subject
     from clawperator.engine.hierarchy.matcher import Matcher
     from clawperator.engine.hierarchy.nodes import UiNode
     from clawperator.widgets.models.bench import Bench

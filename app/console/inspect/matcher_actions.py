@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from functools import partial
 from typing import cast
 
-from clawperator.app.console.chips import STALE_SECONDS
 from clawperator.app.console.copyable import Copyable
 from clawperator.app.console.empty_states import NO_DEVICE_HERE
-from clawperator.app.console.execution.dispatcher import ExecutionConsole, Subject
+from clawperator.app.console.execution.dispatch_dialogs import Subject
+from clawperator.app.console.execution.dispatcher import ExecutionConsole
 from clawperator.app.console.inspect import copy
 from clawperator.app.console.inspect.verb_menus import verb_choices
 from clawperator.app.console.screens.base import ConsoleScreen, Menu
@@ -42,6 +43,10 @@ class MatcherActionsScreen(ConsoleScreen):
         """Update the workbench to the node under the cursor before an action."""
         raise NotImplementedError
 
+    def action_snapshot(self) -> bool:
+        """Request a new tree; return whether it comes."""
+        raise NotImplementedError
+
     def own_menus(self) -> Iterator[Menu]:
         """Yield the prefix menus beyond act, insert, copy and go."""
         return iter(())
@@ -49,19 +54,36 @@ class MatcherActionsScreen(ConsoleScreen):
     def subject(self) -> Subject:
         """Return the current matcher, and what is known of it."""
         self.look_now()
-        bench, trees = self.bench, self.session.trees
+        return self._subject_of(self.bench, self._container())
+
+    def read_again(self) -> bool:
+        self.tree_pane.hold(False)
+        return self.action_snapshot()
+
+    def seen_now(self, subject: Subject) -> Subject:
+        shown = self.tree_pane.snapshot
+        if shown.serial == subject.tree.serial:
+            return replace(subject, tree=shown, outdated=self.session.outdated(shown))
+        self.tree_pane.hold(True)
+        bench = Bench()
+        bench.focus(shown.tree, self.tree_pane.node)
+        bench.type(subject.matcher)
+        return self._subject_of(bench, subject.container)
+
+    def _subject_of(self, bench: Bench, container: Matcher | None) -> Subject:
         matches = bench.matches
         target: UiNode | None = matches[0] if matches else bench.node
-        seconds = self.session.clock.now() - self.tree_pane.snapshot.at
+        shown = self.tree_pane.snapshot
         return Subject(
             matcher=bench.current,
-            container=self._container(),
+            container=container,
             node_name=name_of(target) if target is not None else "",
             matches=len(matches),
             first_name=name_of(matches[0]) if matches else "",
-            warnings=[note.words for note in bench.notes if note.kind != "first"],
-            age=seconds,
-            stale=seconds > STALE_SECONDS or trees.back > 0,
+            warnings=[note.words for note in bench.notes if note.kind != "first" and note.role == "warn"],
+            tree=shown,
+            outdated=self.session.outdated(shown),
+            source=self,
         )
 
     def _container(self) -> Matcher | None:

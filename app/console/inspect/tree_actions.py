@@ -38,7 +38,7 @@ class InspectConsole(ExecutionConsole, Protocol):
 
     @property
     def bridge(self) -> TreeSource: ...
-    def take_snapshot(self) -> None: ...
+    def take_snapshot(self) -> bool: ...
 
 
 class TreeActionsScreen(MatcherActionsScreen):
@@ -50,9 +50,9 @@ class TreeActionsScreen(MatcherActionsScreen):
 
     # -- trees
 
-    def action_snapshot(self) -> None:
+    def action_snapshot(self) -> bool:
         self.session.trees.back = 0
-        self.console.take_snapshot()
+        return self.console.take_snapshot()
 
     def action_follow(self) -> None:
         if self.has_device():

@@ -16,6 +16,11 @@ from clawperator.widgets.format.lines import sentence
 from clawperator.widgets.models.status import Status
 
 _REPORT_LINES = 200
+CONFIRM = {
+    "always": "Ask before every action that changes the device",
+    "doubtful": "Ask only if several or no nodes match, or the tree is out of date",
+    "never": "Send actions at once",
+}
 _NO_DEVICE = "no device is selected. 7 lists the devices, D chooses one"
 _NO_TREE = "there is no tree yet; press r to take one"
 
@@ -48,6 +53,10 @@ class PaletteCommands:
         yield PaletteEntry("Doctor: run", "Check host, device and Operator app again", console.run_doctor)
         spelling = "Draw with line and block characters" if console.symbols.ascii else "Draw with ASCII characters only"
         yield PaletteEntry("Settings: ASCII on or off", spelling, console.toggle_ascii)
+        for choice, about in CONFIRM.items():
+            if choice != console.dispatcher.confirm:
+                choose = partial(setattr, console.dispatcher, "confirm", choice)
+                yield PaletteEntry(f"Settings: confirm actions: {choice}", about, choose)
         yield PaletteEntry("Console: save a picture (SVG)…", "Write the current screen to a file", self.save_picture)
         yield PaletteEntry(
             "Console: report a problem…", "Bundle for a bug report, without screens and payloads", self.report

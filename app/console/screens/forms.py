@@ -61,8 +61,10 @@ class AskingDialog(Dialog):
         message.stop()
         if message.key == "enter":
             self.action_go()
-        else:
+        elif message.key == "escape":
             self.action_close()
+        else:
+            self.app.simulate_key(message.key)
 
 
 class QuestionDialog(AskingDialog):

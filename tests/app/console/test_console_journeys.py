@@ -21,7 +21,7 @@ from clawperator.app.console.messages import DoctorUpdate, LocksUpdate, Snapshot
 from clawperator.app.console.screens.dialogs import ConfirmDialog, DeviceDialog, HelpDialog, NoticesDialog
 from clawperator.app.console.screens.menu import MenuDialog
 from clawperator.engine.errors import EngineError, ErrorCode
-from clawperator.engine.events.types import AdbServerLost, SnapshotSeen
+from clawperator.engine.events.types import AdbServerLost, EnvelopeSeen, SnapshotSeen
 from clawperator.engine.hierarchy.nodes import UiNode
 from clawperator.widgets.bounds_map import BoundsMap
 from clawperator.widgets.device_list import DeviceList
@@ -52,6 +52,7 @@ from tests.app.console.support import (
     hostile_screen,
     log_lines,
     make_app,
+    make_envelope,
     mixed_stream,
     settings_screen,
     settled,
@@ -893,13 +894,27 @@ async def test_the_terminals_cursor_follows_the_row() -> None:
         assert app.cursor_position == tree.content_region.offset + Offset(0, tree.cursor - tree.top)
 
 
-async def test_ages_are_told_and_an_old_tree_is_called_stale() -> None:
+@pytest.mark.parametrize("size", [SMALL, WIDE], ids=str)
+async def test_a_tree_is_out_of_date_when_an_action_ran_since_and_not_by_age(size: tuple[int, int]) -> None:
     clock = MovableClock()
-    async with console(clock=clock) as (app, pilot, _):
-        clock.at += 42
+    async with console(clock=clock, size=size) as (app, pilot, engine):
+        clock.at += 4200
         app._second()
-        await until(pilot, lambda: "tree 42 s stale" in text_of(app))
-        assert "r 42 s ago stale" in text_of(app)
+        await until(pilot, lambda: "r 22:29:00" in text_of(app))
+        engine.publish(
+            EnvelopeSeen(
+                device_id=DEVICE.serial,
+                command_id="cmd-7",
+                envelope=make_envelope("cmd-7", [("s1", "snapshot_ui", True, {}), ("s2", "click", True, {})]),
+                raw="{}",
+                at=clock.at,
+            )
+        )
+        await until(pilot, lambda: "out of date: a click ran since · r" in text_of(app))
+        assert "tree out of date" in text_of(app).splitlines()[0]
+        await pilot.press("r")
+        await until(pilot, lambda: "r 23:39:00" in text_of(app))
+        assert "out of date" not in text_of(app)
 
 
 # -- robustness

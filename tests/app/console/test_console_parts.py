@@ -143,7 +143,7 @@ def test_a_trees_source_age_and_completeness_are_told() -> None:
         serial=1, device_id=DEVICE.serial, source="stream", command_id="cmd-9", at=NOON - 42, tree=build([])
     )
     known.absorb(SnapshotUpdate(replace(seen, complete=False)))
-    assert snapshot_words(known, UNICODE).plain == "stream cmd-9 42 s ago stale incomplete"
+    assert snapshot_words(known, UNICODE).plain == "stream cmd-9 22:28:18 incomplete"
 
 
 # -- terminal

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import io
 import json
 from collections.abc import AsyncIterator
@@ -18,8 +19,10 @@ from textual.pilot import Pilot
 from clawperator.app.console.app import ConsoleApp
 from clawperator.app.console.execution.dispatch_dialogs import DispatchDialog, TextForm
 from clawperator.app.console.inspect.screen import InspectScreen
+from clawperator.app.console.preferences import Preferences
 from clawperator.app.console.screens.dialogs import HelpDialog, TreesDialog
 from clawperator.app.console.screens.menu import MenuDialog
+from clawperator.engine.config.settings_file import Confirm
 from clawperator.engine.errors import EngineError, ErrorCode
 from clawperator.engine.events.types import SnapshotSeen
 from clawperator.engine.follow.follower import FollowState
@@ -27,6 +30,7 @@ from clawperator.widgets.info_line import InfoLine
 from clawperator.widgets.key_bar import KeyBar
 from clawperator.widgets.matcher_bench import MatcherBench
 from clawperator.widgets.picture import ScreenPane
+from tests.app.console.execution.test_dispatcher import text_of
 from tests.app.console.support import (
     CHECKS_OK,
     DEVICE,
@@ -255,7 +259,50 @@ async def test_what_is_ambiguous_is_said_before_it_is_sent() -> None:
         await pilot.press("m", *"text~Wi", "enter", "a", "t")
         await until(pilot, lambda: isinstance(app.screen, DispatchDialog))
         assert isinstance(app.screen, DispatchDialog)
-        assert any(doubt.startswith("3 nodes match; the device uses the first") for doubt in app.screen._shown.doubts)
+        assert "! 3 matches; the device uses the first" in text_of(app)
+
+
+@SIZES
+async def test_a_refresh_before_sending_looks_for_the_same_selector_on_the_new_tree(size: tuple[int, int]) -> None:
+    async with console(size=size) as (app, pilot, engine):
+        await pilot.press("m", *"text~Wi", "enter", "a", "t")
+        await until(pilot, lambda: "! 3 matches" in text_of(app))
+        engine.screen = settings_screen((("Wi‑Fi", "HomeNet", False), *ROWS[3:]))
+        engine.hold_snapshot = asyncio.Event()
+        await pilot.press("r")
+        await until(pilot, lambda: "Reading the screen…" in text_of(app))
+        await pilot.press("enter")
+        await drained(pilot)
+        assert engine.executed == [], "nothing is sent before the tree is seen"
+        engine.hold_snapshot.set()
+        await until(pilot, lambda: '✓ 1 match: TextView "Wi‑Fi"' in text_of(app))
+        assert "no action since" in text_of(app)
+        await pilot.press("enter")
+        await until(pilot, lambda: engine.executed)
+        assert engine.executed[0]["actions"][0]["params"] == {"matcher": {"textContains": "Wi"}}
+
+
+@pytest.mark.parametrize("confirm", ["always", "doubtful", "never"])
+@pytest.mark.parametrize("matches", [0, 1, 3])
+async def test_the_setting_says_when_to_ask(confirm: Confirm, matches: int) -> None:
+    asks = confirm == "always" or (confirm == "doubtful" and matches != 1)
+    async with console(preferences=Preferences(confirm=confirm)) as (app, pilot, engine):
+        await pilot.press("m", *("text~Wi", "text=Battery", "text~none")[(3, 1, 0).index(matches)], "enter", "a", "t")
+        if asks:
+            await until(pilot, lambda: isinstance(app.screen, DispatchDialog))
+            assert engine.executed == []
+        else:
+            await until(pilot, lambda: engine.executed)
+            assert not isinstance(app.screen, DispatchDialog)
+
+
+async def test_the_palette_changes_when_to_ask() -> None:
+    async with console() as (app, pilot, engine):
+        await pilot.press("colon", *"confirm actions: never", "enter")
+        await until(pilot, lambda: app.dispatcher.confirm == "never")
+        await find(pilot, '"Bluetooth"')
+        await pilot.press("a", "t")
+        await until(pilot, lambda: engine.executed)
 
 
 async def test_text_is_asked_for_before_it_is_entered() -> None:
@@ -357,7 +404,7 @@ async def test_follow_is_switched_on_told_how_it_goes_and_off() -> None:
         await until(pilot, lambda: f"follow: {DEVICE.serial} is away" in shown(info))
         await pilot.press("f")
         await until(pilot, lambda: follow.ended)
-        assert "follow" not in shown(info).replace("follow 0", "")
+        assert "follow" not in shown(info).replace("follow 22:29:00", "")
 
 
 async def test_a_tree_that_comes_while_a_menu_is_open_waits() -> None:

@@ -18,8 +18,7 @@ from textual.widgets import Input
 
 from clawperator.app.cli.simulators import one_device
 from clawperator.app.console.app import ConsoleApp
-from clawperator.app.console.execution.dispatch_dialogs import AppForm, DispatchDialog, SleepForm, TextForm
-from clawperator.app.console.execution.dispatcher import Subject
+from clawperator.app.console.execution.dispatch_dialogs import AppForm, DispatchDialog, SleepForm, Subject, TextForm
 from clawperator.app.console.run.screen import RunScreen
 from clawperator.app.console.screens.choice_dialog import ChoiceDialog
 from clawperator.app.console.screens.forms import QuestionDialog
@@ -30,10 +29,13 @@ from clawperator.engine.executions.steps import execution, step
 from clawperator.engine.executions.validate import validate
 from clawperator.engine.hierarchy.match import find_all
 from clawperator.engine.hierarchy.matcher import Matcher
+from clawperator.engine.hierarchy.tree import parse
+from clawperator.widgets.models.snapshot import TreeSnapshot
 from clawperator.widgets.models.status import Status
 from tests.app.console.support import (
     CHECKS_OK,
     DEVICE,
+    NOON,
     FakeClipboard,
     FakeEngine,
     MemoryStore,
@@ -132,9 +134,14 @@ async def test_a_tap_shows_what_is_sent_and_sends_exactly_that(size: tuple[int, 
         assert isinstance(app.screen, DispatchDialog)
         assert engine.sent == []
         assert DEVICE.serial in shown
-        assert "clawperator action click" in shown
-        assert "⏎ run" in shown
+        assert 'text="Wi‑Fi"' in shown
+        assert "✓ 1 match" in shown
+        assert "⏎ send" in shown
         assert "esc back" in shown
+        assert "Network & internet" in shown, "the tree stays visible"
+        assert "clawperator action click" not in shown
+        await pilot.press("v")
+        await until(pilot, lambda: "clawperator action click" in text_of(app))
         await pilot.press("enter")
         await answered(app, pilot)
         (payload,) = engine.sent
@@ -154,13 +161,13 @@ async def test_escape_sends_nothing() -> None:
         assert app.session.notices == type(app.session.notices)()
 
 
-@pytest.mark.parametrize(("label", "count"), [("run", 1), ("back", 0)])
+@pytest.mark.parametrize(("label", "count"), [("send", 1), ("back", 0)])
 async def test_the_hints_of_the_dialog_are_buttons(label: str, count: int) -> None:
     async with acting() as (app, pilot, engine):
         app.dispatcher.act("tap", WIFI)
         await drained(pilot)
         rows = text_of(app).splitlines()
-        y = next(index for index, row in enumerate(rows) if "⏎ run" in row)
+        y = next(index for index, row in enumerate(rows) if "⏎ send" in row)
         await pilot.click(offset=(rows[y].index(label), y))
         await until(pilot, lambda: not isinstance(app.screen, DispatchDialog))
         if count:
@@ -168,23 +175,23 @@ async def test_the_hints_of_the_dialog_are_buttons(label: str, count: int) -> No
         assert len(engine.sent) == count
 
 
-async def test_doubts_stand_first() -> None:
+async def test_what_is_known_is_said() -> None:
     subject = Subject(
         Matcher(role="text"),
         node_name="TextView",
         matches=3,
         first_name='TextView "Bluetooth"',
         warnings=["The node is off-screen"],
-        age=42.0,
-        stale=True,
+        tree=TreeSnapshot(serial=1, at=NOON - 42, tree=parse(settings_screen())),
+        outdated="a click ran since",
     )
     async with acting() as (app, pilot, _):
         app.dispatcher.act("tap", subject)
         await drained(pilot)
         shown = text_of(app)
-        assert '3 nodes match; the device uses the first: TextView "Bluetooth"' in shown
+        assert '! 3 matches; the device uses the first: TextView "Bluetooth"' in shown
         assert "The node is off-screen" in shown
-        assert "This tree is 42 s old" in shown
+        assert "! Tree captured 42 s ago, out of date: a click ran since" in shown
 
 
 async def test_verify_asks_nobody_and_never_retries() -> None:
@@ -494,7 +501,9 @@ async def test_the_draft_runs_after_a_look_and_shows_how_each_step_went() -> Non
         await pilot.press("R")
         await drained(pilot)
         assert isinstance(app.screen, DispatchDialog)
-        assert before in text_of(app)
+        assert "2 steps: click, press_key" in text_of(app)
+        await pilot.press("v")
+        await until(pilot, lambda: before in text_of(app))
         await pilot.press("enter")
         await answered(app, pilot)
         assert last(app)[0] is Status.WARN
