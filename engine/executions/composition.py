@@ -56,6 +56,16 @@ class Composition:
     run: Callable[[Parts], Awaitable[Mapping[str, Any]]]
     timeout_ms: int = build.DEFAULT_TIMEOUT_MS
     source: str = "clawperator-cli"
+    command_id: str = ""
+
+    def __post_init__(self) -> None:
+        if not self.command_id:
+            object.__setattr__(self, "command_id", build.generated_id(self.name))
+
+    @property
+    def head(self) -> dict[str, Any]:
+        """Return the parts of the payload by which its progress is followed."""
+        return {"commandId": self.command_id, "actions": [{"id": step.id, "type": step.type} for step in self.actions]}
 
     @property
     def uses_operator(self) -> bool:
@@ -63,8 +73,7 @@ class Composition:
 
     def validated(self, *, timeout_ms: object = None) -> Validated:
         """Return the whole plan; the steps of the Operator are validated as ``execute`` does. Raises ``EngineError``."""
-        command_id = build.generated_id(self.name)
-        plan = Execution(command_id, command_id, self.source, self.timeout_ms, tuple(self.actions))
+        plan = Execution(self.command_id, self.command_id, self.source, self.timeout_ms, tuple(self.actions))
         sent = [action for action in plan.actions if action.type not in INPUT_ACTIONS]
         probe = replace(plan, actions=tuple(sent or [Action("look", "snapshot_ui")]))
         checked = validate(probe.to_payload(), timeout_ms=timeout_ms)

@@ -126,9 +126,9 @@ def submit(matcher: Fields | None = None, *, text: str | None = None) -> Composi
     return Composition("submit", actions, run)
 
 
-def _shown(tree: UiTree) -> list[tuple[Mapping[str, str], str]]:
-    """Return what a user can see of the tree: two equal values are the same screen."""
-    return [(node.attributes, node.path) for node in tree.nodes]
+def _shown(tree: UiTree) -> list[tuple[int, Mapping[str, str]]]:
+    """Return the content of the tree: two equal values are the same screen."""
+    return [(node.depth, node.attributes) for node in tree.nodes]
 
 
 # -- waits

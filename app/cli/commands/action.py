@@ -234,7 +234,7 @@ class Wait(Action):
 
     def payload(self, options: Options) -> dict[str, Any] | Composition:
         given = options.timeout_ms
-        wait_ms = given - build.SPARE_MS if isinstance(given, int) and given > 2 * build.SPARE_MS else None
+        wait_ms = given if given is None or given <= 2 * build.SPARE_MS else given - build.SPARE_MS
         return self.composed(options, wait_ms) or build.wait_for_node(self.need(selector(options)))
 
     def composed(self, options: Options, wait_ms: float | None) -> Composition | None:
