@@ -85,6 +85,14 @@ class PayloadPlan(Strict):
     )
 
     @classmethod
+    def other_keys(cls, given: Mapping[str, Any]) -> Iterator[InitErrorDetails]:
+        if isinstance(name := given.get("composition"), str):
+            hint = f"`clawperator {shown(name)}` recorded it, and decides between its steps: run that command again."
+            yield problem("unknown_keys", "has an unknown key: 'composition'", keys=("composition",), hint=hint)
+            given = {key: value for key, value in given.items() if key != "composition"}
+        yield from super().other_keys(given)
+
+    @classmethod
     def known(cls, given: Mapping[str, Any]) -> dict[str, Any]:
         """With no more actions than are allowed: pydantic would report nothing else about too long a list."""
         actions = given.get("actions")

@@ -4,6 +4,10 @@ from __future__ import annotations
 
 import json
 import re
+import subprocess
+import sys
+import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +17,7 @@ from clawperator.app.cli.command_table import COMMANDS
 from clawperator.engine.executions import composition, verbs
 from clawperator.engine.simulator.command_error import CommandError
 from tests.app.cli.conftest import simulated
+from tests.support import patience, running
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -70,13 +75,14 @@ class TestSet:
         assert len(run.out) < 1_200
         recorded = cli("history", "show", run.document["executionId"]).document["execution"]
         assert [tree["stepId"] for tree in recorded["trees"]] == ["look", "verify"]
-        assert len(cli("history", "list").out.splitlines()) == 1, "one row"
+        assert len(cli("history", "list").document["executions"]) == 1, "one row"
 
     def test_its_payload_is_not_replayed_without_the_decision(self, phone: SimulatedDevice, cli: Cli) -> None:
         phone.ui.show(SETTINGS, "display")
         run = cli("set", *DARK, "--checked", "true")
         payload = cli("history", "show", run.document["executionId"]).document["execution"]["payload"]
-        assert "composition" in refused(cli("execute", json.dumps(payload)), "EXECUTION_VALIDATION_FAILED")["message"]
+        error = refused(cli("execute", json.dumps(payload)), "EXECUTION_VALIDATION_FAILED")
+        assert ("'composition'" in error["message"], "`clawperator set`" in error["hint"]) == (True, True)
         assert phone.ui.setting("system", "dark_theme") == "1"
 
     def test_a_node_that_cannot_be_checked(self, phone: SimulatedDevice, cli: Cli) -> None:
@@ -172,6 +178,27 @@ class TestWait:
         for words in (("--text", "x", "--gone", "--text-changes"), ("--app", SHOP, "--text", "x")):
             refused(cli("wait", *words), "EXECUTION_VALIDATION_FAILED")
         refused(cli("action", "wait", "--gone"), "USAGE")
+
+    def test_it_has_the_device_to_itself_until_it_is_killed(self, phone: SimulatedDevice, cli: Cli) -> None:
+        phone.ui.show(SETTINGS, "display")
+        command = [sys.executable, "-m", "clawperator.app.cli", "wait", "--text", "Dark theme", "--gone"]
+        with running([*command, "--timeout", "60000"], stdout=subprocess.DEVNULL) as waiting:
+            until(lambda: "wait-" in cli("lock", "status").out)
+            busy = refused(cli("click", "--text", "Dark theme"), "EXECUTION_CONFLICT_IN_FLIGHT")
+            assert busy["details"]["inFlightCommandId"].startswith("wait-")
+            waiting.kill()
+            waiting.wait()
+        assert cli("click", "--text", "Dark theme", "--wait", "10000").exit_code == 0
+        rows = cli("history", "list").document["executions"]
+        killed = next(row for row in rows if row["commandId"].startswith("wait-"))
+        assert killed["status"] == "interrupted"
+
+
+def until(holds: Callable[[], bool]) -> None:
+    end = time.monotonic() + patience(20)
+    while not holds():
+        assert time.monotonic() < end
+        time.sleep(0.02)
 
 
 class TestRows:
