@@ -1,13 +1,21 @@
 """The console's themes: colours of the semantic variables that widgets use.
 
-States have a glyph and a word, so a theme only has to be readable: at least 4.5:1 against background, panel and cursor
-row (10:1 in ``claw-contrast``); the ``cvd`` themes are distinct for protan, deutan and tritan vision. Tests measure
-both.
+States have a glyph and a word, so a theme only has to be readable: text has at least 4.5:1 against its background (10:1
+in ``claw-contrast``), the cursor row 3:1 against the page; the ``cvd`` themes are distinct for protan, deutan and tritan
+vision. Tests measure all three.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
+from textual.color import Color
 from textual.theme import Theme
+
+LEAST_CONTRAST = 4.5
+"""Of text on its background: WCAG 2, level AA."""
+LEAST_CONTRAST_OF_SHAPES = 3.0
+"""Of the cursor row on the page, and of guides and frames: WCAG 2.1, non-text contrast."""
 
 SEMANTIC = (
     "text-quiet",
@@ -32,6 +40,7 @@ SEMANTIC = (
     "guide",
     "frame",
     "frame-focus",
+    "cursor-foreground",
     "cursor-background",
     "cursor-blurred-background",
     "cursor-style",
@@ -67,7 +76,7 @@ def _shared(colours: dict[str, str]) -> dict[str, str]:
         "stale": colours["state-warn"],
         "key": colours["frame-focus"],
         "block-cursor-background": colours["cursor-background"],
-        "block-cursor-foreground": colours["node-text"],
+        "block-cursor-foreground": colours["cursor-foreground"],
         "input-cursor-background": colours["frame-focus"],
         "footer-background": colours["bar-background"],
     }
@@ -104,7 +113,8 @@ DARK = Theme(
             guide="#2e3845",
             frame="#2b3541",
             frame_focus="#5fb3f3",
-            cursor_background="#1e3046",
+            cursor_foreground="#ffffff",
+            cursor_background="#3573ab",
             cursor_blurred_background="#1d252f",
             bar_background="#161b21",
         )
@@ -141,7 +151,8 @@ LIGHT = Theme(
             guide="#d3dbe3",
             frame="#c3cdd8",
             frame_focus="#0a5fae",
-            cursor_background="#d5e6f7",
+            cursor_foreground="#ffffff",
+            cursor_background="#2f6fb0",
             cursor_blurred_background="#e8eef4",
             bar_background="#eef2f6",
         )
@@ -178,7 +189,8 @@ CONTRAST = Theme(
             guide="#5c5c5c",
             frame="#8a8a8a",
             frame_focus="#ffffff",
-            cursor_background="#17212b",
+            cursor_foreground="#000000",
+            cursor_background="#ffffff",
             cursor_blurred_background="#161616",
             bar_background="#000000",
             cursor_style="bold",
@@ -216,7 +228,8 @@ CVD_DARK = Theme(
             guide="#2f3742",
             frame="#2d3540",
             frame_focus="#4cc2ff",
-            cursor_background="#212d38",
+            cursor_foreground="#ffffff",
+            cursor_background="#3573ab",
             cursor_blurred_background="#1f252c",
             bar_background="#191c21",
         )
@@ -253,7 +266,8 @@ CVD_LIGHT = Theme(
             guide="#d3dbe3",
             frame="#c3cdd8",
             frame_focus="#0060c0",
-            cursor_background="#dbe9f8",
+            cursor_foreground="#ffffff",
+            cursor_background="#2f6fb0",
             cursor_blurred_background="#ebf0f5",
             bar_background="#f2f5f8",
         )
@@ -314,13 +328,42 @@ THEMES: tuple[Theme, ...] = (DARK, LIGHT, CONTRAST, CVD_DARK, CVD_LIGHT, MONO)
 
 
 def defaults(theme: Theme) -> dict[str, str]:
-    """Return semantic variables for a theme of Textual's."""
+    """Return semantic variables for a theme of Textual's: ours, as far from its backgrounds as they need to be."""
     if theme.ansi:
         return {**MONO.variables, "state-fail": "ansi_red", "state-ok": "ansi_green", "state-warn": "ansi_yellow"}
-    base = DARK if theme.dark else LIGHT
-    return {
-        **base.variables,
-        "frame-focus": theme.primary,
-        "key": theme.accent or theme.primary,
-        "bar-background": theme.panel or base.variables["bar-background"],
-    }
+    if theme.variables.keys() >= set(SEMANTIC):
+        return {}
+    generated, base = theme.to_color_system().generate(), DARK if theme.dark else LIGHT
+    found = {**base.variables, "frame-focus": theme.primary, "key": theme.accent or theme.primary}
+    found["bar-background"] = found["cursor-blurred-background"] = generated["panel"]
+    grounds = [Color.parse(generated[name]) for name in ("background", "surface", "panel")]
+    for name in SEMANTIC:
+        if name in ("guide", "frame", "cursor-background"):
+            found[name] = apart(found[name], grounds, LEAST_CONTRAST_OF_SHAPES)
+        elif not name.endswith(("-style", "-background")):
+            found[name] = apart(found[name], grounds, LEAST_CONTRAST)
+    cursor = Color.parse(found["cursor-background"])
+    found["cursor-foreground"] = apart(found["cursor-foreground"], [cursor], LEAST_CONTRAST)
+    return found
+
+
+def apart(colour: str, grounds: Sequence[Color], least: float) -> str:
+    """Return ``colour``, blended with black or white until its contrast with every one of ``grounds`` is ``least``."""
+    ends = (Color.parse("#ffffff"), Color.parse("#000000"))
+    end = max(ends, key=lambda candidate: min(contrast(candidate, ground) for ground in grounds))
+    blends = (Color.parse(colour).blend(end, share / 20) for share in range(21))
+    good = (blend for blend in blends if min(contrast(blend, ground) for ground in grounds) >= least)
+    return next(good, end).hex
+
+
+def contrast(one: Color, other: Color) -> float:
+    """Return the contrast by WCAG 2, from 1 to 21."""
+    light, dark = sorted((_luminance(one), _luminance(other)), reverse=True)
+    return (light + 0.05) / (dark + 0.05)
+
+
+def _luminance(colour: Color) -> float:
+    red, green, blue = (
+        part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in colour.normalized
+    )
+    return 0.2126 * red + 0.7152 * green + 0.0722 * blue

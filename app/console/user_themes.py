@@ -23,25 +23,23 @@ from clawperator.app.console.file_watch import changes, names_in, stamp
 from clawperator.engine.config.toml_lines import error_line, lines_of
 from clawperator.engine.contracts.issues import shown, suggestion
 from clawperator.engine.files.regular import open_regular
-from clawperator.themes.claw import SEMANTIC, THEMES
+from clawperator.themes.claw import LEAST_CONTRAST, SEMANTIC, THEMES, contrast
 from clawperator.widgets.models.status import Status
 
 MAX_BYTES = 64 * 1024
 MAX_FILES = 100
-LEAST_CONTRAST = 4.5
-"""Of text on its background: WCAG 2, level AA."""
 
 _BASES = {theme.name: theme for theme in THEMES if not theme.ansi}
 _KEYS = ("name", "dark", "base", "colors", "variables")
 _COLOURS = (
     "primary", "secondary", "accent", "foreground", "background", "surface", "panel", "boost", "warning", "error", "success",
 )  # fmt: skip
-_NO_TEXTS = ("guide", "frame")
+_NO_TEXTS = ("guide", "frame", "cursor-foreground")
 _TEXTS = (
     "foreground",
     *(name for name in SEMANTIC if name not in _NO_TEXTS and not name.endswith(("-style", "-background"))),
 )
-_GROUNDS = ("background", "surface", "panel", "cursor-background", "cursor-blurred-background", "bar-background")
+_GROUNDS = ("background", "surface", "panel", "cursor-blurred-background", "bar-background")
 _STYLES = frozenset({"none", "bold", "dim", "italic", "underline", "reverse", "strike"})
 _NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,39}")
 
@@ -241,21 +239,9 @@ def faint(theme: Theme) -> Iterator[str]:
     """Yield texts with too little contrast."""
     variables = {**theme.to_color_system().generate(), **theme.variables}
     grounds = {name: Color.parse(variables[name]) for name in _GROUNDS}
-    for name in _TEXTS:
-        colour = Color.parse(variables[name])
-        ratio, ground = min((contrast(colour, behind), place) for place, behind in grounds.items())
+    cursor = {"cursor-background": Color.parse(variables["cursor-background"])}
+    for name in (*_TEXTS, "cursor-foreground"):
+        colour, behind = Color.parse(variables[name]), cursor if name == "cursor-foreground" else grounds
+        ratio, ground = min((contrast(colour, other), place) for place, other in behind.items())
         if ratio < LEAST_CONTRAST:
             yield f"{name} on {ground} {ratio:.1f}"
-
-
-def contrast(one: Color, other: Color) -> float:
-    """Return the contrast by WCAG 2, from 1 to 21."""
-    light, dark = sorted((_luminance(one), _luminance(other)), reverse=True)
-    return (light + 0.05) / (dark + 0.05)
-
-
-def _luminance(colour: Color) -> float:
-    red, green, blue = (
-        part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in colour.normalized
-    )
-    return 0.2126 * red + 0.7152 * green + 0.0722 * blue

@@ -16,7 +16,7 @@ from clawperator.widgets.line_widget import style_of
 TCSS = Path(__file__).parents[2] / "themes" / "console.tcss"
 COLOURED = [theme for theme in THEMES if not theme.ansi]
 NOT_TEXT = {
-    "guide", "frame", "cursor-background", "cursor-blurred-background", "bar-background",
+    "guide", "frame", "cursor-foreground", "cursor-background", "cursor-blurred-background", "bar-background",
     "cursor-style", "cursor-blurred-style", "match-style", "strong-style", "faint-style",
 }  # fmt: skip
 GROUNDS = ("background", "surface", "panel")
@@ -65,13 +65,10 @@ def test_every_theme_gives_every_semantic_variable(theme: Theme) -> None:
 
 
 @pytest.mark.parametrize("theme", COLOURED, ids=lambda theme: theme.name)
-def test_text_is_readable_on_every_ground_and_under_the_cursor(theme: Theme) -> None:
+def test_text_is_readable_on_every_ground(theme: Theme) -> None:
     wanted = 10.0 if theme is CONTRAST else 4.5
     grounds = [Color.parse(str(getattr(theme, name))) for name in GROUNDS]
-    grounds += [
-        Color.parse(theme.variables[name])
-        for name in ("cursor-background", "cursor-blurred-background", "bar-background")
-    ]
+    grounds += [Color.parse(theme.variables[name]) for name in ("cursor-blurred-background", "bar-background")]
     texts = {name: theme.variables[name] for name in SEMANTIC if name not in NOT_TEXT} | {
         "foreground": str(theme.foreground)
     }
@@ -82,6 +79,39 @@ def test_text_is_readable_on_every_ground_and_under_the_cursor(theme: Theme) -> 
         if contrast(Color.parse(value), ground) < wanted
     ]
     assert not bad, "\n".join(bad)
+
+
+def resolved(theme: Theme) -> dict[str, str]:
+    return {**defaults(theme), **theme.to_color_system().generate(), **theme.variables}
+
+
+PAINTED = [theme for theme in (*THEMES, *BUILTIN_THEMES.values()) if not theme.ansi]
+
+
+@pytest.mark.parametrize("theme", PAINTED, ids=lambda theme: theme.name)
+def test_the_cursor_row_is_visible_without_colour_vision(theme: Theme) -> None:
+    variables = resolved(theme)
+    cursor, text = (Color.parse(variables[f"cursor-{name}"]) for name in ("background", "foreground"))
+    for page in GROUNDS:
+        assert contrast(cursor, Color.parse(variables[page])) >= 3, page
+    assert contrast(text, cursor) >= (10 if theme is CONTRAST else 4.5)
+
+
+def test_the_cursor_row_of_the_themes_for_contrast_is_reverse_video() -> None:
+    assert CONTRAST.variables["cursor-background"] == CONTRAST.foreground
+    assert CONTRAST.variables["cursor-foreground"] == CONTRAST.background
+    assert MONO.variables["cursor-style"] == "reverse"
+
+
+@pytest.mark.parametrize(
+    "theme", [theme for theme in BUILTIN_THEMES.values() if not theme.ansi], ids=lambda theme: theme.name
+)
+def test_textuals_own_themes_get_readable_text(theme: Theme) -> None:
+    variables = resolved(theme)
+    grounds = [Color.parse(variables[name]) for name in (*GROUNDS, "bar-background", "cursor-blurred-background")]
+    for name in set(SEMANTIC) - NOT_TEXT | {"guide", "frame"}:  # foreground is the theme's own
+        least = min(contrast(Color.parse(variables[name]), ground) for ground in grounds)
+        assert least >= (3 if name in ("guide", "frame") else 4.5), f"{name} {variables[name]}: {least:.1f}"
 
 
 @pytest.mark.parametrize("theme", [CVD_DARK, CVD_LIGHT], ids=lambda theme: theme.name)
@@ -115,7 +145,6 @@ def test_the_stylesheet_names_no_colour() -> None:
 @pytest.mark.parametrize("theme", [*THEMES, *BUILTIN_THEMES.values()], ids=lambda theme: theme.name)
 @pytest.mark.parametrize("look", [*ROLES.values(), CURSOR, CURSOR_BLURRED], ids=str)
 def test_every_role_has_a_style_in_every_theme(theme: Theme, look: RoleStyle) -> None:
-    variables = {**defaults(theme), **theme.to_color_system().generate(), **theme.variables}
-    style = style_of(look, variables)
+    style = style_of(look, resolved(theme))
     assert (style.color is not None) == bool(look.colour)
     assert (style.bgcolor is not None) == bool(look.background)

@@ -42,10 +42,10 @@ ROLES: dict[str, RoleStyle] = {
     "removed": RoleStyle("diff-removed", "strong-style"),
     "moved": RoleStyle("diff-moved", "strong-style"),
     "stale": RoleStyle("stale"),
-    "here": RoleStyle("frame-focus", "cursor-style", "cursor-background"),
+    "here": RoleStyle("cursor-foreground", "cursor-style", "cursor-background"),
 }
 """A test checks the formatters and the themes against this table."""
 
-CURSOR = RoleStyle(style="cursor-style", background="cursor-background")
+CURSOR = RoleStyle("cursor-foreground", "cursor-style", "cursor-background")
 CURSOR_BLURRED = RoleStyle(style="cursor-blurred-style", background="cursor-blurred-background")
 """Overlays of the cursor row, in the focused pane and in the others."""

@@ -100,4 +100,4 @@ class PaletteDialog(Dialog):
 def _prompt(found: SearchHit) -> Content:
     entry = found.entry
     more = f"unavailable: {entry.reason}" if entry.reason else entry.help
-    return Content.assemble(found.shown, "\n", (more, "dim not bold")) if more else found.shown
+    return Content.assemble(found.shown, "\n", (more, "not bold")) if more else found.shown

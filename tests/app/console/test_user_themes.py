@@ -19,8 +19,8 @@ from textual.theme import Theme
 from textual.widgets import Static
 
 from clawperator.app.console.textual_internals import CachedStylesheet
-from clawperator.app.console.user_themes import MAX_BYTES, MAX_FILES, UserThemes, apply_theme, contrast, read_theme
-from clawperator.themes.claw import DARK, LIGHT
+from clawperator.app.console.user_themes import MAX_BYTES, MAX_FILES, UserThemes, apply_theme, read_theme
+from clawperator.themes.claw import DARK, LIGHT, contrast
 from clawperator.widgets.models.status import Status
 from tests.support import patience
 
