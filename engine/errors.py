@@ -222,6 +222,11 @@ class ErrorCode(StrEnum):
     RECIPE_LIMIT_EXCEEDED = "RECIPE_LIMIT_EXCEEDED", 400, _NO, "Split the recipe.", "the recipe has too many actions or is too large"
     RECIPE_LITERAL_FORBIDDEN = "RECIPE_LITERAL_FORBIDDEN", 400, _NO, "Use an input instead of the literal.", "the recipe contains a personal literal"
 
+    # -- references to nodes of a view
+    REF_UNKNOWN = "REF_UNKNOWN", 404, _NO, "Take a new snapshot with a view and use its references.", "a reference's tree is no longer stored, is of another device, or has no such node"
+    REF_STALE = "REF_STALE", 409, _OBSERVE, "Take a new snapshot, then decide.", "the screen no longer has exactly the node of a reference"
+    REF_AMBIGUOUS = "REF_AMBIGUOUS", 409, _NO, "Use a node near it: `clawperator suggest` explains why.", "no selector finds only the node of a reference"
+
     # -- history
     HISTORY_NOT_FOUND = "HISTORY_NOT_FOUND", 404, _NO, "Run `clawperator history list`.", "the run or tree is not in the history"
     HISTORY_UNAVAILABLE = "HISTORY_UNAVAILABLE", 500, _NO, "Check the folder's permissions and free disk space, or pass --no-history.", "the history file cannot be used"

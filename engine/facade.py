@@ -17,8 +17,9 @@ from clawperator.engine.adb.parse import DeviceEntry, DeviceState, parse_package
 from clawperator.engine.adb.server import AdbServer
 from clawperator.engine.config.active_profile import load_profile
 from clawperator.engine.config.policy import SETUP_OPERATOR, admit
-from clawperator.engine.config.settings import Settings, package_name, wait_limit
+from clawperator.engine.config.settings import Settings, package_name, trees_folder, wait_limit
 from clawperator.engine.contracts.caller import ANONYMOUS, Caller
+from clawperator.engine.contracts.limits import THEN
 from clawperator.engine.contracts.read_only import INTERNAL, refuse_acting
 from clawperator.engine.errors import EngineError, ErrorCode
 from clawperator.engine.events.bus import EventBus
@@ -47,6 +48,8 @@ if TYPE_CHECKING:
     from clawperator.engine.emulators.manager import EmulatorManager
     from clawperator.engine.executions.attempt import ExecutionRecorder
     from clawperator.engine.executions.compatibility import Compatibility
+    from clawperator.engine.executions.kept_trees import KeptTrees
+    from clawperator.engine.executions.references import References
     from clawperator.engine.follow.follower import Follow, FollowState
     from clawperator.engine.history.worker import HistoryWorker
     from clawperator.engine.operator.app import OperatorApp
@@ -55,6 +58,8 @@ __all__ = ["Engine", "ExecutionResult", "RunOptions"]
 
 _SETUP_SECONDS = 180.0
 """The time limit that the device lock shows while the Operator app is set up."""
+_TREES_KEPT = 8
+"""Trees of one execution that are stored, the last ones."""
 _RETRY_SECONDS = (0.2, 0.5, 1.0, 2.0, 5.0)
 """Pauses of a watcher after its first, second … failure in a row."""
 
@@ -94,6 +99,8 @@ class Engine:
         self._probe = Probe()
         self._emulators: list[EmulatorManager] = []
         """At most one, created on first use; a list, so that ``under`` shares it."""
+        self._trees: list[KeptTrees] = []
+        """As ``_emulators``."""
 
     def _adb_choice(self) -> dict[str, str]:
         return {"ADB_PATH": self.settings.adb_path} if self.settings.adb_path else {}
@@ -152,6 +159,8 @@ class Engine:
         """
         options = options or RunOptions()
         composed = payload if isinstance(payload, Composition) else None
+        if options.then not in (None, *THEN):
+            raise EngineError(ErrorCode.EXECUTION_VALIDATION_FAILED, f"then must be {', '.join(THEN)}")
         with Attempt(self.events, payload, self.recorders, self.caller) as attempt:
             if composed is None:
                 validated = self.validate(payload, timeout_ms=timeout_ms, profile=options.profile)
@@ -163,20 +172,64 @@ class Engine:
             attempt.admit(validated, backend.name, package)
             if self.settings.read_only:
                 refuse_acting(validated.execution)
-            admit(load_profile(self.settings), validated.execution)
+            profile = load_profile(self.settings)
+            admit(profile, validated.execution)
+            if options.then or validated.execution.has_references or (composed is not None and composed.reference):
+                admit(profile, self.validate(build.snapshot()).execution)
             await refuse_unwritable_pictures(validated.execution, overwrite=options.screenshot_overwrite)
             wait = self.settings.wait_ms if wait_ms is None else wait_limit(wait_ms)
             async with attempt.prepared_within(validated.execution.timeout_ms):
                 device = await self.device(device_id)
                 attempt.start(device.serial)
+                references = self._references(validated, composed, device.serial)
                 attempt.warnings += await backend.check(device, validated.execution)
+                reader = self._backend(package) if by_shell and options.then else backend
+                if reader is not backend:
+                    await reader.check(device)
                 attempt.await_lock()
                 async with self._locks.hold(device.serial, Command.of(validated), wait_ms=wait) as held:
                     attempt.locked()
-                    with settling(held, attempt.trace):
-                        run = run_held if composed is None else composed.run_held
-                        finished = await run(backend, device, validated, options, attempt.trace)
+                    run = run_held if composed is None else composed.run_held
+                    if references is not None or options.then:
+                        from clawperator.engine.executions.snapshots import run_between_snapshots
+
+                        finished = await run_between_snapshots(
+                            reader,
+                            device,
+                            held,
+                            attempt,
+                            run=run,
+                            acting=backend,
+                            options=options,
+                            references=references,
+                        )
+                    else:
+                        with settling(held, attempt.trace):
+                            finished = await run(backend, device, validated, options, attempt.trace)
+            await self._keep_trees(device.serial, attempt.trace)
             return attempt.finish(finished)
+
+    def _references(self, validated: Validated, composed: Composition | None, serial: str) -> References | None:
+        if not (validated.execution.has_references if composed is None else composed.reference):
+            return None
+        from clawperator.engine.executions.references import References
+
+        return References(validated, self.trees, serial, composed)
+
+    @property
+    def trees(self) -> KeptTrees:
+        """Return the recent trees of devices, to which references refer; with safe logs, they are in memory only."""
+        if not self._trees:
+            from clawperator.engine.executions.kept_trees import KeptTrees
+
+            stored = self.settings.environment and not self.settings.safe_logs
+            self._trees.append(KeptTrees(trees_folder(self.settings.environment) if stored else ""))
+        return self._trees[0]
+
+    async def _keep_trees(self, serial: str, trace: Trace) -> None:
+        """Store the trees of a run, so that references to their nodes can be resolved."""
+        if shown := [tree.xml for tree in trace.hierarchies if tree.complete][-_TREES_KEPT:]:
+            await asyncio.to_thread(lambda: [self.trees.keep(serial, xml) for xml in dict.fromkeys(shown)])
 
     def _backend(self, receiver_package: str | None) -> Backend:
         return OperatorBackend(

@@ -31,7 +31,7 @@ def look() -> list[dict[str, Any]]:
 def decide(nodes: list[dict[str, Any]], wanted: str) -> dict[str, Any]:
     """The selector of the node with that label."""
     for node in nodes:
-        if node.get("label") == wanted and node.get("selector"):
+        if wanted in (node.get("text"), node.get("desc")) and node.get("selector"):
             selector: dict[str, Any] = node["selector"]
             return selector
     sys.exit(f"There is no {wanted!r} on the screen")
@@ -43,7 +43,7 @@ def main() -> None:
         selector = decide(look(), wanted)
         answer = clawperator("action", "click", "--selector", json.dumps(selector))
         print(wanted, answer["outcome"]["status"])
-    print([node["label"] for node in look() if node.get("label")])
+    print([node["text"] for node in look() if "text" in node])
 
 
 if __name__ == "__main__":

@@ -52,8 +52,18 @@ def execute(
         diagnostics.note(f"phases: {spent}")
     if choices.profile == "flat":
         # the flat profile's exit code counts every step, whatever the plan's status is (execution.md#result)
-        return Answer(flat_named(document(result)), view="execution", failed=result.outcome.status != "succeeded")
-    return Answer(document(result), view="execution", failed=not result.succeeded)
+        failed = result.outcome.status != "succeeded"
+        return answered(Answer(flat_named(document(result)), view="execution", failed=failed), options)
+    return answered(Answer(document(result), view="execution", failed=not result.succeeded), options)
+
+
+def answered(answer: Answer, options: Options) -> Answer:
+    """Return ``answer``, with ``--brief`` in its brief form."""
+    if getattr(options, "brief", False):
+        from clawperator.engine.executions.brief import brief
+
+        answer.document = brief(answer.document)
+    return answer
 
 
 def play_compiled(document: object, options: Options) -> Answer:
@@ -73,7 +83,7 @@ def play_compiled(document: object, options: Options) -> Answer:
 def artifact_answer(report: ArtifactReport, options: Options) -> Answer:
     """Return the answer about the executions of an artifact."""
     warn(report.warnings, options)
-    return Answer(report.to_dict(), view="play_report", failed=report.failed)
+    return answered(Answer(report.to_dict(), view="play_report", failed=report.failed), options)
 
 
 def run_options(options: Options) -> RunOptions:
@@ -83,6 +93,7 @@ def run_options(options: Options) -> RunOptions:
         raw_envelope=options.raw_envelope,
         max_snapshot_bytes=options.max_snapshot_bytes,
         screenshot_overwrite=getattr(options, "overwrite", False),
+        then=getattr(options, "then", None),
     )
 
 

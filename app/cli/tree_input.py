@@ -59,6 +59,8 @@ def viewed(options: Options, name: str) -> Answer:
 
     Raises ``EngineError``: EXECUTION_VALIDATION_FAILED for a ``--max-bytes`` that is no number or too small for this tree.
     """
+    from clawperator.app.cli.execution import answered
+    from clawperator.engine.contracts.references import tree_id
     from clawperator.engine.hierarchy.tree import parse
     from clawperator.engine.hierarchy.views import MIN_BYTES, Budget, view
 
@@ -68,11 +70,13 @@ def viewed(options: Options, name: str) -> Answer:
         loaded = saved(_snapshot_path(options))
         document = {"ok": True, "snapshot": loaded.source, "view": view(loaded.tree, name, loaded.xml, budget)}
         return Answer(document, view="tree_view")
-    taken = _execute(options)
+    taken = _execute(Namespace(**{**vars(options), "brief": False}))
     if (data := _snapshot_data(taken)) is not None:
         xml = data.pop("text")
+        if options.if_changed == tree_id(xml):
+            return Answer({"ok": True, "unchanged": True, "tree": options.if_changed}, view="unchanged_tree")
         data["view"] = view(parse(xml, recover=True), name, xml, budget)
-    return taken
+    return answered(taken, options)
 
 
 def _execute(options: Options) -> Answer:

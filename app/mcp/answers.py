@@ -13,6 +13,7 @@ from clawperator.app.hints import MATCH_COMMAND, worded
 from clawperator.app.serve.answers import encode
 from clawperator.engine.contracts.limits import RENDERED_FORMATS
 from clawperator.engine.errors import EngineError
+from clawperator.engine.executions.brief import brief
 from clawperator.engine.follow.trees import viewed
 from clawperator.engine.hierarchy.tree import parse
 
@@ -97,7 +98,7 @@ async def played(report: ArtifactReport, arguments: Mapping[str, Any]) -> Reply:
     view, most = arguments.get("view", "interactive"), int(arguments.get("maxBytes", DEFAULT_BYTES))
     for execution in document["executions"]:
         await asyncio.to_thread(lean, execution["envelope"], view, most)
-    return Reply(document, failed=report.failed)
+    return Reply(brief(document) if arguments.get("brief") else document, failed=report.failed)
 
 
 def lean(envelope: dict[str, Any], view: str, max_bytes: int) -> None:
@@ -117,10 +118,13 @@ def lean(envelope: dict[str, Any], view: str, max_bytes: int) -> None:
                 data["view"] = {"view": view, "error": exc.to_dict()}
 
 
-def outcome(document: Mapping[str, Any]) -> Reply:
+def outcome(document: Mapping[str, Any], arguments: Mapping[str, Any] | None = None) -> Reply:
     """Return the reply of an execution's result; ``failure`` is the error of its outcome, if any."""
     document = worded(document, _TOOL_WORDS)
     error = document["outcome"].get("error")
+    if arguments and arguments.get("brief"):
+        document = {**brief(document), "deviceId": document["deviceId"]}
+        document["outcome"].pop("error", None)
     if error is None:
         return Reply(document)
     return Reply({**document, "failure": error}, failed=True)

@@ -186,6 +186,11 @@ def state_folder(env: Mapping[str, str]) -> str:
     )
 
 
+def trees_folder(env: Mapping[str, str]) -> str:
+    """Return the folder of the recent trees, to which references refer."""
+    return os.path.join(state_folder(env), "trees")
+
+
 def console_folder(env: Mapping[str, str]) -> str:
     """Return the folder of the console's drafts."""
     return os.path.join(state_folder(env), "console")

@@ -65,6 +65,12 @@ class Execution:
         """Id and type of each action."""
         return [(action.id, action.type) for action in self.actions]
 
+    @property
+    def has_references(self) -> bool:
+        """Whether a matcher refers to a node of a view."""
+        values = (value for action in self.actions for value in action.params.values())
+        return any(isinstance(value, Mapping) and "ref" in value for value in values)
+
     def with_timeout(self, timeout_ms: int) -> Self:
         return replace(self, timeout_ms=timeout_ms)
 

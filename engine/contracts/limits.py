@@ -44,5 +44,8 @@ def utf16_length(text: str) -> int:
 PACKAGE = r"^[A-Za-z][A-Za-z0-9_]*(\.[A-Za-z0-9_]+)*$"
 """A valid Android package name. One with a leading dash would be an option to the device's own tools."""
 
+THEN = ("compact", "interactive", "full", "diff", "none")
+"""Forms in which a result shows the screen after its plan."""
+
 FOLLOW_SOURCE = "clawperator-follow"
-"""The ``source`` of follow mode's snapshots, by which logs and lock files distinguish them from executions."""
+"""The ``source`` of the host's own snapshots, by which logs and lock files distinguish them from executions."""

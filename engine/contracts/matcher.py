@@ -10,6 +10,7 @@ from pydantic import GetJsonSchemaHandler
 from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import CoreSchema, InitErrorDetails
 
+from clawperator.engine.contracts.references import REFERENCE
 from clawperator.engine.contracts.strict import Strict, none_of, problem
 from clawperator.engine.contracts.values import Value, optional
 
@@ -25,6 +26,7 @@ class NodeMatcher(Strict):
     textContains: Value = optional("Contained in the label, ignoring case.")
     contentDescEquals: Value = optional("Equal to the content description, case-sensitive.")
     contentDescContains: Value = optional("Contained in the content description, ignoring case.")
+    ref: Value = optional("Instead of all others: a node of a view, such as `e12@7f3a1b2c`. The host replaces it.")
 
     def fields(self) -> dict[str, str]:
         """The JSON object: non-empty fields only, in schema order."""
@@ -37,15 +39,23 @@ class NodeMatcher(Strict):
 
     @classmethod
     def problems(cls, given: Mapping[str, Any], _context: object) -> Iterator[InitErrorDetails]:
-        if not cls.known(given):
+        known = cls.known(given)
+        if not known:
             yield problem("form", "must have at least one field")
+        if isinstance(reference := known.get("ref"), str):
+            if len(known) > 1:
+                yield problem("form", "must have no field beside ref")
+            if not REFERENCE.fullmatch(reference):
+                yield problem("form", "must be a reference such as e12@7f3a1b2c", "ref")
 
     @classmethod
     def __get_pydantic_json_schema__(cls, schema: CoreSchema, handler: GetJsonSchemaHandler) -> JsonSchemaValue:
         answer = handler(schema)
-        handler.resolve_ref_schema(answer).update(none_of({"properties": {field: {"const": ""} for field in FIELDS}}))
+        handler.resolve_ref_schema(answer).update(
+            none_of({"properties": {field: {"const": ""} for field in NodeMatcher.model_fields}})
+        )
         return answer
 
 
-FIELDS = tuple(NodeMatcher.model_fields)
-"""Every field of a matcher, in schema order."""
+FIELDS = tuple(name for name in NodeMatcher.model_fields if name != "ref")
+"""The fields that the device compares, in schema order."""

@@ -32,6 +32,7 @@ _PREPARING = {
     "check": "looking for the Operator app on the device",
     "close": "stopping apps",
     "attach": "attaching to the device's log",
+    "look": "reading the screen",
 }
 """Descriptions of the phases that wait for the device or the adb server."""
 
@@ -53,6 +54,8 @@ class ExecutionResult:
     warnings: tuple[Mapping[str, Any], ...] = ()
     phases: Mapping[str, float] = field(default_factory=dict)
     facts: Mapping[str, Any] = field(default_factory=dict)
+    then: Mapping[str, Any] | None = None
+    """The settled screen after the plan, if ``RunOptions.then`` asked for it."""
 
     @property
     def succeeded(self) -> bool:
@@ -73,6 +76,8 @@ class ExecutionResult:
         }
         if self.facts:
             answer["result"] = dict(self.facts)
+        if self.then is not None:
+            answer["then"] = dict(self.then)
         if self.warnings:
             answer["warnings"] = [dict(warning) for warning in self.warnings]
         return answer
@@ -129,6 +134,10 @@ class Attempt:
         self.validated, self.backend, self.package = validated, backend, package
         self.command_id, self.mode = validated.execution.command_id, validated.execution.mode
         self.trace.enter("device")
+
+    def replace(self, validated: Validated) -> None:
+        """Note the payload that is dispatched in place of the admitted one."""
+        self.validated = validated
 
     @asynccontextmanager
     async def prepared_within(self, timeout_ms: int) -> AsyncIterator[None]:
@@ -215,6 +224,7 @@ class Attempt:
             tuple(self.warnings),
             self.trace.phases,
             finished.facts,
+            finished.then,
         )
         self._end(result.to_dict())
         return result

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -33,6 +34,10 @@ class Backend(Protocol):
 
     @property
     def name(self) -> str: ...
+
+    def attached(self, device: AdbDevice) -> AbstractAsyncContextManager[object]:
+        """Return a context in which several runs share one connection to the device's log."""
+        ...
 
     async def check(self, device: AdbDevice, execution: Execution | None = None) -> Sequence[Mapping[str, str]]: ...
 

@@ -10,14 +10,17 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager, nullcontext
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from functools import wraps
+from typing import TYPE_CHECKING, Any, ParamSpec, TypeGuard
 
 from clawperator.engine.adb.device import AdbDevice
 from clawperator.engine.adb.quote import device_command
 from clawperator.engine.adb.trace import HIDDEN
 from clawperator.engine.contracts.actions import INPUT_ACTIONS
 from clawperator.engine.contracts.execution import Action, Execution
+from clawperator.engine.contracts.references import REFERENCE
 from clawperator.engine.errors import EngineError, ErrorCode
 from clawperator.engine.executions import build
 from clawperator.engine.executions.backend import Backend, Outcome
@@ -30,6 +33,8 @@ from clawperator.engine.executions.validate import Validated, validate
 
 if TYPE_CHECKING:
     from clawperator.engine.hierarchy.nodes import UiTree
+
+P = ParamSpec("P")
 
 POLL_SECONDS = 0.1
 _INPUT_SECONDS = 30.0
@@ -57,6 +62,9 @@ class Composition:
     timeout_ms: int = build.DEFAULT_TIMEOUT_MS
     source: str = "clawperator-cli"
     command_id: str = ""
+    reference: str = ""
+    """The reference that stands for its matcher; ``remake`` returns the composition with the matcher that replaces it."""
+    remake: Callable[[Mapping[str, str]], Composition] | None = None
 
     def __post_init__(self) -> None:
         if not self.command_id:
@@ -94,6 +102,29 @@ class Composition:
         except _PartFailedError:
             return parts.finished()
         return parts.finished(facts)
+
+
+def by_reference(make: Callable[P, Composition]) -> Callable[P, Composition]:
+    """Decorate a function that makes a composition for a matcher, which may then be a reference."""
+
+    @wraps(make)
+    def made(*args: P.args, **kwargs: P.kwargs) -> Composition:
+        composed = make(*args, **kwargs)
+        given = next((value for value in (*args, *kwargs.values()) if is_reference(value)), None)
+        if given is None:
+            return composed
+
+        def remake(found: Mapping[str, str]) -> Composition:
+            swap: Callable[[Any], Any] = lambda value: found if value is given else value  # noqa: E731 -- used twice
+            return make(*map(swap, args), **{name: swap(value) for name, value in kwargs.items()})
+
+        return replace(composed, reference=given["ref"], remake=remake)
+
+    return made
+
+
+def is_reference(value: object) -> TypeGuard[Mapping[str, str]]:
+    return isinstance(value, Mapping) and bool(REFERENCE.fullmatch(str(value.get("ref", ""))))
 
 
 class Parts:
@@ -218,6 +249,9 @@ class ShellBackend:
 
     async def check(self, device: AdbDevice, execution: Execution | None = None) -> Sequence[Mapping[str, str]]:  # noqa: ARG002 -- a backend's form
         return ()
+
+    def attached(self, device: AdbDevice) -> AbstractAsyncContextManager[object]:  # noqa: ARG002 -- a backend's form
+        return nullcontext()
 
     async def run(self, device: AdbDevice, command: Command, trace: Trace) -> Outcome:
         raise NotImplementedError  # compositions without the Operator send it nothing

@@ -36,12 +36,15 @@ class RunOptions:
     """Options of results. ``max_snapshot_bytes`` truncates ``data.text``; ``raw_envelope`` omits what the host derives.
 
     ``profile``: in ``flat``, a failed step fails the plan, and closed apps are not remarked on (execution.md#result).
+    ``then``: the form (of ``THEN``) in which the result shows the screen after the plan, in at most ``then_bytes``.
     """
 
     profile: Profile = "classic"
     raw_envelope: bool = False
     max_snapshot_bytes: int | None = None
     screenshot_overwrite: bool = False
+    then: str | None = None
+    then_bytes: int | None = None
 
 
 def finish(

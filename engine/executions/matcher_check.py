@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from clawperator.engine.errors import EngineError
 from clawperator.engine.executions.build import single
 from clawperator.engine.executions.validate import validate
@@ -11,7 +13,13 @@ _PLACE = "actions.0.params.matcher"
 
 
 def checked_matcher(fields: object, name: str = "selector") -> Matcher:
-    """Return the matcher of ``fields``. Raises ``EngineError`` (EXECUTION_VALIDATION_FAILED) with issues below ``name``."""
+    """Return the matcher of ``fields``, an empty one for a reference. Raises as ``checked_fields``."""
+    checked = checked_fields(fields, name)
+    return Matcher() if "ref" in checked else Matcher.from_fields(checked)
+
+
+def checked_fields(fields: object, name: str = "selector") -> Mapping[str, str]:
+    """Return the normalised ``fields``. Raises ``EngineError`` (EXECUTION_VALIDATION_FAILED) with issues below ``name``."""
     try:
         checked = validate(single("match", "wait_for_node", {"matcher": {} if fields is None else fields}))
     except EngineError as exc:
@@ -22,4 +30,5 @@ def checked_matcher(fields: object, name: str = "selector") -> Matcher:
         details = {"path": exc.details.get("path", "").replace(_PLACE, name), "issues": issues}
         message = exc.message.replace(_PLACE, name)
         raise EngineError(exc.code, message, hint=exc.hint, details=details) from exc
-    return Matcher.from_fields(checked.payload["actions"][0]["params"]["matcher"])
+    found: Mapping[str, str] = checked.payload["actions"][0]["params"]["matcher"]
+    return found

@@ -30,12 +30,13 @@ _REFUSED_SCREENSHOT = "UNSUPPORTED_RUNTIME_SCREENSHOT"
 
 @dataclass(frozen=True, slots=True)
 class Finished:
-    """The finished envelope as JSON data, and the outcome. ``facts`` are the result of a composition."""
+    """The finished envelope as JSON data, and the outcome. ``facts`` are the result of a composition, ``then`` is the screen after it."""
 
     envelope: dict[str, Any]
     outcome: ExecutionOutcome
     warnings: Sequence[Mapping[str, Any]] = ()
     facts: Mapping[str, Any] = field(default_factory=dict)
+    then: Mapping[str, Any] | None = None
 
 
 async def run_held(

@@ -14,7 +14,7 @@ from clawperator.engine.adb.quote import device_script
 from clawperator.engine.contracts.execution import Action
 from clawperator.engine.contracts.issues import shown, suggestion
 from clawperator.engine.errors import EngineError, ErrorCode
-from clawperator.engine.executions.composition import Composition, Parts
+from clawperator.engine.executions.composition import Composition, Parts, by_reference
 from clawperator.engine.executions.matcher_check import checked_matcher
 from clawperator.engine.executions.verbs import absent
 from clawperator.engine.hierarchy.match import find_all
@@ -88,6 +88,7 @@ def text(value: str) -> Composition:
     return Composition("input", (Action("text", "input_text", {"text": value}),), run)
 
 
+@by_reference
 def gesture(
     kind: str,
     at: Point | None = None,

@@ -1,8 +1,8 @@
 """The trace of an execution: durations of its phases, live lines, trees, raw envelopes.
 
 Phases in order: ``validate``, ``device`` (choosing it), ``check`` (is the Operator installed), ``lock``, ``close`` (apps that the
-plan closes), ``attach`` (to the log), ``dispatch`` (until the device's shell has the command), ``run`` (on the device), ``parse``
-(reading its log), ``pictures`` (taken by the host), ``finish``. Their sum is the duration of the execution.
+plan closes), ``look`` (a snapshot for references and ``then``), ``attach`` (to the log), ``dispatch`` (until the device's shell has the command), ``run`` (on the device), ``parse``
+(reading its log), ``pictures`` (taken by the host), ``finish``, ``then`` (snapshots until the screen has settled). Their sum is the duration of the execution.
 """
 
 from __future__ import annotations

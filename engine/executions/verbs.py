@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from clawperator.engine.contracts.execution import Action
 from clawperator.engine.errors import EngineError, ErrorCode
 from clawperator.engine.executions.build import DEFAULT_TIMEOUT_MS, time_around
-from clawperator.engine.executions.composition import Composition, Parts, StepFailedError
+from clawperator.engine.executions.composition import Composition, Parts, StepFailedError, by_reference
 from clawperator.engine.executions.matcher_check import checked_matcher
 from clawperator.engine.hierarchy.match import Matcher, explain_tree, find_all
 from clawperator.engine.hierarchy.queries import explained
@@ -30,6 +30,7 @@ _VERIFY = Action("verify", "snapshot_ui")
 # -- set
 
 
+@by_reference
 def set_checked(matcher: Fields, *, checked: bool) -> Composition:
     """Switch a checkable node on or off: click it only if its state differs, then verify the state."""
     wanted = checked_matcher(matcher)
@@ -67,6 +68,7 @@ def _checkable(tree: UiTree, matcher: Matcher) -> UiNode | None:
     return inside[0] if len(inside) == 1 else None
 
 
+@by_reference
 def set_text(matcher: Fields, text: str) -> Composition:
     """Make ``text`` the content of a field: type only if it differs, then verify. A password field is typed into, unverified."""
     wanted = checked_matcher(matcher)
@@ -98,6 +100,7 @@ def set_text(matcher: Fields, text: str) -> Composition:
 # -- submit
 
 
+@by_reference
 def submit(matcher: Fields | None = None, *, text: str | None = None) -> Composition:
     """Press Enter in the focused field, after typing ``text`` into the field of ``matcher``; fail if nothing on screen changes.
 
@@ -134,6 +137,7 @@ def _shown(tree: UiTree) -> list[tuple[int, Mapping[str, str]]]:
 # -- waits
 
 
+@by_reference
 def wait_gone(matcher: Fields, *, wait_ms: float | None = None) -> Composition:
     """Wait until no node on screen matches."""
     wanted = checked_matcher(matcher)
@@ -151,6 +155,7 @@ def wait_app(package: str, *, wait_ms: float | None = None) -> Composition:
     )
 
 
+@by_reference
 def wait_text_changes(matcher: Fields, *, wait_ms: float | None = None) -> Composition:
     """Wait until the first match has another text than at the first look."""
     wanted = checked_matcher(matcher)
@@ -193,6 +198,7 @@ def _wait(
 # -- rows
 
 
+@by_reference
 def read_rows(container: Fields, fields: Mapping[str, str]) -> Composition:
     """Read the rows of a list on screen: one object per row, with the label of the node that has each field's resource id.
 

@@ -69,11 +69,13 @@ def require_regular(descriptor: int) -> None:
 
 
 @contextlib.contextmanager
-def new_file(path: str, *, replace: bool = False, mode: int | None = PRIVATE) -> Iterator[BinaryIO]:
+def new_file(
+    path: str, *, replace: bool = False, mode: int | None = PRIVATE, durable: bool = True
+) -> Iterator[BinaryIO]:
     """Yield a stream whose content becomes the file ``path`` when the block ends; an exception leaves ``path`` as it was.
 
     The content is written beside ``path`` first. The folder must exist. A ``mode`` of ``None`` keeps that of the file that is
-    replaced, and gives a new one what the process's umask leaves. Raises ``OSError``: ``FileExistsError`` for a ``path``
+    replaced, and gives a new one what the process's umask leaves. ``durable`` waits for the disk. Raises ``OSError``: ``FileExistsError`` for a ``path``
     that exists (unless ``replace``) or that is no regular file, a symbolic link included.
     """
     check_target(path, replace=replace)
@@ -85,7 +87,8 @@ def new_file(path: str, *, replace: bool = False, mode: int | None = PRIVATE) ->
             os.fchmod(descriptor, _usual_mode(path) if mode is None else mode)
             yield stream
             stream.flush()
-            os.fsync(descriptor)
+            if durable:
+                os.fsync(descriptor)
         if replace:
             check_target(path, replace=True)
             os.replace(part, path)
@@ -96,9 +99,11 @@ def new_file(path: str, *, replace: bool = False, mode: int | None = PRIVATE) ->
             os.unlink(part)
 
 
-def write_file(path: str, content: bytes, *, replace: bool = False, mode: int | None = PRIVATE) -> None:
+def write_file(
+    path: str, content: bytes, *, replace: bool = False, mode: int | None = PRIVATE, durable: bool = True
+) -> None:
     """Write ``content`` as ``new_file`` does. Raises ``OSError``."""
-    with new_file(path, replace=replace, mode=mode) as stream:
+    with new_file(path, replace=replace, mode=mode, durable=durable) as stream:
         stream.write(content)
 
 

@@ -15,17 +15,14 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from clawperator.engine.adb.device import AdbDevice
-from clawperator.engine.contracts.derived import derived_code
-from clawperator.engine.contracts.envelope import Envelope
-from clawperator.engine.contracts.limits import FOLLOW_SOURCE
 from clawperator.engine.errors import EngineError, ErrorCode
 from clawperator.engine.events.bus import EventBus, Subscription
 from clawperator.engine.events.types import SnapshotSeen
-from clawperator.engine.executions import build
 from clawperator.engine.executions.attempt import settling
-from clawperator.engine.executions.backend import Backend, Outcome
+from clawperator.engine.executions.backend import Backend
 from clawperator.engine.executions.command import Command
 from clawperator.engine.executions.device_lock import DeviceLocks, LockStatus
+from clawperator.engine.executions.snapshots import look_command, tree_of
 from clawperator.engine.executions.trace import Trace
 
 SNAPSHOT_SECONDS = 1.8
@@ -156,7 +153,7 @@ class Follow:
             self._say(FollowState("reading"))
 
     async def _take_snapshot(self) -> None:
-        command = _command()
+        command = look_command(_DEVICE_BUDGET_MS)
         self._commands.append(command.command_id)
         self._current, self._changed = command.command_id, False
         try:
@@ -232,12 +229,6 @@ def rest_after(times: int) -> float:
     return RESTS[min(times, len(RESTS) - 1)]
 
 
-def _command() -> Command:
-    return Command.internal(
-        build.single("follow", "snapshot_ui", action_id="snap", source=FOLLOW_SOURCE, timeout_ms=_DEVICE_BUDGET_MS)
-    )
-
-
 async def _to_its_end(look: Coroutine[Any, Any, str]) -> str:
     """Complete a snapshot that has begun, also when cancelled.
 
@@ -269,24 +260,3 @@ async def look(device: AdbDevice, backend: Backend, locks: DeviceLocks, command:
         words = f"No tree within {round(SNAPSHOT_SECONDS * 1000)}ms"
         raise EngineError(ErrorCode.RESULT_ENVELOPE_TIMEOUT, words) from None
     return tree_of(outcome)
-
-
-def tree_of(outcome: Outcome) -> str:
-    """Return the XML of a snapshot. Raises ``EngineError`` with the device's code if it has none."""
-    envelope = outcome.envelope
-    step = envelope.step_results[-1] if envelope.step_results else None
-    if envelope.status != "success":
-        raise _refusal(envelope)
-    if step is not None and not step.success:
-        code = ErrorCode.known(step.data.get("error", "")) or ErrorCode.UI_TREE_UNAVAILABLE
-        raise EngineError(code, step.data.get("message") or f"The device returned no tree: {code.value}")
-    captured = next((tree.xml for tree in reversed(outcome.hierarchies) if tree.complete), "")
-    if text := captured or (step.data.get("text", "") if step is not None else ""):
-        return text
-    raise EngineError(ErrorCode.SNAPSHOT_EXTRACTION_FAILED, "No complete tree could be read from the device's log")
-
-
-def _refusal(envelope: Envelope) -> EngineError:
-    words = envelope.error or "The device gave no reason"
-    code = ErrorCode.known(envelope.error_code or "") or derived_code(words) or ErrorCode.UNKNOWN_RUNTIME_ERROR
-    return EngineError(code, words)

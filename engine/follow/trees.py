@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
-import json
 import time
 from collections import OrderedDict
 from collections.abc import Mapping
@@ -13,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from clawperator.engine.errors import EngineError, ErrorCode
 from clawperator.engine.hierarchy.tree import parse
-from clawperator.engine.hierarchy.views import Budget, view
+from clawperator.engine.hierarchy.views import Budget, json_size, view
 
 if TYPE_CHECKING:
     from clawperator.engine.hierarchy.nodes import UiTree
@@ -42,9 +41,14 @@ class SeenTree:
         return self.tree
 
     def facts(self) -> dict[str, Any]:
-        """Return ``digest``, ``at`` and ``ageMs`` for answers about the tree."""
+        """Return ``digest``, its beginning ``tree``, ``at`` and ``ageMs`` for answers about the tree."""
         age = max(0, round((time.time() - self.at) * 1000))
-        return {"digest": self.digest, "at": round(self.at, 3), "ageMs": age}
+        return {"digest": self.digest, "tree": self.id, "at": round(self.at, 3), "ageMs": age}
+
+    @property
+    def id(self) -> str:
+        """The id of the tree, as in views."""
+        return self.digest[:8]
 
 
 class LastTrees:
@@ -90,15 +94,5 @@ def tree_text(envelope: Mapping[str, Any]) -> str:
 
 def viewed(xml: str, tree: UiTree, name: str, max_bytes: int | None) -> dict[str, Any]:
     """Return the view ``name`` of a tree, truncated between two nodes to ``max_bytes`` of compact JSON."""
-    budget = Budget(max_bytes, _size, "maxBytes") if max_bytes is not None else None
+    budget = Budget(max_bytes, json_size, "maxBytes") if max_bytes is not None else None
     return view(tree, name, xml, budget)
-
-
-def _size(value: Any) -> int:
-    """Return the size of a value in UTF-8; lone surrogates, which UTF-8 cannot hold, count as escapes."""
-    text = json.dumps({"": value}, ensure_ascii=False, separators=(",", ":"))
-    try:
-        size = len(text.encode())
-    except UnicodeEncodeError:
-        size = len(json.dumps({"": value}, separators=(",", ":")))
-    return size - len('{"":}')

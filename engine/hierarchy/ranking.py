@@ -15,7 +15,7 @@ from clawperator.engine.hierarchy.volatility import fits, stable_run, why_volati
 _STABILITY = ("resourceId", "contentDescEquals", "textEquals", "textContains", "contentDescContains", "role")
 _INPUT_ROLE = 0.5
 """An input without an id is best identified as the only input: its rank is between those of id and description."""
-_KINDS = ("direct", "tap-through", "container")
+_KINDS = ("direct", "tap-through", "row", "container")
 
 _STRENGTHS = {
     "resourceId": "an id survives translation and rewording",
@@ -30,6 +30,10 @@ _FLAGS = {
     "≈": "the role is inferred from the dump: the device may infer another one",
     "case": "another value on the screen differs by letter case only",
     "%": "a percent sign hides the reason of a failure, and two can crash the Operator",
+}
+_REACHES = {
+    "tap-through": "finds only a label inside, a tap on which reaches this node",
+    "row": "finds only the row of this node, or a label in it: a tap on it toggles the node",
 }
 _NAMES = {"resourceId": "id", "contentDescEquals": "description", "textEquals": "text", "textContains": "text"}
 
@@ -151,11 +155,7 @@ def _reach(way: RankedMatcher, matches: int, flags: Sequence[str]) -> str:
         return f"finds {matches} nodes; {taken}"
     if way.kind == "container":
         return "finds only this node, and can look for it by scrolling the container"
-    return (
-        "finds only a label inside, a tap on which reaches this node"
-        if way.kind == "tap-through"
-        else "finds only this node"
-    )
+    return _REACHES.get(way.kind, "finds only this node")
 
 
 def ambiguity(node: UiNode, fields: Sequence[Field], sharing: int, *, first: bool) -> str:

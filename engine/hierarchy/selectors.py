@@ -18,7 +18,7 @@ from clawperator.engine.hierarchy.matcher import Matcher
 from clawperator.engine.hierarchy.nodes import UiNode, UiTree
 from clawperator.engine.hierarchy.postings import Postings, postings_anywhere, postings_of
 from clawperator.engine.hierarchy.ranking import Field, RankedMatcher, ambiguity, fields_of, reasons, sets_of
-from clawperator.engine.hierarchy.traits import CLICK_ANCESTORS
+from clawperator.engine.hierarchy.traits import CLICK_ANCESTORS, landing
 from clawperator.engine.hierarchy.volatility import is_localised
 
 __all__ = ["Candidate", "Selectors", "Suggestions", "node_at", "node_by_path", "suggest"]
@@ -37,15 +37,15 @@ class Candidate:
 
     matcher: Matcher
     kind: str
-    """``direct``; ``tap-through``: finds a label in a clickable node, a tap on which reaches the node; ``container``: the
-    matcher as target of a scroll in ``container``.
+    """``direct``; ``tap-through``: finds a label in a clickable node, a tap on which reaches the node; ``row``: finds the row
+    of a switch, a tap on which toggles it; ``container``: the matcher as target of a scroll in ``container``.
     """
     matches: int
     """On-screen matches on this tree."""
     first: bool
     """Whether the first match, the one the device takes, is ``found``."""
     found: UiNode
-    """The node that the matcher finds: the node itself, or the label inside it."""
+    """The node that the matcher finds: the node itself, the label inside it, or its row."""
     container: Matcher | None
     flags: tuple[str, ...]
     """``vol`` the value looks volatile, ``loc`` likely localised, ``≈`` role inferred, ``case`` another value differs by
@@ -113,10 +113,14 @@ class Selectors:
 
     def best(self, node: UiNode) -> Matcher | None:
         """The matcher of the first suggestion if that is unique, else None."""
+        way = self.best_way(node)
+        return way.matcher if way is not None else None
+
+    def best_way(self, node: UiNode) -> RankedMatcher | None:
+        """The first suggestion if that is unique, else None."""
         if not self._tree.is_on_screen(node):
             return None
-        ways = self._unique(node, all_of_them=bool(self._recent))
-        return ways[0].matcher if ways else None
+        return next(iter(self._unique(node, all_of_them=bool(self._recent))), None)
 
     @cached_property
     def _on_screen(self) -> Postings:
@@ -147,6 +151,8 @@ class Selectors:
         ]
         if not ways and node.clickable:
             ways = self._through_labels(node)
+        if not ways and node.checkable:
+            ways = self._through_row(node)
         return sorted((way._replace(seen=self._seen(way)) for way in ways), key=RankedMatcher.order)
 
     def _unique_sets(self, node: UiNode) -> Iterator[tuple[Field, ...]]:
@@ -205,6 +211,13 @@ class Selectors:
             for fields in islice(self._unique_sets(label), 1)
         ]
         return sorted(found, key=RankedMatcher.order)[:_TAP_THROUGH_KEPT]
+
+    def _through_row(self, node: UiNode) -> list[RankedMatcher]:
+        """The ways to the clickable row in which ``node`` is the only checkable one."""
+        row = landing(node).on
+        if row is None or row is node or sum(inner.checkable for inner in row.descendants) > 1:
+            return []
+        return [way._replace(kind="row") for way in self._unique(row, all_of_them=True)]
 
     def _labels_inside(self, node: UiNode) -> Iterator[UiNode]:
         """The first labels whose nearest clickable ancestor is ``node``, within the distance that a click searches; none off the

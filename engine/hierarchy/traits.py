@@ -1,4 +1,4 @@
-"""Properties of a node for users: its actions, the target of a click, unusual states."""
+"""Properties of a node for users, in the words of all views: its kind, texts, actions and state, and the target of a click."""
 
 from __future__ import annotations
 
@@ -6,10 +6,11 @@ from collections.abc import Iterator
 from itertools import chain, islice
 from typing import Any, NamedTuple
 
-from clawperator.engine.hierarchy.nodes import UiNode
+from clawperator.engine.hierarchy.nodes import UiNode, is_blank
 
 CLICK_ANCESTORS = 7
 """How many ancestors the device tries for an action (wire.md#actions-and-how-they-fail)."""
+_TEXT_ROLES = ("button", "text")
 
 
 def is_plain(node: UiNode) -> bool:
@@ -47,16 +48,32 @@ def abilities(node: UiNode) -> list[str]:
     return [word for word, holds in can if holds]
 
 
-def states(node: UiNode) -> list[str]:
-    """The unusual states of a node."""
+def states(node: UiNode) -> dict[str, bool]:
+    """The state of a node: whether a checkable one is checked, and what is unusual."""
     found = (
-        ("checked", node.checked),
-        ("selected", node.selected),
-        ("focused", node.focused),
-        ("disabled", not node.enabled),
-        ("password", node.password),
+        ("checked", node.checked, node.checkable or node.checked),
+        ("selected", True, node.selected),
+        ("focused", True, node.focused),
+        ("enabled", False, not node.enabled),
+        ("password", True, node.password),
     )
-    return [word for word, holds in found if holds]
+    return {word: value for word, value, holds in found if holds}
+
+
+def texts(node: UiNode) -> dict[str, str]:
+    """The texts of a node: ``text``, ``desc`` where it differs, and ``hint`` if the dump tells it from the text."""
+    hint = node.attributes.get("hint", "")
+    text = "" if is_blank(node.text) or node.text == hint else node.text
+    desc = "" if is_blank(node.content_desc) or node.content_desc == text else node.content_desc
+    found = (("text", text), ("hint", "" if is_blank(hint) else hint), ("desc", desc))
+    return {word: value for word, value in found if value}
+
+
+def kind(node: UiNode) -> str:
+    """What a node is: its role; ``label`` for a text without actions of its own, which the device may take for a button."""
+    if node.role in _TEXT_ROLES and node.role_approximate and not abilities(node):
+        return "label"
+    return node.role if node.role != "unknown" else node.cls.rpartition(".")[2] or node.tag
 
 
 class Landing(NamedTuple):
@@ -99,4 +116,4 @@ def summary(node: UiNode) -> dict[str, Any]:
         answer["clickPoint"] = list(node.bounds.center)
     elif taker is not node:
         answer["clickTarget"] = taker.path
-    return answer | dict.fromkeys(states(node), True)
+    return answer | states(node)

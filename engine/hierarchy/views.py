@@ -1,35 +1,38 @@
-"""Compact views of a tree for callers with limited space: whole, as the nodes to act on and read, or as an outline.
+"""Compact views of a tree for callers with limited space: whole, as the nodes to act on and read, as an outline, as changes.
 
-Every view is JSON data: ``view`` (its name), ``package`` in the foreground, ``screen`` ``[width, height]`` in pixels,
-``recovered`` where the dump was damaged, and
+Every view is JSON data: ``view`` (its name), ``tree`` (the id of the dump), ``package`` in the foreground, ``screen``
+``[width, height]`` in pixels, ``recovered`` where the dump was damaged, and
 
 * **full**: ``text``, the dump itself.
-* **interactive**: ``nodes``, only those on screen that can be acted on or read, each with ``path``, ``role``, ``label``
-  (text, else description), ``desc`` where it differs, ``at`` (the centre in pixels), ``can`` and ``is`` (true flags), and a
-  ready ``selector``; ``id`` only where the selector does not contain it. A selector whose ``kind`` is ``tap-through`` finds
-  a label inside the node, a click on which reaches it; one that is ``approximate`` has an inferred role.
-  Where no selector is unique it is null, and ``why`` is the reason.
-* **compact**: ``lines``, the tree on screen, one node each, indented by depth: ``role #id @x,y can-and-is: label``.
-  ``#name`` is short for the resource id ``<ids>name``; others are ``id=name``. Unlabelled containers of a single node
-  are folded and counted.
+* **interactive**: ``nodes``, only those on screen that can be acted on or read, each with ``ref``, ``path``, ``role`` (``traits.kind``),
+  the texts (``traits.texts``), ``at`` (the centre in pixels), ``can``, the state (``traits.states``), and a ready ``selector``; ``id``
+  only where the selector does not contain it. A selector whose ``kind`` is ``tap-through`` finds a label inside the node, one whose
+  kind is ``row`` the row around it: a click there reaches it. One that is ``approximate`` has an inferred role.
+  Where no selector is unique it is null; ``why`` is the reason.
+* **compact**: ``lines``, the tree on screen, one node each, indented by depth: ``role ref id=… @x,y can state: text``, with ``hint: …`` or
+  ``desc: …`` where there is no text. Nodes that can be acted on have ``ref`` and position. Containers and pictures without text, id of the
+  app and action are omitted and counted (``folded``).
+* **diff**: ``lines`` of the compact view that are new (``+``) or gone (``-``) since the tree ``from``, and how many nodes only ``moved``; the
+  compact view where that is smaller.
 
-A ``Budget`` limits the encoded size. Nodes beyond it are left out at the end, and ``truncated`` is added.
+``ref`` is the number of the node: ``e12`` of the tree ``7f3a1b2c`` is ``e12@7f3a1b2c``. A ``Budget`` limits the encoded size. Nodes beyond it
+are left out at the end, and ``truncated`` is added.
 """
 
 from __future__ import annotations
 
 import json
 from bisect import bisect_right
-from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import accumulate
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from clawperator.engine.contracts.references import tree_id
 from clawperator.engine.errors import EngineError, ErrorCode
-from clawperator.engine.hierarchy.match import matches
+from clawperator.engine.hierarchy.diff import Change, compare
 from clawperator.engine.hierarchy.nodes import NO_BOUNDS, UiNode, UiTree
 from clawperator.engine.hierarchy.serialise import RenderNode, node_xml, nodes_xml
-from clawperator.engine.hierarchy.traits import abilities, is_plain, is_target, states
+from clawperator.engine.hierarchy.traits import abilities, is_plain, is_target, kind, states, texts
 
 if TYPE_CHECKING:
     from clawperator.engine.hierarchy.selectors import Candidate
@@ -38,7 +41,6 @@ VIEWS = ("full", "interactive", "compact")
 MIN_BYTES = 512
 """Smallest budget: room for the head and the ``truncated`` record."""
 
-_LONGEST_PACKAGE = 255
 _ONE_LINE = str.maketrans({"\\": "\\\\", "\n": "\\n", "\r": "\\r"})
 _ONE_WORD = _ONE_LINE | {ord(" "): "\\x20", ord("\t"): "\\t"}
 
@@ -59,25 +61,67 @@ def view(tree: UiTree, name: str, xml: str, budget: Budget | None = None) -> dic
 
     Raises ``EngineError`` (EXECUTION_VALIDATION_FAILED) where not even an empty view fits the budget.
     """
-    head: dict[str, Any] = {"view": name, "package": tree.package}
-    head["screen"] = [tree.screen.width, tree.screen.height]
-    if tree.recovered:
-        head["recovered"] = tree.recovered
+    head = _head(tree, name, tree_id(xml))
     match name:
         case "full":
             return _full(tree, head, xml, budget)
         case "interactive":
             return _listed(head, "nodes", _targets(tree), budget)
         case _:
-            head["folded"] = sum(1 for node, children in _outlined(tree) if _folds(node, children))
-            if ids := _usual_ids(tree):
-                head["ids"] = ids
-            return _listed(head, "lines", _outline(tree, ids), budget)
+            return _outlined(tree, head, budget)
+
+
+def changes(old: UiTree | None, tree: UiTree, before: str, after: str, budget: Budget | None = None) -> dict[str, Any]:
+    """The diff view of ``tree`` against ``old``, and of their dumps; the compact one if that is smaller or there is no ``old``.
+
+    Raises as ``view``.
+    """
+    compact = _head(tree, "compact", tree_id(after))
+    if old is None:
+        return _outlined(tree, compact, budget)
+    found = compare(old, tree)
+    lines = [line for change in found for line in _changed_lines(change)]
+    if sum(map(len, lines)) >= sum(map(len, _outline(tree))):
+        return _outlined(tree, compact, budget)
+    head = compact | {"view": "diff", "from": tree_id(before), "moved": sum(change.kind == "moved" for change in found)}
+    return _listed(head, "lines", lines, budget)
+
+
+def _changed_lines(change: Change) -> Iterator[str]:
+    """The lines of the nodes that are gone, then those of the new ones."""
+    if change.old is not None and change.new is not None:
+        before = node_line(change.old, numbered=False)
+        if before != node_line(change.new, numbered=False):
+            yield f"-{before}"
+            yield f"+{node_line(change.new)}"
+        return
+    sign, numbered = ("+", True) if change.new is not None else ("-", False)
+    for node in (change.node, *change.node.descendants):
+        if not is_plain(node):
+            yield f"{sign}{node_line(node, numbered=numbered)}"
+
+
+def _head(tree: UiTree, name: str, tree_name: str) -> dict[str, Any]:
+    head: dict[str, Any] = {"view": name, "tree": tree_name, "package": tree.package}
+    head["screen"] = [tree.screen.width, tree.screen.height]
+    if tree.recovered:
+        head["recovered"] = tree.recovered
+    return head
+
+
+def json_size(value: Any) -> int:
+    """The size of a value in UTF-8, for a ``Budget``; lone surrogates, which UTF-8 cannot hold, count as escapes."""
+    text = json.dumps({"": value}, ensure_ascii=False, separators=(",", ":"))
+    try:
+        size = len(text.encode())
+    except UnicodeEncodeError:
+        size = len(json.dumps({"": value}, separators=(",", ":")))
+    return size - len('{"":}')
 
 
 def as_text(tree: UiTree) -> str:
-    """The ``compact`` outline as one text, with whole resource ids."""
-    return "\n".join(_outline(tree, ""))
+    """The ``compact`` outline as one text, without references."""
+    return "\n".join(_outline(tree, numbered=False))
 
 
 def as_json(tree: UiTree) -> str:
@@ -89,11 +133,11 @@ def as_json(tree: UiTree) -> str:
     roots: list[dict[str, Any]] = []
     lists: dict[int, list[dict[str, Any]]] = {}
     for node in tree.nodes:
-        texts = (("resourceId", node.resource_id), ("text", node.text), ("contentDesc", node.content_desc))
-        entry: dict[str, Any] = {"class": node.cls, **{key: value for key, value in texts if value}}
+        own = (("resourceId", node.resource_id), ("text", node.text), ("contentDesc", node.content_desc))
+        entry: dict[str, Any] = {"class": node.cls, **{key: value for key, value in own if value}}
         if node.bounds is not NO_BOUNDS:
             entry["bounds"] = list(node.bounds)
-        entry |= dict.fromkeys((*abilities(node), *states(node)), True)
+        entry |= dict.fromkeys(abilities(node), True) | states(node)
         entry["children"] = lists[node.index] = []
         (roots if node.parent is None else lists[node.parent.index]).append(entry)
     head = {"package": tree.package, "screen": [tree.screen.width, tree.screen.height], "rotation": tree.rotation}
@@ -108,22 +152,27 @@ def _targets(tree: UiTree) -> Iterator[dict[str, Any]]:
     reasons: dict[tuple[str, ...], str] = {}
     for node in tree.on_screen:
         if is_target(node):
-            matcher = selectors.best(node)
-            selector = matcher.fields() if matcher is not None else None
-            entry: dict[str, Any] = {"path": _path(node, positions), "role": node.role}
-            entry |= _texts(node, selector or {})
+            way = selectors.best_way(node)
+            selector = way.matcher.fields() if way is not None else None
+            entry: dict[str, Any] = {"ref": f"e{node.index}", "path": _path(node, positions), "role": kind(node)}
+            entry |= texts(node)
+            if node.resource_id and "resourceId" not in (selector or {}):
+                entry["id"] = node.resource_id
             if node.bounds is not NO_BOUNDS:
                 entry["at"] = list(node.bounds.center)
-            entry |= {key: words for key, words in (("can", abilities(node)), ("is", states(node))) if words}
-            entry["selector"] = selector
-            if matcher is None:
+            if can := abilities(node):
+                entry["can"] = can
+            entry |= states(node) | {"selector": selector}
+            if way is None:
                 says = (node.resource_id, node.label, node.content_desc, node.role)
                 if says not in reasons:
                     reasons[says] = _why_none(selectors.suggest(node).candidates)
                 entry["why"] = reasons[says]
-            elif not matches(node, matcher):
-                entry["kind"] = "tap-through"
-            elif matcher.role and node.role_approximate:
+            elif way.kind != "direct":
+                entry["kind"] = way.kind
+                if way.kind == "row":
+                    entry["why"] = "a click on its row toggles it"
+            elif way.matcher.role and node.role_approximate:
                 entry["approximate"] = True
             yield entry
 
@@ -133,63 +182,45 @@ def _why_none(candidates: Sequence[Candidate]) -> str:
     return f"{candidates[0].matches} nodes have the same texts and id" if candidates else "it has no text and no id"
 
 
-def _texts(node: UiNode, selector: Mapping[str, str]) -> dict[str, str]:
-    texts = (
-        ("label", node.label),
-        ("desc", node.content_desc if node.content_desc != node.label else ""),
-        ("id", "" if "resourceId" in selector else node.resource_id),
-    )
-    return {key: value for key, value in texts if value}
+def _outlined(tree: UiTree, head: Mapping[str, Any], budget: Budget | None) -> dict[str, Any]:
+    """The compact view."""
+    folded = sum(map(is_plain, tree.on_screen))
+    return _listed({**head, "folded": folded}, "lines", _outline(tree), budget)
 
 
-def _usual_ids(tree: UiTree) -> str:
-    """The prefix of most resource ids on screen: ``<package>:id/``; empty where they have none."""
-    beginnings = Counter(beginning for node in tree.on_screen if (beginning := _id_beginning(node.resource_id)))
-    return beginnings.most_common(1)[0][0] if beginnings else ""
-
-
-def _id_beginning(resource_id: str) -> str:
-    package, mark, _ = resource_id.partition(":id/")
-    return (package + mark).translate(_ONE_WORD) if mark and len(package) <= _LONGEST_PACKAGE else ""
-
-
-def _outline(tree: UiTree, ids: str) -> Iterator[str]:
+def _outline(tree: UiTree, *, numbered: bool = True) -> Iterator[str]:
     levels: dict[int, int] = {}
-    for node, children in _outlined(tree):
-        level = levels[node.parent.index] if node.parent is not None else 0
-        folds = _folds(node, children)
-        levels[node.index] = level if folds else level + 1
-        if not folds:
-            yield " " * level + _line(node, ids)
-
-
-def _outlined(tree: UiTree) -> Iterator[tuple[UiNode, int]]:
-    """The nodes on screen, each with its number of children on screen."""
-    children = [0] * len(tree.nodes)
     for node in tree.on_screen:
-        if node.parent is not None:
-            children[node.parent.index] += 1
-    return ((node, children[node.index]) for node in tree.on_screen)
+        level = levels[node.parent.index] if node.parent is not None else 0
+        levels[node.index] = level
+        if not is_plain(node):
+            levels[node.index] = level + 1
+            yield " " * level + node_line(node, numbered=numbered)
 
 
-def _folds(node: UiNode, children: int) -> bool:
-    return children == 1 and is_plain(node)
+def node_line(node: UiNode, *, numbered: bool = True) -> str:
+    """One node of the compact view: fields without blanks, then its texts up to the end of the line.
 
-
-def _line(node: UiNode, ids: str) -> str:
-    """Fields without blanks, then the label up to the end of the line."""
-    words = [node.role if node.role != "unknown" else (node.cls.rpartition(".")[2] or node.tag).translate(_ONE_WORD)]
-    if resource_id := node.resource_id.translate(_ONE_WORD):
-        short = ids and resource_id.startswith(ids)
-        words.append(f"#{resource_id.removeprefix(ids)}" if short else f"id={resource_id}")
-    if node.bounds is not NO_BOUNDS:
-        x, y = node.bounds.center
-        words.append(f"@{x},{y}")
-    line = " ".join([*words, *abilities(node), *states(node)])
-    if not node.label:
-        return line
-    more = f" ({node.content_desc})" if "desc" in _texts(node, {}) else ""
-    return f"{line}: {f'{node.label}{more}'.translate(_ONE_LINE)}"
+    A node that can be acted on has its position and, if ``numbered``, its reference.
+    """
+    words = [kind(node).translate(_ONE_WORD)]
+    can = abilities(node)
+    if can and numbered:
+        words.append(f"e{node.index}")
+    if node.resource_id:
+        words.append(f"id={node.resource_id.translate(_ONE_WORD)}")
+    if can and node.bounds is not NO_BOUNDS:
+        words.append("@{},{}".format(*node.bounds.center))
+    words += can
+    words += (
+        name if value and name != "checked" else f"{name}:{str(value).lower()}" for name, value in states(node).items()
+    )
+    line, own = " ".join(words), [(name, text.translate(_ONE_LINE)) for name, text in texts(node).items()]
+    if own:
+        (name, first), *others = own
+        line += f": {first}" if name == "text" else f" {name}: {first}"
+        line += "".join(f" ({name}: {value})" for name, value in others)
+    return line
 
 
 def _full(tree: UiTree, head: Mapping[str, Any], xml: str, budget: Budget | None) -> dict[str, Any]:

@@ -119,7 +119,8 @@ async def run_artifact(
     """Run the executions of ``compiled`` in order, each with ``timeout_ms`` if given; ``on_event`` gets an event before and after each.
 
     An execution with a choice is preceded by a snapshot, as a separate execution; without exactly one node it has failed. A
-    failed execution or confirmation ends the run, unless it is optional. Every step counts (the flat profile).
+    failed execution or confirmation ends the run, unless it is optional. Every step counts (the flat profile); ``options.then`` is
+    for the last execution.
 
     Raises ``EngineError`` for an execution without a result, with ``skillId``, ``artifact`` and the previous ``executions``.
     """
@@ -167,7 +168,8 @@ class _ArtifactRun:
             payload = await self._complete(execution, optional, about)
             if payload is None:
                 return
-            result = await self._execute(payload, self.options)
+            last = index == len(self.compiled.executions) - 1
+            result = await self._execute(payload, self.options if last else replace(self.options, then=None))
         except EngineError as exc:
             _name(exc, self.compiled, self.results)
             raise
@@ -189,7 +191,7 @@ class _ArtifactRun:
         if choice is None:
             return execution
         looked = await self._execute(
-            _snapshot(execution), replace(self.options, raw_envelope=False, max_snapshot_bytes=None)
+            _snapshot(execution), replace(self.options, raw_envelope=False, max_snapshot_bytes=None, then=None)
         )
         self.looks.append(looked)
         matcher, failure = await asyncio.to_thread(_chosen, looked, choice, execution)

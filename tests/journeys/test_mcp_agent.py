@@ -32,12 +32,12 @@ async def test_an_agent_searches_a_shop(connect: Connect, tmp_path: Path) -> Non
         (device,) = (await agent.ok("devices"))["devices"]
         assert device["serial"] == bench.serial
         await agent.ok("action", type="open_app", applicationId="com.example.shop")
-        bar = await node_that(agent, label="Search")
+        bar = await node_that(agent, text="Search")
         assert (await agent.ok("match", selector=bar["selector"]))["count"] == 1
         await agent.ok("action", type="click", selector=bar["selector"])
         await agent.ok("wait", selector={"role": "textfield"}, timeoutMs=5_000)
         field = await node_that(agent, role="textfield")
-        go = await node_that(agent, label="Search", role="button")
+        go = await node_that(agent, desc="Search", role="button")
         done = await agent.ok(
             "execute",
             execution={
@@ -50,6 +50,6 @@ async def test_an_agent_searches_a_shop(connect: Connect, tmp_path: Path) -> Non
         )
         shown = done["envelope"]["stepResults"][2]["data"]["view"]
         assert shown["package"] == "com.example.shop"
-        assert any("shoes" in node.get("label", "").lower() for node in shown["nodes"])
+        assert any("shoes" in node.get("text", "").lower() for node in shown["nodes"])
         picture = await agent.call("screenshot", maxSide=320)
         assert picture.content[1].type == "image"

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from clawperator.app.cli.command import Answer, Command, Options
-from clawperator.app.cli.parsing.common_flags import OVERWRITE_FLAG, RESULT_FLAGS, SNAPSHOT_FLAG
+from clawperator.app.cli.parsing.common_flags import OBSERVE_FLAGS, OVERWRITE_FLAG, SNAPSHOT_FLAG
 from clawperator.app.cli.parsing.flags import Flag
-from clawperator.app.cli.parsing.values import text_value
+from clawperator.app.cli.parsing.values import invalid, text_value
+from clawperator.engine.contracts.references import TREE_ID
 from clawperator.engine.errors import EngineError, ErrorCode
 from clawperator.engine.executions import build
 
@@ -13,12 +14,14 @@ VIEWS = ("full", "interactive", "compact")
 
 
 class Snapshot(Command):
-    usage = "[--view full|interactive|compact] [--max-bytes <n>] [--snapshot <file|->] [options]"
+    usage = "[--view full|interactive|compact] [--if-changed <tree>] [--max-bytes <n>] [--snapshot <file|->] [options]"
     notes = (
         "The step's data.text contains the tree as the device wrote it. With --view or --max-bytes, data.view replaces it:\n"
         "  full         view.text: the dump\n"
         "  interactive  view.nodes: the nodes on screen with an action or text, each with a selector\n"
-        "  compact      view.lines: an outline, one node per line: role #id @x,y actions and states: label\n"
+        "  compact      view.lines: an outline, one node per line: role ref id @x,y actions and states: text\n"
+        "view.tree is the id of the tree: --if-changed <tree> prints no view if the screen still has it, and the node e12 of the tree\n"
+        "7f3a1b2c is the reference e12@7f3a1b2c, which every selector flag family takes as --ref.\n"
         "A view larger than --max-bytes (JSON, at least 512) is truncated between nodes; view.truncated counts what is missing.\n"
         "With --snapshot, no device is used, and the view is at the top level of the result."
     )
@@ -31,13 +34,19 @@ class Snapshot(Command):
     )
     flags = (
         Flag("--view", "<name>", f"select the amount of detail: {', '.join(VIEWS)} [full]", choices=VIEWS),
+        Flag("--if-changed", "<tree>", "print the view only if the screen has another tree than this"),
         Flag("--max-bytes", "<n>", "truncate a view after n bytes [no limit]"),
         SNAPSHOT_FLAG,
-        *RESULT_FLAGS,
+        *OBSERVE_FLAGS,
     )
 
     def run(self, options: Options) -> Answer:
-        if options.snapshot is None and options.view in (None, "full") and options.max_bytes is None:
+        if options.if_changed is not None:
+            if options.snapshot is not None:
+                raise EngineError(ErrorCode.USAGE, "use --snapshot OR --if-changed, not both")
+            if not TREE_ID.fullmatch(options.if_changed):
+                raise invalid("--if-changed must be the id of a tree, such as 7f3a1b2c", "--if-changed")
+        elif options.snapshot is None and options.view in (None, "full") and options.max_bytes is None:
             from clawperator.app.cli.execution import execute
 
             return execute(build.snapshot(), options)
@@ -58,7 +67,7 @@ class Screenshot(Command):
     examples = ("--path screen.png", "--path screen.png --overwrite")
     flags = (
         Flag("--path", "<file>", "save the PNG here; the folder must exist [a temporary file]", file=True),
-        *RESULT_FLAGS,
+        *OBSERVE_FLAGS,
         OVERWRITE_FLAG,
     )
 

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     T = TypeVar("T")
 
 _ONLY_SCRIPTS = ("expect_contains", "skip_validate", "args")
-_ONLY_ARTIFACTS = ("vars", "raw_envelope", "max_snapshot_bytes", "overwrite")
+_ONLY_ARTIFACTS = ("vars", "then", "brief", "raw_envelope", "max_snapshot_bytes", "overwrite")
 _STREAMED = ("stdout", "stderr", "output")
 _MOST_LINES = 10_000
 """Lines of a script that are not printed yet."""

@@ -3,18 +3,31 @@
 from __future__ import annotations
 
 from clawperator.app.cli.parsing.flags import Flag, switch
+from clawperator.engine.contracts.limits import THEN
 
 HISTORY_FLAG = switch("--no-history", "do not record runs in the history")
 POLICY_FLAG = Flag("--policy", "<file>", "use this policy file [policy.toml in the config folder]", file=True)
 POLICY_FLAGS = (POLICY_FLAG, switch("--safe-logs", "keep screen texts out of the log and the history"))
 """What limits a command and what is recorded about it."""
-RESULT_FLAGS = (
+BRIEF_FLAG = switch("--brief", "print only the outcome, the data of the steps and the view")
+OBSERVE_FLAGS = (
     switch("--raw-envelope", "print the device's envelope unchanged, without derived codes and host keys"),
+    BRIEF_FLAG,
     Flag("--max-snapshot-bytes", "<n>", "truncate UI tree text after n bytes [no limit]", bounds=(1, 2**31)),
     HISTORY_FLAG,
     *POLICY_FLAGS,
 )
-"""The flags of every command that runs an execution."""
+"""The flags of every command that runs an execution and changes nothing."""
+RESULT_FLAGS = (
+    Flag(
+        "--then",
+        "<view>",
+        f"add the screen once it has settled: {', '.join(THEN)} (only whether it changed)",
+        choices=THEN,
+    ),
+    *OBSERVE_FLAGS,
+)
+"""The flags of every command that acts on a device."""
 OVERWRITE_FLAG = switch("--overwrite", "allow a screenshot to replace an existing file")
 CHECK_FLAGS = (
     switch("--validate-only", "validate the payload without a device"),

@@ -21,12 +21,14 @@ _FIELDS = (
     ("desc", "contentDescEquals", "its content description"),
     ("desc-contains", "contentDescContains", "part of its content description"),
     ("role", "role", "its role: button, textfield, switch, …"),
+    ("ref", "ref", "its reference in a view: e12@7f3a1b2c"),
 )
 """Flag, matcher field, meaning."""
 _LABEL_FIELDS = (
     ("label", "textEquals", "its text"),
     ("label-id", "resourceId", "its resource id"),
     ("label-desc", "contentDescEquals", "its content description"),
+    ("label-ref", "ref", "its reference in a view"),
 )
 
 

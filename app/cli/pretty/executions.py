@@ -52,6 +52,20 @@ def execution(data: Data) -> Drawing:
         if view := step.get("data", {}).get("view"):
             yield Text("")
             yield from draw_view(view)
+    if then := data.get("then"):
+        yield from _then(then)
+
+
+def _then(then: Data) -> Drawing:
+    """The screen after the plan."""
+    if "settled" in then:
+        changed = {True: "changed", False: "unchanged", None: "changes unknown"}[then["changed"]]
+        settled = "settled after" if then["settled"] else "not settled after"
+        yield safe_text(f"\nscreen {changed}, {settled} {then['settledMs']} ms, tree {then['tree']}", "bold")
+    if "view" in then:
+        yield from draw_view(then)
+    if failure := then.get("error"):
+        yield safe_text(f"no screen: {failure['code']}  {failure['message']}", BAD)
 
 
 def _steps(steps: Sequence[Data], results: Sequence[Data]) -> Table:

@@ -93,6 +93,7 @@ DRAWINGS: Mapping[str, Callable[[Any], Drawing]] = {
     "suggestions": trees.suggestions,
     "synced": skills.synced,
     "tree_view": trees.tree_view,
+    "unchanged_tree": trees.unchanged_tree,
     "validated": executions.validated,
     "version": operator.version,
 }

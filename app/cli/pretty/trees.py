@@ -26,28 +26,44 @@ def tree_view(data: Data) -> Drawing:
     yield from draw_view(data["view"])
 
 
+def unchanged_tree(data: Data) -> Drawing:
+    yield safe_text(f"unchanged: tree {data['tree']}")
+
+
 def draw_view(data: Data) -> Drawing:
     """Draw a view of a UI tree: the dump, a table of nodes with an action or text, or the outline."""
     width, height = data["screen"]
-    yield safe_text(f"{data['package'] or 'no package'}  {width}x{height}  {data['view']}", "bold")
+    yield safe_text(
+        f"{data['package'] or 'no package'}  {width}x{height}  {data['view']} of tree {data['tree']}", "bold"
+    )
     if recovered := data.get("recovered"):
         yield safe_text(f"repaired: {recovered}", UNSURE)
     match data["view"]:
         case "full":
             yield safe_text(data["text"], lines=True)
-        case "compact":
+        case "compact" | "diff":
             yield from map(safe_text, data["lines"])
         case _:
             columns: Columns = {
+                "ref": lambda node: (node["ref"], FAINT),
                 "path": lambda node: (node["path"], FAINT),
                 "role": "role",
-                "label": lambda node: cut(node.get("label", node.get("id", "")), _WIDEST_CELL),
+                "text": lambda node: cut(_text(node), _WIDEST_CELL),
                 "at": lambda node: ",".join(map(str, node.get("at", ()))),
-                "can": lambda node: " ".join([*node.get("can", ()), *node.get("is", ())]),
+                "can": lambda node: " ".join([*node.get("can", ()), *_states(node)]),
                 "selector": lambda node: as_json(node["selector"]) if node["selector"] else (node["why"], UNSURE),
             }
             yield records(data["nodes"], columns)
     yield from _truncation(data)
+
+
+def _text(node: Data) -> str:
+    words = (node.get("text"), *(f"{key}: {node[key]}" for key in ("hint", "desc", "id") if key in node))
+    return next(filter(None, words), "")
+
+
+def _states(node: Data) -> list[str]:
+    return [f"{key}:{str(value).lower()}" for key, value in node.items() if isinstance(value, bool)]
 
 
 def matches(data: Data) -> Drawing:

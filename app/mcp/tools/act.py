@@ -38,11 +38,12 @@ async def _execute(service: McpService, call: Call, arguments: Arguments) -> Rep
         warnings = [warning.to_dict() for warning in checked.warnings]
         more = {"warnings": warnings} if warnings else {}
         return Reply({"ok": True, "validated": True, "execution": checked.payload, **more})
-    result = await service.execute(call, payload, device_id=arguments.get("deviceId"))
+    options = base.run_options(arguments)
+    result = await service.execute(call, payload, device_id=arguments.get("deviceId"), options=options)
     document = result.to_dict()
     view, most = arguments.get("view", "interactive"), int(arguments.get("maxBytes", DEFAULT_BYTES))
     await asyncio.to_thread(lean, document["envelope"], view, most)
-    return outcome(document)
+    return outcome(document, arguments)
 
 
 async def _execute_compiled(service: McpService, call: Call, arguments: Arguments) -> Reply:
@@ -52,7 +53,9 @@ async def _execute_compiled(service: McpService, call: Call, arguments: Argument
         return Reply(checked(read_compiled(document)))
     profile = service.profile(call.caller) or load_profile(service.engine.settings)
     device = arguments.get("deviceId") or None
-    return await played(await run_document(service.executor(call), document, profile, device_id=device), arguments)
+    options = base.run_options(arguments)
+    report = await run_document(service.executor(call), document, profile, device_id=device, options=options)
+    return await played(report, arguments)
 
 
 def completed(execution: Mapping[str, Any]) -> Payload:
@@ -110,13 +113,13 @@ def _execute_tool() -> Tool:
     return Tool(
         "execute",
         "Run a plan",
-        f"Runs a plan of up to {limits.MAX_EXECUTION_ACTIONS} actions without decisions in between; end it with snapshot_ui to "
-        "see the result. The plan is validated before it is sent; the first failed step aborts it. The resource "
+        f"Runs a plan of up to {limits.MAX_EXECUTION_ACTIONS} actions without decisions in between; the first failed step aborts it. "
         f"clawperator://actions describes all parameters. Actions: {_action_signatures()}.",
         _execute,
         parameters={
             "execution": execution,
             **base.TARGET,
+            **base.ACT,
             "view": base.VIEW,
             "maxBytes": base.MAX_BYTES,
             "validateOnly": base.boolean("Validate the plan without a device."),
@@ -194,7 +197,7 @@ def one_action(given: Arguments) -> Payload:
     name = given["type"]
     kind = KINDS[name]
     for argument in given:
-        if argument not in (*kind.all, "type", *base.TARGET):
+        if argument not in (*kind.all, "type", *base.TARGET, *base.ACT):
             raise invalid(argument, f"{name} takes no '{argument}'", f"It takes {', '.join(kind.all)}.")
     for argument in kind.required:
         if argument not in given:
@@ -205,8 +208,9 @@ def one_action(given: Arguments) -> Payload:
 
 
 async def _action(service: McpService, call: Call, arguments: Arguments) -> Reply:
-    result = await service.execute(call, one_action(arguments), device_id=arguments.get("deviceId"))
-    return outcome(result.to_dict())
+    payload, options = one_action(arguments), base.run_options(arguments)
+    result = await service.execute(call, payload, device_id=arguments.get("deviceId"), options=options)
+    return outcome(result.to_dict(), arguments)
 
 
 def _action_tool() -> Tool:
@@ -216,26 +220,25 @@ def _action_tool() -> Tool:
     return Tool(
         "action",
         "Perform one action",
-        "Performs one action and waits for its result. Take a snapshot afterwards.",
+        "Performs one action and waits for its result. `then` shows the screen after it.",
         _action,
         parameters={
             "type": base.choice("The action.", KINDS),
             "selector": base.SELECTOR,
-            "point": base.point("Screen pixels, if no selector works. Requires Operator 0.5 or newer.", 0),
+            "point": base.point("Screen pixels, if no selector works (Operator 0.5 or newer).", 0),
             "clickType": base.choice("How to click.", click["clickType"]["enum"], "default"),
             "applicationId": base.string("Package name.", limits.MAX_MATCHER_VALUE_LENGTH),
             "uri": base.string("URI to open.", limits.MAX_URI_LENGTH),
             "text": base.string("Replaces the text of the field.", limits.MAX_MATCHER_VALUE_LENGTH),
             "submit": base.boolean("Click the field afterwards; does not press Enter."),
             "key": base.choice("Key.", key["enum"]),
-            "all": base.boolean("Read all matching nodes. Requires Operator 0.5 or newer."),
+            "all": base.boolean("Read all matching nodes (Operator 0.5 or newer)."),
             "direction": base.choice("Scroll direction.", scroll["direction"]["enum"], "down"),
-            "container": base.matcher(
-                "The node to scroll or to read in, with the fields of `selector`.", bounded=False
-            ),
+            "container": base.matcher("The node to scroll or read in; fields as in `selector`.", bounded=False),
             "durationMs": base.integer("Duration of the sleep.", 0, limits.MAX_EXECUTION_TIMEOUT_MS - build.SPARE_MS),
             "timeoutMs": base.integer("Maximum time to wait or scroll.", 1, limits.MAX_EXECUTION_TIMEOUT_MS),
             **base.TARGET,
+            **base.ACT,
         },
         required=("type",),
         returns=base.EXECUTED,

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 from clawperator.app.mcp.answers import DEFAULT_BYTES, Reply
 from clawperator.engine.contracts.issues import shown, suggestion
-from clawperator.engine.contracts.limits import MAX_WAIT_MS
+from clawperator.engine.contracts.limits import MAX_WAIT_MS, THEN
 from clawperator.engine.errors import EngineError, ErrorCode
+from clawperator.engine.executions.finish import RunOptions
 from clawperator.engine.hierarchy.views import VIEWS
 from clawperator.engine.json_schema import json_schema
 
@@ -121,10 +122,11 @@ def point(description: str, low: int, high: int | None = None) -> Schema:
 _FIELDS = {
     "resourceId": "`package:id/name`; the most stable field.",
     "role": "Such as `button`; no class name.",
-    "textEquals": "The label: the text, or else the content description.",
+    "textEquals": "The text, or else the content description.",
     "textContains": "Part of the label, ignoring case.",
     "contentDescEquals": "Content description.",
     "contentDescContains": "Part of it, ignoring case.",
+    "ref": "Alone: `ref@tree` of a view: e12@7f3a1b2c.",
 }
 
 
@@ -156,6 +158,18 @@ VIEW = choice(
     "interactive",
 )
 assert set(VIEW["enum"]) == set(VIEWS)
-MAX_BYTES = integer("Byte limit of a tree view or of a script's output.", MIN_VIEW_BYTES, MAX_VIEW_BYTES, DEFAULT_BYTES)
+MAX_BYTES = integer("Byte limit of views and script output.", MIN_VIEW_BYTES, MAX_VIEW_BYTES, DEFAULT_BYTES)
+
+
+def run_options(arguments: Arguments) -> RunOptions:
+    """Return what ``ACT`` and ``MAX_BYTES`` choose."""
+    return RunOptions(then=arguments.get("then"), then_bytes=int(arguments.get("maxBytes", DEFAULT_BYTES)))
+
+
 MAX_AGE = integer("Accept a cached tree up to this age.", 0, 3_600_000, 0)
+ACT = {
+    "then": choice("Also return the settled screen, in this form; `none`: only whether it changed.", THEN),
+    "brief": boolean("Return only outcome, new data and views."),
+}
+"""How an acting tool replies."""
 EXECUTED: Schema = {"outcome": OBJECT, "failure": OBJECT}

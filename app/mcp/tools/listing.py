@@ -16,14 +16,14 @@ _CHECKED_BY_SERVER = frozenset(
     {"additionalProperties", "maxLength", "maximum", "minItems", "minLength", "minimum", "minProperties"}
 )
 """Keywords that are enforced but not listed: a call that violates one gets an error that says so."""
-_DESCRIBED_ONCE = _CHECKED_BY_SERVER | {"default", "description"}
+_DESCRIBED_ONCE = _CHECKED_BY_SERVER | {"default", "description", "enum"}
 
 
 @cache
 def tool_list() -> list[ToolEntry]:
     """Return all tools.
 
-    A parameter of several tools is described in the first of them; the others list its type. Of two matchers of a tool, the
+    A parameter of several tools is described in the first of them, with its values; the others list its type. Of two matchers of a tool, the
     first lists the fields.
     """
     described: set[str] = set()

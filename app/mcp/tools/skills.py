@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from clawperator.engine.skills.compiled import Compiled
 
 _SCRIPT_ONLY = ("args", "expectContains")
-_ARTIFACT_ONLY = ("variables",)
+_ARTIFACT_ONLY = ("variables", "then", "brief")
 _MAX_STRING = 512
 _MAX_ARTIFACTS = 20
 
@@ -74,7 +74,7 @@ def _with_inputs(registry: Registry, skill_id: str) -> dict[str, Any]:
 SEARCH = Tool(
     "skills_search",
     "Find skills",
-    "Lists skills: tested programs for a task in one app. Search before you work out a longer task yourself. `skillId` shows one "
+    "Lists skills: tested programs for a task in one app. `skillId` shows one "
     "skill with the `inputs` of each artifact: the `variables` of skill_run.",
     _search,
     parameters={
@@ -148,7 +148,13 @@ async def _play(service: McpService, call: Call, arguments: Arguments) -> Reply:
     compiled = await asyncio.to_thread(_compile, service, call, registry, arguments)
     call.progress.total = sum(len(execution["actions"]) for execution in compiled.executions) + len(compiled.choices)
     device = arguments.get("deviceId") or None
-    report = await run_artifact(service.executor(call), compiled, device_id=device, timeout_ms=_limit(arguments))
+    report = await run_artifact(
+        service.executor(call),
+        compiled,
+        device_id=device,
+        timeout_ms=_limit(arguments),
+        options=base.run_options(arguments),
+    )
     return await played(report, arguments)
 
 
@@ -179,8 +185,8 @@ def _note(service: McpService, call: Call, skill_id: str, artifact: str, **facts
 RUN = Tool(
     "skill_run",
     "Run a skill",
-    "Runs a skill of `skills_search`: its script, a program on this computer that drives the device, or, with `artifact`, one "
-    "of its plans with `variables`. Returns the script's `output`, or each execution and the recipe's `outputs`.",
+    "Runs a skill: its script, a program on this computer that drives the device, or, with `artifact`, one of its plans with "
+    "`variables`.",
     _run,
     parameters={
         "skillId": base.string("The skill's id.", _MAX_STRING),
@@ -196,6 +202,7 @@ RUN = Tool(
         "expectContains": base.string("Fail unless the script prints this.", _MAX_STRING),
         "view": base.VIEW,
         "maxBytes": base.MAX_BYTES,
+        **base.ACT,
     },
     required=("skillId",),
     returns={"output": base.STRING, "executions": base.OBJECTS, "outputs": base.OBJECT},

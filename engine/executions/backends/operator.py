@@ -5,8 +5,8 @@ from __future__ import annotations
 import asyncio
 import math
 import time
-from collections.abc import Awaitable, Callable, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from contextlib import asynccontextmanager, suppress
 from typing import Any
 
 from clawperator.engine.adb.connection import deadline
@@ -106,6 +106,15 @@ class OperatorBackend:
                 "installCommand": setup,
             },
         )
+
+    @asynccontextmanager
+    async def attached(self, device: AdbDevice) -> AsyncIterator[None]:
+        facts = await self._probe.facts(device, self._package)
+        if (uid := facts.uid_of(self._package)) is None:
+            yield  # each run selects its own lines
+            return
+        async with self._logs.open(device, facts, uid):
+            yield
 
     async def run(self, device: AdbDevice, command: Command, trace: Trace) -> Outcome:
         trace.enter("attach")

@@ -304,7 +304,7 @@ class TestViews:
         path.write_text(screen(*(button(f"{n} {HOSTILE}", n) for n in range(40))), encoding="utf-8")
         line = ("inspect", "ui", "--view", name, "--max-bytes", "1500", "--snapshot", str(path), "--output", "pretty")
         shown = cli(*line).out
-        assert shown.startswith(f"no package  100x1000  {name}\n")
+        assert shown.startswith(f"no package  100x1000  {name} of tree ")
         assert "\\x9b31m[bold]x[/]\\u202e" in shown
         assert " shown. The end is missing. Use --max-bytes " in shown.splitlines()[-1]
         assert "\x9b" not in shown

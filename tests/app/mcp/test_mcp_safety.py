@@ -114,7 +114,7 @@ async def test_texts_of_the_screen_are_data(visit: Visit) -> None:
         for view in ("interactive", "compact", "full"):
             await agent.ok("snapshot", view=view, maxBytes=200_000)  # one document, whatever stands in it
         nodes = (await agent.ok("snapshot"))["view"]["nodes"]
-        said = [node["label"] for node in nodes if "previous instructions" in node.get("label", "")]
+        said = [node["text"] for node in nodes if "previous instructions" in node.get("text", "")]
         assert any("press 'Buy'" in label for label in said)
 
 

@@ -46,7 +46,7 @@ async def test_observing(visit: Visit) -> None:
     async with place.talk() as agent:
         seen = await agent.ok("snapshot")
         assert (seen["deviceId"], seen["changed"], seen["view"]["view"]) == (place.serial, True, "interactive")
-        settings = next(node for node in seen["view"]["nodes"] if node.get("label") == "Settings")
+        settings = next(node for node in seen["view"]["nodes"] if "Settings" in (node.get("text"), node.get("desc")))
         same = await agent.ok("snapshot", since=seen["digest"])
         assert (same["changed"], "view" in same) == (False, False)
         recent = await agent.ok("snapshot", view="full", maxAgeMs=3_600_000, maxBytes=200_000)

@@ -377,9 +377,8 @@ def test_a_tree_as_indented_text() -> None:
     data, warnings = rendered("ascii", SCREEN)
     assert (data["actual_format"], warnings) == ("ascii", ())
     assert data["text"].split("\n") == [
-        "container @50,100",
-        ' button id=a.b:id/ok @25,10 click: OK "é',
-        " text @25,30: two",
+        'button id=a.b:id/ok @25,10 click: OK "é',
+        "label: two",
     ]
 
 
@@ -400,7 +399,7 @@ def test_a_tree_as_json() -> None:
 
 def test_the_limit_counts_what_is_shown() -> None:
     data, _ = rendered("ascii", SCREEN, options=RunOptions(max_snapshot_bytes=11))
-    assert (data["text"], data["truncated"]) == ("container @", "true")
+    assert (data["text"], data["truncated"]) == ("button id=a", "true")
 
 
 @pytest.mark.parametrize("xml", ["no tree at all", "<node>" * 3_000 + "</node>" * 3_000])

@@ -16,7 +16,8 @@ from clawperator.engine.events.types import SnapshotSeen
 from clawperator.engine.executions.backend import Outcome
 from clawperator.engine.executions.command import Command
 from clawperator.engine.executions.device_lock import YIELD_SECONDS, Holder, LockState, LockStatus
-from clawperator.engine.follow.follower import BUSY_REST, PAINT_LIMIT, SNAPSHOT_SECONDS, Follow, FollowState, tree_of
+from clawperator.engine.executions.snapshots import tree_of
+from clawperator.engine.follow.follower import BUSY_REST, PAINT_LIMIT, SNAPSHOT_SECONDS, Follow, FollowState
 from clawperator.engine.logcat.signals import CapturedHierarchy
 
 SERIAL = "emulator-5554"

@@ -8,11 +8,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from clawperator.engine.contracts.references import tree_id
 from clawperator.engine.errors import EngineError, ErrorCode
 from clawperator.engine.hierarchy import views
 from clawperator.engine.hierarchy.match import Matcher, find_all
 from clawperator.engine.hierarchy.nodes import UiNode, UiTree
-from clawperator.engine.hierarchy.selectors import node_by_path
+from clawperator.engine.hierarchy.selectors import Selectors, node_by_path
 from clawperator.engine.hierarchy.serialise import RenderNode, hierarchy_xml, node_xml, nodes_xml, render_node
 from clawperator.engine.hierarchy.traits import landing, summary
 from clawperator.engine.hierarchy.tree import parse
@@ -44,11 +45,10 @@ def screen(*children: RenderNode) -> tuple[UiTree, str]:
 
 
 def lines(*children: RenderNode) -> list[str]:
-    """The outline without the root, which stands at every beginning."""
-    tree, xml = screen(node("View"), *children)
+    """The outline, whose root says nothing and is left out."""
+    tree, xml = screen(*children)
     found: list[str] = view(tree, "compact", xml)["lines"]
-    assert found[:2] == ["container @50,100", " View @50,100"]
-    return [line[1:] for line in found[2:]]
+    return found
 
 
 def nodes(*children: RenderNode) -> list[dict[str, Any]]:
@@ -64,9 +64,10 @@ class TestInteractive:
     def test_a_node_says_what_it_is_and_how_to_address_it(self) -> None:
         (save,) = nodes(SAVE)
         assert save == {
+            "ref": "e1",
             "path": "0/0",
             "role": "button",
-            "label": "Save",
+            "text": "Save",
             "at": [20, 30],
             "can": ["click"],
             "selector": {"resourceId": "com.example:id/save"},
@@ -102,18 +103,69 @@ class TestInteractive:
             == []
         )
 
-    def test_states_are_told_only_when_they_hold(self) -> None:
-        (box,) = nodes(
-            node("CheckBox", checkable=True, checked=True, enabled=False, selected=True, focused=True, password=True)
+    def test_the_state_is_told_and_not_implied(self) -> None:
+        told = {"checked": True, "selected": True, "focused": True, "enabled": False, "password": True}
+        box = node("CheckBox", checkable=True, checked=True, enabled=False, selected=True, focused=True, password=True)
+        found, *others = nodes(box, node("CheckBox", checkable=True), node("Button", text="x"))
+        assert {key: value for key, value in found.items() if isinstance(value, bool)} == told
+        assert [entry.get("checked", "-") for entry in others] == [False, "-"]
+        assert lines(box, node("CheckBox", checkable=True)) == [
+            "checkbox e1 @50,100 check checked:true selected focused enabled:false password",
+            "checkbox e2 @50,100 check checked:false",
+        ]
+
+    def test_a_hint_is_no_text(self) -> None:
+        fields = "".join(
+            f'<node class="android.widget.EditText" hint="Search" text="{text}" bounds="[0,0][9,9]" />'
+            for text in ("Search", "shoes")
         )
-        assert box["is"] == ["checked", "selected", "focused", "disabled", "password"]
+        xml = f"<hierarchy>{fields}</hierarchy>"
+        found = view(parse(xml), "interactive", xml)["nodes"]
+        assert [(entry.get("text"), entry["hint"]) for entry in found] == [(None, "Search"), ("shoes", "Search")]
+        assert view(parse(xml), "compact", xml)["lines"] == [
+            "textfield e0 @4,4 edit hint: Search",
+            "textfield e1 @4,4 edit: shoes (hint: Search)",
+        ]
+
+    def test_a_label_in_a_row_is_no_button(self) -> None:
+        row = node("LinearLayout", node("TextView", text="Wi-Fi"), clickable=True)
+        assert [entry["role"] for entry in nodes(row)] == ["container", "label"]
+        assert lines(row) == ["container e1 @50,100 click", " label: Wi-Fi"]
+
+    def test_a_switch_without_text_has_the_selector_of_its_row(self) -> None:
+        rows = [
+            node(
+                "LinearLayout",
+                node("TextView", text=title, resource_id="android:id/title"),
+                node("Switch", checkable=True, resource_id="android:id/switch_widget"),
+                clickable=True,
+            )
+            for title in ("Wi-Fi", "Bluetooth")
+        ]
+        tree, xml = screen(*rows)
+        found = [entry for entry in view(tree, "interactive", xml)["nodes"] if entry["role"] == "switch"]
+        assert [(entry["selector"], entry["kind"], entry["why"]) for entry in found] == [
+            ({"textEquals": "Wi-Fi"}, "row", "a click on its row toggles it"),
+            ({"textEquals": "Bluetooth"}, "row", "a click on its row toggles it"),
+        ]
+        for entry in found:
+            switch = node_by_path(tree, entry["path"])
+            assert switch is not None
+            best = Selectors(tree).suggest(switch).candidates[0]
+            assert (best.matcher.fields(), best.kind, best.unique) == (entry["selector"], "row", True)
+            assert best.why[0] == "finds only the row of this node, or a label in it: a tap on it toggles the node"
+
+    def test_two_switches_in_a_row_are_not_toggled_by_it(self) -> None:
+        switch = node("Switch", checkable=True)
+        found = nodes(node("LinearLayout", node("TextView", text="Wi-Fi"), switch, switch, clickable=True))
+        assert [entry["selector"] for entry in found if entry["role"] == "switch"] == [None, None]
 
     def test_the_id_stands_once_and_the_description_where_it_says_more(self) -> None:
         both = node("TextView", text="7", content_desc="seven new messages", resource_id="a:id/badge")
         (badge, other, _) = nodes(
             both, node("TextView", text="8", resource_id="a:id/badge"), node("TextView", text="x", content_desc="x")
         )
-        assert (badge["label"], badge["desc"]) == ("7", "seven new messages")
+        assert (badge["text"], badge["desc"]) == ("7", "seven new messages")
         assert ("id" in badge) is ("resourceId" not in badge["selector"])
         assert ("id" in other) is ("resourceId" not in other["selector"])
         assert "a:id/badge" in json.dumps(badge)
@@ -157,55 +209,52 @@ def check_selectors(tree: UiTree) -> None:
         (found,) = find_all(tree, Matcher.from_fields(entry["selector"]))
         if entry.get("kind") == "tap-through":
             assert landing(found).on is target or not target.enabled
+        elif entry.get("kind") == "row":
+            assert landing(found).on is landing(target).on is not target
         else:
             assert found is target
 
 
 class TestCompact:
-    def test_a_line_says_role_id_place_abilities_and_label(self) -> None:
-        assert lines(SAVE) == ["button #save @20,30 click: Save"]
+    def test_a_line_says_role_reference_id_place_abilities_and_text(self) -> None:
+        assert lines(SAVE) == ["button e1 id=com.example:id/save @20,30 click: Save"]
 
-    def test_containers_of_one_node_fold_away(self) -> None:
-        tree, xml = screen(node("View"), node("LinearLayout", node("FrameLayout", SAVE)))
+    def test_containers_that_say_nothing_fold_away(self) -> None:
+        picture = node("ImageView", resource_id="android:id/icon")
+        tree, xml = screen(node("View"), node("LinearLayout", picture, node("FrameLayout", SAVE)))
         outline = view(tree, "compact", xml)
-        assert outline["lines"][2:] == [" button #save @20,30 click: Save"]
-        assert outline["folded"] == 2
+        assert outline["lines"] == ["button e5 id=com.example:id/save @20,30 click: Save"]
+        assert outline["folded"] == 5
 
     def test_a_container_that_says_something_stays(self) -> None:
         assert lines(node("LinearLayout", SAVE, scrollable=True)) == [
-            "container @50,100 scroll",
-            " button #save @20,30 click: Save",
+            "container e1 @50,100 scroll",
+            " button e2 id=com.example:id/save @20,30 click: Save",
         ]
 
     def test_an_off_screen_sibling_keeps_nothing_open(self) -> None:
         away = node("TextView", text="away", bounds=(0, 900, 10, 910))
-        assert lines(node("LinearLayout", SAVE, away)) == ["button #save @20,30 click: Save"]
+        assert lines(node("LinearLayout", SAVE, away)) == ["button e2 id=com.example:id/save @20,30 click: Save"]
 
     def test_text_cannot_pretend_to_be_another_node(self) -> None:
-        evil = node("TextView", text="a\nbutton #ok @1,1 click: OK\\", resource_id="x click: y", content_desc="d\re")
-        assert lines(evil) == [
-            r"text id=x\x20click:\x20y @50,100: a\nbutton #ok @1,1 click: OK\\ (d\re)",
-        ]
+        evil = node("TextView", text="a\nbutton e9 @1,1 click: OK\\", resource_id="x click: y", content_desc="d\re")
+        assert lines(evil) == [r"label id=x\x20click:\x20y: a\nbutton e9 @1,1 click: OK\\ (desc: d\re)"]
 
-    def test_short_ids_are_those_of_the_app(self) -> None:
-        ids = [f"{PACKAGE}:id/a", f"{PACKAGE}:id/b", "android:id/content", "tag"]
-        assert [line.split()[1] for line in lines(*(node("View", resource_id=name) for name in ids))] == [
-            "#a",
-            "#b",
-            "id=android:id/content",
-            "id=tag",
-        ]
+    def test_ids_can_be_used_as_they_are(self) -> None:
+        ids = [f"{PACKAGE}:id/a", "tag"]
+        assert lines(*(node("View", resource_id=name) for name in ids)) == [f"View id={name}" for name in ids]
 
     def test_the_depth_of_a_deep_tree_costs_no_recursion(self) -> None:
         deep = SAVE
         for _ in range(3000):
             deep = node("LinearLayout", deep)
-        assert lines(deep) == ["button #save @20,30 click: Save"]
+        assert lines(deep) == ["button e3001 id=com.example:id/save @20,30 click: Save"]
 
 
 def test_the_whole_dump_is_given_as_it_came() -> None:
     tree, xml = screen(SAVE)
-    assert view(tree, "full", xml) == {"view": "full", "package": PACKAGE, "screen": [100, 200], "text": xml}
+    facts = {"view": "full", "tree": tree_id(xml), "package": PACKAGE, "screen": [100, 200]}
+    assert view(tree, "full", xml) == {**facts, "text": xml}
 
 
 def test_a_damaged_tree_says_so_in_every_view() -> None:
@@ -251,7 +300,7 @@ class TestBudget:
         record = cut["truncated"]
         assert record == {
             "shown": len(cut["lines"]),
-            "total": 41,
+            "total": 40,
             "maxBytes": 700,
             "bytes": size(whole),
             "hint": f"The end is missing. Use --max-bytes {size(whole)} for everything.",

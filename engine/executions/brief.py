@@ -1,0 +1,67 @@
+"""The brief form of results: the outcome, the data that steps returned, and views, nothing twice. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+_DATA = {
+    "read_text": ("text",),
+    "read_key_value_pair": ("label", "value"),
+    "scroll": ("scroll_outcome",),
+    "scroll_until": ("termination_reason", "scrolls_executed"),
+    "wait_for_navigation": ("resolved_package",),
+    "take_screenshot": ("path",),
+    "snapshot_ui": ("view", "text", "warn", "truncated"),
+}
+"""The data of successful steps that a caller cannot know before, by action type."""
+_OF_REPORTS = ("ok", "outputs", "variance", "errors", "warnings")
+
+
+def brief(document: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the brief form of an execution's result, or of a report of several executions."""
+    if "executions" in document:
+        answer = {key: document[key] for key in _OF_REPORTS if key == "ok" or document.get(key)}
+        return {**answer, "executions": [_brief(execution) for execution in document["executions"]]}
+    return {"ok": document["ok"], **_brief(document)}
+
+
+def _brief(document: Mapping[str, Any]) -> dict[str, Any]:
+    outcome = document["outcome"]
+    results = {result["id"]: result for result in document["envelope"]["stepResults"]}
+    failed = outcome["status"] != "succeeded"
+    steps = []
+    for step in outcome["steps"]:
+        data = results.get(step["id"], {}).get("data", {})
+        told = {key: data[key] for key in _DATA.get(step["type"], ()) if key in data}
+        if failed or told:
+            kept = {key: step[key] for key in ("id", "status", "code") if key in step}
+            steps.append({**kept, **({"data": told} if told else {})})
+    answer: dict[str, Any] = {"outcome": {"status": outcome["status"]}}
+    if len(steps) == 1 and [*steps[0].get("data", ())] == ["view"] and not failed:
+        answer["view"] = brief_view(steps[0]["data"]["view"])
+    elif steps:
+        for step in steps:
+            if "view" in step.get("data", {}):
+                step["data"]["view"] = brief_view(step["data"]["view"])
+        answer["outcome"]["steps"] = steps
+    if failed:
+        answer["outcome"] |= {key: outcome[key] for key in ("error",) if key in outcome}
+        answer["executionId"] = document["executionId"]
+    if then := document.get("then"):
+        answer["then"] = brief_view(then)
+    if warnings := document.get("warnings"):
+        answer["warnings"] = [{key: warning[key] for key in ("code", "message")} for warning in warnings]
+    return answer
+
+
+def brief_view(view: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a view without what a caller of the last view knows, or the references make superfluous."""
+    answer = {key: value for key, value in view.items() if key not in ("screen", "folded")}
+    if "nodes" in answer:
+        answer["nodes"] = [
+            {key: value for key, value in node.items() if key not in ("path", "at")} for node in answer["nodes"]
+        ]
+    if "settledMs" in answer:
+        answer["settledMs"] = round(answer["settledMs"], -1)
+    return answer

@@ -1,0 +1,85 @@
+"""The recent trees of devices, by id, for references: private files of this user that other commands read, or memory only."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import zlib
+from collections import OrderedDict
+from contextlib import suppress
+
+from clawperator.engine.contracts.references import Reference, tree_id
+from clawperator.engine.errors import EngineError, ErrorCode
+from clawperator.engine.files.regular import private_folder, read_file, write_file
+
+_KEPT = 64
+_KEPT_BYTES = 32 * 1024 * 1024
+_LARGEST_FILE = 8 * 1024 * 1024
+_LARGEST_TREE = 64 * 1024 * 1024
+_LEVEL = 1
+
+
+class KeptTrees:
+    """The last trees, in ``folder``; in memory if it is empty: trees contain texts of screens."""
+
+    def __init__(self, folder: str) -> None:
+        self._folder = folder
+        self._memory: OrderedDict[str, bytes] = OrderedDict()
+
+    def keep(self, serial: str, xml: str) -> str:
+        """Keep a tree of the device ``serial``; return its id. A tree that cannot be kept is unknown later."""
+        tree = tree_id(xml)
+        name = _name(serial, tree)
+        if not self._folder:
+            self._memory[name] = _packed(xml)
+            self._memory.move_to_end(name)
+            if len(self._memory) > _KEPT:
+                self._memory.popitem(last=False)
+            return tree
+        with suppress(OSError):
+            path = os.path.join(self._folder, name)
+            try:
+                os.utime(path)
+            except FileNotFoundError:
+                private_folder(self._folder)
+                write_file(path, _packed(xml), replace=True, durable=False)
+                self._prune()
+        return tree
+
+    def find(self, serial: str, reference: Reference) -> str:
+        """Return the tree of ``reference``. Raises ``EngineError`` (REF_UNKNOWN)."""
+        name = _name(serial, reference.tree)
+        with suppress(KeyError, OSError, ValueError, zlib.error):
+            data = read_file(os.path.join(self._folder, name), _LARGEST_FILE) if self._folder else self._memory[name]
+            xml = zlib.decompressobj().decompress(data, _LARGEST_TREE).decode("utf-8", "surrogatepass")
+            if tree_id(xml) == reference.tree:
+                return xml
+        if any(other.startswith(f"{reference.tree}-") for other in self._names()):
+            message = f"{reference} refers to a tree of another device than {serial}"
+        else:
+            message = f"The tree {reference.tree} of {reference} is not stored: only the last {_KEPT} trees are"
+        raise EngineError(ErrorCode.REF_UNKNOWN, message, details={"ref": str(reference)})
+
+    def _names(self) -> list[str]:
+        with suppress(OSError):
+            return os.listdir(self._folder) if self._folder else list(self._memory)
+        return []
+
+    def _prune(self) -> None:
+        with os.scandir(self._folder) as entries:
+            found = [(entry.stat(), entry.path) for entry in entries]
+            files = [(status.st_mtime_ns, status.st_size, path) for status, path in found]
+        size = 0
+        for number, (_, bytes_, path) in enumerate(sorted(files, reverse=True)):
+            size += bytes_
+            if number >= _KEPT or size > _KEPT_BYTES:
+                with suppress(FileNotFoundError):
+                    os.unlink(path)
+
+
+def _name(serial: str, tree: str) -> str:
+    return f"{tree}-{hashlib.sha256(serial.encode('utf-8', 'surrogatepass')).hexdigest()[:16]}"
+
+
+def _packed(xml: str) -> bytes:
+    return zlib.compress(xml.encode("utf-8", "surrogatepass"), _LEVEL)

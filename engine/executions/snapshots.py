@@ -1,0 +1,194 @@
+"""Snapshots that the host takes for itself: follow mode's, and those before and after an execution, under its device lock.
+
+Those after an execution show what it changed: they are repeated until two are equal. A snapshot changes nothing on the device.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from clawperator.engine.contracts.derived import derived_code
+from clawperator.engine.contracts.limits import FOLLOW_SOURCE
+from clawperator.engine.contracts.read_only import OBSERVING
+from clawperator.engine.errors import EngineError, ErrorCode
+from clawperator.engine.executions import build
+from clawperator.engine.executions.attempt import Attempt, settling
+from clawperator.engine.executions.command import Command
+from clawperator.engine.executions.run import Finished
+from clawperator.engine.executions.trace import Trace
+from clawperator.engine.logcat.signals import CapturedHierarchy
+
+if TYPE_CHECKING:
+    from clawperator.engine.adb.device import AdbDevice
+    from clawperator.engine.contracts.envelope import Envelope
+    from clawperator.engine.executions.backend import Backend, Outcome
+    from clawperator.engine.executions.device_lock import HeldDevice
+    from clawperator.engine.executions.finish import RunOptions
+    from clawperator.engine.executions.references import References
+    from clawperator.engine.executions.validate import Validated
+
+_NEEDED_MS, _WANTED_MS = 5_000, 1_500
+"""Time limits of the snapshot before a plan, with and without references: a secure window takes all of it."""
+_AFTER_MS = 3_000
+_PAUSE_SECONDS = 0.04
+"""Between two trees that are compared."""
+_REACTION_SECONDS = 0.5
+"""How long a screen that does not change after an action is read: apps react late."""
+_SETTLE_SECONDS = 3.0
+"""How long a changing screen is read."""
+
+
+def look_command(timeout_ms: int) -> Command:
+    """Return the command of one snapshot, which histories and logs do not take for an execution."""
+    return Command.internal(
+        build.single("follow", "snapshot_ui", action_id="snap", source=FOLLOW_SOURCE, timeout_ms=timeout_ms)
+    )
+
+
+def tree_of(outcome: Outcome) -> str:
+    """Return the XML of a snapshot. Raises ``EngineError`` with the device's code if it has none."""
+    envelope = outcome.envelope
+    step = envelope.step_results[-1] if envelope.step_results else None
+    if envelope.status != "success":
+        raise _refusal(envelope)
+    if step is not None and not step.success:
+        code = ErrorCode.known(step.data.get("error", "")) or ErrorCode.UI_TREE_UNAVAILABLE
+        raise EngineError(code, step.data.get("message") or f"The device returned no tree: {code.value}")
+    captured = next((tree.xml for tree in reversed(outcome.hierarchies) if tree.complete), "")
+    if text := captured or (step.data.get("text", "") if step is not None else ""):
+        return text
+    raise EngineError(ErrorCode.SNAPSHOT_EXTRACTION_FAILED, "No complete tree could be read from the device's log")
+
+
+def _refusal(envelope: Envelope) -> EngineError:
+    words = envelope.error or "The device gave no reason"
+    code = ErrorCode.known(envelope.error_code or "") or derived_code(words) or ErrorCode.UNKNOWN_RUNTIME_ERROR
+    return EngineError(code, words)
+
+
+Run = Callable[..., Awaitable[Finished]]
+"""``run_held``, or that of a composition."""
+
+
+async def run_between_snapshots(
+    backend: Backend,
+    device: AdbDevice,
+    held: HeldDevice,
+    attempt: Attempt,
+    *,
+    run: Run,
+    acting: Backend,
+    options: RunOptions,
+    references: References | None,
+) -> Finished:
+    """Call ``run`` for the plan of ``attempt``, after resolving ``references``, and with ``then`` if ``options`` ask for it.
+
+    ``backend`` takes the snapshots, ``acting`` is that of the plan. Raises ``EngineError`` as ``run``, and before the dispatch if the references cannot be resolved. A failure of the
+    snapshots after the plan is part of ``then``.
+    """
+    reader = _Reader(backend, device, held, attempt.trace)
+    async with backend.attached(device):
+        attempt.trace.enter("look")
+        before = await reader.before(needed=references is not None)
+        if references is not None:
+            resolved, composed = await asyncio.to_thread(references.resolved, before)
+            attempt.replace(resolved)
+            run = run if composed is None else composed.run_held
+        assert attempt.validated is not None
+        with settling(held, attempt.trace):
+            finished = await run(acting, device, attempt.validated, options, attempt.trace)
+        reader.keep("then.before", before)
+        if not options.then:
+            return finished
+        attempt.trace.enter("then")
+        return replace(finished, then=await reader.then(attempt.validated, finished, before, options))
+
+
+class _Reader:
+    """Reads trees of a device whose lock is ``held`` and adds them to the ``trace`` of the execution."""
+
+    def __init__(self, backend: Backend, device: AdbDevice, held: HeldDevice, trace: Trace) -> None:
+        self._backend = backend
+        self._device = device
+        self._held = held
+        self._trace = trace
+
+    async def _look(self, limit_ms: int) -> Outcome:
+        look = Trace()
+        with settling(self._held, look):
+            return await self._backend.run(self._device, look_command(limit_ms), look)
+
+    async def before(self, *, needed: bool) -> str:
+        """Return the tree; empty if the device has none and it is not ``needed``."""
+        self._read_at = time.time()
+        outcome = await self._look(_NEEDED_MS if needed else _WANTED_MS)
+        try:
+            return tree_of(outcome)
+        except EngineError:
+            if needed:
+                raise
+            return ""
+
+    def keep(self, name: str, xml: str) -> None:
+        """Add a tree to those of the execution."""
+        if xml:
+            first = name == "then.before"
+            self._trace.trees.insert(
+                0 if first else len(self._trace.trees),
+                (self._read_at if first else time.time(), CapturedHierarchy(name, xml, complete=True)),
+            )
+
+    async def then(
+        self, validated: Validated, finished: Finished, before: str, options: RunOptions
+    ) -> Mapping[str, Any]:
+        """Return the settled screen as JSON data."""
+        actions = validated.execution.actions
+        acted = any(
+            action.type not in OBSERVING and step.status in ("done", "unknown")
+            for action, step in zip(actions, finished.outcome.steps, strict=False)
+        )
+        own = self._trace.hierarchies[-1:] if actions[-1].type == "snapshot_ui" else []
+        try:
+            after, seconds, settled = await self._settled(before, own[0].xml if own else "", acted=acted)
+        except EngineError as exc:
+            return {"error": exc.to_dict()}
+        self.keep("then.after", after)
+        facts = {"settled": settled, "settledMs": round(seconds * 1000)}
+        return await asyncio.to_thread(_then, options, before, after, facts)
+
+    async def _settled(self, before: str, last: str, *, acted: bool) -> tuple[str, float, bool]:
+        """Return a tree, after how many seconds it was read, and whether the one before it was equal."""
+        loop = asyncio.get_running_loop()
+        began = loop.time()
+        while True:
+            tree = tree_of(await self._look(_AFTER_MS))
+            seconds = loop.time() - began
+            if tree == last and (tree != before or not acted or seconds >= _REACTION_SECONDS):
+                return tree, seconds, True
+            if seconds >= _SETTLE_SECONDS:
+                return tree, seconds, False
+            last = tree
+            await asyncio.sleep(_PAUSE_SECONDS)
+
+
+def _then(options: RunOptions, before: str, after: str, facts: Mapping[str, Any]) -> dict[str, Any]:
+    """Return ``facts`` about the screen ``after`` with the view that ``options`` ask for, unless nothing changed."""
+    from clawperator.engine.contracts.references import tree_id
+    from clawperator.engine.hierarchy.tree import parse
+    from clawperator.engine.hierarchy.views import Budget, changes, json_size, view
+
+    answer: dict[str, Any] = {"changed": after != before if before else None, **facts, "tree": tree_id(after)}
+    if options.then == "none" or answer["changed"] is False:
+        return answer
+    budget = Budget(options.then_bytes, json_size, "maxBytes") if options.then_bytes is not None else None
+    try:
+        tree = parse(after, recover=True)
+        if options.then != "diff":
+            return answer | view(tree, str(options.then), after, budget)
+        return answer | changes(parse(before, recover=True) if before else None, tree, before, after, budget)
+    except EngineError as exc:
+        return answer | {"error": exc.to_dict()}

@@ -1,0 +1,106 @@
+"""References: the nodes of one tree by number, each found again on a later tree of the same device. Pure.
+
+The number of a node is its position in the dump. A reference is resolved by the best selector of its node (``selectors``): on another
+tree that must find exactly one node with the same class, id, texts and click target.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from clawperator.engine.contracts.references import Reference
+from clawperator.engine.errors import EngineError, ErrorCode
+from clawperator.engine.hierarchy.explain import explain_tree, is_near
+from clawperator.engine.hierarchy.match import Matcher, find_all
+from clawperator.engine.hierarchy.nodes import UiNode, UiTree
+from clawperator.engine.hierarchy.selectors import Candidate, Selectors
+from clawperator.engine.hierarchy.traits import is_editable, is_target, landing
+from clawperator.engine.hierarchy.views import node_line
+
+_THROUGH_CLICKS = ("tap-through", "row")
+"""Kinds of selectors that only a click carries to the node itself."""
+
+
+class Screen(NamedTuple):
+    """A tree and its id."""
+
+    tree: UiTree
+    id: str
+
+
+class Found(NamedTuple):
+    """The node of a reference on the present tree, and the matcher that finds it there."""
+
+    node: UiNode
+    matcher: Matcher
+
+
+def resolve(reference: Reference, seen: UiTree, now: Screen, *, click: bool, read: bool = False) -> Found:
+    """Return the node of ``reference``, a node of ``seen``, on the tree ``now``.
+
+    ``click``: a label or a row through which a click reaches the node will do. ``read``: nothing is changed, so its text may
+    differ. Raises ``EngineError``: REF_UNKNOWN for a number of no target, REF_AMBIGUOUS without a selector of its own, REF_STALE.
+    """
+    node = seen.nodes[reference.number] if reference.number < len(seen.nodes) else None
+    if node is None or not seen.is_on_screen(node) or not is_target(node):
+        message = f"The tree {reference.tree} has no node e{reference.number} that can be acted on or read"
+        raise EngineError(ErrorCode.REF_UNKNOWN, message, details={"ref": str(reference)})
+    suggestions = Selectors(seen).suggest(node)
+    same_tree = reference.tree == now.id
+    way = next((way for way in suggestions.candidates if _serves(way, click=click, same_tree=same_tree)), None)
+    if way is None:
+        raise EngineError(
+            ErrorCode.REF_AMBIGUOUS,
+            f"No selector finds only the node of {reference}",
+            details={"ref": str(reference), "node": node_line(node), "advice": suggestions.advice},
+        )
+    if same_tree:
+        return Found(now.tree.nodes[reference.number], way.matcher)
+    found = find_all(now.tree, way.matcher)
+    if len(found) == 1 and _is_same(way.found, found[0], read=read):
+        return Found(_on(way, found[0]), way.matcher)
+    raise _stale(reference, node, found, way.matcher, now)
+
+
+def _serves(way: Candidate, *, click: bool, same_tree: bool) -> bool:
+    """Return whether the device finds the node by ``way``: among several, it takes the first, which only the same tree shows."""
+    return (way.kind == "direct" or (click and way.kind in _THROUGH_CLICKS)) and way.first and (same_tree or way.unique)
+
+
+def _is_same(old: UiNode, new: UiNode, *, read: bool) -> bool:
+    if not _looks_same(old, new, read=read):
+        return False
+    before, after = landing(old).on, landing(new).on
+    if before is None or after is None:
+        return read or before is after
+    return _looks_same(before, after, read=read)
+
+
+def _looks_same(old: UiNode, new: UiNode, *, read: bool) -> bool:
+    """Return whether class, id and texts are the same; the text of a field is its content."""
+    if (old.cls, old.resource_id, old.content_desc) != (new.cls, new.resource_id, new.content_desc):
+        return False
+    return old.text == new.text or read or is_editable(old)
+
+
+def _on(way: Candidate, found: UiNode) -> UiNode:
+    """Return the node that ``way`` leads to from ``found``."""
+    if way.kind == "direct":
+        return found
+    target = landing(found).on or found
+    return next((inner for inner in target.descendants if inner.checkable), target) if way.kind == "row" else target
+
+
+def _stale(reference: Reference, node: UiNode, found: Sequence[UiNode], matcher: Matcher, now: Screen) -> EngineError:
+    near = found or [miss.node for miss in explain_tree(now.tree, matcher).nearest if is_near(miss)]
+    return EngineError(
+        ErrorCode.REF_STALE,
+        f"The screen no longer has exactly the node of {reference}",
+        details={
+            "ref": str(reference),
+            "node": node_line(node),
+            "tree": now.id,
+            "nearest": [node_line(each) for each in near[:3]],
+        },
+    )
