@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 from textual import events
 from textual.cache import LRUCache
@@ -12,17 +12,27 @@ from textual.geometry import Offset
 from textual.message import Message
 from textual.strip import Strip
 
+from clawperator.widgets import keys
 from clawperator.widgets.format.bounds import Canvas, Layers, Marks, ScreenFrame, frame_for, map_line, nodes_at
 from clawperator.widgets.format.lines import Row
 from clawperator.widgets.line_widget import LineWidget
 from clawperator.widgets.models.snapshot import TreeSnapshot
 
 if TYPE_CHECKING:
+    from textual.binding import BindingType
+
     from clawperator.engine.hierarchy.tree import UiNode
+
+_DRAG_ROWS = 2
+"""A shorter drag is a click."""
 
 
 class ScreenView(LineWidget):
-    """Draws a snapshot with marks, only when visible and changed; a click picks a node."""
+    """Draws a snapshot with marks, only when visible and changed; a click picks a node, two clicks or ⏎ tap it."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [*keys.bindings("screen_view")]
+    ALLOW_SELECT = False
+    can_focus = True
 
     DEFAULT_CSS = """
     ScreenView {
@@ -38,6 +48,19 @@ class ScreenView(LineWidget):
 
         node: UiNode
 
+    @dataclass(eq=False)
+    class TapWanted(Message):
+        """The node at ``place`` is to be tapped; without a place the chosen one."""
+
+        place: Offset | None = None
+
+    @dataclass(eq=False)
+    class SwipeWanted(Message):
+        """The pointer was dragged from ``place`` ``up``, or down."""
+
+        place: Offset
+        up: bool
+
     def __init__(self, *, id: str | None = None) -> None:  # noqa: A002  # Textual's own name
         super().__init__(id=id)
         self.snapshot = TreeSnapshot.EMPTY
@@ -47,6 +70,8 @@ class ScreenView(LineWidget):
         self._drawn: object = None
         self._strips: LRUCache[Hashable, Strip] = LRUCache(256)
         self._picked_at: Offset | None = None
+        self._pressed: Offset | None = None
+        self._swiped = False
 
     def show(self, snapshot: TreeSnapshot, marks: Marks) -> None:
         if snapshot.tree is not self.snapshot.tree or marks != self.marks:
@@ -87,18 +112,42 @@ class ScreenView(LineWidget):
             self._drawn = drawn
         return self._canvas
 
+    def nodes_at(self, place: Offset) -> list[UiNode]:
+        """Return the nodes drawn on a cell, smallest first."""
+        tree, frame = self.snapshot.tree, self.frame()
+        return [] if tree is None or frame is None else nodes_at(tree, frame, place.x, place.y)
+
+    def action_tap(self) -> None:
+        self.post_message(self.TapWanted())
+
+    def on_mouse_down(self, event: events.MouseDown) -> None:
+        self._pressed, self._swiped = event.get_content_offset(self), False
+        self.capture_mouse()
+
+    def on_mouse_up(self, event: events.MouseUp) -> None:
+        self.release_mouse()
+        start, self._pressed = self._pressed, None
+        if start is not None and abs(event.y - start.y) >= _DRAG_ROWS:
+            self._swiped = True
+            self.post_message(self.SwipeWanted(start, up=event.y < start.y))
+
     def on_click(self, event: events.Click) -> None:
-        tree, frame, offset = self.snapshot.tree, self.frame(), event.get_content_offset(self)
-        if tree is None or frame is None or offset is None:
+        offset = event.get_content_offset(self)
+        swiped, self._swiped = self._swiped, False
+        if offset is None or swiped:
             return
-        found = nodes_at(tree, frame, offset.x, offset.y)
-        if found:
-            event.stop()
-            node = self.marks.node
-            again = self._picked_at == offset and node in found
-            self._picked_at = offset
-            place = found.index(node) + 1 if again and node is not None else 0
-            self.post_message(self.NodePicked(found[place % len(found)]))
+        found = self.nodes_at(offset)
+        if not found:
+            return
+        event.stop()
+        if event.chain > 1:
+            self.post_message(self.TapWanted(offset))
+            return
+        node = self.marks.node
+        again = self._picked_at == offset and node in found
+        self._picked_at = offset
+        place = found.index(node) + 1 if again and node is not None else 0
+        self.post_message(self.NodePicked(found[place % len(found)]))
 
 
 class BoundsMap(ScreenView):

@@ -10,13 +10,14 @@ from typing import TYPE_CHECKING
 
 from textual.app import ComposeResult
 from textual.containers import Container
+from textual.geometry import Offset
 
 from clawperator.widgets.bounds_map import BoundsMap
 from clawperator.widgets.format.bounds import Marks
 from clawperator.widgets.format.lines import Line
 from clawperator.widgets.models.snapshot import TreeSnapshot
 from clawperator.widgets.picture_view import Graphics, Picture, PictureView, seen_size
-from clawperator.widgets.text.times import WallClock, age
+from clawperator.widgets.text.times import WallClock, duration
 
 if TYPE_CHECKING:
     from clawperator.engine.hierarchy.tree import UiNode
@@ -54,6 +55,8 @@ class ScreenPane(Container):
     ) -> None:
         super().__init__(id=id)
         self.mode = mode
+        self.live = False
+        """Whether new screenshots come by themselves: then an old one is not dropped."""
         self.pictures = pictures
         self._clock = clock
         self._protocol = graphics.name if graphics is not None else "half blocks"
@@ -105,6 +108,10 @@ class ScreenPane(Container):
             self._why = "" if picture is not None else "no picture"
             self._choose()
 
+    def nodes_at(self, place: Offset) -> list[UiNode]:
+        """Return the nodes at a cell of what is shown, smallest first."""
+        return (self._view if self._view.display else self._map).nodes_at(place)
+
     def words(self) -> Line:
         """Return what is shown, its age, and why it is not the wanted picture."""
         line = Line()
@@ -112,7 +119,20 @@ class ScreenPane(Container):
             return line
         if self._picture is None:
             return line.add("map").device(self._why, before=": ") if self._why else line.add("map")
-        return line.add(f"picture, {self._protocol}, {_old(self._clock.now() - self._picture.at)}")
+        line.add("live " if self.live else "", "run")
+        return line.add(f"screenshot {duration(self._clock.now() - self._picture.at)} old, {self._protocol}")
+
+    @property
+    def apart(self) -> float:
+        """Return the seconds between the shown screenshot and the tree; 0 for the map, which is the tree."""
+        if self._picture is None or self._snapshot.tree is None:
+            return 0.0
+        return abs(self._snapshot.at - self._picture.at)
+
+    @property
+    def sent(self) -> int:
+        """Return about how many bytes the last picture sends to the terminal."""
+        return self._view.sent if self._picture is not None else 0
 
     def _choose(self) -> None:
         """Show picture or map. A rejected picture is dropped: it is the largest object of the console."""
@@ -136,11 +156,7 @@ class ScreenPane(Container):
             return "the picture is of another device"
         if seen_size(tree.screen, picture.size) is None:
             return "the picture has another shape than the tree"
-        if tree is not self._drawn_of and self._snapshot.at - picture.at > FRESH_SECONDS:
+        if not self.live and tree is not self._drawn_of and self._snapshot.at - picture.at > FRESH_SECONDS:
             return _TOO_OLD
         self._drawn_of = tree
         return ""
-
-
-def _old(seconds: float) -> str:
-    return "just taken" if seconds < 1 else f"{age(seconds)} ago"

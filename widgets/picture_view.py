@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple, Protocol
@@ -27,6 +28,9 @@ if TYPE_CHECKING:
 _WHITE = (255, 255, 255)
 _NO_CELLS = [(ControlType.CURSOR_FORWARD, 0)]
 """Marks a segment as zero-width."""
+_GAP = 4
+"""Unchanged cells between changed ones that cost less than moving the cursor."""
+_MOVE_BYTES, _STYLE_BYTES, _GLYPH_BYTES = 10, 42, 3
 _SHAPE_TOLERANCE = 0.2
 """Share of the height that system bars outside the tree may take."""
 
@@ -43,6 +47,8 @@ class Picture:
     size: tuple[int, int] = (0, 0)
     image: Image | None = None
     problem: str = ""
+    digest: bytes = b""
+    """Of the file: equal screenshots are decoded and drawn once."""
 
 
 class Drawing(NamedTuple):
@@ -82,14 +88,28 @@ class PictureView(ScreenView):
         self._drawing: tuple[object, ScreenFrame, Drawing] | None = None
         self._wanted: object = None
         self._encoding: tuple[object, ScreenFrame, Picture] | None = None
+        self.sent = 0
+        """About how many bytes the last picture sends to the terminal."""
 
     def show_picture(self, picture: Picture | None) -> None:
-        """Show a picture; ``None`` releases the last one."""
-        if picture is not self.picture:
-            self.picture = picture
-            self._cells = self._drawing = self._wanted = None
-            self._strips.clear()
+        """Show a picture, of an equal one only its time; ``None`` releases the last one. Draws the changed cells."""
+        before, old = self.picture, self._cells
+        self.picture, self.sent = picture, 0
+        if picture is before or (picture and before and picture.image is before.image):
+            return
+        self._cells = self._wanted = None
+        if picture is None:
+            self._drawing = None
+        self._strips.clear()
+        frame = self.frame() if self.display else None
+        if self._graphics is not None or frame is None:
+            self.sent = len(self._drawing[2].control) if self._drawing is not None else 0
             self.refresh()
+            return
+        changes = [*_changes(old[1] if old is not None and old[0] == frame else (), self._pixels(frame))]
+        self.sent = sum(cost for *_, cost in changes)
+        if changes:
+            self.refresh(*(Region(frame.margin + start, y, end - start, 1) for y, start, end, _ in changes))
 
     def frame(self) -> ScreenFrame | None:
         if self.picture is None or self.picture.image is None:
@@ -142,7 +162,7 @@ class PictureView(ScreenView):
         frame = self.frame()
         if self._graphics is None or frame is None or not self.screen.is_active:
             return super().render_lines(crop)
-        key = (self.picture, self.snapshot.tree, self.marks, frame, *self._colours())
+        key = (self.picture and self.picture.image, self.snapshot.tree, self.marks, frame, *self._colours())
         if self._drawing is None or self._drawing[0] != key:
             self._want(key)
         if self._drawing is None or self._drawing[1] != frame or crop != Region(0, 0, *self.size):
@@ -191,7 +211,7 @@ class PictureView(ScreenView):
             return
         (key, frame, picture), self._encoding = self._encoding, None
         drawing = message.worker.result if message.state is WorkerState.SUCCESS else None
-        if drawing is not None and self.picture is picture:
+        if drawing is not None and self.picture is not None and self.picture.image is picture.image:
             self._drawing = (key, frame, drawing)
             self.refresh()
         if self._wanted == key:
@@ -249,3 +269,20 @@ def seen_size(screen: Bounds, picture: tuple[int, int]) -> tuple[float, float] |
     if abs(scaled - screen.height) <= _SHAPE_TOLERANCE * screen.height:
         return screen.width, scaled
     return picture if inside else None
+
+
+def _changes(old: Sequence[Sequence[bytes]], new: Cells) -> Iterator[tuple[int, int, int, int]]:
+    """Yield row, first column, one behind the last, and about how many bytes draw it, for each changed stretch."""
+    for y, row in enumerate(new):
+        before = old[y] if y < len(old) else ()
+        if before == row:
+            continue
+        changed = [x for x, cell in enumerate(row) if x >= len(before) or before[x] != cell]
+        stretches = [[changed[0], changed[0]]]
+        for x in changed[1:]:
+            if x - stretches[-1][1] > _GAP:
+                stretches.append([x, x])
+            stretches[-1][1] = x
+        for first, last in stretches:
+            styles = 1 + sum(row[x] != row[x + 1] for x in range(first, last))
+            yield y, first, last + 1, _MOVE_BYTES + styles * _STYLE_BYTES + (last - first) * _GLYPH_BYTES

@@ -20,6 +20,7 @@ from clawperator.app.console.console_engine import ConsoleEngine, as_mapping
 from clawperator.app.console.doctor.controller import DoctorController, DoctorState
 from clawperator.app.console.execution.outcome import settling
 from clawperator.app.console.inspect.follow_controller import FollowController
+from clawperator.app.console.inspect.mirror import Mirror
 from clawperator.app.console.inspect.pictures import take
 from clawperator.app.console.messages import (
     DevicesUpdate,
@@ -87,6 +88,14 @@ class Bridge:
             engine, self._spawn_bare, self._doctor_told, lambda notice: post(NoticeUpdate(notice)), clock
         )
         self._following = FollowController(engine, self._spawn, lambda device, state: post(FollowUpdate(device, state)))
+        self._held: Mapping[str, Mapping[str, Any]] = {}
+        self.mirror = Mirror(
+            engine,
+            clock,
+            self._spawn,
+            lambda picture: post(PictureUpdate(picture)),
+            lambda serial: serial in self._held,
+        )
         self._devices: tuple[DeviceEntry, ...] = ()
         self._own: deque[str] = deque(maxlen=_OWN_COMMANDS)
         self._dumps: deque[SnapshotSeen] = deque()
@@ -141,6 +150,9 @@ class Bridge:
 
     def take_picture(self) -> bool:
         """Request a screenshot; return false while one is being taken."""
+        if self.mirror.device_id:
+            self.mirror.look_now()
+            return True
         return self.start("picture", self._picture(self.device_id))
 
     def toggle_follow(self) -> None:
@@ -268,12 +280,12 @@ class Bridge:
         """Poll the locks once a second, and at once when an execution starts or ends: they are files of other
         processes.
         """
-        known: Mapping[str, Mapping[str, Any]] = {}
         while True:
             self._look_at_locks.clear()
             locks = await self._locks()
-            if locks != known:
-                known = locks
+            if locks != self._held:
+                self._held = locks
+                self.mirror.look_now()
                 self._post(LocksUpdate(locks))
                 if self.device_id not in locks:
                     self.doctor.device_free()
@@ -385,6 +397,7 @@ class Bridge:
                 coming=bool(newest),
             )
             self._before[device_id] = newest
+            self.mirror.look_now()
         self._newest[device_id] = snapshot
         self._post(SnapshotUpdate(snapshot))
 

@@ -178,7 +178,7 @@ async def test_the_picture_lies_below_the_marks() -> None:
         assert pane.words().plain == "map: waiting for the picture"
         pane.show_picture(picture())
         await pilot.pause()
-        assert (pane.showing, pane.words().plain) == ("picture", "picture, half blocks, just taken")
+        assert (pane.showing, pane.words().plain) == ("picture", "screenshot 0.0 s old, half blocks")
         lines = text_of(host)
         assert lines[0].strip() == "▀" * 44
         assert any("┏LinearLayout━" in line for line in lines)
@@ -336,6 +336,35 @@ class Dialog(ModalScreen[None]):
     AUTO_FOCUS: ClassVar[str] = ""
 
 
+async def test_of_a_further_picture_only_the_changed_cells_are_drawn(monkeypatch: pytest.MonkeyPatch) -> None:
+    async with shown(mode="picture") as (pane, host, pilot):
+        pane.live = True
+        pane.show(snapshot(), None)
+        pane.show_picture(picture(image=Image.effect_noise((108, 234), 90).convert("RGB")))
+        await pilot.pause()
+        pane.show_picture(picture())
+        await pilot.pause()
+        view = pane._view
+        whole, drawn = pane.sent, []
+        monkeypatch.setattr(view, "refresh", lambda *regions, **_: drawn.extend(regions))
+        pane.show_picture(picture(image=painted(), at=NOON + 1))
+        assert (pane.sent, drawn) == (0, []), "equal"
+        changed = painted()
+        changed.paste(BLUE, (60, 150, 72, 162))
+        pane.show_picture(picture(image=changed, at=NOON + 2))
+        assert 0 < pane.sent < whole / 10
+        assert sum(region.area for region in drawn) < 60
+        monkeypatch.undo()
+        view.refresh(*drawn)
+        await pilot.pause()
+        live = [[(segment.text, segment.style) for segment in line] for line in screen_lines(host)]
+    async with shown(mode="picture") as (pane, host, pilot):
+        pane.show(snapshot(), None)
+        pane.show_picture(picture(image=changed, at=NOON + 2))
+        await pilot.pause()
+        assert live == [[(segment.text, segment.style) for segment in line] for line in screen_lines(host)]
+
+
 async def test_half_blocks_stand_in_until_the_graphics_are_drawn() -> None:
     graphics = Slow()
     async with shown(graphics=graphics) as (pane, host, pilot):
@@ -352,7 +381,7 @@ async def test_half_blocks_stand_in_until_the_graphics_are_drawn() -> None:
         await drawn(host, pilot)
         assert graphics.most == 1
         assert "▀" not in "".join(text_of(host))
-        assert pane.words().plain == "picture, sixel, just taken"
+        assert pane.words().plain == "screenshot 0.0 s old, sixel"
         assert controls(host) == "\x1b[1;1H<2>\x1b[48;45H"
         host.push_screen(Dialog())
         await pilot.pause()

@@ -22,7 +22,7 @@ SCOPES: dict[str, KeyScope] = {
         key("inspect.matcher", "m", "matcher", "matcher", "Write a matcher with a live match count", show=True),
         key("inspect.act", "a", "act_menu", "act", "Tap, type, read, wait or scroll with this matcher", show=True),
         key("inspect.insert", "i", "insert_menu", "step", "Add a step to the draft", show=True),
-        key("inspect.follow", "f", "follow", "follow", "Follow the screen: read it again while it changes", show=True),
+        key("inspect.follow", "f", "follow", "follow", "Follow the screen: read it again while it changes; a shown picture is live", show=True),
         key("inspect.snapshot", "r", "snapshot", "snapshot", "Take a snapshot of the screen now", show=True),
         key("inspect.verify", "v", "verify", "verify", "Check on the device that the matcher finds the node; no side effect"),
         key("inspect.filter", "backslash", "filter_menu", "filter", "Show only clickable nodes, nodes with text, scrollable nodes …", show=True, display="\\"),
@@ -31,6 +31,9 @@ SCOPES: dict[str, KeyScope] = {
         key("inspect.compare", "c", "compare", "compare", "Compare with an older tree; again: stop comparing"),
         key("inspect.older", "comma", "older", "older tree", "Older snapshot of this device", display=","),
         key("inspect.newer", "full_stop", "newer", "newer tree", "Newer snapshot; after the newest: live", display="."),
+    )),
+    "screen_view": KeyScope("Screen", (
+        key("screen_view.tap", "enter", "tap", "tap", "Tap the chosen node on the device, after confirmation", show=True, display="⏎"),
     )),
     "tree": KeyScope("Tree", (
         key("tree.bench", "enter", "choose", "bench", "Open the workbench for this node", show=True, display="⏎"),

@@ -7,6 +7,7 @@ Graphics protocols come from ``textual-image``, an optional extra. It queries th
 from __future__ import annotations
 
 import asyncio
+import hashlib
 import importlib.util
 import io
 import os
@@ -16,6 +17,7 @@ import sys
 import zlib
 from base64 import b64encode
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from rich.color import Color
@@ -214,14 +216,17 @@ def _kitty(keys: str, data: str = "") -> str:
 # -- taking one
 
 
-async def take(engine: PictureEngine, device_id: str, clock: WallClock) -> Picture:
-    """Take a screenshot; failures of the device or the file are its ``problem``."""
+async def take(engine: PictureEngine, device_id: str, clock: WallClock, last: Picture | None = None) -> Picture:
+    """Take a screenshot; failures of the device or the file are its ``problem``. Equal to ``last``, it has its image."""
     at = clock.now()
     try:
         png = await engine.picture(device_id=device_id or None)
     except EngineError as exc:
         return Picture(device_id, at, problem=exc.message)
-    return await asyncio.to_thread(read_picture, png, device_id, at)
+    digest = hashlib.blake2b(png).digest()
+    if last is not None and last.digest == digest:
+        return replace(last, at=at)
+    return replace(await asyncio.to_thread(read_picture, png, device_id, at), digest=digest)
 
 
 def read_picture(png: bytes, device_id: str, at: float) -> Picture:

@@ -12,14 +12,13 @@ from textual.timer import Timer
 from textual.worker import Worker
 
 from clawperator.app.console.empty_states import no_device_words
-from clawperator.app.console.inspect.tree_actions import TreeActionsScreen
+from clawperator.app.console.inspect.picture_actions import PictureActionsScreen
 from clawperator.app.console.inspect.tree_area import Crumbs, TreeArea
 from clawperator.app.console.navigation import Destination, MatcherPlace, NodePlace
 from clawperator.app.console.session import Facet
 from clawperator.engine.hierarchy.matcher import Matcher
 from clawperator.engine.hierarchy.nodes import UiNode
 from clawperator.widgets import keys
-from clawperator.widgets.bounds_map import ScreenView
 from clawperator.widgets.device_list import DeviceList
 from clawperator.widgets.doctor_panel import DoctorPanel
 from clawperator.widgets.envelope_log import EnvelopeLog
@@ -40,7 +39,7 @@ from clawperator.widgets.text.times import age
 from clawperator.widgets.ui_tree import UiTreePane
 
 
-class InspectScreen(TreeActionsScreen):
+class InspectScreen(PictureActionsScreen):
     """The start screen."""
 
     BINDINGS: ClassVar[list[Any]] = [*keys.bindings("inspect")]
@@ -102,10 +101,6 @@ class InspectScreen(TreeActionsScreen):
     def bench_pane(self) -> MatcherBench:
         return self.query_one("#bench", MatcherBench)
 
-    @property
-    def screen_pane(self) -> ScreenPane:
-        return self.query_one("#screen", ScreenPane)
-
     # -- drawing
 
     def draw(self, changed: Facet) -> None:
@@ -119,9 +114,10 @@ class InspectScreen(TreeActionsScreen):
             self._draw_tree()
         elif changed & Facet.FOLLOW:
             self.area.draw_info()
-        if changed & Facet.PICTURE and session.picture is not None:
-            self.screen_pane.show_picture(session.picture)
-            self._draw_screen()
+        if changed & (Facet.FOLLOW | Facet.DEVICES):
+            self.mirror()
+        if changed & Facet.PICTURE:
+            self.draw_picture()
         if changed & Facet.STREAM:
             self.query_one(EnvelopeLog).news()
             self._draw_stream_notes()
@@ -196,7 +192,7 @@ class InspectScreen(TreeActionsScreen):
     def _draw_bench(self) -> None:
         """Draw what depends on the current matcher: marks in tree and map, the best candidates of small screens."""
         self._mark_matches()
-        self._draw_screen()
+        self.draw_screen()
         width, symbols = self.area.node_line.width, self.console.symbols
         candidates = self.bench.candidates if self.narrow else ()
         for index, line in enumerate(self.query("#best-1, #best-2").results(InfoLine)):
@@ -217,13 +213,6 @@ class InspectScreen(TreeActionsScreen):
             found = ()
         self.tree_pane.show_matches([node.index for node in found], found[0].index if found else -1)
 
-    def _draw_screen(self) -> None:
-        tree = self.tree_pane
-        hits = tree.hits or tree.matches
-        first = tree.matches[0] if tree.matches and not tree.hits else -1
-        self.screen_pane.show(tree.snapshot, tree.node, hits, first)
-        self.query_one("#screen-pane", Pane).note(self.screen_pane.words())
-
     def _draw_stream_notes(self) -> None:
         session = self.session
         stream = self.query_one(EnvelopeLog)
@@ -243,10 +232,9 @@ class InspectScreen(TreeActionsScreen):
     def _node_focused(self) -> None:
         self._draw_node()
 
-    @on(ScreenView.NodePicked)
     @on(Crumbs.NodePicked)
     @on(MatcherBench.NodePicked)
-    def _node_picked(self, message: ScreenView.NodePicked | Crumbs.NodePicked | MatcherBench.NodePicked) -> None:
+    def _node_picked(self, message: Crumbs.NodePicked | MatcherBench.NodePicked) -> None:
         self.to_node(message.node)
 
     def to_node(self, node: UiNode) -> None:
@@ -353,27 +341,6 @@ class InspectScreen(TreeActionsScreen):
             self.close_drawers()
         else:
             self.go_to("#bench")
-
-    def action_picture(self) -> None:
-        """Switch map → picture → off; from off or hidden to the map."""
-        pane = self.query_one("#screen-pane", Pane)
-        if not pane.display:
-            self.screen_pane.set_mode("map")
-            self.set_class(True, "-screen")
-            self.set_class(False, "-no-screen")
-            if self.narrow:
-                self.open_drawer(pane)
-        elif self.screen_pane.cycle() == "off":
-            self.set_class(False, "-screen")
-            self.set_class(True, "-no-screen")
-            pane.remove_class("-drawer")
-        elif self.screen_pane.mode == "picture" and self.has_device():
-            self.console.bridge.take_picture()
-        self._draw_screen()
-
-    def renew_picture(self) -> None:
-        if self.screen_pane.mode == "picture" and self.query_one("#screen-pane").display:
-            self.console.bridge.take_picture()
 
     def open_drawer(self, pane: Pane | None) -> None:
         self.close_drawers()

@@ -8,6 +8,7 @@ from typing import Protocol, cast
 
 from clawperator.app.console.execution.dispatcher import ExecutionConsole
 from clawperator.app.console.inspect.matcher_actions import MatcherActionsScreen
+from clawperator.app.console.inspect.mirror import Mirror
 from clawperator.app.console.screens.base import Menu
 from clawperator.app.console.screens.dialogs import TreesDialog
 from clawperator.app.console.screens.menu import Choice, MenuDialog
@@ -24,6 +25,7 @@ class TreeSource(Protocol):
 
     searching: bool
     """Whether new trees are prepared for the text search."""
+    mirror: Mirror
 
     def painted(self, serial: int) -> None: ...
     def toggle_follow(self) -> None: ...

@@ -30,6 +30,7 @@ from clawperator.widgets.info_line import InfoLine
 from clawperator.widgets.key_bar import KeyBar
 from clawperator.widgets.matcher_bench import MatcherBench
 from clawperator.widgets.picture import ScreenPane
+from clawperator.widgets.picture_view import PictureView
 from tests.app.console.execution.test_dispatcher import text_of
 from tests.app.console.support import (
     CHECKS_OK,
@@ -39,6 +40,7 @@ from tests.app.console.support import (
     FakeClipboard,
     FakeEngine,
     MemoryStore,
+    MovableClock,
     drained,
     make_app,
     settings_screen,
@@ -503,6 +505,90 @@ async def test_without_a_picture_the_map_says_why() -> None:
         view = app.screen.query_one(ScreenPane)
         await until(pilot, lambda: "is gone" in view.words().plain)
         assert view.showing == "map"
+
+
+async def live(app: ConsoleApp, pilot: Pilot[int]) -> tuple[ScreenPane, PictureView]:
+    """The picture, live, in the screen pane."""
+    await pilot.press("f", "s") if app.screen.query_one("#screen-pane").display else await pilot.press("f", "s", "s")
+    pane = app.screen.query_one(ScreenPane)
+    await until(pilot, lambda: pane.showing == "picture" and pane.live)
+    return pane, pane.query_one(PictureView)
+
+
+def place_of(pane: PictureView, name: str) -> tuple[int, int]:
+    """The cell in the middle of a node."""
+    node = next(node for node in pane.snapshot.nodes if node.label == name)
+    frame = pane.frame()
+    assert frame is not None
+    left, top, right, bottom = frame.box(node.bounds)
+    return frame.margin + (left + right) // 2, (top + bottom) // 2
+
+
+async def test_the_picture_follows_with_f_and_stops_with_it() -> None:
+    engine = FakeEngine(screen=settings_screen(), checks=CHECKS_OK, photo=png())
+    async with console(engine, size=(200, 60)) as (app, pilot, _):
+        pane, _view = await live(app, pilot)
+        assert app.bridge.mirror.device_id == DEVICE.serial
+        assert pane.words().plain.startswith("live screenshot 0.0 s old")
+        engine.photo = png((0, 0, 0))
+        app.bridge.mirror.look_now()
+        await until(pilot, lambda: pane.words().plain == "map: secure window or screen off, no picture")
+        engine.photo = png((200, 40, 40))
+        app.bridge.mirror.look_now()
+        await until(pilot, lambda: pane.showing == "picture")
+        await pilot.press("2")
+        await until(pilot, lambda: not app.bridge.mirror.device_id)
+        await pilot.press("1")
+        await until(pilot, lambda: app.bridge.mirror.device_id == DEVICE.serial)
+        await pilot.press("f")
+        await until(pilot, lambda: not app.bridge.mirror.device_id)
+        assert pane.showing == "picture"
+        assert not pane.live
+
+
+async def test_two_clicks_or_enter_on_the_picture_tap_the_node_there_after_confirmation() -> None:
+    engine = FakeEngine(screen=settings_screen(), checks=CHECKS_OK, photo=png())
+    async with console(engine, size=(200, 60)) as (app, pilot, _):
+        _pane, view = await live(app, pilot)
+        await pilot.click(PictureView, offset=place_of(view, "Bluetooth"), times=2)
+        await until(pilot, lambda: isinstance(app.screen, DispatchDialog))
+        await pilot.press("enter")
+        await until(pilot, lambda: engine.executed)
+        (action,) = engine.executed[0]["actions"]
+        assert (action["type"], action["params"]) == ("click", {"matcher": {"textEquals": "Bluetooth"}})
+        await until(pilot, lambda: not isinstance(app.screen, DispatchDialog))
+        view.focus()
+        await pilot.press("enter")
+        await until(pilot, lambda: isinstance(app.screen, DispatchDialog))
+
+
+async def test_a_tap_on_a_picture_of_another_moment_reads_both_first() -> None:
+    engine = FakeEngine(screen=settings_screen(), checks=CHECKS_OK, photo=png())
+    time = MovableClock()
+    async with console(engine, size=(200, 60), clock=time) as (app, pilot, _):
+        pane, view = await live(app, pilot)
+        time.at += 9
+        app.bridge.mirror.look_now()
+        await until(pilot, lambda: pane.apart == 9)
+        trees = app.session.trees.newest.at
+        await pilot.click(PictureView, offset=place_of(view, "Bluetooth"), times=2)
+        await until(pilot, lambda: isinstance(app.screen, DispatchDialog))
+        assert app.session.trees.newest.at == trees + 9
+
+
+async def test_a_drag_on_the_picture_scrolls_the_container_there() -> None:
+    engine = FakeEngine(screen=settings_screen(), checks=CHECKS_OK, photo=png())
+    async with console(engine, size=(200, 60)) as (app, pilot, _):
+        _pane, view = await live(app, pilot)
+        x, y = place_of(view, "Bluetooth")
+        await pilot.mouse_down(PictureView, offset=(x, y))
+        await pilot.mouse_up(PictureView, offset=(x, y - 6))
+        await until(pilot, lambda: isinstance(app.screen, DispatchDialog))
+        await pilot.press("enter")
+        await until(pilot, lambda: engine.executed)
+        (action,) = engine.executed[0]["actions"]
+        assert (action["type"], action["params"]["direction"]) == ("scroll", "down")
+        assert "container" in action["params"]
 
 
 # -- by mouse alone
