@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from clawperator.widgets import keys
 from clawperator.widgets.format.draft import StepView, step_row
 from clawperator.widgets.row_list import ListRow, RowList
 
@@ -12,7 +13,8 @@ from clawperator.widgets.row_list import ListRow, RowList
 class DraftSteps(RowList):
     """One row per step; its value is the step's index."""
 
-    EMPTY = "No steps yet.\n\nPress i in the tree to add one, e to edit JSON."
+    BINDINGS = keys.binding_list("steps")
+    EMPTY = "No steps yet.\n\ni adds one by form, e edits JSON.\nIn Inspect, i adds a step for a node, I records what you do."
 
     def show(self, views: Sequence[StepView]) -> None:
         self.show_rows(

@@ -19,9 +19,10 @@ from clawperator.widgets.format.lines import Line, Row, sentence
 from clawperator.widgets.line_widget import LineWidget
 from clawperator.widgets.models.skills import SkillInput
 from clawperator.widgets.text.safe import paragraphs, pictured
+from clawperator.widgets.text.schema_words import ActionField
 from clawperator.widgets.wrapped_text import WrappedText
 
-NAME_CELLS = 24
+NAME_CELLS = 27
 NOT_GIVEN = "–"
 """How an empty choice is shown."""
 
@@ -138,12 +139,12 @@ class InputRow(Vertical):
     DEFAULT_CSS = """
     InputRow { height: auto; width: 1fr; }
     InputRow Horizontal { height: 1; width: 1fr; }
-    InputRow .name { width: 25; height: 1; }
-    InputRow .problem { height: auto; width: 1fr; padding-left: 25; display: none; }
+    InputRow .name { width: 28; height: 1; }
+    InputRow .problem { height: auto; width: 1fr; padding-left: 28; display: none; }
     InputRow.-wrong .problem { display: block; }
     """
 
-    def __init__(self, field: SkillInput, value: str = "") -> None:
+    def __init__(self, field: SkillInput | ActionField, value: str = "") -> None:
         super().__init__()
         self.field = field
         begin, words = value or field.default, choices_of(field)
@@ -172,7 +173,7 @@ class InputRow(Vertical):
         self.query_one(".problem", Label).update(paragraphs(words))
 
 
-def choices_of(field: SkillInput) -> tuple[str, ...]:
+def choices_of(field: SkillInput | ActionField) -> tuple[str, ...]:
     """Return the allowed values; without a default an empty choice is first."""
     values = field.values or (("true", "false") if field.type == "boolean" else ())
     return ("", *values) if values and not field.default else values

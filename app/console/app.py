@@ -146,7 +146,10 @@ class ConsoleApp(FaultTolerantApp):
         self._mode_switcher = ModeSwitcher(self, self.bridge, fixed_tick=tick is not None)
         self.system_clipboard = clipboard or SystemClipboard(self.copy_to_clipboard, last_copy_path(), os.environ)
         self.drafts = DraftKeeper(
-            drafts or DraftFile(draft_path()), partial(self.show, Facet.DRAFT), partial(self.say, Status.WARN)
+            drafts or DraftFile(draft_path()),
+            partial(self.show, Facet.DRAFT),
+            partial(self.say, Status.WARN),
+            self.clock.now,
         )
         self._compose_controllers(skills or skill_library(engine, demo=demo), preferences)
         self._availability = Availability(self, without)

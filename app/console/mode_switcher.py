@@ -33,9 +33,9 @@ class ModeSwitcher:
         self._fixed_tick = fixed_tick
         self._visited: list[str] = []
 
-    def open(self, mode: str) -> None:
-        """Switch to ``mode``, unless a dialog is open."""
-        if mode != self._app.current_mode and isinstance(self._app.screen, ConsoleScreen):
+    def open(self, mode: str, *, leave_dialog: bool = False) -> None:
+        """Switch to ``mode``, unless a dialog is open that cannot be left."""
+        if mode != self._app.current_mode and (leave_dialog or isinstance(self._app.screen, ConsoleScreen)):
             self._visited = [*self._visited[1 - _KEPT :], self._app.current_mode]
             self._switch(mode)
 
@@ -49,7 +49,7 @@ class ModeSwitcher:
 
     def go_to(self, place: Destination) -> None:
         """Switch to the mode of ``place`` and show it there."""
-        self.open(place.MODE)
+        self.open(place.MODE, leave_dialog=place.LEAVES_DIALOG)
         mode = self._app.mode_screen
         if mode is not None and self._app.current_mode == place.MODE:
             mode.call_after_refresh(mode.arrive, place)  # its widgets may not exist yet

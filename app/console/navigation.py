@@ -13,6 +13,8 @@ class Destination:
     """A place in the mode ``MODE``; the screen of that mode shows it (``ConsoleScreen.arrive``)."""
 
     MODE: ClassVar[str]
+    LEAVES_DIALOG: ClassVar[bool] = False
+    """Whether an open dialog stays open in the mode that is left."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +31,13 @@ class MatcherPlace(Destination):
 
     MODE: ClassVar[str] = "inspect"
     matcher: Matcher
+
+
+class PickPlace(Destination):
+    """The tree, to pick the selector that a dialog waits for (``DraftKeeper.pick``)."""
+
+    MODE: ClassVar[str] = "inspect"
+    LEAVES_DIALOG: ClassVar[bool] = True
 
 
 @dataclass(frozen=True, slots=True)

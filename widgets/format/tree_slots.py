@@ -11,7 +11,7 @@ from clawperator.widgets.format.slot import Sheet, Slot, plain
 from clawperator.widgets.format.symbols import UNICODE, Symbols
 from clawperator.widgets.models.run_diff import TreeCounts
 from clawperator.widgets.models.tree_sequence import StepsBetween, TreeTaken, tree_sequence
-from clawperator.widgets.text.times import WallClock, age
+from clawperator.widgets.text.times import WallClock, time_ago
 
 if TYPE_CHECKING:
     from clawperator.widgets.models.execution import ExecutionState
@@ -53,12 +53,7 @@ def seen_row(seen: TreeTaken, width: int, clock: WallClock, symbols: Symbols = U
     line.add(f"{mark.characters:,} characters", "muted")
     if not mark.complete:
         line.add("  incomplete", "warn")
-    return Row(line, Line().add(f"{_age_words(clock.now() - mark.at)} {symbols.enter} ", "faint"))
-
-
-def _age_words(seconds: float) -> str:
-    words = age(seconds)
-    return words if words == "now" else f"{words} ago"
+    return Row(line, Line().add(f"{time_ago(clock.now() - mark.at)} {symbols.enter} ", "faint"))
 
 
 def between_row(between: StepsBetween, width: int, known: Known, symbols: Symbols = UNICODE) -> Row:

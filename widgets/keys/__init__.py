@@ -66,7 +66,7 @@ def sign(key: str) -> str:
     return _KEY_SIGNS.get(key, key)
 
 
-_FOREMOST = ("tree.bench", "inspect.find", "inspect.matcher", "screen.copy")
+_FOREMOST = ("inspect.pick", "tree.bench", "inspect.find", "inspect.matcher", "screen.copy")
 """The main keys of mode 1 come first; in table order a small screen would cut some of them off."""
 
 

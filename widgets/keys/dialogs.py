@@ -36,6 +36,10 @@ SCOPES: dict[str, KeyScope] = {
         key("palette.bottom", "ctrl+end,shift+end", "list('last')", "bottom", "Last command", display="^End"),
         key("palette.close", "escape", "close", "close", "Close", show=True, display="esc"),
     )),
+    "step_form": KeyScope("Dialog", (
+        key("step_form.pick", "ctrl+o", "pick", "pick in tree", "Choose the node of this selector in the tree", show=True, display="^o"),
+        key("step_form.close", "escape", "close", "back", "Close without changing the draft", show=True, display="esc"),
+    )),
     "dispatch": KeyScope("Dialog", (
         key("dispatch.go", "enter", "go", "send", "Send it to the device", show=True, display="⏎"),
         key("dispatch.close", "escape,q", "close", "back", "Close without sending", show=True, display="esc"),

@@ -18,6 +18,7 @@ SCOPES: dict[str, KeyScope] = {
         key("bench.previous_match", "N", "screen.match(-1)", "previous match", "Previous match of the matcher"),
     )),
     "inspect": KeyScope("Inspect", (
+        key("inspect.pick", "p", "pick_selector", "use selector", "Use this selector in the form of the step that waits for it", show=True),
         key("inspect.find", "slash", "find", "find", 'Find nodes: words, #id, @flag, "exact"; tab hides the others', show=True, display="/"),
         key("inspect.matcher", "m", "matcher", "matcher", "Write a matcher with a live match count", show=True),
         key("inspect.act", "a", "act_menu", "act", "Tap, type, read, wait or scroll with this matcher", show=True),

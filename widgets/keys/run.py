@@ -37,8 +37,12 @@ SCOPES: dict[str, KeyScope] = {
         key("editor.cut", "ctrl+x", "cut", "cut", "Cut the selection", display="^x"),
         key("editor.paste", "ctrl+v", "paste", "paste", "Paste the last copied text", display="^v"),
     )),
+    "steps": KeyScope("Run", (
+        key("steps.change", "enter", "choose", "change", "Change this step by form", show=True, display="⏎"),
+    )),
     "run": KeyScope("Run", (
         key("run.run", "R,ctrl+r", "run_draft", "run", "Run the draft on the device, after showing what is sent", show=True),
+        key("run.add", "i", "add_menu", "add step", "Add a step after this one: choose its type, then fill in its form", show=True),
         key("run.edit", "e", "edit_text", "edit JSON", "Edit the draft as JSON", show=True),
         key("run.payload", "v", "payload", "payload", "The payload as it would be sent, with the difference to the draft", show=True),
         key("run.next_problem", "right_square_bracket,ctrl+g", "problem(1)", "next problem", "Next problem", show=True, display="]"),
@@ -47,7 +51,10 @@ SCOPES: dict[str, KeyScope] = {
         key("run.stop", "C", "stop_waiting", "stop waiting", "Stop waiting for the result; the device continues", show=True),
         key("run.compare", "c", "compare", "compare", "Compare the last run with the run that it repeats"),
         key("run.save", "ctrl+s", "save_draft", "save", "Save the draft as a payload file", show=True, display="^s"),
+        key("run.save_as", "S", "save_draft_as", "save as", "Save the draft under another name"),
+        key("run.new", "n", "new_draft", "new", "Begin an empty draft; the old one stays among the recent drafts"),
         key("run.open", "o", "open_draft", "open", "Open a payload file as the draft"),
+        key("run.recent", "O", "recent_drafts", "recent", "Recent drafts and payload files"),
         key("run.editor", "E", "external_editor", "$EDITOR", "Edit the payload in $EDITOR"),
         key("run.undo", "u", "undo", "undo", "Undo the last change", show=True),
         key("run.delete", "delete,backspace", "delete_step", "delete", "Delete this step", show=True, display="del"),

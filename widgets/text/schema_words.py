@@ -170,6 +170,49 @@ def _meaning(schema: Schema) -> str:
     return str(schema.get("description", "")).partition(". ")[0].rstrip(".").replace("`", "")
 
 
+# -- the fields of a form
+
+
+class ActionField(NamedTuple):
+    """One parameter of an action type: what a form asks for.
+
+    ``type`` is ``matcher`` or the JSON type; ``values`` are the allowed ones, ``kind`` the expected form in words.
+    """
+
+    name: str
+    type: str
+    required: bool
+    values: tuple[str, ...]
+    kind: str
+    meaning: str
+    default: str = ""
+    personal: bool = False
+
+    @property
+    def help(self) -> str:
+        """Return the words of an empty field."""
+        return "res:id/title  text=OK  text~part  desc=…  role:button" if self.type == "matcher" else self.kind
+
+
+def action_fields(name: str) -> list[ActionField]:
+    """Return the parameters of an action type, required ones first, retry policies last; then the id."""
+    action = _actions_by_type()[name]
+    params = _resolved(action["properties"].get("params", _NOTHING))
+    required = params.get("required", ())
+    found = [_field(key, _resolved(schema), key in required) for key, schema in params["properties"].items()]
+    found.sort(key=lambda field: (not field.required, field.name.lower().endswith("retry")))
+    return [*found, _field("id", _resolved(action["properties"]["id"]), required=True)]
+
+
+def _field(name: str, schema: Schema, required: bool) -> ActionField:
+    kind, values, words = str(schema.get("type")), tuple(schema.get("enum", ())), _kind(schema)
+    if kind == "object":
+        members = schema["properties"]
+        pairs = " ".join(f"{member}=" for member in members)
+        kind, words = ("matcher", "selector") if {*members} == {*FIELDS} else (kind, pairs)
+    return ActionField(name, kind, required, values, words, _meaning(schema))
+
+
 # -- values
 
 

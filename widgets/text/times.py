@@ -52,6 +52,12 @@ def age(seconds: float) -> str:
     return f"{int(seconds // 3600)} h"
 
 
+def time_ago(seconds: float) -> str:
+    """Return ``now`` or ``4 s ago``."""
+    words = age(seconds)
+    return words if words == "now" else f"{words} ago"
+
+
 def rate(per_second: float) -> str:
     """Return ``41/s`` or ``1.2k/s``; empty below one per second."""
     if per_second < 1:

@@ -4,14 +4,24 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Callable, Mapping
-from typing import Any
+import time
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, NamedTuple
 
-from clawperator.app.console.execution.draft_file import ChangedElsewhereError, Store
+from clawperator.app.console.execution.draft_file import ChangedElsewhereError, RecentDraft, Store
 from clawperator.app.console.execution.draft_model import Draft
 from clawperator.engine.contracts.strict_json import parse_json
 from clawperator.engine.errors import EngineError
 from clawperator.engine.executions.snippets import pretty
+from clawperator.engine.hierarchy.matcher import Matcher
+
+
+class SelectorPick(NamedTuple):
+    """A field that waits for a selector from the tree: its name, and what to do with the selector."""
+
+    words: str
+    then: Callable[[Matcher], object]
+
 
 _UNREADABLE = "unreadableText"
 """The key under which text that is not an execution is stored: the file is JSON in any case."""
@@ -25,14 +35,22 @@ class DraftKeeper:
     set until the user chooses one of the two.
     """
 
-    def __init__(self, store: Store, changed: Callable[[], object], warn: Callable[[str], object]) -> None:
+    def __init__(
+        self,
+        store: Store,
+        changed: Callable[[], object],
+        warn: Callable[[str], object],
+        now: Callable[[], float] = time.time,
+    ) -> None:
         self.draft = Draft()
+        self._now = now
         self._store = store
         self._changed = changed
         self._warn = warn
         self._unsaved = False
         self._loaded = asyncio.Event()
         self._writer: asyncio.Task[None] | None = None
+        self._keeping: asyncio.Task[None] | None = None
         self.conflict = False
         self.ran = ""
         """The command id under which the draft, in its current state, was last sent."""
@@ -42,6 +60,8 @@ class DraftKeeper:
         """Where the draft came from, in words; empty for one composed here."""
         self.run_of = ""
         """The command id of the run that the draft came from."""
+        self.pick: SelectorPick | None = None
+        """What mode 1 is asked for."""
 
     async def open(self) -> None:
         """Read the draft of the last session; steps added before that follow its steps."""
@@ -81,6 +101,10 @@ class DraftKeeper:
         self.touch()
         return count
 
+    def put(self, steps: Iterable[Mapping[str, Any]]) -> None:
+        self.draft.put(steps)
+        self.touch()
+
     def write(self, text: str) -> bool:
         """Replace the draft by JSON text; return whether that changed anything."""
         generation = self.draft.generation
@@ -92,7 +116,7 @@ class DraftKeeper:
 
     def load(self, payload: Mapping[str, Any], *, name: str = "", run_of: str = "") -> None:
         """Make a payload the draft, under a new command id. ``name`` says where it is from."""
-        self.draft.rest()
+        self.leave()
         try:
             self.draft.open(dict(payload))
         except ValueError:
@@ -100,6 +124,50 @@ class DraftKeeper:
         self.draft.rest()
         self.name, self.run_of = name, run_of
         self.touch()
+
+    def reopen(self, recent: RecentDraft) -> None:
+        """Make a recent draft the draft, under a new command id."""
+        self.leave()
+        try:
+            self.draft.open(parse_json(recent.text))
+        except (ValueError, EngineError):
+            self.draft.write(recent.text)
+            self.draft.rest()
+        self.name, self.run_of = recent.name, ""
+        self.touch()
+
+    def new(self) -> None:
+        """Begin an empty draft."""
+        self.leave()
+        self.draft.clear()
+        self.name = self.run_of = ""
+        self.touch()
+
+    def leave(self) -> None:
+        """Keep the draft among the recent ones: it is replaced now."""
+        self.draft.rest()
+        if not self.draft.empty:
+            self.keep(RecentDraft(self._now(), self.name, text=self.draft.text))
+
+    def keep(self, draft: RecentDraft) -> None:
+        """Add to the recent drafts, in order and off the event loop."""
+        before = self._keeping
+
+        async def write() -> None:
+            if before is not None:
+                await before
+            try:
+                await asyncio.to_thread(self._store.keep, draft)
+            except OSError as exc:
+                self._warn(f"The recent drafts could not be saved: {exc.strerror or exc}")
+
+        self._keeping = asyncio.create_task(write(), name="recent drafts")
+
+    async def recent(self) -> list[RecentDraft]:
+        """Return the recent drafts, newest first."""
+        if self._keeping is not None:
+            await self._keeping
+        return await asyncio.to_thread(self._store.recent)
 
     def touch(self) -> None:
         """Save the changed draft."""
@@ -150,7 +218,7 @@ class DraftKeeper:
             self._warn(f"The other console's draft could not be read: {exc}")
             return
         self.conflict = self._unsaved = False
-        self.draft.rest()
+        self.leave()
         self.draft.write(theirs.text) if not theirs.empty else self.draft.clear()
         self.ran = ""
         self._changed()
@@ -166,6 +234,8 @@ class DraftKeeper:
 
     async def close(self) -> None:
         """Wait until the last change is saved."""
+        if self._keeping is not None:
+            await self._keeping
         if self._writer is not None and self._loaded.is_set():
             await self._writer
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import os
 from pathlib import Path
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from clawperator.app.console.text_files import read_text
 from clawperator.engine.files.regular import new_file, private_folder
@@ -14,11 +15,39 @@ class ChangedElsewhereError(Exception):
     """Another process has written the file since it was last read or written here."""
 
 
+RECENT_KEPT = 20
+
+
+class RecentDraft(NamedTuple):
+    """A draft that was replaced, or a payload file that was saved or opened: then ``path`` names it, without a text.
+
+    ``at`` is host time in seconds since the epoch.
+    """
+
+    at: float
+    name: str
+    path: str = ""
+    text: str = ""
+
+    @property
+    def actions(self) -> list[str]:
+        """Return the types of its steps; empty for a file and for text that is not a payload."""
+        try:
+            found = json.loads(self.text)["actions"] if self.text else []
+            return [str(action["type"]) for action in found]
+        except (ValueError, TypeError, KeyError):
+            return []
+
+
 class Store(Protocol):
     """Where the draft survives the console. The methods may block: they are called in a thread.
 
-    ``save`` raises ``ChangedElsewhereError`` after another console wrote, until ``load`` has read that.
+    ``save`` raises ``ChangedElsewhereError`` after another console wrote, until ``load`` has read that. ``recent`` lists
+    what ``keep`` got, newest first.
     """
+
+    def recent(self) -> list[RecentDraft]: ...
+    def keep(self, draft: RecentDraft) -> None: ...
 
     def load(self) -> str | None: ...
     def save(self, text: str) -> None: ...
@@ -57,6 +86,25 @@ class DraftFile:
             # The stamp is taken before others can replace the file: a later one would be another console's.
             stamp = _stamp_of(os.fstat(stream.fileno()))
         self._seen = [stamp]
+
+    @property
+    def _recent(self) -> Path:
+        return self.path.with_name("recent-drafts.json")
+
+    def recent(self) -> list[RecentDraft]:
+        """Return the recent drafts; none where their file is missing or damaged."""
+        try:
+            found = json.loads(read_text(self._recent))
+            return [RecentDraft(float(at), str(name), str(path), str(text)) for at, name, path, text in found]
+        except (OSError, ValueError, TypeError):
+            return []
+
+    def keep(self, draft: RecentDraft) -> None:
+        """Add a recent draft, instead of the same one. Raises ``OSError``."""
+        others = [each for each in self.recent() if each[2:] != draft[2:]]
+        private_folder(str(self.path.parent))
+        with new_file(str(self._recent), replace=True) as stream:
+            stream.write(json.dumps([draft, *others][:RECENT_KEPT]).encode())
 
     def _stamp(self) -> _Stamp:
         try:

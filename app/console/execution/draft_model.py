@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
@@ -95,6 +95,22 @@ class Draft:
         own = list(with_own_ids([*self.steps, *steps]))[len(self) :]
         self._change(steps=(*self.steps, *own))
         return len(self)
+
+    def with_step(self, step: Mapping[str, Any], index: int, *, new: bool) -> list[Mapping[str, Any]]:
+        """Return the steps with ``step`` at ``index``: inserted there, or instead of the one there."""
+        return [*self.steps[:index], step, *self.steps[index + (not new) :]]
+
+    def put(self, steps: Iterable[Mapping[str, Any]]) -> None:
+        """Replace the steps."""
+        self._change(steps=tuple(steps))
+
+    def problems_with(self, steps: Sequence[Mapping[str, Any]], index: int) -> list[Problem]:
+        """Return what the contract says against one of these steps, and against their number."""
+        return [
+            problem
+            for problem in _problems(self._made_payload(steps))
+            if problem.step == index or problem.path == "actions"
+        ]
 
     def delete(self, index: int) -> None:
         self._change(steps=(*self.steps[:index], *self.steps[index + 1 :]))
@@ -215,7 +231,7 @@ class Draft:
         not JSON.
         """
         if self._payload is None:
-            self._payload = self._written_payload() if self._state.text is not None else self._made_payload()
+            self._payload = self._written_payload() if self._state.text is not None else self._made_payload(self.steps)
         return self._payload
 
     def _written_payload(self) -> object:
@@ -224,9 +240,9 @@ class Draft:
         except EngineError:
             return None
 
-    def _made_payload(self) -> dict[str, Any]:
-        own = execution(self.steps) | {"commandId": self._command_id, "taskId": self._command_id}
-        return own | deepcopy(dict(self._state.root)) | {"actions": deepcopy(list(self.steps))}
+    def _made_payload(self, steps: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+        own = execution(steps) | {"commandId": self._command_id, "taskId": self._command_id}
+        return own | deepcopy(dict(self._state.root)) | {"actions": deepcopy(list(steps))}
 
     def sent(self) -> None:
         """Use up the payload's command id, unless the user chose it."""
@@ -246,8 +262,7 @@ class Draft:
         except EngineError as exc:
             if self.unreadable and self.reading.faults:
                 return None, [_problem_of_text(self.reading, fault) for fault in self.reading.faults]
-            found = exc.details.get("issues") or [{"path": "", "message": exc.message}]
-            return None, [_problem(item["path"], item["message"], self.payload()) for item in found]
+            return None, _problems_of(exc, self.payload())
 
 
 def _parts(payload: object) -> tuple[tuple[Mapping[str, Any], ...], dict[str, Any]]:
@@ -272,6 +287,19 @@ def _problem_of_text(found: JsonText, fault: tuple[int, int, str]) -> Problem:
     start, end, words = fault
     line, column = found.place(start)
     return Problem("", f"line {line + 1}, column {column + 1}: {words}", span=Span(start, end))
+
+
+def _problems(payload: Mapping[str, Any]) -> list[Problem]:
+    try:
+        validate(payload)
+    except EngineError as exc:
+        return _problems_of(exc, payload)
+    return []
+
+
+def _problems_of(exc: EngineError, payload: object) -> list[Problem]:
+    found = exc.details.get("issues") or [{"path": "", "message": exc.message}]
+    return [_problem(item["path"], item["message"], payload) for item in found]
 
 
 def _problem(path: str, message: str, payload: object) -> Problem:

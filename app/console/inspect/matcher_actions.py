@@ -13,6 +13,7 @@ from clawperator.app.console.execution.dispatch_dialogs import Subject
 from clawperator.app.console.execution.dispatcher import ExecutionConsole
 from clawperator.app.console.inspect import copy
 from clawperator.app.console.inspect.verb_menus import verb_choices
+from clawperator.app.console.navigation import DraftPlace
 from clawperator.app.console.screens.base import ConsoleScreen, Menu
 from clawperator.app.console.screens.menu import Choice, MenuDialog
 from clawperator.engine.hierarchy.matcher import Matcher
@@ -140,6 +141,20 @@ class MatcherActionsScreen(ConsoleScreen):
     def action_verify(self) -> None:
         if self.has_device():
             self.console.dispatcher.verify(self.subject())
+
+    def action_pick_selector(self) -> None:
+        """Give the current matcher to the field in mode 3 that waits for it."""
+        subject, pick = self.subject(), self.console.drafts.pick
+        if not subject.matcher:
+            self.console.say(Status.WARN, "No selector matches this node. Press w for the reason, m to write one")
+        elif pick is not None:
+            pick.then(subject.matcher)
+            self.console.go_to(DraftPlace())
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        if action == "pick_selector":
+            return self.console.drafts.pick is not None
+        return super().check_action(action, parameters)
 
     def has_device(self) -> bool:
         """Return whether there is a device to act on; show a notice where there is none."""

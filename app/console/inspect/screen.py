@@ -14,7 +14,7 @@ from textual.worker import Worker
 from clawperator.app.console.empty_states import no_device_words
 from clawperator.app.console.inspect.picture_actions import PictureActionsScreen
 from clawperator.app.console.inspect.tree_area import Crumbs, TreeArea
-from clawperator.app.console.navigation import Destination, MatcherPlace, NodePlace
+from clawperator.app.console.navigation import Destination, MatcherPlace, NodePlace, PickPlace
 from clawperator.app.console.session import Facet
 from clawperator.engine.hierarchy.matcher import Matcher
 from clawperator.engine.hierarchy.nodes import UiNode
@@ -88,6 +88,10 @@ class InspectScreen(PictureActionsScreen):
                 self.to_node(node)
             case MatcherPlace(matcher):
                 self.to_matcher(matcher)
+            case PickPlace() if (pick := self.console.drafts.pick) is not None:
+                self.go_to("#tree")
+                self.refresh_bindings()
+                self.console.say(Status.WAITING, f"Choose the node for {pick.words}: p uses its selector, 3 goes back")
 
     @property
     def area(self) -> TreeArea:

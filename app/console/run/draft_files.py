@@ -4,24 +4,67 @@ from __future__ import annotations
 
 import asyncio
 import os
+from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import cast
 
-from textual.app import SuspendNotSupported
+from textual import on
+from textual.app import ComposeResult, SuspendNotSupported
 
+from clawperator.app.console.chips import count_words
 from clawperator.app.console.execution.dispatcher import ExecutionConsole
 from clawperator.app.console.execution.draft import DraftKeeper
+from clawperator.app.console.execution.draft_file import RecentDraft
 from clawperator.app.console.external_editor import NoEditorError, edit, editor_command
 from clawperator.app.console.screens.base import ConsoleScreen
 from clawperator.app.console.screens.choice_dialog import ChoiceDialog
 from clawperator.app.console.screens.file_dialogs import ask_path, reason_of, save_text
-from clawperator.app.console.screens.menu import Choice
+from clawperator.app.console.screens.menu import Choice, Dialog
 from clawperator.app.console.text_files import read_text
 from clawperator.engine.contracts.strict_json import parse_json
 from clawperator.engine.errors import EngineError
 from clawperator.engine.executions import snippets
 from clawperator.widgets import keys
+from clawperator.widgets.format.lines import Line, Row
 from clawperator.widgets.models.status import Status
+from clawperator.widgets.row_list import ListRow, RowList
+from clawperator.widgets.text.times import WallClock, time_ago
+
+
+class RecentDraftsDialog(Dialog):
+    """Asks for a recent draft. Answers it, or ``None``."""
+
+    TITLE_TEXT = "recent drafts"
+    NOTE = "⏎ open · esc"
+
+    def __init__(self, drafts: Sequence[RecentDraft], clock: WallClock) -> None:
+        super().__init__()
+        self._drafts = drafts
+        self._clock = clock
+
+    def compose_dialog(self) -> ComposeResult:
+        yield RowList(id="recent")
+
+    def on_mount(self) -> None:
+        pane = self.query_one("#recent", RowList)
+        pane.empty_text = "No recent drafts yet. Replaced drafts and payload files are listed here."
+        pane.show_rows(ListRow(partial(self._row, draft), value=draft) for draft in self._drafts)
+        pane.focus()
+
+    def _row(self, draft: RecentDraft, width: int) -> Row:
+        line, actions = (
+            Line(width).add(" ").device(draft.path or draft.name or "draft", "strong", room=44),
+            draft.actions,
+        )
+        if actions:
+            line.add(f"  {count_words(len(actions), 'step')}  ", "text").device(", ".join(actions[:8]), "muted")
+        return Row(line, Line().add(f"{time_ago(self._clock.now() - draft.at)} ", "faint"))
+
+    @on(RowList.RowChosen)
+    def _chosen(self, message: RowList.RowChosen) -> None:
+        message.stop()
+        self.dismiss(self._drafts[message.index])
 
 
 class DraftFilesScreen(ConsoleScreen):
@@ -48,6 +91,13 @@ class DraftFilesScreen(ConsoleScreen):
     # -- saving
 
     def action_save_draft(self) -> None:
+        """Save to the draft's file; ask for a name where it has none."""
+        self._save(ask=not self.path)
+
+    def action_save_draft_as(self) -> None:
+        self._save(ask=True)
+
+    def _save(self, *, ask: bool) -> None:
         self.settle()
         if self.keeper.draft.empty:
             self.console.say(Status.IDLE, "No steps yet: nothing to save")
@@ -58,9 +108,15 @@ class DraftFilesScreen(ConsoleScreen):
             self.path, self.saved = path, generation
             line = snippets.file_line(str(written), self.session.device_id)
             self.console.say(Status.OK, f"Saved. Run it with: {line}")
+            self._keep_path()
             self.keeper.announce()
 
-        save_text(self.console, "save the draft", self.path or "draft.json", self.keeper.text(), saved)
+        path = self.path or "draft.json"
+        save_text(self.console, "save the draft", path, self.keeper.text(), saved, ask=ask)
+
+    def _keep_path(self) -> None:
+        path = Path(self.path).expanduser().absolute()
+        self.keeper.keep(RecentDraft(self.console.clock.now(), path.name, str(path)))
 
     # -- opening
 
@@ -73,17 +129,43 @@ class DraftFilesScreen(ConsoleScreen):
 
     async def _open(self, path: str) -> None:
         try:
-            text = await asyncio.to_thread(read_text, Path(path))
-            self.keeper.draft.open(parse_json(text))
+            payload = parse_json(await asyncio.to_thread(read_text, Path(path)))
+            self.keeper.leave()
+            self.keeper.draft.open(payload)
         except EngineError as exc:
             self.console.say(Status.FAILED, f"{path} is not a payload: {exc.message}", exc.code.value)
         except (OSError, ValueError, RuntimeError) as exc:
             self.console.say(Status.FAILED, f"{path} was not opened: {reason_of(exc)}")
         else:
             self.path, self.saved = path, self.keeper.draft.generation
+            self._keep_path()
             self.keeper.name, self.keeper.run_of = "", ""
             self.keeper.touch()
             self.console.say(Status.OK, f"{len(self.keeper.draft)} steps of {path}. u restores the previous draft")
+
+    # -- new and recent drafts
+
+    def action_new_draft(self) -> None:
+        self.settle()
+        self.keeper.new()
+        self.path = ""
+        self.console.say(Status.OK, "New draft. u restores the previous one, O lists recent drafts")
+
+    def action_recent_drafts(self) -> None:
+        self.settle()
+        self.run_worker(self._ask_recent(), exit_on_error=True)
+
+    async def _ask_recent(self) -> None:
+        found = await self.keeper.recent()
+        self.app.push_screen(RecentDraftsDialog(found, self.console.clock), self._open_recent)
+
+    def _open_recent(self, chosen: RecentDraft | None) -> None:
+        if chosen is not None and chosen.path:
+            self._open_from(chosen.path)
+        elif chosen is not None:
+            self.keeper.reopen(chosen)
+            self.path = ""
+            self.console.say(Status.OK, "The recent draft is open. u restores the previous one")
 
     # -- the user's own editor
 

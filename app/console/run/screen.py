@@ -27,7 +27,7 @@ from clawperator.app.console.run.parts import (
     values_seen,
     was_busy,
 )
-from clawperator.app.console.run.problems import RunProblems
+from clawperator.app.console.run.step_changes import StepChanges
 from clawperator.app.console.session import Facet
 from clawperator.engine.executions import snippets
 from clawperator.engine.recordings.recipe_draft import step_block
@@ -47,7 +47,7 @@ from clawperator.widgets.run_timeline import RunTimeline
 from clawperator.widgets.tab_line import TabLine
 
 
-class RunScreen(RunProblems, DraftFilesScreen):
+class RunScreen(StepChanges, DraftFilesScreen):
     """Steps, JSON, problems and the timeline of the last run; one of them on small screens."""
 
     BINDINGS: ClassVar[list[Any]] = [*keys.bindings("run")]
@@ -98,9 +98,7 @@ class RunScreen(RunProblems, DraftFilesScreen):
         if not self.editor.restless:
             self.editor.show("" if draft.empty else draft.text)
             self.editor.mark(() if draft.empty else marks(draft))
-        words = (
-            "No problems." if not draft.empty else "Nothing to check yet.\n\ni in the tree adds a step, e writes JSON."
-        )
+        words = "No problems." if not draft.empty else "Nothing to check yet.\n\ni adds a step, e writes JSON."
         self.problems.show(() if draft.empty else complaints(validated, problems), words)
         self._draw_steps(problems)
         self._draw_summary()
@@ -201,10 +199,6 @@ class RunScreen(RunProblems, DraftFilesScreen):
         if span is not None:
             self.editor.to_index(span.start)
 
-    @on(LinePane.RowChosen, "#list")
-    def _open_step(self) -> None:
-        self.action_edit_text()
-
     def _to_step(self) -> None:
         """Return to the step that the editor's cursor is in."""
         self.settle()
@@ -223,25 +217,6 @@ class RunScreen(RunProblems, DraftFilesScreen):
     async def _copy_selected(self, message: JsonArea.CopyWanted) -> None:
         await self.console.copy(message.text, "the selection")
 
-    # -- changing the steps
-
-    def action_delete_step(self) -> None:
-        if len(self.keeper.draft):
-            self.keeper.draft.delete(self.steps.cursor)
-            self.keeper.touch()
-
-    def action_move_step(self, by: int) -> None:
-        place = self.keeper.draft.move(self.steps.cursor, by)
-        if place != self.steps.cursor:
-            self.keeper.touch()
-            self.steps.move_to(place)
-
-    def action_undo(self) -> None:
-        if self.keeper.draft.undo():
-            self.keeper.touch()
-        else:
-            self.console.say(Status.IDLE, "Nothing to undo")
-
     # -- running
 
     def action_payload(self) -> None:
@@ -259,7 +234,7 @@ class RunScreen(RunProblems, DraftFilesScreen):
         self.settle()
         draft = self.keeper.draft
         if draft.empty:
-            self.console.say(Status.IDLE, "No steps yet. i in the tree adds one")
+            self.console.say(Status.IDLE, "No steps yet. i adds one")
             return
         _, problems = draft.check()
         if problems:

@@ -22,7 +22,7 @@ from clawperator.widgets.models.snapshot import TreeSnapshot
 from clawperator.widgets.notice_line import Notice
 from clawperator.widgets.row_list import ListRow, RowList, blank, ready
 from clawperator.widgets.text.safe import paragraphs, wrap
-from clawperator.widgets.text.times import WallClock, age
+from clawperator.widgets.text.times import WallClock, time_ago
 
 if TYPE_CHECKING:
     from clawperator.app.console.screens.base import Menu
@@ -210,7 +210,7 @@ class TreesDialog(Dialog):
     def _row(self, item: TreeSnapshot, width: int) -> Row:
         line = Line(width).add(" ").add(self._clock.time_of_day(item.at), "muted").add(f"  {item.source:<7}", "faint")
         line.add(f"{item.node_count:>6,} nodes  ", "text").device(item.name or item.package, "node-id")
-        return Row(line, Line().add(f"{age(self._clock.now() - item.at)} ago ", "faint"))
+        return Row(line, Line().add(f"{time_ago(self._clock.now() - item.at)} ", "faint"))
 
     @on(RowList.RowChosen)
     def _chosen(self, message: RowList.RowChosen) -> None:

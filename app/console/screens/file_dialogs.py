@@ -25,8 +25,13 @@ def ask_path(console: Console, title: str, go: str, path: str, then: Callable[[s
     console.push_screen(PathForm(title, go, path, console.symbols), answered)
 
 
-def save_text(console: Console, title: str, path: str, text: str, saved: Callable[[str, Path], object]) -> None:
-    """Ask for a path and write ``text`` there; ``saved`` gets the path as given and as written."""
+def save_text(
+    console: Console, title: str, path: str, text: str, saved: Callable[[str, Path], object], *, ask: bool = True
+) -> None:
+    """Ask for a path and write ``text`` there; ``saved`` gets the path as given and as written.
+
+    Without ``ask``, replace the file at ``path``.
+    """
 
     def write(chosen: str, *, overwrite: bool = False) -> None:
         console.run_worker(_write(chosen, overwrite), exit_on_error=True)
@@ -45,7 +50,10 @@ def save_text(console: Console, title: str, path: str, text: str, saved: Callabl
         else:
             saved(chosen, written)
 
-    ask_path(console, title, "save", path, write)
+    if ask:
+        ask_path(console, title, "save", path, write)
+    else:
+        write(path, overwrite=True)
 
 
 def reason_of(exc: Exception) -> str:

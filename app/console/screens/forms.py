@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, ClassVar
 
 from textual import events, on
 from textual.app import ComposeResult
 from textual.strip import Strip
+from textual.timer import Timer
+from textual.widget import Widget
 from textual.widgets import Input, Label
 
 from clawperator.app.console.screens.menu import Dialog
@@ -15,9 +18,12 @@ from clawperator.widgets.format.lines import Line, Row
 from clawperator.widgets.format.symbols import Symbols
 from clawperator.widgets.key_bar import KeyBar, KeyHint, key_sign
 from clawperator.widgets.line_widget import LineWidget
+from clawperator.widgets.skill_form import InputRow, ValueInput
 from clawperator.widgets.text.safe import paragraphs
 
-_SIGNS = {"enter": "⏎", "escape": "esc"}
+TYPING_SECONDS = 0.15
+"""Delay of what a form shows after the last key."""
+_SIGNS = {"enter": "⏎", "escape": "esc", "ctrl+o": "^o"}
 
 
 class AskingDialog(Dialog):
@@ -27,6 +33,8 @@ class AskingDialog(Dialog):
     AskingDialog Label { width: 1fr; }
     """
     GO = "ok"
+    MORE_KEYS: tuple[tuple[str, str], ...] = ()
+    """Further keys of the key bar, with their labels."""
 
     def __init__(self, title: str, symbols: Symbols) -> None:
         super().__init__()
@@ -41,7 +49,7 @@ class AskingDialog(Dialog):
         raise NotImplementedError
 
     def on_mount(self) -> None:
-        self.show_keys(("enter", self.GO), ("escape", "back"))
+        self.show_keys(("enter", self.GO), *self.MORE_KEYS, ("escape", "back"))
 
     def show_keys(self, *keys_shown: tuple[str, str], dimmed: str = "") -> None:
         """Show these keys with their labels; ``dimmed`` is an unavailable one."""
@@ -163,6 +171,60 @@ class Switch(LineWidget, can_focus=True):
     def toggle(self) -> None:
         self.value = not self.value
         self.refresh()
+
+
+class FieldsForm(AskingDialog, inherit_bindings=False):
+    """Named fields, of which some may be invalid. Subclasses give the rows, ``follow`` and ``action_go``."""
+
+    AUTO_FOCUS: ClassVar[str | None] = ""  # the field may not exist yet
+    _typing: Timer | None = None
+
+    @property
+    def rows(self) -> list[InputRow]:
+        return list(self.query(InputRow))
+
+    def row_of(self, entry: Widget | None) -> InputRow | None:
+        """Return the row of a widget."""
+        return next((row for row in self.rows if row.entry is entry), None)
+
+    def follow(self) -> None:
+        """Show what the values come to; called when typing pauses, and when a choice has changed."""
+        raise NotImplementedError
+
+    @on(Input.Changed)
+    def _field_changed(self, message: Input.Changed) -> None:
+        message.stop()
+        if (row := self.row_of(message.input)) is not None:
+            row.complain("")
+        if self._typing is not None:
+            self._typing.stop()
+        self._typing = self.set_timer(TYPING_SECONDS, self.follow)
+
+    @on(Input.Submitted)
+    def _field_submitted(self, message: Input.Submitted) -> None:
+        message.stop()
+        self.action_go()
+
+    def on_key(self, event: events.Key) -> None:
+        """Submit on ⏎ from any field."""
+        if event.key == "enter":
+            event.stop()
+            event.prevent_default()
+            self.action_go()
+        elif event.key in ("down", "up"):
+            event.stop()
+            self.focus_next() if event.key == "down" else self.focus_previous()
+
+    def typed(self, character: str) -> bool:
+        field = self.focused
+        if isinstance(field, ValueInput):
+            field.replace(character, *field.selection)
+        return isinstance(field, ValueInput)
+
+    def focus_wrong(self, wrong: Sequence[InputRow]) -> None:
+        """Focus the first of these rows."""
+        self.set_focus(wrong[0].entry)
+        wrong[0].scroll_visible(animate=False)
 
 
 class PathForm(Form):

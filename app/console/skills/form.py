@@ -7,14 +7,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from textual import events, on
+from textual import on
 from textual.app import ComposeResult
 from textual.containers import VerticalScroll
-from textual.timer import Timer
-from textual.widgets import Input, Label
+from textual.widgets import Label
 from textual.worker import Worker
 
-from clawperator.app.console.screens.forms import AskingDialog, Form
+from clawperator.app.console.screens.forms import FieldsForm, Form
 from clawperator.app.console.skills.run_options import (
     ARGUMENTS,
     Plan,
@@ -37,21 +36,17 @@ from clawperator.widgets.text.safe import paragraphs, wrap
 if TYPE_CHECKING:
     from clawperator.app.console.skills.controller import SkillsController
 
-TYPING_SECONDS = 0.15
-"""Delay of the plan after the last key."""
 _MOST_ROWS = 14
 DEFAULT_REF = "main"
 
 
-class SkillForm(AskingDialog, inherit_bindings=False):
+class SkillForm(FieldsForm):
     """Answers a ``SkillRequest``, or ``None``. Invalid values are marked at their fields."""
 
     BINDINGS: ClassVar[list[Any]] = [
         *keys.bindings("skill_form"),  # without letters: they may be typed before the field exists
         *(binding for binding in keys.bindings("screen") if binding.id in ("screen.next_pane", "screen.previous_pane")),
     ]
-
-    AUTO_FOCUS: ClassVar[str | None] = ""  # the field may not exist yet
 
     def __init__(
         self,
@@ -86,8 +81,6 @@ class SkillForm(AskingDialog, inherit_bindings=False):
         """What was typed before there was a field."""
         self.plan: Plan | None = None
         self.trouble: SkillIssue | None = None
-        self._typing: Timer | None = None
-        self._compiling = 0
 
     # -- the form
 
@@ -109,15 +102,11 @@ class SkillForm(AskingDialog, inherit_bindings=False):
         if option.script:
             yield InputRow(ARGUMENTS, given.get(ARGUMENTS.name, ""))
 
-    @property
-    def rows(self) -> list[InputRow]:
-        return list(self.query(InputRow))
-
     def on_mount(self) -> None:
         super().on_mount()
         if self._known:
             self._focus_first()
-            self.call_after_refresh(self._follow)
+            self.call_after_refresh(self.follow)
         else:
             self.run_worker(self._learn(), group="card", exit_on_error=True)
 
@@ -130,7 +119,7 @@ class SkillForm(AskingDialog, inherit_bindings=False):
         self._known = True
         await self._ask_anew()
         self._focus_first()
-        self._follow()
+        self.follow()
 
     async def _ask_anew(self) -> None:
         """Show the fields of the selected option."""
@@ -158,42 +147,13 @@ class SkillForm(AskingDialog, inherit_bindings=False):
         if self.query("#way") and self.query_one("#way", OneOf) is self.focused:
             self.option = self.options[self.query_one("#way", OneOf).index]
             await self._ask_anew()
-        self._follow()
-
-    @on(Input.Changed)
-    def _changed(self, message: Input.Changed) -> None:
-        message.stop()
-        row = next((node for node in message.input.ancestors if isinstance(node, InputRow)), None)
-        if row is not None:
-            row.complain("")
-        if self._typing is not None:
-            self._typing.stop()
-        self._typing = self.set_timer(TYPING_SECONDS, self._follow)
-
-    def on_key(self, event: events.Key) -> None:
-        """Submit on ⏎ from any field."""
-        if event.key == "enter":
-            event.stop()
-            event.prevent_default()
-            self.action_go()
-        elif event.key in ("down", "up"):
-            event.stop()
-            self.focus_next() if event.key == "down" else self.focus_previous()
+        self.follow()
 
     def typed(self, character: str) -> bool:
-        field = self.focused
-        if isinstance(field, ValueInput):
-            field.replace(character, *field.selection)
-        elif not self._known:
-            self._early += character
-        else:
-            return False
-        return True
-
-    @on(Input.Submitted)
-    def _submitted(self, message: Input.Submitted) -> None:
-        message.stop()
-        self.action_go()
+        if super().typed(character):
+            return True
+        self._early += "" if self._known else character
+        return not self._known
 
     # -- result
 
@@ -206,7 +166,7 @@ class SkillForm(AskingDialog, inherit_bindings=False):
         found = {row.value for row in self.rows if row.field.personal and row.value}
         return sorted(found, key=len, reverse=True)
 
-    def _follow(self) -> None:
+    def follow(self) -> None:
         """Show the plan of the current values, or why there is none."""
         self._typing = None
         if self.option is None:
@@ -290,8 +250,7 @@ class SkillForm(AskingDialog, inherit_bindings=False):
             if not about:
                 return
         if wrong:
-            self.set_focus(wrong[0].entry)
-            wrong[0].scroll_visible(animate=False)
+            self.focus_wrong(wrong)
             return
         values = self.values()
         self.dismiss(

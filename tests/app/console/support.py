@@ -15,7 +15,7 @@ from typing import Any, Self
 
 from clawperator.app.console.app import ConsoleApp
 from clawperator.app.console.doctor.controller import steps_of
-from clawperator.app.console.execution.draft_file import Store
+from clawperator.app.console.execution.draft_file import RecentDraft, Store
 from clawperator.app.console.terminal import Look
 from clawperator.engine.adb.parse import DeviceEntry
 from clawperator.engine.config.policy import CAPABILITIES
@@ -198,6 +198,7 @@ class MemoryStore:
 
     def __init__(self, text: str | None = None) -> None:
         self.text = text
+        self.kept: list[RecentDraft] = []
 
     def load(self) -> str | None:
         return self.text
@@ -207,6 +208,12 @@ class MemoryStore:
 
     def set_aside(self) -> str:
         return "aside"
+
+    def recent(self) -> list[RecentDraft]:
+        return self.kept
+
+    def keep(self, draft: RecentDraft) -> None:
+        self.kept = [draft, *self.kept]
 
 
 @dataclass
