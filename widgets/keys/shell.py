@@ -32,7 +32,7 @@ SCOPES: dict[str, KeyScope] = {
         key("app.palette", "colon,ctrl+p", "command_palette", "palette", "Every command by name", show=True, display=":"),
         key("app.inspect", "1", "mode('inspect')", "Inspect", "The screen of the device as a tree"),
         key("app.stream", "2", "mode('stream')", "Stream", "Live executions and log"),
-        key("app.run", "3", "mode('run')", "Run", "Write, validate and run a draft"),
+        key("app.run", "3", "mode('run')", "Run", "The draft: write, validate and run it"),
         key("app.history", "4", "mode('history')", "History", "Past runs with their timelines"),
         key("app.skills", "5", "mode('skills')", "Skills", "Search, read, lint and run skills"),
         key("app.doctor", "6", "mode('doctor')", "Doctor", "Check the setup of host and device"),

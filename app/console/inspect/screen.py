@@ -200,10 +200,11 @@ class InspectScreen(PictureActionsScreen):
         width, symbols = self.area.node_line.width, self.console.symbols
         candidates = self.bench.candidates if self.narrow else ()
         for index, line in enumerate(self.query("#best-1, #best-2").results(InfoLine)):
-            line.display = index < len(candidates)
             if index < len(candidates):
                 current = candidates[index] is self.bench.candidate
                 line.show(next(candidate_rows(candidates[index], index + 1, width, symbols, current=current)))
+            else:
+                line.show(Row(Line()))
         count = len(self.bench.matches)
         noun = "match" if count == 1 else "matches"
         words = f"typed {symbols.dot} " if self.bench.origin == "typed" else ""

@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, ClassVar, cast
 
 from textual import events
+from textual.containers import Horizontal
 from textual.message import Message
 from textual.widget import Widget
 
@@ -92,8 +93,7 @@ class TreeArea(Pane):
         self.crumbs = Crumbs()
         self.node_line = InfoLine(id="node-line")
         parts: list[Widget] = [
-            self.info,
-            self.find,
+            Horizontal(self.find, self.info, id="find-row"),
             self.matcher,
             self.hint,
             self.tree_pane,
@@ -108,8 +108,12 @@ class TreeArea(Pane):
     def console(self) -> Console:
         return cast("Console", self.app)
 
+    def on_descendant_focus(self) -> None:
+        self.call_after_refresh(self.draw_info)
+
     def on_descendant_blur(self) -> None:
         """Hide the hint and release the tree when the matcher line loses the focus."""
+        self.call_after_refresh(self.draw_info)
         if not self.matcher.is_open and self.hint.display:
             self.hint.display = False
             self.tree_pane.hold(False)
@@ -146,11 +150,11 @@ class TreeArea(Pane):
     def draw_info(self) -> None:
         """Show counts, source and age of the tree."""
         session, symbols, info = self.console.session, self.console.symbols, self.info
-        right = snapshot_words(session, symbols)
+        right = Line() if self.find.is_open else snapshot_words(session, symbols)
         if self.tree_pane.waiting:
             right.add(f" {symbols.dot} {self.tree_pane.waiting} newer", "warn")
         follow = follow_words(session.device_id, session.follow)
-        if follow.cells:
+        if follow.cells and not self.find.is_open:
             right.add(f" {symbols.dot} ", "faint").extend(follow)
         right.add(" ")
         line = Line(max(10, info.width - right.cells - 1)).add(" ")
@@ -161,11 +165,11 @@ class TreeArea(Pane):
         self.badge(self._origin())
 
     def _origin(self) -> str:
-        """Return the backend of the tree and when it was captured."""
+        """Return the backend of the tree."""
         snapshot = self.tree_pane.snapshot
         if not snapshot or self.console.session.offline:
             return ""
-        return f"operator {self.console.symbols.dot} {self.console.clock.time_of_day(snapshot.at)}"
+        return "operator"
 
     def _facts(self, line: Line) -> None:
         tree, dot = self.tree_pane, self.console.symbols.dot
@@ -173,8 +177,9 @@ class TreeArea(Pane):
         if tree.find.problem:
             line.add(tree.find.problem, "warn")
         elif tree.find.text:
-            line.add("/ ", "key").device(tree.find.text, "match", room=24)
-            line.add(f"  {len(tree.hits)}/{total:,} nodes", "text" if tree.hits else "warn")
+            if not self.find.is_open:  # which shows it
+                line.add("/ ", "key").device(tree.find.text, "match", room=24).add("  ")
+            line.add(f"{len(tree.hits)}/{total:,} nodes", "text" if tree.hits else "warn")
             if tree.alike:
                 line.add(f" {dot} {tree.alike} by look-alike characters", "warn")
         else:

@@ -29,6 +29,22 @@ _HIDDEN = frozenset({"app.palette", "screen.next_pane", "screen.previous_pane", 
 _JUMPS = 8
 """Limit of executions and nodes in the results: more would hide the commands."""
 _SHORTEST_JUMP = 3
+_SYNONYMS = {
+    "bug": ("report a problem",),
+    "click": ("tap",),
+    "close": ("quit",),
+    "colour": ("theme",),
+    "emulator": ("virtual device",),
+    "exit": ("quit",),
+    "export": ("save", "copy"),
+    "issue": ("report a problem",),
+    "log": ("stream",),
+    "reload": ("snapshot", "refresh"),
+    "repeat": ("run again",),
+    "search": ("find", "filter"),
+    "type": ("enter text",),
+}
+"""Words that other tools use, for ours."""
 
 
 class SearchHit(NamedTuple):
@@ -97,16 +113,18 @@ class PaletteSearch:
         """Return everything for an empty ``query``; else what matches, best first, then executions, skills and nodes."""
         if not query:
             return [SearchHit(entry, Content(entry.name)) for entry in self.entries()]
-        scored: list[tuple[float, SearchHit]] = []
+        scored: list[tuple[tuple[int, bool, float], SearchHit]] = []
         for entry in self.entries():
             score, offsets = self._fuzzy.match(query, entry.name)
-            if score > 0:
+            kind, place = _named(query, entry)
+            if score > 0 or kind:
                 shown = Content(entry.name)
                 for offset in offsets:
                     shown = shown.stylize("bold underline", offset, offset + 1)
-                scored.append((score / (1 + bool(entry.reason)), SearchHit(entry, shown)))
-        jumps = ((1 / (place + 2), entry) for place, entry in enumerate(self._jumps(query)))
-        scored += ((score, SearchHit(entry, Content(entry.name))) for score, entry in jumps)
+                rank = (kind, not entry.reason, score if kind in (_BY_LETTERS, _BY_NAME) else -place)
+                scored.append((rank, SearchHit(entry, shown)))
+        for place, entry in enumerate(self._jumps(query)):
+            scored.append(((_JUMP, True, -place), SearchHit(entry, Content(entry.name))))
         return [found for _, found in sorted(scored, key=lambda item: item[0], reverse=True)]
 
     def run(self, entry: PaletteEntry) -> None:
@@ -132,6 +150,24 @@ class PaletteSearch:
         tree = console.session.trees.shown.tree
         for node in islice(_nodes_with(tree, words), _JUMPS) if tree is not None else ():
             yield PaletteEntry(f"Go to node {name_of(node)}", node.resource_id, partial(console.go_to, NodePlace(node)))
+
+
+_BY_LETTERS, _JUMP, _BY_SENTENCE, _BY_SYNONYM, _BY_NAME = range(5)
+"""What matched, the best last."""
+
+
+def _named(query: str, entry: PaletteEntry) -> tuple[int, int]:
+    """Return how the whole words of ``query`` name the entry, and where the first of them stands."""
+    name, sentence_below = entry.name.casefold(), entry.help.casefold()
+    words = query.casefold().split()
+    if all(word in name for word in words):
+        return _BY_NAME, name.find(words[0])
+    meant = [(word, *_SYNONYMS.get(word, ())) for word in words]
+    if all(any(word in name for word in some) for some in meant):
+        return _BY_SYNONYM, min(place for place, word in enumerate(meant[0]) if word in name)
+    if all(any(word in sentence_below for word in some) for some in meant):
+        return _BY_SENTENCE, min(sentence_below.find(word) for word in meant[0] if word in sentence_below)
+    return _BY_LETTERS, 0
 
 
 def menu_entries(screen: ConsoleScreen) -> Iterator[PaletteEntry]:

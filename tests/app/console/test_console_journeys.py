@@ -209,6 +209,23 @@ async def test_escape_clears_what_was_found_and_never_leaves() -> None:
         assert app.current_mode == "inspect"
 
 
+@pytest.mark.parametrize("size", [SMALL, WIDE, (200, 60)], ids=str)
+async def test_the_tree_stays_where_it_is_while_finding_and_the_words_are_shown_once(size: tuple[int, int]) -> None:
+    async with console(size=size) as (app, pilot, _):
+        place = tree_of(app).region
+        await pilot.press("slash")
+        await until(pilot, lambda: "nodes" in text_of(app) and app.screen.query_one("#find").display)
+        assert tree_of(app).region == place
+        await pilot.press(*"homenet")
+        await until(pilot, lambda: "1/59 nodes" in text_of(app))
+        assert tree_of(app).region == place
+        assert text_of(app).count("homenet") == 1
+        await pilot.press("enter")
+        await until(pilot, lambda: "/ homenet  1/59 nodes" in text_of(app) and "r 22:29:00" in text_of(app))
+        assert text_of(app).count("homenet") == 1
+        assert tree_of(app).region == place
+
+
 async def test_letters_in_the_find_line_are_text_not_commands() -> None:
     async with console() as (app, pilot, engine):
         calls = list(engine.calls)
@@ -313,7 +330,7 @@ async def test_the_tree_of_another_process_appears_by_itself() -> None:
         engine.publish(
             *agent_run("cmd-9", NOON),
             SnapshotSeen(
-                device_id=DEVICE.serial, command_id="cmd-9", step_id="s", xml=settings_screen(ROWS[:2]), at=NOON
+                device_id=DEVICE.serial, command_id="cmd-9", step_id="s", xml=settings_screen(ROWS[:2]), at=NOON + 3
             ),
         )
         await until(pilot, lambda: len(tree_of(app).snapshot.nodes) < 30)

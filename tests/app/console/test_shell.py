@@ -51,6 +51,32 @@ async def test_the_palette_offers_the_menus_and_the_chores_and_says_last_what_ca
         assert reasons == sorted(reasons)
 
 
+@pytest.mark.parametrize(
+    ("mode", "words", "entry"),
+    [
+        ("1", "draft", "Everywhere: Run  (3)"),
+        ("1", "record", "Everywhere: record  (I)"),
+        ("1", "export", "Snapshot: save as…"),
+        ("1", "bug", "Console: report a problem…"),
+        ("1", "exit", "Everywhere: quit  (ctrl+q)"),
+        ("1", "search", "Inspect: find  (/)"),
+        ("1", "backslash", ""),
+        ("1", "usb debugging", ""),
+        ("1", "nodes clickable", "Inspect: filter  (\\)"),
+        ("2", "search", "Stream: filter  (/)"),
+        ("2", "export", "Stream: export  (x)"),
+    ],
+)
+async def test_a_command_is_found_by_its_description_and_by_words_of_other_tools(
+    mode: str, words: str, entry: str
+) -> None:
+    async with console() as (app, pilot, _):
+        await pilot.press(mode)
+        await until(pilot, lambda: app.mode_screen is app.screen)
+        found = app.palette_search().find(words)
+        assert [hit.entry.name for hit in found[:1]] == ([entry] if entry else [])
+
+
 async def test_an_entry_that_cannot_be_done_says_why_when_it_is_chosen() -> None:
     async with console(look=False) as (app, pilot, _):
         app.session.leave_device()
