@@ -36,7 +36,6 @@ class FixLog(WrappedText):
         return fix_log_rows(self._fixes, width, self._clock, self.symbols) if width >= 10 else ()
 
     def on_resize(self) -> None:
-        super().on_resize()
         self._to_the_end()
 
     def _to_the_end(self) -> None:

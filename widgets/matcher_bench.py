@@ -149,7 +149,6 @@ class MatcherBench(RowList):
     def on_resize(self) -> None:
         if self._folded_at != self.content_size.width:
             self.draw()
-        super().on_resize()
 
     # -- rows
 

@@ -64,7 +64,6 @@ class NodeInspector(RowList):
     def on_resize(self) -> None:
         if self._folded_at != self.content_size.width:
             self._fold_values()
-        super().on_resize()
 
     def _rows(self) -> Iterator[ListRow]:
         yield heading("derived")

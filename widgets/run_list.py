@@ -125,7 +125,6 @@ class RunList(LinePane):
         self._look_at_edges()
 
     def on_resize(self) -> None:
-        super().on_resize()
         self._look_at_edges()
 
     def _look_at_edges(self) -> None:

@@ -149,7 +149,6 @@ class SkillOutput(FollowingPane):
 
     def on_resize(self) -> None:
         self._fold_end()
-        super().on_resize()
         if self.following:
             self._to_end()
 
@@ -209,7 +208,6 @@ class FindingList(LinePane):
     def on_resize(self) -> None:
         if self._width != self.content_size.width:
             self._fold()
-        super().on_resize()
 
     def head(self, y: int, width: int) -> Row:  # noqa: ARG002  # there is one
         line = Line(width).add(" ")

@@ -98,7 +98,6 @@ class SlotPane(LinePane):
     def on_resize(self) -> None:
         if self._width != self.content_size.width:
             self.rearrange()
-        super().on_resize()
 
     # -- keys
 

@@ -249,7 +249,6 @@ class StreamPane(FollowingPane):
     # -- position
 
     def on_resize(self) -> None:
-        super().on_resize()
         if self.following:
             self.top = self.last_top
 

@@ -40,7 +40,6 @@ class WrappedText(LinePane):
     def on_resize(self) -> None:
         if self._width != self.content_size.width:
             self.fold()
-        super().on_resize()
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Rows cannot be opened."""

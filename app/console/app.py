@@ -52,7 +52,7 @@ from clawperator.app.console.screens.menu import Dialog, PaletteEntry
 from clawperator.app.console.session import Facet, Session
 from clawperator.app.console.skills.controller import SkillsController
 from clawperator.app.console.skills.jobs import SkillLibrary, skill_library
-from clawperator.app.console.terminal import PLAIN, Look
+from clawperator.app.console.terminal import PLAIN, Look, handle_resizes_in_order
 from clawperator.app.console.textual_internals import CachedStylesheet
 from clawperator.app.console.tree_packer import TreePacker
 from clawperator.app.console.user_themes import UserThemes, apply_theme
@@ -203,8 +203,15 @@ class ConsoleApp(FaultTolerantApp):
         self.run_worker(self.drafts.open(), name="draft", exit_on_error=True)
         if self.user_themes is not None:
             self.run_worker(self.user_themes.watch(), name="themes", exit_on_error=True)
+        self.app_resume_signal.subscribe(self, lambda _: self._resumed())
+        handle_resizes_in_order()
         self.set_interval(1.0, self._second)
         self.call_after_refresh(self._painted)
+
+    def _resumed(self) -> None:
+        """Draw everything on a terminal that other programs have used."""
+        handle_resizes_in_order()
+        self.refresh(layout=True)
 
     def _painted(self) -> None:
         """Do what the first frame did not need."""
@@ -325,6 +332,10 @@ class ConsoleApp(FaultTolerantApp):
             await self._keys.take(event)
         else:
             await super().on_event(event)
+
+    def on_resize(self) -> None:
+        """Draw everything: the terminal may have been smaller for a moment and have cut what it shows."""
+        self.refresh()
 
     def on_key(self, event: events.Key) -> None:
         """Handle a key that no binding took: say why a dimmed key is dimmed, or pass a character on.

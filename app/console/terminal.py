@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 import codecs
+import signal
 from collections.abc import Mapping, MutableMapping
+from functools import partial
 from typing import NamedTuple
 
 REFUSAL = "the console needs a terminal; try `clawperator observe snapshot`"
@@ -71,3 +74,11 @@ def _needs_ascii(encoding: str) -> bool:
         return codecs.lookup(encoding).name != "utf-8"
     except LookupError:
         return True
+
+
+def handle_resizes_in_order() -> None:
+    """Handle SIGWINCH in the running loop. Textual's handler runs anywhere: one that interrupts another reports the newer
+    size first, and the older one stays.
+    """
+    if hasattr(signal, "SIGWINCH") and callable(handler := signal.getsignal(signal.SIGWINCH)):  # Windows has none
+        asyncio.get_running_loop().add_signal_handler(signal.SIGWINCH, partial(handler, signal.SIGWINCH, None))

@@ -18,6 +18,7 @@ import fcntl
 import os
 import pty
 import re
+import signal
 import struct
 import subprocess
 import termios
@@ -58,6 +59,8 @@ class Screen:
         self.columns, self.rows = columns, rows
         self._cells = [[" "] * columns for _ in range(rows)]
         self._x = self._y = 0
+        self.switched = 0
+        """How often the program entered and left the alternate screen."""
 
     def feed(self, output: str) -> None:
         """Draw what a program wrote: text, cursor movement and erasing; the rest changes no character."""
@@ -89,6 +92,9 @@ class Screen:
 
     def _command(self, command: str, arguments: str) -> None:
         if arguments[:1] in {"<", "=", ">", "?"}:
+            if arguments == "?1049":  # to or from the alternate screen
+                self._clear()
+                self.switched += 1
             return  # a mode of the terminal
         numbers = [int(number or 0) for number in arguments.split(";")]
         first = max(1, numbers[0])
@@ -104,7 +110,17 @@ class Screen:
         elif command == "K" and not numbers[0]:
             self._cells[self._y][self._x :] = [" "] * (self.columns - self._x)
         elif command == "J" and numbers[0] == 2:
-            self._cells = [[" "] * self.columns for _ in range(self.rows)]
+            self._clear()
+
+    def _clear(self) -> None:
+        self._cells = [[" "] * self.columns for _ in range(self.rows)]
+
+    def resize(self, columns: int, rows: int) -> None:
+        """Cut what does not fit, as terminals do, and add blank cells."""
+        kept = [row[:columns] + [" "] * (columns - len(row)) for row in self._cells[:rows]]
+        self._cells = kept + [[" "] * columns for _ in range(rows - len(kept))]
+        self.columns, self.rows = columns, rows
+        self._x, self._y = min(self._x, columns - 1), min(self._y, rows - 1)
 
     @property
     def lines(self) -> list[str]:
@@ -240,6 +256,20 @@ class Probe:
             elif seen != before:
                 return self._shown_at - sent
         raise AssertionError(f"no frame showed what {keys!r} did\n{self.screen.text}")
+
+    def resize(self, columns: int, rows: int) -> None:
+        """Change the size of the terminal, and tell the program."""
+        self._take_waiting()
+        self.screen.resize(columns, rows)
+        fcntl.ioctl(self._terminal, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
+        self._process.send_signal(signal.SIGWINCH)  # it has no controlling terminal, which would send it
+
+    def suspend_and_continue(self, keys: str) -> None:
+        """Send the keys that suspend the program, wait until it is, and continue it, as ``fg`` does."""
+        self.write(keys)
+        _, status = os.waitpid(self._process.pid, os.WUNTRACED)
+        assert os.WIFSTOPPED(status), status
+        self._process.send_signal(signal.SIGCONT)
 
     def wait_for(self, what: str | Callable[[Screen], object]) -> float:
         """Wait until the screen holds a text, or a predicate holds of the screen.

@@ -126,7 +126,6 @@ class LockDialog(AskingDialog):
         yield DialogText(self._rows, id="lock")
 
     def on_mount(self) -> None:
-        super().on_mount()
         text = self.query_one("#lock", DialogText)
         self.set_focus(text)
         self.set_interval(_TICK_SECONDS, text.fold)

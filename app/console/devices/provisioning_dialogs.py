@@ -176,7 +176,6 @@ class PlanDialog(AskingDialog):
         yield DialogText(self._rows, id="plan")
 
     def on_mount(self) -> None:
-        super().on_mount()
         self._show_keys()
         self.run_worker(self._ask(), name="plan", exit_on_error=True)
 

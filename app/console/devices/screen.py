@@ -73,7 +73,6 @@ class DevicesScreen(TwoPaneScreen):
 
     def on_screen_resume(self) -> None:
         self.console.emulators.begin()
-        super().on_screen_resume()
 
     # -- drawing
 

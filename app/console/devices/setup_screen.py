@@ -67,7 +67,6 @@ class SetupDialog(LiveDialog):
         yield DialogText(self._progress_rows, id="progress")
 
     def on_mount(self) -> None:
-        super().on_mount()
         self.set_focus(self.query_one("#files"))
 
     # -- drawing

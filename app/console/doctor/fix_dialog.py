@@ -91,5 +91,4 @@ class FixDialog(AskingDialog):
         yield DialogText(lambda width: proposal_rows(self._shown, width, self._symbols), id="proposal")
 
     def on_mount(self) -> None:
-        super().on_mount()
         self.set_focus(self.query_one("#proposal"))

@@ -161,7 +161,6 @@ class DispatchDialog(LiveDialog):
             yield from payload_rows(self._shown, width)
 
     def on_mount(self) -> None:
-        super().on_mount()
         self.set_class(self.app.cursor_position.y >= self.app.size.height - self.ROWS, "-top")
         self.set_focus(self.query_one("#dispatch"))
 

@@ -113,7 +113,6 @@ class HistoryScreen(ConsoleScreen):
     # -- reading and drawing
 
     def on_mount(self) -> None:
-        super().on_mount()
         self.past.history = self.console.engine.history
         self.area.search("")
 

@@ -77,7 +77,6 @@ class InspectScreen(PictureActionsScreen):
         yield InfoLine(id="stream-strip")
 
     def on_mount(self) -> None:
-        super().on_mount()
         session = self.session
         self.query_one(EnvelopeLog).show(session.log, session.lines)
         self.console.trees_in_use = self.trees_in_use

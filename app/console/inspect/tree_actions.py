@@ -114,7 +114,6 @@ class TreeActionsScreen(MatcherActionsScreen):
 
     def on_screen_resume(self) -> None:
         self.tree_pane.hold(False)
-        super().on_screen_resume()
 
     def action_filter_menu(self) -> None:
         """Open the menu of filters; a node must pass all that are on."""

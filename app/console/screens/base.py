@@ -8,14 +8,13 @@ from typing import Any, ClassVar, NamedTuple, cast
 
 from textual import on
 from textual.app import ComposeResult
-from textual.screen import Screen
 from textual.widget import Widget
 from textual.widgets import Input, Static, TextArea
 
 from clawperator.app.console.console import Console
 from clawperator.app.console.copyable import Copyable
 from clawperator.app.console.navigation import Destination
-from clawperator.app.console.screens.menu import Choice, MenuDialog
+from clawperator.app.console.screens.menu import Choice, MenuDialog, RefocusingScreen
 from clawperator.app.console.screens.pane_splits import PaneSplits
 from clawperator.app.console.session import Facet, Session
 from clawperator.widgets import keys
@@ -38,13 +37,11 @@ class Menu(NamedTuple):
     choose: Callable[[str | None], object]
 
 
-class ConsoleScreen(Screen[None], inherit_bindings=False):
+class ConsoleScreen(RefocusingScreen, inherit_bindings=False):
     """One mode. Subclasses give ``compose_body``, ``draw``, ``copyable`` and ``PLACES``."""
 
     BINDINGS: ClassVar[list[Any]] = [*keys.bindings("screen")]
     AUTO_FOCUS: ClassVar[str | None] = None
-    MAIN = ""
-    """Selector of the widget with the initial focus."""
 
     def __init__(self) -> None:
         super().__init__()

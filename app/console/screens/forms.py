@@ -112,7 +112,6 @@ class Form(AskingDialog):
         yield from ()
 
     def on_mount(self) -> None:
-        super().on_mount()
         self.type_in(self.query_one("#answer", Input))
 
     def action_go(self) -> None:

@@ -26,7 +26,6 @@ class LiveDialog(AskingDialog):
         raise NotImplementedError
 
     def on_mount(self) -> None:
-        super().on_mount()
         self.set_interval(TICK_SECONDS, self._tick)
         self.call_after_refresh(self.show, Facet.EVERYTHING)
 

@@ -11,6 +11,8 @@ from textual.await_complete import AwaitComplete
 from textual.containers import Vertical
 from textual.content import Content
 from textual.message import Message
+from textual.screen import Screen
+from textual.widget import Widget
 from textual.widgets import Input
 
 from clawperator.app.console.textual_internals import FilteringScreen, bind_key
@@ -39,7 +41,25 @@ class PaletteEntry(NamedTuple):
     reason: str = ""
 
 
-class Dialog(FilteringScreen, inherit_bindings=False):
+class RefocusingScreen(Screen[Any], inherit_bindings=False):
+    """Focuses the widget again that lost the focus while a smaller terminal hid it, else the main one."""
+
+    MAIN = ""
+    """Selector of the widget with the initial focus."""
+    _had_focus: Widget | None = None
+
+    def on_resize(self) -> None:
+        self._had_focus = self.focused or self._had_focus
+        self.call_after_refresh(self._refocus)
+
+    def _refocus(self) -> None:
+        if self.focused is None and self.app.app_focus:
+            main = self.query(self.MAIN).first() if self.MAIN else None
+            shown = self.focus_chain
+            self.set_focus(next((widget for widget in (self._had_focus, main) if widget in shown), None))
+
+
+class Dialog(RefocusingScreen, FilteringScreen, inherit_bindings=False):
     """A framed box over the mode; the keys below it are inactive.
 
     It answers once: later keys of a burst must neither close what is below it (``dismiss`` removes whatever screen is

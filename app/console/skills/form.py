@@ -103,7 +103,6 @@ class SkillForm(FieldsForm):
             yield InputRow(ARGUMENTS, given.get(ARGUMENTS.name, ""))
 
     def on_mount(self) -> None:
-        super().on_mount()
         if self._known:
             self._focus_first()
             self.call_after_refresh(self.follow)

@@ -81,7 +81,6 @@ class SkillsScreen(SkillEditScreen):
 
     def on_screen_resume(self) -> None:
         self.skilling.begin()
-        super().on_screen_resume()
 
     # -- drawing
 

@@ -68,7 +68,6 @@ class StreamScreen(TwoPaneScreen):
                 yield Pane("log context", LogAround(id="around", clock=clock), id="around-pane")
 
     def on_mount(self) -> None:
-        super().on_mount()
         self.stream.show(self.session.log, self.session.lines)
         self.query_one("#detail", ExecutionDetail).ring = self.session.lines
 

@@ -13,6 +13,7 @@ import pytest
 from textual import events
 from textual.geometry import Offset
 from textual.pilot import Pilot
+from textual.widgets import Input
 
 from clawperator.app.console.app import ConsoleApp
 from clawperator.app.console.devices.lock_dialog import LockDialog
@@ -850,6 +851,30 @@ async def test_a_screen_too_small_says_so_and_recovers() -> None:
         assert "58×14 is too small – needs 60×16" in text_of(app)
         await pilot.resize_terminal(80, 24)
         await until(pilot, lambda: "com.android.settings" in text_of(app))
+
+
+@pytest.mark.parametrize(("smaller", "then"), [((50, 12), "#node"), ((80, 24), "#tree")])
+async def test_the_focus_is_on_the_same_pane_after_a_smaller_terminal_or_on_the_tree(
+    smaller: tuple[int, int], then: str
+) -> None:
+    async with console() as (app, pilot, _):
+        await pilot.press("g", "n")
+        await until(pilot, lambda: app.focused is app.screen.query_one("#node"))
+        await pilot.resize_terminal(*smaller)
+        await until(pilot, lambda: app.focused is not app.screen.query_one("#node"))
+        await pilot.resize_terminal(*WIDE)
+        await until(pilot, lambda: app.focused is app.screen.query_one(then))
+
+
+async def test_a_dialog_types_on_after_a_terminal_too_small_for_it() -> None:
+    async with console() as (app, pilot, _):
+        await pilot.press("colon", "s", "t")
+        await pilot.resize_terminal(50, 12)
+        await until(pilot, lambda: app.focused is None)
+        await pilot.resize_terminal(*WIDE)
+        await until(pilot, lambda: app.focused is not None)
+        await pilot.press("r")
+        await until(pilot, lambda: app.screen.query_one(Input).value == "str")
 
 
 async def test_resizing_keeps_the_cursor_on_screen_and_every_widget() -> None:

@@ -1,0 +1,68 @@
+"""The console on a real terminal that is suspended, continued, and resized at any speed."""
+
+from __future__ import annotations
+
+import random
+import sys
+from collections.abc import Iterator
+from functools import partial
+from pathlib import Path
+
+import pytest
+
+from tests.app.console.support import settings_screen
+from tests.benchmarks.pty_probe import Probe, Screen
+
+SIZES = [(120, 36), (80, 24), (200, 60)]
+GAPS = (0.0, 0.0, 0.004, 0.012, 0.05)
+"""Seconds between two sizes: the console draws a frame in between, or does not."""
+
+
+@pytest.fixture
+def probe(tmp_path: Path) -> Iterator[Probe]:
+    dump = tmp_path / "dump.xml"
+    dump.write_text(settings_screen(), encoding="utf-8")
+    argv = [sys.executable, "-m", "clawperator.app.cli", "console", "--snapshot", str(dump)]
+    with Probe(argv, size=SIZES[0], env={"HOME": str(tmp_path)}) as probe:
+        probe.wait_for("▌tree")
+        probe.wait_for("Bluetooth")
+        yield probe
+
+
+def frames(screen: Screen) -> list[str]:
+    """The lines with the frames of the panes only: what is in them may be scrolled."""
+    return ["".join(_SIDES.get(character, " ") for character in line) for line in screen.lines]
+
+
+_SIDES = dict(zip("╭╮╰╯│─┏┓┗┛┃━", "╭╮╰╯│─╭╮╰╯│─", strict=True))
+
+
+def test_the_whole_screen_and_the_focus_are_back_after_fg(probe: Probe) -> None:
+    probe.write("g")
+    probe.wait_for("go to")
+    probe.write("n")
+    probe.wait_for(lambda screen: "▌node" in screen and "go to" not in screen)
+    before, switched = frames(probe.screen), probe.screen.switched
+    probe.suspend_and_continue("\x1a")
+    probe.wait_for(lambda screen: screen.switched == switched + 2 and "▌node" in screen and frames(screen) == before)
+
+
+def is_whole(wanted: list[str], screen: Screen) -> bool:
+    return frames(screen) == wanted and "keys" in screen.lines[-1]
+
+
+def test_a_storm_of_sizes_leaves_a_whole_screen(probe: Probe) -> None:
+    chance = random.Random(16)
+    whole = {}
+    for size in SIZES:
+        probe.resize(*size)
+        probe.wait_for(lambda screen: "keys" in screen.lines[-1] and "Inspect" in screen.lines[0])
+        probe.pause(0.5)
+        whole[size] = frames(probe.screen)
+    for _ in range(12):
+        end = chance.choice(SIZES)
+        for _ in range(chance.randrange(1, 6)):
+            probe.resize(chance.randrange(62, 200), chance.randrange(17, 60))
+            probe.pause(chance.choice(GAPS))
+        probe.resize(*end)
+        probe.wait_for(partial(is_whole, whole[end]))
