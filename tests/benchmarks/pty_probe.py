@@ -154,7 +154,9 @@ class Probe:
         size: tuple[int, int] = (200, 60),
         env: Mapping[str, str] | None = None,
         pass_fds: Collection[int] = (),
+        patience: float = PATIENCE,
     ) -> None:
+        self._patience = patience
         self.screen = Screen(*size)
         self.started = 0.0
         self._argv, self._pass_fds = list(argv), pass_fds
@@ -205,7 +207,7 @@ class Probe:
     def _quit(self) -> int:
         try:
             self.write(QUIT)
-            return self._process.wait(PATIENCE)
+            return self._process.wait(self._patience)
         except (OSError, subprocess.TimeoutExpired):
             self._process.kill()
             return self._process.wait()
@@ -248,7 +250,7 @@ class Probe:
         self._take_waiting()
         before = look(self.screen)
         sent = self.write(keys)
-        deadline = sent + PATIENCE
+        deadline = sent + self._patience
         while self._next_frame(deadline):
             seen = look(self.screen)
             if self._shown_at <= sent:
@@ -278,7 +280,7 @@ class Probe:
         ``AssertionError`` with the screen when it does not come true in time, or when the program has ended.
         """
         holds = what if callable(what) else lambda screen: what in screen
-        deadline = time.monotonic() + PATIENCE
+        deadline = time.monotonic() + self._patience
         self._take_waiting()
         while not holds(self.screen):
             if not self._next_frame(deadline):
