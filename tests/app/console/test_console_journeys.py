@@ -738,6 +738,29 @@ async def test_modes_by_digit_and_back_by_q() -> None:
         assert app.return_value == 0
 
 
+@pytest.mark.parametrize("ascii_only", [False, True])
+@pytest.mark.parametrize(
+    ("pressed", "titles"),
+    [
+        (("g", "d"), ("devices", "doctor")),
+        (("g", "n"), ("node",)),
+        (("w",), ("workbench",)),
+        (("s",), ("screen",)),
+        (("g", "s"), ("stream",)),
+    ],
+)
+async def test_a_drawer_has_its_title_and_leaves_the_header(
+    pressed: tuple[str, ...], titles: tuple[str, ...], ascii_only: bool
+) -> None:
+    async with console(size=SMALL, ascii_only=ascii_only) as (app, pilot, _):
+        await pilot.press(*pressed)
+        frame = "-" if ascii_only else "━"
+        for title in titles:
+            await until(pilot, lambda t=title: f"{t}{frame}" in text_of(app).replace(" ", ""))  # type: ignore[misc]
+        assert text_of(app).splitlines()[0].startswith(" 1Inspect  2 3 4 5 6 7")
+        assert not ascii_only or text_of(app).isascii() or set(text_of(app)) - set(map(chr, range(128))) <= {"‑", "–"}
+
+
 async def test_every_digit_is_a_mode() -> None:
     async with console() as (app, pilot, _):
         tabs = {tab.digit: tab.name.lower() for tab in app.tabs()}
