@@ -16,6 +16,7 @@ from clawperator.app.serve.service import CallerExecutor, Service
 from clawperator.engine.contracts.caller import ANONYMOUS, Caller
 from clawperator.engine.errors import EngineError, ErrorCode, interruption
 from clawperator.engine.executions import build
+from clawperator.engine.executions.composition import Composition
 from clawperator.engine.executions.drain import Drain
 from clawperator.engine.follow.trees import LastTrees, SeenTree
 
@@ -81,7 +82,7 @@ class McpService(Service):
     async def execute(
         self,
         call: Call,
-        payload: Mapping[str, Any],
+        payload: Mapping[str, Any] | Composition,
         *,
         device_id: str | None = None,
         timeout_ms: object = None,
@@ -94,7 +95,8 @@ class McpService(Service):
         """
         call.finished = None
         with self.work.one():
-            progress = ExecutionProgress(self.engine.events, payload, call.progress, self._seen)
+            steps = payload.head if isinstance(payload, Composition) else payload
+            progress = ExecutionProgress(self.engine.events, steps, call.progress, self._seen)
             async with progress:
                 try:
                     engine = self.engine.under(call.caller)

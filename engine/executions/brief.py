@@ -48,6 +48,8 @@ def _brief(document: Mapping[str, Any]) -> dict[str, Any]:
     if failed:
         answer["outcome"] |= {key: outcome[key] for key in ("error",) if key in outcome}
         answer["executionId"] = document["executionId"]
+    if facts := document.get("result"):
+        answer["result"] = facts
     if then := document.get("then"):
         answer["then"] = brief_view(then)
     if warnings := document.get("warnings"):

@@ -32,7 +32,8 @@ MCP_GUIDE = _GUIDE.format(
     action="`action`",
     execute="`execute`",
     wait="`wait`",
-    verbs="",
+    verbs="Of its types, `set_checked` and `set_text` act only if the state differs, and verify it; `submit` presses Enter and fails if \
+nothing changes; `read_rows` reads a list; `input_tap` and others reach what the tree does not show. ",
     interrupted="The next answer about that device has the outcome in `interrupted`.",
     bytes="`maxBytes`",
 )

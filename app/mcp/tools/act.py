@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from functools import cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -14,7 +15,8 @@ from clawperator.app.mcp.tools.base import Arguments, Tool, invalid
 from clawperator.engine.config.active_profile import load_profile
 from clawperator.engine.contracts import limits
 from clawperator.engine.contracts.actions import ACTIONS
-from clawperator.engine.executions import build
+from clawperator.engine.executions import build, shell_input, verbs
+from clawperator.engine.executions.composition import Composition
 from clawperator.engine.json_schema import json_schema
 from clawperator.engine.skills.artifact_run import run_document
 from clawperator.engine.skills.compiled import is_compiled
@@ -136,7 +138,7 @@ def _execute_tool() -> Tool:
 class Kind(NamedTuple):
     """The payload builder of an action type, and its arguments: required, optional, and a group of which one is required."""
 
-    build: Callable[[Arguments], Payload]
+    build: Callable[[Arguments], Payload | Composition]
     required: tuple[str, ...] = ()
     optional: tuple[str, ...] = ()
     one_of: tuple[str, ...] = ()
@@ -151,6 +153,22 @@ def _scrolling(given: Arguments, **more: Any) -> Payload:
     return {name: value for name, value in {**scroll, **more}.items() if value is not None}
 
 
+def _press_key(given: Arguments) -> Payload:
+    if given["key"] not in ("back", "home", "recents"):
+        raise invalid("key", "press_key takes back, home or recents", "Use input_key for other keys.")
+    return build.press_key(given["key"])
+
+
+def _gesture(kind: str) -> Kind:
+    """Return the kind of a gesture through Android's own input."""
+
+    def make(given: Arguments) -> Composition:
+        at = given.get("point")
+        return shell_input.gesture(kind, at and (at["x"], at["y"]), matcher=given.get("selector"))
+
+    return Kind(make, one_of=("selector", "point"))
+
+
 _SCROLL = ("direction", "container")
 KINDS: Mapping[str, Kind] = {
     "open_app": Kind(lambda a: build.open_app(a["applicationId"]), ("applicationId",)),
@@ -162,11 +180,10 @@ KINDS: Mapping[str, Kind] = {
         optional=("clickType",),
     ),
     "enter_text": Kind(
-        lambda a: build.enter_text(a["selector"], a["text"], submit=a.get("submit", False)),
+        lambda a: build.enter_text(a["selector"], a["text"]),
         ("selector", "text"),
-        ("submit",),
     ),
-    "press_key": Kind(lambda a: build.press_key(a["key"]), ("key",)),
+    "press_key": Kind(_press_key, ("key",)),
     "read_text": Kind(
         lambda a: build.read_text(a["selector"], every=a.get("all", False), container=a.get("container")),
         ("selector",),
@@ -189,11 +206,19 @@ KINDS: Mapping[str, Kind] = {
         one_of=("applicationId", "selector"),
     ),
     "sleep": Kind(lambda a: build.sleep(int(a["durationMs"])), ("durationMs",)),
+    "set_checked": Kind(lambda a: verbs.set_checked(a["selector"], checked=a["checked"]), ("selector", "checked")),
+    "set_text": Kind(lambda a: verbs.set_text(a["selector"], a["text"]), ("selector", "text")),
+    "submit": Kind(lambda a: verbs.submit(a.get("selector"), text=a.get("text")), optional=("selector", "text")),
+    "read_rows": Kind(lambda a: verbs.read_rows(a["container"], a["fields"]), ("container", "fields")),
+    "input_key": Kind(lambda a: shell_input.key(a["key"]), ("key",)),
+    "input_text": Kind(lambda a: shell_input.text(a["text"]), ("text",)),
+    "input_tap": _gesture("tap"),
+    "input_long_press": _gesture("long_press"),
 }
 
 
-def one_action(given: Arguments) -> Payload:
-    """Return the payload of one action. Raises ``EngineError`` (INVALID_PARAMETER) for arguments that the type does not take."""
+def one_action(given: Arguments) -> Payload | Composition:
+    """Return the execution of one action. Raises ``EngineError`` (INVALID_PARAMETER) for arguments that the type does not take."""
     name = given["type"]
     kind = KINDS[name]
     for argument in given:
@@ -204,7 +229,8 @@ def one_action(given: Arguments) -> Payload:
             raise invalid(argument, f"{name} needs '{argument}'", f"It takes {', '.join(kind.all)}.")
     if kind.one_of and not any(argument in given for argument in kind.one_of):
         raise invalid(kind.one_of[0], f"{name} needs '{kind.one_of[0]}' or '{kind.one_of[1]}'")
-    return {**kind.build(given), "source": SOURCE}
+    built = kind.build(given)
+    return replace(built, source=SOURCE) if isinstance(built, Composition) else {**built, "source": SOURCE}
 
 
 async def _action(service: McpService, call: Call, arguments: Arguments) -> Reply:
@@ -216,7 +242,6 @@ async def _action(service: McpService, call: Call, arguments: Arguments) -> Repl
 def _action_tool() -> Tool:
     click = json_schema("click")["properties"]["params"]["properties"]
     scroll = json_schema("scroll")["properties"]["params"]["properties"]
-    key = json_schema("press_key")["properties"]["params"]["properties"]["key"]
     return Tool(
         "action",
         "Perform one action",
@@ -230,8 +255,14 @@ def _action_tool() -> Tool:
             "applicationId": base.string("Package name.", limits.MAX_MATCHER_VALUE_LENGTH),
             "uri": base.string("URI to open.", limits.MAX_URI_LENGTH),
             "text": base.string("Replaces the text of the field.", limits.MAX_MATCHER_VALUE_LENGTH),
-            "submit": base.boolean("Click the field afterwards; does not press Enter."),
-            "key": base.choice("Key.", key["enum"]),
+            "key": base.string("back, home, recents; input_key: any key code.", 64),
+            "checked": base.BOOLEAN,
+            "fields": {
+                "type": "object",
+                "description": "read_rows: name → resource id.",
+                "minProperties": 1,
+                "additionalProperties": base.STRING,
+            },
             "all": base.boolean("Read all matching nodes (Operator 0.5 or newer)."),
             "direction": base.choice("Scroll direction.", scroll["direction"]["enum"], "down"),
             "container": base.matcher("The node to scroll or read in; fields as in `selector`.", bounded=False),

@@ -50,7 +50,7 @@ class Tool:
 
     @property
     def output_schema(self) -> Schema:
-        return {"type": "object", "properties": {"ok": BOOLEAN, **self.returns}, "required": ["ok"]}
+        return {"type": "object", "properties": {"ok": BOOLEAN, **self.returns}}
 
     def validate(self, arguments: Mapping[str, Any] | None) -> Arguments:
         """Return the arguments without nulls. Raises ``EngineError`` (INVALID_PARAMETER)."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import base64
 import io
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from mcp_types import ImageContent
@@ -17,7 +18,7 @@ from clawperator.engine.contracts.limits import MAX_EXECUTION_TIMEOUT_MS
 from clawperator.engine.doctor.verdict import verdict_of
 from clawperator.engine.errors import EngineError, ErrorCode
 from clawperator.engine.events.types import CheckFinished
-from clawperator.engine.executions import build
+from clawperator.engine.executions import build, verbs
 from clawperator.engine.executions.brief import brief_view
 from clawperator.engine.executions.matcher_check import checked_matcher
 from clawperator.engine.follow.trees import viewed
@@ -226,7 +227,10 @@ SCREENSHOT = Tool(
 
 async def _wait(service: McpService, call: Call, arguments: Arguments) -> Reply:
     limit = _int(arguments, "timeoutMs", 0)
-    payload = build.wait_for_node(arguments["selector"], wait_ms=limit or None) | {"source": SOURCE}
+    how = {"gone": verbs.wait_gone, "text_changes": verbs.wait_text_changes}.get(arguments.get("until", ""))
+    payload: Any = build.wait_for_node(arguments["selector"], wait_ms=limit or None) | {"source": SOURCE}
+    if how is not None:
+        payload = replace(how(arguments["selector"], wait_ms=limit or None), source=SOURCE)
     options = base.run_options(arguments)
     result = await service.execute(call, payload, device_id=arguments.get("deviceId"), options=options)
     return outcome(result.to_dict(), arguments)
@@ -235,12 +239,12 @@ async def _wait(service: McpService, call: Call, arguments: Arguments) -> Reply:
 WAIT = Tool(
     "wait",
     "Wait for a node",
-    "Waits until a node is on screen. Without `timeoutMs`, the device tries for a few seconds; a longer wait requires Operator "
-    "0.5 or newer.",
+    "Waits until a node is on screen, for a few seconds or `timeoutMs` (Operator 0.5 or newer).",
     _wait,
     parameters={
         "selector": base.SELECTOR,
-        "timeoutMs": base.integer("Maximum wait for the node.", 1, _MAX_WAIT_MS),
+        "until": base.choice("What to wait for.", ("present", "gone", "text_changes"), "present"),
+        "timeoutMs": base.integer("Maximum wait.", 1, _MAX_WAIT_MS),
         **base.TARGET,
         **base.ACT,
     },

@@ -135,3 +135,24 @@ async def test_several_devices(visit: Visit) -> None:
             assert (await agent.ok("snapshot", deviceId=device.serial))["deviceId"] == device.serial
         nobody = await agent.refused("action", type="press_key", key="home", deviceId="nobody-1")
         assert nobody["code"] == "DEVICE_NOT_FOUND"
+
+
+async def test_verbs_look_act_and_verify(visit: Visit) -> None:
+    place = await visit()
+    place.devices[0].ui.show("com.android.settings", "display")
+    async with place.talk() as agent:
+        dark = {"type": "set_checked", "selector": {"textEquals": "Dark theme"}, "checked": True, "brief": True}
+        assert (await agent.ok("action", **dark))["result"] == {"changed": True, "checked": True}
+        assert (await agent.ok("action", **dark))["result"] == {"changed": False, "checked": True}
+        gone = await agent.ok("wait", selector={"textEquals": "Internet"}, until="gone")
+        assert gone["result"] == {"gone": True}
+        await agent.ok("action", type="input_key", key="BACK")
+        failed = await agent.call("action", type="submit")
+        assert (failed.is_error, document(failed)["failure"]["code"]) == (True, "NODE_NOT_FOUND")
+        place.devices[0].ui.show("com.example.shop", "results", "desk")
+        words = {"container": {"resourceId": "com.example.shop:id/results_list"}, "fields": {"title": "product_title"}}
+        rows = (await agent.ok("action", type="read_rows", **words))["result"]["rows"]
+        assert rows[0] == {"title": "Desk lamp"}
+        for arguments in ({"type": "input_key", "key": "NOPE"}, {"type": "input_tap", "point": {"x": 9_999, "y": 1}}):
+            assert (await agent.refused("action", **arguments))["code"] == "EXECUTION_VALIDATION_FAILED"
+        assert (await agent.refused("action", type="input_text", text="☕"))["code"] == "TEXT_NOT_DELIVERED"
