@@ -12,6 +12,7 @@ from clawperator.engine.follow.follower import FollowState
 from clawperator.engine.progress import OnProgress, unreported
 
 if TYPE_CHECKING:
+    from clawperator.engine.adb.wireless import Wireless
     from clawperator.engine.doctor.fix import FixResult, PlannedFix
     from clawperator.engine.emulators.avds import Avd
     from clawperator.engine.emulators.lifecycle import Stopped
@@ -143,8 +144,15 @@ class OperatorEngine(Protocol):
     def operator_app(self, *, device_id: str | None = None) -> OperatorSetup: ...
 
 
+class WirelessEngine(Protocol):
+    """Pairs and connects devices over the network. Raises ``EngineError`` where it cannot."""
+
+    @property
+    def wireless(self) -> Wireless: ...
+
+
 class ConsoleEngine(
-    ExecutionEngine, PictureEngine, FollowEngine, DoctorEngine, EmulatorEngine, OperatorEngine, Protocol
+    ExecutionEngine, PictureEngine, FollowEngine, DoctorEngine, EmulatorEngine, OperatorEngine, WirelessEngine, Protocol
 ):
     """Everything that the console uses."""
 

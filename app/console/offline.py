@@ -48,6 +48,10 @@ class SavedDumps:
     def emulators(self) -> NoReturn:
         _refuse()
 
+    @property
+    def wireless(self) -> NoReturn:
+        _refuse()
+
     def operator_app(self, *, device_id: str | None = None) -> NoReturn:  # noqa: ARG002  # the shape of an engine
         _refuse()
 

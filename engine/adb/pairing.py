@@ -14,7 +14,8 @@ from typing import Any
 from clawperator.engine.errors import EngineError, ErrorCode
 
 _ALPHABET = string.ascii_letters + string.digits
-_NAME_LETTERS = 10
+_NAME_LETTERS = 6
+"""Few, so that the QR code is small enough for a terminal of 24 lines."""
 _PASSWORD_LETTERS = 16
 _MAX_CODE = 64
 _PAIRED = re.compile(r"Successfully paired to (.*?)(?: \[guid=(.*)\])?", re.DOTALL)

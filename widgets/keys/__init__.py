@@ -28,7 +28,7 @@ _TABLE: dict[str, KeyScope] = {name: scope for group in _GROUPS for name, scope 
 ACTING = frozenset(
     {"act_menu", "fix", "full_run", "record", "rerun", "run_draft", "try_again"}
     | {"run_skill"}
-    | {"create_avd", "delete_avd", "operator_setup", "provision", "start_stop"}
+    | {"create_avd", "delete_avd", "operator_setup", "pair", "provision", "start_stop"}
 )
 """Actions that may change the device: disabled in a read-only console."""
 

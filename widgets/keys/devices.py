@@ -13,6 +13,7 @@ SCOPES: dict[str, KeyScope] = {
         key("emulators.provision", "P", "provision", "provision", "Start or create a supported virtual device, after showing the plan; while it runs: show progress", show=True),
         key("emulators.start_stop", "S", "start_stop", "start/stop", "Start the selected virtual device; stop it after confirmation", show=True),
         key("emulators.cancel", "C", "cancel_job", "cancel", "Cancel the running job and report what it left behind", show=True),
+        key("emulators.pair", "W", "pair", "pair phone", "Pair a phone over Wi-Fi with a QR code, and connect", show=True),
         key("emulators.setup", "o", "operator_setup", "operator", "Set up the Operator app on the selected device", show=True),
         key("emulators.create", "n", "create_avd", "new", "Create a virtual device", show=True),
         key("emulators.delete", "delete", "delete_avd", "delete", "Delete the selected virtual device after you type its name", show=True, display="del"),

@@ -42,6 +42,8 @@ def palette_entries(console: DevicesConsole) -> Iterator[PaletteEntry]:
     yield PaletteEntry("Emulator: create…", "Create a virtual device", run, why_not("create_avd"))
     if console.emulators.busy:
         yield PaletteEntry("Emulator: cancel", "Cancel the running job", partial(cancel, console))
+    run = partial(pair, console)
+    yield PaletteEntry("Device: pair over Wi-Fi…", "Show a QR code for the phone to scan", run, why_not("pair"))
     run = partial(set_up, console)
     words = "Install the Operator app and grant its permissions"
     yield PaletteEntry("Operator: set up…", words, run, why_not("operator_setup"))
@@ -59,6 +61,13 @@ def provision(console: DevicesConsole) -> None:
             _begun(console, emulators.provision(subject=plan.name))
 
     console.push_screen(PlanDialog(emulators, console.symbols), answered)
+
+
+def pair(console: DevicesConsole) -> None:
+    """Offer a QR code to a phone."""
+    from clawperator.app.console.devices.pair_dialog import PairDialog
+
+    console.push_screen(PairDialog(console.engine, console.symbols))
 
 
 def start_or_stop(console: DevicesConsole, avd: Avd) -> None:

@@ -175,6 +175,9 @@ class DevicesScreen(TwoPaneScreen):
     def action_provision(self) -> None:
         provisioning_dialogs.provision(self.console)
 
+    def action_pair(self) -> None:
+        provisioning_dialogs.pair(self.console)
+
     def action_start_stop(self) -> None:
         if (avd := self._avd("start or stop")) is not None:
             provisioning_dialogs.start_or_stop(self.console, avd)

@@ -260,6 +260,12 @@ class RemoteEngine:
             hint="Run there: clawperator operator setup --apk <file>.",
         )
 
+    @property
+    def wireless(self) -> NoReturn:
+        raise EngineError(
+            ErrorCode.BACKEND_UNAVAILABLE, "Phones are paired on the computer of the server", hint="See `devices pair`."
+        )
+
 
 def without(host: str) -> dict[str, str]:
     """Return the actions of the console that a server does not offer, with the reason."""
@@ -268,6 +274,7 @@ def without(host: str) -> dict[str, str]:
         "fix": f"{there} clawperator doctor --fix",
         "full_run": f"{there} clawperator doctor --full",
         "operator_setup": f"{there} clawperator operator setup",
+        "pair": f"{there} clawperator devices pair --qr",
         "provision": f"{there} clawperator provision emulator. S starts an existing one",
         "run_skill": f"{there} clawperator skills run. i puts the compiled skill into the draft, which runs there",
     }

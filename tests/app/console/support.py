@@ -252,6 +252,7 @@ class FakeEngine:
     recording: bool = False
     emulators: FakeEmulators = field(default_factory=FakeEmulators)
     operator: FakeOperatorApp = field(default_factory=FakeOperatorApp)
+    network: Any = None
     _commands: int = 0
 
     async def __aenter__(self) -> Self:
@@ -259,6 +260,12 @@ class FakeEngine:
 
     async def __aexit__(self, *_: object) -> None:
         self.calls.append("closed")
+
+    @property
+    def wireless(self) -> Any:
+        if self.network is None:
+            raise EngineError(ErrorCode.BACKEND_UNAVAILABLE, "Phones are paired on the computer of the server")
+        return self.network
 
     async def devices(self) -> tuple[DeviceEntry, ...]:
         return self.present
