@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, NamedTuple
 from textual.message import Message
 
 from clawperator.widgets import keys
-from clawperator.widgets.format.lines import Row
-from clawperator.widgets.format.runs import attention, day_row, day_words, folded, run_row, waiting_row
+from clawperator.widgets.format.lines import Line, Row
+from clawperator.widgets.format.runs import attention, day_row, day_words, facts_of, folded, run_row, waiting_row
 from clawperator.widgets.line_pane import LinePane
 from clawperator.widgets.text.times import WallClock
 
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 AHEAD = 100
 """Rows below the visible ones to read in advance."""
+_WITH_SECONDS = 72
 
 
 class Day(NamedTuple):
@@ -203,7 +204,10 @@ class RunList(LinePane):
         if place >= len(self.runs):
             return waiting_row(width)
         run = self.runs[place]
-        return run_row(run, self.mark_of(run), width, self.clock, self.symbols)
+        start = Line(width).add(" ").add(self.mark_of(run) or " ", "accent")
+        at = self.clock.time_of_day(run.started_at, tenths=False)
+        start.add(f"{at[: None if width >= _WITH_SECONDS else 5]:<5} ", "muted")
+        return run_row(facts_of(run, self.clock), start, width, self.symbols)
 
     def row_key(self, index: int) -> Hashable:
         if (day := self._day_on(index)) is not None:

@@ -20,7 +20,7 @@ _STATUS = (
     "WHEN e.status IN ('refused', 'interrupted') THEN e.status || ' failed' ELSE e.status END"
 )
 _EVERYWHERE = (
-    "command_id", "task_id", "source", "device_id", "code", "message", "action_types", "package", "face"
+    "command_id", "task_id", "source", "device_id", "code", "message", "action_types", "package", "face", "action"
 )  # fmt: skip
 _FIELDS = {
     "": _BETWEEN.join((*(f"e.{name}" for name in _EVERYWHERE), _STATUS)),

@@ -78,7 +78,7 @@ class RunSummary:
     ``origin``: ``made`` by a process of this user (``pid`` and ``face`` are that process's), or ``seen`` in a device's log.
     ``status`` is the plan's: steps of a success may have failed (``failed_steps``); ``refused``: never sent; ``interrupted``:
     its end is unknown. Durations are in milliseconds. ``outcome`` (``executions/outcome.py``) is ``None`` without a dispatch
-    and for runs of old versions.
+    and for runs of old versions. ``action`` is what it did, or what failed (``executions/headline.py``).
     """
 
     number: int
@@ -102,6 +102,7 @@ class RunSummary:
     failed_steps: int = 0
     timeout_ms: int = 0
     outcome: Mapping[str, Any] | None = None
+    action: str = ""
 
     def to_dict(self) -> dict[str, Any]:
         """Return JSON data in camel case; unknown values are ``null``. A code adds ``hint`` and ``retryable``."""

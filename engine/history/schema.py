@@ -113,7 +113,9 @@ ALTER TABLE audit ADD COLUMN rule TEXT NOT NULL DEFAULT '';
 ALTER TABLE audit ADD COLUMN times INTEGER NOT NULL DEFAULT 1;
 """
 
-STEPS: tuple[str, ...] = (_FIRST, _AUDIT_OF_SKILLS, _OUTCOMES, _AUDIT_OF_DECISIONS)
+_ACTIONS = "ALTER TABLE executions ADD COLUMN action TEXT NOT NULL DEFAULT ''"
+
+STEPS: tuple[str, ...] = (_FIRST, _AUDIT_OF_SKILLS, _OUTCOMES, _AUDIT_OF_DECISIONS, _ACTIONS)
 """``PRAGMA user_version`` counts the migrations that a file has had."""
 
 

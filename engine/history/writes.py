@@ -9,12 +9,13 @@ from collections.abc import Iterable
 from typing import Any
 
 from clawperator.engine.contracts.limits import MODES
+from clawperator.engine.executions.headline import headline
 from clawperator.engine.history.compression import pack, pack_text, to_json, unpack
 from clawperator.engine.history.process_identity import alive, token
 from clawperator.engine.history.row_builders import DIED, planned_steps, unknown_outcome
 from clawperator.engine.history.rows import AuditRow, LineRow, Run, RunRow, StepRow, TreeRow, step_rows
 
-_COLUMNS = (*RunRow._fields, "action_types", "process", "message", "outcome")
+_COLUMNS = (*RunRow._fields, "action_types", "process", "message", "outcome", "action")
 _COMPILED = MODES[0]
 _PART = re.compile(r"-p[0-9]{1,3}\Z")
 """The suffix of the command ids of a recipe's executions after the first (skills.md#optional-steps)."""
@@ -111,7 +112,8 @@ def _put_row(db: sqlite3.Connection, run: Run) -> int:
     process = token(run.row.pid) if run.row.status == "running" else ""
     types = " ".join(dict.fromkeys(step.type for step in run.steps if step.type))
     outcome = "" if run.outcome is None else to_json(run.outcome)
-    values = [_storable(value) for value in (*run.row, types, process, run.message, outcome)]
+    action = headline(run.payload, run.outcome, ((step.id, step.type) for step in run.steps))
+    values = [_storable(value) for value in (*run.row, types, process, run.message, outcome, action)]
     known = db.execute("SELECT number FROM executions WHERE execution_id = ?", (run.row.execution_id,)).fetchone()
     if known is None:
         return db.execute(_INSERT, values).lastrowid or 0

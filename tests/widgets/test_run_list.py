@@ -11,8 +11,8 @@ from textual.geometry import Offset
 
 from clawperator.engine.history.records import RunSummary
 from clawperator.engine.history.store import History
-from clawperator.widgets.format.lines import Row
-from clawperator.widgets.format.runs import attention, day_words, run_row, state_of
+from clawperator.widgets.format.lines import Line, Row
+from clawperator.widgets.format.runs import attention, day_words, facts_of, run_row, state_of
 from clawperator.widgets.format.symbols import ASCII, UNICODE, Symbols
 from clawperator.widgets.models.status import Status
 from clawperator.widgets.run_list import RunList
@@ -52,12 +52,12 @@ def a_list() -> AskingList:
 
 def test_a_row_says_what_ran_when_how_long_and_why_it_failed() -> None:
     run = replace(a_summary(124, status="failed", code="NODE_NOT_FOUND"), failed_steps=1, action_count=4)
-    row = run_row(run, "A", 80, CLOCK)
-    assert row.left.plain.startswith(" A✗ 22:29:00 cmd-124 ")
-    assert "   4  openclaw" in row.left.plain
-    assert row.left.plain.endswith("NODE_NOT_FOUND")
+    run = replace(run, action='click "Wi-Fi"', outcome={"failedStep": {"index": 1}})
+    row = run_row(facts_of(run, CLOCK), Line().add(" A22:29:00 "), 100, UNICODE)
+    assert row.left.plain.startswith(' A22:29:00 ✗ openclaw         2/4 click "Wi-Fi" ')
+    assert row.left.plain.rstrip().endswith("  not found")
     assert row.right is not None
-    assert row.right.plain.strip() == "2.1 s"
+    assert row.right.plain.split() == ["2.1", "s", "cmd-124"]
 
 
 @pytest.mark.parametrize(
@@ -81,7 +81,7 @@ def test_every_end_of_a_run_has_its_state(status: Any, failed_steps: int, state:
 @pytest.mark.parametrize("symbols", [UNICODE, ASCII])
 def test_hostile_fields_stay_in_their_row(width: int, symbols: Symbols) -> None:
     run = a_summary(1, status="failed", command_id=HOSTILE * 9, source=HOSTILE * 9, code=HOSTILE * 9, task_id=HOSTILE)
-    row = run_row(run, "B", width, CLOCK, symbols)
+    row = run_row(facts_of(replace(run, action=HOSTILE * 9), CLOCK), Line(), width, symbols)
     text = row.left.plain + (row.right.plain if row.right else "")
     assert cells(row.left.plain) <= width - (row.right.cells if row.right else 0)
     assert not any(ord(character) < 32 for character in text)
@@ -104,7 +104,8 @@ async def test_runs_stand_under_their_days_newest_first() -> None:
         pane.show(some(5, every=DAY / 2), 5)
         await drained(pilot)
         shown = [line.strip(" ▌") for line in lines(app) if line.strip()]
-        assert [line.split()[0] for line in shown] == ["today", "✓", "✓", "yesterday", "✓", "✓", "Sun", "✓"]
+        times = ["22:29:00", "10:29:00"]
+        assert [line.split()[0] for line in shown] == ["today", *times[:2], "yesterday", *times[:2], "Sun", times[0]]
         assert pane.run is not None
         assert pane.run.number == 5
 
@@ -239,8 +240,8 @@ async def test_marks_are_a_then_b_then_none() -> None:
         pane.show(some(5), 5)
         await pilot.press("space", "j", "space")
         assert [run.number for run in pane.marked] == [5, 4]
-        assert "A✓" in lines(app)[1]
-        assert "B✓" in lines(app)[2]
+        assert "A22:29" in lines(app)[1]
+        assert "B22:28" in lines(app)[2]
         await pilot.press("j", "space")
         assert pane.marked == []
         await pilot.press("space", "space")

@@ -32,6 +32,15 @@ def text(row: Row) -> str:
     return f"{row.left.plain} | {right}"
 
 
+PAYLOAD = {
+    "actions": [
+        {"id": "a", "type": "click", "params": {"matcher": {"resourceId": "com.x:id/row"}}},
+        {"id": "b", "type": "wait_for_node", "params": {"matcher": {"role": "text", "textEquals": "Wi‑Fi"}}},
+        {"id": "c", "type": "sleep", "params": {"durationMs": 2_000}},
+    ]
+}
+
+
 def look(width: int, *, all_columns: bool = False, ascii_only: bool = False) -> RowLook:
     return RowLook(width, CLOCK, ASCII if ascii_only else UNICODE, all_columns=all_columns)
 
@@ -50,12 +59,14 @@ def row_of(item: ExecutionState, width: int, *, all_columns: bool = False) -> st
 
 
 def test_columns_by_width() -> None:
-    small, medium, large = row_of(execution(), 78), row_of(execution(), 116), row_of(execution(), 118, all_columns=True)
+    small, medium, large = row_of(execution(), 78), row_of(execution(), 116), row_of(execution(), 150, all_columns=True)
     for row in (small, medium, large):
-        for words in ("22:29:00.0 ✗ cmd-124", "2/4", "NODE_NOT_FOUND", "7.2 s", "openclaw"):
+        for words in ("22:29:00.0 ✗ openclaw", "2/4 wait_for_node", "not found", "7.2 s"):
             assert words in row
-    assert "morning" not in small
-    assert "morning" in medium
+    assert "cmd-124" not in small
+    assert "cmd-124" in medium
+    assert "morning" not in medium
+    assert "morning" in large
     assert "emulator-5554" not in medium
     assert "emulator-5554" in large
     assert "direct" in large
@@ -78,13 +89,17 @@ def test_text_from_outside_never_makes_a_row_wide(width: int) -> None:
     ("change", "words"),
     [
         ({"status": Status.WAITING, "code": "", "ended": math.nan}, "waiting for the previous command"),
-        ({"status": Status.RUNNING, "code": "", "ended": math.nan}, "step 3/4"),
+        ({"status": Status.RUNNING, "code": "", "ended": math.nan}, "2/4"),
         (
             {"status": Status.UNKNOWN, "code": "", "message": "device disconnected; the run may still act"},
             "device disconnected",
         ),
         ({"status": Status.OK, "code": "", "looks": 1_200}, "1,200 follow snapshots"),
-        ({"status": Status.OK, "code": "", "snapshots": 2}, "2 snapshots"),
+        ({"payload": PAYLOAD}, '2/4 wait_for_node "Wi‑Fi"'),
+        (
+            {"payload": PAYLOAD, "status": Status.OK, "code": "", "steps": []},
+            'click #row, wait_for_node "Wi‑Fi", sleep 2 s',
+        ),
         ({"code": "", "message": "it broke"}, "failed  it broke"),
         ({"foreign": True}, "⇢ foreign"),
         ({"late": True}, "⇤ late"),

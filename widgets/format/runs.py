@@ -1,14 +1,17 @@
-"""Past runs as rows of a list, and facts about a run in words."""
+"""Runs as rows, live and recorded ones alike; days of a list; facts about a run in words."""
 
 from __future__ import annotations
 
+import math
 from datetime import datetime
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
+from clawperator.engine.executions.headline import action_words, headline, result_words, short_source
 from clawperator.widgets.format.lines import Line, Row, column
 from clawperator.widgets.format.symbols import UNICODE, Symbols
+from clawperator.widgets.models.execution import ExecutionState, StepState, brief, fields_in_words
 from clawperator.widgets.models.status import Status
-from clawperator.widgets.text.safe import wrap
+from clawperator.widgets.text.safe import cells, wrap
 from clawperator.widgets.text.times import WallClock, duration, precise
 
 if TYPE_CHECKING:
@@ -37,47 +40,143 @@ def attention(run: RunSummary) -> str:
     return "fail" if state is Status.FAILED else "warn"
 
 
-def run_row(run: RunSummary, mark: str, width: int, clock: WallClock, symbols: Symbols = UNICODE) -> Row:
-    """Return mark, state, time, command, step count, source, failure; the duration at the right. On a narrow pane the
-    failure replaces the source.
+class RunFacts(NamedTuple):
+    """What a row says of a run, whoever recorded it.
+
+    ``place`` is the step that runs or failed, from 1 (0: none), of ``total``; ``result`` is empty for a success;
+    ``detail`` is quoted behind it where there is room.
     """
-    state = state_of(run)
-    right = Line().add(f"{_took(run, clock):>8} ", "run" if state is Status.RUNNING else "muted")
-    line = Line(max(10, width - right.cells - 1)).add(" ").add(mark or " ", "accent")
-    line.add(f"{symbols.sign(state)} ", attention(run) or state.role)
-    line.add(f"{clock.time_of_day(run.started_at, tenths=False)[: None if width >= _ROOMY else 5]:<5} ", "muted")
-    line.add(column(run.command_id, _share(width, 16, 30)), "strong").add(f"{run.action_count or '':>4}  ", "muted")
-    words, role = _words(run, state)
-    if not words:
-        line.device(run.source or "unknown", "muted", room=_share(width, 12, 20))
-    elif width >= _ROOMY:
-        line.add(column(run.source or "unknown", _share(width, 12, 20)), "muted").add("  ").device(words, role)
-    else:
-        line.device(words, role)
+
+    status: Status
+    source: str
+    place: int
+    total: int
+    action: str
+    result: str
+    took: str
+    command_id: str
+    detail: str = ""
+    columns: tuple[str, ...] = ()
+    """Further columns of wide panes: task, device, mode."""
+
+    @property
+    def role(self) -> str:
+        status = self.status
+        return "warn" if status in (Status.SKIPPED, Status.UNKNOWN) else status.role
+
+
+def facts_of(run: ExecutionState | RunSummary, clock: WallClock) -> RunFacts:
+    """Return the facts of a live or a recorded run."""
+    return _of_live(run, clock.now()) if isinstance(run, ExecutionState) else _of_recorded(run, clock.now())
+
+
+def _of_live(run: ExecutionState, now: float) -> RunFacts:
+    place, step = next(
+        ((number, step) for number, step in enumerate(run.steps, 1) if step.status not in (Status.OK, Status.SKIPPED)),
+        (0, None),
+    )
+    result = detail = ""
+    if run.status is Status.RUNNING:
+        place = place or len(run.steps) + 1
+        result = f"retry {step.retry}" if step is not None and step.retry else ""
+    elif run.status is Status.WAITING:
+        result = "waiting for the previous command"
+    elif run.status is not Status.OK:
+        result = result_words(run.code) or ("no result" if run.status is Status.UNKNOWN else run.status.word)
+        detail = brief(run.message)
+    elif run.looks:
+        result = f"{run.looks:,} follow snapshot{'s' * (run.looks != 1)}"
+    seconds = math.nan if run.foreign else run.elapsed(now)
+    return RunFacts(
+        run.status,
+        run.source,
+        place,
+        run.action_count or len(run.steps),
+        "" if run.looks else action_of(run, step),
+        result,
+        precise(seconds) if run.over else duration(seconds),
+        run.command_id,
+        detail,
+        (run.task_id, run.device_id, run.mode),
+    )
+
+
+def _of_recorded(run: RunSummary, now: float) -> RunFacts:
+    status, outcome = state_of(run), run.outcome or {}
+    failed = outcome.get("failedStep") or {}
+    place = failed["index"] + 1 if failed else 0
+    codes = [step.get("code", "") for step in outcome.get("steps", ()) if step["status"] == "failed"]
+    result = result_words(run.code or "".join(codes[:1]))
+    if not result and status not in (Status.OK, Status.RUNNING):
+        result = f"{run.failed_steps} failed" if run.failed_steps else run.status
+    running = run.status == "running"
+    return RunFacts(
+        status,
+        run.source or run.face,
+        place,
+        run.action_count,
+        run.action or ", ".join(step["type"] for step in outcome.get("steps", ())),
+        result,
+        duration(now - run.started_at) if running else precise(run.duration_ms / 1000),
+        run.command_id,
+        columns=(run.task_id, run.device_id, run.mode),
+    )
+
+
+def action_of(run: ExecutionState, step: StepState | None) -> str:
+    """Return ``step`` of a live run in words, without one all its actions; of other programs' runs as the log has it."""
+    if step is None or (run.payload is not None and run.payload.get("actions")):
+        failed = {"failedStep": {"id": step.id}} if step is not None else None
+        return headline(run.payload, failed, ((each.id, each.type) for each in run.steps))
+    fields = fields_in_words(run.stage)
+    return action_words({"type": step.type or step.id, "params": {"matcher": fields}})
+
+
+def run_row(
+    run: RunFacts, start: Line, width: int, symbols: Symbols = UNICODE, *, flags: str = "", wide: bool = False
+) -> Row:
+    """Return state, source, step, action and target, and the result behind ``start``; duration and id at the right.
+
+    ``flags`` stand before the duration; ``wide`` adds columns.
+    """
+    right = Line().add(f"{flags} " if flags else "", "warn")
+    right.add(f"{run.took:>8} ", run.status.role if run.status is Status.RUNNING else "muted")
+    if width >= _WITH_ID:
+        right.add(f" {column(run.command_id, _share(width, 12, 24))} ", "faint")
+    line = start
+    line.width = max(10, width - right.cells - 1)
+    line.add(f"{symbols.sign(run.status)} ", run.role)
+    if width >= _WITH_SOURCE:
+        line.add(column(short_source(run.source) or "unknown", _share(width, 9, 14)), "muted").add(" ")
+    for value in run.columns if wide and width >= _WITH_COLUMNS else ():
+        line.add(column(value, 13), "faint").add(" ")
+    place = f"{min(run.place, run.total or run.place)}/{run.total or '?'}" if run.place and run.total != 1 else ""
+    line.add(f"{place:>5} ", run.role if place else "muted")
+    room = line.width - line.cells
+    result_cells = min(cells(run.result), room // 2)
+    action = room - (result_cells + 2 if run.result else 0)
+    if run.result:
+        action = min(action, room * 2 // 5 if run.detail else max(room - 26, room * 3 // 5))
+    begin = line.cells
+    line.device(run.action, "text", room=max(1, action))
+    if run.result:
+        line.pad(min(begin + action, line.width - result_cells - 2)).add("  ").device(run.result, run.role)
+        if run.detail and line.width - line.cells > _WORTH_CELLS:
+            line.add("  ").device(run.detail, "muted")
     return Row(line, right)
 
 
-_ROOMY = 72
-"""From this width on, source and failure both fit."""
-
-
-def _words(run: RunSummary, state: Status) -> tuple[str, str]:
-    """Return why a run failed, and the role of these words; empty for a success."""
-    role = attention(run) or state.role
-    if run.failed_steps and not run.code:
-        return f"{run.failed_steps} of {run.action_count} failed", role
-    return run.code or ("" if state is Status.OK else run.status), role
+_WITH_ID = 88
+"""From this width on, a row has the commandId."""
+_WITH_SOURCE = 50
+_WITH_COLUMNS = 140
+_WORTH_CELLS = 12
+"""With less room than this, a message is left out instead of cut."""
 
 
 def _share(width: int, least: int, most: int) -> int:
     """Return a column width that grows with the pane from 80 cells on."""
     return max(least, min(most, least + (width - 80) // 4))
-
-
-def _took(run: RunSummary, clock: WallClock) -> str:
-    if run.status == "running":
-        return duration(clock.now() - run.started_at)
-    return precise(run.duration_ms / 1000)
 
 
 def day_row(began: float, width: int, clock: WallClock, symbols: Symbols = UNICODE) -> Row:

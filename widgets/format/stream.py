@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, NamedTuple
 from zlib import crc32
 
 from clawperator.widgets.format.lines import Line, Row, column
+from clawperator.widgets.format.runs import facts_of, run_row
 from clawperator.widgets.format.symbols import UNICODE, Symbols
-from clawperator.widgets.models.execution import ExecutionState, LiveLine, Mark, brief, kind_word
-from clawperator.widgets.models.status import Status
+from clawperator.widgets.models.execution import ExecutionState, LiveLine, Mark, kind_word
 from clawperator.widgets.text.safe import wrap
 from clawperator.widgets.text.times import WallClock, duration, precise
 
@@ -26,10 +26,6 @@ if TYPE_CHECKING:
 _LEVEL_ROLES = {"E": "fail", "F": "fail", "W": "warn", "I": "text", "D": "muted", "V": "faint"}
 _TAG_ROLES = ("accent", "node-class", "node-id", "node-text", "node-desc", "moved", "run")
 _TIME_CELLS = 10
-_WORTH_CELLS = 12
-"""With less room than this, a message is left out instead of cut."""
-
-_MODES = {"artifact_compiled": "artifact"}
 
 
 class TimeFormat(Enum):
@@ -91,43 +87,12 @@ class RowLook(NamedTuple):
 
 
 def execution_row(execution: ExecutionState, when: When, look: RowLook, *, opened: bool | None = None) -> Row:
-    """Return time, state, command, source, task, steps, activity or failure; the duration at the right."""
-    symbols, status = look.symbols, execution.status
-    right = Line()
-    if flags := _flags(execution, symbols):
-        right.add(f"{flags} ", "warn")
-    role = status.role if status is Status.RUNNING else "muted"
-    right.add(f"{_elapsed(execution, look.clock):>8} ", role)
-    line = look.begin("" if opened is None else symbols.open if opened else symbols.closed)
-    line.width = look.width - right.cells - 2
-    line.add(when.words(look.clock), "muted").add(f" {symbols.sign(status)} ", status.role)
-    roomy = look.wide and not look.all_columns
-    line.add(column(execution.command_id, 20 if roomy else 16), "strong").add(" ")
-    if look.width >= 72:
-        line.add(column(execution.source, 14 if roomy else 10), "muted").add(" ")
-    if look.wide:
-        line.add(column(execution.task_id, 14 if roomy else 10), "muted").add(" ")
-    if look.all_columns:
-        line.add(column(execution.device_id, 13), "faint").add(" ")
-        line.add(column(_MODES.get(execution.mode, execution.mode), 8), "faint").add(" ")
-    if status is not Status.RUNNING:
-        line.add(f"{_steps(execution):>5}  ", "muted")
-    _state_words(line, execution, symbols)
-    return Row(line, right)
-
-
-def _steps(execution: ExecutionState) -> str:
-    """Return done of total; a failed envelope may list fewer steps than were counted live."""
-    total = execution.action_count or len(execution.steps)
-    return f"{min(execution.steps_done, total)}/{total}" if total else ""
-
-
-def _elapsed(execution: ExecutionState, clock: WallClock) -> str:
-    """Return the duration, with milliseconds only when over; empty where the start was not seen."""
-    if execution.foreign:
-        return ""
-    seconds = execution.elapsed(clock.now())
-    return precise(seconds) if execution.over else duration(seconds)
+    """Return the row of a live run."""
+    symbols = look.symbols
+    start = look.begin("" if opened is None else symbols.open if opened else symbols.closed)
+    start.add(f"{when.words(look.clock)} ", "muted")
+    flags = _flags(execution, symbols)
+    return run_row(facts_of(execution, look.clock), start, look.width, symbols, flags=flags, wide=look.all_columns)
 
 
 def _flags(execution: ExecutionState, symbols: Symbols) -> str:
@@ -142,31 +107,6 @@ def _flags(execution: ExecutionState, symbols: Symbols) -> str:
     if execution.problem:
         flags.append(f"{symbols.malformed} malformed")
     return "  ".join(flags)
-
-
-def _state_words(line: Line, execution: ExecutionState, symbols: Symbols) -> None:
-    """Append what it does now, or how it ended."""
-    if execution.status is Status.WAITING:
-        line.add("waiting for the previous command", "muted")
-    elif execution.status is Status.RUNNING:
-        total, running = execution.action_count, execution.running_step
-        line.add(f"step {min(execution.steps_done + 1, total or 99)}/{total or '?'} ", "run")
-        if running is not None:
-            line.device(running.type or running.id, "text")
-            if running.retry:
-                line.add(f" {symbols.dot} ", "faint").add("retry ", "warn").device(running.retry, "warn")
-    elif execution.status is Status.UNKNOWN:
-        line.device(execution.message or "no result seen", "warn")
-    elif execution.code:
-        line.device(execution.code, "warn" if execution.status is Status.WARN else "fail")
-        if execution.message and line.width - line.cells > _WORTH_CELLS:
-            line.add("  ").device(brief(execution.message), "muted")
-    elif execution.message:
-        line.add("failed  ", "fail").device(brief(execution.message), "muted")
-    elif execution.looks:
-        line.add(f"{execution.looks:,} follow snapshot{'s' * (execution.looks != 1)}", "faint")
-    elif execution.snapshots:
-        line.add(f"{execution.snapshots} snapshot{'s' * (execution.snapshots != 1)}", "muted")
 
 
 def live_row(

@@ -9,6 +9,7 @@ from rich.text import Text
 
 from clawperator.app.cli.pretty.styles import BAD, FAINT, GOOD, UNSURE
 from clawperator.app.cli.pretty.toolbox import Columns, Data, Drawing, line, records, safe_text
+from clawperator.engine.executions.headline import result_words, short_source
 
 _STYLES = {"success": GOOD, "failed": BAD, "refused": UNSURE, "interrupted": UNSURE, "running": "", "unknown": FAINT}
 
@@ -21,12 +22,13 @@ def runs(data: Data) -> Drawing:
         "run": "number",
         "started": lambda run: (_moment(run["startedAt"]), FAINT),
         "status": _status,
-        "command": "commandId",
-        "source": "source",
-        "device": "deviceId",
-        "steps": "actionCount",
-        "duration": lambda run: _seconds(run["durationMs"]),
-        "code": lambda run: (run["code"], BAD),
+        "source": lambda run: short_source(run["source"]),
+        "step": _step,
+        "action": "action",
+        "result": lambda run: (result_words(run["code"]), BAD),
+        "duration": lambda run: (_seconds(run["durationMs"]), FAINT),
+        "device": lambda run: (run["deviceId"], FAINT),
+        "command": lambda run: (run["commandId"], FAINT),
     }
     yield records(data["executions"], columns)
     if data["hasMore"]:
@@ -39,6 +41,12 @@ def _status(run: Data) -> Text:
     failed = f", {run['failedSteps']} failed" if failed_steps else ""
     seen = " (seen)" if run["origin"] == "seen" else ""
     return safe_text(f"{run['status']}{failed}{seen}", UNSURE if failed_steps else _STYLES.get(run["status"], ""))
+
+
+def _step(run: Data) -> str:
+    """Return which of the steps failed, else their number."""
+    failed = (run.get("outcome") or {}).get("failedStep")
+    return f"{failed['index'] + 1}/{run['actionCount']}" if failed else str(run["actionCount"] or "")
 
 
 def run(data: Data) -> Drawing:

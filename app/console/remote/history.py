@@ -4,13 +4,24 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Annotated, Any, Literal
 from urllib.parse import quote
 
 from pydantic import Field
 
 from clawperator.app.console.remote.client import Client
-from clawperator.app.console.remote.wire import Count, Envelope, LongText, Milliseconds, Moment, Name, Raw, Wire
+from clawperator.app.console.remote.wire import (
+    Count,
+    Envelope,
+    LongText,
+    Milliseconds,
+    Moment,
+    Name,
+    Outcome,
+    Raw,
+    Wire,
+)
 from clawperator.engine.errors import EngineError, ErrorCode
 from clawperator.engine.filters.grammar import NO_FILTER, Filter, Term, parse_filter
 from clawperator.engine.history.records import (
@@ -49,9 +60,14 @@ class Summary(Wire):
     action_count: Count = 0
     failed_steps: Count = 0
     timeout_ms: Count = 0
+    outcome: Outcome | None = None
+    action: LongText = ""
 
     def summary(self) -> RunSummary:
-        return RunSummary(**{name: getattr(self, name) for name in Summary.model_fields})
+        values = {name: getattr(self, name) for name in Summary.model_fields}
+        if self.outcome is not None:
+            values["outcome"] = replace(self.outcome.value(), error=None).to_dict()
+        return RunSummary(**values)
 
 
 class Runs(Wire):

@@ -36,7 +36,7 @@ def path(tmp_path: Path) -> str:
 
 
 def test_what_is_written_is_what_readers_get() -> None:
-    assert tuple(item.name for item in fields(RunSummary)) == ("number", *RunRow._fields, "outcome")
+    assert tuple(item.name for item in fields(RunSummary)) == ("number", *RunRow._fields, "outcome", "action")
     assert tuple(item.name for item in fields(AuditRecord)) == ("number", *AuditRow._fields)
     assert tuple(item.name for item in fields(LineRecord)) == LineRow._fields
 
