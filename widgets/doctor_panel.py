@@ -20,7 +20,7 @@ _NEEDS_ATTENTION = (Status.FAILED, Status.WARN)
 
 
 class DoctorPanel(RowList):
-    """All checks, critical ones first; with ``summary`` the short list of mode 1, failed ones first."""
+    """All checks, critical ones first; with ``summary`` only the problems, failed ones first."""
 
     BINDINGS = keys.binding_list("doctor")
 
@@ -38,6 +38,7 @@ class DoctorPanel(RowList):
         if report is self.report:
             return
         self.report = report
+        self.empty_text = "No problems." if self._summary and report.checks else self.EMPTY
         self.show_rows(self._summary_rows() if self._summary else self._rows())
 
     @property
@@ -52,9 +53,7 @@ class DoctorPanel(RowList):
         yield from self._end_row()
 
     def _summary_rows(self) -> Iterator[ListRow]:
-        checks = self.report.checks
-        yield from (self._check_row(check) for check in checks if status_of(check) is not Status.OK)
-        yield from (self._check_row(check) for check in checks if status_of(check) is Status.OK)
+        yield from map(self._check_row, self.report.problems)
         if self.report.running:
             check = {"status": "running", "summary": "checking…"}
             yield ListRow(lambda width: check_row(check, width, self.symbols), quiet=True)

@@ -21,6 +21,9 @@ Rows of ``DoctorReport.rows`` without a result have the status ``waiting``, ``ru
 skipped one is the check that stopped the run.
 """
 
+_OPTIONAL = frozenset({"host.node.version"})
+"""Checks of tools that only some skills need: their hints are not on the first screen."""
+
 STATUS = {
     "pass": Status.OK,
     "warn": Status.WARN,
@@ -130,6 +133,13 @@ class DoctorReport:
         for group, wanted in (("critical", True), ("advisory", False)):
             if members := [row for row in rows if (id_of(row) in self.critical) == wanted]:
                 yield group, members
+
+    @property
+    def problems(self) -> list[Check]:
+        """Return what the first screen shows: the checks that fail, then those with a hint."""
+        bad = [check for check in self.checks if status_of(check) is Status.FAILED]
+        hints = [check for check in self.checks if status_of(check) is Status.WARN and id_of(check) not in _OPTIONAL]
+        return bad + hints
 
     def verdict(self) -> Verdict:
         """Return the engine's verdict on the results; meaningful once the run is over."""

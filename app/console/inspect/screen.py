@@ -23,13 +23,13 @@ from clawperator.widgets.device_list import DeviceList
 from clawperator.widgets.doctor_panel import DoctorPanel
 from clawperator.widgets.envelope_log import EnvelopeLog
 from clawperator.widgets.format.bench import candidate_rows
-from clawperator.widgets.format.checks import tally_line
 from clawperator.widgets.format.lines import Line, Row
 from clawperator.widgets.format.stream import RowLook, When, execution_row
 from clawperator.widgets.info_line import InfoLine
 from clawperator.widgets.line_pane import SETTLE_SECONDS, LinePane
 from clawperator.widgets.matcher_bench import MatcherBench
 from clawperator.widgets.models.bench import with_field
+from clawperator.widgets.models.doctor_report import status_of
 from clawperator.widgets.models.status import Status
 from clawperator.widgets.node_inspector import NodeInspector
 from clawperator.widgets.pane import Pane
@@ -113,6 +113,8 @@ class InspectScreen(PictureActionsScreen):
         if changed & Facet.DOCTOR:
             self.query_one("#doctor", DoctorPanel).show(session.report)
             self.query_one("#doctor-pane", Pane).note(self._doctor_note())
+        if changed & (Facet.DEVICES | Facet.DOCTOR | Facet.STREAM):
+            self._fold_empty_panes()
         if changed & (Facet.TREE | Facet.DEVICES | Facet.WORK):
             self._draw_tree()
         elif changed & Facet.FOLLOW:
@@ -150,13 +152,32 @@ class InspectScreen(PictureActionsScreen):
             Line().add(f"{len(session.usable)} of {len(session.devices)} usable" if session.devices else "")
         )
 
+    def _fold_empty_panes(self) -> None:
+        """Give the columns of the rail to the tree while it has no problem to show, and the rows of an empty stream."""
+        session = self.session
+        chosen = len(session.devices) == 1 and bool(session.device_id) and session.devices[0].usable
+        unclear = session.devices_known and not chosen
+        self.set_class(session.offline or not (unclear or session.report.problems or session.report.problem), "-calm")
+        self.set_class(not session.log.items, "-silent")
+        self.set_class(session.offline, "-offline")
+
+    def go_to(self, selector: str) -> None:
+        pane = next((node for node in self.query_one(selector).ancestors_with_self if isinstance(node, Pane)), None)
+        if pane is not None and not self.narrow and not self.has_class("-zoomed") and not pane.size.height:
+            self.open_drawer(pane)
+        super().go_to(selector)
+
     def _doctor_note(self) -> Line:
         report = self.session.report
-        line, status = Line(), report.status()
-        if status is Status.FAILED:
-            line.add(f"{self.console.symbols.sign(status)} not ready", status.role)
-        elif report.checks:
-            line = tally_line(report.checks, self.console.symbols)
+        line, problems = Line(), report.problems
+        failed = sum(status_of(check) is Status.FAILED for check in problems)
+        hints, dot = len(problems) - failed, self.console.symbols.dot
+        if failed:
+            line.add(f"{self.console.symbols.sign(Status.FAILED)} {failed} failed {dot} ", "fail")
+        if hints:
+            line.add(f"{hints} hint{'s' * (hints != 1)} {dot} ", "warn")
+        if report.checks:
+            line.add(f"{len(report.checks) - len(problems)} ok")
         if report.ended:
             line.add(f" {self.console.symbols.dot} {age(self.session.clock.now() - report.ended)}")
         if self.session.report_is_old:

@@ -37,6 +37,7 @@ from tests.app.console.support import (
     DEVICE,
     NOON,
     ROWS,
+    SECOND,
     FakeClipboard,
     FakeEngine,
     MemoryStore,
@@ -727,3 +728,17 @@ async def test_the_right_button_opens_the_copy_menu_at_its_row() -> None:
         assert screen(app).tree_pane.cursor == 6
         await pilot.press("p")
         await until(pilot, lambda: clips(app))
+
+
+async def test_the_rail_appears_for_problems_only_and_gives_its_columns_to_the_tree() -> None:
+    async with console(size=(120, 36)) as (app, pilot, engine):
+        rail, tree = screen(app).query_one("#rail"), screen(app).area
+        await until(pilot, lambda: app.session.report.ended and not rail.display)
+        alone = tree.size.width
+        await pilot.press("g", "h")
+        await until(pilot, lambda: rail.display)
+        assert "no problems" in app.export_screenshot().replace("&#160;", " ").lower()
+        await pilot.press("escape")
+        await until(pilot, lambda: not rail.display)
+        engine.show_devices(DEVICE, SECOND)
+        await until(pilot, lambda: rail.display and tree.size.width < alone)

@@ -179,7 +179,7 @@ async def test_only_this_command_is_said_and_lifted() -> None:
 async def test_at_80_columns_enter_opens_the_detail_and_escape_returns_to_the_same_row() -> None:
     async with showing((80, 24)) as shown:
         shown.engine.publish(*mixed_stream(NOON - 60))
-        await shown.seen("cmd-124")
+        await shown.seen("not found")
         await shown.press("home", "right_square_bracket", "right_square_bracket")
         place = shown.stream.cursor
         await shown.press("enter")
