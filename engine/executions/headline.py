@@ -55,7 +55,7 @@ def action_words(action: Mapping[str, Any]) -> str:
     """Return type and target of an action: ``click "Wi-Fi"``, ``open_app com.android.settings``, ``sleep 2 s``."""
     params = action.get("params")
     params = params if isinstance(params, Mapping) else {}
-    matcher = next((params[name] for name in _MATCHERS if isinstance(params.get(name), Mapping)), {})
+    matcher: Mapping[str, Any] = next((params[name] for name in _MATCHERS if isinstance(params.get(name), Mapping)), {})
     slept = params.get("durationMs")
     parts = (
         str(action.get("type") or ""),
