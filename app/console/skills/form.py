@@ -116,9 +116,10 @@ class SkillForm(FieldsForm):
         self.options = run_options(self._skill, card, for_draft=self._for_draft)
         self.option = next((option for option in self.options if option.name == name), self.option)
         self._known = True
-        await self._ask_anew()
-        self._focus_first()
-        self.follow()
+        if self.is_mounted and self.is_current:  # it was not closed meanwhile
+            await self._ask_anew()
+            self._focus_first()
+            self.follow()
 
     async def _ask_anew(self) -> None:
         """Show the fields of the selected option."""

@@ -3,20 +3,57 @@
 from __future__ import annotations
 
 import asyncio
+import importlib
+import pkgutil
 import random
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 from textual import events
 from textual.keys import _character_to_key
 from textual.pilot import Pilot
+from textual.screen import ModalScreen
 from textual.widgets import Input
 
+import clawperator.app.console
 from clawperator.app.console.app import ConsoleApp
-from clawperator.app.console.screens.dialogs import DeviceDialog
-from clawperator.app.console.screens.forms import Form
+from clawperator.app.console.devices.lock_dialog import LockDialog
+from clawperator.app.console.devices.provisioning_dialogs import CreateForm, DeleteForm, PlanDialog
+from clawperator.app.console.devices.setup_screen import SetupDialog
+from clawperator.app.console.doctor.fix_dialog import FixDialog, Proposal
+from clawperator.app.console.execution.dispatch_dialogs import (
+    AppForm,
+    Dispatch,
+    DispatchDialog,
+    SleepForm,
+    TextForm,
+    UriForm,
+)
+from clawperator.app.console.history.actions import ExportForm
+from clawperator.app.console.palette.dialog import PaletteDialog
+from clawperator.app.console.run.as_sent import AsSentDialog
+from clawperator.app.console.run.draft_files import RecentDraftsDialog
+from clawperator.app.console.run.step_form import StepForm
+from clawperator.app.console.screens.choice_dialog import ChoiceDialog
+from clawperator.app.console.screens.dialogs import (
+    ConfirmDialog,
+    DeviceDialog,
+    HelpDialog,
+    NoticesDialog,
+    TreesDialog,
+)
+from clawperator.app.console.screens.forms import AskingDialog, FieldsForm, Form, PathForm, QuestionDialog
+from clawperator.app.console.screens.live_dialog import LiveDialog
+from clawperator.app.console.screens.menu import Choice, Dialog, MenuDialog
+from clawperator.app.console.skills.form import RefForm, SkillForm
+from clawperator.app.console.textual_internals import FilteringScreen
+from clawperator.engine.doctor.fix import PlannedFix
 from clawperator.widgets import keys
+from clawperator.widgets.format.symbols import UNICODE
+from clawperator.widgets.models.status import Status
+from clawperator.widgets.notice_line import Notice
 from tests.app.console.support import DEVICE, SECOND, FakeEngine, drained, settings_screen, until
 from tests.app.console.test_console_journeys import console
 from tests.support import patience
@@ -36,6 +73,11 @@ TAILS: Sequence[Sequence[str]] = (
 )
 BURSTS = 25
 """Of all openers of a mode: enough to come by every kind of dialog, few enough for every run of the suite."""
+
+MONKEY_KEYS = (
+    "enter", "enter", "enter", "escape", "tab", "shift+tab", "up", "down", "home", "end", "pagedown", "space", "backspace",
+    "delete", "left", "ctrl+p", "question_mark", "slash", "colon", "j", "k", "r", "v", "y", "a", "x", "1",
+)  # fmt: skip
 
 LEAVING = frozenset({"ctrl+q", "ctrl+z", "q", "ctrl+c"})
 """Keys that end or stop the console, as they should."""
@@ -111,6 +153,76 @@ async def test_a_burst_through_the_palette_does_one_thing(opened: str, typed: st
         await back_to_the_mode(app, pilot)
         expected = "stream" if typed == "stream" else "inspect"
         await until(pilot, lambda: app.current_mode == expected)
+
+
+SYMBOLS = UNICODE
+STEP: Mapping[str, Any] = {"id": "tap", "type": "click", "params": {"matcher": {"textEquals": "Wi-Fi"}}}
+PAYLOAD: Mapping[str, Any] = {"commandId": "cmd-1", "taskId": "t", "source": "console", "actions": [STEP]}
+CHOICES = [Choice(item, item.tooltip, True) for item in keys.MENUS["press"]]
+PLAN = PlannedFix("adb", "adb start-server", ("adb start-server",), False)
+
+DIALOGS: Mapping[type[ModalScreen[Any]], Callable[[ConsoleApp], ModalScreen[Any]]] = {
+    AppForm: lambda _: AppForm("com.example", SYMBOLS),
+    AsSentDialog: lambda _: AsSentDialog(PAYLOAD, PAYLOAD, SYMBOLS),
+    ChoiceDialog: lambda _: ChoiceDialog("stop waiting", "Which?", CHOICES, SYMBOLS),
+    ConfirmDialog: lambda _: ConfirmDialog("Leave?", "Nothing is stopped."),
+    CreateForm: lambda _: CreateForm(frozenset({"phone"}), ("x86_64",), SYMBOLS),
+    DeleteForm: lambda _: DeleteForm("phone", SYMBOLS),
+    DeviceDialog: lambda app: DeviceDialog(app.session),
+    DispatchDialog: lambda app: DispatchDialog(
+        Dispatch("tap", DEVICE.serial, "clawperator action click", PAYLOAD), app
+    ),
+    ExportForm: lambda _: ExportForm("run.zip", SYMBOLS),
+    FixDialog: lambda _: FixDialog(Proposal("adb", DEVICE.serial, [PLAN], {}), SYMBOLS),
+    HelpDialog: lambda app: HelpDialog(app.screen.active_bindings, (), SYMBOLS),
+    LockDialog: lambda app: LockDialog(app.session, SYMBOLS),
+    MenuDialog: lambda _: MenuDialog("press", CHOICES, SYMBOLS),
+    NoticesDialog: lambda app: NoticesDialog([Notice(Status.OK, "Copied")], app.clock),
+    PaletteDialog: lambda app: PaletteDialog(app.palette_search(), app._preview),
+    PathForm: lambda _: PathForm("save", "save", "draft.json", SYMBOLS),
+    PlanDialog: lambda app: PlanDialog(app.emulators, SYMBOLS),
+    QuestionDialog: lambda _: QuestionDialog("overwrite", "It exists.", "overwrite", SYMBOLS),
+    RecentDraftsDialog: lambda app: RecentDraftsDialog([], app.clock),
+    RefForm: lambda _: RefForm(SYMBOLS),
+    SetupDialog: lambda _: SetupDialog(SYMBOLS),
+    SkillForm: lambda app: SkillForm(
+        app.session.skills.skills[0], None, app.skills, DEVICE.serial, SYMBOLS, for_draft=False
+    ),
+    SleepForm: lambda _: SleepForm(SYMBOLS),
+    StepForm: lambda _: StepForm(STEP, 0, SYMBOLS, new=False),
+    TextForm: lambda _: TextForm("a field", 100, SYMBOLS),
+    TreesDialog: lambda app: TreesDialog([app.session.trees.newest], app.clock),
+    UriForm: lambda _: UriForm(SYMBOLS),
+}
+BASES = frozenset({FilteringScreen, Dialog, AskingDialog, Form, FieldsForm, LiveDialog})
+
+
+def test_every_dialog_has_a_row() -> None:
+    for module in pkgutil.walk_packages(clawperator.app.console.__path__, "clawperator.app.console."):
+        importlib.import_module(module.name)
+    found: set[type[ModalScreen[Any]]] = set()
+    waiting: list[type[ModalScreen[Any]]] = [ModalScreen]
+    while waiting:
+        below: list[type[ModalScreen[Any]]] = type.__subclasses__(waiting.pop())
+        waiting += [kind for kind in below if kind.__module__.startswith("clawperator.")]
+        found.update(waiting)
+    assert found == {*DIALOGS, *BASES}
+
+
+@pytest.mark.parametrize("kind", list(DIALOGS), ids=[kind.__name__ for kind in DIALOGS])
+async def test_no_keys_at_any_speed_end_a_dialog_badly(kind: type[ModalScreen[Any]]) -> None:
+    """Seeded: the same keys and gaps in every run."""
+    chance = random.Random(kind.__name__)
+    async with console() as (app, pilot, _):
+        if kind is SkillForm:
+            await pilot.press("5")
+            await until(pilot, lambda: bool(app.session.skills.skills))
+        for _ in range(3):
+            shown = DIALOGS[kind](app)
+            app.push_screen(shown)
+            burst = [chance.choice(MONKEY_KEYS) for _ in range(12)]
+            await play(app, pilot, burst, [chance.choice(GAPS) for _ in burst])
+            await back_to_the_mode(app, pilot)
 
 
 async def test_a_burst_into_a_dialog_answers_once() -> None:
