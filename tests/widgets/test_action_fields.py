@@ -65,6 +65,7 @@ def test_what_is_not_of_its_type_stays_for_the_validator() -> None:
     assert line_of(fields["durationMs"], [1]) == "[1]"
     assert line_of(fields["matcher"], {"textEquals": 3}) == '{"textEquals": 3}'
     assert line_of(fields["coordinate"], {"x": "left"}) == '{"x": "left"}'
+    assert value_of(fields["matcher"], '{"ref": "a3"}', None) == {"ref": "a3"}
     with pytest.raises(ValueError, match="missing field"):
         value_of(fields["matcher"], "Wi-Fi", None)
 

@@ -35,12 +35,14 @@ def _is_matcher(value: object) -> TypeGuard[dict[str, str]]:
 
 def value_of(field: ActionField, line: str, tree: UiTree | None) -> Any:
     """Return the value of a line that is not empty. Raises ``ValueError`` with the reason for an invalid selector."""
+    if field.type != "string" and isinstance(whole := _plain(line), dict):
+        return whole
     if field.type == "matcher":
         read = parse_matcher_text(line, tree)
         if read.problem:
             raise ValueError(read.problem)
         return read.matcher.fields()
-    if field.type == "object" and not line.lstrip().startswith("{"):
+    if field.type == "object":
         pairs = (word.partition("=") for word in line.split())
         return {name: _plain(value) for name, _, value in pairs}
     return line if field.type == "string" else _plain(line)

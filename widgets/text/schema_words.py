@@ -209,7 +209,7 @@ def _field(name: str, schema: Schema, required: bool) -> ActionField:
     if kind == "object":
         members = schema["properties"]
         pairs = " ".join(f"{member}=" for member in members)
-        kind, words = ("matcher", "selector") if {*members} == {*FIELDS} else (kind, pairs)
+        kind, words = ("matcher", "selector") if {*members} >= {*FIELDS} else (kind, pairs)
     return ActionField(name, kind, required, values, words, _meaning(schema))
 
 

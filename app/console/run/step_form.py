@@ -22,7 +22,6 @@ from clawperator.engine.hierarchy.matcher import Matcher
 from clawperator.widgets import keys
 from clawperator.widgets.format.lines import Line, Row
 from clawperator.widgets.format.symbols import Symbols
-from clawperator.widgets.key_bar import KeyBar
 from clawperator.widgets.models.status import Status
 from clawperator.widgets.skill_form import FormText, InputRow, OneOf, ValueInput
 from clawperator.widgets.text.action_fields import line_of, value_of
@@ -192,10 +191,3 @@ class StepForm(FieldsForm):
         if self.console.drafts.pick is not None:
             self.console.drafts.pick = None
             self.console.say(Status.IDLE, "No selector was picked")
-
-    @on(KeyBar.Pressed)
-    def _pick_clicked(self, message: KeyBar.Pressed) -> None:
-        if message.key == "ctrl+o":
-            message.stop()
-            message.prevent_default()
-            self.action_pick()
