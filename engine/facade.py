@@ -31,6 +31,7 @@ from clawperator.engine.executions.command import Command
 from clawperator.engine.executions.composition import Composition, ShellBackend
 from clawperator.engine.executions.device_lock import DeviceLocks, LockStatus
 from clawperator.engine.executions.finish import RunOptions
+from clawperator.engine.executions.kept_trees import KeptTrees
 from clawperator.engine.executions.log_stream import LogStreams
 from clawperator.engine.executions.probe import Probe
 from clawperator.engine.executions.run import refuse_unwritable_pictures, run_held
@@ -48,7 +49,6 @@ if TYPE_CHECKING:
     from clawperator.engine.emulators.manager import EmulatorManager
     from clawperator.engine.executions.attempt import ExecutionRecorder
     from clawperator.engine.executions.compatibility import Compatibility
-    from clawperator.engine.executions.kept_trees import KeptTrees
     from clawperator.engine.executions.references import References
     from clawperator.engine.follow.follower import Follow, FollowState
     from clawperator.engine.history.worker import HistoryWorker
@@ -58,8 +58,6 @@ __all__ = ["Engine", "ExecutionResult", "RunOptions"]
 
 _SETUP_SECONDS = 180.0
 """The time limit that the device lock shows while the Operator app is set up."""
-_TREES_KEPT = 8
-"""Trees of one execution that are stored, the last ones."""
 _RETRY_SECONDS = (0.2, 0.5, 1.0, 2.0, 5.0)
 """Pauses of a watcher after its first, second … failure in a row."""
 
@@ -99,8 +97,9 @@ class Engine:
         self._probe = Probe()
         self._emulators: list[EmulatorManager] = []
         """At most one, created on first use; a list, so that ``under`` shares it."""
-        self._trees: list[KeptTrees] = []
-        """As ``_emulators``."""
+        stored = self.settings.environment and not self.settings.safe_logs
+        self.trees = KeptTrees(trees_folder(self.settings.environment) if stored else "")
+        """The recent trees of devices, to which references refer; with safe logs, in memory only."""
 
     def _adb_choice(self) -> dict[str, str]:
         return {"ADB_PATH": self.settings.adb_path} if self.settings.adb_path else {}
@@ -181,7 +180,7 @@ class Engine:
             async with attempt.prepared_within(validated.execution.timeout_ms):
                 device = await self.device(device_id)
                 attempt.start(device.serial)
-                references = self._references(validated, composed, device.serial)
+                references = _references(self, validated, composed, device.serial)
                 attempt.warnings += await backend.check(device, validated.execution)
                 reader = self._backend(package) if by_shell and options.then else backend
                 if reader is not backend:
@@ -206,30 +205,8 @@ class Engine:
                     else:
                         with settling(held, attempt.trace):
                             finished = await run(backend, device, validated, options, attempt.trace)
-            await self._keep_trees(device.serial, attempt.trace)
+            await _keep_trees(self, device.serial, attempt.trace)
             return attempt.finish(finished)
-
-    def _references(self, validated: Validated, composed: Composition | None, serial: str) -> References | None:
-        if not (validated.execution.has_references if composed is None else composed.reference):
-            return None
-        from clawperator.engine.executions.references import References
-
-        return References(validated, self.trees, serial, composed)
-
-    @property
-    def trees(self) -> KeptTrees:
-        """Return the recent trees of devices, to which references refer; with safe logs, they are in memory only."""
-        if not self._trees:
-            from clawperator.engine.executions.kept_trees import KeptTrees
-
-            stored = self.settings.environment and not self.settings.safe_logs
-            self._trees.append(KeptTrees(trees_folder(self.settings.environment) if stored else ""))
-        return self._trees[0]
-
-    async def _keep_trees(self, serial: str, trace: Trace) -> None:
-        """Store the trees of a run, so that references to their nodes can be resolved."""
-        if shown := [tree.xml for tree in trace.hierarchies if tree.complete][-_TREES_KEPT:]:
-            await asyncio.to_thread(lambda: [self.trees.keep(serial, xml) for xml in dict.fromkeys(shown)])
 
     def _backend(self, receiver_package: str | None) -> Backend:
         return OperatorBackend(
@@ -452,7 +429,7 @@ class Engine:
             except EngineError as exc:
                 self._probe.forget(device_id)  # a device that returns may have another Operator, or none
                 self.events.publish(LogGap(device_id=device_id, reason=exc.message))
-                if await self._had_to_wait_for(device_id):
+                if await _had_to_wait_for(self.server, device_id):
                     failures = 0
             await asyncio.sleep(_RETRY_SECONDS[min(failures, len(_RETRY_SECONDS) - 1)])
 
@@ -489,30 +466,50 @@ class Engine:
             device_id,
             look=look_once,
             lock=lambda: self.lock(device_id),
-            wait_for_device=lambda gone: self._had_to_wait_for(device_id, gone),
+            wait_for_device=lambda gone: _had_to_wait_for(self.server, device_id, gone),
             on_state=on_state,
         )
 
-    async def _had_to_wait_for(self, device_id: str, gone: Callable[[], object] = lambda: None) -> bool:
-        """Return once adb lists the device as usable: false if the first list already did.
 
-        ``gone`` is called once if the device, or the adb server, is missing.
-        """
-        waited = False
+_TREES_KEPT = 8
+"""Trees of one execution that are stored, the last ones."""
 
-        def missing() -> None:
-            nonlocal waited
-            if not waited:
-                waited = True
-                gone()
 
-        tracking = self.server.track_devices(reconnect=True, on_lost=lambda _: missing())
-        async with aclosing(tracking):
-            async for devices in tracking:
-                if any(entry.serial == device_id and entry.usable for entry in devices):
-                    break
-                missing()
-        return waited
+def _references(engine: Engine, validated: Validated, composed: Composition | None, serial: str) -> References | None:
+    """Return the references in a payload or composition, ``None`` without any. Raises ``EngineError`` (REF_UNKNOWN)."""
+    if not (validated.execution.has_references if composed is None else composed.reference):
+        return None
+    from clawperator.engine.executions.references import References
+
+    return References(validated, engine.trees, serial, composed)
+
+
+async def _keep_trees(engine: Engine, serial: str, trace: Trace) -> None:
+    """Store the trees of a run, so that references to their nodes can be resolved."""
+    if shown := [tree.xml for tree in trace.hierarchies if tree.complete][-_TREES_KEPT:]:
+        await asyncio.to_thread(lambda: [engine.trees.keep(serial, xml) for xml in dict.fromkeys(shown)])
+
+
+async def _had_to_wait_for(server: AdbServer, device_id: str, gone: Callable[[], object] = lambda: None) -> bool:
+    """Return once adb lists the device as usable: false if the first list already did.
+
+    ``gone`` is called once if the device, or the adb server, is missing.
+    """
+    waited = False
+
+    def missing() -> None:
+        nonlocal waited
+        if not waited:
+            waited = True
+            gone()
+
+    tracking = server.track_devices(reconnect=True, on_lost=lambda _: missing())
+    async with aclosing(tracking):
+        async for devices in tracking:
+            if any(entry.serial == device_id and entry.usable for entry in devices):
+                break
+            missing()
+    return waited
 
 
 async def _diagnose(device: AdbDevice, package: str, *, timeout: float) -> Diagnosis:

@@ -216,6 +216,18 @@ def _warning() -> Schema:
     return _object(properties, ["code", "message"], "A part of the payload that probably does not work as intended.")
 
 
+def _then() -> Schema:
+    properties: Schema = {
+        "changed": {"type": ["boolean", "null"], "description": "Null: the screen before is unknown."},
+        "settled": {"type": "boolean", "description": "Whether two trees in a row were equal."},
+        "settledMs": {"type": "integer", "minimum": 0},
+        "tree": {**_TEXT, "description": "The id of the tree."},
+        "view": {**_TEXT, "description": "The view, whose keys follow; absent for `diff` if nothing changed."},
+        "error": {"type": "object", "description": "Why there is no tree or no view."},
+    }
+    return _object(properties, [], "The screen after the plan, if `then` asked for it.")
+
+
 def _result() -> Schema:
     common: Schema = {"deviceId": {"type": "string"}, "executionId": {"type": "string"}}
     success: Schema = {
@@ -226,6 +238,7 @@ def _result() -> Schema:
         "mode": {"type": "string", "enum": list(limits.MODES)},
         "backend": {"type": "string"},
         "outcome": _ref("outcome"),
+        "then": _then(),
         "warnings": {"type": "array", "items": _ref("warning")},
     }
     failure: Schema = {

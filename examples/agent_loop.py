@@ -1,4 +1,4 @@
-"""An agent's loop over the command line: look, decide, act, verify. A model would replace ``decide``."""
+"""An agent's loop over the command line: act, look at the screen in the same answer, decide. A model would replace ``decide``."""
 
 from __future__ import annotations
 
@@ -12,8 +12,9 @@ GOAL = ("Network & internet", "Internet")
 
 
 def clawperator(*words: str) -> dict[str, Any]:
-    """The one JSON document that a command prints; a failed one ends the program with its hint."""
-    done = subprocess.run(["clawperator", *words], stdout=subprocess.PIPE, text=True, check=False)
+    """Return the answer of a command, with the settled screen after it; a failed one ends the program with its hint."""
+    line = ["clawperator", *words, "--then", "interactive", "--brief"]
+    done = subprocess.run(line, stdout=subprocess.PIPE, text=True, check=False)
     answer: dict[str, Any] = json.loads(done.stdout)
     if done.returncode != 0:
         error = answer.get("outcome", {}).get("error") or answer
@@ -21,29 +22,20 @@ def clawperator(*words: str) -> dict[str, Any]:
     return answer
 
 
-def look() -> list[dict[str, Any]]:
-    """What can be acted on or read, each node with a selector."""
-    answer = clawperator("inspect", "ui", "--view", "interactive")
-    nodes: list[dict[str, Any]] = answer["envelope"]["stepResults"][0]["data"]["view"]["nodes"]
-    return nodes
-
-
-def decide(nodes: list[dict[str, Any]], wanted: str) -> dict[str, Any]:
-    """The selector of the node with that label."""
-    for node in nodes:
-        if wanted in (node.get("text"), node.get("desc")) and node.get("selector"):
-            selector: dict[str, Any] = node["selector"]
-            return selector
+def decide(screen: dict[str, Any], wanted: str) -> str:
+    """Return the reference of the node with that text."""
+    for node in screen["nodes"]:
+        if wanted in (node.get("text"), node.get("desc")):
+            return f"{node['ref']}@{screen['tree']}"
     sys.exit(f"There is no {wanted!r} on the screen")
 
 
 def main() -> None:
-    clawperator("action", "open-app", "--app", "com.android.settings")
+    answer = clawperator("action", "open-app", "--app", "com.android.settings")
     for wanted in GOAL:
-        selector = decide(look(), wanted)
-        answer = clawperator("action", "click", "--selector", json.dumps(selector))
-        print(wanted, answer["outcome"]["status"])
-    print([node["text"] for node in look() if "text" in node])
+        answer = clawperator("action", "click", "--ref", decide(answer["then"], wanted))
+        print(wanted, answer["outcome"]["status"], "" if answer["then"]["changed"] else "but nothing changed")
+    print([node["text"] for node in answer["then"]["nodes"] if "text" in node])
 
 
 if __name__ == "__main__":

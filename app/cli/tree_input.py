@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from argparse import Namespace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -13,7 +14,10 @@ from clawperator.engine.errors import EngineError, ErrorCode
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from clawperator.engine.hierarchy.nodes import UiTree
+    from clawperator.engine.executions.kept_trees import KeptTrees
+    from clawperator.engine.hierarchy.match import Matcher
+    from clawperator.engine.hierarchy.nodes import UiNode, UiTree
+    from clawperator.engine.hierarchy.references import Screen
 
 
 class LoadedTree(NamedTuple):
@@ -23,6 +27,29 @@ class LoadedTree(NamedTuple):
     xml: str
     source: Mapping[str, str]
     warnings: Sequence[Mapping[str, Any]] = ()
+
+    def matcher(self, fields: Mapping[str, str]) -> Matcher:
+        """Return the matcher of ``fields``. Raises ``EngineError`` for a reference that cannot be resolved on the tree."""
+        from clawperator.engine.executions.references import matcher_of
+
+        return matcher_of(fields, *self._kept(fields))
+
+    def nodes(self, fields: Mapping[str, str]) -> Sequence[UiNode]:
+        """Return the nodes that ``fields`` find. Raises ``EngineError``, also without any."""
+        from clawperator.engine.executions.references import nodes_of
+
+        return nodes_of(fields, *self._kept(fields))
+
+    def _kept(self, fields: Mapping[str, str]) -> tuple[KeptTrees, str, Screen]:
+        from clawperator.engine.config.settings import trees_folder
+        from clawperator.engine.contracts.references import tree_id
+        from clawperator.engine.executions.kept_trees import KeptTrees
+        from clawperator.engine.hierarchy.references import Screen
+
+        if "ref" in fields and "deviceId" not in self.source:
+            raise EngineError(ErrorCode.USAGE, "use --snapshot OR --ref, not both: a reference is to a device's tree")
+        screen = Screen(self.tree, tree_id(self.xml))
+        return KeptTrees(trees_folder(os.environ)), self.source.get("deviceId", ""), screen
 
     def to_dict(self) -> dict[str, Any]:
         """Return how answers describe the tree: ``file``, or ``deviceId`` and ``executionId``, then its size."""

@@ -11,11 +11,15 @@ from typing import Any
 from starlette.requests import Request
 
 from clawperator.engine.config.settings import package_name
-from clawperator.engine.contracts.limits import MAX_WAIT_MS
+from clawperator.engine.contracts.limits import MAX_WAIT_MS, THEN
+from clawperator.engine.contracts.references import TREE_ID
 from clawperator.engine.contracts.strict_json import parse_json
 from clawperator.engine.errors import EngineError, ErrorCode
+from clawperator.engine.executions.finish import RunOptions
+from clawperator.engine.hierarchy.views import MIN_BYTES
 
 Body = Mapping[str, Any]
+MAX_VIEW_BYTES = 2**31
 _EXECUTION_HINT = "GET /schemas/execution returns the JSON Schema of an execution."
 _PACKAGES = {
     "receiverPackage": ErrorCode.INVALID_RECEIVER_PACKAGE,
@@ -119,6 +123,29 @@ def wait_of(body: Body) -> int | None:
         words = f"'waitMs' must be an integer in [0, {MAX_WAIT_MS}]"
         raise EngineError(ErrorCode.INVALID_BODY, words, details={"path": "waitMs"})
     return value
+
+
+def view_of(body: Body) -> RunOptions:
+    """Return what ``then`` and ``maxBytes`` choose. Raises INVALID_BODY, also for ``brief``, which is about the answer."""
+    flag_of(body, "brief")
+    then = text_of(body, "then")
+    if then is not None and then not in THEN:
+        words = f"'then' must be {', '.join(THEN)}"
+        raise EngineError(ErrorCode.INVALID_BODY, words, details={"path": "then"})
+    most = body.get("maxBytes")
+    if "maxBytes" in body and (type(most) is not int or not MIN_BYTES <= most <= MAX_VIEW_BYTES):
+        words = f"'maxBytes' must be an integer in [{MIN_BYTES}, {MAX_VIEW_BYTES}]"
+        raise EngineError(ErrorCode.INVALID_BODY, words, details={"path": "maxBytes"})
+    return RunOptions(then=then, then_bytes=most)
+
+
+def tree_of(body: Body) -> str | None:
+    """Return ``ifChanged``, the id of the tree that the client has. Raises INVALID_BODY."""
+    tree = text_of(body, "ifChanged")
+    if tree is not None and not TREE_ID.fullmatch(tree):
+        words = "'ifChanged' must be the id of a tree, such as 7f3a1b2c"
+        raise EngineError(ErrorCode.INVALID_BODY, words, details={"path": "ifChanged"})
+    return tree
 
 
 def text_of(body: Body, name: str, code: ErrorCode = ErrorCode.INVALID_BODY) -> str | None:

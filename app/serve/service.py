@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Iterator
+import asyncio
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -11,7 +12,11 @@ from clawperator.engine.config.active_profile import load_profile
 from clawperator.engine.config.policy import Profile
 from clawperator.engine.errors import EngineError
 from clawperator.engine.executions.drain import Drain
+from clawperator.engine.executions.references import matcher_of, nodes_of
 from clawperator.engine.follow.trees import LastTrees, SeenTree, tree_text
+from clawperator.engine.hierarchy.match import Matcher
+from clawperator.engine.hierarchy.nodes import UiNode
+from clawperator.engine.hierarchy.references import Screen
 
 if TYPE_CHECKING:
     from clawperator.engine.config.settings import Settings
@@ -50,6 +55,7 @@ class Service:
         """
         serial = (await self.engine.device(device_id or None)).serial
         if (seen := self.trees.fresh(serial, max_age_ms)) is not None:
+            await asyncio.to_thread(self.engine.trees.keep, serial, seen.xml)
             return serial, seen
         result = await execute(payload, device_id=serial)
         try:
@@ -57,6 +63,16 @@ class Service:
         except EngineError as exc:
             exc.extra |= {"executionId": result.execution_id, "deviceId": serial}
             raise
+
+    async def matcher(self, fields: Mapping[str, str], serial: str, seen: SeenTree) -> Matcher:
+        """Return the matcher of ``fields``, of which a reference is resolved on the tree. Raises ``EngineError``."""
+        screen = Screen(await seen.read(), seen.id)
+        return await asyncio.to_thread(matcher_of, fields, self.engine.trees, serial, screen)
+
+    async def nodes(self, fields: Mapping[str, str], serial: str, seen: SeenTree) -> Sequence[UiNode]:
+        """Return the nodes of the tree that ``fields`` find. Raises ``EngineError``."""
+        screen = Screen(await seen.read(), seen.id)
+        return await asyncio.to_thread(nodes_of, fields, self.engine.trees, serial, screen)
 
 
 @dataclass(slots=True)

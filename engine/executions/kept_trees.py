@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
-import zlib
 from collections import OrderedDict
 from contextlib import suppress
 
@@ -48,6 +46,8 @@ class KeptTrees:
 
     def find(self, serial: str, reference: Reference) -> str:
         """Return the tree of ``reference``. Raises ``EngineError`` (REF_UNKNOWN)."""
+        import zlib
+
         name = _name(serial, reference.tree)
         with suppress(KeyError, OSError, ValueError, zlib.error):
             data = read_file(os.path.join(self._folder, name), _LARGEST_FILE) if self._folder else self._memory[name]
@@ -78,8 +78,12 @@ class KeptTrees:
 
 
 def _name(serial: str, tree: str) -> str:
+    import hashlib
+
     return f"{tree}-{hashlib.sha256(serial.encode('utf-8', 'surrogatepass')).hexdigest()[:16]}"
 
 
 def _packed(xml: str) -> bytes:
+    import zlib
+
     return zlib.compress(xml.encode("utf-8", "surrogatepass"), _LEVEL)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from clawperator.engine.contracts.actions import INPUT_ACTIONS
@@ -14,7 +14,9 @@ from clawperator.engine.errors import EngineError
 from clawperator.engine.executions.composition import Composition
 from clawperator.engine.executions.kept_trees import KeptTrees
 from clawperator.engine.executions.validate import Validated
-from clawperator.engine.hierarchy.nodes import UiTree
+from clawperator.engine.hierarchy.match import Matcher
+from clawperator.engine.hierarchy.nodes import UiNode, UiTree
+from clawperator.engine.hierarchy.queries import found_by
 from clawperator.engine.hierarchy.references import Found, Screen, resolve
 from clawperator.engine.hierarchy.tree import parse
 
@@ -98,8 +100,19 @@ class _Place:
         return error
 
 
-def find(fields: Mapping[str, str], kept: KeptTrees, serial: str, screen: Screen) -> Found:
-    """Return the node and the matcher of a reference, given as the ``fields`` of a matcher. Raises ``EngineError``."""
+def matcher_of(fields: Mapping[str, str], kept: KeptTrees, serial: str, screen: Screen) -> Matcher:
+    """Return the matcher of ``fields``; that of a reference on ``screen``, of the device ``serial``. Raises ``EngineError``."""
+    return _found(fields, kept, serial, screen).matcher if "ref" in fields else Matcher.from_fields(fields)
+
+
+def nodes_of(fields: Mapping[str, str], kept: KeptTrees, serial: str, screen: Screen) -> Sequence[UiNode]:
+    """Return the nodes of ``screen`` that ``fields`` find. Raises ``EngineError``, also without any (``queries.found_by``)."""
+    if "ref" in fields:
+        return [_found(fields, kept, serial, screen).node]
+    return found_by(screen.tree, Matcher.from_fields(fields))
+
+
+def _found(fields: Mapping[str, str], kept: KeptTrees, serial: str, screen: Screen) -> Found:
     reference = Reference.read(fields["ref"])
     seen = screen.tree if reference.tree == screen.id else parse(kept.find(serial, reference), recover=True)
     return resolve(reference, seen, screen, click=True, read=True)

@@ -176,13 +176,13 @@ class _Reader:
 
 
 def _then(options: RunOptions, before: str, after: str, facts: Mapping[str, Any]) -> dict[str, Any]:
-    """Return ``facts`` about the screen ``after`` with the view that ``options`` ask for, unless nothing changed."""
+    """Return ``facts`` about the screen ``after`` with the view that ``options`` ask for."""
     from clawperator.engine.contracts.references import tree_id
     from clawperator.engine.hierarchy.tree import parse
     from clawperator.engine.hierarchy.views import Budget, changes, json_size, view
 
     answer: dict[str, Any] = {"changed": after != before if before else None, **facts, "tree": tree_id(after)}
-    if options.then == "none" or answer["changed"] is False:
+    if options.then == "none" or (options.then == "diff" and answer["changed"] is False):
         return answer
     budget = Budget(options.then_bytes, json_size, "maxBytes") if options.then_bytes is not None else None
     try:

@@ -7,12 +7,13 @@ Clawperator controls Android devices for you. Each call performs exactly one req
 guesses or retries: you make the decisions.
 
 Work in a loop:
-1. Observe: {snapshot} lists the nodes on the screen, each with a `selector`; {screenshot} shows what is not in the tree. \
+1. Observe: {snapshot} lists the nodes on the screen, each with a `ref` and a `selector`; {screenshot} shows what is not in the tree. \
 With several devices, call {devices} first and pass {device}.
-2. Decide: choose one node. {match} shows which nodes a selector matches, {suggest} finds a better selector. For longer tasks, \
+2. Decide: choose one node. The node e12 of the tree 7f3a1b2c is {ref}, until the screen no longer has it. {match} shows which nodes a selector matches, {suggest} finds a better selector. For longer tasks, \
 search for a tested skill with {skills}.
-3. Act: {action} for one action, {execute} for a short plan without decisions in between, {wait} for a node to appear. {verbs}Then observe \
-again: a successful action does not prove that the app reacted as expected.
+3. Act: {action} for one action, {execute} for a short plan without decisions in between, {wait} for a node to appear. {verbs}{then} adds the settled \
+screen, or what changed, to the answer, and {brief} leaves out the rest: read it, because a successful action does not prove that the app \
+reacted as expected.
 
 When a call fails, read `code` and `hint`. If `retryable` is true, retry the same call after a pause. Otherwise, take a snapshot \
 first. Never repeat an action blindly: after a timeout or a cancelled call, its command may have run \
@@ -34,6 +35,9 @@ MCP_GUIDE = _GUIDE.format(
     wait="`wait`",
     verbs="Of its types, `set_checked` and `set_text` act only if the state differs, and verify it; `submit` presses Enter and fails if \
 nothing changes; `read_rows` reads a list; `input_tap` and others reach what the tree does not show. ",
+    ref='the selector `{"ref": "e12@7f3a1b2c"}`',
+    then="`then`",
+    brief="`brief`",
     interrupted="The next answer about that device has the outcome in `interrupted`.",
     bytes="`maxBytes`",
 )
@@ -48,6 +52,9 @@ CLI_GUIDE = _GUIDE.format(
     action="`clawperator click`, `type`, `open` and others",
     execute="`clawperator execute`",
     wait="`clawperator wait`",
+    ref="`--ref e12@7f3a1b2c`",
+    then="`--then compact` or `--then diff`",
+    brief="`--brief`",
     verbs="`clawperator set` switches something on or off, or sets a text, only if it differs, and verifies it; `submit` presses Enter and \
 says whether anything changed; `wait --gone` and `wait --text-changes` wait for an effect; `read --rows` reads a list; `input` \
 reaches what the tree does not show. ",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from clawperator.app.cli.command import Answer, Command, Options
 from clawperator.app.cli.parsing.common_flags import HISTORY_FLAG, SNAPSHOT_FLAG, limit_flag
 from clawperator.app.cli.parsing.flags import Flag, Word, switch
-from clawperator.app.cli.parsing.selectors import SELECTOR_FLAGS, checked_matcher, selector
+from clawperator.app.cli.parsing.selectors import SELECTOR_FLAGS, checked_fields, selector
 from clawperator.app.cli.parsing.values import invalid
 from clawperator.app.cli.tree_input import saved, with_tree
 from clawperator.engine.errors import EngineError, ErrorCode
@@ -44,12 +44,15 @@ class Match(Command):
     )
 
     def run(self, options: Options) -> Answer:
-        found = checked_matcher(options)
+        found = checked_fields(options)
         if found is None:
             raise self.missing("--selector <json> or selector flags")
-        matcher, warnings = found
+        fields, warnings = found
         return with_tree(
-            options, lambda loaded: _matches(loaded, matcher, warnings, limit=options.limit, explain=options.explain)
+            options,
+            lambda loaded: _matches(
+                loaded, loaded.matcher(fields), warnings, limit=options.limit, explain=options.explain
+            ),
         )
 
 
@@ -80,7 +83,7 @@ class Suggest(Command):
             raise self.missing("--at <x>,<y>, --node <path> or a selector")
         if sum(ways) > 1:
             raise invalid("use --at OR --node OR a selector, not several")
-        from clawperator.engine.hierarchy.queries import at_point, found_by, read_path, read_point, with_path
+        from clawperator.engine.hierarchy.queries import at_point, read_path, read_point, with_path
 
         if options.at is not None:
             point = read_point(options.at, "--at")
@@ -92,9 +95,9 @@ class Suggest(Command):
             return with_tree(
                 options, lambda loaded: _suggestions(loaded, [with_path(loaded.tree, path)], options.limit)
             )
-        found = checked_matcher(options)
+        found = checked_fields(options)
         assert found is not None
-        return with_tree(options, lambda loaded: _suggestions(loaded, found_by(loaded.tree, found[0]), options.limit))
+        return with_tree(options, lambda loaded: _suggestions(loaded, loaded.nodes(found[0]), options.limit))
 
 
 class Diff(Command):

@@ -9,10 +9,9 @@ from clawperator.engine.errors import EngineError, ErrorCode
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from argparse import Namespace
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
     from typing import Any
 
-    from clawperator.engine.hierarchy.matcher import Matcher
 
 _FIELDS = (
     ("text", "textEquals", "its text"),
@@ -84,8 +83,8 @@ def _fields(options: Namespace, rows: Iterable[tuple[str, str]], path: str) -> d
     return {field: value for field, value in values.items() if value is not None}
 
 
-def checked_matcher(options: Namespace) -> tuple[Matcher, list[dict[str, Any]]] | None:
-    """Return the matcher that the flags describe, validated as in an execution, and the warnings about it.
+def checked_fields(options: Namespace) -> tuple[Mapping[str, str], list[dict[str, Any]]] | None:
+    """Return the matcher that the flags describe as JSON data, validated as in an execution, and the warnings about it.
 
     Raises ``EngineError`` (EXECUTION_VALIDATION_FAILED) that names the flag; ``None`` when no flag was given.
     """
@@ -94,14 +93,13 @@ def checked_matcher(options: Namespace) -> tuple[Matcher, list[dict[str, Any]]] 
         return None
     from clawperator.engine.executions.build import single
     from clawperator.engine.executions.validate import validate
-    from clawperator.engine.hierarchy.matcher import Matcher
 
     try:
         checked = validate(single("match", "wait_for_node", {"matcher": given}))
     except EngineError as exc:
         raise _named_by_flag(exc, options) from exc
     warnings = [{**warning.to_dict(), "path": _as_flag_path(warning.path)} for warning in checked.warnings]
-    return Matcher.from_fields(checked.payload["actions"][0]["params"]["matcher"]), warnings
+    return checked.payload["actions"][0]["params"]["matcher"], warnings
 
 
 def _named_by_flag(error: EngineError, options: Namespace) -> EngineError:

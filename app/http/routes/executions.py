@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import base64
-from collections.abc import Coroutine
+from collections.abc import Coroutine, Mapping
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Query, Request
@@ -16,11 +16,14 @@ from clawperator.app.http.service import HttpService, caller_of
 from clawperator.app.serve.answers import answer, in_route_words, retry_after, status_of
 from clawperator.app.serve.screenshot_paths import confined, make_picture_folder, with_confined_screenshots
 from clawperator.app.serve.service import CallerExecutor
-from clawperator.engine.contracts.limits import MAX_WAIT_MS
+from clawperator.engine.contracts.limits import MAX_WAIT_MS, THEN
+from clawperator.engine.contracts.references import tree_id
 from clawperator.engine.errors import EngineError, ErrorCode
 from clawperator.engine.executions import build
 from clawperator.engine.executions.attempt import ExecutionResult
+from clawperator.engine.executions.brief import brief
 from clawperator.engine.executions.finish import RunOptions
+from clawperator.engine.hierarchy.views import MIN_BYTES
 from clawperator.engine.skills import compiled_json
 from clawperator.engine.skills.artifact_run import run_document
 from clawperator.engine.skills.compiled import is_compiled
@@ -44,6 +47,28 @@ WHERE = {
     },
 }
 """The device and the Operator app of a request, and its wait for a locked device."""
+BRIEF = {
+    "brief": {"type": "boolean", "default": False, "description": "Answer with outcome, new data and views only."},
+}
+REPLY = {
+    "then": {
+        "type": "string",
+        "enum": list(THEN),
+        "description": "Add the screen once it has settled, in this form; `none`: only whether it changed.",
+    },
+    "maxBytes": {
+        "type": "integer",
+        "minimum": MIN_BYTES,
+        "maximum": bodies.MAX_VIEW_BYTES,
+        "description": "Truncate a larger `then`.",
+    },
+    **BRIEF,
+}
+"""What the answer of an execution contains."""
+_UNCHANGED = ok_with({"unchanged": YES, "tree": _TEXT})
+_BRIEF = ok_with(
+    {"outcome": ref("outcome"), "then": {"type": "object"}, "view": {"type": "object"}}, optional=["then", "view"]
+)
 OUTCOMES = (
     ErrorCode.EXECUTION_VALIDATION_FAILED,
     ErrorCode.EXECUTION_ACTION_UNSUPPORTED,
@@ -104,9 +129,9 @@ _PLAYED = obj(
     operation_id="execute",
     summary="Run one execution",
     description="A plan that failed on the device is a success of the transport: 200, and the envelope says `failed`.",
-    openapi_extra=takes(obj({"execution": {"anyOf": [ref("execution"), *_COMPILED]}, **WHERE}, ["execution"])),
+    openapi_extra=takes(obj({"execution": {"anyOf": [ref("execution"), *_COMPILED]}, **WHERE, **REPLY}, ["execution"])),
     responses=gives(
-        {"anyOf": [ref("success"), _CHECKED, _CHECKED_COMPILED, _PLAYED]},
+        {"anyOf": [ref("success"), _BRIEF, _CHECKED, _CHECKED_COMPILED, _PLAYED]},
         *OUTCOMES,
         *_PICTURES,
         ErrorCode.MISSING_EXECUTION,
@@ -129,10 +154,16 @@ async def execute(
     if validate_only:
         checked = service.engine.validate(payload)
         return answer({"ok": True, "validated": True, "execution": checked.payload})
+    options = bodies.view_of(body)
     result = await service.execute(
-        request, payload, device_id=device, receiver_package=package, wait_ms=bodies.wait_of(body)
+        request, payload, device_id=device, receiver_package=package, wait_ms=bodies.wait_of(body), options=options
     )
-    return answer(in_route_words(result.to_dict()))
+    return _answered(body, result.to_dict())
+
+
+def _answered(body: bodies.Body, document: Mapping[str, Any]) -> Response:
+    """Return the answer, with ``brief`` in its brief form."""
+    return answer(in_route_words(brief(document) if bodies.flag_of(body, "brief") else document))
 
 
 async def _execute_compiled(request: Request, body: bodies.Body, document: Any, *, validate_only: bool) -> Response:
@@ -145,8 +176,9 @@ async def _execute_compiled(request: Request, body: bodies.Body, document: Any, 
         service.profile(caller_of(request)),
         device_id=bodies.device_of(body),
         receiver_package=bodies.package_of(body),
+        options=bodies.view_of(body),
     )
-    return answer(in_route_words(report.to_dict()))
+    return _answered(body, report.to_dict())
 
 
 def _executor(service: HttpService, request: Request, wait_ms: int | None) -> CallerExecutor:
@@ -165,19 +197,23 @@ async def _observe(request: Request, payload: dict[str, Any], options: RunOption
     if (path := bodies.path_of(body)) is not None:
         make_picture_folder(service.guard(request), service.options.screenshots_dir)
         payload["actions"][0]["params"] = {"path": confined(path, service.options.screenshots_dir)}
-    wait = bodies.wait_of(body)
+    wait, known = bodies.wait_of(body), bodies.tree_of(body)
+    is_brief = bodies.flag_of(body, "brief")
     result = await service.execute(
         request, payload, device_id=device, receiver_package=package, wait_ms=wait, options=options
     )
-    return in_route_words(result.to_dict())
+    steps = result.envelope["stepResults"]
+    if known is not None and steps and known == tree_id(steps[0]["data"].get("text", "")):
+        return {"ok": True, "unchanged": True, "tree": known}
+    return in_route_words(brief(result.to_dict()) if is_brief else result.to_dict())
 
 
 @router.post(
     "/observe/snapshot",
     operation_id="observeSnapshot",
     summary="Read the UI tree of the screen",
-    openapi_extra=takes(obj(WHERE), required=False),
-    responses=gives(ref("success"), *OUTCOMES),
+    openapi_extra=takes(obj({**WHERE, **BRIEF, "ifChanged": _TEXT}), required=False),
+    responses=gives({"anyOf": [ref("success"), _BRIEF, _UNCHANGED]}, *OUTCOMES),
     response_class=Response,
 )
 async def snapshot(request: Request) -> Response:

@@ -18,7 +18,7 @@ from clawperator.app.serve.gate import refuse_web_page
 from clawperator.engine.contracts.limits import MAX_WAIT_MS
 from clawperator.engine.errors import EngineError, ErrorCode
 from clawperator.engine.executions import build
-from clawperator.engine.executions.matcher_check import checked_matcher
+from clawperator.engine.executions.matcher_check import checked_fields
 from clawperator.engine.follow.trees import SeenTree, viewed
 from clawperator.engine.hierarchy import queries
 from clawperator.engine.hierarchy.views import MIN_BYTES
@@ -26,7 +26,7 @@ from clawperator.engine.hierarchy.views import MIN_BYTES
 router = APIRouter(tags=["observe"])
 
 _TEXT = {"type": "string"}
-_TREE = {"deviceId": _TEXT, "digest": _TEXT, "at": {"type": "number"}, "ageMs": {"type": "integer"}}
+_TREE = {"deviceId": _TEXT, "digest": _TEXT, "tree": _TEXT, "at": {"type": "number"}, "ageMs": {"type": "integer"}}
 _NODES = {"type": "array", "items": {"type": "object"}}
 _WHERE = {**WHERE, "maxAgeMs": {"type": "integer"}}
 _MOST = 1_000
@@ -73,7 +73,9 @@ async def live_snapshot(
     request: Request,
     device_id: str,
     view: Annotated[Literal["full", "interactive", "compact"], Query(description="The amount of detail.")] = "full",
-    since: Annotated[str, Query(max_length=64, description="The digest of the tree that the client already has.")] = "",
+    since: Annotated[
+        str, Query(max_length=64, description="The id or digest of the tree that the client already has.")
+    ] = "",
     max_age_ms: Annotated[
         int,
         Query(
@@ -96,7 +98,7 @@ async def live_snapshot(
     if tag in (word.strip() for word in if_none_match.split(",")):
         return Response(status_code=304, headers={"ETag": tag})
     facts = _facts(serial, seen)
-    if since and since == seen.digest:
+    if since in (seen.digest, seen.id):
         return answer({"ok": True, **facts, "changed": False}, headers={"ETag": tag})
     shown = await asyncio.to_thread(viewed, seen.xml, await seen.read(), view, max_bytes)
     return answer({"ok": True, **facts, "changed": True, "view": shown}, headers={"ETag": tag})
@@ -158,9 +160,10 @@ async def packages(
 async def match(request: Request) -> Response:
     service: HttpService = request.app.state.service
     body = await bodies.read_object(request)
-    matcher = checked_matcher(body.get("selector"))
+    fields = checked_fields(body.get("selector"))
     limit, explain = _limit(body, 20), bool(bodies.flag_of(body, "explain"))
     serial, seen = await _asked(service, request, body)
+    matcher = await service.matcher(fields, serial, seen)
     found = await asyncio.to_thread(queries.matches, await seen.read(), matcher, limit=limit, explain=explain)
     return ok(**_facts(serial, seen), **found)
 
@@ -192,13 +195,13 @@ async def suggest(request: Request) -> Response:
     if len(ways) != 1:
         raise EngineError(ErrorCode.INVALID_BODY, "Send exactly one of 'at', 'node' and 'selector'")
     limit = _limit(body, 10)
-    matcher = checked_matcher(body["selector"]) if ways == ["selector"] else None
+    fields = checked_fields(body["selector"]) if ways == ["selector"] else None
     path = queries.read_path(bodies.text_of(body, "node") or "") if ways == ["node"] else ""
     point = _point(body["at"]) if ways == ["at"] else None
     serial, seen = await _asked(service, request, body)
     tree = await seen.read()
-    if matcher is not None:
-        nodes = queries.found_by(tree, matcher)
+    if fields is not None:
+        nodes = await service.nodes(fields, serial, seen)
     else:
         nodes = [queries.with_path(tree, path) if point is None else queries.at_point(tree, *point)]
     found = await asyncio.to_thread(queries.suggestions, tree, nodes, limit=limit)

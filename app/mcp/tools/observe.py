@@ -20,7 +20,7 @@ from clawperator.engine.errors import EngineError, ErrorCode
 from clawperator.engine.events.types import CheckFinished
 from clawperator.engine.executions import build, verbs
 from clawperator.engine.executions.brief import brief_view
-from clawperator.engine.executions.matcher_check import checked_matcher
+from clawperator.engine.executions.matcher_check import checked_fields
 from clawperator.engine.follow.trees import viewed
 from clawperator.engine.hierarchy import queries
 
@@ -95,9 +95,10 @@ SNAPSHOT = Tool(
 
 
 async def _match(service: McpService, call: Call, arguments: Arguments) -> Reply:
-    selector = checked_matcher(arguments["selector"])
+    fields = checked_fields(arguments["selector"])
     serial, seen = await service.read_tree(call, arguments.get("deviceId"), _int(arguments, "maxAgeMs", 0))
     tree, limit, explain = await seen.read(), _int(arguments, "limit", 10), arguments.get("explain", False)
+    selector = await service.matcher(fields, serial, seen)
     found = await asyncio.to_thread(queries.matches, tree, selector, limit=limit, explain=explain)
     return Reply({"ok": True, "deviceId": serial, **seen.facts(), **found})
 
@@ -124,12 +125,12 @@ async def _suggest(service: McpService, call: Call, arguments: Arguments) -> Rep
     given = [name for name in ("point", "node", "selector") if name in arguments]
     if len(given) != 1:
         raise invalid("", "suggest takes exactly one of 'point', 'node' and 'selector'")
-    selector = checked_matcher(arguments["selector"]) if given == ["selector"] else None
+    fields = checked_fields(arguments["selector"]) if given == ["selector"] else None
     path = queries.read_path(arguments["node"]) if given == ["node"] else ""
     serial, seen = await service.read_tree(call, arguments.get("deviceId"), _int(arguments, "maxAgeMs", 0))
     tree = await seen.read()
-    if selector is not None:
-        nodes = queries.found_by(tree, selector)
+    if fields is not None:
+        nodes = await service.nodes(fields, serial, seen)
     elif path:
         nodes = [queries.with_path(tree, path)]
     else:

@@ -393,3 +393,30 @@ async def test_the_doctor_gives_its_verdict(serve: Serve) -> None:
     found = (await served.client.get("/doctor")).json()
     assert (found["ready"], found["verdict"]) == (False, "not_ready")
     assert found["summary"] == "Not ready: Operator not installed"
+
+
+async def test_the_screen_after_a_plan_and_references_to_it(serve: Serve) -> None:
+    served = await serve(speed=0, device={"generation": "0.5"})
+    post = served.client.post
+    opened = plan({"id": "open", "type": "open_app", "params": {"applicationId": "com.android.settings"}})
+    first = (await post("/execute", json={"execution": opened, "then": "interactive", "brief": True})).json()
+    assert first.keys() == {"ok", "outcome", "then"}
+    shown = first["then"]
+    row = next(node for node in shown["nodes"] if node.get("kind") == "tap-through")
+    ref = {"ref": f"{row['ref']}@{shown['tree']}"}
+    assert (await post("/match", json={"selector": ref})).json()["selector"] == row["selector"]
+    assert (await post("/suggest", json={"selector": ref})).json()["node"]["role"] == "listitem"
+    same = (await post("/observe/snapshot", json={"ifChanged": shown["tree"]})).json()
+    assert same == {"ok": True, "unchanged": True, "tree": shown["tree"]}
+    live = (await served.client.get(f"/devices/{served.serial}/snapshot", params={"since": shown["tree"]})).json()
+    assert (live["changed"], live["tree"]) == (False, shown["tree"])
+    click = plan({"id": "tap", "type": "click", "params": {"matcher": ref}})
+    inner = (await post("/execute", json={"execution": click, "then": "compact", "maxBytes": 512})).json()
+    assert inner["then"]["truncated"]["maxBytes"] == 512
+    stale = await post("/execute", json={"execution": click})
+    assert error_of(stale) == (409, "REF_STALE")
+    for wrong in ({"then": "all"}, {"maxBytes": 1}, {"maxBytes": True}, {"brief": 1}):
+        refused = await post("/execute", json={"execution": click, **wrong})
+        assert error_of(refused) == (400, "INVALID_BODY")
+    for wrong in ({"ifChanged": "7f3a"}, {"brief": "yes"}):
+        assert error_of(await post("/observe/snapshot", json=wrong)) == (400, "INVALID_BODY")

@@ -9,6 +9,7 @@ import json
 import pytest
 from PIL import Image
 
+from clawperator.app.mcp.answers import DEFAULT_BYTES
 from clawperator.engine.text.guide import MCP_GUIDE
 from tests.app.mcp.conftest import HOME, LOOK, MODES, Visit, document, nap, plan
 
@@ -156,3 +157,33 @@ async def test_verbs_look_act_and_verify(visit: Visit) -> None:
         for arguments in ({"type": "input_key", "key": "NOPE"}, {"type": "input_tap", "point": {"x": 9_999, "y": 1}}):
             assert (await agent.refused("action", **arguments))["code"] == "EXECUTION_VALIDATION_FAILED"
         assert (await agent.refused("action", type="input_text", text="☕"))["code"] == "TEXT_NOT_DELIVERED"
+
+
+async def test_the_screen_after_an_action_and_references_to_it(visit: Visit) -> None:
+    here = await visit(speed=0)
+    async with here.talk() as agent:
+        opened = await agent.ok(
+            "action", type="open_app", applicationId="com.android.settings", then="interactive", brief=True
+        )
+        assert opened.keys() == {"ok", "outcome", "then", "deviceId"}
+        shown = opened["then"]
+        assert len(json.dumps(shown, separators=(",", ":"))) <= DEFAULT_BYTES
+        row = next(node for node in shown["nodes"] if node.get("kind") == "tap-through")
+        ref = {"ref": f"{row['ref']}@{shown['tree']}"}
+        assert (await agent.ok("match", selector=ref))["selector"] == row["selector"]
+        assert (await agent.ok("suggest", selector=ref))["node"]["role"] == "listitem"
+        same = await agent.ok("snapshot", since=shown["tree"], brief=True)
+        assert same == {"ok": True, "deviceId": here.serial, "unchanged": True, "tree": shown["tree"]}
+        inner = await agent.ok("action", type="click", selector=ref, then="compact", brief=True)
+        assert inner["then"]["changed"] is True
+        assert (await agent.refused("action", type="click", selector=ref))["code"] == "REF_STALE"
+        assert (await agent.refused("action", type="click", selector={"ref": "e1"}))["code"]
+        seen = await agent.ok("snapshot", view="compact", brief=True)
+        assert seen["view"]["tree"] == inner["then"]["tree"]
+        read = await agent.ok("action", type="read_text", selector={"textEquals": "Airplane mode"}, brief=True)
+        assert read["outcome"]["steps"][0]["data"] == {"text": "Airplane mode"}
+        failed = await agent.call("wait", selector={"textEquals": "absent"}, brief=True)
+        answer = failed.structured_content
+        assert isinstance(answer, dict)
+        assert answer["failure"]["code"] == "NODE_NOT_FOUND"
+        assert "error" not in answer["outcome"], "nothing is said twice"

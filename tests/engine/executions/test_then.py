@@ -12,7 +12,7 @@ import pytest
 from clawperator.engine import Engine, EngineError, RunOptions, Settings
 from clawperator.engine.contracts.references import Reference, tree_id
 from clawperator.engine.errors import ErrorCode
-from clawperator.engine.executions import build, kept_trees
+from clawperator.engine.executions import build, kept_trees, shell_input, verbs
 from clawperator.engine.executions.kept_trees import KeptTrees
 from clawperator.engine.hierarchy.tree import parse
 from clawperator.engine.hierarchy.views import view
@@ -90,12 +90,13 @@ async def test_the_screen_after_an_action_comes_with_its_answer(tmp_path: Path) 
 async def test_an_action_that_changes_nothing_says_so(tmp_path: Path) -> None:
     async with phones(tmp_path) as (engine, _):
         await act(engine, build.press_key("home"), "none")
-        found = await act(engine, build.press_key("home"), "full")
+        found = await act(engine, build.press_key("home"), "diff")
         assert found.keys() == {"changed", "settled", "settledMs", "tree"}
         assert (found["changed"], found["settled"]) == (False, True)
         assert found["settledMs"] >= 500, "apps react late"
         looked = await act(engine, build.snapshot(), "compact")
         assert (looked["changed"], looked["settledMs"] < 500) == (False, True), "a snapshot changes nothing"
+        assert looked["lines"], "a view that was asked for is there, changed or not"
 
 
 async def test_a_failed_step_still_shows_the_screen(tmp_path: Path) -> None:
@@ -246,6 +247,48 @@ class TestReferences:
                     await engine.execute(build.click(matcher), options=options)
                 assert caught.value.code is ErrorCode.ACTION_DENIED
 
+    async def test_ten_thousand_references(self, tmp_path: Path) -> None:
+        async with phones(tmp_path) as (engine, _):
+            await engine.execute(build.open_app(SETTINGS))
+            home = await snapshot(engine)
+            row = '<node class="android.widget.Button" text="row {}" clickable="true" bounds="[0,0][9,9]" />'
+            xml = home.replace("</hierarchy>", "".join(map(row.format, range(10_000))) + "</hierarchy>")
+            engine.trees.keep("emulator-5554", xml)
+            tree = view(parse(xml), "interactive", xml)
+            assert sum(node["text"].startswith("row ") for node in tree["nodes"] if "text" in node) == 10_000
+            title = reference(xml, NETWORK["textEquals"])
+            assert (await engine.execute(build.click({"ref": title}))).succeeded, "it is on the small screen, too"
+            plan = build.click({"ref": tree["nodes"][-1]["ref"] + "@" + tree["tree"]})
+            action = plan["actions"][0]
+            plan["actions"] = [{**action, "id": f"a{n}"} for n in range(50)]
+            with pytest.raises(EngineError) as caught:
+                await engine.execute(plan)
+            assert refused(caught) == ("REF_STALE", "not_sent")
+            assert caught.value.details["actionId"] == "a0"
+
+    async def test_a_composition_takes_a_reference_and_shows_the_screen_after_it(self, tmp_path: Path) -> None:
+        async with phones(tmp_path) as (engine, _):
+            await engine.execute(build.open_app(SETTINGS))
+            await engine.execute(build.click(NETWORK))
+            screen = await snapshot(engine)
+            switch = next(node for node in parse(screen).nodes if node.checkable)
+            name = {"ref": f"e{switch.index}@{tree_id(screen)}"}
+            for changed in (True, False):
+                ran = await engine.execute(verbs.set_checked(name, checked=True), options=RunOptions(then="diff"))
+                assert (ran.facts["changed"], ran.facts["checked"]) == (changed, True)
+                assert ran.then is not None
+                assert ran.then["changed"] is changed
+            gone = verbs.wait_gone({"ref": reference(screen, "Airplane mode")})
+            await engine.execute(build.press_key("back"))
+            with pytest.raises(EngineError) as caught:
+                await engine.execute(gone)
+            assert refused(caught) == ("REF_STALE", "not_sent")
+            assert caught.value.details["path"] == "selector"
+            key = await engine.execute(shell_input.key("BACK"), options=RunOptions(then="compact"))
+            assert key.backend == "shell"
+            assert key.then is not None
+            assert key.then["changed"] is True
+
 
 class TestKeptTrees:
     def test_the_last_ones_are_kept_in_private_files(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -278,10 +321,12 @@ class TestKeptTrees:
         assert [found(kept, name) for name in names[:3]] == [False, False, True]
 
     async def test_safe_logs_write_no_tree(self, tmp_path: Path) -> None:
-        async with phones(tmp_path) as (engine, _):
-            engine.settings = Settings.resolve({"safe_logs": True}, engine.settings.environment)
-            xml = await snapshot(engine)
-            assert engine.trees.find("emulator-5554", Reference(1, tree_id(xml))) == xml
+        async with (
+            phones(tmp_path) as (engine, _),
+            Engine(Settings.resolve({"safe_logs": True}, engine.settings.environment)) as safe,
+        ):
+            xml = await snapshot(safe)
+            assert safe.trees.find("emulator-5554", Reference(1, tree_id(xml))) == xml
         assert not (tmp_path / "state" / "clawperator" / "trees").exists()
 
 

@@ -1,0 +1,127 @@
+"""``--then``, ``--ref``, ``--if-changed`` and ``--brief`` as an agent uses them: each line is a program of its own."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from tests.app.cli.conftest import simulated
+
+if TYPE_CHECKING:
+    from tests.app.cli.conftest import Cli
+
+SETTINGS = "com.android.settings"
+
+
+@pytest.fixture(autouse=True)
+def device(lonely: dict[str, str], monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    with simulated({"device": {"generation": "0.5"}}) as (_, env):
+        for name, value in env.items():
+            monkeypatch.setenv(name, value)
+        yield
+
+
+def lines(shown: dict[str, Any], words: str) -> list[str]:
+    return [line.strip() for line in shown["lines"] if words in line]
+
+
+def test_two_calls_set_a_switch_and_prove_it(cli: Cli) -> None:
+    opened = cli("action", "open-app", "--app", SETTINGS, "--then", "compact", "--brief").document
+    assert opened.keys() == {"ok", "outcome", "then"}
+    assert opened["outcome"] == {"status": "succeeded"}
+    (row,) = lines(opened["then"], "Display")
+    assert row == "label id=android:id/title: Display"
+    place = opened["then"]["lines"].index(next(line for line in opened["then"]["lines"] if "Display" in line))
+    ref = opened["then"]["lines"][place - 1].split()[1]
+    inside = cli("click", "--ref", f"{ref}@{opened['then']['tree']}", "--then", "compact", "--brief").document["then"]
+    (_, dark, *_) = lines(inside, "switch ")
+    assert "checked:false" in dark
+    line = ("click", "--ref", f"{dark.split()[1]}@{inside['tree']}", "--then", "diff", "--brief")
+    answer = cli(*line)
+    found = answer.document["then"]
+    assert [text[0] + text.rpartition(" ")[2] for text in found["lines"]] == ["-checked:false", "+checked:true"]
+    assert len(answer.out.encode()) < 450
+
+
+def test_an_unchanged_screen_is_not_printed_again(cli: Cli) -> None:
+    seen = cli("observe", "snapshot", "--view", "compact", "--brief").document
+    assert seen.keys() == {"ok", "outcome", "view"}
+    same = cli("observe", "snapshot", "--view", "compact", "--if-changed", seen["view"]["tree"])
+    assert same.document == {"ok": True, "unchanged": True, "tree": seen["view"]["tree"]}
+    cli("action", "open-app", "--app", SETTINGS)
+    other = cli("observe", "snapshot", "--if-changed", seen["view"]["tree"]).document
+    shown = other["envelope"]["stepResults"][0]["data"]["view"]
+    assert (shown["view"], shown["tree"] == seen["view"]["tree"]) == ("full", False)
+    eyes = cli("observe", "snapshot", "--if-changed", shown["tree"], "--output", "pretty")
+    assert eyes.out == f"unchanged: tree {shown['tree']}\n"
+
+
+def test_match_and_suggest_take_a_reference(cli: Cli) -> None:
+    cli("action", "open-app", "--app", SETTINGS)
+    view = cli("observe", "snapshot", "--view", "interactive", "--brief").document["view"]
+    row = next(node for node in view["nodes"] if node.get("kind") == "tap-through")
+    ref = f"{row['ref']}@{view['tree']}"
+    assert cli("match", "--ref", ref).document["selector"] == row["selector"]
+    best = cli("suggest", "--ref", ref).document
+    assert (best["node"]["role"], best["candidates"][0]["selector"]) == ("listitem", row["selector"])
+    refused = cli("match", "--ref", ref, "--snapshot", "-", stdin=b'<hierarchy><node bounds="[0,0][9,9]"/></hierarchy>')
+    assert (refused.exit_code, refused.document["code"]) == (1, "USAGE")
+
+
+def test_a_plan_takes_references_and_then(cli: Cli) -> None:
+    tree = cli("action", "open-app", "--app", SETTINGS, "--then", "none").document["then"]["tree"]
+    actions: list[dict[str, Any]] = [{"id": "look", "type": "snapshot_ui"}]
+    plan: dict[str, Any] = {"commandId": "c", "taskId": "t", "source": "s", "expectedFormat": "android-ui-automator"}
+    whole = {**plan, "timeoutMs": 9_000, "actions": actions}
+    looked = cli("execute", json.dumps(whole), "--then", "compact", "--brief").document
+    assert looked["then"]["tree"] == tree
+    assert looked["then"]["changed"] is False
+    actions = [{"id": "tap", "type": "click", "params": {"matcher": {"ref": f"e1@{tree}"}}}]
+    refused = cli("execute", json.dumps({**whole, "actions": actions})).document
+    assert (refused["code"], refused["details"]["path"]) == ("REF_UNKNOWN", "actions.0.params.matcher")
+    assert cli("execute", json.dumps({**whole, "actions": actions}), "--dry-run").exit_code == 0, "no device is asked"
+
+
+def test_brief_keeps_what_was_read_and_why_it_failed(cli: Cli) -> None:
+    cli("action", "open-app", "--app", SETTINGS)
+    read = cli("read", "--text", "Battery", "--brief").document
+    assert read["outcome"] == {
+        "status": "succeeded",
+        "steps": [{"id": "read", "status": "done", "data": {"text": "Battery"}}],
+    }
+    failed = cli("click", "--text", "absent", "--brief")
+    assert failed.exit_code == 1
+    outcome = failed.document["outcome"]
+    assert (outcome["status"], outcome["error"]["code"]) == ("failed", "NODE_NOT_FOUND")
+    assert "executionId" in failed.document
+
+
+def test_for_eyes(cli: Cli) -> None:
+    shown = cli("action", "open-app", "--app", SETTINGS, "--then", "compact", "--output", "pretty").out
+    assert "screen changed, settled after" in shown
+    assert "label id=android:id/title: Battery" in shown
+
+
+@pytest.mark.parametrize(
+    ("line", "code"),
+    [
+        (("click", "--ref", "e1@7f3a"), "EXECUTION_VALIDATION_FAILED"),
+        (("click", "--ref", "e1@00000000", "--text", "x"), "EXECUTION_VALIDATION_FAILED"),
+        (("click", "--ref", "e1@00000000"), "REF_UNKNOWN"),
+        (("scroll", "down", "--container-ref", "e1@00000000"), "REF_UNKNOWN"),
+        (("read-value", "--label-ref", "e1@00000000"), "REF_UNKNOWN"),
+        (("set", "--ref", "e1@00000000", "--checked", "true"), "REF_UNKNOWN"),
+        (("wait", "--ref", "e1@00000000", "--gone"), "REF_UNKNOWN"),
+        (("input", "tap", "--ref", "e1@00000000"), "REF_UNKNOWN"),
+        (("click", "--text", "x", "--then", "all"), "EXECUTION_VALIDATION_FAILED"),
+        (("observe", "snapshot", "--if-changed", "7f3a"), "EXECUTION_VALIDATION_FAILED"),
+        (("observe", "snapshot", "--if-changed", "7f3a1b2c", "--snapshot", "-"), "USAGE"),
+        (("skills", "run", "com.example.thermostat.set-mode", "--registry", "builtin", "--then", "full"), "USAGE"),
+    ],
+)
+def test_what_is_refused(cli: Cli, line: tuple[str, ...], code: str) -> None:
+    answer = cli(*line)
+    assert (answer.exit_code, answer.document["code"]) == (1, code), answer.document
