@@ -46,14 +46,17 @@ class NodeInspector(RowList):
         super().__init__(id=id)
         self.node: UiNode | None = None
         self._facts: list[Fact] = []
+        self._before: UiNode | None = None
         self._known: tuple[bool, int] = (True, 0)
         self._folded_at = 0
 
-    def show_node(self, node: UiNode | None, *, on_screen: bool = True, density: int = 0) -> None:
-        """``density`` of the display in dots per inch, where known."""
-        if node is self.node and (on_screen, density) == self._known:
+    def show_node(
+        self, node: UiNode | None, *, on_screen: bool = True, density: int = 0, before: UiNode | None = None
+    ) -> None:
+        """``density`` of the display in dots per inch, where known; ``before`` has the old values of a changed node."""
+        if node is self.node and before is self._before and (on_screen, density) == self._known:
             return
-        self.node, self._known = node, (on_screen, density)
+        self.node, self._before, self._known = node, before, (on_screen, density)
         self._facts = node_facts(node, on_screen=on_screen, density=density) if node is not None else []
         self._fold_values()
 
@@ -72,14 +75,31 @@ class NodeInspector(RowList):
                 yield from self._fact_rows(fact)
         yield blank()
         yield heading("attributes")
+        old = self._before.attributes if self._before is not None else {}
         for fact in self._facts:
             if not fact.derived:
-                yield from self._fact_rows(fact)
+                changed = self._before is not None and old.get(fact.name) != fact.value
+                yield from self._fact_rows(fact._replace(role="added") if changed else fact)
+                if changed:
+                    yield from self._old_rows("was", old.get(fact.name))
+        present = {fact.name for fact in self._facts if not fact.derived}
+        for name, value in old.items():
+            if name not in present:
+                yield from self._old_rows(name, value)
+
+    def _old_rows(self, name: str, value: str | None) -> Iterator[ListRow]:
+        """Yield the value before; ``None``: there was none."""
+        words = ["absent"] if value is None else wrap(value, self._room, limit=_VALUE_LINES) or ["–"]
+        for index, text in enumerate(words):
+            yield ListRow(_draw("" if index else name, text, "faint" if value is None else "removed"), quiet=True)
+
+    @property
+    def _room(self) -> int:
+        return max(8, self._folded_at - _NAME_WIDTH - 2)
 
     def _fact_rows(self, fact: Fact) -> Iterator[ListRow]:
         """Yield one row per line of the value; only the first takes the cursor."""
-        room = max(8, self._folded_at - _NAME_WIDTH - 2)
-        lines = wrap(fact.sign + fact.value, room, limit=_VALUE_LINES) if fact.value else ["–"]
+        lines = wrap(fact.sign + fact.value, self._room, limit=_VALUE_LINES) if fact.value else ["–"]
         role = fact.role if fact.value else "faint"
         role = "faint" if fact.value == "false" else role
         for index, text in enumerate(lines):

@@ -11,10 +11,14 @@ from textual.message import Message
 
 from clawperator.widgets import keys
 from clawperator.widgets.format.compare_lines import (
+    LinePair,
     change_row,
+    column_width,
     differing,
     facts,
     is_long,
+    line_pairs,
+    pair_row,
     phase_row,
     phase_words,
     run_row,
@@ -43,6 +47,8 @@ from clawperator.widgets.slot_pane import FoldState, SlotPane
 from clawperator.widgets.text.times import WallClock
 
 _LINES_OF_VALUE = 500
+_LEAST_COLUMN = 30
+"""Cells of a column; narrower ones are put below each other."""
 
 
 class TreesPlace(NamedTuple):
@@ -188,10 +194,21 @@ def _change(topic: tuple[Hashable, ...], change: ValueChange, sheet: Sheet, *, i
     marked = topic[0] != "datum" and not change.expected  # step data are marked at their step
     yield Slot(draw, place, opened, "changed" if marked else "")
     if opened:
-        for letter, value, role in (("A", change.old, "removed"), ("B", change.new, "added")):
-            if value is not None:
-                yield plain(letter, "key", indent=indent + 2)
-                yield from folded(whole(value), sheet.width, role, indent=indent + 4, limit=_LINES_OF_VALUE)
+        yield from _values_beside(change, sheet, indent + 2)
+
+
+def _values_beside(change: ValueChange, sheet: Sheet, indent: int) -> Iterator[Slot]:
+    """Yield both values in full: in two columns where there is room, else A above B."""
+    width = column_width(sheet.width, indent)
+    if change.kind in ("changed", "moved") and width >= _LEAST_COLUMN:
+        yield Slot(partial(pair_row, LinePair("A", "B", True), indent=indent, symbols=sheet.symbols))
+        for pair in line_pairs(whole(change.old), whole(change.new), width):
+            yield Slot(partial(pair_row, pair, indent=indent, symbols=sheet.symbols))
+        return
+    for letter, value, role in (("A", change.old, "removed"), ("B", change.new, "added")):
+        if value is not None:
+            yield plain(letter, "key", indent=indent)
+            yield from folded(whole(value), sheet.width, role, indent=indent + 2, limit=_LINES_OF_VALUE)
 
 
 def _phase_slots(a: ExecutionState, b: ExecutionState, sheet: Sheet) -> Iterator[Slot]:

@@ -121,6 +121,10 @@ class UiTreePane(LinePane):
     def changes(self) -> Alignment:
         return self._model.changes
 
+    def before(self, node: UiNode | None) -> UiNode | None:
+        """Return a changed node as it was before."""
+        return self._model.before(node)
+
     @property
     def compared(self) -> TreeSnapshot | None:
         return self._model.compared

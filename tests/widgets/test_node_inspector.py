@@ -84,3 +84,29 @@ async def test_the_row_stays_when_the_node_changes_and_sizes_follow_the_density(
         pane.show_node(None)
         await drained(pilot)
         assert any("No node selected." in line for line in lines(app))
+
+
+async def test_a_changed_node_shows_its_old_values() -> None:
+    pane = Told()
+    before = parse(
+        '<hierarchy><node text="Wi-Fi off" resource-id="a:id/b" checked="true" bounds="[0,0][9,9]" hint="x"/></hierarchy>'
+    ).nodes[0]
+    after = parse(
+        '<hierarchy><node text="Wi-Fi on" resource-id="a:id/b" checked="false" bounds="[0,5][9,14]" password="false"/></hierarchy>'
+    ).nodes[0]
+    async with held(pane, size=(60, 40)) as (app, pilot):
+        pane.show_node(after, before=before)
+        await drained(pilot)
+        shown = [" ".join(line.split()) for line in lines(app)]
+        for new, old in (
+            ("text Wi-Fi on", "was Wi-Fi off"),
+            ("checked false", "was true"),
+            ("bounds [0,5][9,14]", "was [0,0][9,9]"),
+            ("password false", "was absent"),
+        ):
+            assert shown[shown.index(new) + 1] == old
+        assert "hint x" in shown
+        assert not shown[shown.index("resource-id a:id/b") + 1].startswith("was")
+        pane.show_node(after)
+        await drained(pilot)
+        assert not any("was" in line for line in lines(app))

@@ -2,9 +2,20 @@ from __future__ import annotations
 
 import copy
 
+from hypothesis import given
+from hypothesis import strategies as st
 from textual.app import App
 
-from clawperator.widgets.format.compare_lines import change_row, path_text, phase_words, step_row, tree_words
+from clawperator.widgets.format.compare_lines import (
+    change_row,
+    column_width,
+    line_pairs,
+    pair_row,
+    path_text,
+    phase_words,
+    step_row,
+    tree_words,
+)
 from clawperator.widgets.models.execution import ExecutionState
 from clawperator.widgets.models.run_diff import TreeCounts, ValueChange, step_pairs, tree_pairs
 from clawperator.widgets.run_compare import RunCompare
@@ -135,6 +146,28 @@ async def test_parts_fold_and_long_values_open() -> None:
         await drained(pilot)
         assert "android:id/summary" in shown(app)
         assert shown(app).count("y") > 300
+
+
+def test_long_values_stand_in_two_columns_with_equal_lines_beside_each_other() -> None:
+    old, new = "same\nonly A 中文\nlast", "same\nnew 1\nnew 2\nlast"
+    pairs = [*line_pairs(old, new, 30)]
+    assert [(pair.a, pair.b, pair.same) for pair in pairs] == [
+        ("same", "same", True),
+        ("only A 中文", "new 1", False),
+        ("", "new 2", False),
+        ("last", "last", True),
+    ]
+    rows = [pair_row(pair, 80, indent=5).left for pair in pairs]
+    assert {cells(row.plain.partition("│")[0]) for row in rows} == {column_width(80, 5) + 6}
+    assert max(row.cells for row in rows) <= 80
+
+
+@given(st.text(max_size=60), st.text(max_size=60), st.integers(10, 40))
+def test_columns_hold_any_text(a: str, b: str, width: int) -> None:
+    for pair in line_pairs(a, b, width):
+        assert cells(pair.a) <= width
+        assert cells(pair.b) <= width
+        assert (pair.a + pair.b).isprintable()
 
 
 async def test_what_is_not_known_is_said() -> None:

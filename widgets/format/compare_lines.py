@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from difflib import SequenceMatcher
+from itertools import zip_longest
+from typing import Any, NamedTuple
 
 from clawperator.widgets.format.json_lines import preview
 from clawperator.widgets.format.lines import Line, Row, column
@@ -17,9 +19,10 @@ from clawperator.widgets.format.waterfall import milliseconds
 from clawperator.widgets.models.execution import ExecutionState, StepState
 from clawperator.widgets.models.outline import Path
 from clawperator.widgets.models.run_diff import PhasePair, StepPair, TreeCounts, TreePair, ValueChange
-from clawperator.widgets.text.safe import cells, escape, take
+from clawperator.widgets.text.safe import cells, escape, take, wrap
 from clawperator.widgets.text.times import WallClock, precise
 
+_LINES_OF_VALUE = 500
 _TIME = 8
 _NOTABLE = 0.25
 """A duration that differs by this share is highlighted."""
@@ -138,6 +141,35 @@ def change_row(
         return Row(line.device(preview(change.old, width), "removed"))
     line.device(preview(change.old, width), "removed", room=max(6, (width - line.cells - 4) // 2))
     return Row(line.add(f" {symbols.arrow} ", "faint").device(preview(change.new, width), "added"))
+
+
+class LinePair(NamedTuple):
+    """Lines of A and B beside each other; ``same`` if they are equal."""
+
+    a: str
+    b: str
+    same: bool
+
+
+def line_pairs(a: str, b: str, width: int) -> Iterator[LinePair]:
+    """Yield two texts in columns of ``width`` cells, equal lines beside each other."""
+    old, new = a.splitlines()[:_LINES_OF_VALUE], b.splitlines()[:_LINES_OF_VALUE]
+    for kind, start, end, first, last in SequenceMatcher(None, old, new, autojunk=False).get_opcodes():
+        for left, right in zip_longest(old[start:end], new[first:last]):
+            parts = ([] if text is None else wrap(text, width) or [""] for text in (left, right))
+            yield from (LinePair(x, y, kind == "equal") for x, y in zip_longest(*parts, fillvalue=""))
+
+
+def pair_row(pair: LinePair, width: int, *, indent: int, symbols: Symbols = UNICODE) -> Row:
+    """Return one row of two columns; equal lines are dim."""
+    line = Line(width).add(" " * indent).add(pair.a, "muted" if pair.same else "removed")
+    middle = indent + column_width(width, indent)
+    return Row(line.pad(middle).add(f" {symbols.guide} ", "guide").add(pair.b, "muted" if pair.same else "added"))
+
+
+def column_width(width: int, indent: int) -> int:
+    """Return the width of each of two columns."""
+    return (width - indent - 4) // 2
 
 
 def path_text(path: Path, room: int) -> str:

@@ -298,6 +298,13 @@ class TreeModel:
             return frozenset()
         return changed_attributes(self._before.nodes[self.changes.new_to_old[position]], row.node)
 
+    def before(self, node: UiNode | None) -> UiNode | None:
+        """Return the node of the tree before, or of the compared one, if it changed or moved."""
+        changes = self.changes
+        if node is None or self._before is None or node.index not in changes.changed | changes.moved:
+            return None
+        return self._before.nodes[changes.new_to_old[node.index]]
+
     def removed_from(self, row: VisibleRow) -> int:
         """Return how many subtrees were removed below this row's node, unless they have rows."""
         listed = self.compared is not None and not self.filtered and row.arrow != "closed"

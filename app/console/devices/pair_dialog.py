@@ -19,6 +19,7 @@ from clawperator.app.qr import NARROW, modules, plain
 from clawperator.engine.errors import EngineError
 from clawperator.widgets import keys
 from clawperator.widgets.format.lines import Line, Row, wrapped
+from clawperator.widgets.key_bar import KeyBar
 from clawperator.widgets.models.status import Status
 from clawperator.widgets.text.times import duration
 
@@ -70,10 +71,7 @@ class PairDialog(LiveDialog):
     """Offers a QR code, pairs with the phone that scans it, and connects."""
 
     BINDINGS: ClassVar[list[Any]] = [*keys.bindings("dispatch")]
-    DEFAULT_CSS = """
-    PairDialog > #dialog { width: 84; }
-    PairDialog Horizontal { height: auto; }
-    """
+    DEFAULT_CSS = "PairDialog Horizontal { height: auto; }"
 
     def __init__(self, engine: WirelessEngine, symbols: Symbols) -> None:
         super().__init__("pair a phone over Wi-Fi", symbols)
@@ -88,12 +86,10 @@ class PairDialog(LiveDialog):
             yield DialogText(self._rows, id="pairing")
 
     def on_mount(self) -> None:
-        super().on_mount()
         self._begin()
 
     def _begin(self) -> None:
         self._stages, self._end = {}, None
-        self.show_keys(("escape", "cancel"))
         self.run_worker(self._pair(), exclusive=True)
 
     async def _pair(self) -> None:
@@ -118,8 +114,6 @@ class PairDialog(LiveDialog):
     def _ended(self, status: Status, words: str) -> None:
         self._code.show("")
         self._end = (status, words)
-        ends = (("escape", "close"),) if status is Status.OK else (("enter", "try again"), ("escape", "close"))
-        self.show_keys(*ends)
         self.draw(Facet.NOTHING)
 
     def action_go(self) -> None:
@@ -133,8 +127,12 @@ class PairDialog(LiveDialog):
     # -- drawing
 
     def draw(self, changed: Facet) -> None:  # noqa: ARG002  # the base's own signature
-        for text in self.query("#pairing").results(DialogText):
-            text.redraw()
+        if not self.query(KeyBar):  # cancelled with the dialog
+            return
+        failed = self._end is not None and self._end[0] is not Status.OK
+        last = ("escape", "close" if self._end else "cancel")
+        self.show_keys(*(("enter", "try again"),) * failed, last)
+        self.query_one("#pairing", DialogText).redraw()
 
     def _rows(self, width: int) -> Iterator[Row]:
         if self._end is None:

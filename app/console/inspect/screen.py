@@ -200,6 +200,8 @@ class InspectScreen(PictureActionsScreen):
         newest = self.session.trees.newest
         if not self.tree_pane.snapshot:
             self._draw_node()
+        elif self.tree_pane.node is self.bench.node:
+            self._draw_inspector()  # its changes may be known now
         if newest and not self.tree_pane.waiting:  # follow mode waits until the tree is shown
             self.call_after_refresh(self.console.bridge.painted, newest.serial)
 
@@ -208,10 +210,17 @@ class InspectScreen(PictureActionsScreen):
         tree, snapshot = self.tree_pane, self.tree_pane.snapshot
         node = tree.node
         self.bench_pane.show(snapshot.tree, node, self.session.trees.recent())
-        seen = node is None or tree.node_on_screen(node)
-        self.query_one("#node", NodeInspector).show_node(node, on_screen=seen, density=self.session.density)
+        self._draw_inspector()
         self.area.draw_node()
         self._draw_bench()
+
+    def _draw_inspector(self) -> None:
+        """Draw the attributes of the node, with the old values of a changed one."""
+        tree = self.tree_pane
+        node = tree.node
+        seen = node is None or tree.node_on_screen(node)
+        inspector = self.query_one("#node", NodeInspector)
+        inspector.show_node(node, on_screen=seen, density=self.session.density, before=tree.before(node))
 
     def _draw_bench(self) -> None:
         """Draw what depends on the current matcher: marks in tree and map, the best candidates of small screens."""

@@ -76,6 +76,7 @@ class TreeActionsScreen(MatcherActionsScreen):
         """Choose an older tree to compare with; while comparing, stop it."""
         if self.tree_pane.compared is not None:
             self.tree_pane.compare(None)
+            self.show(Facet.TREE)
             return
         shown = self.tree_pane.snapshot
         others = [item for item in self.session.trees if item.readable and item.serial != shown.serial]
@@ -102,6 +103,7 @@ class TreeActionsScreen(MatcherActionsScreen):
 
     async def _compare(self, old: TreeSnapshot) -> None:
         self.tree_pane.compare(await asyncio.to_thread(unpack, old) if old.packed else old)
+        self.show(Facet.TREE)
 
     async def _unpack(self, snapshot: TreeSnapshot) -> None:
         """Unpack a tree that the user went back to."""

@@ -29,6 +29,7 @@ from clawperator.engine.follow.follower import FollowState
 from clawperator.widgets.info_line import InfoLine
 from clawperator.widgets.key_bar import KeyBar
 from clawperator.widgets.matcher_bench import MatcherBench
+from clawperator.widgets.node_inspector import NodeInspector
 from clawperator.widgets.picture import ScreenPane
 from clawperator.widgets.picture_view import PictureView
 from tests.app.console.execution.test_dispatcher import text_of
@@ -456,6 +457,20 @@ async def test_comparing_with_an_older_tree_shows_what_was_removed() -> None:
         assert "Security & privacy" in ghosts
         await pilot.press("c")
         assert mode.tree_pane.compared is None
+
+
+async def test_a_changed_node_shows_old_and_new_values() -> None:
+    async with console(size=(200, 60)) as (app, pilot, engine):
+        inspector = app.screen.query_one(NodeInspector)
+
+        def values() -> str:
+            return "\n".join(" ".join(row.draw(60).left.plain.split()) for row in inspector.rows)
+
+        await find(pilot, '"HomeNet"')
+        assert "was" not in values()
+        engine.screen = settings_screen().replace("HomeNet", "Office")
+        await pilot.press("escape", "r")
+        await until(pilot, lambda: "text Office\nwas HomeNet" in values())
 
 
 async def test_filters_hide_and_say_how_much() -> None:

@@ -17,6 +17,7 @@ from clawperator.engine.adb.wireless import Wireless
 from clawperator.engine.simulator.device import create_device
 from clawperator.engine.simulator.run import Simulation
 from clawperator.engine.simulator.scenario import Scenario
+from clawperator.widgets.key_bar import KeyBar
 from tests.app.console.support import CHECKS_OK, FakeEngine, make_app, settings_screen, settled, until
 
 PIXELS = {" ": "00", "▀": "10", "▄": "01", "█": "11"}
@@ -65,6 +66,7 @@ def drawn(app: ConsoleApp) -> list[list[bool]]:
 async def test_a_phone_that_scans_the_code_is_paired_and_connected(size: tuple[int, int]) -> None:
     async with pairing(size=size) as (app, pilot, server, offers):
         await until(pilot, lambda: offers and "wait for the scan" in words(app))
+        assert [hint.label for hint in app.screen.query_one(KeyBar)._hints] == ["cancel"]
         code = app.screen.query_one(QrCode)
         await until(pilot, lambda: code.size.height == code.get_content_height() > 0)
         assert drawn(app)[: len(rows := modules(offers[0], NARROW))] == rows
