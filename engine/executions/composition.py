@@ -96,7 +96,8 @@ class Composition:
         """Run the composition on ``device``, whose lock the caller holds. Raises ``EngineError`` as ``run_held`` does."""
         parts = Parts(backend, device, validated, options, trace)
         try:
-            facts = await self.run(parts)
+            async with backend.attached(device):
+                facts = await self.run(parts)
         except StepFailedError as exc:
             return parts.failed(exc)
         except _PartFailedError:
@@ -171,6 +172,13 @@ class Parts:
 
         data = (await self.send(*ids))[-1]["data"]
         return await asyncio.to_thread(parse, data.pop("text"), recover=True)  # the history keeps the tree
+
+    async def act_until(
+        self, act: str, step_id: str, holds: Callable[[UiTree], bool], limit_ms: float
+    ) -> UiTree | None:
+        """Dispatch ``act`` with the snapshot ``step_id``, then as ``look_until``."""
+        tree = await self.look(act, step_id)
+        return tree if holds(tree) else await self.look_until(step_id, holds, limit_ms)
 
     async def look_until(self, step_id: str, holds: Callable[[UiTree], bool], limit_ms: float) -> UiTree | None:
         """Repeat the snapshot ``step_id`` until ``holds``; ``None`` if it does not within ``limit_ms``."""

@@ -50,8 +50,7 @@ def set_checked(matcher: Fields, *, checked: bool) -> Composition:
             raise absent(tree, wanted)
         if before == checked:
             return {"changed": False, "checked": before}
-        await parts.send("act")
-        if await parts.look_until("verify", lambda now: state(now) == checked, SETTLE_MS) is None:
+        if await parts.act_until("act", "verify", lambda now: state(now) == checked, SETTLE_MS) is None:
             raise _unverified(f"The click did not make the node {'checked' if checked else 'unchecked'}")
         return {"changed": True, "checked": checked}
 
@@ -80,8 +79,8 @@ def set_text(matcher: Fields, text: str) -> Composition:
             raise absent(tree, wanted)
         if not node.password and node.text == text:
             return {"changed": False, "text": text}
-        await parts.send("act")
         if node.password:
+            await parts.send("act")
             return {"changed": True, "verified": False}
         place = node.path  # the matcher may name the text that was replaced
 
@@ -89,7 +88,7 @@ def set_text(matcher: Fields, text: str) -> Composition:
             fields = [*find_all(now, wanted)[:1], *(field for field in now.nodes if field.path == place)]
             return any(field.text == text for field in fields)
 
-        if await parts.look_until("verify", holds, SETTLE_MS) is None:
+        if await parts.act_until("act", "verify", holds, SETTLE_MS) is None:
             raise _unverified("The field does not have the text after it was typed")
         return {"changed": True, "text": text}
 
