@@ -121,7 +121,7 @@ class ScreenView(LineWidget):
         self.post_message(self.TapWanted())
 
     def on_mouse_down(self, event: events.MouseDown) -> None:
-        self._pressed, self._swiped = event.get_content_offset(self), False
+        self._pressed, self._swiped = event.get_content_offset(self) if event.button == 1 else None, False
         self.capture_mouse()
 
     def on_mouse_up(self, event: events.MouseUp) -> None:
@@ -140,7 +140,7 @@ class ScreenView(LineWidget):
         if not found:
             return
         event.stop()
-        if event.chain > 1:
+        if event.chain > 1 and event.button == 1:
             self.post_message(self.TapWanted(offset))
             return
         node = self.marks.node

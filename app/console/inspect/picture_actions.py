@@ -78,11 +78,17 @@ class PictureActionsScreen(TreeActionsScreen):
         hits = tree.hits or tree.matches
         first = tree.matches[0] if tree.matches and not tree.hits else -1
         self.screen_pane.show(tree.snapshot, tree.node, hits, first)
-        self.query_one("#screen-pane", Pane).note(self.screen_pane.words())
+        self.note_picture()
         if self._awaited_tap is not None and self.screen_pane.apart <= FRESH_SECONDS:
             (place, at), self._awaited_tap = self._awaited_tap, None
             if self.session.clock.now() - at < _PATIENCE_SECONDS:
                 self._tap_at(place)
+
+    def note_picture(self) -> None:
+        """Draw what the screen pane shows and its age; a drawer has no lower edge."""
+        pane, words = self.query_one("#screen-pane", Pane), self.screen_pane.words()
+        pane.note(words)
+        pane.badge(words.plain if self.narrow else "")
 
     # -- acting on nodes
 

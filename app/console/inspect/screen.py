@@ -138,7 +138,7 @@ class InspectScreen(PictureActionsScreen):
         self.query_one(EnvelopeLog).tick()
         self._draw_stream_notes()
         self.query_one("#doctor-pane", Pane).note(self._doctor_note())
-        self.query_one("#screen-pane", Pane).note(self.screen_pane.words())
+        self.note_picture()
 
     def _draw_devices(self) -> None:
         session = self.session
