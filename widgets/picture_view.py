@@ -102,8 +102,11 @@ class PictureView(ScreenView):
             self._drawing = None
         self._strips.clear()
         frame = self.frame() if self.display else None
+        if self._graphics is not None and self._drawing is not None and frame is not None:
+            self.sent = len(self._drawing[2].control)
+            self._want(self._key(frame))  # the old drawing stays until the new one is ready
+            return
         if self._graphics is not None or frame is None:
-            self.sent = len(self._drawing[2].control) if self._drawing is not None else 0
             self.refresh()
             return
         changes = [*_changes(old[1] if old is not None and old[0] == frame else (), self._pixels(frame))]
@@ -162,12 +165,17 @@ class PictureView(ScreenView):
         frame = self.frame()
         if self._graphics is None or frame is None or not self.screen.is_active:
             return super().render_lines(crop)
-        key = (self.picture and self.picture.image, self.snapshot.tree, self.marks, frame, *self._colours())
+        key = self._key(frame)
         if self._drawing is None or self._drawing[0] != key:
             self._want(key)
         if self._drawing is None or self._drawing[1] != frame or crop != Region(0, 0, *self.size):
             return super().render_lines(crop)
         return self._painted(self._drawing[2], frame)
+
+    def _key(self, frame: ScreenFrame) -> object:
+        """Return what a drawing depends on."""
+        image = self.picture.image if self.picture is not None else None
+        return (image, self.snapshot.tree, self.marks, frame, *self._colours())
 
     def _painted(self, drawing: Drawing, frame: ScreenFrame) -> list[Strip]:
         width, height = self.content_size

@@ -391,6 +391,25 @@ async def test_half_blocks_stand_in_until_the_graphics_are_drawn() -> None:
         assert "<2>" in controls(host)
 
 
+async def test_a_live_drawing_stays_until_the_next_one_is_ready() -> None:
+    graphics = Slow()
+    graphics.go.set()
+    async with shown(graphics=graphics, mode="picture") as (pane, host, pilot):
+        pane.live = True
+        pane.show(snapshot(), None)
+        pane.show_picture(picture())
+        await drawn(host, pilot)
+        first = controls(host)
+        graphics.go.clear()
+        pane.show_picture(picture(image=Image.new("RGB", (108, 234), BLUE), at=NOON + 1))
+        await pilot.pause()
+        assert (controls(host), "▀" in "".join(text_of(host))) == (first, False)
+        graphics.go.set()
+        await drawn(host, pilot)
+        assert controls(host) == first.replace("<1>", "<2>")
+        assert pane.sent == len("<1>")
+
+
 async def test_marks_are_drawn_into_the_image() -> None:
     graphics = Slow()
     graphics.go.set()
