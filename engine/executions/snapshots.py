@@ -87,13 +87,13 @@ async def run_between_snapshots(
 ) -> Finished:
     """Call ``run`` for the plan of ``attempt``, after resolving ``references``, and with ``then`` if ``options`` ask for it.
 
-    ``backend`` takes the snapshots, ``acting`` is that of the plan. Raises ``EngineError`` as ``run``, and before the dispatch if the references cannot be resolved. A failure of the
-    snapshots after the plan is part of ``then``.
+    ``backend`` takes the snapshots, ``acting`` is that of the plan. Raises ``EngineError`` as ``run``, and before the dispatch if the
+    references cannot be resolved. A failure of the snapshots after the plan is part of ``then``.
     """
     reader = _Reader(backend, device, held, attempt.trace)
     async with backend.attached(device):
         attempt.trace.enter("look")
-        before = await reader.before(needed=references is not None)
+        looked_at, before = time.time(), await reader.before(needed=references is not None)
         if references is not None:
             resolved, composed = await asyncio.to_thread(references.resolved, before)
             attempt.replace(resolved)
@@ -101,7 +101,8 @@ async def run_between_snapshots(
         assert attempt.validated is not None
         with settling(held, attempt.trace):
             finished = await run(acting, device, attempt.validated, options, attempt.trace)
-        reader.keep("then.before", before)
+        if before:
+            attempt.trace.trees.insert(0, (looked_at, CapturedHierarchy("then.before", before, complete=True)))
         if not options.then:
             return finished
         attempt.trace.enter("then")
@@ -109,7 +110,7 @@ async def run_between_snapshots(
 
 
 class _Reader:
-    """Reads trees of a device whose lock is ``held`` and adds them to the ``trace`` of the execution."""
+    """Reads trees of a device whose lock is ``held`` for the execution of ``trace``."""
 
     def __init__(self, backend: Backend, device: AdbDevice, held: HeldDevice, trace: Trace) -> None:
         self._backend = backend
@@ -124,7 +125,6 @@ class _Reader:
 
     async def before(self, *, needed: bool) -> str:
         """Return the tree; empty if the device has none and it is not ``needed``."""
-        self._read_at = time.time()
         outcome = await self._look(_NEEDED_MS if needed else _WANTED_MS)
         try:
             return tree_of(outcome)
@@ -132,15 +132,6 @@ class _Reader:
             if needed:
                 raise
             return ""
-
-    def keep(self, name: str, xml: str) -> None:
-        """Add a tree to those of the execution."""
-        if xml:
-            first = name == "then.before"
-            self._trace.trees.insert(
-                0 if first else len(self._trace.trees),
-                (self._read_at if first else time.time(), CapturedHierarchy(name, xml, complete=True)),
-            )
 
     async def then(
         self, validated: Validated, finished: Finished, before: str, options: RunOptions
@@ -156,7 +147,7 @@ class _Reader:
             after, seconds, settled = await self._settled(before, own[0].xml if own else "", acted=acted)
         except EngineError as exc:
             return {"error": exc.to_dict()}
-        self.keep("then.after", after)
+        self._trace.trees.append((time.time(), CapturedHierarchy("then.after", after, complete=True)))
         facts = {"settled": settled, "settledMs": round(seconds * 1000)}
         return await asyncio.to_thread(_then, options, before, after, facts)
 

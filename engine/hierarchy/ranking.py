@@ -15,7 +15,9 @@ from clawperator.engine.hierarchy.volatility import fits, stable_run, why_volati
 _STABILITY = ("resourceId", "contentDescEquals", "textEquals", "textContains", "contentDescContains", "role")
 _INPUT_ROLE = 0.5
 """An input without an id is best identified as the only input: its rank is between those of id and description."""
-_KINDS = ("direct", "tap-through", "row", "container")
+THROUGH_CLICKS = ("tap-through", "row")
+"""Kinds of selectors that only a click carries to the node itself."""
+_KINDS = ("direct", *THROUGH_CLICKS, "container")
 
 _STRENGTHS = {
     "resourceId": "an id survives translation and rewording",

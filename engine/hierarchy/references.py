@@ -14,12 +14,10 @@ from clawperator.engine.errors import EngineError, ErrorCode
 from clawperator.engine.hierarchy.explain import explain_tree, is_near
 from clawperator.engine.hierarchy.match import Matcher, find_all
 from clawperator.engine.hierarchy.nodes import UiNode, UiTree
+from clawperator.engine.hierarchy.ranking import THROUGH_CLICKS
 from clawperator.engine.hierarchy.selectors import Candidate, Selectors
 from clawperator.engine.hierarchy.traits import is_editable, is_target, landing
 from clawperator.engine.hierarchy.views import node_line
-
-_THROUGH_CLICKS = ("tap-through", "row")
-"""Kinds of selectors that only a click carries to the node itself."""
 
 
 class Screen(NamedTuple):
@@ -65,7 +63,7 @@ def resolve(reference: Reference, seen: UiTree, now: Screen, *, click: bool, rea
 
 def _serves(way: Candidate, *, click: bool, same_tree: bool) -> bool:
     """Return whether the device finds the node by ``way``: among several, it takes the first, which only the same tree shows."""
-    return (way.kind == "direct" or (click and way.kind in _THROUGH_CLICKS)) and way.first and (same_tree or way.unique)
+    return (way.kind == "direct" or (click and way.kind in THROUGH_CLICKS)) and way.first and (same_tree or way.unique)
 
 
 def _is_same(old: UiNode, new: UiNode, *, read: bool) -> bool:

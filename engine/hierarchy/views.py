@@ -10,8 +10,8 @@ Every view is JSON data: ``view`` (its name), ``tree`` (the id of the dump), ``p
   kind is ``row`` the row around it: a click there reaches it. One that is ``approximate`` has an inferred role.
   Where no selector is unique it is null; ``why`` is the reason.
 * **compact**: ``lines``, the tree on screen, one node each, indented by depth: ``role ref id=… @x,y can state: text``, with ``hint: …`` or
-  ``desc: …`` where there is no text. Nodes that can be acted on have ``ref`` and position. Containers and pictures without text, id of the
-  app and action are omitted and counted (``folded``).
+  ``desc: …`` where there is no text. Nodes that can be acted on have ``ref`` and position. Containers without text, id of the app and action are
+  omitted, pictures without text and action and counted (``folded``).
 * **diff**: ``lines`` of the compact view that are new (``+``) or gone (``-``) since the tree ``from``, and how many nodes only ``moved``; the
   compact view where that is smaller.
 
@@ -97,7 +97,7 @@ def _changed_lines(change: Change) -> Iterator[str]:
         return
     sign, numbered = ("+", True) if change.new is not None else ("-", False)
     for node in (change.node, *change.node.descendants):
-        if not is_plain(node):
+        if not _folds(node):
             yield f"{sign}{node_line(node, numbered=numbered)}"
 
 
@@ -184,7 +184,7 @@ def _why_none(candidates: Sequence[Candidate]) -> str:
 
 def _outlined(tree: UiTree, head: Mapping[str, Any], budget: Budget | None) -> dict[str, Any]:
     """The compact view."""
-    folded = sum(map(is_plain, tree.on_screen))
+    folded = sum(map(_folds, tree.on_screen))
     return _listed({**head, "folded": folded}, "lines", _outline(tree), budget)
 
 
@@ -193,9 +193,13 @@ def _outline(tree: UiTree, *, numbered: bool = True) -> Iterator[str]:
     for node in tree.on_screen:
         level = levels[node.parent.index] if node.parent is not None else 0
         levels[node.index] = level
-        if not is_plain(node):
+        if not _folds(node):
             levels[node.index] = level + 1
             yield " " * level + node_line(node, numbered=numbered)
+
+
+def _folds(node: UiNode) -> bool:
+    return is_plain(node) or (node.role in ("icon", "image") and not (is_target(node) or states(node)))
 
 
 def node_line(node: UiNode, *, numbered: bool = True) -> str:

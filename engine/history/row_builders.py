@@ -27,6 +27,9 @@ _REFUSALS = frozenset(
         ErrorCode.PACKAGE_DENIED,
         ErrorCode.ACTION_DENIED,
         ErrorCode.READ_ONLY,
+        ErrorCode.REF_UNKNOWN,
+        ErrorCode.REF_STALE,
+        ErrorCode.REF_AMBIGUOUS,
     }
 )
 """Codes of refusals, if nothing was dispatched: a device can refuse a payload, too."""

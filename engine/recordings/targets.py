@@ -13,6 +13,7 @@ from clawperator.engine.hierarchy.match import find_all
 from clawperator.engine.hierarchy.matcher import Matcher
 from clawperator.engine.hierarchy.nodes import UiNode, UiTree
 from clawperator.engine.hierarchy.postings import postings_of
+from clawperator.engine.hierarchy.ranking import THROUGH_CLICKS
 from clawperator.engine.hierarchy.selectors import Candidate, Selectors
 from clawperator.engine.hierarchy.traits import landing
 from clawperator.engine.recordings.inputs import RecordedInputs, escaped
@@ -55,7 +56,7 @@ class TargetFinder:
         ways = [
             way
             for way in suggested
-            if way.kind == "direct" or (way.kind == "tap-through" and not exactly)
+            if way.kind == "direct" or (way.kind in THROUGH_CLICKS and not exactly)
             if way.unique or way.first
             if "off" not in way.flags and self._can_say(way.matcher, way.found)
         ]

@@ -11,6 +11,7 @@ from clawperator.engine.hierarchy.match import find_all
 from clawperator.engine.hierarchy.matcher import Matcher, field_holds, field_value
 from clawperator.engine.hierarchy.nodes import UiNode, UiTree
 from clawperator.engine.hierarchy.queries import miss
+from clawperator.engine.hierarchy.ranking import THROUGH_CLICKS
 from clawperator.engine.hierarchy.selectors import suggest
 from clawperator.engine.hierarchy.traits import summary
 from clawperator.engine.skills.recipe.selectors import FIELDS, ROLES, simple_name
@@ -36,7 +37,7 @@ def choose(tree: UiTree, selector: Mapping[str, Any], action: Mapping[str, Any])
     if len(found) > 1:
         raise _refusal(f"{len(found)} nodes on screen match the selector; it must match one", found)
     for candidate in suggest(tree, found[0]).candidates:
-        direct = candidate.kind == "direct" or (candidate.kind == "tap-through" and _taps(action))
+        direct = candidate.kind == "direct" or (candidate.kind in THROUGH_CLICKS and _taps(action))
         if direct and candidate.unique and _INFERRED not in candidate.flags:
             return candidate.matcher
     raise _refusal("One node on screen matches the selector, but no matcher of the Operator app identifies it", found)

@@ -106,7 +106,7 @@ def candidate_rows(
     lines = _folded_pieces(line, matcher_pieces(candidate.matcher), indent, width)
     yield Row(next(lines), right)
     yield from (Row(more) for more in lines)
-    if not unfolded or candidate.kind != "tap-through":  # the reasons of a tap-through begin with it
+    if not unfolded or candidate.kind not in _REACHED_BY:  # the reasons of these kinds begin with it
         yield from _way_rows(candidate, indent, width, symbols)
     if unfolded:
         for sentence in candidate.why:
@@ -144,12 +144,16 @@ def _folded_pieces(line: Line, pieces: Iterable[tuple[str, str, str]], indent: i
     yield line
 
 
+_REACHED_BY = {
+    "tap-through": "matches its label: a tap there reaches this node",
+    "row": "matches its row: a tap there toggles this node",
+}
+
+
 def _way_rows(candidate: Candidate, indent: int, width: int, symbols: Symbols) -> Iterator[Row]:
     """Yield how a candidate that matches another node reaches this one."""
-    if candidate.kind == "tap-through":
-        yield from _wrapped(
-            "matches its label: a tap there reaches this node", "muted", indent, width, bullet=symbols.arrow
-        )
+    if how := _REACHED_BY.get(candidate.kind):
+        yield from _wrapped(how, "muted", indent, width, bullet=symbols.arrow)
     elif candidate.container is not None:
         line = Line(width).add(" " * indent).add(f"{symbols.arrow} scroll in ", "muted")
         for name, value, role in matcher_pieces(candidate.container):

@@ -173,6 +173,8 @@ class TestReferences:
             with pytest.raises(EngineError) as caught:
                 await engine.execute(build.click({"ref": reference(home, NETWORK["textEquals"])}))
             assert refused(caught) == ("REF_STALE", "not_sent")
+            assert engine.history is not None
+            assert (await engine.history.runs(limit=1))[0].status == "refused"
             details = caught.value.details
             assert details["path"] == "actions.0.params.matcher"
             assert details["tree"] == tree_id(await snapshot(engine))

@@ -220,7 +220,7 @@ class TestCompact:
         assert lines(SAVE) == ["button e1 id=com.example:id/save @20,30 click: Save"]
 
     def test_containers_that_say_nothing_fold_away(self) -> None:
-        picture = node("ImageView", resource_id="android:id/icon")
+        picture = node("ImageView", resource_id=f"{PACKAGE}:id/thumbnail")
         tree, xml = screen(node("View"), node("LinearLayout", picture, node("FrameLayout", SAVE)))
         outline = view(tree, "compact", xml)
         assert outline["lines"] == ["button e5 id=com.example:id/save @20,30 click: Save"]
