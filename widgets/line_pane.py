@@ -118,9 +118,17 @@ class LinePane(LineWidget, can_focus=True):
         """Return the text of an empty pane."""
         return self.empty_text
 
+    def empty_rows(self, width: int) -> list[Row]:
+        """Return the rows of an empty pane: its text, folded and centred."""
+        texts = [text for line in self.empty_words().splitlines() for text in wrap(line, max(20, width - 2))]
+        return [Row(Line(width).add(" " * max(1, (width - cells(text)) // 2)).add(text, "muted")) for text in texts]
+
     def head(self, y: int, width: int) -> Row:
         """Return one of the ``HEAD_ROWS``."""
         raise NotImplementedError
+
+    def empty_clicked(self, row: int) -> None:
+        """Handle a click on a row of the text of an empty pane."""
 
     def head_clicked(self, x: int) -> None:
         """Handle a click into the head."""
@@ -129,7 +137,7 @@ class LinePane(LineWidget, can_focus=True):
 
     def get_content_height(self, container: Size, viewport: Size, width: int) -> int:  # noqa: ARG002  # Textual's three
         """Return the rows' height for ``height: auto``; ``max-height`` limits it."""
-        return self.HEAD_ROWS + (self.row_count() or len(self._empty_lines(width)))
+        return self.HEAD_ROWS + (self.row_count() or len(self.empty_rows(width)))
 
     @property
     def view_height(self) -> int:
@@ -180,15 +188,12 @@ class LinePane(LineWidget, can_focus=True):
         return Strip.join((strip, self._scrollbar(y, height, count))) if bar else strip
 
     def _empty_row(self, y: int, width: int) -> Row:
-        lines = self._empty_lines(width)
-        first = max(0, (self.view_height - len(lines)) // 3)
-        text = lines[y - first] if first <= y < first + len(lines) else ""
-        line = Line(width).add(" " * max(1, (width - cells(text)) // 2))
-        return Row(line.add(text, "muted"))
+        rows = self.empty_rows(width)
+        first = self._first_empty_row(len(rows))
+        return rows[y - first] if first <= y < first + len(rows) else Row(Line(width))
 
-    def _empty_lines(self, width: int) -> list[str]:
-        """The words of an empty pane, folded where they are too long for it."""
-        return [text for line in self.empty_words().splitlines() for text in wrap(line, max(20, width - 2))]
+    def _first_empty_row(self, count: int) -> int:
+        return max(0, (self.view_height - count) // 3)
 
     def _safe_row(self, index: int, width: int) -> Strip:
         """Return a row; one that cannot be drawn shows an error instead of ending the console."""
@@ -337,6 +342,8 @@ class LinePane(LineWidget, can_focus=True):
             return
         index = self.top + y
         if index >= self.row_count():
+            if not self.row_count():
+                self.empty_clicked(y - self._first_empty_row(len(self.empty_rows(self.content_size.width))))
             return
         if event.button == _RIGHT_BUTTON:
             self.move_to(index)

@@ -14,6 +14,8 @@ from textual.timer import Timer
 from clawperator.widgets import keys
 from clawperator.widgets.format.lines import Row
 from clawperator.widgets.format.nodes import arrow_column, tree_row
+from clawperator.widgets.format.start_state import StartRow, StartState, start_rows
+from clawperator.widgets.key_bar import KeyBar
 from clawperator.widgets.line_pane import SETTLE_SECONDS, LinePane
 from clawperator.widgets.models.snapshot import TreeSnapshot
 from clawperator.widgets.models.tree_model import Heir, Stops, TreeModel
@@ -60,6 +62,8 @@ class UiTreePane(LinePane):
     def __init__(self, *, changed: Callable[[], object] | None = None, id: str | None = None) -> None:  # noqa: A002  # Textual's own name
         super().__init__(id=id)
         self._changed = changed or _no_listener
+        self.start_state: StartState | None = None
+        """Why there is no tree; shown instead of ``empty_text``."""
         self._model = TreeModel()
         self._former = TreeSnapshot.EMPTY
         self._rest: Timer | None = None
@@ -256,6 +260,19 @@ class UiTreePane(LinePane):
 
     def empty_words(self) -> str:
         return _no_match(self._model) if self.snapshot and self._model.filtered else self.empty_text
+
+    def empty_rows(self, width: int) -> list[Row]:
+        start = self._start_rows(width)
+        return [entry.row for entry in start] if start else super().empty_rows(width)
+
+    def empty_clicked(self, row: int) -> None:
+        start = self._start_rows(self.content_size.width)
+        if 0 <= row < len(start) and start[row].key:
+            self.post_message(KeyBar.Pressed(start[row].key))
+
+    def _start_rows(self, width: int) -> list[StartRow]:
+        filtered = self.snapshot and self._model.filtered
+        return start_rows(self.start_state, width, self.symbols) if self.start_state and not filtered else []
 
     # -- cursor
 

@@ -476,6 +476,9 @@ class ConsoleApp(FaultTolerantApp):
 
         self.push_screen(PaletteDialog(search, self._preview), chosen)
 
+    def action_operator_setup(self) -> None:
+        provisioning_dialogs.set_up(self)
+
     def action_show_job(self) -> None:
         self.go_to(EmulatorJobPlace())
 

@@ -106,6 +106,8 @@ class Bridge:
         self._broken: set[str | None] = set()
         self._serial = self._complemented = 0
         self._lost = 0
+        self._blocked = False
+        """Whether the last checks found that the Operator cannot answer."""
 
     async def run(self, files: Sequence[str] = ()) -> None:
         """Observe devices, trees, locks and the stream until cancelled; read ``files`` first."""
@@ -207,6 +209,11 @@ class Bridge:
 
     def _doctor_told(self, state: DoctorState) -> None:
         self._post(DoctorUpdate(state.report, fixes=state.fixes, watching=state.watching))
+        if not state.report.running:
+            blocked = self.doctor.cannot_answer(self.device_id)
+            if self._blocked and not blocked and state.report.device_id == self.device_id:
+                self.take_snapshot()
+            self._blocked = blocked
 
     async def _guarded(self, job: Awaitable[None]) -> None:
         """Report an ``EngineError`` as a notice; any other exception is a bug and ends the console."""
@@ -223,24 +230,33 @@ class Bridge:
             words = f"{device_id} is busy: {holder.get('commandId') or 'an execution'}. Press r to read the screen when it is free."
             self._post(NoticeUpdate(Notice(Status.WAITING, words)))
             return
-        looking = self._spawn(self._snapshot(device_id))
+        looking = self._spawn(self._snapshot(device_id, checks=False))
         await asyncio.wait({looking}, timeout=FIRST_LOOK_SECONDS)
         if device_id != self.device_id:
             return
-        self.run_doctor()
+        self.doctor.rerun()
         if looking.done():
             return
         await self.doctor.rest()
-        if self.doctor.cannot_answer(device_id) and looking.cancel():
-            words = f"{device_id} cannot send its tree yet. Press 6 for the reason and F there for a fix"
-            self._post(NoticeUpdate(Notice(Status.WARN, words)))
+        if self.doctor.cannot_answer(device_id):
+            looking.cancel()
 
-    async def _snapshot(self, device_id: str) -> None:
+    async def _snapshot(self, device_id: str, *, checks: bool = True) -> None:
+        """Take a snapshot; run the ``checks`` again where its result contradicts their verdict."""
         self._post(WorkUpdate("Reading the screen…", self._clock.now()))
+        problem, silent = "", None
         try:
-            await self._engine.snapshot(device_id=device_id or None)
+            result = await self._engine.snapshot(device_id=device_id or None)
+            problem = _snapshot_problem(getattr(result, "envelope", {}))
+            silent = False
+        except EngineError as exc:
+            problem = _notice_of(exc).text
+            silent = None if exc.code is ErrorCode.EXECUTION_CONFLICT_IN_FLIGHT else True
+            raise
         finally:
-            self._post(WorkUpdate(""))
+            self._post(WorkUpdate("", problem=problem))
+            if checks and silent not in (None, self.doctor.cannot_answer(device_id)) and device_id == self.device_id:
+                self.doctor.rerun()
 
     async def _picture(self, device_id: str) -> None:
         self._post(PictureUpdate(await take(self._engine, device_id, self._clock)))
@@ -329,6 +345,8 @@ class Bridge:
             self._post(NoticeUpdate(Notice(Status.WARN, event.reason, ErrorCode.HISTORY_UNAVAILABLE.value, event.at)))
         elif isinstance(event, LogGap) and event.device_id not in self._broken:
             self._broken.add(event.device_id)
+            if not any(entry.usable for entry in self._devices if entry.serial == event.device_id):
+                return  # the device is away, which is reported
             self._post(
                 NoticeUpdate(
                     Notice(
@@ -430,6 +448,15 @@ def _notice_of(error: EngineError) -> Notice:
         return Notice(Status.WAITING, _conflict_words(error.details), error.code.value)
     hint = f" {error.hint}" if error.hint else ""
     return Notice(Status.FAILED, f"{error.message}.{hint}".replace("..", "."), error.code.value)
+
+
+def _snapshot_problem(envelope: Mapping[str, Any]) -> str:
+    """Return why a snapshot has no tree, from its envelope; empty where it has one."""
+    steps = envelope.get("stepResults") or [{}]
+    data = steps[0].get("data") or {}
+    if envelope.get("status") == "success" and steps[0].get("success", True):
+        return ""
+    return str(data.get("message") or data.get("error") or envelope.get("error") or "the Operator reported no reason")
 
 
 def _conflict_words(details: Mapping[str, Any]) -> str:

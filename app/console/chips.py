@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
-from clawperator.widgets.format.checks import tally_line
+from clawperator.widgets.format.checks import verdict_line
 from clawperator.widgets.format.jobs import stage_word
 from clawperator.widgets.format.lines import Line, Span
 from clawperator.widgets.format.skill_output import run_words
@@ -23,7 +23,7 @@ def header_chips(
 ) -> list[Chip]:
     """Return the chips; the first ones fold last."""
     chips = [_device_chip(session, symbols, narrow=narrow)]
-    if session.device_id and not session.offline:
+    if session.device_id and not session.offline and not (session.gone_since and not session.lock):
         chips.append(_lock_chip(session, symbols, narrow=narrow))
     chips += _job_chips(session, symbols, narrow=narrow)
     if session.device_id and not session.offline:
@@ -61,9 +61,12 @@ def _device_chip(session: Session, symbols: Symbols, *, narrow: bool) -> Chip:
         device = session.device
         line = Line(24 if narrow else 40).device(session.device_id, "strong")
         if session.gone_since:
-            line.add(f" away {age(session.clock.now() - session.gone_since)}", "warn")
+            state = "away" if device is None or device.usable else device.state
+            line.add(f" {state} {age(session.clock.now() - session.gone_since)}", "warn")
         elif device is not None:
-            line.add(f" {symbols.sign(Status.OK)}", "ok")
+            ready = session.verdict is None or session.verdict.ready
+            status = Status.OK if ready else Status.FAILED
+            line.add(f" {symbols.sign(status)}", status.role)
         spans = line.spans
     elif session.offline:
         spans = [(count_words(len(session.trees), "saved dump"), "strong")]
@@ -116,20 +119,11 @@ def _tree_chip(session: Session) -> Chip:
 
 def _doctor_chip(session: Session, symbols: Symbols, *, narrow: bool) -> Chip:
     report = session.report
-    status = report.status()
-    if narrow:
-        bad = sum(1 for check in report.checks if check.get("status") != "pass")
-        sign = symbols.sign(status)
-        spans: tuple[Span, ...] = ((f"{sign} {bad}" if bad else sign, status.role),)
-    else:
-        running = ((f" {symbols.sign(Status.RUNNING)}", "run"),) if report.running else ()
-        blocked = ((f"{symbols.sign(status)} not ready", status.role),)
-        spans = (*(blocked if status is Status.FAILED else tally_line(report.checks, symbols).spans), *running)
-    if session.report_is_old:
-        spans = (*spans, (" old", "stale"))
+    line = verdict_line(report, symbols, width=24 if narrow else 48, old=session.report_is_old)
     if session.doctor_watches:
-        spans = (*spans, (" watch", "run"))
-    return Chip("doctor", spans, action="mode('doctor')")
+        line.add(" watch", "run")
+    keep = report.status() is Status.FAILED or session.report_is_old
+    return Chip("doctor", tuple(line.spans), keep=keep, action="mode('doctor')")
 
 
 def _job_chips(session: Session, symbols: Symbols, *, narrow: bool) -> Iterator[Chip]:

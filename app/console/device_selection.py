@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from clawperator.app.console.bridge import Bridge
 from clawperator.app.console.console import Console
+from clawperator.app.console.empty_states import device_state, start_state
 from clawperator.app.console.screens.dialogs import DeviceDialog
 from clawperator.app.console.session import Facet
 from clawperator.widgets.models.status import Status
@@ -18,22 +19,41 @@ class DeviceSelection:
         self._console = console
         self._bridge = bridge
         self._asked = False
+        self._problem = ""
 
     def automatic(self) -> Facet:
-        """Select the wanted or the only usable device; ask once where there are several; never change a selection."""
+        """Select the wanted or the only usable device; ask once where there are several; never change a selection.
+
+        Report when the selected device disconnects; when it returns, read its screen and run the checks again.
+        """
         console, session = self._console, self._console.session
-        if session.device_id or session.offline:
+        if session.offline:
             return Facet.NOTHING
+        if session.device_id:
+            return self._observe()
         if choice := session.choice():
             self.use(choice)
             return Facet.EVERYTHING
         if session.usable and not self._asked:
             self._asked = True
-            if session.wanted_device:
-                console.say(Status.WARN, f"{session.wanted_device} is not connected. D chooses another device")
-            else:
+            if not session.wanted_device:
                 self.ask()
+            elif (state := start_state(session)) is not None:
+                console.say(state.status, state.reason)
         return Facet.NOTHING
+
+    def _observe(self) -> Facet:
+        """Report a change of the selected device's presence."""
+        session, state = self._console.session, device_state(self._console.session)
+        before, self._problem = self._problem, state.reason if state is not None else ""
+        if self._problem == before:
+            return Facet.NOTHING
+        if self._problem:
+            session.say(Status.WARN, self._problem)
+        else:
+            session.say(Status.OK, f"{session.device_id} is connected again")
+            self._bridge.first_look()
+        return Facet.NOTICE
 
     def ask(self) -> None:
         """Open the device picker."""
@@ -59,7 +79,7 @@ class DeviceSelection:
         session = self._console.session
         if serial == session.device_id:
             return
-        session.device_id, session.offline = serial, False
+        session.device_id, session.offline, session.tree_problem, self._problem = serial, False, "", ""
         self._bridge.use_device(serial)
         self._bridge.first_look()
         self._console.show(Facet.EVERYTHING)

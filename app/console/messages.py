@@ -77,10 +77,11 @@ class LocksUpdate(StateUpdate, bubble=False):
 
 @dataclass(eq=False)
 class WorkUpdate(StateUpdate, bubble=False):
-    """What the console waits for, and since when; an empty text means nothing."""
+    """What the console waits for, and since when; an empty text means nothing. ``problem``: why a snapshot failed."""
 
     text: str
     since: float = 0.0
+    problem: str = ""
 
 
 @dataclass(eq=False)

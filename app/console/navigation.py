@@ -82,6 +82,13 @@ class SkillOutputPlace(Destination):
 
 
 @dataclass(frozen=True, slots=True)
+class FixPlace(Destination):
+    """The check because of which the device is not ready, and the fix that it offers."""
+
+    MODE: ClassVar[str] = "doctor"
+
+
+@dataclass(frozen=True, slots=True)
 class EmulatorJobPlace(Destination):
     """The job that runs on a virtual device."""
 

@@ -28,6 +28,7 @@ from clawperator.app.console.messages import (
     WorkUpdate,
 )
 from clawperator.engine.adb.parse import DeviceEntry, parse_wm_density
+from clawperator.engine.doctor.verdict import Verdict
 from clawperator.engine.events.types import LogBatch
 from clawperator.engine.follow.follower import FollowState
 from clawperator.engine.hierarchy.nodes import UiTree
@@ -183,6 +184,10 @@ class Session:
         self.adb_problem = ""
         self.device_id = ""
         self.gone_since = 0.0
+        self.adb_restarted = False
+        """Whether the selected device has not been listed since the adb server ended."""
+        self.tree_problem = ""
+        """Why the last snapshot of the selected device failed."""
         self.locks: Mapping[str, Mapping[str, Any]] = {}
         self.log = ExecutionLog()
         self.lines = LineRing(lines_kept)
@@ -221,8 +226,8 @@ class Session:
                 self.locks = locks
                 self.log.held(str(lock.get("commandId", "")) for lock in locks.values())
                 return Facet.LOCKS
-            case WorkUpdate(text, since):
-                self.work, self.work_since = text, since
+            case WorkUpdate(text, since, problem):
+                self.work, self.work_since, self.tree_problem = text, since, problem
                 return Facet.WORK
             case FollowUpdate():
                 self.follow = update.state
@@ -247,6 +252,7 @@ class Session:
     # -- updates
 
     def _take_devices(self, news: DevicesUpdate) -> Facet:
+        restarted = self.adb_restarted or bool(self.adb_problem)
         self.adb_problem = news.problem
         if not news.problem:
             self.devices, self.devices_known = news.devices, True
@@ -256,6 +262,7 @@ class Session:
             self.gone_since = self.gone_since or self.clock.now()
         else:
             self.gone_since = 0.0
+        self.adb_restarted = restarted and not news.problem and bool(self.gone_since)
         return Facet.DEVICES
 
     def leave_device(self) -> None:
@@ -326,14 +333,21 @@ class Session:
 
     @property
     def report_is_old(self) -> bool:
-        """Whether the last checks were about another device, or this one has reconnected or changed since."""
-        report = self.report
-        if report.running or not report.checks:
-            return False
+        """Whether the last checks were about another device, or this one has disconnected, reconnected or changed since."""
+        return not self.report.running and bool(self.report.checks) and self._is_old(self.report)
+
+    def _is_old(self, report: DoctorReport) -> bool:
         if report.device_id and report.device_id != self.device_id:
             return True
-        device = self.device
-        return bool(report.device and device is not None and report.device != mark_of(device))
+        return bool(report.device) and report.device != mark_of(self.device)
+
+    @property
+    def verdict(self) -> Verdict | None:
+        """The verdict of the last finished checks of the selected device; ``None`` without one, or when it is old."""
+        report = self.findings.get(self.device_id)
+        if report is None or report.stopped or report.problem or self._is_old(report):
+            return None
+        return report.verdict()
 
     def outdated(self, snapshot: TreeSnapshot) -> str:
         """Return why ``snapshot`` no longer shows the screen, as far as known: ``a click ran since``; else empty."""

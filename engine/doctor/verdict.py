@@ -25,14 +25,16 @@ _REASONS = {
     ErrorCode.MULTIPLE_DEVICES_DEVICE_ID_REQUIRED.value: "several devices connected, none chosen",
 }
 """Short reasons for common problems; otherwise the summary of the check is used."""
+_SERVICE_OFF = "readiness.accessibility.enabled"
 
 
 class Verdict(NamedTuple):
-    """``hints`` counts the checks that do not pass; ``reason`` is empty unless not ready."""
+    """``hints`` counts the checks that do not pass; ``reason``, and the id of its check, are empty unless not ready."""
 
     status: Readiness
     hints: int = 0
     reason: str = ""
+    check_id: str = ""
 
     @property
     def ready(self) -> bool:
@@ -63,7 +65,9 @@ def verdict_of(checks: Iterable[Mapping[str, Any]]) -> Verdict:
     if obstacle.get("id") == _HANDSHAKE:
         obstacle = next((check for check in open_checks if _explains_silence(check)), obstacle)
     code, summary = str(obstacle.get("code", "")), str(obstacle.get("summary", ""))
-    return Verdict("not_ready", reason=_REASONS.get(code) or summary)
+    if obstacle.get("id") == _SERVICE_OFF and code in _REASONS:
+        return Verdict("not_ready", reason="accessibility service off", check_id=_SERVICE_OFF)
+    return Verdict("not_ready", reason=_REASONS.get(code) or summary, check_id=str(obstacle.get("id", "")))
 
 
 def _is_obstacle(check: Mapping[str, Any]) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import subprocess
 import time
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
@@ -10,13 +11,16 @@ from pathlib import Path
 
 import pytest
 
+from clawperator.app.console.app import ConsoleApp
 from clawperator.engine import Engine, Settings
 from clawperator.engine.events.types import DevicesChanged
 from clawperator.engine.simulator.device import create_device
 from clawperator.engine.simulator.run import Simulation
 from clawperator.engine.simulator.scenario import Scenario
+from tests.app.console.support import FakeClipboard, MemoryStore, until
+from tests.app.console.test_console_journeys import text_of
 from tests.journeys.conftest import until_state
-from tests.support import patience
+from tests.support import adb_environment, free_port, patience, start_adb_server
 
 pytestmark = pytest.mark.adb
 
@@ -89,3 +93,50 @@ async def test_a_dead_network_device_is_published_within_a_second(
                 await asyncio.wait_for(published("device"), patience(10))
             finally:
                 watching.cancel()
+
+
+async def test_the_console_reports_a_dead_device_at_once_and_recovers_by_itself(
+    phone: Phone, adb_env: dict[str, str], tmp_path: Path
+) -> None:
+    async with engine_with(phone, adb_env, tmp_path) as engine:
+        app = ConsoleApp(engine, clipboard=FakeClipboard(), drafts=MemoryStore(), wanted_device=phone.serial)
+        async with app.run_test(size=(120, 36)) as pilot:
+            session = app.session
+            await until(pilot, lambda: session.report.ended and session.trees.shown and not session.report_is_old)
+            tree, checked = session.trees.newest.at, session.report.ended
+            await phone.off()
+            await until(pilot, lambda: f"{phone.serial} offline" in text_of(app), seconds=2)
+            assert session.report_is_old
+            for mode in "2345671":
+                await pilot.press(mode)
+                await until(pilot, lambda: f"{phone.serial} offline" in text_of(app))
+            await phone.back(engine)
+            await until(pilot, lambda: session.trees.newest.at > tree and session.report.ended > checked)
+            await until(pilot, lambda: f"{phone.serial} ✓" in text_of(app) and not session.report_is_old)
+            await until(pilot, lambda: "the log stream" not in text_of(app).lower())
+
+
+async def test_the_console_names_the_command_that_reconnects_after_the_end_of_the_adb_server(
+    phone: Phone, tmp_path: Path
+) -> None:
+    port = free_port()
+    server = start_adb_server(tmp_path, port)
+    env = adb_environment(tmp_path, port)
+    try:
+        async with engine_with(phone, env, tmp_path) as engine:
+            app = ConsoleApp(engine, clipboard=FakeClipboard(), drafts=MemoryStore(), wanted_device=phone.serial)
+            async with app.run_test(size=(120, 36)) as pilot:
+                await until(pilot, lambda: app.session.report.ended and app.session.trees.shown)
+                tree = app.session.trees.newest.at
+                await asyncio.to_thread(stop_adb_server, env, port)
+                await until(pilot, lambda: f"adb restarted; reconnect: adb connect {phone.serial}" in text_of(app))
+                await engine.server.connect_device(phone.serial)
+                await until(pilot, lambda: app.session.trees.newest.at > tree and not app.session.report_is_old)
+    finally:
+        await asyncio.to_thread(stop_adb_server, env, port)
+        server.kill()
+        server.wait()
+
+
+def stop_adb_server(env: dict[str, str], port: int) -> None:
+    subprocess.run(["adb", "-P", str(port), "kill-server"], env=env, check=False, capture_output=True, timeout=20)

@@ -10,12 +10,22 @@ from typing import Any
 from clawperator.engine.errors import ErrorCode
 from clawperator.widgets.format.lines import Line, Row, wrapped
 from clawperator.widgets.format.symbols import UNICODE, Symbols
-from clawperator.widgets.models.doctor_report import Check, id_of, status_of
+from clawperator.widgets.models.doctor_report import Check, DoctorReport, id_of, status_of
 from clawperator.widgets.models.status import Status
 from clawperator.widgets.text.safe import cells, shorten, wrap
 from clawperator.widgets.text.times import duration
 
-__all__ = ["Check", "check_detail", "check_row", "fix_text", "shell_text", "short_name", "status_of", "tally_line"]
+__all__ = [
+    "Check",
+    "check_detail",
+    "check_row",
+    "fix_text",
+    "shell_text",
+    "short_name",
+    "status_of",
+    "tally_line",
+    "verdict_line",
+]
 
 _WIDE = 50
 """From this width on, a row shows evidence and time at the right."""
@@ -97,6 +107,16 @@ def tally_line(checks: Sequence[Check], symbols: Symbols = UNICODE) -> Line:
             line.add("  " if line.cells else "").add(f"{counts.get(status, 0)} ", "text")
             line.add(symbols.sign(status), status.role)
     return line
+
+
+def verdict_line(report: DoctorReport, symbols: Symbols = UNICODE, *, width: int, old: bool = False) -> Line:
+    """Return ``! Ready, 2 hints`` or ``✗ Not ready: Operator not installed``, without the reason where it does not fit."""
+    status = report.status()
+    words = "checking…" if report.running else "stopped" if report.stopped else report.verdict().summary
+    line = Line(width).add(f"{symbols.sign(status)} ", "stale" if old else status.role)
+    short = words.partition(":")[0]
+    line.device(words if cells(words) + line.cells <= width - 4 * old else short, "stale" if old else status.role)
+    return line.add(" old", "stale") if old else line
 
 
 def check_detail(

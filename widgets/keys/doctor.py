@@ -8,6 +8,7 @@ from clawperator.widgets.keys.table import KeyScope, key
 SCOPES: dict[str, KeyScope] = {
     "checks": KeyScope("Doctor", (
         key("checks.fix", "F", "fix", "fix", "Fix this check after showing the commands; without a fix of its own: fix all that can be fixed", show=True),
+        key("checks.setup", "o", "app.operator_setup", "operator", "Set up the Operator app on this device", show=True),
         key("checks.stop", "C", "stop_checks", "stop", "Stop the running checks or fix", show=True),
         key("checks.again", "v", "check_again", "recheck", "Run only this check again", show=True),
         key("checks.watch", "w", "watch", "watch", "Run the checks whenever a device connects, disconnects or changes; again: stop watching", show=True),

@@ -25,6 +25,8 @@ SCOPES: dict[str, KeyScope] = {
         key("inspect.insert", "i", "insert_menu", "step", "Add a step to the draft", show=True),
         key("inspect.follow", "f", "follow", "follow", "Follow the screen: read it again while it changes; a shown picture is live", show=True),
         key("inspect.snapshot", "r", "snapshot", "snapshot", "Take a snapshot of the screen now", show=True),
+        key("inspect.fix", "F", "fix", "fix", "Fix why the device is not ready, after showing the commands"),
+        key("inspect.setup", "o", "app.operator_setup", "operator", "Set up the Operator app on this device"),
         key("inspect.verify", "v", "verify", "verify", "Check on the device that the matcher finds the node; no side effect"),
         key("inspect.filter", "backslash", "filter_menu", "filter", "Show only clickable nodes, nodes with text, scrollable nodes …", show=True, display="\\"),
         key("inspect.bench", "w", "bench", "workbench", "Show or hide the workbench"),

@@ -13,7 +13,7 @@ from textual.events import Click
 from clawperator.app.console.copyable import Copyable
 from clawperator.app.console.devices import provisioning_dialogs
 from clawperator.app.console.devices.console import DevicesConsole
-from clawperator.app.console.empty_states import no_device_words
+from clawperator.app.console.empty_states import device_state, no_device_state
 from clawperator.app.console.navigation import Destination, EmulatorJobPlace
 from clawperator.app.console.screens.two_pane import TwoPaneScreen
 from clawperator.app.console.session import Facet
@@ -30,9 +30,6 @@ from clawperator.widgets.pane import Pane
 
 if TYPE_CHECKING:
     from clawperator.engine.emulators.avds import Avd
-
-
-_NO_DEVICE = "No device yet.\nPlug in a phone with USB debugging,\nor let P provision an emulator."
 
 
 class JobLine(InfoLine):
@@ -90,12 +87,8 @@ class DevicesScreen(TwoPaneScreen):
             self._draw_job()
 
     def _words_without_devices(self) -> str:
-        session = self.session
-        if session.adb_problem or not session.devices_known:
-            return no_device_words(session.adb_problem, known=session.devices_known, remote=session.remote)
-        if session.device_id:
-            return f"{session.device_id} disconnected.\nIt is used again when it reconnects."
-        return no_device_words("", known=True, remote=session.remote) if session.remote else _NO_DEVICE
+        state = device_state(self.session) or no_device_state(self.session)
+        return "\n".join((f"{state.reason}.", *state.steps)) if state else ""
 
     def draw_ages(self) -> None:
         self.query_one("#job", JobPane).tick()

@@ -118,6 +118,11 @@ class DoctorController:
         self._begin_rounds(self._wanted(full=full, only=only))
         return True
 
+    def rerun(self) -> None:
+        """Run all checks; after the current run, if there is one."""
+        if not self.run() and not self.fixing:
+            self._again = True
+
     def fix(self, plans: Sequence[PlannedFix]) -> bool:
         """Run ``plans`` in order, then the checks that they concern and the following ones.
 

@@ -12,6 +12,8 @@ from textual.containers import Container
 from clawperator.app.console.console import Console
 from clawperator.app.console.copyable import Copyable
 from clawperator.app.console.doctor.fix_dialog import FixDialog, Proposal
+from clawperator.app.console.empty_states import NEEDS_SETUP
+from clawperator.app.console.navigation import Destination, FixPlace
 from clawperator.app.console.screens.forms import QuestionDialog
 from clawperator.app.console.screens.two_pane import TwoPaneScreen
 from clawperator.app.console.session import Facet
@@ -112,7 +114,9 @@ class DoctorScreen(TwoPaneScreen):
         summary = self.query_one("#summary", InfoLine)
         status, words = self._verdict()
         line = Line(summary.width).add(f" {symbols.sign(status)} ", status.role)
-        line.device(words, "strong").add("   ").extend(tally_line(report.rows(), symbols))
+        line.device(words, "stale" if self.session.report_is_old else "strong").add("   ").extend(
+            tally_line(report.rows(), symbols)
+        )
         facts: list[tuple[str, str]] = [("watching", "run")] if self.session.doctor_watches else []
         if self.session.report_is_old:
             facts.append(("old", "stale"))
@@ -144,6 +148,12 @@ class DoctorScreen(TwoPaneScreen):
         return status, report.verdict().summary if report.checks else "not run yet"
 
     # -- places
+
+    def arrive(self, place: Destination) -> None:
+        if isinstance(place, FixPlace) and (check_id := self.session.report.verdict().check_id):
+            self.panel.to_value(check_id)
+            self.show_detail()
+            self.action_fix()
 
     def open_drawer(self, pane: Pane | None) -> None:
         super().open_drawer(pane)
@@ -213,15 +223,20 @@ class DoctorScreen(TwoPaneScreen):
     # -- fixes
 
     def action_fix(self) -> None:
-        """Propose the fix of the check under the cursor; else all fixes that checks offer."""
+        """Propose the fix of the check under the cursor; else all fixes that checks offer, or the Operator setup."""
         check, report = self.panel.check, self.session.report
         own = self.doctor.plan([check]) if check is not None and _needs_fix(check) else ()
         plans = own or self.doctor.plan(report.checks)
+        obstacle = report.find(report.verdict().check_id)
+        if check is None or not _needs_fix(check):
+            check = obstacle or check
         if self.doctor.fixing:
             self.console.say(Status.WAITING, self.console.doctor_busy_words())
         elif plans:
             name = sentence(str(check.get("summary") or id_of(check)))[:80] if own and check is not None else ""
             self._propose(f"fix: {name}" if name else "fix all that can be fixed", plans)
+        elif check is not None and check.get("code") in NEEDS_SETUP:
+            self.run_worker(self.app.run_action("app.operator_setup"), exit_on_error=True)
         else:
             self.console.say(Status.IDLE, self._nothing_to_fix(check))
 
@@ -238,9 +253,9 @@ class DoctorScreen(TwoPaneScreen):
         report = self.session.report
         if check is not None and _needs_fix(check):
             if shell_text(check):
-                return "These commands are not run from here. y c copies them"
+                return f"Run in a shell: {sentence(shell_text(check).splitlines()[0])}. y c copies it, v checks again"
             if fix_text(check):
-                return "This requires manual steps. y l copies them, v checks again"
+                return f"This requires manual steps: {sentence(fix_text(check).splitlines()[0]).rstrip('.')}. y l copies them, v checks again"
             return "No fix is known for this. y j copies the finding"
         if report.running:
             return "Nothing to fix so far: the checks are running"

@@ -11,10 +11,10 @@ from textual.containers import Horizontal, Vertical
 from textual.timer import Timer
 from textual.worker import Worker
 
-from clawperator.app.console.empty_states import no_device_words
+from clawperator.app.console.empty_states import device_state, no_device_state
 from clawperator.app.console.inspect.picture_actions import PictureActionsScreen
 from clawperator.app.console.inspect.tree_area import Crumbs, TreeArea
-from clawperator.app.console.navigation import Destination, MatcherPlace, NodePlace, PickPlace
+from clawperator.app.console.navigation import Destination, FixPlace, MatcherPlace, NodePlace, PickPlace
 from clawperator.app.console.session import Facet
 from clawperator.engine.hierarchy.matcher import Matcher
 from clawperator.engine.hierarchy.nodes import UiNode
@@ -23,6 +23,7 @@ from clawperator.widgets.device_list import DeviceList
 from clawperator.widgets.doctor_panel import DoctorPanel
 from clawperator.widgets.envelope_log import EnvelopeLog
 from clawperator.widgets.format.bench import candidate_rows
+from clawperator.widgets.format.checks import verdict_line
 from clawperator.widgets.format.lines import Line, Row
 from clawperator.widgets.format.stream import RowLook, When, execution_row
 from clawperator.widgets.info_line import InfoLine
@@ -110,12 +111,15 @@ class InspectScreen(PictureActionsScreen):
         session = self.session
         if changed & (Facet.DEVICES | Facet.LOCKS):
             self._draw_devices()
-        if changed & Facet.DOCTOR:
+        if changed & (Facet.DOCTOR | Facet.DEVICES):
             self.query_one("#doctor", DoctorPanel).show(session.report)
-            self.query_one("#doctor-pane", Pane).note(self._doctor_note())
+            pane = self.query_one("#doctor-pane", Pane)
+            pane.note(self._doctor_note())
+            pane.badge(self._verdict_words(pane.size.width - 13))
         if changed & (Facet.DEVICES | Facet.DOCTOR | Facet.STREAM):
             self._fold_empty_panes()
-        if changed & (Facet.TREE | Facet.DEVICES | Facet.WORK):
+        empty_tree = Facet.NOTHING if session.trees.shown.node_count else Facet.DOCTOR
+        if changed & (Facet.TREE | Facet.DEVICES | Facet.WORK | empty_tree):
             self._draw_tree()
         elif changed & Facet.FOLLOW:
             self.area.draw_info()
@@ -143,10 +147,8 @@ class InspectScreen(PictureActionsScreen):
     def _draw_devices(self) -> None:
         session = self.session
         devices = self.query_one("#devices", DeviceList)
-        devices.empty_text = (
-            "Saved dumps:\nno device." if session.offline
-            else no_device_words(session.adb_problem, known=session.devices_known, remote=session.remote)
-        )  # fmt: skip
+        state = no_device_state(session)
+        devices.empty_text = "Saved dumps:\nno device." if session.offline else f"{state.reason}." if state else ""
         devices.show(session.devices, session.device_id)
         self.query_one("#devices-pane", Pane).note(
             Line().add(f"{len(session.usable)} of {len(session.devices)} usable" if session.devices else "")
@@ -183,6 +185,12 @@ class InspectScreen(PictureActionsScreen):
         if self.session.report_is_old:
             line.add(" old", "stale")
         return line
+
+    def _verdict_words(self, width: int) -> str:
+        report = self.session.report
+        if not (report.checks or report.running):
+            return ""
+        return verdict_line(report, self.console.symbols, width=width, old=self.session.report_is_old).plain
 
     def _draw_tree(self) -> None:
         wanted = self.session.trees.shown
@@ -355,6 +363,18 @@ class InspectScreen(PictureActionsScreen):
     def _to_found(self) -> None:
         self.go_to("#bench")
         self.bench_pane.to_found()
+
+    def action_fix(self) -> None:
+        """Open Doctor with the fix for the verdict; without one, say what to do."""
+        verdict = self.session.verdict
+        if verdict is not None and not verdict.ready:
+            self.console.go_to(FixPlace())
+        elif (state := device_state(self.session) or no_device_state(self.session)) is not None:
+            self.console.say(state.status, ". ".join((state.reason, *state.steps[:1])))
+        elif verdict is None:
+            self.console.say(Status.IDLE, "The checks have not finished. 6 shows them")
+        else:
+            self.console.say(Status.OK, f"{verdict.summary}. 6 shows all checks")
 
     def action_match(self, step: int) -> None:
         self.tree_pane.walk_matches(step)

@@ -11,8 +11,8 @@ from textual.containers import Horizontal
 from textual.message import Message
 from textual.widget import Widget
 
-from clawperator.app.console.chips import count_words, snapshot_words
-from clawperator.app.console.empty_states import NO_DEVICE_HERE, no_device_words
+from clawperator.app.console.chips import snapshot_words
+from clawperator.app.console.empty_states import NO_DEVICE_HERE, start_state
 from clawperator.app.console.inspect.follow_controller import follow_words
 from clawperator.app.console.screens.base import ConsoleScreen
 from clawperator.widgets import keys
@@ -125,7 +125,10 @@ class TreeArea(Pane):
         trees = self.console.session.trees
         # The changes of an older tree are not computed any more: the pane does that.
         shown = replace(trees.shown, coming=False) if trees.back else trees.shown
+        session = self.console.session
         self.tree_pane.empty_text = self._empty_words(shown)
+        nothing_else = not (session.work or session.offline or shown.problem)
+        self.tree_pane.start_state = start_state(session) if nothing_else else None
         self.tree_pane.show(shown)
         if not shown:
             self.tree_pane.refresh()
@@ -140,12 +143,7 @@ class TreeArea(Pane):
             return "\n".join([sentence(shown.name), "", *words])
         if session.offline:
             return f"No saved dump is shown.\n\n{NO_DEVICE_HERE}."
-        if session.device_id:
-            return "No tree yet.\n\nPress r to read the screen."
-        if session.usable:
-            count = count_words(len(session.usable), "usable device")
-            return f"{count}.\n\nD chooses one; it stays the target\nuntil you change it."
-        return no_device_words(session.adb_problem, known=session.devices_known, remote=session.remote)
+        return "No tree yet.\n\nPress r to read the screen."
 
     def draw_info(self) -> None:
         """Show counts, source and age of the tree."""

@@ -153,8 +153,11 @@ async def test_a_wanted_device_is_waited_for_and_no_other_taken() -> None:
     engine = FakeEngine(screen=settings_screen(), present=(DEVICE,))
     async with console(engine, look=False, wanted_device=SECOND.serial) as (app, pilot, _):
         await until(pilot, lambda: app.session.notices)
-        assert app.session.notices[-1].text == "emulator-5556 is not connected. D chooses another device"
-        await until(pilot, lambda: "1 device: D chooses" in text_of(app) and "1 usable device." in text_of(app))
+        assert (
+            app.session.notices[-1].text
+            == "emulator-5556 is not connected. emulator-5554 is usable. Choose the one to use"
+        )
+        await until(pilot, lambda: "1 device: D chooses" in text_of(app) and "D  choose a device" in text_of(app))
         assert engine.calls == []
         engine.show_devices(DEVICE, SECOND)
         await until(pilot, lambda: app.session.device_id == SECOND.serial and app.session.trees.shown)

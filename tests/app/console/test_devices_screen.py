@@ -93,7 +93,7 @@ async def test_the_card_follows_the_cursor_and_opens_over_the_list() -> None:
 async def test_no_device_and_no_sdk_leave_a_sentence_and_a_key_each() -> None:
     async with devices_mode(FakeEmulators(list_error=NO_SDK), size=(80, 24)) as (app, pilot, engine):
         engine.show_devices()
-        await until(pilot, lambda: "emulator-5554 disconnected" in shown(app) and "TOOL_MISSING" in shown(app))
+        await until(pilot, lambda: "emulator-5554 is disconnected" in shown(app) and "TOOL_MISSING" in shown(app))
         text = " ".join(shown(app).split())
         assert "the Android SDK's emulator was not found (ANDROID_SDK_TOOL_MISSING)" in text
         assert NO_SDK.hint in text
@@ -182,7 +182,7 @@ async def test_without_any_device_there_is_a_next_step() -> None:
         await pilot.press("7")
         await until(pilot, lambda: app.session.machines.known)
         await drained(pilot)
-        assert "or let P provision an emulator." in shown(app)
+        assert "Or start a virtual device: press 7, then P." in shown(app)
         assert "No virtual devices. P create one." in shown(app)
         await pilot.press("S")
         await drained(pilot)

@@ -107,7 +107,8 @@ async def test_four_keys_make_a_device_ready(size: tuple[int, int]) -> None:
         await pilot.press("enter")
         await until(pilot, lambda: said(app) == "Fixed: accessibility enabled, handshake")
         await idle(app, pilot)
-        assert engine.calls[-3:] == [f"fix {GRANT}", f"fix {LOOK}", f"doctor {DEVICE.serial}"]
+        fixed = [f"fix {GRANT}", f"fix {LOOK}", f"doctor {DEVICE.serial}", f"snapshot {DEVICE.serial}"]
+        await until(pilot, lambda: engine.calls[-4:] == fixed)
         assert app.session.report.status() is Status.WARN, "Node.js is missing still"
         assert panel_of(app).check == CHECKS_ON[-1], "the cursor is where it was"
         assert app.focused is panel_of(app)
@@ -197,14 +198,19 @@ async def test_results_are_old_when_the_device_came_back() -> None:
         assert " old" not in text_of(app)
         engine.show_devices()
         await until(pilot, lambda: not app.session.devices)
-        assert not app.session.report_is_old, "it is away, which the header says"
-        engine.show_devices(DEVICE._replace(transport_id=7))
-        await until(pilot, lambda: app.session.report_is_old)
+        assert app.session.report_is_old
         await until(pilot, lambda: "old · " in text_of(app))
         await pilot.press("1")
-        await until(pilot, lambda: "✗ not ready old" in text_of(app) and "now old" in text_of(app))
-        await pilot.press("6", "r")
+        await until(
+            pilot, lambda: "accessibility service off old" in text_of(app) and "✗ Not ready old" in text_of(app)
+        )
+        engine.show_devices(DEVICE._replace(transport_id=7))
         await until(pilot, lambda: not app.session.report_is_old and app.session.report.ended)
+        await until(pilot, lambda: " old" not in text_of(app))
+        assert [call for call in engine.calls if "old" not in call] == [
+            f"snapshot {DEVICE.serial}",
+            f"doctor {DEVICE.serial}",
+        ]
 
 
 # -- one check
@@ -226,7 +232,7 @@ async def test_the_detail_says_what_it_means_and_what_to_do() -> None:
 async def test_a_person_copies_what_a_machine_cannot_do() -> None:
     async with doctor(FakeEngine(screen=settings_screen(), checks=CHECKS_OK)) as (app, pilot, _):
         await pilot.press("right_square_bracket", "F")
-        assert said(app) == "This requires manual steps. y l copies them, v checks again"
+        assert said(app) == "This requires manual steps: https://nodejs.org. y l copies them, v checks again"
         await pilot.press("y", "l")
         await until(pilot, lambda: copied(app) == ["https://nodejs.org"])
         await pilot.press("y", "c")
@@ -303,9 +309,9 @@ async def test_nothing_to_fix_says_why() -> None:
         engine,
     ):
         await pilot.press("F")
-        assert said(app) == "The remaining problems require manual steps. ] goes to the first"
+        assert said(app) == "Run in a shell: nvm install 22. y c copies it, v checks again"
         await pilot.press("right_square_bracket", "F")
-        assert said(app) == "These commands are not run from here. y c copies them"
+        assert said(app) == "Run in a shell: nvm install 22. y c copies it, v checks again"
         await pilot.press("right_square_bracket", "F")
         assert said(app) == "No fix is known for this. y j copies the finding"
         engine.checks = passing
@@ -367,21 +373,24 @@ async def test_watching_goes_on_in_other_modes() -> None:
     async with doctor(size=(140, 36)) as (app, pilot, engine):  # the chip has room
         await pilot.press("w")
         assert said(app).startswith("Watching")
-        await until(pilot, lambda: " watching · " in text_of(app) and "✗ not ready watch" in text_of(app))
+        await until(
+            pilot,
+            lambda: " watching · " in text_of(app) and "✗ Not ready: accessibility service off watch" in text_of(app),
+        )
         assert engine.calls == [], "nothing has changed since the last run"
         await pilot.press("1")
         await until(pilot, lambda: app.current_mode == "inspect")
         engine.checks = CHECKS_ON
         engine.show_devices(DEVICE, PHONE)
-        await until(pilot, lambda: engine.calls == [f"doctor {DEVICE.serial}"])
+        await until(pilot, lambda: engine.calls == [f"doctor {DEVICE.serial}", f"snapshot {DEVICE.serial}"])
         await idle(app, pilot)
-        await until(pilot, lambda: "12 ✓  1 ! watch" in text_of(app))
+        await until(pilot, lambda: "! Ready, 1 hint watch" in text_of(app))
         await pilot.press("6", "w")
         assert said(app) == "No longer watching"
         engine.show_devices(DEVICE)
         await until(pilot, lambda: len(app.session.devices) == 1)
         await idle(app, pilot)
-        assert len(engine.calls) == 1
+        assert len(engine.calls) == 2
 
 
 async def test_watching_without_a_device_sees_the_first_one_come() -> None:
@@ -410,7 +419,7 @@ async def test_a_device_that_never_sends_its_tree_is_examined_all_the_same(monke
     async with app.run_test(size=MIDDLE) as pilot:
         await until(pilot, lambda: app.session.report.ended and not app.session.work)
         assert engine.calls == [f"snapshot {DEVICE.serial}", f"doctor {DEVICE.serial}"]
-        assert said(app) == f"{DEVICE.serial} cannot send its tree yet. Press 6 for the reason and F there for a fix"
+        await until(pilot, lambda: "✗ Not ready: accessibility service off" in text_of(app))
 
 
 async def test_a_slow_device_still_sends_its_tree(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from clawperator.app.console.chips import header_chips
-from clawperator.app.console.empty_states import no_device_words
+from clawperator.app.console.empty_states import no_device_state
 from clawperator.app.console.messages import DevicesUpdate
 from clawperator.app.console.session import Session
 from clawperator.widgets.format.symbols import UNICODE
@@ -44,7 +44,6 @@ def test_the_header_names_the_server_and_blames_it_instead_of_adb(news: tuple[De
 def test_the_name_of_a_server_is_escaped_as_anything_from_outside() -> None:
     session = Session(MovableClock().clock, remote="lab\x1b[31m:1")
     assert "\x1b" not in "".join(header(session))
-    assert "\x1b" not in no_device_words("x\x1b[31m", known=False, remote="lab\x1b[31m")
 
 
 def test_a_console_of_its_own_says_adb() -> None:
@@ -55,9 +54,14 @@ def test_a_console_of_its_own_says_adb() -> None:
 
 
 def test_where_the_list_should_be_stands_why_there_is_none() -> None:
-    assert no_device_words("", known=False, remote="lab:3000") == "Querying lab:3000 for devices…"
-    assert no_device_words(LOST, known=False, remote="lab:3000") == (
-        f"The device list is unavailable:\n{LOST}.\n\nRetrying."
-    )
-    assert no_device_words("", known=True, remote="lab:3000").startswith("No device at lab:3000.")
-    assert no_device_words("refused", known=False).startswith("adb does not respond:\nrefused")
+    session = Session(MovableClock().clock, remote="lab:3000")
+
+    def words() -> str:
+        state = no_device_state(session)
+        return "" if state is None else " | ".join((state.reason, *state.steps))
+
+    assert words() == "Querying lab:3000 for devices…"
+    session.absorb(DevicesUpdate((), LOST))
+    assert words() == f"The device list is unavailable | {LOST}. | The console reconnects by itself."
+    session.absorb(DevicesUpdate(()))
+    assert words().startswith("No device at lab:3000 | ")

@@ -13,6 +13,7 @@ HINT = Check("host.node.version", "warn", "Node.js was not found")
 ANSWERS = Check("readiness.handshake", "pass", "The Operator app answered in 3 ms")
 ABSENT = Check("readiness.apk.presence", "warn", "p is not installed", ErrorCode.RECEIVER_NOT_INSTALLED)
 OFF = Check("readiness.accessibility.enabled", "warn", "off", ErrorCode.DEVICE_ACCESSIBILITY_NOT_RUNNING)
+BOUND = Check("readiness.accessibility.bound", "warn", "down", ErrorCode.DEVICE_ACCESSIBILITY_NOT_RUNNING)
 SILENT = Check("readiness.handshake", "fail", "no answer", ErrorCode.RESULT_ENVELOPE_TIMEOUT)
 OLD = Check("readiness.version.compatibility", "fail", "p 0.9.0 is not supported", ErrorCode.VERSION_INCOMPATIBLE)
 SHELL = Check("readiness.apk.presence", "fail", "The package manager did not answer")
@@ -28,7 +29,8 @@ SHELL = Check("readiness.apk.presence", "fail", "The package manager did not ans
         ([SHELL], "not_ready", "Not ready: The package manager did not answer"),
         ([OLD], "not_ready", "Not ready: p 0.9.0 is not supported"),
         ([SILENT], "not_ready", "Not ready: the Operator did not answer"),
-        ([OFF, SILENT], "not_ready", "Not ready: accessibility service not running"),
+        ([OFF, SILENT], "not_ready", "Not ready: accessibility service off"),
+        ([BOUND, SILENT], "not_ready", "Not ready: accessibility service not running"),
         ([HINT], "not_ready", "Not ready: the Operator was not checked"),
         ([], "not_ready", "Not ready: the Operator was not checked"),
     ],

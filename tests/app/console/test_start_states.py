@@ -1,0 +1,146 @@
+"""What the tree pane shows without a tree: the reason, what to do, and keys that do it."""
+
+from __future__ import annotations
+
+import pytest
+
+from clawperator.app.console.empty_states import start_state
+from clawperator.app.console.messages import DevicesUpdate, DoctorUpdate, SnapshotUpdate, WorkUpdate
+from clawperator.app.console.session import Session
+from clawperator.engine.adb.parse import DeviceEntry
+from clawperator.engine.hierarchy.tree import parse
+from clawperator.widgets.format.start_state import StartState, start_rows
+from clawperator.widgets.models.doctor_report import DoctorReport, mark_of
+from clawperator.widgets.models.snapshot import TreeSnapshot
+from clawperator.widgets.models.status import Status
+from tests.app.console.support import (
+    CHECKS_OFF,
+    CHECKS_OK,
+    DEVICE,
+    LOCKED_OUT,
+    NOON,
+    PHONE,
+    SECOND,
+    TABLET,
+    MovableClock,
+    check,
+)
+
+NO_OPERATOR = (
+    *(found for found in CHECKS_OK if not found["id"].startswith("readiness.")),
+    check(
+        "readiness.apk.presence",
+        "warn",
+        "com.clawperator.operator is not installed",
+        code="RECEIVER_NOT_INSTALLED",
+        detail="Executions on this device require the Operator app.",
+    ),
+)
+CRASHED = (
+    *(found for found in CHECKS_OK if not found["id"].startswith("readiness.")),
+    check(
+        "readiness.accessibility.bound",
+        "warn",
+        "The Operator's accessibility service is switched on but not running",
+        code="DEVICE_ACCESSIBILITY_NOT_RUNNING",
+        detail="Android lists it as crashed. 0 of 1 services are running.",
+    ),
+    check("readiness.handshake", "fail", "No answer", code="DEVICE_ACCESSIBILITY_NOT_RUNNING"),
+)
+
+
+def session(*devices: DeviceEntry, chosen: str = "", wanted: str = "", problem: str = "") -> Session:
+    found = Session(MovableClock().clock, wanted_device=wanted)
+    found.device_id = chosen
+    found.absorb(DevicesUpdate(devices, problem))
+    return found
+
+
+def checked(checks: tuple[object, ...]) -> Session:
+    found = session(DEVICE, chosen=DEVICE.serial)
+    report = DoctorReport(checks=checks, ended=NOON, device_id=DEVICE.serial, device=mark_of(DEVICE))  # type: ignore[arg-type]
+    found.absorb(DoctorUpdate(report))
+    return found
+
+
+def state_of(found: Session) -> StartState:
+    state = start_state(found)
+    assert state is not None
+    return state
+
+
+@pytest.mark.parametrize(
+    ("found", "reason", "keys"),
+    [
+        (session(), "No device connected", ["7"]),
+        (session(problem="refused"), "adb does not respond", ["6"]),
+        (session(PHONE), "R5CT20ABCDE is unauthorized: confirm the dialog on the phone", ["7"]),
+        (session(TABLET), "10.0.0.7:5555 is offline: reconnect it, or restart the emulator", ["7"]),
+        (session(PHONE, LOCKED_OUT), "No usable device", ["7"]),
+        (session(DEVICE, SECOND), "2 devices are usable. Choose the one to use", ["D"]),
+        (session(DEVICE, wanted="x"), "x is not connected. emulator-5554 is usable. Choose the one to use", ["D"]),
+        (
+            session(DEVICE, PHONE, wanted=PHONE.serial),
+            "R5CT20ABCDE is unauthorized: confirm the dialog on the phone",
+            ["D", "7"],
+        ),
+        (session(SECOND, chosen=DEVICE.serial), "emulator-5554 is disconnected", ["D", "7"]),
+        (checked(NO_OPERATOR), "Not ready: Operator not installed", ["o", "6", "r"]),
+        (checked(CHECKS_OFF), "Not ready: accessibility service off", ["F", "6", "r"]),
+        (checked(CRASHED), "Not ready: accessibility service not running", ["6", "r"]),
+    ],
+)
+def test_the_reason_and_the_keys(found: Session, reason: str, keys: list[str]) -> None:
+    state = state_of(found)
+    assert (state.reason, [key for key, _ in state.keys]) == (reason, keys)
+
+
+def test_the_steps_are_those_of_mode_7_and_of_the_check() -> None:
+    assert any("Allow USB debugging?" in step for step in state_of(session(PHONE)).steps)
+    assert state_of(session(LOCKED_OUT)).steps[0].startswith("adb: missing udev rules?")
+    assert state_of(checked(CRASHED)).steps == ["Android lists it as crashed. 0 of 1 services are running."]
+
+
+def test_a_ready_device_without_a_tree_has_no_state() -> None:
+    assert start_state(checked(CHECKS_OK)) is None
+    assert start_state(session(DEVICE, chosen=DEVICE.serial)) is None, "no checks have run"
+
+
+def test_a_verdict_of_before_the_device_reconnected_is_not_shown() -> None:
+    found = checked(NO_OPERATOR)
+    found.absorb(DevicesUpdate((DEVICE._replace(transport_id=9),)))
+    assert found.report_is_old
+    assert start_state(found) is None
+
+
+def test_a_failed_snapshot_and_an_empty_one() -> None:
+    found = checked(CHECKS_OK)
+    found.absorb(WorkUpdate("", problem="The window has no root"))
+    assert state_of(found).steps == ["The window has no root"]
+    tree = parse("<hierarchy/>")
+    found.absorb(
+        SnapshotUpdate(TreeSnapshot(serial=1, device_id=DEVICE.serial, at=NOON, xml="<hierarchy/>", tree=tree))
+    )
+    assert state_of(found).reason == "The device reports a screen without nodes"
+
+
+def test_a_restarted_adb_names_the_command_that_reconnects() -> None:
+    phone = DeviceEntry("10.0.0.7:5555", "device", transport_id=3)
+    found = session(phone, chosen=phone.serial)
+    found.absorb(DevicesUpdate((phone,), "no adb server listens"))
+    assert state_of(found).reason == "adb does not respond"
+    found.absorb(DevicesUpdate(()))
+    assert state_of(found).reason == "adb restarted; reconnect: adb connect 10.0.0.7:5555"
+    found.absorb(DevicesUpdate((phone,)))
+    assert start_state(found) is None
+    found.absorb(DevicesUpdate(()))
+    assert state_of(found).reason == "10.0.0.7:5555 is disconnected", "this time adb has not restarted"
+
+
+def test_the_rows_fit_and_a_row_knows_its_key() -> None:
+    state = StartState(Status.FAILED, "x\x1b[31m " * 30, ["a " * 80, "b"], [("o", "set up"), ("6", "checks")])
+    for width in (20, 52, 80, 200):
+        rows = start_rows(state, width)
+        assert all(entry.row.left.cells <= width for entry in rows)
+        assert [entry.key for entry in rows if entry.key] == ["o", "6"]
+        assert "\x1b" not in "".join(entry.row.left.plain for entry in rows)
