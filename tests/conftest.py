@@ -50,6 +50,7 @@ TEST_SECONDS = 60
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(SOAK, action="store_true", help="run the soak tests for their full time")
+    parser.addoption("--warm", action="store_true", help="run the command lines of tests/app/cli in a warm process")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

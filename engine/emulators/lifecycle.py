@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import os
 from contextlib import aclosing
 from dataclasses import dataclass
+from time import monotonic
 from typing import TYPE_CHECKING, Any
 
 from clawperator.engine.adb.device import AdbDevice
@@ -16,6 +18,7 @@ from clawperator.engine.emulators.running import RunningEmulator, waiting
 from clawperator.engine.emulators.sdk import ToolTimeoutError, tool_missing
 from clawperator.engine.emulators.tool_errors import failure_hint, failure_message
 from clawperator.engine.errors import EngineError, ErrorCode
+from clawperator.engine.files.lock import FileLock
 from clawperator.engine.process.detached import Detached
 
 if TYPE_CHECKING:
@@ -28,6 +31,8 @@ START_FLAGS = ("-no-snapshot-load", "-no-boot-anim")
 SETTINGS = ("development_settings_enabled", "adb_enabled")
 NO_HARDWARE_PROFILE = b"no\n"
 """The answer to avdmanager's one question."""
+
+_LOCK_POLL_SECONDS = 0.1
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,6 +132,7 @@ class Lifecycle:
             raise not_found(name)
         await self._refuse_running(name)
         with progress.stage(stages.START) as stage:
+            await self._released(name, stage)
             boot = BootProcess(name, self._spawn(name, log))
             stage.result = f"process {boot.process.pid}"
         try:
@@ -233,6 +239,7 @@ class Lifecycle:
                 details = {"name": name, "serial": serial}
                 raise EngineError(ErrorCode.EMULATOR_STOP_FAILED, exc.message, details=details) from exc
             gone = await self._vanished(serial)
+            await self._released(name, stage)
             stage.result = serial if gone else f"adb still lists {serial}"
         return Stopped(name, serial, gone)
 
@@ -246,6 +253,14 @@ class Lifecycle:
             pass
         return False
 
+    async def _released(self, name: str, stage: StageProgress) -> None:
+        """Wait until no process locks the AVD: a stopped emulator leaves adb's list before its process ends."""
+        path = os.path.join(self._home, f"{name}.avd", "multiinstance.lock")
+        deadline = monotonic() + self.limits.vanish
+        while _is_locked(path) and monotonic() < deadline:
+            stage.update("the process of the stopped emulator is ending")
+            await asyncio.sleep(_LOCK_POLL_SECONDS)
+
     async def _refuse_running(self, name: str) -> None:
         found = await self.scanner.named(name)
         if found is None:
@@ -253,6 +268,19 @@ class Lifecycle:
         serial, is_ready = found
         message = f"AVD {name} is running as {serial}" if is_ready else f"AVD {name} is booting as {serial}"
         raise EngineError(ErrorCode.EMULATOR_ALREADY_RUNNING, message, details={"name": name, "serial": serial})
+
+
+def _is_locked(path: str) -> bool:
+    try:
+        lock = FileLock(path, create=False)
+    except OSError:
+        return False
+    try:
+        return not lock.try_acquire()
+    except OSError:
+        return False
+    finally:
+        lock.close()
 
 
 # -- command lines

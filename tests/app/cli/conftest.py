@@ -18,6 +18,7 @@ from typing import Any, NamedTuple
 import pytest
 
 from clawperator.app.cli.main import main
+from clawperator.app.warm import NOT_WARM, client
 from clawperator.engine.simulator.device import SimulatedDevice, create_device
 from clawperator.engine.simulator.run import Simulation
 from clawperator.engine.simulator.scenario import Scenario
@@ -98,16 +99,48 @@ def lonely(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, str]:
     return chosen
 
 
+@pytest.fixture(scope="session")
+def warm_runtime(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """The runtime folder of a warm process; empty without ``--warm``."""
+    if not request.config.getoption("--warm"):
+        yield ""
+        return
+    folder = tmp_path_factory.mktemp("runtime")
+    folder.chmod(0o700)
+    env = {**os.environ, "XDG_RUNTIME_DIR": str(folder), "NO_COLOR": "1", "COLUMNS": "100"}
+    words = [sys.executable, "-m", "clawperator.app.cli", "warm"]
+    subprocess.run([*words, "start"], env=env, check=True, stdout=subprocess.DEVNULL)
+    yield str(folder)
+    status = json.loads(subprocess.run([*words, "status"], env=env, check=True, stdout=subprocess.PIPE).stdout)
+    assert status["commands"], "no command ran in the warm process"
+    subprocess.run([*words, "stop"], env=env, check=True, stdout=subprocess.DEVNULL)
+
+
 @pytest.fixture
-def cli(lonely: Mapping[str, str], capfdbinary: pytest.CaptureFixture[bytes], monkeypatch: pytest.MonkeyPatch) -> Cli:
-    """``cli(*arguments, stdin=b"")`` in this process."""
+def cli(
+    lonely: Mapping[str, str],
+    warm_runtime: str,
+    request: pytest.FixtureRequest,
+    capfdbinary: pytest.CaptureFixture[bytes],
+    monkeypatch: pytest.MonkeyPatch,
+) -> Cli:
+    """``cli(*arguments, stdin=b"")`` in this process; with ``--warm``, in the warm process, unless marked ``cold``."""
+    warm = warm_runtime and request.node.get_closest_marker("cold") is None
 
     def run(*arguments: str, stdin: bytes = b"") -> Run:
         monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(stdin)))
         capfdbinary.readouterr()
-        exit_code = main(arguments)
+        exit_code = run_warm(arguments, stdin) if warm else main(arguments)
         out, err = capfdbinary.readouterr()
         return Run(exit_code, out.decode(), err.decode())
+
+    def run_warm(arguments: Sequence[str], stdin: bytes) -> int:
+        (file := Path(warm_runtime, "stdin")).write_bytes(stdin)
+        with file.open(encoding="utf-8") as given, monkeypatch.context() as patch:
+            patch.setattr("sys.stdin", given)
+            patch.setenv("XDG_RUNTIME_DIR", warm_runtime)
+            exit_code = client.run(arguments) if arguments and arguments[0] not in NOT_WARM else None
+            return main(arguments) if exit_code is None else exit_code
 
     return run
 

@@ -98,6 +98,7 @@ def test_without_anything_nothing_fails(lonely: dict[str, str], line: str) -> No
         assert word.isascii()
 
 
+@pytest.mark.cold
 def test_a_description_stays_one_line_and_steers_no_terminal(
     cli: Cli, lonely: dict[str, str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -30,6 +30,8 @@ if TYPE_CHECKING:
     from tests.app.cli.conftest import Cli
     from tests.app.cli.test_cli_terminals import Terminal
 
+pytestmark = pytest.mark.cold  # ``tools`` hides the adb servers of other tests
+
 SERIAL, PACKAGE = "emulator-5554", "com.clawperator.operator"
 GRANT = f"clawperator grant-device-permissions --device-id {SERIAL} --receiver-package {PACKAGE}"
 CRASHED = {"faults": [{"kind": "service_down", "how": "crashed"}]}

@@ -180,6 +180,7 @@ def test_odd_values_are_refused(cli: Cli, sdk: FakeSdk) -> None:
     assert sdk.records() == []
 
 
+@pytest.mark.cold
 def test_deleting_and_overwriting_ask(cli: Cli, sdk: FakeSdk, monkeypatch: pytest.MonkeyPatch) -> None:
     sdk.add_avd("mine", level=30)
     run = cli("emulator", "create", "--name", "mine", "--force")

@@ -102,6 +102,7 @@ class TestLooking:
         assert SETTINGS not in third_party
         assert SETTINGS in cli("packages", "list", "--output", "pretty").out.splitlines()
 
+    @pytest.mark.cold
     def test_packages_need_no_engine_where_nothing_is_configured(
         self, cli: Cli, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
     ) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
+import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -15,8 +16,6 @@ from tests.support import examples
 
 if TYPE_CHECKING:
     from argparse import Namespace
-
-    import pytest
 
     from tests.app.cli.conftest import Cli
 
@@ -46,6 +45,7 @@ class Harmless(Command):
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
 @given(st.lists(TOKENS, max_size=7))
+@pytest.mark.cold
 def test_every_line_has_one_answer(cli: Cli, monkeypatch: pytest.MonkeyPatch, arguments: list[str]) -> None:
     with monkeypatch.context() as patch:
         patch.setattr(dispatch, "load", Harmless)
@@ -66,6 +66,7 @@ def test_every_line_has_one_answer(cli: Cli, monkeypatch: pytest.MonkeyPatch, ar
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
 @given(st.sampled_from(sorted(COMMANDS)), st.sampled_from([flag for flag in FLAGS if flag != "-h"]), st.data())
+@pytest.mark.cold
 def test_a_misspelt_flag_never_reaches_a_command(
     cli: Cli, monkeypatch: pytest.MonkeyPatch, words: str, flag: str, data: st.DataObject
 ) -> None:

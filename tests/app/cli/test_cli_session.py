@@ -88,6 +88,7 @@ def test_a_background_job_does_not_listen() -> None:
         signal.signal(signal.SIGINT, before)
 
 
+@pytest.mark.cold
 def test_an_unforeseen_exception_is_one_document(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
     def broken(*_: object) -> None:
         raise ZeroDivisionError
@@ -102,6 +103,7 @@ def test_an_unforeseen_exception_is_one_document(cli: Cli, monkeypatch: pytest.M
     assert "Traceback" in told.err
 
 
+@pytest.mark.cold
 def test_a_fault_inside_an_execution_is_told_with_its_place(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
     def broken(*_: object, **__: object) -> None:
         raise ZeroDivisionError("oops")

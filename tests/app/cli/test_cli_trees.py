@@ -448,6 +448,7 @@ def test_without_a_device_there_is_an_error(cli: Cli) -> None:
 @pytest.mark.parametrize(
     "line", [("match", "--text", "a"), ("suggest", "--node", "0"), ("inspect", "ui", "--view", "compact")]
 )
+@pytest.mark.cold
 def test_a_device_that_gives_no_tree_answers_with_its_failed_execution(
     cli: Cli, monkeypatch: pytest.MonkeyPatch, line: tuple[str, ...]
 ) -> None:

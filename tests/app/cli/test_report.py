@@ -172,6 +172,7 @@ def test_no_runs_where_none_are_wanted_or_kept(
     assert left_out(off.document)["runs"] == "the history is switched off"
 
 
+@pytest.mark.cold
 def test_a_doctor_that_hangs_does_not_keep_the_rest(cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(report, "DOCTOR_SECONDS", 0.2)
     with socket.create_server(("127.0.0.1", 0)) as silent:
