@@ -37,7 +37,6 @@ if TYPE_CHECKING:
 P = ParamSpec("P")
 
 POLL_SECONDS = 0.1
-_INPUT_SECONDS = 30.0
 
 
 class StepFailedError(Exception):
@@ -199,7 +198,7 @@ class Parts:
         self._trace.enter("run")
         began = time.time()
         label = device_command([*argv[:-1], HIDDEN] if secret else argv)
-        done = await self.device.script(device_command(argv), timeout=_INPUT_SECONDS, label=label)
+        done = await self.device.script(device_command(argv), timeout=self.execution.timeout_ms / 1000, label=label)
         said = f"{done.text}\n{done.error_text}".strip()
         action = next(action for action in self.execution.actions if action.id == step_id)
         index = self.execution.actions.index(action)

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from clawperator.app.cli.parsing.flags import Declared
     from clawperator.engine.executions.composition import Composition
 
-_AT = Flag("--at", "<x>,<y>", "start at this point, in pixels, instead of a node")
+_AT = Flag("--at", "<x>,<y>", "use this point, in pixels, instead of a node")
 _TO = Flag("--to", "<x>,<y>", "end at this point, in pixels")
 _TEXT = Flag("--text", "<value|->", "the text; - reads it from stdin")
 
@@ -156,5 +156,5 @@ class InputSwipe(Gesture):
 
 class InputDrag(InputSwipe):
     kind = "drag"
-    notes = f"Holds before it moves, as for dragging an item. {Gesture.notes}"
+    notes = f"Holds before it moves, as for dragging an item.\n{Gesture.notes}"
     flags = (*SELECTOR_FLAGS, _AT, _TO, _duration("move", 1_000), *RESULT_FLAGS)
