@@ -151,9 +151,9 @@ class Selectors:
         ]
         if not ways and node.clickable:
             ways = self._through_labels(node)
-        if not ways and node.checkable:
-            ways = self._through_row(node)
-        return sorted((way._replace(seen=self._seen(way)) for way in ways), key=RankedMatcher.order)
+        named = node.label or (ways and _is_own(node.resource_id))
+        row = self._through_row(node) if node.checkable and not named else []
+        return [*row, *sorted((way._replace(seen=self._seen(way)) for way in ways), key=RankedMatcher.order)]
 
     def _unique_sets(self, node: UiNode) -> Iterator[tuple[Field, ...]]:
         return (fields for fields, hits in self._trials(node) if len(hits) == 1)
@@ -297,6 +297,11 @@ class Selectors:
         fields = fields_of(node)
         sharing = len(self._on_screen.hits([field.test for field in fields]))
         return ambiguity(node, fields, sharing, first=any(candidate.first for candidate in candidates))
+
+
+def _is_own(resource_id: str) -> bool:
+    """Whether an id is of the app: one of the framework is in every row of its kind."""
+    return bool(resource_id) and not resource_id.startswith("android:")
 
 
 def suggest(tree: UiTree, node: UiNode, recent: Sequence[UiTree] = ()) -> Suggestions:

@@ -58,10 +58,11 @@ def execution(data: Data) -> Drawing:
 
 def _then(then: Data) -> Drawing:
     """The screen after the plan."""
+    yield Text("")
     if "settled" in then:
         changed = {True: "changed", False: "unchanged", None: "changes unknown"}[then["changed"]]
         settled = "settled after" if then["settled"] else "not settled after"
-        yield safe_text(f"\nscreen {changed}, {settled} {then['settledMs']} ms, tree {then['tree']}", "bold")
+        yield safe_text(f"screen {changed}, {settled} {then['settledMs']} ms, tree {then['tree']}", "bold")
     if "view" in then:
         yield from draw_view(then)
     if failure := then.get("error"):

@@ -101,7 +101,7 @@ def test_brief_keeps_what_was_read_and_why_it_failed(cli: Cli) -> None:
 
 def test_for_eyes(cli: Cli) -> None:
     shown = cli("action", "open-app", "--app", SETTINGS, "--then", "compact", "--output", "pretty").out
-    assert "screen changed, settled after" in shown
+    assert "\n\nscreen changed, settled after" in shown
     assert "label id=android:id/title: Battery" in shown
 
 

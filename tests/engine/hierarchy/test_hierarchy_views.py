@@ -155,6 +155,12 @@ class TestInteractive:
             assert (best.matcher.fields(), best.kind, best.unique) == (entry["selector"], "row", True)
             assert best.why[0] == "finds only the row of this node, or a label in it: a tap on it toggles the node"
 
+    @pytest.mark.parametrize(("owner", "kind"), [("android", "row"), ("com.example", None)])
+    def test_the_only_switch_has_its_row_too_unless_its_id_is_the_app_s(self, owner: str, kind: str | None) -> None:
+        switch = node("Switch", checkable=True, resource_id=f"{owner}:id/toggle")
+        found = nodes(node("LinearLayout", node("TextView", text="Wi-Fi"), switch, clickable=True))
+        assert [entry.get("kind") for entry in found if entry["role"] == "switch"] == [kind]
+
     def test_two_switches_in_a_row_are_not_toggled_by_it(self) -> None:
         switch = node("Switch", checkable=True)
         found = nodes(node("LinearLayout", node("TextView", text="Wi-Fi"), switch, switch, clickable=True))
