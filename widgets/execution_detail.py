@@ -26,6 +26,7 @@ from clawperator.widgets.models.line_ring import LineRing
 from clawperator.widgets.models.outline import is_failure, opened_envelope, opened_payload
 from clawperator.widgets.models.run_diff import TreeCounts
 from clawperator.widgets.models.run_lines import NONE, RunLines, lines_of
+from clawperator.widgets.models.snapshot import TreeSnapshot
 from clawperator.widgets.models.status import Status
 from clawperator.widgets.slot_pane import FoldState, SlotPane
 from clawperator.widgets.text.times import WallClock
@@ -85,6 +86,7 @@ class ExecutionDetail(SlotPane):
         self._shown: Hashable = None
         self._views: dict[DetailTab, FoldState] = {}
         self._counts: dict[tuple[str, str], TreeCounts] = {}
+        self._screen = TreeSnapshot.EMPTY
 
     def show(self, item: Item | LogEntry | None) -> None:
         """Show an execution, a mark or a log line; the same one keeps its place, also when it was read again."""
@@ -95,9 +97,16 @@ class ExecutionDetail(SlotPane):
             return
         self.item, self._shown, self._lines = item, look, lines
         if other:
+            self._screen = TreeSnapshot.EMPTY
             self._views.clear()
             self._visit()
         else:
+            self.rearrange()
+
+    def show_screen(self, snapshot: TreeSnapshot) -> None:
+        """Take the last tree before the failure of the shown run."""
+        if snapshot.serial != self._screen.serial:
+            self._screen = snapshot
             self.rearrange()
 
     def show_changes(self, counts: Mapping[tuple[str, str], TreeCounts]) -> None:
@@ -169,7 +178,7 @@ class ExecutionDetail(SlotPane):
 
     def _execution(self, execution: ExecutionState, sheet: Sheet) -> Iterator[Slot]:
         if self.tab is DetailTab.STEPS:
-            yield from outcome_slots(execution, sheet, self._next_keys(execution))
+            yield from outcome_slots(execution, sheet, self._next_keys(execution), self._screen)
         else:
             yield fixed(outcome_row(execution, sheet.width, sheet.clock, sheet.symbols))
         yield BLANK

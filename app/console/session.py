@@ -134,6 +134,12 @@ class TreeHistory:
         """Iterate, newest first."""
         return reversed(self._kept)
 
+    def until(self, at: float, command_id: str) -> TreeSnapshot:
+        """Return the newest unpacked tree that was read before ``at``, preferably by that command."""
+        earlier = [tree for tree in self if tree and tree.at <= at]
+        own = (tree for tree in earlier if tree.command_id == command_id)
+        return next(own, earlier[0] if earlier else TreeSnapshot.EMPTY)
+
     def recent(self) -> list[UiTree]:
         """Return the other trees of the shown app, newest first."""
         shown = self.shown

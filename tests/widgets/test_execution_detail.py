@@ -180,14 +180,14 @@ async def test_enter_and_space_fold_and_minus_folds_all() -> None:
         pane.show(step_failed())
         rows = pane.row_count()
         await pilot.press("right_square_bracket", "enter")
-        assert pane.row_count() == rows - 3
+        assert pane.row_count() == rows - 2
         await pilot.press("space")
         assert pane.row_count() == rows
-        await pilot.press("down", "down", "space")
-        assert pane.row_count() == rows - 3, "from inside: the step itself"
+        await pilot.press("down", "space")
+        assert pane.row_count() == rows - 2, "from inside: the step itself"
         await pilot.press("minus")
         folded = pane.row_count()
-        assert folded < rows - 3
+        assert folded < rows - 2
         await pilot.press("minus")
         assert pane.row_count() == rows
 
@@ -323,7 +323,8 @@ async def test_every_state_in_every_tab_at_every_size(size: tuple[int, int]) -> 
                 pane.action_bottom()
                 pane.action_fold_all()
                 await drained(pilot)
-                assert all(text.isascii() for text in lines(app)), [text for text in lines(app) if not text.isascii()]
+                ours = [line.replace("Wi‑Fi", "") for line in lines(app)]  # a selector is shown as it is
+                assert all(line.isascii() for line in ours), [line for line in ours if not line.isascii()]
 
 
 async def test_only_what_is_looked_at_is_drawn(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -180,6 +180,11 @@ def test_the_outcome_has_facts_and_next_keys() -> None:
 
 def test_failing_steps_have_their_code_its_meaning_and_the_next_step() -> None:
     rows = steps_of(step_failed())
+    assert any(row.strip() == "NAVIGATION_TIMEOUT" for row in rows), "the outcome has its meaning"
+    assert "No navigation was seen in time." in story(step_failed())
+    execution = step_failed()
+    execution.code = "NODE_NOT_FOUND"
+    rows = steps_of(execution)
     place = next(index for index, row in enumerate(rows) if "NAVIGATION_TIMEOUT" in row)
     assert rows[place].strip() == "NAVIGATION_TIMEOUT  No navigation was seen in time."
     assert rows[place + 1].strip() == "→ The expected package may already be in front."
@@ -294,7 +299,7 @@ def test_the_failed_step_shows_what_came_near_and_a_done_one_its_node() -> None:
         "failedStep": {"id": failed},
         "error": {"details": {"nearest": [near]}},
     }
-    rows = "\n".join(steps_of(execution, 140))
+    rows = "\n".join([*text(outcome_slots(execution, Sheet(140, CLOCK)), 140), *steps_of(execution, 140)])
     assert "node: app:id/open [0, 0, 10, 10], the first of 3 that matched" in rows
     assert "[0, 10, 100, 20] — textEquals: differs at 3" in rows
     assert "\x1b" not in rows

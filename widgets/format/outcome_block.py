@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from clawperator.widgets.format.lines import Line, Row
+from clawperator.widgets.format.lines import Line, Row, wrapped
 from clawperator.widgets.format.slot import Sheet, Slot, fixed, joined
 from clawperator.widgets.format.symbols import UNICODE, Symbols
 from clawperator.widgets.format.verdict import Sentence, sentences
 from clawperator.widgets.models.execution import ExecutionState
 from clawperator.widgets.models.execution_queries import failed_steps
+from clawperator.widgets.models.failed_matcher import FailureCard, failure_card
+from clawperator.widgets.models.snapshot import TreeSnapshot
 from clawperator.widgets.models.status import Status
 from clawperator.widgets.text.safe import cells, wrap
 from clawperator.widgets.text.times import WallClock, duration, precise
@@ -26,15 +29,37 @@ class NextKey(NamedTuple):
     label: str
 
 
-def outcome_slots(execution: ExecutionState, sheet: Sheet, next_keys: Sequence[NextKey] = ()) -> Iterator[Slot]:
+def outcome_slots(
+    execution: ExecutionState,
+    sheet: Sheet,
+    next_keys: Sequence[NextKey] = (),
+    screen: TreeSnapshot = TreeSnapshot.EMPTY,
+) -> Iterator[Slot]:
+    """Yield the outcome; ``screen`` is the last tree before a failure, by which it is explained."""
     width = sheet.width
     rows = [outcome_row(execution, width, sheet.clock, sheet.symbols)]
     for sentence in sentences(execution, sheet.clock.now()):
         rows += _sentence_rows(sentence, width, f"{sheet.symbols.arrow} " if sentence.hint else "")
+    card = failure_card(execution, screen)
+    rows += _card_rows(card, sheet) if card is not None else ()
     rows += joined(_facts(execution, sheet.clock), width, indent=3)
     if next_keys and execution.over:
         rows.append(_keys(next_keys, width))
     yield from map(fixed, rows)
+
+
+def _card_rows(card: FailureCard, sheet: Sheet) -> Iterator[Row]:
+    """Yield selector, nearest nodes, and the age of the tree that has them."""
+    yield from wrapped(card.selector, sheet.width, "match", lead="   selector  ", limit=3)
+    for index, near in enumerate(card.near):
+        yield from wrapped(near, sheet.width, lead="   nearest   " if not index else " " * 13, limit=3)
+    if not math.isnan(card.age):
+        side = "after" if card.age < 0 else "before"
+        at = f" at {sheet.clock.time_of_day(card.at, tenths=False)}" if not math.isnan(card.at) else ""
+        words = f"tree read{at}, {precise(abs(card.age))} {side} the failure"
+        yield from wrapped(
+            words if card.near else f"{words}: nothing similar", sheet.width, "muted", lead="   screen    "
+        )
 
 
 _WORDS = {Status.OK: "success", Status.SKIPPED: "refused"}

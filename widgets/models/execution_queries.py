@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from clawperator.engine.contracts.read_only import OBSERVING
@@ -79,20 +79,20 @@ def node_taken(execution: ExecutionState, step: StepState) -> str:
         return ""
     others = target.get("matched", 1) - 1
     more = f", the first of {others + 1} that matched" if others else ""
-    return f"{_node_name(target)} {target['bounds']}{more}"
+    return f"{node_name(target)} {target['bounds']}{more}"
 
 
-def nodes_near(execution: ExecutionState, step: StepState) -> Iterator[str]:
-    """Yield the near misses of a step that matched no node, with the failing fields."""
-    if (execution.outcome.get("failedStep") or {}).get("id") != step.id:
-        return
-    for near in ((execution.outcome.get("error") or {}).get("details") or {}).get("nearest") or ():
+def near_words(nearest: Iterable[Mapping[str, Any]]) -> Iterator[str]:
+    """Yield nodes that nearly matched with their failing fields; texts that only look equal come first."""
+    found = []
+    for near in nearest:
         missed = [f"{field['field']}: {field['reason']}" for field in near["fields"] if not field["ok"]]
         reasons = "; ".join([*missed, *([near["offScreen"]] if near.get("offScreen") else [])])
-        yield f"{_node_name(near['node'])} {near['node']['bounds']}{' — ' if reasons else ''}{reasons}"
+        found.append(f"{node_name(near['node'])} {near['node']['bounds']}{' — ' if reasons else ''}{reasons}")
+    yield from sorted(found, key=lambda words: "looks alike" not in words and "looks contained" not in words)
 
 
-def _node_name(node: Mapping[str, Any]) -> str:
+def node_name(node: Mapping[str, Any]) -> str:
     text = node.get("text") or node.get("contentDesc")
     names = (f'"{text}"' if text else "", node.get("resourceId", ""))
     return " ".join(filter(None, names)) or str(node.get("class", "a node"))

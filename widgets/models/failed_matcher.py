@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
-from clawperator.engine.hierarchy.matcher import FIELDS
+from clawperator.engine.hierarchy.explain import explain_tree, is_near
+from clawperator.engine.hierarchy.matcher import FIELDS, Matcher
+from clawperator.engine.hierarchy.queries import miss
 from clawperator.widgets.models.execution import ExecutionState, StepState, fields_in_words
+from clawperator.widgets.models.execution_queries import near_words
+from clawperator.widgets.models.snapshot import TreeSnapshot
 from clawperator.widgets.models.status import Status
+from clawperator.widgets.text.matcher_text import matcher_text
 
 MATCHERS = ("matcher", "target", "labelMatcher", "expectedNode")
 """Parameters with the matcher of an action's node."""
@@ -44,6 +50,46 @@ def unfound(execution: ExecutionState, step: StepState | None) -> Mapping[str, s
     fields = _of_action(_action(execution, step), code) if step is not None else {}
     fields = fields or (fields_in_words(execution.message) if execution.code in CODES else {})
     return {name: fields[name] for name in FIELDS if name in fields}
+
+
+class FailureCard(NamedTuple):
+    """Why a step found no node: its selector and the nearest nodes, of the tree that was read ``age`` seconds before it
+    failed (negative: afterwards; ``nan``: unknown).
+    """
+
+    selector: str
+    near: tuple[str, ...] = ()
+    age: float = math.nan
+    at: float = math.nan
+    """When the tree was read; ``nan`` while it is not at hand."""
+
+
+_MOST_NODES = 20_000
+"""A larger tree would hold up the keys; ``m`` explains the selector there."""
+
+
+def failure_card(execution: ExecutionState, screen: TreeSnapshot = TreeSnapshot.EMPTY) -> FailureCard | None:
+    """Return why a step of a run found no node, by the engine's answer, else by the tree ``screen``."""
+    step = unfound_step(execution)
+    fields = unfound(execution, step)
+    if not fields or not execution.over:
+        return None
+    try:
+        matcher = Matcher.from_fields(fields)
+    except ValueError:
+        return None
+    failed_at = step.ended if step is not None and not math.isnan(step.ended) else execution.ended
+    details = (execution.outcome.get("error") or {}).get("details") or {}
+    nearest, at = details.get("nearest"), screen.at if screen else math.nan
+    if nearest is not None:
+        age = (details.get("tree") or {}).get("ageMs")
+        return FailureCard(
+            matcher_text(matcher), tuple(near_words(nearest)), math.nan if age is None else age / 1000, at
+        )
+    if screen.tree is None or len(screen.nodes) > _MOST_NODES:
+        return FailureCard(matcher_text(matcher))
+    misses = [miss(near) for near in explain_tree(screen.tree, matcher).nearest if is_near(near)]
+    return FailureCard(matcher_text(matcher), tuple(near_words(misses)), failed_at - at, at)
 
 
 def _action(execution: ExecutionState, step: StepState | None) -> Mapping[str, Any]:

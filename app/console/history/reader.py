@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 from collections import OrderedDict
 from collections.abc import Callable, Coroutine, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -203,6 +204,14 @@ class HistoryReader:
     def tree(self, record: RunRecord, index: int, then: Callable[[RunTree], object]) -> None:
         """Read tree ``index`` of a run, with the changes since the previous one."""
         self._go("tree", partial(self._tree, (record, index - 1) if index else None, (record, index), then))
+
+    def last_tree(self, record: RunRecord, then: Callable[[TreeSnapshot], object]) -> None:
+        """Read the last tree of a run; nothing happens if it cannot be read."""
+        self._go("last tree", partial(self._last_tree, record, then))
+
+    async def _last_tree(self, record: RunRecord, then: Callable[[TreeSnapshot], object]) -> None:
+        with suppress(EngineError):
+            then(await self._snapshot(record, len(record.trees) - 1))
 
     def trees(self, a: Place, b: Place, then: Callable[[RunTree], object]) -> None:
         """Read the tree of one run, compared with that of another."""

@@ -31,6 +31,7 @@ from clawperator.widgets.format.runs import origin_words
 from clawperator.widgets.info_line import InfoLine
 from clawperator.widgets.line_pane import SETTLE_SECONDS, LinePane
 from clawperator.widgets.models.run_replay import Moment, execution_of
+from clawperator.widgets.models.snapshot import TreeSnapshot
 from clawperator.widgets.models.status import Status
 from clawperator.widgets.pane import Pane
 from clawperator.widgets.run_compare import RunCompare
@@ -160,10 +161,16 @@ class HistoryScreen(ConsoleScreen):
         self.record = record
         self.detail.empty_text = problem or self.detail.EMPTY
         self.detail.show_run(record)
+        if record is not None and record.trees and record.summary.status == "failed":
+            self.past.last_tree(record, partial(self._show_screen, record))
         self.moment_area.show_run(record)
         self.scrubber.show(record)
         if self.session.read_only:
             self.refresh_bindings()  # what can be run again depends on the run
+
+    def _show_screen(self, record: RunRecord, snapshot: TreeSnapshot) -> None:
+        if self.record is record:
+            self.detail.show_screen(snapshot)
 
     async def run_under_cursor(self) -> RunRecord | None:
         """Return the run under the cursor in full; ``None`` without one. Raises ``EngineError``."""

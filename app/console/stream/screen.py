@@ -103,7 +103,11 @@ class StreamScreen(TwoPaneScreen):
         self._draw_info()
 
     def show_detail(self) -> None:
-        self.query_one("#detail", ExecutionDetail).show(self.stream.item)
+        detail = self.query_one("#detail", ExecutionDetail)
+        detail.show(self.stream.item)
+        if (execution := self.stream.execution) is not None and execution.status is Status.FAILED:
+            trees = self.session.trees_of(execution.device_id)
+            detail.show_screen(trees.until(execution.ended, execution.command_id))
         if self.session.read_only:
             self.refresh_bindings()  # what can be run again depends on the row
         around = self.query_one("#around", LogAround)
