@@ -44,7 +44,7 @@ def outcome_slots(
     rows += _card_rows(card, sheet) if card is not None else ()
     rows += joined(_facts(execution, sheet.clock), width, indent=3)
     if next_keys and execution.over:
-        rows.append(_keys(next_keys, width))
+        rows.append(keys_row(next_keys, width))
     yield from map(fixed, rows)
 
 
@@ -121,7 +121,8 @@ def _facts(execution: ExecutionState, clock: WallClock) -> Iterator[tuple[str, s
     return ((name, value) for name, value in named if value)
 
 
-def _keys(next_keys: Sequence[NextKey], width: int) -> Row:
+def keys_row(next_keys: Sequence[NextKey], width: int) -> Row:
+    """Return keys and what they do."""
     line = Line(width).add("   ")
     for index, (sign, label) in enumerate(next_keys):
         line.add("   " if index else "").add(sign, "key").add(f" {label}", "muted")

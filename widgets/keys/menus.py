@@ -109,7 +109,7 @@ MENUS: dict[str, tuple[MenuItem, ...]] = {
         MenuItem("l", "steps", "steps", "The steps of the draft"),
         MenuItem("e", "json", "JSON", "The draft as JSON"),
         MenuItem("o", "problems", "problems", "Problems of the draft"),
-        MenuItem("r", "timeline", "timeline", "The last run of the draft"),
+        MenuItem("r", "timeline", "last run", "The last run of the draft"),
         MenuItem("f", "fixes", "fix log", "Fixes that ran, with their output"),
     ),
     "go_devices": (

@@ -89,7 +89,7 @@ def tabs(draft: Draft, found: Sequence[DraftProblem], run: ExecutionState | None
         Tab("list", "steps", str(len(draft)) if len(draft) else ""),
         Tab("json", "JSON"),
         Tab("problems", "problems", sign, status.role),
-        Tab("timeline", "timeline", run_sign, run.status.role if run is not None else "muted"),
+        Tab("timeline", "last run", run_sign, run.status.role if run is not None else "muted"),
     ]
 
 

@@ -43,12 +43,12 @@ from clawperator.widgets.models.status import Status
 from clawperator.widgets.pane import Pane
 from clawperator.widgets.payload_editor import PayloadEditor
 from clawperator.widgets.problem_list import ProblemList
-from clawperator.widgets.run_timeline import RunTimeline
+from clawperator.widgets.run_timeline import LastRun
 from clawperator.widgets.tab_line import TabLine
 
 
 class RunScreen(StepChanges, DraftFilesScreen):
-    """Steps, JSON, problems and the timeline of the last run; one of them on small screens."""
+    """Steps, JSON, problems and the last run; one of them on small screens."""
 
     BINDINGS: ClassVar[list[Any]] = [*keys.bindings("run")]
     MAIN = "#list"
@@ -67,7 +67,7 @@ class RunScreen(StepChanges, DraftFilesScreen):
             editor = PayloadEditor(self._written, leave=self._to_step, onward=self.turn, seen=self._seen, id="json")
             yield Pane("JSON", editor, id="json-pane")
             yield Pane("problems", ProblemList(id="problems"), id="problems-pane")
-            yield Pane("timeline", RunTimeline(id="timeline", clock=self.console.clock), id="timeline-pane")
+            yield Pane("last run", LastRun(id="timeline", clock=self.console.clock), id="timeline-pane")
         yield InfoLine(id="summary")
 
     def arrive(self, place: Destination) -> None:
@@ -89,7 +89,7 @@ class RunScreen(StepChanges, DraftFilesScreen):
             self.ask_which_draft()
 
     def draw_ages(self) -> None:
-        self.query_one("#timeline", RunTimeline).tick()
+        self._draw_run()
         self.show_tabs()
 
     def _draw_draft(self) -> None:
@@ -141,7 +141,10 @@ class RunScreen(StepChanges, DraftFilesScreen):
         execution = self._last_run()
         free = not self.session.lock
         words = f"{busy(self._conflict, execution.ended)}." if execution is not None and self._conflict else ""
-        self.query_one("#timeline", RunTimeline).show(execution, next_keys(execution, free=free), words)
+        pane = self.query_one("#timeline", LastRun)
+        pane.show_run(execution, next_keys(execution, free=free), words)
+        if execution is not None and execution.status is Status.FAILED:
+            pane.show_screen(self.session.trees.until(execution.ended, execution.command_id))
 
     @property
     def _conflict(self) -> Mapping[str, Any]:
@@ -244,7 +247,7 @@ class RunScreen(StepChanges, DraftFilesScreen):
         self.console.dispatcher.run(draft.payload(), f"draft, {count} step{'s' * (count != 1)}", sent=self._sent)
 
     def _sent(self, command_id: str) -> None:
-        """Show the timeline of the run; escape returns."""
+        """Show the run; escape returns."""
         if self.keeper.run_of:
             self.session.log.reruns[command_id] = self.keeper.run_of
         self.before_run = self.view if self.view in ("list", "json") else "list"

@@ -16,7 +16,7 @@ VIEWS = ("list", "json", "problems", "timeline")
 
 
 class RunViews(ConsoleScreen):
-    """``view`` is the pane that has or had the focus last; ``before_run`` the one to return to from the timeline."""
+    """``view`` is the pane that has or had the focus last; ``before_run`` the one to return to from the last run."""
 
     view = "list"
     before_run = "list"
@@ -61,7 +61,7 @@ class RunViews(ConsoleScreen):
         return self.focused
 
     def close_drawers(self) -> bool:
-        """Return to the steps; from the timeline to the pane that started the run."""
+        """Return to the steps; from the last run to the pane that started the run."""
         if self.view == "list":
             return False
         self.go_to(f"#{self.before_run if self.view == 'timeline' else 'list'}")

@@ -1,4 +1,4 @@
-"""Mode 3: one draft as steps and as JSON, its problems in their places, and its run on a timeline."""
+"""Mode 3: one draft as steps and as JSON, its problems in their places, and its run in full."""
 
 from __future__ import annotations
 
@@ -365,15 +365,13 @@ async def test_a_run_is_looked_at_by_itself_and_escape_comes_back(size: tuple[in
         await until(pilot, lambda: engine.sent and screen._last_run() is not None)
         await drained(pilot)
         assert screen.view == "timeline"
-        shown = text_of(app)
-        assert "● broadcast" in shown
-        assert "✓ lock" in shown
-        assert "○ steps" in shown
+        await until(pilot, lambda: "no step has started" in text_of(app))
+        assert "● running" in text_of(app)
         assert engine.hold is not None
         engine.hold.set()
         await answered(app, pilot)
         await until(pilot, lambda: "success" in text_of(app))
-        assert "✓ result" in text_of(app)
+        await until(pilot, lambda: "steps succeeded" in text_of(app))
         await pilot.press("escape")
         assert screen.focused is screen.steps
 
@@ -392,7 +390,7 @@ async def test_a_step_that_failed_makes_a_run_of_its_own_kind() -> None:
         await answered(app, pilot)
         await until(pilot, lambda: "NODE_NOT_CLICKABLE" in text_of(app))
         shown = text_of(app)
-        assert "! steps" in shown
+        assert "✗  2 click" in shown
         assert "1 step failed" in shown
         assert "R run again" in shown
 
@@ -429,7 +427,7 @@ async def test_a_busy_device_is_told_in_full_and_tried_again_only_when_it_is_fre
             await until(pilot, lambda: isinstance(app.screen, DispatchDialog))
             await pilot.press("enter")
             await until(pilot, lambda: "draft, 1 step: ok" in app.session.notices[-1].text)
-            await until(pilot, lambda: "✓ lock" in text_of(app) and " ms" in text_of(app))
+            await until(pilot, lambda: "The step succeeded" in text_of(app) and " ms" in text_of(app))
 
 
 def test_every_key_of_the_mode_does_something() -> None:
