@@ -28,12 +28,12 @@ LOCAL = ("127.0.0.1", "localhost", "::1")
 async def one_device() -> AsyncIterator[Settings]:
     """Yield settings for an engine that sees one simulated device and nothing else of this computer.
 
-    Locks and history go to a temporary folder: the serial may be that of a real emulator.
+    Locks, history and recent trees go to a temporary folder: the serial may be that of a real emulator.
     """
     with TemporaryDirectory(prefix="clawperator-demo-") as folder:
         async with Simulation([create_device()], mode="server") as simulation:
             places = {"lock_dir": f"{folder}/.clawperator/locks", "history_path": f"{folder}/history.db"}
-            yield Settings.resolve(places, simulation.env())
+            yield Settings.resolve(places, {**simulation.env(), "XDG_STATE_HOME": folder})
 
 
 def simulated_devices(count: int, scenario_file: str | None, generation: Generation) -> list[SimulatedDevice]:

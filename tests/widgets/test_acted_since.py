@@ -19,6 +19,12 @@ def ended(*types: str, at: float, command: str = "cmd-2", device: str = DEVICE.s
     return EnvelopeSeen(device_id=device, command_id=command, envelope=envelope, raw="{}", at=at)
 
 
+def missed(at: float) -> EngineEvent:
+    envelope = make_envelope("cmd-2", [("s1", "click", False, {"error": "NODE_NOT_FOUND"})], status="failed")
+    envelope = envelope | {"errorCode": "NODE_NOT_FOUND"}
+    return EnvelopeSeen(device_id=DEVICE.serial, command_id="cmd-2", envelope=envelope, raw="{}", at=at)
+
+
 def progress(kind: str, at: float, **fields: str) -> EngineEvent:
     return CommandProgress(device_id=DEVICE.serial, kind=kind, command_id="cmd-2", fields=fields, text=kind, at=at)
 
@@ -40,6 +46,7 @@ RUNNING = (
         ((ended("wait_for_node", "snapshot_ui", at=NOON + 1),), ""),
         ((ended("click", at=NOON + 1, device="other"),), ""),
         ((ended("click", at=NOON + 1), ended("read_text", at=NOON + 2, command="cmd-3")), "a click ran since"),
+        ((missed(NOON + 1),), ""),
         (RUNNING, "an open_app ran since"),
         ((ended("click", "snapshot_ui", at=NOON + 1, command="cmd-1"),), ""),
         ((ended("click", "snapshot_ui", "scroll", at=NOON + 1, command="cmd-1"),), "a scroll ran since"),

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from clawperator.engine.contracts.read_only import OBSERVING
+from clawperator.engine.errors import ErrorCode
 from clawperator.widgets.models.execution import ExecutionState
 from clawperator.widgets.models.status import Status
 
@@ -33,7 +34,8 @@ def was_sent(execution: ExecutionState) -> bool | None:
 def acted_since(log: ExecutionLog, snapshot: TreeSnapshot) -> str:
     """Return the newest action that the device of ``snapshot`` ran after it, as ``a click ran since``; else empty.
 
-    An action that changes nothing does not count, nor one that ran before the snapshot in the same execution.
+    An action that changes nothing or found no node does not count, nor one that ran before the snapshot in the same
+    execution.
     """
     for run in reversed(log.items):
         if not isinstance(run, ExecutionState) or run.device_id != snapshot.device_id:
@@ -44,7 +46,8 @@ def acted_since(log: ExecutionLog, snapshot: TreeSnapshot) -> str:
         for step in reversed(run.steps):
             if step.ended <= snapshot.at or (same and step.id == snapshot.step_id):
                 break
-            if step.type and step.type not in OBSERVING:
+            missed = step.status is Status.FAILED and ErrorCode.NODE_NOT_FOUND in (step.code, run.code)
+            if step.type and step.type not in OBSERVING and not missed:
                 return f"{'an' if step.type[0] in 'aeiou' else 'a'} {step.type} ran since"
     return ""
 
