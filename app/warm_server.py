@@ -183,7 +183,10 @@ def _file_times() -> dict[str, int]:
 def command(connection: socket.socket) -> int:
     """Become the command line that the client sends, and return its exit code."""
     try:
+        from clawperator.engine.config.active_profile import act_for
+
         request, streams = _receive(connection)
+        act_for(protocol.client_of(connection))
         _become(request, streams)
     except (OSError, ValueError, LookupError, TypeError, SyntaxError):
         _say(connection, protocol.REFUSED)

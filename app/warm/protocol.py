@@ -61,8 +61,16 @@ def address(folder: int) -> str:
 
 def is_own(connection: _socket.socket) -> bool:
     """Whether the process at the other end belongs to this user; where the system does not say, the folder has to do."""
+    peer = _peer(connection)
+    return not peer or int.from_bytes(peer[4:8], sys.byteorder) == os.getuid()
+
+
+def client_of(connection: _socket.socket) -> int:
+    """Return the process id at the other end; 0 where the system does not say."""
+    return int.from_bytes(_peer(connection)[:4], sys.byteorder)
+
+
+def _peer(connection: _socket.socket) -> bytes:
+    """Return pid, uid and gid of the other end; empty where the system does not say."""
     option = getattr(_socket, "SO_PEERCRED", None)
-    if option is None:
-        return True
-    peer = connection.getsockopt(_socket.SOL_SOCKET, option, 12)  # pid, uid, gid
-    return int.from_bytes(peer[4:8], sys.byteorder) == os.getuid()
+    return b"" if option is None else connection.getsockopt(_socket.SOL_SOCKET, option, 12)

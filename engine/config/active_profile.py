@@ -116,9 +116,18 @@ def packed(profile: Profile) -> str:
     return json.dumps(profile.to_dict(), separators=(",", ":"))
 
 
+_leader = 0
+
+
+def act_for(pid: int) -> None:
+    """Bind this process to the session of another one, whose command it runs. Raises ``OSError`` if that has ended."""
+    global _leader  # noqa: PLW0603 -- once, in the process of one command
+    _leader = os.getsid(pid)
+
+
 def handed_down(env: Mapping[str, str]) -> Iterator[Profile]:
     """Yield the callers' profiles that bind this process. Raises ``EngineError`` (USAGE) for an unreadable one."""
-    for text in dict.fromkeys((env.get(CALLER_PROFILE, ""), _of_session(os.getsid(0)))):
+    for text in dict.fromkeys((env.get(CALLER_PROFILE, ""), _of_session(_leader or os.getsid(0)))):
         if text:
             yield _unpacked(text)
 

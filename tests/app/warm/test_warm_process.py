@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import resource
+import shlex
 import signal
 import socket
 import subprocess
@@ -20,6 +21,8 @@ from typing import Any
 import pytest
 
 from clawperator.app.warm import client, protocol
+from clawperator.engine.config.active_profile import packed
+from clawperator.engine.config.policy import DEFAULT
 from tests.support import patience, running
 
 pytestmark = pytest.mark.skipif(
@@ -149,6 +152,19 @@ def test_nothing_of_one_command_reaches_another(warm: Mapping[str, str], tmp_pat
     assert shown["log_level"]["value"] == "debug"
     shown = {each["key"]: each for each in run(WARM, "config", "show", env=warm)["settings"]}
     assert shown["log_level"]["value"] == "info"
+
+
+def test_a_script_that_clears_its_environment_is_still_bound(warm: Mapping[str, str]) -> None:
+    """The profile of a script's caller holds in the session that the script leads, and the warm process is in another one."""
+    bound = {**warm, "CLAWPERATOR_CALLER_PROFILE": packed(DEFAULT._replace(name="bound", read_only=True))}
+    script = f"env -u CLAWPERATOR_CALLER_PROFILE {shlex.join([*WARM, 'press', 'home'])}; exit 0"
+    before = count(warm)
+    done = subprocess.run(
+        ["sh", "-c", script], env=bound, start_new_session=True, capture_output=True, timeout=patience(60), check=True
+    )
+    assert json.loads(done.stdout)["code"] == "READ_ONLY"
+    assert count(warm) == before + 1, "it ran there"
+    assert run(WARM, "press", "home", env=warm)["ok"] is True
 
 
 def test_folder_mask_and_limits_are_the_callers(warm: Mapping[str, str], tmp_path: Path) -> None:
