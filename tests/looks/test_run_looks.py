@@ -13,9 +13,13 @@ import pytest
 from clawperator.app.console.app import ConsoleApp
 from clawperator.app.console.devices.lock_dialog import LockDialog
 from clawperator.app.console.execution.dispatch_dialogs import DispatchDialog
+from clawperator.app.console.inspect.screen import InspectScreen
 from clawperator.app.console.run.as_sent import AsSentDialog
+from clawperator.app.console.run.draft_files import RecentDraftsDialog
 from clawperator.app.console.run.screen import RunScreen
+from clawperator.app.console.run.step_form import StepForm
 from clawperator.app.console.screens.choice_dialog import ChoiceDialog
+from clawperator.app.console.screens.menu import MenuDialog
 from clawperator.app.console.session import Facet
 from clawperator.engine.errors import EngineError, ErrorCode
 from clawperator.engine.events.types import EngineEvent, ExecutionDispatched, ExecutionFinished, ExecutionStarted
@@ -310,3 +314,66 @@ def test_lock(snap_compare: Compare, size: tuple[int, int], state: str) -> None:
         await at_rest(pilot)
 
     assert snap_compare(app, terminal_size=size, run_before=pose)
+
+
+# -- by form
+
+
+@AT_SIZES
+def test_step_form(snap_compare: Compare, size: tuple[int, int]) -> None:
+    """A selector field with its count of nodes, and a value that the contract refuses."""
+
+    async def pose(pilot: Any) -> None:
+        app = pilot.app
+        await composed(pilot, PAYLOAD, "i", "w")
+        await until(pilot, lambda: isinstance(app.screen, StepForm) and app.screen.focused)
+        for row, value in zip(app.screen.rows, ("text=Bluetooth", "0"), strict=False):
+            row.entry.value = value
+        await pilot.press("enter")
+        await until(pilot, lambda: any(row.has_class("-wrong") for row in app.screen.rows))
+        await at_rest(pilot)
+
+    assert snap_compare(make_app(plain_engine()), terminal_size=size, run_before=pose)
+
+
+@TWO_SIZES
+def test_add_step(snap_compare: Compare, size: tuple[int, int]) -> None:
+    async def pose(pilot: Any) -> None:
+        await composed(pilot, PAYLOAD, "i")
+        await until(pilot, lambda: isinstance(pilot.app.screen, MenuDialog))
+        await at_rest(pilot)
+
+    assert snap_compare(make_app(plain_engine()), terminal_size=size, run_before=pose)
+
+
+@AT_SIZES
+def test_recording(snap_compare: Compare, size: tuple[int, int]) -> None:
+    async def pose(pilot: Any) -> None:
+        await settled(pilot)
+        await press(pilot, "I")
+        await until(pilot, lambda: pilot.app.recorder.on)
+        await at_rest(pilot)
+
+    assert snap_compare(make_app(plain_engine()), terminal_size=size, run_before=pose)
+
+
+@pytest.mark.ci
+def test_picking(snap_compare: Compare) -> None:
+    async def pose(pilot: Any) -> None:
+        await composed(pilot, PAYLOAD, "i", "w")
+        await until(pilot, lambda: isinstance(pilot.app.screen, StepForm) and pilot.app.screen.focused)
+        await pilot.press("ctrl+o")
+        await until(pilot, lambda: isinstance(pilot.app.screen, InspectScreen))
+        await at_rest(pilot)
+
+    assert snap_compare(make_app(plain_engine()), terminal_size=(120, 36), run_before=pose)
+
+
+@pytest.mark.ci
+def test_recent_drafts(snap_compare: Compare) -> None:
+    async def pose(pilot: Any) -> None:
+        await composed(pilot, PAYLOAD, "n", "O")
+        await until(pilot, lambda: isinstance(pilot.app.screen, RecentDraftsDialog))
+        await at_rest(pilot)
+
+    assert snap_compare(make_app(plain_engine()), terminal_size=(120, 36), run_before=pose)

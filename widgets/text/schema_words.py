@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 
 from clawperator.engine.contracts.aliases import ALIASES, canonical
 from clawperator.engine.contracts.strict import ABSENT
+from clawperator.engine.contracts.values import SINCE
 from clawperator.engine.hierarchy.matcher import FIELDS
 from clawperator.engine.json_schema import json_schema
 from clawperator.widgets.text.json_place import JsonPlace
@@ -210,7 +211,8 @@ def _field(name: str, schema: Schema, required: bool) -> ActionField:
         members = schema["properties"]
         pairs = " ".join(f"{member}=" for member in members)
         kind, words = ("matcher", "selector") if {*members} >= {*FIELDS} else (kind, pairs)
-    return ActionField(name, kind, required, values, words, _meaning(schema))
+    since = f". Needs Operator {schema[SINCE]} or newer" if SINCE in schema else ""
+    return ActionField(name, kind, required, values, words, _meaning(schema) + since)
 
 
 # -- values
