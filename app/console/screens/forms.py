@@ -72,7 +72,8 @@ class AskingDialog(Dialog):
         elif message.key == "escape":
             self.action_close()
         else:
-            self.app.simulate_key(message.key)
+            # From the app: a key that this dialog sends would not bubble beyond it to the bindings.
+            self.app.call_later(self.app.simulate_key, message.key)
 
 
 class QuestionDialog(AskingDialog):

@@ -17,6 +17,7 @@ from clawperator.app.console.run.screen import RunScreen
 from clawperator.app.console.run.step_form import StepForm
 from clawperator.engine.contracts.actions import ACTIONS
 from clawperator.widgets import keys
+from clawperator.widgets.key_bar import KeyBar
 from clawperator.widgets.text.matcher_text import matcher_text
 from tests.app.console.execution.test_dispatcher import last, text_of
 from tests.app.console.support import drained, until
@@ -165,6 +166,17 @@ async def test_a_selector_is_picked_in_the_tree() -> None:
         await pilot.press("1")
         await until(pilot, lambda: app.screen is inspect)
         assert "use selector" not in text_of(app), "nothing waits for a selector"
+
+
+async def test_a_click_on_a_further_key_of_a_dialog_is_that_key() -> None:
+    async with composing(None) as (app, pilot, _):
+        form = await opened(app, pilot, "i", "w")
+        await until(pilot, lambda: '{"id"' in text_of(app))
+        await drained(pilot)
+        bar = form.query_one(KeyBar)
+        start = next(start for start, _, key in bar._hits if key == "ctrl+o")
+        await pilot.click(bar, offset=(start, 0))
+        await until(pilot, lambda: isinstance(app.screen, InspectScreen))
 
 
 async def test_the_way_back_without_a_selector_keeps_the_form() -> None:
