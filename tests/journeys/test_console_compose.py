@@ -197,6 +197,7 @@ async def click_key(pilot: Pilot[int], key: str) -> None:
 async def add_by_mouse(pilot: Pilot[int], kind: str) -> StepForm:
     """Choose a step's type by clicks; return its form."""
     app = pilot.app
+    assert isinstance(app, ConsoleApp)
     await click_key(pilot, "i")
     await until(pilot, lambda: isinstance(app.screen, MenuDialog) and app.screen.query_one(MenuList).rows)
     menu = app.screen.query_one(MenuList)
