@@ -66,6 +66,8 @@ def why_not_equal(wanted: str, got: str) -> str:
         return f"looks alike but differs {where}"
     if fold(wanted) in fold(got):
         return "the value contains more: use contains"
+    if canonical(wanted) and canonical(wanted) in fold(plain(got)):
+        return f"the value contains more, and {_odd_characters(wanted, got)}"
     return f"differs {where}"
 
 

@@ -51,12 +51,12 @@ def test_the_card_has_selector_nearest_node_and_the_age_of_the_screen() -> None:
 def test_the_answer_of_the_engine_needs_no_tree() -> None:
     near = {
         "node": {"text": "Wi\u2011Fi", "bounds": [0, 0, 9, 9]},
-        "fields": [{"field": "textEquals", "ok": False, "reason": "looks alike but differs at 3"}],
+        "fields": [{"field": "textEquals", "ok": False, "reason": "looks alike: U+2011"}],
     }
     details = {"nearest": [near], "tree": {"ageMs": 1_200}}
     outcome = {"failedStep": {"id": "a"}, "error": {"details": details}}
     drawn = words(failed(outcome=outcome), TreeSnapshot.EMPTY)
-    assert "looks alike but differs at 3" in drawn
+    assert "looks alike: U+2011" in drawn
     assert "tree read, 1.2 s before the failure" in drawn
 
 
@@ -66,3 +66,9 @@ def test_a_tree_that_has_nothing_similar_says_so() -> None:
 
 def test_other_failures_have_no_card() -> None:
     assert failure_card(failed(code="RESULT_ENVELOPE_TIMEOUT", steps=[]), screen("Wi\u2011Fi")) is None
+
+
+def test_a_longer_text_with_a_look_alike_character_is_spelled_out() -> None:
+    drawn = words(failed(), screen("Mobile, Wi\u2011Fi, hotspot"))
+    assert "the value contains more, and U+2011" in drawn
+    assert drawn.index("nearest") < drawn.index(MEANING), "what is special about this run comes first"

@@ -38,10 +38,11 @@ def outcome_slots(
     """Yield the outcome; ``screen`` is the last tree before a failure, by which it is explained."""
     width = sheet.width
     rows = [outcome_row(execution, width, sheet.clock, sheet.symbols)]
-    for sentence in sentences(execution, sheet.clock.now()):
-        rows += _sentence_rows(sentence, width, f"{sheet.symbols.arrow} " if sentence.hint else "")
     card = failure_card(execution, screen)
-    rows += _card_rows(card, sheet) if card is not None else ()
+    for index, sentence in enumerate(sentences(execution, sheet.clock.now())):
+        if index == 1 and card is not None:
+            rows += _card_rows(card, sheet)
+        rows += _sentence_rows(sentence, width, f"{sheet.symbols.arrow} " if sentence.hint else "")
     rows += joined(_facts(execution, sheet.clock), width, indent=3)
     if next_keys and execution.over:
         rows.append(keys_row(next_keys, width))

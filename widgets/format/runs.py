@@ -168,7 +168,7 @@ def run_row(
 
 _WITH_ID = 88
 """From this width on, a row has the commandId."""
-_WITH_SOURCE = 50
+_WITH_SOURCE = 60
 _WITH_COLUMNS = 140
 _WORTH_CELLS = 12
 """With less room than this, a message is left out instead of cut."""

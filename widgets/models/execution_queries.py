@@ -86,13 +86,13 @@ def node_taken(execution: ExecutionState, step: StepState) -> str:
 
 
 def near_words(nearest: Iterable[Mapping[str, Any]]) -> Iterator[str]:
-    """Yield nodes that nearly matched with their failing fields; texts that only look equal come first."""
+    """Yield nodes that nearly matched with their failing fields; texts that only look alike come first."""
     found = []
     for near in nearest:
         missed = [f"{field['field']}: {field['reason']}" for field in near["fields"] if not field["ok"]]
         reasons = "; ".join([*missed, *([near["offScreen"]] if near.get("offScreen") else [])])
         found.append(f"{node_name(near['node'])} {near['node']['bounds']}{' — ' if reasons else ''}{reasons}")
-    yield from sorted(found, key=lambda words: "looks alike" not in words and "looks contained" not in words)
+    yield from sorted(found, key=lambda words: "U+" not in words)
 
 
 def node_name(node: Mapping[str, Any]) -> str:

@@ -179,7 +179,7 @@ class TreeArea(Pane):
                 line.add("/ ", "key").device(tree.find.text, "match", room=24).add("  ")
             line.add(f"{len(tree.hits)}/{total:,} nodes", "text" if tree.hits else "warn")
             if tree.alike:
-                line.add(f" {dot} {tree.alike} by look-alike characters", "warn")
+                line.add(f" {dot} {tree.alike} look-alike{'s' * (tree.alike != 1)}", "warn")
         else:
             package = tree.snapshot.tree.package if tree.snapshot.tree is not None else ""
             line.add(f"{total:,} node{'s' * (total != 1)}  ", "muted").device(

@@ -127,7 +127,7 @@ async def test_a_find_sees_past_characters_that_look_alike_and_says_so(size: tup
         await pilot.press("slash", *words)
         tree = screen(app).tree_pane
         assert tree.alike == len(tree.hits) > 0
-        assert f"{tree.alike} by look-alike characters" in shown(screen(app).area.info)
+        assert f"{tree.alike} look-alike" in shown(screen(app).area.info)
 
 
 @SIZES
