@@ -9,6 +9,7 @@ from clawperator.engine.contracts.execution import Action
 from clawperator.engine.errors import EngineError, ErrorCode
 from clawperator.engine.executions.build import DEFAULT_TIMEOUT_MS, time_around
 from clawperator.engine.executions.composition import Composition, Parts, StepFailedError, by_reference
+from clawperator.engine.executions.force_stop import require_package
 from clawperator.engine.executions.matcher_check import checked_matcher
 from clawperator.engine.hierarchy.match import Matcher, explain_tree, find_all
 from clawperator.engine.hierarchy.queries import explained
@@ -147,6 +148,7 @@ def wait_gone(matcher: Fields, *, wait_ms: float | None = None) -> Composition:
 
 def wait_app(package: str, *, wait_ms: float | None = None) -> Composition:
     """Wait until ``package`` is in front."""
+    require_package(package)
     return _wait(
         wait_ms,
         f"{package} is not in front",

@@ -116,6 +116,33 @@ class TestSet:
         refused(cli("set", "--selector", '{"nope":"x"}', "--checked", "true"), "EXECUTION_VALIDATION_FAILED")
 
 
+@pytest.mark.parametrize(
+    ("fault", "code"),
+    [
+        ({"kind": "silence", "commands": [2]}, "RESULT_ENVELOPE_TIMEOUT"),
+        ({"kind": "malformed_envelope", "commands": [2]}, "RESULT_ENVELOPE_MALFORMED"),
+        ({"kind": "disconnect", "step": 1, "commands": [2]}, "LOGCAT_UNAVAILABLE"),
+    ],
+    ids=lambda value: value.get("kind") if isinstance(value, dict) else "",
+)
+def test_what_is_known_when_a_part_fails(
+    lonely: dict[str, str], cli: Cli, monkeypatch: pytest.MonkeyPatch, fault: dict[str, Any], code: str
+) -> None:
+    """The look was done, the action may have been: one error with the steps, and one row."""
+    del lonely
+    with simulated({"faults": [fault]}) as (world, env):
+        for name, value in env.items():
+            monkeypatch.setenv(name, value)
+        world.ui.show(SETTINGS, "display")
+        run = cli("set", *DARK, "--checked", "true", "--timeout-ms", "1000")
+        found = run.document
+        assert (run.exit_code, found["code"], found["broadcastDispatchStatus"]) == (1, code, "sent")
+        assert {step["id"]: step["status"] for step in found["outcome"]["steps"]}["look"] == "done"
+        assert found["outcome"]["status"] == "unknown"
+    (row,) = cli("history", "list").document["executions"]
+    assert (row["status"], row["code"]) == ("failed", code)
+
+
 class TestSubmit:
     def test_enter_opens_the_results(self, phone: SimulatedDevice, cli: Cli) -> None:
         phone.ui.show(SHOP, "search")
@@ -178,6 +205,7 @@ class TestWait:
         for words in (("--text", "x", "--gone", "--text-changes"), ("--app", SHOP, "--text", "x")):
             refused(cli("wait", *words), "EXECUTION_VALIDATION_FAILED")
         refused(cli("action", "wait", "--gone"), "USAGE")
+        refused(cli("wait", "--app", "x; reboot"), "EXECUTION_VALIDATION_FAILED")
 
     def test_it_has_the_device_to_itself_until_it_is_killed(self, phone: SimulatedDevice, cli: Cli) -> None:
         phone.ui.show(SETTINGS, "display")
