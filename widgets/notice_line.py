@@ -10,12 +10,13 @@ from clawperator.widgets.models.status import Status
 
 
 class Notice(NamedTuple):
-    """A notice: state, sentence, a code to copy, and time."""
+    """A notice: state, sentence, a code to copy, and time. ``result``: how what the user sent ended."""
 
     status: Status
     text: str
     code: str = ""
     at: float = 0.0
+    result: bool = False
 
 
 class NoticeLine(OneLineWidget):

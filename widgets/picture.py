@@ -120,7 +120,10 @@ class ScreenPane(Container):
         if self._picture is None:
             return line.add("map").device(self._why, before=": ") if self._why else line.add("map")
         line.add("live " if self.live else "", "run")
-        return line.add(f"screenshot {duration(self._clock.now() - self._picture.at)} old, {self._protocol}")
+        line.add(f"screenshot {duration(self._clock.now() - self._picture.at)} old, {self._protocol}")
+        if self._picture.at < self._snapshot.at and self.apart >= 1:
+            line.add(f", {duration(self.apart)} older than the tree", "warn")
+        return line
 
     @property
     def apart(self) -> float:

@@ -228,7 +228,7 @@ class Bridge:
         holder = (await self._locks()).get(device_id)
         if holder is not None:
             words = f"{device_id} is busy: {holder.get('commandId') or 'an execution'}. Press r to read the screen when it is free."
-            self._post(NoticeUpdate(Notice(Status.WAITING, words)))
+            self._post(NoticeUpdate(Notice(Status.WAITING, words, ErrorCode.EXECUTION_CONFLICT_IN_FLIGHT.value)))
             return
         looking = self._spawn(self._snapshot(device_id, checks=False))
         await asyncio.wait({looking}, timeout=FIRST_LOOK_SECONDS)

@@ -55,6 +55,8 @@ class ExecutionAnswer(Protocol):
 
     @property
     def envelope(self) -> Mapping[str, Any]: ...
+    @property
+    def duration_ms(self) -> float: ...
 
 
 class ExecutionEngine(Protocol):

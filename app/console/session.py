@@ -29,6 +29,7 @@ from clawperator.app.console.messages import (
 )
 from clawperator.engine.adb.parse import DeviceEntry, parse_wm_density
 from clawperator.engine.doctor.verdict import Verdict
+from clawperator.engine.errors import ErrorCode
 from clawperator.engine.events.types import LogBatch
 from clawperator.engine.follow.follower import FollowState
 from clawperator.engine.hierarchy.nodes import UiTree
@@ -53,6 +54,8 @@ FILES_KEPT = 1_000
 RECENT_TREES = 5
 """Number of earlier trees of the same app that show how stable a matcher is."""
 NOTICES_KEPT = 200
+RESULT_SECONDS = 5.0
+"""So long a warning does not hide the result before it."""
 FINDINGS_KEPT = 50
 _RATE_SECONDS = 5.0
 
@@ -208,6 +211,8 @@ class Session:
         self.findings: dict[str, DoctorReport] = {}
         """By serial: the last finished report."""
         self.notices: deque[Notice] = deque(maxlen=NOTICES_KEPT)
+        self.last_notice: Notice | None = None
+        """What the notice line shows: not what is over, as a busy device that is free now."""
         self.work = ""
         self.work_since = 0.0
         self.follow: FollowState | None = None
@@ -231,10 +236,13 @@ class Session:
             case LocksUpdate(locks):
                 self.locks = locks
                 self.log.held(str(lock.get("commandId", "")) for lock in locks.values())
-                return Facet.LOCKS
+                return Facet.LOCKS | self._end_waiting(
+                    busy=bool(self.lock), code=ErrorCode.EXECUTION_CONFLICT_IN_FLIGHT
+                )
             case WorkUpdate(text, since, problem):
+                over = self._end_waiting(busy=bool(text), since=self.work_since)
                 self.work, self.work_since, self.tree_problem = text, since, problem
-                return Facet.WORK
+                return Facet.WORK | over
             case FollowUpdate():
                 self.follow = update.state
                 return Facet.FOLLOW
@@ -251,7 +259,7 @@ class Session:
                 self.skills = skills_state
                 return Facet.SKILLS
             case NoticeUpdate(notice):
-                self.notices.append(notice if notice.at else notice._replace(at=self.clock.now()))
+                self._note(notice if notice.at else notice._replace(at=self.clock.now()))
                 return Facet.NOTICE
         raise TypeError(type(update).__name__)
 
@@ -402,10 +410,6 @@ class Session:
         return sum(count for _, count in self._arrivals) / _RATE_SECONDS
 
     @property
-    def last_notice(self) -> Notice | None:
-        return self.notices[-1] if self.notices else None
-
-    @property
     def last_problem(self) -> Notice | None:
         """The newest notice that has a code."""
         return next((notice for notice in reversed(self.notices) if notice.code), None)
@@ -413,8 +417,24 @@ class Session:
     def say(self, status: Status, text: str, code: str = "") -> Notice:
         """Add a notice."""
         notice = Notice(status, text, code, self.clock.now())
-        self.notices.append(notice)
+        self._note(notice)
         return notice
+
+    def _note(self, notice: Notice) -> None:
+        """Add a notice. A warning soon after a result is shown behind it: it does not hide the result."""
+        self.notices.append(notice)
+        last = self.last_notice
+        if notice.status is Status.WARN and last and last.result and notice.at - last.at < RESULT_SECONDS:
+            notice = last._replace(text=f"{last.text} · {notice.text}")
+        self.last_notice = notice
+
+    def _end_waiting(self, *, busy: bool, code: str = "", since: float = 0.0) -> Facet:
+        """Stop showing a notice about something to wait for that is over: one with ``code``, said after ``since``."""
+        last = self.last_notice
+        if busy or last is None or last.status is not Status.WAITING or last.code != code or last.at < since:
+            return Facet.NOTHING
+        self.last_notice = None
+        return Facet.NOTICE
 
 
 def seen_again(snapshot: TreeSnapshot, *, at: float, source: str, command_id: str, step_id: str) -> TreeSnapshot:

@@ -7,7 +7,7 @@ import time
 import uuid
 from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager, contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from types import TracebackType
 from typing import Any, Protocol, Self
 
@@ -39,7 +39,7 @@ _PREPARING = {
 
 @dataclass(frozen=True, slots=True)
 class ExecutionResult:
-    """A terminal envelope and its origin. ``phases``: milliseconds by phase name.
+    """A terminal envelope and its origin. ``phases``: milliseconds by phase name; ``duration_ms`` of all of it.
 
     ``outcome`` has the status of each step, also if the envelope of a failed plan has no step results. ``facts`` are the
     result of a composition.
@@ -56,6 +56,7 @@ class ExecutionResult:
     facts: Mapping[str, Any] = field(default_factory=dict)
     then: Mapping[str, Any] | None = None
     """The settled screen after the plan, if ``RunOptions.then`` asked for it."""
+    duration_ms: float = 0.0
 
     @property
     def succeeded(self) -> bool:
@@ -226,8 +227,7 @@ class Attempt:
             finished.facts,
             finished.then,
         )
-        self._end(result.to_dict())
-        return result
+        return replace(result, duration_ms=self._end(result.to_dict()))
 
     def __enter__(self) -> Self:
         return self
@@ -265,7 +265,8 @@ class Attempt:
         self._name(error)
         self._end(error.to_answer())
 
-    def _end(self, result: Mapping[str, Any]) -> None:
+    def _end(self, result: Mapping[str, Any]) -> float:
+        """Publish and record the end; return the duration in milliseconds."""
         duration_ms = (time.monotonic() - self._began) * 1000
         if self._bus.watched:
             from clawperator.engine.events.types import ExecutionFinished
@@ -285,6 +286,7 @@ class Attempt:
             )
         for recorder in self._recorders:
             recorder.ended(self, result, duration_ms)
+        return duration_ms
 
 
 @contextmanager

@@ -167,6 +167,8 @@ class Probe:
         self._news = threading.Condition()
         self._ended = False
         self._shown_at = 0.0
+        self.received = 0
+        """Bytes that the program has written."""
 
     # -- life
 
@@ -222,6 +224,7 @@ class Probe:
                 data = b""
             now = time.monotonic()
             pending += data
+            self.received += len(data)
             if SYNC_QUERY in data:
                 os.write(self._terminal, SYNC_ANSWER)
             end = pending.rfind(FRAME_END) + len(FRAME_END) if data else len(pending)

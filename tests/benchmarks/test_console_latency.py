@@ -1,7 +1,8 @@
 """From a key, or from a snapshot, to the painted frame: the real console on a real terminal.
 
-The budgets are absolute, so each of them stands beside a calibration of the same run: a machine slower than the one that
-the budgets were made on gets as much more time as its own bare Python needs, and the row says so.
+The budgets are absolute. The slow twentieth (p95) stands beside a calibration of the same run: a machine slower than the one
+that the budgets were made on gets as much more time as its own bare Python needs, and the row says so. Medians (p50) are not
+scaled.
 """
 
 from __future__ import annotations
@@ -119,19 +120,28 @@ def hold(
     few: bool = False,
     beside: type[Pace] = Pace,
 ) -> None:
-    """``sample`` gives latencies in seconds and marks the pace beside them; their 95th percentile is held to the budget.
+    """``sample`` gives latencies in seconds and marks the pace beside them. Two rows: the 95th percentile, scaled by the pace,
+    and the median, as it was measured. Both are held to the budget.
 
-    Of a ``few`` samples the slowest says more about the machine than about us: the median is held.
+    Of a ``few`` samples the slowest says more about the machine than about us: only the median is held.
     """
+    medians: list[tuple[float, str]] = []
 
     def measure() -> tuple[float, str]:
         pace = beside()
         taken = sorted(second * 1_000 for second in sample(pace))
-        words = f"p50 {statistics.median(taken):.1f}, max {taken[-1]:.1f}, {len(taken)} samples"
-        held = statistics.median(taken) if few else slow_twentieth(taken)
-        return held / pace.factor, f"{words}; {pace}"
+        medians.append((statistics.median(taken), f"not scaled; max {taken[-1]:.1f}, {len(taken)} samples"))
+        slow = slow_twentieth(taken)
+        return slow / pace.factor, f"{slow:.1f} ms measured; {pace}"
 
-    report.milliseconds(f"console, {what}, {'p50' if few else 'p95'}", budget_ms, measure)
+    def median() -> tuple[float, str]:
+        if few:
+            measure()
+        return min(medians)
+
+    if not few:
+        report.milliseconds(f"console, {what}, p95", budget_ms, measure)
+    report.milliseconds(f"console, {what}, p50", budget_ms, median)
 
 
 @contextmanager
@@ -200,12 +210,17 @@ def cursor_row(screen: Screen) -> tuple[int, str]:
     return number, text[3:].partition("┃")[0]
 
 
+def checked(screen: Screen) -> bool:
+    """Whether the header has what the doctor found."""
+    return re.search(r"\d ✓|Ready|Not ready", screen.lines[0]) is not None
+
+
 @contextmanager
 def unfolded(nodes: int, home: Path) -> Iterator[Console]:
     """A console that shows a tree of ``nodes`` nodes with nothing folded."""
     with Console(nodes, {"HOME": str(home)}) as console:
         console.wait_for('#number "Snapshot ')
-        console.wait_for("The Operator answers")
+        console.wait_for(checked)
         console.write("*")
         console.wait_for('#title "Item 3"')
         console.pause(0.5)
@@ -326,6 +341,30 @@ def test_mode_switch(report: Report, idle: Console) -> None:
     hold(report, "mode switch, warm", 130, lambda pace: idle.keys("21" * (SAMPLES // 2), in_inspect, pace))
 
 
+MENUS = {"y": "whole execution", "?": "available keys"}
+"""Keys, and words of the dialogs that they open."""
+
+
+@pytest.mark.parametrize("key", MENUS)
+def test_menus_whatever_the_size_of_the_node(report: Report, idle: Console, key: str) -> None:
+    """The cursor is on the root: everything below it could be copied."""
+
+    def opened(pace: Pace) -> list[float]:
+        idle.write("gg")
+        idle.wait_for(lambda screen: "FrameLayout" in cursor_row(screen)[1])
+        latencies = []
+        with undisturbed():
+            for _ in range(SAMPLES // 2):
+                latencies.append(idle.key(key, lambda screen: MENUS[key] in screen))
+                idle.write(ESCAPE)
+                idle.wait_for(lambda screen: MENUS[key] not in screen)
+                idle.pause(AT_REST)
+                pace.mark()
+        return latencies
+
+    hold(report, f"{key} on the root of 10,000 nodes", 30, opened)
+
+
 # -- snapshots
 
 
@@ -376,6 +415,6 @@ def test_idle_cpu(report: Report, phone: Phone) -> None:
         return share * 1_000 / pace.factor, f"{share:.1%} of a core over {IDLE_SECONDS:g} s; {pace}"
 
     with Console(0, phone.env) as console:
-        console.wait_for("The Operator app")
+        console.wait_for(checked)
         console.pause(START_SECONDS)
         report.milliseconds("console, idle: CPU of a second", 10, measure)

@@ -29,7 +29,7 @@ from tests.app.console.support import (
     settled,
     until,
 )
-from tests.benchmarks.test_console_latency import ESCAPE, Console, Pace, slow_twentieth
+from tests.benchmarks.test_console_latency import ESCAPE, Console, Pace, checked, slow_twentieth
 
 if TYPE_CHECKING:
     from tests.benchmarks.conftest import Report
@@ -191,7 +191,7 @@ def flooded(home: Path, view: str, seconds: float) -> Flood:
     """A console in mode 2 with its stream in ``view``, keys that move the cursor, and a line every fifth of a millisecond."""
     run = Flood()
     with talking_phone(home, FLOOD) as (env, phone), Console(0, env) as console:
-        console.wait_for("The Operator app")
+        console.wait_for(checked)
         console.write("2")
         console.wait_for("executions")
         for name in ("envelopes", "Operator log", "device log"):
@@ -266,7 +266,7 @@ def test_a_million_lines_in_memory(report: Report, tmp_path: Path) -> None:
 
     def measure() -> tuple[float, str]:
         with Console(500, {"HOME": str(tmp_path)}) as console:
-            console.wait_for("The Operator answers")
+            console.wait_for(checked)
             empty = console.ask("memory")["peak"]
             assert console.ask(f"fill {A_MILLION}")["end"] == A_MILLION
             peak = console.ask("memory")["peak"]
@@ -329,7 +329,7 @@ def test_the_filter_line_over_a_hundred_thousand_lines_on_screen(report: Report,
         pace = Pace()
         first, whole = [], []
         with Console(500, {"HOME": str(tmp_path)}) as console:
-            console.wait_for("The Operator answers")
+            console.wait_for(checked)
             console.write("2ttt")
             console.wait_for("device log")
             console.ask("fill 100000")

@@ -117,7 +117,7 @@ def _facts(execution: ExecutionState, clock: WallClock) -> Iterator[tuple[str, s
         ("mode", execution.mode),
         ("seen" if execution.foreign else "started", clock.time_of_day(execution.started)),
         ("re-run of", execution.run_of),
-        ("sent by", "this console" if execution.ours else ""),
+        ("started by", "this console" if execution.ours else ""),
     )
     return ((name, value) for name, value in named if value)
 

@@ -157,7 +157,7 @@ class ExecutionLog:
         execution.payload = event.payload or None
         execution.mode, execution.backend = event.mode, event.backend
         execution.run_of = self.reruns.pop(event.command_id, "")
-        words = f"sent by this console, {actions(event.action_count)}"
+        words = f"started by this console, {actions(event.action_count)}"
         self._changed(execution, LiveLine(event.at, Status.RUNNING, "sent", words))
 
     def _dispatched(self, event: ExecutionDispatched) -> None:
@@ -175,6 +175,8 @@ class ExecutionLog:
         error = event.result.get("error")
         if isinstance(envelope, Mapping):
             settle(execution, envelope, event.at)
+            if not execution.late:
+                execution.ended = execution.started + event.duration_ms / 1000  # as the history and other programs say
         elif isinstance(error, Mapping):
             execution.gave_up = True
             fail(execution, event.at, str(error.get("code", "")), str(error.get("message", "")))

@@ -93,7 +93,7 @@ class ExecutionController:
         self._post(WorkUpdate(f"{what}: waiting for the result…", began))
         try:
             answered, notice = await self._outcome(payload, device_id, what, began)
-            self._post(NoticeUpdate(notice))
+            self._post(NoticeUpdate(notice._replace(result=True)))
             if notice.status is Status.OK:
                 succeeded()
         except asyncio.CancelledError:
@@ -116,7 +116,7 @@ class ExecutionController:
         except EngineError as exc:
             now, self.refusal = self._clock.now(), exc
             return False, refused(what, exc, seconds=now - began, now=now)
-        return True, ended(payload, what, result.envelope, self._clock.now() - began)
+        return True, ended(payload, what, result.envelope, result.duration_ms / 1000)
 
     async def _settle(self) -> None:
         """Request a tree once the screen has settled, unless another execution runs."""

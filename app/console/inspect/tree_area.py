@@ -142,7 +142,8 @@ class TreeArea(Pane):
             words = wrap(shown.problem, max(20, self.content_size.width - 4))
             return "\n".join([sentence(shown.name), "", *words])
         if session.offline:
-            return f"No saved dump is shown.\n\n{NO_DEVICE_HERE}."
+            named = f"{sentence(shown.name)} has no nodes." if shown.name else "No saved dump is open."
+            return f"{named}\n\n{NO_DEVICE_HERE}."
         return "No tree yet.\n\nPress r to read the screen."
 
     def draw_info(self) -> None:
@@ -190,12 +191,16 @@ class TreeArea(Pane):
         if tree.hidden:
             line.add(f" {dot} {tree.hidden:,} hidden", "warn" if tree.filters or tree.hide_others else "faint")
         if tree.compared is not None:
-            at = self.console.clock.time_of_day(tree.compared.at, tenths=False)
-            line.add(f" {dot} compared with {at}", "changed")
+            line.add(f" {dot} ", "faint").device(self._side(tree.compared), "removed", before="− ")
+            line.add(" ").device(self._side(tree.snapshot), "added", before="+ ")
         if self.console.session.trees.shown.tree is not None and (turned := tree.snapshot.tree) and turned.rotation:
             line.add(f" {dot} rotated {turned.rotation * 90}°", "faint")
         if isinstance(self.screen, ConsoleScreen) and self.screen.narrow:
             line.add(f" {dot} {tree.view.value}", "faint")
+
+    def _side(self, snapshot: TreeSnapshot) -> str:
+        """Return the name of a tree in a comparison."""
+        return snapshot.name or self.console.clock.time_of_day(snapshot.at, tenths=False)
 
     def _place_words(self) -> Line:
         tree, dot = self.tree_pane, self.console.symbols.dot

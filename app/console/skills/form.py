@@ -200,7 +200,8 @@ class SkillForm(FieldsForm):
         self._draw()
 
     def _draw(self) -> None:
-        self.query_one("#comes", FormText).show(self._made)
+        for text in self.query("#comes").results(FormText):  # none when it was closed meanwhile
+            text.show(self._made)
 
     def _made(self, width: int) -> Iterator[Row]:
         option, symbols = self.option, self._symbols

@@ -167,6 +167,7 @@ class Answered:
     """As much of an execution's result as the console reads."""
 
     envelope: Mapping[str, Any]
+    duration_ms: float = 0.0
 
 
 class FakeFollow:

@@ -20,6 +20,7 @@ from textual.widgets import Input
 import clawperator.app.console
 from clawperator.app.console.app import ConsoleApp
 from clawperator.app.console.devices.lock_dialog import LockDialog
+from clawperator.app.console.devices.pair_dialog import PairDialog
 from clawperator.app.console.devices.provisioning_dialogs import CreateForm, DeleteForm, PlanDialog
 from clawperator.app.console.devices.setup_screen import SetupDialog
 from clawperator.app.console.doctor.fix_dialog import FixDialog, Proposal
@@ -179,6 +180,7 @@ DIALOGS: Mapping[type[ModalScreen[Any]], Callable[[ConsoleApp], ModalScreen[Any]
     MenuDialog: lambda _: MenuDialog("press", CHOICES, SYMBOLS),
     NoticesDialog: lambda app: NoticesDialog([Notice(Status.OK, "Copied")], app.clock),
     PaletteDialog: lambda app: PaletteDialog(app.palette_search(), app._preview),
+    PairDialog: lambda app: PairDialog(app.engine, SYMBOLS),
     PathForm: lambda _: PathForm("save", "save", "draft.json", SYMBOLS),
     PlanDialog: lambda app: PlanDialog(app.emulators, SYMBOLS),
     QuestionDialog: lambda _: QuestionDialog("overwrite", "It exists.", "overwrite", SYMBOLS),

@@ -1,0 +1,69 @@
+"""What the notice line shows, and for how long."""
+
+from __future__ import annotations
+
+from clawperator.app.console.messages import LocksUpdate, NoticeUpdate, WorkUpdate
+from clawperator.app.console.session import Facet, Session
+from clawperator.engine.errors import ErrorCode
+from clawperator.engine.events.types import SnapshotSeen
+from clawperator.widgets.models.status import Status
+from clawperator.widgets.notice_line import Notice
+from tests.app.console.support import DEVICE, NOON, ROWS, MovableClock, settings_screen, until
+from tests.app.console.test_console_journeys import console, text_of
+
+BUSY = Notice(Status.WAITING, "Device busy: cmd-1", ErrorCode.EXECUTION_CONFLICT_IN_FLIGHT.value)
+HELD = {DEVICE.serial: {"commandId": "cmd-1"}}
+
+
+def session(clock: MovableClock | None = None) -> Session:
+    found = Session((clock or MovableClock()).clock)
+    found.device_id = DEVICE.serial
+    return found
+
+
+def test_a_busy_device_is_no_longer_news_when_it_is_free() -> None:
+    known = session()
+    known.absorb(LocksUpdate(HELD))
+    known.absorb(NoticeUpdate(BUSY))
+    known.absorb(LocksUpdate(HELD))
+    assert known.last_notice is not None
+    assert known.absorb(LocksUpdate({})) == Facet.LOCKS | Facet.NOTICE
+    assert known.last_notice is None
+    assert [notice.text for notice in known.notices] == [BUSY.text]
+
+
+def test_what_was_refused_during_work_is_over_with_it() -> None:
+    known = session()
+    known.say(Status.WAITING, "Choose a node")
+    known.clock.now.at += 1  # type: ignore[attr-defined]
+    known.absorb(WorkUpdate("Reading the screen…", known.clock.now()))
+    known.absorb(WorkUpdate(""))
+    assert known.last_notice is not None, "it is about something else"
+    known.absorb(WorkUpdate("Reading the screen…", known.clock.now()))
+    known.say(Status.WAITING, "A snapshot is already being taken")
+    known.absorb(WorkUpdate(""))
+    assert known.last_notice is None
+
+
+def test_a_warning_stands_behind_the_result_that_came_before_it() -> None:
+    clock = MovableClock()
+    known = session(clock)
+    known.absorb(NoticeUpdate(Notice(Status.OK, "tap Wi-Fi: ok, 14 ms", result=True)))
+    clock.at += 1
+    known.say(Status.WARN, "Wi-Fi left the screen")
+    assert known.last_notice is not None
+    assert known.last_notice.text == "tap Wi-Fi: ok, 14 ms · Wi-Fi left the screen"
+    assert known.last_notice.status is Status.OK
+    clock.at += 60
+    known.say(Status.WARN, "The tree is incomplete")
+    assert known.last_notice.text == "The tree is incomplete"
+
+
+async def test_a_comparison_says_which_side_is_which() -> None:
+    async with console() as (app, pilot, engine):
+        xml = settings_screen(ROWS[:3])
+        engine.publish(SnapshotSeen(device_id=DEVICE.serial, command_id="x", step_id="s", xml=xml, at=NOON + 60))
+        await until(pilot, lambda: len(app.session.trees) == 2)
+        await pilot.press("c")
+        await pilot.press("enter")
+        await until(pilot, lambda: "− 22:29:00 + 22:30:00" in text_of(app))
