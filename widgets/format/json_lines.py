@@ -11,6 +11,7 @@ from clawperator.widgets.format.lines import Line, Row
 from clawperator.widgets.format.slot import Sheet, Slot, fold_sign, folded
 from clawperator.widgets.format.symbols import UNICODE, Symbols
 from clawperator.widgets.models.outline import OutlineNode, Path, outline
+from clawperator.widgets.text.json_text import roles
 
 LINES_OF_TEXT = 2_000
 """Rows of one long text at most; the rest is counted."""
@@ -103,3 +104,18 @@ def _pieces(value: Any, room: int) -> Iterator[str]:
         yield "]"
     else:
         yield json.dumps(value[:room] if isinstance(value, str) else value, ensure_ascii=False)
+
+
+def json_rows(value: object, width: int) -> Iterator[Row]:
+    """Yield pretty-printed JSON."""
+    for text in json.dumps(value, indent=2, ensure_ascii=False).splitlines():
+        yield Row(coloured_json(Line(width).add(" "), text))
+
+
+def coloured_json(line: Line, text: str) -> Line:
+    """Append one line of JSON."""
+    place = 0
+    for start, end, role in roles(text):
+        line.add(text[place:start]).device(text[start:end], role)
+        place = end
+    return line.device(text[place:]) if text[place:] else line

@@ -5,7 +5,6 @@ A row begins with the cells of the cursor, the fold arrow and the bookmark; then
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Iterator
 from enum import Enum
@@ -198,32 +197,3 @@ def entry_rows(entry: LogEntry, width: int, clock: WallClock) -> Iterator[Row]:
     yield Row(Line(width))
     for text in wrap(entry.message.rstrip("\n"), max(20, width - 2), limit=500):
         yield Row(Line(width).add(" ").add(text, "text"))
-
-
-# -- JSON
-
-
-def json_rows(value: object, width: int) -> Iterator[Row]:
-    """Yield pretty-printed JSON."""
-    for text in json.dumps(value, indent=2, ensure_ascii=False).splitlines():
-        yield _json_row(text, width)
-
-
-def _json_row(text: str, width: int) -> Row:
-    line = Line(width).add(" ")
-    body = text.lstrip(" ")
-    line.add(" " * (len(text) - len(body)))
-    if body.startswith('"') and '": ' in body:
-        key, _, rest = body.partition('": ')
-        line.device(f'{key}"', "node-id").add(": ", "faint")
-        body = rest
-    return Row(line.device(body, _json_role(body)))
-
-
-def _json_role(body: str) -> str:
-    value = body.rstrip(",")
-    if value.startswith('"'):
-        return "node-text"
-    if value in ("false", "null"):
-        return "muted"
-    return "accent" if value == "true" or value.lstrip("-")[:1].isdigit() else "faint"

@@ -128,10 +128,6 @@ class ExecutionState:
         return self.status not in (Status.RUNNING, Status.WAITING)
 
     @property
-    def steps_done(self) -> int:
-        return sum(1 for step in self.steps if step.status is not Status.RUNNING)
-
-    @property
     def running_step(self) -> StepState | None:
         return next((step for step in reversed(self.steps) if step.status is Status.RUNNING), None)
 

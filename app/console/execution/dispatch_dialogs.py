@@ -15,8 +15,8 @@ from clawperator.app.console.session import Facet
 from clawperator.engine.hierarchy.matcher import Matcher
 from clawperator.widgets import keys
 from clawperator.widgets.format.bench import add_piece, matcher_pieces, sentence_rows
+from clawperator.widgets.format.json_lines import json_rows
 from clawperator.widgets.format.lines import Line, Row, sentence
-from clawperator.widgets.format.stream import json_rows
 from clawperator.widgets.format.symbols import Symbols
 from clawperator.widgets.models.snapshot import TreeSnapshot
 from clawperator.widgets.models.status import Status

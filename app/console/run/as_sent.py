@@ -11,9 +11,9 @@ from textual.app import ComposeResult
 from clawperator.app.console.screens.live_dialog import DialogText
 from clawperator.app.console.screens.menu import Dialog
 from clawperator.engine.executions.snippets import pretty
+from clawperator.widgets.format.json_lines import coloured_json
 from clawperator.widgets.format.lines import Line, Row
 from clawperator.widgets.format.symbols import UNICODE, Symbols
-from clawperator.widgets.text.json_text import roles
 
 
 def as_sent_rows(written: object, sent: Mapping[str, Any], width: int, symbols: Symbols = UNICODE) -> Iterator[Row]:
@@ -23,20 +23,12 @@ def as_sent_rows(written: object, sent: Mapping[str, Any], width: int, symbols: 
     for kind, start, end, new_start, new_end in matcher.get_opcodes():
         if kind == "equal":
             for text in new[new_start:new_end]:
-                yield Row(_coloured(Line(width).add("   "), text))
+                yield Row(coloured_json(Line(width).add("   "), text))
             continue
         for text in old[start:end]:
             yield Row(Line(width).add(f" {symbols.removed} ", "removed").device(text, "removed"))
         for text in new[new_start:new_end]:
             yield Row(Line(width).add(f" {symbols.added} ", "added").device(text, "added"))
-
-
-def _coloured(line: Line, text: str) -> Line:
-    place = 0
-    for start, end, role in roles(text):
-        line.add(text[place:start]).device(text[start:end], role)
-        place = end
-    return line
 
 
 class AsSentDialog(Dialog):
