@@ -20,7 +20,7 @@ from clawperator.engine.recordings.inputs import RecordedInputs, escaped
 from clawperator.engine.recordings.records import Click
 
 _WAYS_KEPT = 3
-_SIGNS_WEIGHED = 60
+_SIGNS_WEIGHED, _SIGNS_TRIED = 60, 300
 _FRAMEWORK_ID, _NO_ID = 0.5, 1.5
 """Penalties of a confirmation with a framework id, or without an id; each other screen that shows it counts 1."""
 
@@ -117,9 +117,12 @@ class TargetFinder:
         known = {(node.resource_id, node.label) for node in before.on_screen} if before is not None else set()
         selectors = Selectors(after)
         found: list[Candidate] = []
-        for node in after.on_screen:
-            if (node.resource_id, node.label) in known or not (node.resource_id or node.label):
-                continue
+        new = (
+            node
+            for node in after.on_screen
+            if (node.resource_id, node.label) not in known and (node.resource_id or node.label)
+        )
+        for node in islice(new, _SIGNS_TRIED):
             for way in selectors.suggest(node).candidates:
                 if way.kind != "direct" or not way.unique or not self._can_say(way.matcher, node):
                     continue

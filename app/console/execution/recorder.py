@@ -21,6 +21,9 @@ from clawperator.widgets.models.status import Status
 from clawperator.widgets.notice_line import Notice
 from clawperator.widgets.text.matcher_text import matcher_text
 
+_OTHERS = 8
+"""Number of other screens that are compared."""
+
 
 @dataclass(frozen=True, slots=True)
 class RecordedAction:
@@ -85,7 +88,7 @@ class ActionRecorder:
         if snapshot.device_id == last.device_id:
             self._last = None
             trees = [each.tree for each in self._console.session.trees_of(last.device_id) if each.tree is not None]
-            others = [each for each in trees if each is not tree and each is not last.before]
+            others = [each for each in trees if each is not tree and each is not last.before][:_OTHERS]
             self._console.run_worker(self._verify(last, tree, others), exit_on_error=True)
 
     async def _verify(self, done: RecordedAction, after: UiTree, others: Sequence[UiTree]) -> None:

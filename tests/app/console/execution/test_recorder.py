@@ -15,6 +15,8 @@ from clawperator.app.console.history.screen import HistoryScreen
 from clawperator.app.console.stream.screen import StreamScreen
 from clawperator.engine.executions.steps import execution, step
 from clawperator.engine.hierarchy.matcher import Matcher
+from clawperator.engine.hierarchy.nodes import UiNode
+from clawperator.engine.hierarchy.selectors import Selectors, Suggestions
 from clawperator.engine.hierarchy.serialise import hierarchy_xml
 from clawperator.engine.hierarchy.tree import parse
 from clawperator.widgets.models.status import Status
@@ -144,3 +146,18 @@ async def test_i_asks_for_the_run_under_the_cursor(mode: str, cls: type, words: 
         await until(pilot, lambda: isinstance(app.screen, cls) and app.screen.is_mounted)
         await pilot.press("i")
         await until(pilot, lambda: last(app)[1].startswith(words))
+
+
+def test_thousands_of_nodes_alike_are_not_all_weighed(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[UiNode] = []
+    suggest = Selectors.suggest
+
+    def counted(selectors: Selectors, node: UiNode) -> Suggestions:
+        asked.append(node)
+        return suggest(selectors, node)
+
+    monkeypatch.setattr(Selectors, "suggest", counted)
+    alike = [view("TextView", "[0,0][9,9]", text="same", resource_id="a:id/t") for _ in range(2_000)]
+    after = parse(hierarchy_xml(view("FrameLayout", "[0,0][1080,2340]", *alike)))
+    assert effect(step("back"), parse(settings_screen()), after) is None
+    assert len(asked) == 300
