@@ -108,6 +108,8 @@ class Bridge:
         self._lost = 0
         self._blocked = False
         """Whether the last checks found that the Operator cannot answer."""
+        self._tree_due = False
+        """Whether the screen is to be read as soon as the device is free."""
 
     async def run(self, files: Sequence[str] = ()) -> None:
         """Observe devices, trees, locks and the stream until cancelled; read ``files`` first."""
@@ -212,7 +214,7 @@ class Bridge:
         if not state.report.running:
             blocked = self.doctor.cannot_answer(self.device_id)
             if self._blocked and not blocked and state.report.device_id == self.device_id:
-                self.take_snapshot()
+                self.start("snapshot", self._snapshot(self.device_id, later=True))
             self._blocked = blocked
 
     async def _guarded(self, job: Awaitable[None]) -> None:
@@ -241,8 +243,11 @@ class Bridge:
         if self.doctor.cannot_answer(device_id):
             looking.cancel()
 
-    async def _snapshot(self, device_id: str, *, checks: bool = True) -> None:
-        """Take a snapshot; run the ``checks`` again where its result contradicts their verdict."""
+    async def _snapshot(self, device_id: str, *, checks: bool = True, later: bool = False) -> None:
+        """Take a snapshot; run the ``checks`` again where its result contradicts their verdict.
+
+        ``later``: while the device is busy, wait until it is free.
+        """
         self._post(WorkUpdate("Reading the screen…", self._clock.now()))
         problem, silent = "", None
         try:
@@ -251,7 +256,11 @@ class Bridge:
             silent = False
         except EngineError as exc:
             problem = _notice_of(exc).text
-            silent = None if exc.code is ErrorCode.EXECUTION_CONFLICT_IN_FLIGHT else True
+            busy = exc.code is ErrorCode.EXECUTION_CONFLICT_IN_FLIGHT
+            silent = None if busy else True
+            if busy and later:
+                self._tree_due = True
+                return
             raise
         finally:
             self._post(WorkUpdate("", problem=problem))
@@ -305,6 +314,8 @@ class Bridge:
                 self._post(LocksUpdate(locks))
                 if self.device_id not in locks:
                     self.doctor.device_free()
+            if self._tree_due and self.device_id not in locks:
+                self._tree_due = not self.start("snapshot", self._snapshot(self.device_id, later=True))
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(LOCK_LOOK_SECONDS):
                     await self._look_at_locks.wait()

@@ -37,8 +37,8 @@ class Phone:
     def serial(self) -> str:
         return f"127.0.0.1:{self.port}"
 
-    async def on(self) -> None:
-        world = create_device(Scenario.model_validate({"speed": 0}))
+    async def on(self, **scenario: object) -> None:
+        world = create_device(Scenario.model_validate({"speed": 0, **scenario}))
         self._now = await self._all.enter_async_context(AsyncExitStack())
         simulation = await self._now.enter_async_context(Simulation([world], mode="adbd", port=self.port))
         self.port = simulation.port
