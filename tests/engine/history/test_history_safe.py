@@ -26,7 +26,12 @@ def telling_run() -> Run:
     return a_run(
         "cmd",
         message=f"No node {SECRET}",
-        payload={"commandId": "cmd", "actions": [{"id": "a", "type": "enter_text", "params": {"text": SECRET}}]},
+        payload={
+            "commandId": "cmd",
+            "actions": [
+                {"id": "a", "type": "enter_text", "params": {"matcher": {"textEquals": SECRET}, "text": SECRET}}
+            ],
+        },
         envelope={"commandId": "cmd", "status": "success", "stepResults": steps, "error": SECRET},
         raw=(SECRET,),
         lines=(
@@ -54,10 +59,13 @@ def test_nothing_that_was_read_or_typed_gets_into_the_file(path: str) -> None:
     with History.open(path) as history:
         record = history.find(number)
     assert (record.trees, record.raw) == ((), ())
+    assert record.summary.action == 'enter_text "*********"'
     assert (record.summary.status, record.summary.command_id) == ("success", "cmd")
     assert record.payload == {
         "commandId": "cmd",
-        "actions": [{"id": "a", "type": "enter_text", "params": {"text": "*********"}}],
+        "actions": [
+            {"id": "a", "type": "enter_text", "params": {"matcher": {"textEquals": "*********"}, "text": "*********"}}
+        ],
     }
     assert [line.text for line in record.lines] == [
         "sent by cli, 1 action",
