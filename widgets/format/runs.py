@@ -83,7 +83,7 @@ def _of_live(run: ExecutionState, now: float) -> RunFacts:
         result = "waiting for the previous command"
     elif run.status is not Status.OK:
         result = result_words(run.code) or ("no result" if run.status is Status.UNKNOWN else run.status.word)
-        detail = brief(run.message)
+        detail = "" if run.code else brief(run.message)
     elif run.looks:
         result = f"{run.looks:,} follow snapshot{'s' * (run.looks != 1)}"
     seconds = math.nan if run.foreign else run.elapsed(now)
@@ -158,9 +158,12 @@ def run_row(
     if run.result:
         action = min(action, room * 2 // 5 if run.detail else max(room - 26, room * 3 // 5))
     begin = line.cells
-    line.device(run.action, "text", room=max(1, action))
+    if run.action:
+        line.device(run.action, "text", room=max(1, action))
     if run.result:
-        line.pad(min(begin + action, line.width - result_cells - 2)).add("  ").device(run.result, run.role)
+        if run.action:
+            line.pad(min(begin + action, line.width - result_cells - 2)).add("  ")
+        line.device(run.result, run.role)
         if run.detail and line.width - line.cells > _WORTH_CELLS:
             line.add("  ").device(run.detail, "muted")
     return Row(line, right)
