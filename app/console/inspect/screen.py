@@ -23,7 +23,6 @@ from clawperator.widgets.device_list import DeviceList
 from clawperator.widgets.doctor_panel import DoctorPanel
 from clawperator.widgets.envelope_log import EnvelopeLog
 from clawperator.widgets.format.bench import candidate_rows
-from clawperator.widgets.format.checks import verdict_line
 from clawperator.widgets.format.lines import Line, Row
 from clawperator.widgets.format.stream import RowLook, When, execution_row
 from clawperator.widgets.info_line import InfoLine
@@ -115,7 +114,7 @@ class InspectScreen(PictureActionsScreen):
             self.query_one("#doctor", DoctorPanel).show(session.report)
             pane = self.query_one("#doctor-pane", Pane)
             pane.note(self._doctor_note())
-            pane.badge(self._verdict_words(pane.size.width - 13))
+            pane.badge(self._verdict_words(pane.size.width - 12))
         if changed & (Facet.DEVICES | Facet.DOCTOR | Facet.STREAM):
             self._fold_empty_panes()
         empty_tree = Facet.NOTHING if session.trees.shown.node_count else Facet.DOCTOR
@@ -188,9 +187,10 @@ class InspectScreen(PictureActionsScreen):
 
     def _verdict_words(self, width: int) -> str:
         report = self.session.report
-        if not (report.checks or report.running):
+        if report.running or not report.checks or report.verdict().ready:
             return ""
-        return verdict_line(report, self.console.symbols, width=width, old=self.session.report_is_old).plain
+        summary = report.verdict().summary
+        return summary if len(summary) <= width else summary.partition(":")[0]
 
     def _draw_tree(self) -> None:
         wanted = self.session.trees.shown
