@@ -4,6 +4,7 @@
 
 ``snapshot``  publish a new tree; ``at`` is the instant just before (``time.monotonic``), ``label`` the text that no other tree has
 ``load``      from now on log a thousand lines and publish two trees a second
+``lines``     the same without the trees
 ``cpu``       ``seconds`` of CPU that this process has used
 ``heart``     how late a timer of ten milliseconds came since the last ``heart``, in seconds: ``lags``; the first one starts it
 ``stream``    what the console keeps of the log: ``end`` and ``first`` of its ring, ``dropped``, and of the phone's numbered lines
@@ -197,9 +198,14 @@ class Script:
         )
         return {"at": at, "label": label}
 
-    def _load(self) -> dict[str, Any]:
+    def _lines(self) -> dict[str, Any]:
         assert self._group is not None
         self._group.create_task(self._keep_logging())
+        return {}
+
+    def _load(self) -> dict[str, Any]:
+        self._lines()
+        assert self._group is not None
         self._group.create_task(self._keep_changing())
         return {}
 
