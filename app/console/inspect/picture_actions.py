@@ -88,7 +88,7 @@ class PictureActionsScreen(TreeActionsScreen):
         """Draw what the screen pane shows and its age; a drawer has no lower edge."""
         pane, words = self.query_one("#screen-pane", Pane), self.screen_pane.words()
         pane.note(words)
-        pane.badge(words.plain if self.narrow else "")
+        pane.badge(words.plain if self.narrow and self.screen_pane.mode == "picture" else "")
 
     # -- acting on nodes
 
