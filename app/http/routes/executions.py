@@ -67,7 +67,7 @@ REPLY = {
 """What the answer of an execution contains."""
 _UNCHANGED = ok_with({"unchanged": YES, "tree": _TEXT})
 _BRIEF = ok_with(
-    {"outcome": ref("outcome"), "then": {"type": "object"}, "view": {"type": "object"}}, optional=["then", "view"]
+    {"outcome": {"type": "object"}, "then": {"type": "object"}, "view": {"type": "object"}}, optional=["then", "view"]
 )
 OUTCOMES = (
     ErrorCode.EXECUTION_VALIDATION_FAILED,
