@@ -81,7 +81,7 @@ class ActingEngine(FakeEngine):
         self.publish(
             ExecutionFinished(**names, result={"ok": True, "envelope": envelope, "deviceId": device_id}, duration_ms=9)
         )
-        return SimpleNamespace(envelope=envelope)
+        return SimpleNamespace(envelope=envelope, duration_ms=0)
 
 
 def all_well(payload: Mapping[str, Any]) -> Mapping[str, Any]:
