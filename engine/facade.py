@@ -17,7 +17,7 @@ from clawperator.engine.adb.parse import DeviceEntry, DeviceState, parse_package
 from clawperator.engine.adb.server import AdbServer
 from clawperator.engine.config.active_profile import load_profile
 from clawperator.engine.config.policy import SETUP_OPERATOR, admit
-from clawperator.engine.config.settings import Settings, package_name, trees_folder, wait_limit
+from clawperator.engine.config.settings import Settings, package_name, wait_limit
 from clawperator.engine.contracts.caller import ANONYMOUS, Caller
 from clawperator.engine.contracts.limits import THEN
 from clawperator.engine.contracts.read_only import INTERNAL, refuse_acting
@@ -97,9 +97,8 @@ class Engine:
         self._probe = Probe()
         self._emulators: list[EmulatorManager] = []
         """At most one, created on first use; a list, so that ``under`` shares it."""
-        stored = self.settings.environment and not self.settings.safe_logs
-        self.trees = KeptTrees(trees_folder(self.settings.environment) if stored else "")
-        """The recent trees of devices, to which references refer; with safe logs, in memory only."""
+        self.trees = KeptTrees(self.settings.trees_folder)
+        """The recent trees of devices, to which references refer; without a history, in memory only."""
 
     def _adb_choice(self) -> dict[str, str]:
         return {"ADB_PATH": self.settings.adb_path} if self.settings.adb_path else {}

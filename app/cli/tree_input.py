@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from argparse import Namespace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -27,6 +26,7 @@ class LoadedTree(NamedTuple):
     xml: str
     source: Mapping[str, str]
     warnings: Sequence[Mapping[str, Any]] = ()
+    trees_folder: str = ""
 
     def matcher(self, fields: Mapping[str, str]) -> Matcher:
         """Return the matcher of ``fields``. Raises ``EngineError`` for a reference that cannot be resolved on the tree."""
@@ -41,7 +41,6 @@ class LoadedTree(NamedTuple):
         return nodes_of(fields, *self._kept(fields))
 
     def _kept(self, fields: Mapping[str, str]) -> tuple[KeptTrees, str, Screen]:
-        from clawperator.engine.config.settings import trees_folder
         from clawperator.engine.contracts.references import tree_id
         from clawperator.engine.executions.kept_trees import KeptTrees
         from clawperator.engine.hierarchy.references import Screen
@@ -49,7 +48,7 @@ class LoadedTree(NamedTuple):
         if "ref" in fields and "deviceId" not in self.source:
             raise EngineError(ErrorCode.USAGE, "use --snapshot OR --ref, not both: a reference is to a device's tree")
         screen = Screen(self.tree, tree_id(self.xml))
-        return KeptTrees(trees_folder(os.environ)), self.source.get("deviceId", ""), screen
+        return KeptTrees(self.trees_folder), self.source.get("deviceId", ""), screen
 
     def to_dict(self) -> dict[str, Any]:
         """Return how answers describe the tree: ``file``, or ``deviceId`` and ``executionId``, then its size."""
@@ -70,6 +69,7 @@ def with_tree(options: Options, use: Callable[[LoadedTree], Answer]) -> Answer:
     """Call ``use`` with the tree of ``--snapshot``, else with the device's; without a tree, the answer is the failed execution."""
     if options.snapshot is not None:
         return use(saved(_snapshot_path(options)))
+    from clawperator.app.cli.settings import resolve_settings
     from clawperator.engine.hierarchy.tree import parse
 
     taken = _execute(Namespace(**{**vars(options), "raw_envelope": False, "max_snapshot_bytes": None}))
@@ -78,7 +78,8 @@ def with_tree(options: Options, use: Callable[[LoadedTree], Answer]) -> Answer:
         return Answer(taken.document, view="execution", failed=True)
     source = {key: taken.document[key] for key in ("deviceId", "executionId")}
     xml = data["text"]
-    return use(LoadedTree(parse(xml, recover=True), xml, source, taken.document.get("warnings", ())))
+    warnings = taken.document.get("warnings", ())
+    return use(LoadedTree(parse(xml, recover=True), xml, source, warnings, resolve_settings(options).trees_folder))
 
 
 def viewed(options: Options, name: str) -> Answer:

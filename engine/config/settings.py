@@ -86,6 +86,12 @@ class Settings:
     warm_auto: bool = False
     environment: Mapping[str, str] = field(default_factory=dict, repr=False)
 
+    @property
+    def trees_folder(self) -> str:
+        """The folder of the recent trees, to which references refer; empty where no screen's text may be stored."""
+        stored = self.history_enabled and self.history_path and not self.safe_logs
+        return os.path.join(os.path.dirname(self.history_path), "trees") if stored else ""
+
     @classmethod
     def resolve(
         cls,
@@ -184,11 +190,6 @@ def state_folder(env: Mapping[str, str]) -> str:
     return os.path.join(
         env.get("XDG_STATE_HOME", "").strip() or os.path.join(_home(env), ".local", "state"), "clawperator"
     )
-
-
-def trees_folder(env: Mapping[str, str]) -> str:
-    """Return the folder of the recent trees, to which references refer."""
-    return os.path.join(state_folder(env), "trees")
 
 
 def console_folder(env: Mapping[str, str]) -> str:
