@@ -13,6 +13,8 @@ READINESS: tuple[Readiness, ...] = ("ready", "ready_with_hints", "not_ready")
 
 _NEEDED = CRITICAL | {"readiness.apk.presence"}
 """Ids that must pass: the check of the Operator app only warns, but executions require the app."""
+OPTIONAL = frozenset({"host.node.version"})
+"""Ids of tools that only some skills need: their checks are no hints about the device."""
 _HANDSHAKE = "readiness.handshake"
 _REASONS = {
     ErrorCode.RECEIVER_NOT_INSTALLED.value: "Operator not installed",
@@ -61,7 +63,8 @@ def verdict_of(checks: Iterable[Mapping[str, Any]]) -> Verdict:
     if obstacle is None:
         if not any(check.get("id") == _HANDSHAKE for check in found):
             return Verdict("not_ready", reason="the Operator was not checked")
-        return Verdict("ready_with_hints" if open_checks else "ready", len(open_checks))
+        hints = sum(check.get("id") not in OPTIONAL for check in open_checks)
+        return Verdict("ready_with_hints" if hints else "ready", hints)
     if obstacle.get("id") == _HANDSHAKE:
         obstacle = next((check for check in open_checks if _explains_silence(check)), obstacle)
     code, summary = str(obstacle.get("code", "")), str(obstacle.get("summary", ""))

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from itertools import takewhile
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from clawperator.engine.doctor.verdict import Verdict, verdict_of
+from clawperator.engine.doctor.verdict import OPTIONAL, Verdict, verdict_of
 from clawperator.widgets.models.status import Status
 
 if TYPE_CHECKING:
@@ -20,9 +20,6 @@ evidence.
 Rows of ``DoctorReport.rows`` without a result have the status ``waiting``, ``running`` or ``skipped``; ``stopper`` of a
 skipped one is the check that stopped the run.
 """
-
-_OPTIONAL = frozenset({"host.node.version"})
-"""Checks of tools that only some skills need: their hints are not on the first screen."""
 
 STATUS = {
     "pass": Status.OK,
@@ -138,7 +135,7 @@ class DoctorReport:
     def problems(self) -> list[Check]:
         """Return what the first screen shows: the checks that fail, then those with a hint."""
         bad = [check for check in self.checks if status_of(check) is Status.FAILED]
-        hints = [check for check in self.checks if status_of(check) is Status.WARN and id_of(check) not in _OPTIONAL]
+        hints = [check for check in self.checks if status_of(check) is Status.WARN and id_of(check) not in OPTIONAL]
         return bad + hints
 
     def verdict(self) -> Verdict:

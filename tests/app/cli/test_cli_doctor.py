@@ -183,7 +183,7 @@ def test_hints_do_not_keep_from_trying(
     cli: Cli, admit: Callable[..., SimulatedDevice], tools: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     admit()
-    (tools / "node").unlink()
+    (tools / "git").unlink()
     others = (ServerProcess(4711, 5999), ServerProcess(4712, 0, "localabstract:other"))
     monkeypatch.setattr(probes, "running_servers", lambda: others)
     monkeypatch.setenv("PATH", str(tools))

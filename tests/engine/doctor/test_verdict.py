@@ -9,7 +9,8 @@ from clawperator.engine.doctor.report import report
 from clawperator.engine.doctor.verdict import verdict_of
 from clawperator.engine.errors import ErrorCode
 
-HINT = Check("host.node.version", "warn", "Node.js was not found")
+HINT = Check("host.git.presence", "warn", "git was not found")
+NODE = Check("host.node.version", "warn", "Node.js was not found")
 ANSWERS = Check("readiness.handshake", "pass", "The Operator app answered in 3 ms")
 ABSENT = Check("readiness.apk.presence", "warn", "p is not installed", ErrorCode.RECEIVER_NOT_INSTALLED)
 OFF = Check("readiness.accessibility.enabled", "warn", "off", ErrorCode.DEVICE_ACCESSIBILITY_NOT_RUNNING)
@@ -23,6 +24,7 @@ SHELL = Check("readiness.apk.presence", "fail", "The package manager did not ans
     ("checks", "status", "summary"),
     [
         ([ANSWERS], "ready", "Ready"),
+        ([NODE, ANSWERS], "ready", "Ready"),
         ([HINT, ANSWERS], "ready_with_hints", "Ready, 1 hint"),
         ([HINT, OFF, ANSWERS], "ready_with_hints", "Ready, 2 hints"),
         ([HINT, ABSENT], "not_ready", "Not ready: Operator not installed"),
