@@ -202,7 +202,8 @@ def _serve(files: list[str], options: Options, port: int) -> int:
 
         raise not_installed("web", f"The console in a browser needs the package '{exc.name}'") from exc
     _refuse_early(_preferences(options))
-    serve([sys.executable, "-m", "clawperator.app.cli", "console", *_flags(files, options)], port, note)
+    page = [sys.executable, "-m", "clawperator.app.cli", "console", "--no-warm", *_flags(files, options)]
+    serve(page, port, note)
     return 0
 
 

@@ -91,6 +91,7 @@ def lonely(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, str]:
         "PATH": str(tmp_path),
         "ADB_PATH": str(tmp_path / "no-adb"),
         "ANDROID_ADB_SERVER_PORT": str(port),
+        "CLAWPERATOR_WARM": "0",
         "NO_COLOR": "1",
         "COLUMNS": "100",
     }

@@ -65,6 +65,7 @@ async def serving(home: Path, *flags: str) -> AsyncIterator[Served]:
     }
     env |= {
         "HOME": str(home),
+        "CLAWPERATOR_WARM": "0",  # a child is a page
         "TERM": "dumb",
         "ADB_PATH": str(home / "none"),
         "ANDROID_ADB_SERVER_PORT": str(free_port()),
@@ -303,7 +304,7 @@ def _console(home: Path, *flags: str, **env: str) -> subprocess.CompletedProcess
     return subprocess.run(
         [sys.executable, "-m", "clawperator.app.cli", "console", *flags],
         stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=patience(50), check=False,
-        env={"PATH": os.environ["PATH"], "HOME": str(home), **env},
+        env={"PATH": os.environ["PATH"], "HOME": str(home), "CLAWPERATOR_WARM": "0", **env},
     )  # fmt: skip
 
 
