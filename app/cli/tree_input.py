@@ -13,10 +13,9 @@ from clawperator.engine.errors import EngineError, ErrorCode
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from clawperator.engine.executions.kept_trees import KeptTrees
     from clawperator.engine.hierarchy.match import Matcher
     from clawperator.engine.hierarchy.nodes import UiNode, UiTree
-    from clawperator.engine.hierarchy.references import Screen
+    from clawperator.engine.hierarchy.references import Found
 
 
 class LoadedTree(NamedTuple):
@@ -30,25 +29,26 @@ class LoadedTree(NamedTuple):
 
     def matcher(self, fields: Mapping[str, str]) -> Matcher:
         """Return the matcher of ``fields``. Raises ``EngineError`` for a reference that cannot be resolved on the tree."""
-        from clawperator.engine.executions.references import matcher_of
+        from clawperator.engine.hierarchy.match import Matcher
 
-        return matcher_of(fields, *self._kept(fields))
+        return self._referred(fields).matcher if "ref" in fields else Matcher.from_fields(fields)
 
     def nodes(self, fields: Mapping[str, str]) -> Sequence[UiNode]:
         """Return the nodes that ``fields`` find. Raises ``EngineError``, also without any."""
-        from clawperator.engine.executions.references import nodes_of
+        from clawperator.engine.hierarchy.queries import found_by
 
-        return nodes_of(fields, *self._kept(fields))
+        return [self._referred(fields).node] if "ref" in fields else found_by(self.tree, self.matcher(fields))
 
-    def _kept(self, fields: Mapping[str, str]) -> tuple[KeptTrees, str, Screen]:
+    def _referred(self, fields: Mapping[str, str]) -> Found:
+        if "deviceId" not in self.source:
+            raise EngineError(ErrorCode.USAGE, "use --snapshot OR --ref, not both: a reference is to a device's tree")
         from clawperator.engine.contracts.references import tree_id
         from clawperator.engine.executions.kept_trees import KeptTrees
+        from clawperator.engine.executions.references import found
         from clawperator.engine.hierarchy.references import Screen
 
-        if "ref" in fields and "deviceId" not in self.source:
-            raise EngineError(ErrorCode.USAGE, "use --snapshot OR --ref, not both: a reference is to a device's tree")
         screen = Screen(self.tree, tree_id(self.xml))
-        return KeptTrees(self.trees_folder), self.source.get("deviceId", ""), screen
+        return found(fields, KeptTrees(self.trees_folder), self.source["deviceId"], screen)
 
     def to_dict(self) -> dict[str, Any]:
         """Return how answers describe the tree: ``file``, or ``deviceId`` and ``executionId``, then its size."""
@@ -87,8 +87,6 @@ def viewed(options: Options, name: str) -> Answer:
 
     Raises ``EngineError``: EXECUTION_VALIDATION_FAILED for a ``--max-bytes`` that is no number or too small for this tree.
     """
-    from clawperator.app.cli.execution import answered
-    from clawperator.engine.contracts.references import tree_id
     from clawperator.engine.hierarchy.tree import parse
     from clawperator.engine.hierarchy.views import MIN_BYTES, Budget, view
 
@@ -98,6 +96,9 @@ def viewed(options: Options, name: str) -> Answer:
         loaded = saved(_snapshot_path(options))
         document = {"ok": True, "snapshot": loaded.source, "view": view(loaded.tree, name, loaded.xml, budget)}
         return Answer(document, view="tree_view")
+    from clawperator.app.cli.execution import answered
+    from clawperator.engine.contracts.references import tree_id
+
     taken = _execute(Namespace(**{**vars(options), "brief": False}))
     if (data := _snapshot_data(taken)) is not None:
         xml = data.pop("text")

@@ -102,17 +102,18 @@ class _Place:
 
 def matcher_of(fields: Mapping[str, str], kept: KeptTrees, serial: str, screen: Screen) -> Matcher:
     """Return the matcher of ``fields``; that of a reference on ``screen``, of the device ``serial``. Raises ``EngineError``."""
-    return _found(fields, kept, serial, screen).matcher if "ref" in fields else Matcher.from_fields(fields)
+    return found(fields, kept, serial, screen).matcher if "ref" in fields else Matcher.from_fields(fields)
 
 
 def nodes_of(fields: Mapping[str, str], kept: KeptTrees, serial: str, screen: Screen) -> Sequence[UiNode]:
     """Return the nodes of ``screen`` that ``fields`` find. Raises ``EngineError``, also without any (``queries.found_by``)."""
     if "ref" in fields:
-        return [_found(fields, kept, serial, screen).node]
+        return [found(fields, kept, serial, screen).node]
     return found_by(screen.tree, Matcher.from_fields(fields))
 
 
-def _found(fields: Mapping[str, str], kept: KeptTrees, serial: str, screen: Screen) -> Found:
+def found(fields: Mapping[str, str], kept: KeptTrees, serial: str, screen: Screen) -> Found:
+    """Return the node of the reference in ``fields``, and its matcher. Raises ``EngineError``."""
     reference = Reference.read(fields["ref"])
     seen = screen.tree if reference.tree == screen.id else parse(kept.find(serial, reference), recover=True)
     return resolve(reference, seen, screen, click=True, read=True)

@@ -58,7 +58,7 @@ from clawperator.engine.doctor.check import Check, manual
 from clawperator.engine.doctor.junit import junit_xml, xml_text
 from clawperator.engine.emulators import avds, image, manager, tool_errors
 from clawperator.engine.errors import EngineError
-from clawperator.engine.executions import compatibility
+from clawperator.engine.executions import compatibility, shell_input
 from clawperator.engine.executions.matcher_check import checked_matcher
 from clawperator.engine.executions.outcome import outcome_of
 from clawperator.engine.executions.screenshot import CaptureError, _png
@@ -434,10 +434,10 @@ PARSERS: dict[str, Parser] = {
             presence.parse_devices, mdns.parse_services, mdns.split_endpoint, mdns.discovery_problem, failures.refusal,
             reachability.connect_outcome, lambda said: reachability.connect_refusal(said, SERIAL), addresses.parse_endpoint,
             lambda said: pairing.pair_outcome(said, "a:1", "123456"), pairing.check_code, protocol.encode_request,
-            lambda said: protocol.server_address({"ADB_SERVER_SOCKET": said}),
+            lambda said: protocol.server_address({"ADB_SERVER_SOCKET": said}), lambda said: shell_input.parse_screen_size(said, SERIAL),
         ),
         [*own.files("device/adb-*.txt"), *own.lines_of("connected to 10.0.0.1:5555", "Successfully paired to 10.0.0.1:37 [guid=adb-x]", "tcp:[::1]:5037",
-                "10.0.0.1:5555", "a tcp:1 tcp:2")],
+                "10.0.0.1:5555", "a tcp:1 tcp:2", "Physical size: 1080x2340")],
     ),
     "device-words": Parser(
         text_of(

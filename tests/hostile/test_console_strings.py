@@ -37,7 +37,6 @@ def screen() -> str:
 async def test_the_tree() -> None:
     async with console(FakeEngine(screen=screen(), checks=CHECKS_OK)) as (app, pilot, _):
         seen = ""
-        await pilot.press("space")
         for _ in range(len(_IN_XML) + len(READABLE)):
             await pilot.press("j")
             shown = text_of(app)

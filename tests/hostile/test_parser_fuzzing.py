@@ -32,7 +32,7 @@ ORDINARY_SECONDS = 0.12
 _READS = re.compile(r"(parse|read|load|decode|examine|lint|from|convert|understand|validate|judge|compile)(_|$)")
 _DATA = {"str", "bytes", "str | bytes", "object", "Part", "BinaryIO", "BinaryIO | bytes", "dict[str, Any]"}
 NOT_FUZZED = {
-    "files.writing.read_tail": "it returns the bytes as they are",
+    "files.regular.read_tail": "it returns the bytes as they are",
     "skills.validation.read_entry": "it takes a path; parse_json reads the content",
     "simulator.process.decode": "in the simulator's shell: who speaks to it has started it",
     "simulator.log_print.parse_time": "as above",

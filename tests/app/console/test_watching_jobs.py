@@ -31,9 +31,9 @@ async def test_job_9_one_key_shows_what_the_agent_does_now(size: tuple[int, int]
             engine.events.publish(event)
         await pilot.press("2")
         await until(pilot, lambda: isinstance(app.screen, StreamScreen) and app.screen.alive)
-        await until(pilot, lambda: "cmd-123" in text_of(app))
         screen = app.screen
         assert isinstance(screen, StreamScreen)
+        await until(pilot, lambda: screen.stream.execution is not None and "wait_for_node" in text_of(app))
         assert screen.stream.following
         assert screen.stream.execution is not None
         assert screen.stream.execution.command_id == "cmd-123"

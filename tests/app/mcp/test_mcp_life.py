@@ -154,7 +154,7 @@ def unread(place: Place) -> None:
             process.stdin.write(json.dumps(message).encode() + b"\n")
         process.stdin.flush()
         waiting = array.array("i", [0])
-        while waiting[0] < 60_000:  # the pipe is full, so the server waits for its reader
+        while waiting[0] < 40_000:  # half of what fits, as pages are not filled: soon the server waits for its reader
             fcntl.ioctl(process.stdout, termios.FIONREAD, waiting)
         while process.poll() is None:
             process.terminate()
