@@ -130,7 +130,7 @@ async def test_on_a_simulated_device_the_lock_settles_and_the_app_is_gone() -> N
             await pilot.press("R")
             await drained(pilot)
             await pilot.press("enter")
-            await until(pilot, lambda: "● steps" in text_of(app) and "sleep" in text_of(app))
+            await until(pilot, lambda: "Running step 2 of 2: sleep." in text_of(app))
             await pilot.press("C")
             await until(pilot, lambda: isinstance(app.screen, ChoiceDialog))
             await drained(pilot)
