@@ -362,9 +362,7 @@ def test_menus_whatever_the_size_of_the_node(report: Report, idle: Console, key:
                 pace.mark()
         return latencies
 
-    hold(
-        report, f"{key} on the root of 10,000 nodes", 30 if key == "y" else 45, opened
-    )  # the help draws a whole screen
+    hold(report, f"{key} on the root of 10,000 nodes", 45, opened)  # about 30 on an idle machine
 
 
 # -- snapshots
