@@ -20,7 +20,7 @@ DEVICE = "emulator-5554"
 def a_summary(number: int = 1, *, at: float = NOON, status: RunStatus = "success", **more: Any) -> RunSummary:
     """A run of two seconds that went well, unless told otherwise."""
     over = status != "running"
-    told: dict[str, Any] = {
+    reported: dict[str, Any] = {
         "number": number,
         "execution_id": f"exec-{number}",
         "command_id": f"cmd-{number}",
@@ -40,7 +40,7 @@ def a_summary(number: int = 1, *, at: float = NOON, status: RunStatus = "success
         "action_count": 3,
         "timeout_ms": 30_000,
     }
-    return RunSummary(**(told | more))
+    return RunSummary(**(reported | more))
 
 
 def a_run(
@@ -73,7 +73,9 @@ def a_run(
     )
     texts = {digest(xml): xml for xml in trees}
     seen = [("open", at + 0.3), *(("snap", at + 1.7 + place / 10) for place in range(len(trees)))]
-    told = tuple(TreeRecord(step, when, digest(xml), len(xml)) for xml, (step, when) in zip(trees, seen, strict=False))
+    reported = tuple(
+        TreeRecord(step, when, digest(xml), len(xml)) for xml, (step, when) in zip(trees, seen, strict=False)
+    )
     record = RunRecord(
         summary,
         payload=a_payload(summary),
@@ -81,7 +83,7 @@ def a_run(
         raw=('{"commandId":"…"}',) if summary.status in ("success", "failed") else (),
         steps=steps,
         lines=lines if summary.status != "running" else lines[:5],
-        trees=told,
+        trees=reported,
         phases={"validate": 1.2, "lock": 0.4, "dispatch": 40.0, "run": 2_000.0, "parse": 2.0},
     )
     return record, texts

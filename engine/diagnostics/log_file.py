@@ -177,11 +177,11 @@ class LogRecorder:
 
     def write(self, log: LogFile) -> None:
         """Write what was collected."""
-        lines = [line for end in self._ends for line in _told(*end, safe=log.safe)]
+        lines = [line for end in self._ends for line in _end_lines(*end, safe=log.safe)]
         log.put(sorted([*lines, *map(_adb, self._commands)], key=lambda line: line.at))
 
 
-def _told(at: float, attempt: Attempt, result: Mapping[str, Any], duration_ms: float, *, safe: bool) -> list[Line]:
+def _end_lines(at: float, attempt: Attempt, result: Mapping[str, Any], duration_ms: float, *, safe: bool) -> list[Line]:
     execution = attempt.validated.execution if attempt.validated is not None else None
     names = {
         "commandId": attempt.command_id or None,

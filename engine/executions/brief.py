@@ -33,10 +33,10 @@ def _brief(document: Mapping[str, Any]) -> dict[str, Any]:
     steps = []
     for step in outcome["steps"]:
         data = results.get(step["id"], {}).get("data", {})
-        told = {key: data[key] for key in _DATA.get(step["type"], ()) if key in data}
-        if failed or told:
+        useful = {key: data[key] for key in _DATA.get(step["type"], ()) if key in data}
+        if failed or useful:
             kept = {key: step[key] for key in ("id", "status", "code") if key in step}
-            steps.append({**kept, **({"data": told} if told else {})})
+            steps.append({**kept, **({"data": useful} if useful else {})})
     answer: dict[str, Any] = {"outcome": {"status": outcome["status"]}}
     if len(steps) == 1 and [*steps[0].get("data", ())] == ["view"] and not failed:
         answer["view"] = brief_view(steps[0]["data"]["view"])

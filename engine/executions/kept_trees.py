@@ -31,7 +31,7 @@ class KeptTrees:
         if not self._folder:
             self._memory[name] = _packed(xml)
             self._memory.move_to_end(name)
-            if len(self._memory) > _KEPT:
+            while len(self._memory) > _KEPT or sum(map(len, self._memory.values())) > _KEPT_BYTES:
                 self._memory.popitem(last=False)
             return tree
         with suppress(OSError):

@@ -53,7 +53,7 @@ class HistoryWorker:
         self.troubles: deque[str] = deque(maxlen=_TROUBLES_KEPT)
         self._events = events
         self._loop: asyncio.AbstractEventLoop | None = None
-        self._told = ""
+        self._reported = ""
         self._jobs: deque[Callable[[], None] | None] = deque()
         self._news = threading.Condition()
         self._thread: threading.Thread | None = None
@@ -100,7 +100,7 @@ class HistoryWorker:
         except Exception as exc:  # noqa: BLE001 -- a failure of the history is no failure of the run
             self._complain(f"{type(exc).__name__}: {exc}")
         else:
-            self._told = ""
+            self._reported = ""
             self._pass_on_remarks(history)
 
     def _done(self, job: Job) -> tuple[History, object]:
@@ -122,8 +122,8 @@ class HistoryWorker:
                 return history, done
 
     def _complain(self, words: str) -> None:
-        if words != self._told:
-            self._told = words
+        if words != self._reported:
+            self._reported = words
             self.report(f"Nothing was recorded: {words}")
 
     def _pass_on_remarks(self, history: History) -> None:

@@ -37,8 +37,8 @@ class RefusalAssembly:
         if self._lines and entry.payload.startswith(b"["):
             return AssemblyResult((self._signal(),), (entry,))
         self._lines += entry.message.split("\n")
-        told = len(self._lines) > 1 and (entry is self._entry or _UNSUPPORTED in self._lines[-1])
-        if told or entry.payload.startswith(_MISSING) or len(self._lines) > _MAX_LINES:
+        complete = len(self._lines) > 1 and (entry is self._entry or _UNSUPPORTED in self._lines[-1])
+        if complete or entry.payload.startswith(_MISSING) or len(self._lines) > _MAX_LINES:
             return AssemblyResult((self._signal(),))
         return None
 

@@ -42,7 +42,7 @@ class TextLogParser:
         self._lines = LogLineSplitter(longest_line)
         self._held = b""
         self._buffer = ""
-        self._buffer_is_told = False
+        self._buffer_is_known = False
         self._tags: Memo[str] = Memo(lambda tag: decode(tag).strip())
         self._numbers: Memo[int] = Memo(
             lambda digits: int(digits, 16 if digits.startswith(b"0x") else 10) if digits else -1
@@ -146,10 +146,10 @@ class TextLogParser:
         divider, section = formats.divider(line), formats.section_buffer(line)
         if divider:
             switched, name = divider
-            self._buffer_is_told = self._buffer_is_told or switched
-            self._buffer = name if self._buffer_is_told else self._buffer
+            self._buffer_is_known = self._buffer_is_known or switched
+            self._buffer = name if self._buffer_is_known else self._buffer
         elif section is not None:
-            self._buffer, self._buffer_is_told = section, False
+            self._buffer, self._buffer_is_known = section, False
         else:
             return None
         self.dividers += 1

@@ -70,13 +70,13 @@ async def fetch(
     if size > MAX_FILE_BYTES:
         _refuse(f"{remote} has {size} bytes; the limit is {MAX_FILE_BYTES}", name)
 
-    def told(count: int) -> None:
+    def report(count: int) -> None:
         on_progress(Stage(_JOB, "pull", "running", fraction=min(1.0, count / size) if size else None))
 
     local = str(Path(folder, f"{name}{SUFFIX}"))
     try:
         _make(folder)
-        received = await device.pull_to(remote, local, limit=MAX_FILE_BYTES, progress=told)
+        received = await device.pull_to(remote, local, limit=MAX_FILE_BYTES, progress=report)
         os.chmod(local, _PRIVATE_FILE)
     except OSError as exc:
         _refuse(f"{local} cannot be written: {exc.strerror or exc}", name)

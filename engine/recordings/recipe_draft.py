@@ -202,13 +202,13 @@ def _steps(made: Plan, steps: Iterable[PlannedStep]) -> Iterator[str]:
         yield ""
         yield f"## Step {number}: {step.id.replace('_', ' ')}"
         yield ""
-        yield from _told(step)
+        yield from _remarks(step)
         yield "```yaml"
         yield from _block(made, step)
         yield "```"
 
 
-def _told(step: PlannedStep) -> Iterator[str]:
+def _remarks(step: PlannedStep) -> Iterator[str]:
     target = _target(step)
     notes = [f"Check: {note}." for note in step.notes]
     if step.kind == "press_key":

@@ -261,7 +261,7 @@ def operator_log(data: bytes) -> None:
     log.finish()
 
 
-def told(document: dict[str, Any]) -> None:
+def reported(document: dict[str, Any]) -> None:
     """What an execution's answer says of an envelope, whose form ``envelope`` has made sure of."""
     whole = {"commandId": "", "taskId": "", "status": "success", "error": None, **document}
     try:
@@ -409,7 +409,7 @@ PARSERS: dict[str, Parser] = {
     "logcat-words": Parser([*text_of(progress.read_progress, safe_logs.mask_line), users.uid_of], own.lines_of("[TaskScope] stage_start id=click:a type=click", "u0_a123", "1000")),
     "crashes": Parser([crash_parser.from_log, *text_of(crash_parser.from_dropbox)], own.files("logcat/crash*", "logcat/derived*", "device/tombstone*")),
     "envelope": Parser(text_of(envelope.parse_envelope), [json.dumps(own.ENVELOPE).encode()], (ValueError,)),
-    "outcome": Parser(object_of(told), [json.dumps(own.ENVELOPE).encode()]),
+    "outcome": Parser(object_of(reported), [json.dumps(own.ENVELOPE).encode()]),
     "masking": Parser(object_of(safe_logs.mask_document, safe_logs.mask_payload, safe_logs.mask_envelope, row_builders.denial), [json.dumps(value).encode() for value in (own.ENVELOPE, own.EXECUTION, own.BODY)]),
     "shell-v2": Parser([stream_of(protocol.ShellDecoder)], [protocol.shell_packet(1, b"out") + protocol.shell_packet(2, b"err") + protocol.shell_packet(3, b"\0")]),
     "adb-server": Parser(

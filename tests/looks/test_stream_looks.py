@@ -166,7 +166,7 @@ def test_detail_tabs(snap_compare: Compare, tab: int) -> None:
 
 def device_log() -> list[LogEntry]:
     """Every level, some tags and processes, the Operator among them, a text that breaks lines, and one that is long."""
-    told = [
+    reported = [
         ("ActivityManager", "I", 612, "Start proc 4312:com.clawperator.operator/u0a123 for service"),
         ("E", "D", 4312, "[Clawperator-Command] start commandId=cmd-125 taskId=morning-check source=openclaw"),
         ("WifiService", "V", 612, "scan result: 12 networks"),
@@ -196,7 +196,7 @@ def device_log() -> list[LogEntry]:
         LogEntry.create(
             text, tag=tag, level=level, pid=pid, tid=pid + 3, uid=10_123, clock=int((NOON + number / 8) * 1e9)
         )
-        for number, (tag, level, pid, text) in enumerate(told * 3)
+        for number, (tag, level, pid, text) in enumerate(reported * 3)
     ]
 
 

@@ -50,7 +50,7 @@ NOT_FOUND = (
 )
 
 
-def told(*events: EngineEvent) -> ExecutionState:
+def reported(*events: EngineEvent) -> ExecutionState:
     """The one execution that these events are about."""
     log = ExecutionLog()
     log.apply(events)
@@ -113,11 +113,11 @@ PHASES = {"validate": 1.2, "device": 31.0, "attach": 44.0, "dispatch": 61.0, "ru
 
 
 def running() -> ExecutionState:
-    return told(*agent_run("cmd-1", NOON - 3))
+    return reported(*agent_run("cmd-1", NOON - 3))
 
 
 def success() -> ExecutionState:
-    return told(*finished_run("cmd-1", NOON - 8), finished(NOON - 5.9, {}, **PHASES))
+    return reported(*finished_run("cmd-1", NOON - 8), finished(NOON - 5.9, {}, **PHASES))
 
 
 def step_failed() -> ExecutionState:
@@ -127,7 +127,7 @@ def step_failed() -> ExecutionState:
         ("temp", "read_text", True, {"text": "20.7°C"}),
         ("nav", "wait_for_navigation", False, {"error": "NAVIGATION_TIMEOUT", "last_package": "a.b"}),
     ]
-    return told(seen(NOON - 1, make_envelope("cmd-1", steps)))
+    return reported(seen(NOON - 1, make_envelope("cmd-1", steps)))
 
 
 def plan_failed() -> ExecutionState:
@@ -136,43 +136,45 @@ def plan_failed() -> ExecutionState:
     run = agent_run("cmd-1", at)
     trees = (tree(at + 0.05, ""), tree(at + 4, "wait", 120, complete=False))
     retries = (retry(at + 2.5, "3/5"), retry(at + 3.5, "4/5"))
-    return told(started(at), dispatched(at), *run[:1], trees[0], *run[1:], *retries, trees[1], seen(at + 5, envelope))
+    return reported(
+        started(at), dispatched(at), *run[:1], trees[0], *run[1:], *retries, trees[1], seen(at + 5, envelope)
+    )
 
 
 def timeout() -> ExecutionState:
     at = NOON - 36
     silence = error("RESULT_ENVELOPE_TIMEOUT", "No [Clawperator-Result] envelope within 35000ms")
     run = agent_run("cmd-1", at)
-    return told(started(at - 0.2), dispatched(at - 0.1), *run, retry(NOON - 7, "4/5"), finished(NOON - 1, silence))
+    return reported(started(at - 0.2), dispatched(at - 0.1), *run, retry(NOON - 7, "4/5"), finished(NOON - 1, silence))
 
 
 def late() -> ExecutionState:
     at = NOON - 50
     silence = error("RESULT_ENVELOPE_TIMEOUT", "No [Clawperator-Result] envelope within 35000ms")
     answer = seen(NOON - 3, make_envelope("cmd-1", FOUR))
-    return told(started(at), dispatched(at), *agent_run("cmd-1", at), finished(at + 35, silence), answer)
+    return reported(started(at), dispatched(at), *agent_run("cmd-1", at), finished(at + 35, silence), answer)
 
 
 def duplicate() -> ExecutionState:
     envelope = make_envelope("cmd-1", FOUR)
-    return told(seen(NOON - 3, envelope), seen(NOON - 2, envelope), seen(NOON - 1, envelope))
+    return reported(seen(NOON - 3, envelope), seen(NOON - 2, envelope), seen(NOON - 1, envelope))
 
 
 def malformed() -> ExecutionState:
     cut = '[Clawperator-Result] {"commandId":"cmd-1","taskId":"' + "x" * 4_000
-    return told(*agent_run("cmd-1", NOON - 8), seen(NOON - 3, None, problem="bad JSON at byte 812", raw=cut))
+    return reported(*agent_run("cmd-1", NOON - 8), seen(NOON - 3, None, problem="bad JSON at byte 812", raw=cut))
 
 
 def refused() -> ExecutionState:
     conflict = error("EXECUTION_CONFLICT_IN_FLIGHT", "Another execution is in flight on this device")
-    return told(started(NOON - 2), finished(NOON - 1.9, conflict, validate=1.0, lock=0.5))
+    return reported(started(NOON - 2), finished(NOON - 1.9, conflict, validate=1.0, lock=0.5))
 
 
 def vanished() -> ExecutionState:
     """Ours: the log ended under it."""
     lost = error("LOGCAT_UNAVAILABLE", "device offline")
     at = NOON - 12
-    return told(started(at), dispatched(at), *agent_run("cmd-1", at), finished(at + 7, lost))
+    return reported(started(at), dispatched(at), *agent_run("cmd-1", at), finished(at + 7, lost))
 
 
 def gone() -> ExecutionState:
@@ -185,7 +187,7 @@ def gone() -> ExecutionState:
 
 
 def no_steps() -> ExecutionState:
-    return told(started(NOON - 1))
+    return reported(started(NOON - 1))
 
 
 def fifty() -> ExecutionState:
@@ -207,7 +209,7 @@ def fifty() -> ExecutionState:
         begin = at + number * 0.9
         lines.append(progress("step-start", at=begin, id=f"s{number}"))
         lines.append(progress("step-success", at=begin + 0.8, id=f"s{number}"))
-    return told(*lines, seen(NOON - 4, make_envelope("cmd-1", steps)))
+    return reported(*lines, seen(NOON - 4, make_envelope("cmd-1", steps)))
 
 
 STATES = {

@@ -22,7 +22,7 @@ class Holder(App[None]):
         super().__init__()
         self.pane = pane
         self.symbols = symbols
-        self.told: list[str] = []
+        self.reported: list[str] = []
         self.register_theme(DARK)
         self.theme = "claw-dark"
 
@@ -30,10 +30,10 @@ class Holder(App[None]):
         yield self.pane
 
     def on_line_pane_cursor_moved(self, message: LinePane.CursorMoved) -> None:
-        self.told.append(f"moved {message.index}")
+        self.reported.append(f"moved {message.index}")
 
     def on_line_pane_row_chosen(self, message: LinePane.RowChosen) -> None:
-        self.told.append(f"chosen {message.index}")
+        self.reported.append(f"chosen {message.index}")
 
 
 @asynccontextmanager

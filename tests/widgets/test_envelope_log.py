@@ -68,10 +68,10 @@ class Stream:
 
 class StreamHolder(Holder):
     def on_envelope_log_tree_wanted(self, message: EnvelopeLog.TreeWanted) -> None:
-        self.told.append(f"tree {message.key}")
+        self.reported.append(f"tree {message.key}")
 
     def on_stream_pane_changed(self) -> None:
-        self.told.append("changed")
+        self.reported.append("changed")
 
 
 @asynccontextmanager
@@ -211,7 +211,10 @@ async def test_enter_on_a_snapshot_wants_its_tree_and_elsewhere_the_detail() -> 
         await pilot.press("space", "end", "enter")
         await pilot.press("home", "enter")
         await drained(pilot)
-        assert [words for words in app.told if words.startswith(("tree", "chosen"))] == ["tree cmd-1/snap", "chosen 0"]
+        assert [words for words in app.reported if words.startswith(("tree", "chosen"))] == [
+            "tree cmd-1/snap",
+            "chosen 0",
+        ]
 
 
 async def test_bad_news_are_rows_that_explain_themselves() -> None:
@@ -450,7 +453,7 @@ async def test_the_screen_hears_of_every_change_of_state() -> None:
         stream.feed(*mixed_stream(NOON))
         for key in ("k", "p", "p", "t", "d", "f"):
             await drained(pilot)
-            app.told.clear()
+            app.reported.clear()
             await pilot.press(key)
             await drained(pilot)
-            assert "changed" in app.told, key
+            assert "changed" in app.reported, key

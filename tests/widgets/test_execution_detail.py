@@ -25,19 +25,19 @@ from tests.widgets.invented_runs import (
     fifty,
     malformed,
     plan_failed,
+    reported,
     retry,
     running,
     seen,
     step_failed,
     success,
-    told,
 )
 from tests.widgets.pane_app import Holder, lines
 
 
-class Told(Holder):
+class MessageApp(Holder):
     def on_execution_detail_tree_wanted(self, message: ExecutionDetail.TreeWanted) -> None:
-        self.told.append(message.key)
+        self.reported.append(message.key)
 
 
 def shown(app: App[None]) -> str:
@@ -47,9 +47,9 @@ def shown(app: App[None]) -> str:
 @asynccontextmanager
 async def looking(
     *, size: tuple[int, int], symbols: Symbols = UNICODE
-) -> AsyncIterator[tuple[Told, Pilot[None], ExecutionDetail]]:
+) -> AsyncIterator[tuple[MessageApp, Pilot[None], ExecutionDetail]]:
     pane = ExecutionDetail(clock=CLOCK)
-    app = Told(pane, symbols)
+    app = MessageApp(pane, symbols)
     async with app.run_test(size=size) as pilot:
         pane.focus()
         await drained(pilot)
@@ -168,7 +168,7 @@ async def test_enter_on_a_tree_asks_for_it() -> None:
         pane.show(execution)
         await pilot.press("l", "end", "enter")
         await drained(pilot)
-        assert app.told[-1] == execution.trees[-1].key
+        assert app.reported[-1] == execution.trees[-1].key
         first, second = (mark.key for mark in execution.trees)
         pane.show_changes({(first, second): TreeCounts(added=3, removed=1)})
         await drained(pilot)
@@ -301,7 +301,7 @@ async def test_without_room_for_all_tabs_the_current_one_is_told() -> None:
 async def test_hostile_text_stays_text() -> None:
     nasty = "\x1b[31mred\x1b]0;owned\x07 [bold]x[/] user\u202egpj.exe"
     steps = [(nasty, "read_text", False, {"error": nasty, nasty: nasty})]
-    execution = told(seen(NOON, make_envelope("cmd-1", steps)))
+    execution = reported(seen(NOON, make_envelope("cmd-1", steps)))
     execution.payload = {nasty: [nasty]}
     async with looking(size=(90, 24)) as (app, pilot, pane):
         pane.show(execution)
@@ -332,7 +332,7 @@ async def test_only_what_is_looked_at_is_drawn(monkeypatch: pytest.MonkeyPatch) 
     steps = [(f"s{number}", "read_text", True, {"text": "value " * 80}) for number in range(400)]
     steps[5] = ("s5", "read_text", True, {"text": "<node/>" * 30_000})
     async with looking(size=(120, 40)) as (_app, pilot, pane):
-        pane.show(told(seen(NOON, make_envelope("cmd-1", steps))))
+        pane.show(reported(seen(NOON, make_envelope("cmd-1", steps))))
         row = Counting(pane.row)
         monkeypatch.setattr(pane, "row", row)
         for keys in (["l", "l"], ["down"] * 3, ["end"], ["home"], ["pagedown"]):
@@ -354,7 +354,7 @@ def _move_and_paint(pane: ExecutionDetail) -> float:
 
 
 async def test_a_retry_shows_at_once() -> None:
-    execution = told(*[retry(NOON - 1, "2/5")])
+    execution = reported(*[retry(NOON - 1, "2/5")])
     async with looking(size=(90, 16)) as (app, pilot, pane):
         pane.show(execution)
         await drained(pilot)

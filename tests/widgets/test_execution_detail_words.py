@@ -32,13 +32,13 @@ from tests.widgets.invented_runs import (
     no_steps,
     plan_failed,
     refused,
+    reported,
     running,
     seen,
     started,
     step_failed,
     success,
     timeout,
-    told,
     vanished,
 )
 
@@ -128,17 +128,17 @@ def test_what_goes_on_says_how_far_it_is() -> None:
 
 def test_stopped_waiting_and_a_lost_broadcast() -> None:
     at = NOON - 5
-    stopped = told(started(at), dispatched(at), finished(at + 4, error("INTERRUPTED", "Interrupted")))
+    stopped = reported(started(at), dispatched(at), finished(at + 4, error("INTERRUPTED", "Interrupted")))
     assert story(stopped)[:2] == [
         "Waiting was stopped after 4.0 s.",
         "Sent: yes. No response from the device.",
     ]
-    denied = told(started(at), finished(at + 0.1, error("READ_ONLY", "the console is read-only")))
+    denied = reported(started(at), finished(at + 0.1, error("READ_ONLY", "the console is read-only")))
     assert story(denied)[0] == "Refused before anything was sent. the console is read-only"
 
 
 def test_a_result_that_nobody_here_asked_for() -> None:
-    answer = told(seen(NOON, make_envelope("cmd-1", FOUR)))
+    answer = reported(seen(NOON, make_envelope("cmd-1", FOUR)))
     answer.foreign = True
     assert "Not sent from this machine; its start was not seen." in story(answer)
 
@@ -215,7 +215,7 @@ def test_few_steps_are_open_many_only_where_they_failed() -> None:
 
 
 def test_a_long_value_is_cut_and_opens() -> None:
-    execution = told(seen(NOON, make_envelope("cmd-1", [("r", "read_text", True, {"text": "long " * 40_000})])))
+    execution = reported(seen(NOON, make_envelope("cmd-1", [("r", "read_text", True, {"text": "long " * 40_000})])))
     cut = steps_of(execution)
     assert any("more" in row and row.startswith("      ▸ text") for row in cut)
     opened = text(step_slots(execution, Sheet(100, CLOCK, lambda place, by_itself: by_itself or place[0] == "datum")))  # type: ignore[index]  # tuples
@@ -227,7 +227,7 @@ def test_runs_without_steps_say_so() -> None:
     assert any("without a report" in row for row in steps_of(running()))
     down = captured("service-down-time")[0]
     assert " No step was reported." in steps_of(down)
-    empty = told(seen(NOON, make_envelope("cmd-1", [])))
+    empty = reported(seen(NOON, make_envelope("cmd-1", [])))
     assert " The plan had no steps to report." in steps_of(empty)
 
 
@@ -278,7 +278,7 @@ def test_whole_words_at_every_width_and_in_ascii(state: str, width: int) -> None
 
 
 def test_signs_of_life_are_the_devices_own() -> None:
-    assert last_sign(told(started(NOON), dispatched(NOON))) is None
+    assert last_sign(reported(started(NOON), dispatched(NOON))) is None
     sign = last_sign(vanished())
     assert sign is not None
     assert sign.kind == "stage-retry"

@@ -113,8 +113,8 @@ _stages = st.builds(
 @given(st.lists(_stages, max_size=20), st.text(max_size=60) | st.just(HOSTILE), st.integers(10, 200), st.booleans())
 def test_any_news_can_be_drawn_at_any_width(news: list[Stage], name: str, width: int, over: bool) -> None:
     job = replace(begun(), subject=name)
-    for told in news:
-        job = job.with_stage(told, NOW)
+    for reported in news:
+        job = job.with_stage(reported, NOW)
     if over:
         job = job.over(Status.FAILED, name, NOW, code=name, hint=name)
     sheet = Sheet(width, WallClock(lambda: NOW + 5), lambda *_: True, UNICODE)

@@ -44,7 +44,7 @@ async def test_a_move_draws_the_two_rows_concerned() -> None:
         pane.drawn.clear()
         await pilot.press("j")
         assert set(pane.drawn) <= {0, 1}
-        assert app.told == ["moved 1"]
+        assert app.reported == ["moved 1"]
         assert lines(app)[1].startswith("▌row 1")
 
 
@@ -81,7 +81,7 @@ async def test_a_click_selects_and_a_second_one_chooses() -> None:
         await pilot.click(pane, offset=(5, 4))
         assert pane.cursor == 4
         await pilot.click(pane, offset=(5, 4), times=2)
-        assert "chosen 4" in app.told
+        assert "chosen 4" in app.reported
 
 
 async def test_a_click_on_the_scrollbar_jumps() -> None:
@@ -104,7 +104,7 @@ async def test_rows_that_go_take_the_cursor_with_them() -> None:
         await drained(pilot)
         assert pane.cursor == 0
         await pilot.press("j", "enter")
-        assert "chosen 0" not in app.told
+        assert "chosen 0" not in app.reported
         assert any("Nothing to show." in line for line in lines(app))
 
 

@@ -56,10 +56,10 @@ filters = st.lists(st.tuples(st.sampled_from(["", "!"]), terms), max_size=3).map
 )
 
 
-def filled(capacity: int, told: list[tuple[str, list[LogEntry]]]) -> tuple[LineRing, list[tuple[str, LogEntry]]]:
+def filled(capacity: int, reported: list[tuple[str, list[LogEntry]]]) -> tuple[LineRing, list[tuple[str, LogEntry]]]:
     """A ring, and all the lines it was ever told."""
     ring, plain = LineRing(capacity), list[tuple[str, LogEntry]]()
-    for device, batch in told:
+    for device, batch in reported:
         ring.extend(batch, device)
         plain += [(device, entry) for entry in batch]
     return ring, plain
@@ -67,9 +67,9 @@ def filled(capacity: int, told: list[tuple[str, list[LogEntry]]]) -> tuple[LineR
 
 @given(batches, st.integers(1, 120))
 def test_lines_come_back_as_they_were_and_the_newest_are_kept(
-    told: list[tuple[str, list[LogEntry]]], capacity: int
+    reported: list[tuple[str, list[LogEntry]]], capacity: int
 ) -> None:
-    ring, plain = filled(capacity, told)
+    ring, plain = filled(capacity, reported)
     assert ring.end == len(plain)
     assert min(len(plain), capacity) <= len(ring) <= capacity + ring.chunk_lines
     for number in range(ring.first, ring.end):
@@ -86,9 +86,9 @@ def test_lines_come_back_as_they_were_and_the_newest_are_kept(
 @given(batches, filters, st.integers(1, 120), st.booleans(), st.data())
 @settings(max_examples=examples(300))
 def test_the_ring_finds_what_looking_at_each_line_finds(
-    told: list[tuple[str, list[LogEntry]]], where: Filter, capacity: int, operator: bool, data: st.DataObject
+    reported: list[tuple[str, list[LogEntry]]], where: Filter, capacity: int, operator: bool, data: st.DataObject
 ) -> None:
-    ring, plain = filled(capacity, told)
+    ring, plain = filled(capacity, reported)
     start = data.draw(st.integers(0, ring.end))
     stop = data.draw(st.integers(start, ring.end))
     among = set(ring.operator) if operator else set(range(ring.end))
@@ -102,9 +102,9 @@ def test_the_ring_finds_what_looking_at_each_line_finds(
 
 @given(batches, st.integers(1, 120), st.integers(0, 300), st.integers(0, 300))
 def test_parts_cover_what_was_asked_newest_first(
-    told: list[tuple[str, list[LogEntry]]], capacity: int, start: int, stop: int
+    reported: list[tuple[str, list[LogEntry]]], capacity: int, start: int, stop: int
 ) -> None:
-    ring, _ = filled(capacity, told)
+    ring, _ = filled(capacity, reported)
     parts = list(ring.parts(start, stop))
     assert all(begin < end <= begin + ring.chunk_lines for begin, end in parts)
     assert [number for part in reversed(parts) for number in range(*part)] == [

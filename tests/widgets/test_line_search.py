@@ -21,11 +21,13 @@ happenings = st.lists(
 
 
 @given(st.integers(0, 200), happenings, st.integers(1, 150), st.booleans())
-def test_pieces_and_news_in_any_order(before: int, told: list[tuple[str, int]], capacity: int, operator: bool) -> None:
+def test_pieces_and_news_in_any_order(
+    before: int, reported: list[tuple[str, int]], capacity: int, operator: bool
+) -> None:
     ring = LineRing(capacity)
     ring.extend(log_lines(before))
     search = LineSearch(ring, WHERE, operator=operator, now=NOON)
-    for what, count in told:
+    for what, count in reported:
         if what == "write":
             ring.extend(log_lines(count, start=ring.end))
             search.catch_up()

@@ -35,7 +35,7 @@ class Holder(App[None]):
     def __init__(self, symbols: Symbols = UNICODE) -> None:
         super().__init__()
         self.symbols = symbols
-        self.told: list[object] = []
+        self.reported: list[object] = []
         self.register_theme(DARK)
         self.theme = "claw-dark"
 
@@ -44,16 +44,16 @@ class Holder(App[None]):
             yield MatcherBench(id="bench")
 
     def on_matcher_bench_changed(self, _message: MatcherBench.Changed) -> None:
-        self.told.append(self.query_one(MatcherBench).bench.current)
+        self.reported.append(self.query_one(MatcherBench).bench.current)
 
     def on_matcher_bench_field_wanted(self, message: MatcherBench.FieldWanted) -> None:
-        self.told.append((message.field, message.value))
+        self.reported.append((message.field, message.value))
 
     def on_matcher_bench_node_picked(self, message: MatcherBench.NodePicked) -> None:
-        self.told.append(message.node)
+        self.reported.append(message.node)
 
     def action_help(self) -> None:
-        self.told.append("help")
+        self.reported.append("help")
 
 
 @asynccontextmanager
@@ -201,7 +201,7 @@ class TestKeys:
         async with held("Wi‑Fi") as (app, pane, pilot):
             await pilot.press("j", "enter")
             await drained(pilot)
-            assert app.told == [pane.bench.candidates[1].matcher]
+            assert app.reported == [pane.bench.candidates[1].matcher]
             assert "•2" in line_with(app, "2 ✓ 1")
             assert pane.value == CandidateRow(1)
 
@@ -212,7 +212,7 @@ class TestKeys:
             to(pane, FieldRow("resourceId"))
             await pilot.press("enter")
             await drained(pilot)
-            assert app.told == [("textEquals", "Wi‑Fi"), ("resourceId", "android:id/title")]
+            assert app.reported == [("textEquals", "Wi‑Fi"), ("resourceId", "android:id/title")]
 
     async def test_a_value_beyond_the_limit_is_not_offered(self) -> None:
         async with held() as (app, pane, pilot):
@@ -221,7 +221,7 @@ class TestKeys:
             pane.bench.type(Matcher(role="text"))
             await pilot.press("enter")
             await drained(pilot)
-            assert app.told == [("textEquals", "")]
+            assert app.reported == [("textEquals", "")]
 
     async def test_enter_on_a_match_or_miss_asks_to_show_it(self) -> None:
         async with held("Wi‑Fi", Matcher(text_equals="Bluetoth")) as (app, pane, pilot):
@@ -229,7 +229,7 @@ class TestKeys:
             assert pane.value == NodeRow(node("Bluetooth").index), "the nearest miss"
             await pilot.press("enter")
             await drained(pilot)
-            assert app.told == [node("Bluetooth")]
+            assert app.reported == [node("Bluetooth")]
 
     async def test_the_way_to_what_was_found_waits_for_the_pane_to_be_displayed(self) -> None:
         async with held("Wi‑Fi", Matcher(text_equals="Bluetoth")) as (_, pane, pilot):
@@ -248,7 +248,7 @@ class TestKeys:
             to(pane, FieldRow("contentDescEquals"))
             await pilot.press("delete")
             await drained(pilot)
-            assert app.told == [Matcher(text_equals="Wi‑Fi")]
+            assert app.reported == [Matcher(text_equals="Wi‑Fi")]
             to(pane, FieldRow("textEquals"))
             await pilot.press("backspace")
             await drained(pilot)
@@ -259,12 +259,12 @@ class TestKeys:
             rows = len(pane.rows)
             await pilot.press("space")
             assert len(pane.rows) > rows
-            assert app.told == []
+            assert app.reported == []
             await pilot.press("space")
             assert len(pane.rows) == rows
             await pilot.press("question_mark")
             await drained(pilot)
-            assert app.told == ["help"]
+            assert app.reported == ["help"]
 
     async def test_reasons_fold_when_another_node_is_looked_at(self) -> None:
         async with held("Wi‑Fi") as (_, pane, pilot):
@@ -283,7 +283,7 @@ class TestMouse:
             row = next(index for index, item in enumerate(pane.rows) if item.value == CandidateRow(1))
             await pilot.click(pane, offset=(10, row), times=2)
             await drained(pilot)
-            assert app.told == [pane.bench.candidates[1].matcher]
+            assert app.reported == [pane.bench.candidates[1].matcher]
             rows = len(pane.rows)
             await pilot.click(pane, offset=(43, row))
             await drained(pilot)

@@ -43,10 +43,10 @@ class Holder(App[None]):
         self.theme = "claw-dark"
 
     def compose(self) -> ComposeResult:
-        yield MatcherLine(self.bench, self._told, back_to="#pane", id="line", onward=lambda: self.went.append("on"))
+        yield MatcherLine(self.bench, self._reported, back_to="#pane", id="line", onward=lambda: self.went.append("on"))
         yield RowList(id="pane")
 
-    def _told(self, read: MatcherText) -> None:
+    def _reported(self, read: MatcherText) -> None:
         self.reads.append(read)
         self.hints.append(self.query_one(MatcherLine).hint().plain)
 
@@ -199,9 +199,9 @@ class TestCompleting:
             line.open()
             await typed(pilot, "text=")
             assert '⇥ "Search settings" 1' in app.hints[-1]
-            told = len(app.reads)
+            reported = len(app.reads)
             await typed(pilot, "b")
-            assert len(app.reads) == told + 1, "once a key"
+            assert len(app.reads) == reported + 1, "once a key"
             await pilot.press("home")
             assert app.hints[-1] != app.hints[-2], "the cursor is elsewhere"
 

@@ -13,16 +13,16 @@ TREE = parse(settings_screen())
 TITLE = next(node for node in TREE.nodes if node.label == "Wi‑Fi")
 
 
-class Told(NodeInspector):
+class RecordingPane(NodeInspector):
     def __init__(self) -> None:
         super().__init__(id="pane")
-        self.told: list[tuple[str, str]] = []
+        self.reported: list[tuple[str, str]] = []
 
     def post_message(self, message: Any) -> bool:
         if isinstance(message, NodeInspector.ValueWanted):
-            self.told.append((message.name, message.value))
+            self.reported.append((message.name, message.value))
         elif isinstance(message, NodeInspector.FieldUsed):
-            self.told.append((message.field, message.value))
+            self.reported.append((message.field, message.value))
         return super().post_message(message)
 
 
@@ -31,7 +31,7 @@ def go_to(pane: NodeInspector, name: str, *, derived: bool) -> None:
 
 
 async def test_a_value_is_copied_as_it_is_without_the_signs_it_is_drawn_with() -> None:
-    pane = Told()
+    pane = RecordingPane()
     async with held(pane, size=(60, 40)) as (app, pilot):
         pane.show_node(TITLE)
         await drained(pilot)
@@ -40,17 +40,17 @@ async def test_a_value_is_copied_as_it_is_without_the_signs_it_is_drawn_with() -
         await pilot.press("enter")
         go_to(pane, "resource-id", derived=False)
         await pilot.press("enter")
-        assert pane.told == [("role", "button"), ("resource-id", "android:id/title")]
+        assert pane.reported == [("role", "button"), ("resource-id", "android:id/title")]
 
 
 async def test_a_value_goes_into_the_matcher_field_it_is_for() -> None:
-    pane = Told()
+    pane = RecordingPane()
     async with held(pane, size=(60, 40)) as (_, pilot):
         pane.show_node(TITLE)
         for name, derived in (("label", True), ("role", True), ("resource-id", False), ("text", False)):
             go_to(pane, name, derived=derived)
             await pilot.press("plus")
-        assert pane.told == [
+        assert pane.reported == [
             ("textEquals", "Wi‑Fi"),
             ("role", "button"),
             ("resourceId", "android:id/title"),
@@ -59,18 +59,18 @@ async def test_a_value_goes_into_the_matcher_field_it_is_for() -> None:
 
 
 async def test_rows_that_no_field_is_for_give_nothing() -> None:
-    pane = Told()
+    pane = RecordingPane()
     async with held(pane, size=(60, 40)) as (_, pilot):
         await pilot.press("plus", "enter")
         pane.show_node(TITLE)
         for name, derived in (("size", True), ("class", False), ("content-desc", False), ("bounds", False)):
             go_to(pane, name, derived=derived)
             pane.action_use_field()
-        assert pane.told == []
+        assert pane.reported == []
 
 
 async def test_the_row_stays_when_the_node_changes_and_sizes_follow_the_density() -> None:
-    pane = Told()
+    pane = RecordingPane()
     other: UiNode = next(node for node in TREE.nodes if node.label == "Apps")
     async with held(pane, size=(60, 40)) as (app, pilot):
         pane.show_node(TITLE)
@@ -87,7 +87,7 @@ async def test_the_row_stays_when_the_node_changes_and_sizes_follow_the_density(
 
 
 async def test_a_changed_node_shows_its_old_values() -> None:
-    pane = Told()
+    pane = RecordingPane()
     before = parse(
         '<hierarchy><node text="Wi-Fi off" resource-id="a:id/b" checked="true" bounds="[0,0][9,9]" hint="x"/></hierarchy>'
     ).nodes[0]

@@ -31,8 +31,8 @@ def whats(record: RunRecord) -> list[str]:
 
 
 def test_the_moments_of_a_run_in_their_order() -> None:
-    told = [(moment.what, moment.step, round(moment.offset, 2), moment.tree) for moment in moments(run())]
-    assert told == [
+    reported = [(moment.what, moment.step, round(moment.offset, 2), moment.tree) for moment in moments(run())]
+    assert reported == [
         ("begin", -1, 0.0, -1),
         ("dispatched", -1, 0.05, -1),
         ("step", 0, 0.2, -1),
@@ -105,10 +105,10 @@ def test_steps_of_one_name_keep_their_own_lines() -> None:
             (NOON + 6, "step-success"),
         )
     )
-    told = moments(
+    reported = moments(
         replace(run(), steps=steps, lines=lines, trees=(), summary=a_summary(started_at=NOON, ended_at=NOON + 7))
     )
-    assert [moment.line for moment in told if moment.step >= 0] == [0, 1, 2, 3]
+    assert [moment.line for moment in reported if moment.step >= 0] == [0, 1, 2, 3]
 
 
 times = st.one_of(st.just(math.nan), st.floats(-1e3, 1e3).map(lambda offset: NOON + offset))
@@ -120,9 +120,9 @@ times = st.one_of(st.just(math.nan), st.floats(-1e3, 1e3).map(lambda offset: NOO
     st.lists(st.floats(0, 9), max_size=4),
 )
 def test_whatever_was_recorded_the_moments_are_in_order_and_point_into_the_record(
-    told: list[tuple[float, float, int]], said: list[tuple[float, str]], read: list[float]
+    reported: list[tuple[float, float, int]], said: list[tuple[float, str]], read: list[float]
 ) -> None:
-    steps = tuple(StepRecord(i, f"s{name}", "click", "success", "", a, b) for i, (a, b, name) in enumerate(told))
+    steps = tuple(StepRecord(i, f"s{name}", "click", "success", "", a, b) for i, (a, b, name) in enumerate(reported))
     lines = tuple(LineRecord(NOON + at, kind, "text", {"id": "s1"}) for at, kind in sorted(said))
     trees = tuple(TreeRecord("s2", NOON + at, f"{index:064x}", 1) for index, at in enumerate(sorted(read)))
     record = replace(run(), steps=steps, lines=lines, trees=trees)

@@ -34,14 +34,14 @@ class EditorApp(App[None]):
 
     def __init__(self) -> None:
         super().__init__()
-        self.told: list[str] = []
+        self.reported: list[str] = []
         self.left: list[int] = []
         self.register_theme(DARK)
         self.theme = "claw-dark"
 
     def compose(self) -> ComposeResult:
         yield PayloadEditor(
-            self.told.append, leave=lambda: self.left.append(0), onward=self.left.append, seen=seen, id="json"
+            self.reported.append, leave=lambda: self.left.append(0), onward=self.left.append, seen=seen, id="json"
         )
 
     @property
@@ -139,12 +139,12 @@ async def test_the_text_is_told_when_the_keys_rest_or_when_it_is_settled() -> No
         for key in "123":
             app.post_message(events.Key(key, key))
         await drained(pilot)
-        assert app.told == []
+        assert app.reported == []
         assert app.editor.restless
         app.editor.settle()
-        assert app.told == ["123"]
+        assert app.reported == ["123"]
         await pilot.pause(0.2)
-        assert app.told == ["123"]
+        assert app.reported == ["123"]
         app.editor.show("[]")
         assert not app.editor.restless
 
@@ -269,4 +269,4 @@ async def test_leaving_the_editor_tells_what_was_typed() -> None:
         await pilot.press("7")
         app.set_focus(None)
         await drained(pilot)
-        assert app.told == ["[7]"]
+        assert app.reported == ["[7]"]

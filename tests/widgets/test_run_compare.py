@@ -26,9 +26,9 @@ from tests.widgets.invented_runs import CLOCK, PAYLOAD, STATES, late, plan_faile
 from tests.widgets.pane_app import Holder, lines
 
 
-class Told(Holder):
+class MessageApp(Holder):
     def on_run_compare_trees_wanted(self, message: RunCompare.TreesWanted) -> None:
-        self.told.append(f"{message.a_key} {message.b_key}")
+        self.reported.append(f"{message.a_key} {message.b_key}")
 
 
 def shown(app: App[None]) -> str:
@@ -52,7 +52,7 @@ def second() -> ExecutionState:
 
 async def test_both_runs_stand_at_the_top_and_what_differs_below() -> None:
     widget = pane()
-    app = Told(widget)
+    app = MessageApp(widget)
     async with app.run_test(size=(100, 40)) as pilot:
         widget.focus()
         await drained(pilot)
@@ -71,7 +71,7 @@ async def test_both_runs_stand_at_the_top_and_what_differs_below() -> None:
 
 async def test_the_next_difference_passes_what_is_alike() -> None:
     widget = pane()
-    async with Told(widget).run_test(size=(100, 40)) as pilot:
+    async with MessageApp(widget).run_test(size=(100, 40)) as pilot:
         widget.focus()
         widget.show(plan_failed(), second())
         visited = []
@@ -85,7 +85,7 @@ async def test_a_run_and_itself_differ_in_nothing() -> None:
     for state in STATES.values():
         widget = pane()
         run = state()
-        async with Told(widget).run_test(size=(100, 40)) as pilot:
+        async with MessageApp(widget).run_test(size=(100, 40)) as pilot:
             widget.focus()
             widget.show(run, run)
             await drained(pilot)
@@ -94,7 +94,7 @@ async def test_a_run_and_itself_differ_in_nothing() -> None:
 
 async def test_enter_on_a_pair_of_trees_asks_for_both() -> None:
     widget = pane()
-    app = Told(widget)
+    app = MessageApp(widget)
     async with app.run_test(size=(100, 40)) as pilot:
         widget.focus()
         a, b = plan_failed(), second()
@@ -111,12 +111,12 @@ async def test_enter_on_a_pair_of_trees_asks_for_both() -> None:
         widget.move_to(row - widget.HEAD_ROWS + widget.top)
         await pilot.press("enter")
         await drained(pilot)
-        assert app.told[-1] == "cmd-1/wait other"
+        assert app.reported[-1] == "cmd-1/wait other"
 
 
 async def test_equal_trees_are_called_so() -> None:
     widget = pane()
-    app = Told(widget)
+    app = MessageApp(widget)
     async with app.run_test(size=(100, 40)) as pilot:
         widget.show(plan_failed(), plan_failed())
         await drained(pilot)
@@ -125,7 +125,7 @@ async def test_equal_trees_are_called_so() -> None:
 
 async def test_parts_fold_and_long_values_open() -> None:
     widget = pane()
-    app = Told(widget)
+    app = MessageApp(widget)
     async with app.run_test(size=(100, 50)) as pilot:
         widget.focus()
         a, b = plan_failed(), second()
@@ -173,7 +173,7 @@ def test_columns_hold_any_text(a: str, b: str, width: int) -> None:
 
 async def test_what_is_not_known_is_said() -> None:
     widget = pane()
-    app = Told(widget)
+    app = MessageApp(widget)
     async with app.run_test(size=(100, 40)) as pilot:
         widget.show(running(), success())
         await drained(pilot)

@@ -291,7 +291,7 @@ async def test_a_click_selects_and_a_second_one_opens() -> None:
         await pilot.click(RunList, offset=Offset(10, 3))
         assert pane.place == 2
         await pilot.click(RunList, offset=Offset(10, 3), times=2)
-        assert "chosen 3" in app.told
+        assert "chosen 3" in app.reported
         await pilot.click(RunList, offset=Offset(10, 0))
         assert pane.place == 0, "on a heading: the run below it"
 

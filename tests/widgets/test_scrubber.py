@@ -133,9 +133,9 @@ def test_each_moment_has_words(index: int, words: str) -> None:
 
 def test_a_failure_names_its_code() -> None:
     record = failed(a_run())[0]
-    told = [happening(Line(80), record, moment).plain for moment in moments(record)]
-    assert "step 2 wait_for_node ended: failed NODE_NOT_FOUND" in told
-    assert told[-1] == "run ended: failed NODE_NOT_FOUND"
+    reported = [happening(Line(80), record, moment).plain for moment in moments(record)]
+    assert "step 2 wait_for_node ended: failed NODE_NOT_FOUND" in reported
+    assert reported[-1] == "run ended: failed NODE_NOT_FOUND"
 
 
 def test_where_one_is_in_time() -> None:

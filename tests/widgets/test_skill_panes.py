@@ -47,12 +47,12 @@ async def test_a_search_has_its_best_hit_under_the_cursor_and_says_so() -> None:
     async with held(pane, size=(60, 10)) as (app, pilot):
         pane.show(SHELF)
         await drained(pilot)
-        app.told.clear()
+        app.reported.clear()
         pane.search("unit")
         await drained(pilot)
         assert pane.skill is not None
         assert pane.skill.id == PRICE["id"]
-        assert app.told == ["moved 0"]
+        assert app.reported == ["moved 0"]
         assert [line.strip(" ▌")[:5] for line in lines(app) if line.strip()] == ["com.e"]
 
 

@@ -20,22 +20,22 @@ from tests.app.console.support import ROWS, drained, hostile_screen, settings_sc
 from tests.widgets.pane_app import Holder, held, lines
 
 
-class Told(UiTreePane):
+class MessageApp(UiTreePane):
     """Remembers what it posted."""
 
     def __init__(self) -> None:
-        super().__init__(id="pane", changed=lambda: self.told.append("changed"))
-        self.told: list[Any] = []
+        super().__init__(id="pane", changed=lambda: self.reported.append("changed"))
+        self.reported: list[Any] = []
 
     def post_message(self, message: Any) -> bool:
-        self.told.append(message)
+        self.reported.append(message)
         return super().post_message(message)
 
     def lost(self) -> list[tuple[str, str]]:
-        return [(message.gone, message.now) for message in self.told if isinstance(message, UiTreePane.CursorLost)]
+        return [(message.gone, message.now) for message in self.reported if isinstance(message, UiTreePane.CursorLost)]
 
     def changes_told(self) -> int:
-        return self.told.count("changed")
+        return self.reported.count("changed")
 
 
 class Camera:
@@ -56,13 +56,13 @@ class Camera:
 @asynccontextmanager
 async def tree_pane(
     *trees: UiTree, size: tuple[int, int] = (60, 12), **more: Any
-) -> AsyncIterator[tuple[Told, Holder, Pilot[None], Camera]]:
-    pane, camera = Told(), Camera()
+) -> AsyncIterator[tuple[MessageApp, Holder, Pilot[None], Camera]]:
+    pane, camera = MessageApp(), Camera()
     async with held(pane, size=size, **more) as (app, pilot):
         for tree in trees:
             pane.show(camera.take(tree))
         await drained(pilot)
-        pane.told.clear()
+        pane.reported.clear()
         yield pane, app, pilot, camera
 
 
@@ -206,7 +206,7 @@ async def test_the_panes_beside_it_wait_until_all_of_a_tree_is_worked_out() -> N
     async with tree_pane(settings()) as (pane, _, pilot, camera):
 
         def focused() -> int:
-            return sum(isinstance(message, UiTreePane.NodeFocused) for message in pane.told)
+            return sum(isinstance(message, UiTreePane.NodeFocused) for message in pane.reported)
 
         await until(pilot, lambda: focused() == 1)
         known = camera.take(settings())
@@ -221,7 +221,7 @@ async def test_a_hold_without_news_changes_nothing() -> None:
     async with tree_pane(settings()) as (pane, _, _p, _c):
         pane.hold(True)
         pane.hold(False)
-        assert pane.told == []
+        assert pane.reported == []
 
 
 # -- finding

@@ -164,8 +164,8 @@ def _code(check: Check, status: Status, width: int) -> Iterator[Row]:
         return
     yield _pair("code", str(check["code"]), status.role, width)
     code = ErrorCode.known(str(check["code"]))
-    told = (f"{code.meaning[:1].upper()}{code.meaning[1:]}.", code.hint) if code is not None else ()
-    for words, role in zip(told, ("muted", "text"), strict=False):
+    texts = (f"{code.meaning[:1].upper()}{code.meaning[1:]}.", code.hint) if code is not None else ()
+    for words, role in zip(texts, ("muted", "text"), strict=False):
         yield from wrapped(words, width - 1, role, lead=" " * (_NAME_CELLS + 3), limit=4)
 
 

@@ -227,10 +227,10 @@ class Client:
 
     def _note_time(self, response: httpx.Response) -> None:
         try:
-            told = parsedate_to_datetime(response.headers.get("date", "")).timestamp()
+            served_at = parsedate_to_datetime(response.headers.get("date", "")).timestamp()
         except (TypeError, ValueError, OverflowError, OSError):
             return
-        skew = time.time() - told
+        skew = time.time() - served_at
         self.skew = skew if abs(skew) > _SKEW_SECONDS else 0.0
 
 

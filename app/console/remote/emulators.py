@@ -96,9 +96,9 @@ class RemoteEmulators:
 
     async def stop(self, name: str, *, on_progress: OnProgress = unreported) -> Stopped:
         on_progress(Stage("stop", "stop", "running"))
-        told = await self._client.post(_Stopped, _path(name, "stop"), {}, seconds=_WORK_SECONDS["stop"])
+        answer = await self._client.post(_Stopped, _path(name, "stop"), {}, seconds=_WORK_SECONDS["stop"])
         on_progress(Stage("stop", "stop", "done"))
-        return Stopped(told.avd_name, told.details.serial, gone=not told.details.still_listed)
+        return Stopped(answer.avd_name, answer.details.serial, gone=not answer.details.still_listed)
 
     async def delete(self, name: str) -> None:
         await self._client.delete(_path(name), seconds=_WORK_SECONDS["delete"])

@@ -128,10 +128,10 @@ class RemoteEngine:
         while True:
             self._look_at_locks.clear()
             try:
-                told = (await self._client.get(wire.Locks, "locks")).locks
+                listed = (await self._client.get(wire.Locks, "locks")).locks
             except EngineError:
-                told = []  # the subscription reports a lost server
-            self._locks = {lock.device_id: self._lock_of(lock) for lock in told}
+                listed = []  # the subscription reports a lost server
+            self._locks = {lock.device_id: self._lock_of(lock) for lock in listed}
             with suppress(TimeoutError):
                 async with asyncio.timeout(LOCK_SECONDS):
                     await self._look_at_locks.wait()
@@ -149,7 +149,7 @@ class RemoteEngine:
         """Publish progress, envelopes, trees and lines of the device's log until cancelled."""
         trees = TreeFetcher(self._client, device_id, self.events.publish, lambda: self._following(device_id))
         params = {"device": device_id, "type": list(_LOG_TYPES)}
-        told = False
+        reported = False
         async with asyncio.TaskGroup() as group:
             group.create_task(trees.run(), name=f"trees of {device_id}")
             async with aclosing(listen(self._client, params)) as news:
@@ -157,29 +157,29 @@ class RemoteEngine:
                     match one:
                         case Up():
                             self.events.publish(LogAttached(device_id=device_id))
-                        case Missed() if not told:
+                        case Missed() if not reported:
                             self._publish_gap(device_id, "the server did not keep all events")
                         case Down(error):
-                            told = True
+                            reported = True
                             if error.code in _DENIED and "log" in params["type"]:
                                 params["type"] = [name for name in _LOG_TYPES if name != "log"]
                                 continue
                             self.events.publish(LogGap(device_id=device_id, reason=words_of(error)))
                         case ServerSentEvent():
-                            told = False
+                            reported = False
                             self._take_event(one, device_id, trees)
 
     def _take_event(self, event: ServerSentEvent, device_id: str, trees: TreeFetcher) -> None:
         try:
-            told = read_event(event, device_id, self._client.skew)
+            read = read_event(event, device_id, self._client.skew)
         except ValidationError:
             self._publish_gap(device_id, "an event of the server cannot be read")
             return
-        if isinstance(told, wire.SnapshotEvent):
-            trees.announce(told)
-        elif told is not None:
-            self.events.publish(told)
-            if isinstance(told, CommandProgress):
+        if isinstance(read, wire.SnapshotEvent):
+            trees.announce(read)
+        elif read is not None:
+            self.events.publish(read)
+            if isinstance(read, CommandProgress):
                 self._look_at_locks.set()
 
     def _publish_gap(self, device_id: str, reason: str) -> None:

@@ -66,6 +66,6 @@ class RemoteFollow:
             self._on_state(state)
 
 
-def _state_of(told: wire.FollowEvent) -> FollowState:
-    error = error_of(told.error) if told.error is not None else None
-    return FollowState(told.phase, command_id=told.command_id, wait=told.wait, error=error)
+def _state_of(event: wire.FollowEvent) -> FollowState:
+    error = error_of(event.error) if event.error is not None else None
+    return FollowState(event.phase, command_id=event.command_id, wait=event.wait, error=error)

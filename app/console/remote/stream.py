@@ -103,7 +103,7 @@ def read_devices(event: ServerSentEvent) -> DevicesChanged:
     return DevicesChanged(devices=entries(wire.read(wire.Devices, event.data)))
 
 
-def entries(told: wire.Devices) -> tuple[DeviceEntry, ...]:
+def entries(devices: wire.Devices) -> tuple[DeviceEntry, ...]:
     return tuple(
         DeviceEntry(
             serial=one.serial,
@@ -113,7 +113,7 @@ def entries(told: wire.Devices) -> tuple[DeviceEntry, ...]:
             transport_id=one.transport_id,
             detail=one.detail,
         )
-        for one in told.devices
+        for one in devices.devices
     )
 
 
@@ -145,20 +145,20 @@ def read_event(event: ServerSentEvent, device_id: str, skew: float) -> EngineEve
     return None
 
 
-def _progress(told: wire.Progress, device_id: str, skew: float) -> CommandProgress | None:
-    if told.event.kind == "envelope":
+def _progress(progress: wire.Progress, device_id: str, skew: float) -> CommandProgress | None:
+    if progress.event.kind == "envelope":
         return None  # it arrives complete as another event
     return CommandProgress(
         device_id=device_id,
-        kind=told.event.kind,
-        command_id=told.command_id,
-        fields=told.event.fields,
-        text=told.event.text,
-        at=here(told.event.at, skew),
+        kind=progress.event.kind,
+        command_id=progress.command_id,
+        fields=progress.event.fields,
+        text=progress.event.text,
+        at=here(progress.event.at, skew),
     )
 
 
-def _log(told: wire.LogEvent, device_id: str, skew: float) -> LogBatch:
+def _log(event: wire.LogEvent, device_id: str, skew: float) -> LogBatch:
     lines = tuple(
         LogEntry(
             line.level,
@@ -169,9 +169,9 @@ def _log(told: wire.LogEvent, device_id: str, skew: float) -> LogBatch:
             line.uid,
             b"" if math.isnan(line.time) else round(line.time * 1e9),
         )
-        for line in told.lines
+        for line in event.lines
     )
-    return LogBatch(device_id=device_id, entries=lines, dropped=max(0, told.dropped), at=here(told.at, skew))
+    return LogBatch(device_id=device_id, entries=lines, dropped=max(0, event.dropped), at=here(event.at, skew))
 
 
 def here(moment: float, skew: float) -> float:

@@ -34,20 +34,20 @@ class TreeFetcher:
         self._device_id = device_id
         self._publish = publish
         self._follow = follow
-        self._told: deque[wire.SnapshotEvent] = deque(maxlen=_WAITING)
+        self._announced: deque[wire.SnapshotEvent] = deque(maxlen=_WAITING)
         self._news = asyncio.Event()
         self._digest = self._xml = ""
 
     def announce(self, event: wire.SnapshotEvent) -> None:
-        self._told.append(event)
+        self._announced.append(event)
         self._news.set()
 
     async def run(self) -> None:
         while True:
             await self._news.wait()
             self._news.clear()
-            while self._told:
-                await self._take(self._told.popleft())
+            while self._announced:
+                await self._take(self._announced.popleft())
 
     async def _take(self, event: wire.SnapshotEvent) -> None:
         """One tree, unless a newer one has taken its place on the server: then that one's event is on its way."""

@@ -332,7 +332,7 @@ class SkillsController:
         assert request.plan is not None
         self.compiled(request.plan)
         report = await self._library.run_artifact(request.plan.compiled, run.device_id, partial(self._played, run))
-        for line in _told(report):
+        for line in _report_lines(report):
             self._printed(
                 run, SkillOutputLine("host" if not line.startswith("RESULT|") else "stdout", line, self._clock.now())
             )
@@ -416,7 +416,7 @@ async def _nothing_left(_job: Job) -> str:
     return "Cancelled. The skills are unchanged."
 
 
-def _told(report: ArtifactReport) -> list[str]:
+def _report_lines(report: ArtifactReport) -> list[str]:
     """Return the lines of a play's report: outputs, variance and warnings. Steps are in the stream."""
     outputs = [f"{name}={value}" for name, value in report.outputs.items()]
     lines = [f"RESULT|{'|'.join(outputs)}"] if outputs else []

@@ -50,11 +50,11 @@ def compile_recipe(
     recipe = read_recipe(read_source(text, file))
     if profile is not None:
         _admit_recipe(profile, recipe)
-    told = resolve(recipe, checked(variables))
-    check_filled(recipe, told.texts)
+    inputs = resolve(recipe, checked(variables))
+    check_filled(recipe, inputs.texts)
     parts = _parts(recipe)
     _check_limit(parts, recipe)
-    plans = _validated(recipe, parts, told)
+    plans = _validated(recipe, parts, inputs)
     if profile is not None:
         for plan, part in zip(plans, parts, strict=True):
             _admit(profile, plan, part)
@@ -66,9 +66,9 @@ def compile_recipe(
         recipe={"id": recipe.recipe_id, "version": recipe.recipe_version, "type": recipe.recipe_type},
         capabilities=tuple(dict.fromkeys(recipe.capabilities)),
         outputs=_outputs(recipe),
-        confirms=_confirms(recipe.steps, told.texts),
-        warnings=tuple(_warnings(recipe, told, plans, parts)),
-        choices=tuple(_choices(recipe.steps, told)),
+        confirms=_confirms(recipe.steps, inputs.texts),
+        warnings=tuple(_warnings(recipe, inputs, plans, parts)),
+        choices=tuple(_choices(recipe.steps, inputs)),
     )
 
 
@@ -141,15 +141,15 @@ def _check_limit(parts: Sequence[Part], recipe: Recipe) -> None:
 # -- executions
 
 
-def _validated(recipe: Recipe, parts: Sequence[Part], told: ResolvedInputs) -> list[Validated]:
-    values = {name: text for name, text in told.texts.items() if text}
+def _validated(recipe: Recipe, parts: Sequence[Part], inputs: ResolvedInputs) -> list[Validated]:
+    values = {name: text for name, text in inputs.texts.items() if text}
     identity = {"recipeId": recipe.recipe_id, "recipeVersion": recipe.recipe_version, "inputs": in_order(values)}
-    ids = stable_ids(identity, told.chosen)
+    ids = stable_ids(identity, inputs.chosen)
     plans = []
     for number, part in enumerate(parts, 1):
         command = ids[COMMAND_ID] + (f"-p{number}" if number > 1 else "")
         names = (command, ids[TASK_ID], recipe.recipe_id[:MAX_SOURCE_LENGTH])
-        actions = [draft.filled(told.texts) for draft in part]
+        actions = [draft.filled(inputs.texts) for draft in part]
         try:
             plans.append(validate(payload(actions, recipe.timeout_ms or _time_for(part), names)))
         except EngineError as exc:
@@ -247,19 +247,19 @@ def _confirms(steps: Sequence[RecipeStep], texts: Mapping[str, str]) -> tuple[Co
     )
 
 
-def _choices(steps: Sequence[RecipeStep], told: ResolvedInputs) -> Iterator[Choice]:
+def _choices(steps: Sequence[RecipeStep], inputs: ResolvedInputs) -> Iterator[Choice]:
     for step in steps:
         if (choice := step.action.choice) is None:
             continue
         for location, text in texts(dict(choice), step.location.at("selector")):
-            if len(fill(text, told.texts)) > MAX_MATCHER_VALUE_LENGTH:
+            if len(fill(text, inputs.texts)) > MAX_MATCHER_VALUE_LENGTH:
                 message = f"the text has more than {MAX_MATCHER_VALUE_LENGTH} characters"
                 raise location.error(ErrorCode.RECIPE_SELECTOR_INVALID, message, path=location.dotted)
-        yield Choice(step.id, fill_in(dict(choice), told.texts))
+        yield Choice(step.id, fill_in(dict(choice), inputs.texts))
 
 
 def _warnings(
-    recipe: Recipe, told: ResolvedInputs, plans: Sequence[Validated], parts: Sequence[Part]
+    recipe: Recipe, inputs: ResolvedInputs, plans: Sequence[Validated], parts: Sequence[Part]
 ) -> list[Mapping[str, Any]]:
     """Return the warnings in the order of compilation: steps, outputs, session, variables, executions."""
     found = [warning for step in recipe.steps for warning in step.warnings]
@@ -271,7 +271,7 @@ def _warnings(
     if recipe.session_policy == "fresh" and "navigate" not in recipe.capabilities:
         message = "a fresh session closes and opens the app: the capability navigate is not declared"
         found.append(recipe.location.at("capabilities").warning("CAPABILITY_IMPLIED", message))
-    found += told.warnings
+    found += inputs.warnings
     for number, (plan, part) in enumerate(zip(plans, parts, strict=True)):
         for warning in plan.warnings:
             draft = _draft_at(warning.path, part)

@@ -224,8 +224,8 @@ def test_a_command_refuses_what_it_may_not(
         monkeypatch.setenv("CLAWPERATOR_POLICY_PROFILE", f"no-{capability}")
         refused = cli(*line)
         error = refused.document
-        told = (refused.exit_code, error.get("code"), error.get("details", {}).get("capability"))
-        assert told == (1, "CAPABILITY_DENIED", capability), error
+        reported = (refused.exit_code, error.get("code"), error.get("details", {}).get("capability"))
+        assert reported == (1, "CAPABILITY_DENIED", capability), error
     assert files(tmp_path) == before, "nothing was written but the audit and the log"
 
 

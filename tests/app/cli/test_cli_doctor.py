@@ -156,10 +156,10 @@ def test_fix_makes_it_well(cli: Cli, admit: Callable[..., SimulatedDevice]) -> N
         ("readiness.handshake", GRANT, True),
     ]
     assert fixed.document["nextActions"] == ["On device, open Accessibility Settings and follow the listed steps."]
-    told = fixed.err.splitlines()
-    assert all(line.startswith("[clawperator] fix for readiness.") for line in told)
-    assert any(f"adb -s {SERIAL} shell settings put secure" in line for line in told)
-    assert sum(": done: " in line for line in told) == 2
+    reported = fixed.err.splitlines()
+    assert all(line.startswith("[clawperator] fix for readiness.") for line in reported)
+    assert any(f"adb -s {SERIAL} shell settings put secure" in line for line in reported)
+    assert sum(": done: " in line for line in reported) == 2
     again = cli("doctor", "--fix")
     assert (again.exit_code, again.document["fixResults"], again.err) == (0, [], "")
     assert set(statuses(again.document).values()) == {"pass"}

@@ -77,10 +77,10 @@ def test_from_nothing_and_back(cli: Cli, sdk: FakeSdk) -> None:
     assert run.exit_code == 0
     assert list(done) == ["type", "avdName", "serial", "booted", "created", "started", "reused"]
     assert [done["created"], done["started"], done["reused"]] == [True, True, False]
-    told = stages(run.err)
-    assert [line["stage"] for line in told if line["state"] == "done"] == list(STAGES)
-    assert {line["job"] for line in told} == {"provision"}
-    assert any(line["limitMs"] == 180_000 for line in told if line["stage"] == "wait_boot")
+    reported = stages(run.err)
+    assert [line["stage"] for line in reported if line["state"] == "done"] == list(STAGES)
+    assert {line["job"] for line in reported} == {"provision"}
+    assert any(line["limitMs"] == 180_000 for line in reported if line["stage"] == "wait_boot")
 
     (avd,) = cli("emulator", "list").document["avds"]
     assert list(avd) == AVD_KEYS

@@ -434,13 +434,13 @@ def test_errors_are_named_flat_on_their_way_out() -> None:
     classic = EngineError(
         ErrorCode.RECEIVER_NOT_INSTALLED, "not there", extra={"receiverPackage": "a.b", "warnings": [warning]}
     )
-    told = flat_error(classic).to_dict()
-    assert told["code"] == "OPERATOR_NOT_INSTALLED"
-    assert told["hint"] == ErrorCode.OPERATOR_NOT_INSTALLED.hint
-    assert told["operatorPackage"] == "a.b"
-    assert told["warnings"] == [{"code": "OPERATOR_VARIANT_MISMATCH", "path": "x", "message": "m"}]
-    assert "RECEIVER" not in json.dumps(told)
-    assert "receiverPackage" not in told
+    reported = flat_error(classic).to_dict()
+    assert reported["code"] == "OPERATOR_NOT_INSTALLED"
+    assert reported["hint"] == ErrorCode.OPERATOR_NOT_INSTALLED.hint
+    assert reported["operatorPackage"] == "a.b"
+    assert reported["warnings"] == [{"code": "OPERATOR_VARIANT_MISMATCH", "path": "x", "message": "m"}]
+    assert "RECEIVER" not in json.dumps(reported)
+    assert "receiverPackage" not in reported
     own = flat_error(EngineError(ErrorCode.RECEIVER_VARIANT_MISMATCH, "m", hint="Do this.")).to_dict()
     assert (own["code"], own["hint"]) == ("OPERATOR_VARIANT_MISMATCH", "Do this.")
 

@@ -107,12 +107,14 @@ def test_show(cli: Cli, three: Path, key: str) -> None:
 
 def test_a_late_result_is_shown_beside_the_outcome(cli: Cli, three: Path) -> None:
     with History.open(str(three)) as history:
-        told = a_run("late", status="failed", code="RESULT_ENVELOPE_TIMEOUT")
-        history.put(told._replace(envelope=None, raw=()))
-        came = told.row._replace(origin="seen", ended_at=told.row.ended_at + 3.2)
-        assert told.envelope is not None
+        reported = a_run("late", status="failed", code="RESULT_ENVELOPE_TIMEOUT")
+        history.put(reported._replace(envelope=None, raw=()))
+        came = reported.row._replace(origin="seen", ended_at=reported.row.ended_at + 3.2)
+        assert reported.envelope is not None
         steps = [{"id": "a", "actionType": "read_text", "success": True, "data": {"text": "my secret"}}]
-        history.put_late(told._replace(row=came, envelope={**told.envelope, "stepResults": steps}, raw=("my secret",)))
+        history.put_late(
+            reported._replace(row=came, envelope={**reported.envelope, "stepResults": steps}, raw=("my secret",))
+        )
     shown = cli("history", "show", "late").document["execution"]
     assert (shown["status"], shown["code"], shown["envelope"]) == ("failed", "RESULT_ENVELOPE_TIMEOUT", None)
     late = shown["lateResult"]

@@ -97,10 +97,10 @@ def test_an_unforeseen_exception_is_one_document(cli: Cli, monkeypatch: pytest.M
     run = cli("packages", "list", "--log-level", "info")
     assert (run.exit_code, run.err) == (1, "")
     assert (run.document["code"], run.document["message"]) == ("UNKNOWN", "ZeroDivisionError")
-    told = cli("packages", "list", "--verbose")
-    assert told.document["code"] == "UNKNOWN"
-    assert "ZeroDivisionError" in told.err
-    assert "Traceback" in told.err
+    reported = cli("packages", "list", "--verbose")
+    assert reported.document["code"] == "UNKNOWN"
+    assert "ZeroDivisionError" in reported.err
+    assert "Traceback" in reported.err
 
 
 @pytest.mark.cold

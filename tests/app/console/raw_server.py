@@ -38,7 +38,10 @@ class RawServer:
             method, target, _ = first.split(" ")
             self.asked.append(Asked(method, target, headers, body))
             self.arrived.set()
-            answer = next((told for path, told in self.paths.items() if target.startswith(path)), None) or self._next()
+            answer = (
+                next((reported for path, reported in self.paths.items() if target.startswith(path)), None)
+                or self._next()
+            )
             if isinstance(answer, bytes):
                 writer.write(answer)
                 await writer.drain()

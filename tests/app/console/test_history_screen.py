@@ -343,10 +343,10 @@ async def test_a_run_whose_process_is_killed_meanwhile_is_interrupted_and_ours_i
 @pytest.mark.parametrize("size", SIZES)
 async def test_a_result_that_comes_late_is_told_of_as_soon_as_it_is_there(path: Path, size: tuple[int, int]) -> None:
     some_runs(path)
-    told, _ = a_run(8, at=NOON - 60, status="failed", code="RESULT_ENVELOPE_TIMEOUT")
-    late = {**told.envelope, "status": "success", "error": None} if told.envelope else {}
+    reported, _ = a_run(8, at=NOON - 60, status="failed", code="RESULT_ENVELOPE_TIMEOUT")
+    late = {**reported.envelope, "status": "success", "error": None} if reported.envelope else {}
     with History.open(str(path)) as history:
-        put(history, (replace(told, envelope=None, raw=(), message="no result"), {}))
+        put(history, (replace(reported, envelope=None, raw=(), message="no result"), {}))
         async with console(path, size=size) as (app, pilot, screen):
             await press(pilot, screen, "enter")
             assert "RESULT_ENVELOPE_TIMEOUT" in within(app, screen.detail)
@@ -397,13 +397,13 @@ async def test_tree_lines_and_steps_move_together(path: Path) -> None:
     async with console(path, size=(200, 60)) as (app, pilot, screen):
         await press(pilot, screen, "enter", "less_than_sign")
         assert "No tree at this moment yet" in flat(app)
-        told = []
+        reported = []
         for _ in range(12):
             await press(pilot, screen, "full_stop")
             moment, record = screen.scrubber.moment, screen.record
             assert moment is not None
             assert record is not None
-            told.append((moment.what, moment.tree))
+            reported.append((moment.what, moment.tree))
             if moment.tree >= 0:
                 assert screen.tree_pane.snapshot.at == record.trees[moment.tree].at
                 assert screen.tree_pane.snapshot.source == "history"
@@ -412,9 +412,9 @@ async def test_tree_lines_and_steps_move_together(path: Path) -> None:
                 slot = screen.detail.slot
                 assert slot is not None
                 assert slot.place == ("step", moment.step + 1)
-        assert told[1] == ("step", -1)
-        assert told[2] == ("tree", 0)
-        assert told[-1] == ("result", 2)
+        assert reported[1] == ("step", -1)
+        assert reported[2] == ("tree", 0)
+        assert reported[-1] == ("result", 2)
 
 
 async def test_marks_are_against_the_tree_before_whichever_way_one_came(path: Path) -> None:
@@ -539,8 +539,8 @@ async def test_a_run_that_repeats_another_is_compared_with_that_one(path: Path) 
     some_runs(path)
     async with console(path) as (app, pilot, screen):
         app.session.log.reruns["cmd-7"] = "cmd-2"
-        told = {"task_id": "", "source": "", "timeout_ms": 1, "action_count": 1}
-        app.session.log.apply([ExecutionStarted(execution_id="e", command_id="cmd-7", **told)])  # type: ignore[arg-type]
+        reported = {"task_id": "", "source": "", "timeout_ms": 1, "action_count": 1}
+        app.session.log.apply([ExecutionStarted(execution_id="e", command_id="cmd-7", **reported)])  # type: ignore[arg-type]
         await press(pilot, screen, "c")
         assert screen.compared.a is not None
         assert screen.compared.a.command_id == "cmd-2"

@@ -229,7 +229,7 @@ async def test_which_device_is_set_up() -> None:
 
 
 async def test_the_order_of_what_is_told() -> None:
-    told: list[Update] = []
+    reported: list[Update] = []
     tasks: list[asyncio.Task[None]] = []
     operator = FakeOperatorApp()
 
@@ -243,7 +243,7 @@ async def test_the_order_of_what_is_told() -> None:
         return True
 
     afterwards: list[str] = []
-    here = SetupController(Rooms(), told.append, WallClock(lambda: 1.0), start, afterwards.append)
+    here = SetupController(Rooms(), reported.append, WallClock(lambda: 1.0), start, afterwards.append)
     here.downloads = lambda: (FOLDER, FILES)
     here.look(DEVICE.serial)
     await asyncio.gather(*tasks)
@@ -251,11 +251,11 @@ async def test_the_order_of_what_is_told() -> None:
     assert not here.install(NEWER.path)
     here.look("another")  # while one runs, the view stays with it
     await asyncio.gather(*tasks)
-    setups = [news.setup for news in told if isinstance(news, SetupUpdate)]
+    setups = [news.setup for news in reported if isinstance(news, SetupUpdate)]
     assert {setup.serial for setup in setups} == {DEVICE.serial}
     stages = [setup.job.current.name for setup in setups if setup.job and setup.job.current]
     assert list(dict.fromkeys(stages)) == ["install", "permissions", "verify"]
-    assert [news.notice.status for news in told if isinstance(news, NoticeUpdate)] == [Status.OK]
+    assert [news.notice.status for news in reported if isinstance(news, NoticeUpdate)] == [Status.OK]
     assert afterwards == [DEVICE.serial]
     assert setups[-1].status == state_of(operator.after)
 

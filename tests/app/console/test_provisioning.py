@@ -83,9 +83,9 @@ class Room:
     @property
     def notices(self) -> list[tuple[Status, str, str]]:
         return [
-            (told.notice.status, told.notice.text, told.notice.code)
-            for told in self.news
-            if isinstance(told, NoticeUpdate)
+            (reported.notice.status, reported.notice.text, reported.notice.code)
+            for reported in self.news
+            if isinstance(reported, NoticeUpdate)
         ]
 
     async def until(self, holds: Callable[[], object]) -> None:
@@ -122,13 +122,13 @@ async def test_what_provisioning_tells_in_which_order(tmp_path: Path) -> None:
         assert here.machines.job is not None
         assert [seen.status for seen in here.machines.job.stages] == [Status.WAITING] * 10
         await here.over()
-        told: list[str] = []
+        reported: list[str] = []
         for news in here.news:
             job = news.machines.job if isinstance(news, EmulatorsUpdate) else None
             stage = job.current if job is not None and job.running else None
-            if stage is not None and (not told or told[-1] != stage.name):
-                told.append(stage.name)
-        assert told == list(PROVISIONING)
+            if stage is not None and (not reported or reported[-1] != stage.name):
+                reported.append(stage.name)
+        assert reported == list(PROVISIONING)
         await here.until(lambda: here.machines.known and here.machines.run_of("clawperator-pixel"))
         job = here.machines.job
         assert job is not None

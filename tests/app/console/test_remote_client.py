@@ -195,7 +195,7 @@ async def test_a_name_that_the_server_does_not_know_and_a_policy_are_told_with_w
 
 
 async def test_an_error_is_the_same_error_here_and_what_is_counted_with_is_a_number() -> None:
-    told = {
+    reported = {
         "code": "EXECUTION_CONFLICT_IN_FLIGHT",
         "message": "Busy",
         "hint": "Wait",
@@ -203,7 +203,7 @@ async def test_an_error_is_the_same_error_here_and_what_is_counted_with_is_a_num
         "broadcastDispatchStatus": "not_sent",
         "executionId": 5,
     }
-    error = await refused(http(json.dumps({"ok": False, "error": told}), "423 Locked"))
+    error = await refused(http(json.dumps({"ok": False, "error": reported}), "423 Locked"))
     assert (error.code, error.message, error.hint) == (ErrorCode.EXECUTION_CONFLICT_IN_FLIGHT, "Busy", "Wait")
     assert error.details == {"inFlightCommandId": "cmd-1", "pid": 7}
     assert error.extra == {"broadcastDispatchStatus": "not_sent"}

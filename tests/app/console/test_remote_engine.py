@@ -98,7 +98,7 @@ async def before(*answers: Any, read_only: bool = False, **paths: Any) -> AsyncI
                         found.end()
 
 
-def told(name: str, number: str = "", /, **data: Any) -> bytes:
+def reported(name: str, number: str = "", /, **data: Any) -> bytes:
     return event(name, json.dumps(data), number)
 
 
@@ -111,9 +111,9 @@ def no_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 async def test_devices_are_asked_for_once_and_pushed_from_then_on() -> None:
-    gone = told("devices", devices=[])
-    adb = told("link", deviceId=None, state="adb-lost", reason="connection refused", at=1.0)
-    nonsense = told("devices", devices=7)
+    gone = reported("devices", devices=[])
+    adb = reported("link", deviceId=None, state="adb-lost", reason="connection refused", at=1.0)
+    nonsense = reported("devices", devices=7)
     async with before(
         events=open_sse(HELLO, nonsense, gone, adb), devices=http(json.dumps(DEVICES)), locks=NO_LOCKS
     ) as b:
@@ -173,15 +173,15 @@ async def test_events_of_a_device_are_what_an_engine_here_would_have_published()
     ids = {"deviceId": PHONE, "commandId": "cmd-1"}
     events = open_sse(
         HELLO,
-        told("event", **ids, event=PROGRESS),
-        told("event", **ids, event={"kind": "envelope", "status": "success", "problem": "", "at": 1.0}),
-        told("envelope", **ids, **WHOLE),
-        told("envelope", **ids, **{**WHOLE, "envelope": None, "problem": "cut"}),
-        told("log", **LOG),
-        told("link", deviceId=PHONE, state="log-broken", reason="gone", at=1.0),
-        told("link", deviceId=PHONE, state="log-followed", reason="", at=1.0),
-        told("later", more=True),
-        told("event", **ids, event={**PROGRESS, "kind": "success"}),
+        reported("event", **ids, event=PROGRESS),
+        reported("event", **ids, event={"kind": "envelope", "status": "success", "problem": "", "at": 1.0}),
+        reported("envelope", **ids, **WHOLE),
+        reported("envelope", **ids, **{**WHOLE, "envelope": None, "problem": "cut"}),
+        reported("log", **LOG),
+        reported("link", deviceId=PHONE, state="log-broken", reason="gone", at=1.0),
+        reported("link", deviceId=PHONE, state="log-followed", reason="", at=1.0),
+        reported("later", more=True),
+        reported("event", **ids, event={**PROGRESS, "kind": "success"}),
     )
     async with before(events=events) as b:
         b.run(b.engine.watch_log(PHONE))
@@ -218,14 +218,14 @@ async def test_events_of_a_device_are_what_an_engine_here_would_have_published()
     "bad",
     [
         b"event: clawperator:event\ndata: {\n\n",
-        told("event", deviceId=PHONE, commandId=5, event=PROGRESS),
-        told("envelope", deviceId=PHONE, commandId="c", **{**WHOLE, "envelope": {**ENVELOPE, "stepResults": 5}}),
-        told("log", **{**LOG, "lines": [{**LINE, "level": "X"}]}),
-        told("snapshot", deviceId=PHONE),
+        reported("event", deviceId=PHONE, commandId=5, event=PROGRESS),
+        reported("envelope", deviceId=PHONE, commandId="c", **{**WHOLE, "envelope": {**ENVELOPE, "stepResults": 5}}),
+        reported("log", **{**LOG, "lines": [{**LINE, "level": "X"}]}),
+        reported("snapshot", deviceId=PHONE),
     ],
 )
 async def test_what_cannot_be_read_is_a_gap_and_no_crash(bad: bytes) -> None:
-    good = told("event", deviceId=PHONE, commandId="cmd-1", event=PROGRESS)
+    good = reported("event", deviceId=PHONE, commandId="cmd-1", event=PROGRESS)
     async with before(events=open_sse(HELLO, bad, good)) as b:
         b.run(b.engine.watch_log(PHONE))
         assert [type(await b.next()) for _ in range(4)] == [LogAttached, LogGap, LogAttached, CommandProgress]
@@ -262,7 +262,7 @@ def tree(digest: str, text: str = "<hierarchy/>", *, changed: bool = True) -> by
 
 def snapshot(digest: str, command: str = "cmd-1", *, complete: bool = True) -> bytes:
     facts = {"deviceId": PHONE, "commandId": command, "stepId": "s", "bytes": 9, "at": 50.0}
-    return told("snapshot", digest=digest, complete=complete, **facts)
+    return reported("snapshot", digest=digest, complete=complete, **facts)
 
 
 async def test_a_tree_is_fetched_once_however_often_it_goes_by() -> None:
@@ -303,7 +303,9 @@ async def test_a_tree_that_cannot_be_had_is_another_attempt_next_time() -> None:
 
 
 def follow_told(phase: str, **more: Any) -> bytes:
-    return told("follow", **{"deviceId": PHONE, "phase": phase, "commandId": "", "wait": 0.0, "error": None, **more})
+    return reported(
+        "follow", **{"deviceId": PHONE, "phase": phase, "commandId": "", "wait": 0.0, "error": None, **more}
+    )
 
 
 async def test_following_is_the_servers_and_its_states_are_told_here() -> None:

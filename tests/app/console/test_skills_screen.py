@@ -54,17 +54,17 @@ async def test_lint_that_cannot_look_says_why() -> None:
 
 
 async def test_files_open_in_the_user_s_own_editor(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    told, editor = tmp_path / "told", tmp_path / "vim"
+    reported, editor = tmp_path / "told", tmp_path / "vim"
     editor.write_text(
-        f"#!{sys.executable}\nimport sys\nopen({str(told)!r}, 'a').write(' '.join(sys.argv[1:]) + '\\n')\n"
+        f"#!{sys.executable}\nimport sys\nopen({str(reported)!r}, 'a').write(' '.join(sys.argv[1:]) + '\\n')\n"
     )
     editor.chmod(0o700)
     library = FakeLibrary(lints=FINDINGS)
     async with skills_mode(library) as (app, pilot, _):
 
         async def opened(count: int) -> str:
-            await until(pilot, lambda: told.exists() and told.read_text().count("\n") == count)
-            return told.read_text().splitlines()[-1]
+            await until(pilot, lambda: reported.exists() and reported.read_text().count("\n") == count)
+            return reported.read_text().splitlines()[-1]
 
         await to_skill(app, pilot, PRICE["id"])
         monkeypatch.delenv("VISUAL", raising=False)

@@ -92,15 +92,15 @@ def test_what_a_theme_starts_from(tmp_path: Path, text: str, base: Theme) -> Non
     ],
 )  # fmt: skip
 def test_a_mistake_is_told_with_its_line_and_there_is_no_theme(tmp_path: Path, text: str, remark: str) -> None:
-    theme, (told,) = read_theme(written(tmp_path, text))
+    theme, (reported,) = read_theme(written(tmp_path, text))
     assert theme is None
-    assert remark in told
+    assert remark in reported
 
 
 def test_what_is_hard_to_read_is_told_and_used_all_the_same(tmp_path: Path) -> None:
-    theme, (told,) = read_theme(written(tmp_path, '[variables]\nstate-ok = "#223322"'))
+    theme, (reported,) = read_theme(written(tmp_path, '[variables]\nstate-ok = "#223322"'))
     assert theme is not None
-    assert told.startswith("midnight.toml: hard to read (contrast below 4.5): state-ok on ")
+    assert reported.startswith("midnight.toml: hard to read (contrast below 4.5): state-ok on ")
 
 
 def test_no_kind_of_file_holds_the_console_up(tmp_path: Path) -> None:
@@ -110,19 +110,19 @@ def test_no_kind_of_file_holds_the_console_up(tmp_path: Path) -> None:
     (tmp_path / "bytes.toml").write_bytes(b'name = "\xff"')
     for number in range(MAX_FILES + 5):
         written(tmp_path, "", f"zz{number:04}.toml")
-    told: list[str] = []
-    themes = UserThemes(tmp_path, lambda _: None, lambda _, words: told.append(words)).load()
+    reported: list[str] = []
+    themes = UserThemes(tmp_path, lambda _: None, lambda _, words: reported.append(words)).load()
     assert len(themes) == MAX_FILES - 4
-    assert sorted(words.partition(":")[0] for words in told) == ["bytes.toml", "folder.toml", "pipe.toml"]
+    assert sorted(words.partition(":")[0] for words in reported) == ["bytes.toml", "folder.toml", "pipe.toml"]
 
 
 def test_of_two_files_with_one_name_the_first_has_it(tmp_path: Path) -> None:
     written(tmp_path, 'name = "same"', "a.toml")
     written(tmp_path, 'name = "same"', "b.toml")
-    told: list[str] = []
-    themes = UserThemes(tmp_path, lambda _: None, lambda _, words: told.append(words)).load()
+    reported: list[str] = []
+    themes = UserThemes(tmp_path, lambda _: None, lambda _, words: reported.append(words)).load()
     assert [theme.name for theme in themes] == ["same"]
-    assert told == ["b.toml:1: Another file describes a theme called same already"]
+    assert reported == ["b.toml:1: Another file describes a theme called same already"]
 
 
 @given(st.text(max_size=200), st.binary(max_size=200))
@@ -147,12 +147,12 @@ class Watching:
 
     def __init__(self, folder: Path) -> None:
         self.applied: list[Theme] = []
-        self.told: list[tuple[Status, str]] = []
+        self.reported: list[tuple[Status, str]] = []
         self._news = asyncio.Event()
         self.themes = UserThemes(folder, self.applied.append, self._on_progress)
 
     def _on_progress(self, status: Status, words: str) -> None:
-        self.told.append((status, words))
+        self.reported.append((status, words))
         self._news.set()
 
     async def until(self, enough: Callable[[], bool]) -> None:
@@ -180,10 +180,10 @@ async def test_a_folder_that_appears_later_is_noticed_and_so_is_every_change(tmp
         folder.mkdir(parents=True)
         written(folder, GOOD)
         await watcher.until(lambda: len(watcher.applied) == 1)
-        assert watcher.told == [(Status.OK, "Theme midnight was read again from midnight.toml")]
+        assert watcher.reported == [(Status.OK, "Theme midnight was read again from midnight.toml")]
         written(folder, "[colors]\nbackground = 'blu'")
-        await watcher.until(lambda: len(watcher.told) == 2)
-        assert watcher.told[1] == (
+        await watcher.until(lambda: len(watcher.reported) == 2)
+        assert watcher.reported[1] == (
             Status.WARN,
             "midnight.toml:2: background: 'blu' is not a colour; write it as #rrggbb",
         )

@@ -123,8 +123,8 @@ async def test_every_route_refuses_what_its_caller_may_not(serve: Serve, tmp_pat
                 headers={"Authorization": f"Bearer {token(capability)}"},
             )
             error = answer.json()["error"]
-            told = (answer.status_code, error["code"], error["details"].get("capability"))
-            assert told == (403, "CAPABILITY_DENIED", capability), (asked, error)
+            reported = (answer.status_code, error["code"], error["details"].get("capability"))
+            assert reported == (403, "CAPABILITY_DENIED", capability), (asked, error)
     audit = (await served.client.get("/audit", params={"limit": 200})).json()["entries"]
     assert {entry["event"] for entry in audit} == {"refused"}, "nothing of what was refused was sent"
 

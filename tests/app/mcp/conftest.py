@@ -56,16 +56,16 @@ class Place:
 
 @dataclass
 class Agent:
-    """A connected client. ``told`` is every progress notification so far; ``errors`` is the file of the server's stderr."""
+    """A connected client. ``reported`` is every progress notification so far; ``errors`` is the file of the server's stderr."""
 
     client: Client
     errors: Path | None = None
-    told: list[tuple[float, float | None, str]] = field(default_factory=list)
+    reported: list[tuple[float, float | None, str]] = field(default_factory=list)
     news: asyncio.Event = field(default_factory=asyncio.Event)
 
     async def call(self, name: str, **arguments: Any) -> CallToolResult:
         async def hear(progress: float, total: float | None, message: str | None) -> None:
-            self.told.append((progress, total, message or ""))
+            self.reported.append((progress, total, message or ""))
             self.news.set()
 
         return await self.client.call_tool(name, arguments, progress_callback=hear)
@@ -88,7 +88,7 @@ class Agent:
 
     async def hears(self, words: str) -> None:
         """Return when a progress notification with ``words`` has come."""
-        while not any(words in message for *_, message in self.told):
+        while not any(words in message for *_, message in self.reported):
             self.news.clear()
             await self.news.wait()
 

@@ -26,10 +26,10 @@ async def test_progress_grows_with_every_step(visit: Visit) -> None:
     place = await visit()
     async with place.talk() as agent:
         await agent.ok("execute", execution=plan(HOME, nap(20), LOOK))
-        values = [value for value, *_ in agent.told]
+        values = [value for value, *_ in agent.reported]
         assert values == sorted(set(values))
-        assert {total for _, total, _ in agent.told} == {3}
-        assert [message for *_, message in agent.told] == [
+        assert {total for _, total, _ in agent.reported} == {3}
+        assert [message for *_, message in agent.reported] == [
             f"sent to {place.serial}",
             "1 of 3: press_key (home)",
             "1 of 3: press_key (home): done",

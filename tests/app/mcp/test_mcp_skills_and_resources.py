@@ -36,9 +36,9 @@ async def test_skills(visit: Visit) -> None:
         assert set(played["outputs"]) == {"target"}
         assert played["executions"]
         assert all(entry["envelope"]["status"] == "success" for entry in played["executions"])
-        totals = {total for _, total, _ in agent.told}
+        totals = {total for _, total, _ in agent.reported}
         assert len(totals) == 1  # one whole, however many executions
-        agent.told.clear()
+        agent.reported.clear()
         script = {"skillId": READ, "deviceId": place.serial, "args": ["--room", "Bedroom"]}
         ran = await agent.ok("skill_run", **script)
         assert (ran["exitCode"], "Bedroom" in ran["output"]) == (0, True)

@@ -80,7 +80,7 @@ async def test_observing(visit: Visit) -> None:
         assert healthy["ready"] is True, healthy["summary"]
         assert healthy["summary"].startswith("Ready")
         assert {check["id"] for check in healthy["checks"]} >= {"host.adb.presence", "device.discovery"}
-        assert any("device.discovery: pass" in message for *_, message in agent.told)
+        assert any("device.discovery: pass" in message for *_, message in agent.reported)
 
 
 async def test_acting(visit: Visit) -> None:

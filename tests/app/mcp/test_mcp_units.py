@@ -48,30 +48,30 @@ TEXTS = st.text(st.characters(exclude_categories=()), max_size=40)
 
 @given(st.lists(st.tuples(st.integers(0, 20), st.booleans()), max_size=40))
 async def test_progress_only_grows(steps: list[tuple[int, bool]]) -> None:
-    told: list[float] = []
+    reported: list[float] = []
 
     async def report(value: float, _total: float | None, _message: str | None) -> None:
-        told.append(value)
+        reported.append(value)
 
     progress = Progress(report)
     for step, done in steps:
         await progress.report(step + (1 if done else 0.5), step + 1, "x")
-    assert told == sorted(set(told))
+    assert reported == sorted(set(reported))
 
 
 async def test_a_step_that_is_tried_again_never_reaches_its_end() -> None:
-    told: list[float] = []
+    reported: list[float] = []
 
     async def report(value: float, _total: float | None, message: str | None) -> None:
         assert message == "x" * 200
-        told.append(value)
+        reported.append(value)
 
     progress = Progress(report)
     for _ in range(1_000):
         await progress.report(0.5, 1, "x" * 1_000)
-    assert told[0] == 0.5
-    assert told[-1] <= 1
-    assert told == sorted(set(told))
+    assert reported[0] == 0.5
+    assert reported[-1] <= 1
+    assert reported == sorted(set(reported))
 
 
 @given(TEXTS, TEXTS)

@@ -101,9 +101,9 @@ async def test_whoever_listens_hears_of_every_command_and_of_its_end(phone: AdbD
     await phone.push(b"x", "/data/local/tmp/x")
     with pytest.raises(EngineError):
         await AdbDevice(phone.server, "nobody").exec_out(["id"])
-    told = [(one.serial, one.text, one.duration_ms is None, one.exit_code, one.code) for one in heard]
+    reported = [(one.serial, one.text, one.duration_ms is None, one.exit_code, one.code) for one in heard]
     us = phone.serial
-    assert told == [
+    assert reported == [
         (us, "echo 'a b'", True, None, ""),
         (us, "echo 'a b'", False, 0, ""),
         (us, "echo [REDACTED]", True, None, ""),

@@ -122,39 +122,39 @@ def test_safe_masks_what_scripts_say(tmp_path: Path) -> None:
 def test_a_folder_that_cannot_be_written_is_told_once(tmp_path: Path) -> None:
     blocker = tmp_path / "file"
     blocker.write_text("")
-    told: list[str] = []
-    log = LogFile(str(blocker / "logs"), warn=told.append)
+    reported: list[str] = []
+    log = LogFile(str(blocker / "logs"), warn=reported.append)
     for _ in range(3):
         log.write("error", "e", "m")
-    assert len(told) == 1
-    assert str(blocker) in told[0]
+    assert len(reported) == 1
+    assert str(blocker) in reported[0]
     assert not log.wants("error")
 
 
 @pytest.mark.parametrize("folder", ["a\0b", "/proc/nothing/here"])
 def test_hopeless_folders(folder: str) -> None:
-    told: list[str] = []
-    LogFile(folder, warn=told.append).write("info", "e", "m")
-    assert len(told) == 1
+    reported: list[str] = []
+    LogFile(folder, warn=reported.append).write("info", "e", "m")
+    assert len(reported) == 1
 
 
 def test_a_pipe_in_its_place_is_not_waited_for(tmp_path: Path) -> None:
     os.mkfifo(today_path(str(tmp_path)))
-    told: list[str] = []
-    LogFile(str(tmp_path), warn=told.append).write("info", "e", "m")
-    assert len(told) == 1
+    reported: list[str] = []
+    LogFile(str(tmp_path), warn=reported.append).write("info", "e", "m")
+    assert len(reported) == 1
 
 
 def test_a_full_file_stays_as_it_is(tmp_path: Path) -> None:
     path = Path(today_path(str(tmp_path)))
     with path.open("wb") as file:
         file.truncate(LARGEST_FILE + 1)
-    told: list[str] = []
-    log = LogFile(str(tmp_path), warn=told.append)
+    reported: list[str] = []
+    log = LogFile(str(tmp_path), warn=reported.append)
     log.write("info", "e", "m")
     log.write("info", "e", "m")
     assert path.stat().st_size == LARGEST_FILE + 1
-    assert len(told) == 1
+    assert len(reported) == 1
 
 
 def test_a_file_that_was_taken_away_is_begun_anew(tmp_path: Path) -> None:
@@ -197,13 +197,15 @@ def finished(result: dict[str, Any]) -> ExecutionFinished:
     )
 
 
-def told(*events: EngineEvent, safe: bool = False) -> list[Line]:
+def reported(*events: EngineEvent, safe: bool = False) -> list[Line]:
     story = EventLines(safe=safe)
     return [line for event in events for line in story.lines(event)]
 
 
 def test_an_execution_that_succeeds() -> None:
-    written = told(STARTED, DISPATCHED, finished({"ok": True, "envelope": {"status": "success", "stepResults": []}}))
+    written = reported(
+        STARTED, DISPATCHED, finished({"ok": True, "envelope": {"status": "success", "stepResults": []}})
+    )
     assert [(line.level, line.event) for line in written] == [
         ("info", "preflight.apk.pass"),
         ("info", "broadcast.dispatched"),
@@ -224,7 +226,7 @@ def test_an_execution_that_succeeds() -> None:
     ],
 )
 def test_an_execution_that_fails(result: dict[str, Any], level: str, event: str) -> None:
-    (line,) = told(STARTED, finished(result))
+    (line,) = reported(STARTED, finished(result))
     assert (line.level, line.event, line.fields["status"]) == (level, event, "failed")
     assert line.fields["code"] == (result.get("envelope", {}).get("errorCode") or result["error"]["code"])
 
@@ -234,21 +236,21 @@ def test_safe_lines_hold_codes_and_no_words() -> None:
         check={"id": "host.adb.presence", "status": "fail", "summary": "secret", "code": "ADB_NOT_FOUND"}
     )
     error = {"error": {"code": "EXECUTION_VALIDATION_FAILED", "message": "secret"}}
-    for line in told(finished(error), check, safe=True):
+    for line in reported(finished(error), check, safe=True):
         assert "secret" not in repr(line)
-    assert any("secret" in repr(line) for line in told(finished(error), check))
+    assert any("secret" in repr(line) for line in reported(finished(error), check))
 
 
 def test_a_check_of_the_doctor() -> None:
     check = CheckFinished(device_id="d", check={"id": "readiness.handshake", "status": "warn", "summary": "slow"})
-    (line,) = told(check)
+    (line,) = reported(check)
     assert (line.level, line.event, line.message) == ("warn", "doctor.check", "readiness.handshake: slow")
 
 
 def test_commands_to_adb_are_for_level_debug() -> None:
     begun = AdbCommand("d", "getprop ro.product.model", at=1.0)
     ended = replace(begun, at=2.0, duration_ms=12.4, exit_code=1)
-    made = told(AdbCalled(command=begun), AdbCalled(command=ended))
+    made = reported(AdbCalled(command=begun), AdbCalled(command=ended))
     assert [(line.level, line.event, line.message) for line in made] == [
         ("debug", "adb.command", "getprop ro.product.model"),
         ("debug", "adb.complete", "getprop ro.product.model"),

@@ -106,11 +106,11 @@ def test_an_envelope_keeps_how_it_went_and_not_what_it_read() -> None:
     ]  # fmt: skip
     envelope = {"commandId": "c", "status": "failed", "stepResults": steps, "error": "No node Ann", "errorCode": "X"}
     masked = mask_envelope(envelope)
-    read, seen, scrolled, told = (step["data"] for step in masked["stepResults"])
+    read, seen, scrolled, reported = (step["data"] for step in masked["stepResults"])
     assert read == {"text": "*** *", "validator": "none"}
     assert seen == {}
     assert scrolled == {"scroll_outcome": "moved", "direction": "down"}
-    assert told == {
+    assert reported == {
         "label": "***",
         "value": "***",
         "raw_text": "**",

@@ -458,18 +458,18 @@ async def test_what_is_not_supported_is_not_overwritten(sdk: FakeSdk, manage: Ma
 @pytest.mark.parametrize("stage", ["wait_adb", "wait_boot", "enable_settings"])
 async def test_a_cancelled_start_leaves_nothing(sdk: FakeSdk, manage: Manage, stage: str) -> None:
     sdk.add_avd("mine")
-    told: list[Stage] = []
+    reported: list[Stage] = []
 
     def on_progress(news: Stage) -> None:
-        told.append(news)
+        reported.append(news)
         if (news.name, news.state) == (stage, "running"):
             asyncio.get_running_loop().call_soon(starting.cancel)
 
     starting = asyncio.ensure_future(manage().start("mine", on_progress=on_progress))
     await asyncio.wait([starting])
     assert starting.cancelled()
-    assert (told[-1].name, told[-1].state) == (stage, "failed")
-    assert told[-1].message == "cancelled; its process is stopped"
+    assert (reported[-1].name, reported[-1].state) == (stage, "failed")
+    assert reported[-1].message == "cancelled; its process is stopped"
     await nothing_lives(sdk)
 
 

@@ -398,15 +398,15 @@ def test_an_image_is_listed_only_under_its_whole_name() -> None:
 
 
 def test_a_stage_ends_once_whatever_happens(heard: Heard) -> None:
-    told = JobProgress("start", heard)
-    with told.stage("a", 2.0) as stage:
+    reported = JobProgress("start", heard)
+    with reported.stage("a", 2.0) as stage:
         stage.line("[===   ] 150% of it")
         stage.result = "x" * 10_000
-    with pytest.raises(ZeroDivisionError), told.stage("b", left=lambda _: "its process is stopped"):
+    with pytest.raises(ZeroDivisionError), reported.stage("b", left=lambda _: "its process is stopped"):
         raise ZeroDivisionError
-    with pytest.raises(asyncio.CancelledError), told.stage("c"):
+    with pytest.raises(asyncio.CancelledError), reported.stage("c"):
         raise asyncio.CancelledError
-    told.skipped("d", "e")
+    reported.skipped("d", "e")
     assert heard.ends == [("a", "done"), ("b", "failed"), ("c", "failed"), ("d", "skipped"), ("e", "skipped")]
     assert heard.messages("b") == ["ZeroDivisionError; its process is stopped"]
     assert heard.messages("c") == ["cancelled"]

@@ -91,8 +91,8 @@ def test_without_an_envelope_the_lines_say_how_steps_ended() -> None:
 
 
 def test_a_plan_that_ran_to_its_end_with_a_failed_step_is_partial() -> None:
-    told = envelope("success", ("a", "read_text", False, {"error": "NODE_TEXT_EMPTY"}), ("b", "sleep", True, {}))
-    outcome = outcome_of([("a", "read_text"), ("b", "sleep")], (), told)
+    reported = envelope("success", ("a", "read_text", False, {"error": "NODE_TEXT_EMPTY"}), ("b", "sleep", True, {}))
+    outcome = outcome_of([("a", "read_text"), ("b", "sleep")], (), reported)
     assert (outcome.status, statuses(outcome)) == ("partial", ["failed", "done"])
     assert outcome.error == {
         "code": "NODE_TEXT_EMPTY",
@@ -115,13 +115,13 @@ def test_a_picture_that_could_not_be_taken_says_why() -> None:
 
 
 def test_an_app_that_the_host_closed_is_no_failure() -> None:
-    told = envelope("success", ("a", "close_app", False, {"error": "UNSUPPORTED_RUNTIME_CLOSE"}))
-    outcome = outcome_of([("a", "close_app")], (), told)
+    reported = envelope("success", ("a", "close_app", False, {"error": "UNSUPPORTED_RUNTIME_CLOSE"}))
+    outcome = outcome_of([("a", "close_app")], (), reported)
     assert (outcome.status, outcome.steps[0].status, outcome.steps[0].code) == ("succeeded", "done", "")
 
 
 def test_what_the_host_does_is_no_failure_in_a_plan_that_was_cut_short() -> None:
-    told = lines(
+    reported = lines(
         "[UiActionEngine] step_start id=close type=m$c",
         "[UiActionEngine] step_success id=close type=m$c data={application_id=a.b, error=UNSUPPORTED_RUNTIME_CLOSE, message=m}",
         "[UiActionEngine] step_start id=shot type=m$t",
@@ -130,7 +130,7 @@ def test_what_the_host_does_is_no_failure_in_a_plan_that_was_cut_short() -> None
         f"{COMMAND} failure {IDS} reason=No UI node found matching criteria",
     )
     plan = [("close", "close_app"), ("shot", "take_screenshot"), ("tap", "click")]
-    assert statuses(outcome_of(plan, told, envelope("failed", error=NOT_FOUND))) == ["done", "not_run", "failed"]
+    assert statuses(outcome_of(plan, reported, envelope("failed", error=NOT_FOUND))) == ["done", "not_run", "failed"]
 
 
 def test_nothing_ran_where_the_service_was_down_or_the_time_was_spent_in_the_queue() -> None:
@@ -139,8 +139,8 @@ def test_nothing_ran_where_the_service_was_down_or_the_time_was_spent_in_the_que
         f"{COMMAND} queued {IDS} waiting_for_active_command=true",
         f"{COMMAND} failure {IDS} reason=Agent command timed out after 1000ms",
     )
-    for told in (down, queued):
-        outcome = outcome_of(PLAN, told, envelope("failed", error="Accessibility service is not available"))
+    for reported in (down, queued):
+        outcome = outcome_of(PLAN, reported, envelope("failed", error="Accessibility service is not available"))
         assert (statuses(outcome), outcome.failed_step) == (["not_run"] * 3, None)
 
 
@@ -162,12 +162,12 @@ def test_a_failure_without_a_known_code_has_one_all_the_same() -> None:
 
 
 def test_what_a_step_found_is_its_target() -> None:
-    told = envelope(
+    reported = envelope(
         "success",
         ("w", "wait_for_node", True, {"resource_id": "", "label": "OK"}),
         ("r", "read_text", True, {"text": "21", "validator": "none"}),
         ("m", "read_text", True, {"text": '["a","b"]', "all": "true", "count": "2", "validator": "none"}),
         ("c", "click", True, {"click_types": "click"}),
     )
-    targets = [step.target for step in outcome_of((), (), told).steps]
+    targets = [step.target for step in outcome_of((), (), reported).steps]
     assert targets == [{"text": "OK"}, {"text": "21"}, {"matched": 2}, None]

@@ -322,6 +322,13 @@ class TestKeptTrees:
         names = [Reference(1, kept.keep("s", f"<node n='{n}'/>")) for n in range(66)]
         assert [found(kept, name) for name in names[:3]] == [False, False, True]
 
+    def test_memory_is_bounded_by_bytes(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        trees = [f"<node n='{n}'/>" for n in range(4)]
+        monkeypatch.setattr(kept_trees, "_KEPT_BYTES", sum(len(kept_trees._packed(tree)) for tree in trees[2:]))
+        kept = KeptTrees("")
+        names = [Reference(1, kept.keep("s", tree)) for tree in trees]
+        assert [found(kept, name) for name in names] == [False, False, True, True]
+
     async def test_safe_logs_write_no_tree(self, tmp_path: Path) -> None:
         async with (
             phones(tmp_path) as (engine, _),

@@ -26,7 +26,7 @@ def only(text: str) -> Term:
     return term
 
 
-def told(text: str) -> list[tuple[bool, str, str]]:
+def reported(text: str) -> list[tuple[bool, str, str]]:
     return [(term.negated, term.key, term.value) for term in parse_filter(text).terms]
 
 
@@ -57,7 +57,7 @@ def told(text: str) -> list[tuple[bool, str, str]]:
 )
 def test_a_line_is_words_and_terms(text: str, expected: list[tuple[bool, str, str]]) -> None:
     parsed = parse_filter(text)
-    assert told(text) == expected
+    assert reported(text) == expected
     assert (parsed.problem, parsed.column) == ("", -1)
     assert bool(parsed) == bool(expected)
 
@@ -94,7 +94,7 @@ def test_an_unknown_key_is_named_and_searched_as_typed() -> None:
     parsed = parse_filter("x !colour:Red")
     assert parsed.problem.startswith("no key colour: – there are cmd task")
     assert parsed.column == 3
-    assert told("!colour:Red") == [(True, "", "colour:red")]
+    assert reported("!colour:Red") == [(True, "", "colour:red")]
 
 
 def test_a_key_that_is_nearly_right_is_named() -> None:

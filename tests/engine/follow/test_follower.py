@@ -396,7 +396,7 @@ def test_the_newest_complete_tree_is_taken() -> None:
         (envelope(), "SNAPSHOT_EXTRACTION_FAILED"),
     ],
 )
-def test_no_tree_is_an_error_with_the_devices_own_code(told: Envelope, code: str) -> None:
+def test_no_tree_is_an_error_with_the_devices_own_code(reported: Envelope, code: str) -> None:
     with pytest.raises(EngineError) as caught:
-        tree_of(Outcome(told))
+        tree_of(Outcome(reported))
     assert caught.value.code == code

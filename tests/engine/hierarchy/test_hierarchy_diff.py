@@ -113,7 +113,7 @@ def box(*children: RenderNode, bounds: str = "[0,0][100,2000]", **attributes: ob
     return build([view("ListView", bounds, *children, **attributes)])
 
 
-def told(old: UiTree, new: UiTree) -> list[dict[str, object]]:
+def reported(old: UiTree, new: UiTree) -> list[dict[str, object]]:
     return [change.to_dict() for change in compare(old, new)]
 
 
@@ -122,14 +122,14 @@ class TestCompare:
         assert compare(parse(settings_screen()), parse(settings_screen())) == []
 
     def test_a_changed_attribute_is_told_with_both_values(self) -> None:
-        assert told(texts("a", "b"), texts("a", "c")) == [
+        assert reported(texts("a", "b"), texts("a", "c")) == [
             {"kind": "changed", "path": "0/1", "name": 'TextView "c"', "attributes": {"text": ["b", "c"]}}
         ]
 
     def test_every_attribute_counts_but_the_index(self) -> None:
         old, new = box(), box(focusable=True, hint="h")
         new.nodes[0].attributes |= {"index": "7", "hint": "h"}
-        assert told(old, new) == [
+        assert reported(old, new) == [
             {
                 "kind": "changed",
                 "path": "0",
@@ -197,9 +197,9 @@ def check_difference(old: UiTree, new: UiTree) -> None:
     came = sum(change.node.end - change.node.index for change in changes if change.kind == "added")
     went = sum(change.node.end - change.node.index for change in changes if change.kind == "removed")
     assert (came, went) == (len(new.nodes) - len(alignment.new_to_old), len(old.nodes) - len(alignment.old_to_new))
-    told = {change.new.index for change in changes if change.new is not None}
-    assert len(told) == sum(change.new is not None for change in changes)
-    assert alignment.changed | alignment.moved <= told
+    reported = {change.new.index for change in changes if change.new is not None}
+    assert len(reported) == sum(change.new is not None for change in changes)
+    assert alignment.changed | alignment.moved <= reported
     for change in changes:
         assert change.kind in KINDS
         assert change.name

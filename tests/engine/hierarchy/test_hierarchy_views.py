@@ -104,10 +104,10 @@ class TestInteractive:
         )
 
     def test_the_state_is_told_and_not_implied(self) -> None:
-        told = {"checked": True, "selected": True, "focused": True, "enabled": False, "password": True}
+        reported = {"checked": True, "selected": True, "focused": True, "enabled": False, "password": True}
         box = node("CheckBox", checkable=True, checked=True, enabled=False, selected=True, focused=True, password=True)
         found, *others = nodes(box, node("CheckBox", checkable=True), node("Button", text="x"))
-        assert {key: value for key, value in found.items() if isinstance(value, bool)} == told
+        assert {key: value for key, value in found.items() if isinstance(value, bool)} == reported
         assert [entry.get("checked", "-") for entry in others] == [False, "-"]
         assert lines(box, node("CheckBox", checkable=True)) == [
             "checkbox e1 @50,100 check checked:true selected focused enabled:false password",
@@ -411,13 +411,13 @@ class TestClicks:
 
     @pytest.mark.parametrize("leaf", [{"above": 8}, {"above": 2, "enabled": False}])
     def test_on_the_point(self, leaf: dict[str, Any]) -> None:
-        told = summary(self.tree(**leaf))
-        assert told["clickPoint"] == [50, 100]
-        assert "clickTarget" not in told
+        reported = summary(self.tree(**leaf))
+        assert reported["clickPoint"] == [50, 100]
+        assert "clickTarget" not in reported
 
     def test_a_summary_holds_what_a_matcher_compares(self) -> None:
-        told = summary(parse(node_xml(SAVE._replace(attributes={**SAVE.attributes, "checked": True}))).nodes[0])
-        assert told == {
+        reported = summary(parse(node_xml(SAVE._replace(attributes={**SAVE.attributes, "checked": True}))).nodes[0])
+        assert reported == {
             "path": "0",
             "class": "android.widget.Button",
             "role": "button",

@@ -44,15 +44,15 @@ class Shelf:
         self.sightings.take(events)
 
     def line(self, text: str, command_id: str = "c") -> CommandProgress:
-        told = read_progress(text)
-        assert told is not None
+        reported = read_progress(text)
+        assert reported is not None
         self.at += 1.0
-        kind, fields = told
+        kind, fields = reported
         return CommandProgress(device_id=DEVICE, at=self.at, kind=kind, command_id=command_id, fields=fields, text=text)
 
     def start(self, command_id: str = "c", source: str = "openclaw", timeout_ms: int = 5_000) -> CommandProgress:
-        told = f"commandId={command_id} taskId=t source={source} timeoutMs={timeout_ms} actionCount=1"
-        return self.line(f"[Clawperator-Command] start {told}", command_id)
+        reported = f"commandId={command_id} taskId=t source={source} timeoutMs={timeout_ms} actionCount=1"
+        return self.line(f"[Clawperator-Command] start {reported}", command_id)
 
     def envelope(self, command_id: str = "c", status: str = "success", **more: Any) -> EnvelopeSeen:
         self.at += 1.0
@@ -152,8 +152,8 @@ def test_a_result_of_our_own_that_comes_late_is_kept_beside_what_was_told(shelf:
     began = ExecutionStarted(
         device_id=DEVICE, execution_id="e", command_id="c", task_id="t", source="s", timeout_ms=5_000, action_count=1
     )
-    told = {"ok": False, "error": {"code": code, "message": "no result"}}
-    over = ExecutionFinished(device_id=DEVICE, execution_id="e", command_id="c", result=told, duration_ms=1.0)
+    reported = {"ok": False, "error": {"code": code, "message": "no result"}}
+    over = ExecutionFinished(device_id=DEVICE, execution_id="e", command_id="c", result=reported, duration_ms=1.0)
     shelf.see(began, shelf.start())
     shelf.history.put(gave_up(shelf.at, code))
     shelf.see(over)

@@ -48,7 +48,7 @@ GOLDENS = (
 )
 
 
-def told(signals: list[Signal]) -> list[object]:
+def reported(signals: list[Signal]) -> list[object]:
     return [
         (type(signal).__name__, getattr(signal, "captured", None) or getattr(signal, "raw", None) or signal.entry)
         for signal in signals
@@ -63,7 +63,7 @@ def test_neighbours_do_not_matter(name: str, neighbours: list[tuple[int, LogEntr
         crowded.insert(place, entry)
     alone, among = OperatorLog(pid=PID), OperatorLog(uid=UID, pid=PID)
 
-    assert told(among.feed(crowded) + among.finish()) == told(alone.feed(entries) + alone.finish())
+    assert reported(among.feed(crowded) + among.finish()) == reported(alone.feed(entries) + alone.finish())
 
 
 @given(st.lists(FOREIGN, max_size=30), st.lists(st.binary(max_size=30), max_size=10))

@@ -26,7 +26,7 @@ class Phone:
     engine: Engine
     world: SimulatedDevice
     home: Path
-    told: list[Stage]
+    reported: list[Stage]
 
     @property
     def app(self) -> OperatorApp:

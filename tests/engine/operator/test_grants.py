@@ -27,14 +27,14 @@ async def failure(phone: Phone, **flags: Any) -> EngineError:
 
 async def test_everything_missing_is_granted_and_the_second_time_nothing_is_written(phone: MakePhone) -> None:
     there = await phone(**FRESH)
-    first = (await there.app.grant(on_progress=there.told.append)).to_dict()
+    first = (await there.app.grant(on_progress=there.reported.append)).to_dict()
     assert first["accessibility"] == first["notificationListener"] == {"ok": True, "alreadyEnabled": False}
     assert first["notification"] == {"ok": True, "skipped": False}
     assert (there.secure["enabled_accessibility_services"], there.secure["accessibility_enabled"]) == (OURS, "1")
     assert there.secure["enabled_notification_listeners"] == LISTENER
     assert "android.permission.POST_NOTIFICATIONS" in there.world.packages[RELEASE_PACKAGE].permissions
     assert there.world.accessibility.bound(OURS)
-    assert [(stage.name, stage.state) for stage in there.told] == [
+    assert [(stage.name, stage.state) for stage in there.reported] == [
         ("permissions", "running"),
         ("permissions", "done"),
         ("handshake", "running"),

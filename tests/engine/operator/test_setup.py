@@ -23,7 +23,7 @@ EMPTY: dict[str, Any] = {"operator": {"installed": False}}
 
 async def failure(phone: Phone, *arguments: str, **more: Any) -> dict[str, Any]:
     with pytest.raises(EngineError) as caught:
-        await phone.app.setup(*arguments, **more, on_progress=phone.told.append)
+        await phone.app.setup(*arguments, **more, on_progress=phone.reported.append)
     return caught.value.to_dict()
 
 
@@ -31,7 +31,9 @@ async def test_setup_tells_its_phases_and_how_much_is_sent(phone: MakePhone, tmp
     there = await phone(**EMPTY)
     data = apk(padding=3_000_000)
     path, digest = save(tmp_path / "my apks", data), hashlib.sha256(data).hexdigest().upper()
-    report = (await there.app.setup("~/my apks/operator.apk", sha256=digest, on_progress=there.told.append)).to_dict()
+    report = (
+        await there.app.setup("~/my apks/operator.apk", sha256=digest, on_progress=there.reported.append)
+    ).to_dict()
     assert list(report)[:5] == ["receiverPackage", "install", "permissions", "verification", "message"]
     assert report["receiverPackage"] == RELEASE_PACKAGE
     assert report["install"] == {"ok": True}
@@ -42,10 +44,10 @@ async def test_setup_tells_its_phases_and_how_much_is_sent(phone: MakePhone, tmp
     }
     assert report["verification"] == {"ok": True, "packageInstalled": True}
     assert (report["apk"], report["apkVersion"]) == (path, "0.3.1")
-    assert [(stage.name, stage.state) for stage in there.told if stage.state != "running"] == [
+    assert [(stage.name, stage.state) for stage in there.reported if stage.state != "running"] == [
         (name, "done") for name in ("check", "install", "permissions", "verify")
     ]
-    fractions = [stage.fraction for stage in there.told if stage.fraction is not None]
+    fractions = [stage.fraction for stage in there.reported if stage.fraction is not None]
     assert fractions == sorted(fractions)
     assert (len(fractions) > 2, fractions[-1]) == (True, 1.0)
     assert there.world.accessibility.bound(service_of(RELEASE_PACKAGE))
@@ -115,7 +117,7 @@ async def test_no_file_and_no_download(phone: MakePhone) -> None:
         "OPERATOR_APK_NOT_FOUND",
         f"APK file not found: {there.home}/none.apk",
     )
-    assert there.told[-1].state == "failed"
+    assert there.reported[-1].state == "failed"
 
 
 async def test_the_chosen_package_must_be_the_files(phone: MakePhone, tmp_path: Path) -> None:
@@ -138,7 +140,7 @@ async def test_an_observer_installs_nothing(phone: MakePhone, tmp_path: Path) ->
 async def test_a_device_that_cannot_be_used(phone: MakePhone, tmp_path: Path) -> None:
     there = await phone({"device_id": "emulator-9999"}, **EMPTY)
     assert (await failure(there, save(tmp_path)))["code"] == "DEVICE_NOT_FOUND"
-    assert [stage.name for stage in there.told] == ["check", "check"]
+    assert [stage.name for stage in there.reported] == ["check", "check"]
 
 
 # -- failing phases
@@ -153,7 +155,7 @@ async def test_a_refused_installation(phone: MakePhone, tmp_path: Path) -> None:
     assert "another key" in error["message"]
     assert f"adb -s emulator-5554 uninstall {RELEASE_PACKAGE}" in error["hint"]
     assert "permissions" not in error
-    assert (there.told[-1].name, there.told[-1].state) == ("install", "failed")
+    assert (there.reported[-1].name, there.reported[-1].state) == ("install", "failed")
 
 
 @pytest.mark.parametrize(
@@ -211,7 +213,7 @@ async def test_a_cancelled_installation_leaves_nothing(
         return size
 
     monkeypatch.setattr(AdbDevice, "push", push)
-    installing = asyncio.create_task(there.app.setup(save(tmp_path), on_progress=there.told.append))
+    installing = asyncio.create_task(there.app.setup(save(tmp_path), on_progress=there.reported.append))
     await copying.wait()
     assert len(there.world.files.list("/data/local/tmp")) == 1
     installing.cancel()
@@ -219,7 +221,11 @@ async def test_a_cancelled_installation_leaves_nothing(
     assert installing.cancelled()
     assert there.world.files.list("/data/local/tmp") == ()
     assert RELEASE_PACKAGE not in there.world.packages
-    assert (there.told[-1].name, there.told[-1].state, there.told[-1].message) == ("install", "failed", "cancelled")
+    assert (there.reported[-1].name, there.reported[-1].state, there.reported[-1].message) == (
+        "install",
+        "failed",
+        "cancelled",
+    )
 
 
 async def test_an_installation_that_hangs_ends_at_its_limit(phone: MakePhone, tmp_path: Path) -> None:

@@ -21,17 +21,17 @@ def pieces(data: bytes, cuts: list[int]) -> list[bytes]:
 @given(BYTES, CUTS)
 def test_lines_do_not_depend_on_the_pieces(data: bytes, cuts: list[int]) -> None:
     lines = LineSplitter()
-    told = [line for piece in pieces(data, cuts) for line in lines.add(piece)]
-    told += lines.end()
+    reported = [line for piece in pieces(data, cuts) for line in lines.add(piece)]
+    reported += lines.end()
     *whole, rest = data.decode(errors="replace").split("\n")
-    assert told == [line.removesuffix("\r") for line in whole] + ([rest] if rest else [])
+    assert reported == [line.removesuffix("\r") for line in whole] + ([rest] if rest else [])
 
 
 def test_an_endless_line_is_told_in_pieces_and_not_kept() -> None:
     lines = LineSplitter()
-    told = [line for _ in range(100) for line in lines.add(b"x" * 1000)]
-    assert told == ["x" * MAX_LINE] * (100_000 // MAX_LINE)
-    assert sum(map(len, [*told, *lines.end()])) == 100_000
+    reported = [line for _ in range(100) for line in lines.add(b"x" * 1000)]
+    assert reported == ["x" * MAX_LINE] * (100_000 // MAX_LINE)
+    assert sum(map(len, [*reported, *lines.end()])) == 100_000
 
 
 @given(BYTES, CUTS, st.integers(1, 40), st.integers(1, 40))

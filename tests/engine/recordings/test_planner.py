@@ -42,7 +42,7 @@ def edit(top: int = 0, text: str = "", **more: str) -> str:
     return node(top, cls="android.widget.EditText", text=text, **{"resource_id": FIELD, **more})
 
 
-def told(*steps: PlannedStep) -> list[tuple[str, dict[str, str]]]:
+def reported(*steps: PlannedStep) -> list[tuple[str, dict[str, str]]]:
     return [(step.kind, dict(step.target.fields) if step.target else {}) for step in steps]
 
 
@@ -51,7 +51,7 @@ class TestTyping:
         empty, full = screen(edit(), node(100, resource_id=GO)), screen(edit(0, "tea"), node(100, resource_id=GO))
         texts = [typed("t"), typed("te"), typed("tea")]
         plan = plan_of(window(empty), click(0, empty, resourceId=FIELD), *texts, click(100, full, resourceId=GO))
-        assert told(*plan.steps[2:]) == [("enter_text", {"resourceId": FIELD}), ("click", {"resourceId": GO})]
+        assert reported(*plan.steps[2:]) == [("enter_text", {"resourceId": FIELD}), ("click", {"resourceId": GO})]
         entered = plan.steps[2]
         assert (entered.text, entered.sign) == ("${inputs.query}", "typed")
         assert entered.confirm is not None
@@ -63,7 +63,7 @@ class TestTyping:
         after = screen(edit(resource_id="a:id/one"), edit(100, "tea", resource_id="a:id/two"), node(200, text="Go"))
         plan = plan_of(window(before), typed("tea"), click(200, after, text="Go"))
         assert step_of(plan, 2).target is not None
-        assert told(step_of(plan, 2)) == [("enter_text", {"resourceId": "a:id/two"})]
+        assert reported(step_of(plan, 2)) == [("enter_text", {"resourceId": "a:id/two"})]
 
     def test_where_two_fields_may_be_meant_the_text_is_left_out_and_said_so(self) -> None:
         both = screen(edit(resource_id="a:id/one"), edit(100, resource_id="a:id/two"))
@@ -108,7 +108,7 @@ class TestTyping:
             click(100, found, text="green tea"),
             click(200, found, text="green teapot"),
         )
-        assert told(*plan.steps[-2:]) == [
+        assert reported(*plan.steps[-2:]) == [
             ("click", {"textEquals": "${inputs.query}"}),
             ("click", {"textEquals": "green teapot"}),
         ]
@@ -119,7 +119,7 @@ class TestPeople:
         mail = screen(node(text="ann@example.com", resource_id="a:id/account"), node(100, text="Other"))
         plan = plan_of(window(mail), click(0, mail, resourceId="a:id/account", text="ann@example.com"))
         assert step_of(plan, 2).target is not None
-        assert told(step_of(plan, 2)) == [("click", {"resourceId": "a:id/account"})]
+        assert reported(step_of(plan, 2)) == [("click", {"resourceId": "a:id/account"})]
         assert plan.inputs == ()
 
     def test_where_there_is_none_it_is_an_input(self) -> None:
@@ -138,7 +138,7 @@ class TestScreens:
         """Between the event and its snapshot the next screen may have come."""
         first, second = screen(node(resource_id=GO, text="Go")), screen(node(text="Arrived"))
         plan = plan_of(window(first), click(0, second, resourceId=GO, text="Go"), window(second))
-        assert told(step_of(plan, 2)) == [("click", {"resourceId": GO})]
+        assert reported(step_of(plan, 2)) == [("click", {"resourceId": GO})]
         assert step_of(plan, 2).notes == ()
 
     def test_without_any_screen_the_event_speaks_for_itself(self) -> None:
@@ -165,7 +165,7 @@ class TestScreens:
     def test_a_damaged_snapshot_is_used_as_far_as_it_goes(self) -> None:
         cut = screen(node(resource_id=GO))[:-30]
         plan = plan_of(window(cut), click(0, cut, resourceId=GO))
-        assert told(step_of(plan, 2)) == [("click", {"resourceId": GO})]
+        assert reported(step_of(plan, 2)) == [("click", {"resourceId": GO})]
         assert any("damaged" in warning for warning in plan.warnings)
         assert plan_of(window("<!DOCTYPE x><a/>"), click(0, "rubbish", resourceId=GO)).warnings
 

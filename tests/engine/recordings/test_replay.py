@@ -62,11 +62,11 @@ async def airplane(person: Person) -> None:
 
 async def test_everything_again_on_a_fresh_device(start: Start) -> None:
     engine, world = await start()
-    told: list[StepReport] = []
-    report = await replay(engine, await script_of(beans), on_step=told.append)
+    reported: list[StepReport] = []
+    report = await replay(engine, await script_of(beans), on_step=reported.append)
     assert isinstance(report, ReplayReport)
     assert world.ui.state["cart"] == ["Coffee beans 1 kg"]
-    assert [step.id for step in told] == [step.id for step in report.steps]
+    assert [step.id for step in reported] == [step.id for step in report.steps]
     assert (report.first, report.steps[-1].id) == (1, "click_add_to_cart")
     assert report.to_dict()["deviceId"] == world.serial
 

@@ -67,7 +67,7 @@ echo "RESULT|device=$DEVICE_ID"
 async def test_arguments_output_and_log(tmp_path: Path, settings: Settings, name: str) -> None:
     if name == "run.js" and not shutil.which("node"):
         pytest.skip("needs node")
-    told: list[OutputLine] = []
+    reported: list[OutputLine] = []
     arguments = ["a b", "--help", "", "*", "$HOME; echo x", "ü"]
     done = await run_skill(
         skill(tmp_path, name, SPEAKERS[name]),
@@ -76,7 +76,7 @@ async def test_arguments_output_and_log(tmp_path: Path, settings: Settings, name
         device_id="serial 1",
         args=arguments,
         validate=True,
-        on_line=told.append,
+        on_line=reported.append,
     )
     output = f"serial 1|{'|'.join(arguments)}\nRESULT|device=serial 1\n"
     answer = done.to_dict()
@@ -87,8 +87,8 @@ async def test_arguments_output_and_log(tmp_path: Path, settings: Settings, name
         "exitCode": 0,
         "frames": [{"kind": "result", "line": 2, "values": {"device": "serial 1"}}],
     }
-    assert [line.text for line in told if line.stream == "stdout"] == output.splitlines()
-    assert [line.text for line in told if line.stream == "stderr"] == ["told on stderr"]
+    assert [line.text for line in reported if line.stream == "stdout"] == output.splitlines()
+    assert [line.text for line in reported if line.stream == "stderr"] == ["told on stderr"]
     log = logged(settings)
     assert [line["event"] for line in log] == ["skills.run.start", *["skills.run.output"] * 3, "skills.run.complete"]
     assert {(line["skillId"], line["deviceId"]) for line in log} == {(SKILL, "serial 1")}
@@ -163,10 +163,10 @@ async def test_a_script_that_does_not_start(
 
 async def test_bytes_that_are_no_text(tmp_path: Path, settings: Settings) -> None:
     made = skill(tmp_path, "run.py", "import os\nos.write(1, b'\\xff caf\\xc3\\xa9 \\xe2\\x9c')\n")
-    told: list[OutputLine] = []
-    done = await run_skill(made, SKILL, settings=settings, on_line=told.append)
+    reported: list[OutputLine] = []
+    done = await run_skill(made, SKILL, settings=settings, on_line=reported.append)
     assert done.output == "\ufffd café \ufffd"
-    assert [line.text for line in told] == [done.output]
+    assert [line.text for line in reported] == [done.output]
 
 
 async def test_output_beyond_its_limit(tmp_path: Path, settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -174,13 +174,13 @@ async def test_output_beyond_its_limit(tmp_path: Path, settings: Settings, monke
     monkeypatch.setattr(running, "MAX_ERRORS", 10)
     script = "#!/bin/sh\nseq 20000; echo 'RESULT|last=1'; echo '✓ done'; seq 20000 >&2\n"
     made = skill(tmp_path, "run.sh", script)
-    told: list[OutputLine] = []
-    done = await run_skill(made, SKILL, settings=settings, expect_contains="19999\n20000", on_line=told.append)
+    reported: list[OutputLine] = []
+    done = await run_skill(made, SKILL, settings=settings, expect_contains="19999\n20000", on_line=reported.append)
     assert done.truncated
     assert done.to_dict()["outputTruncated"] is True
     assert done.output == "".join(f"{number}\n" for number in range(1, 300))[:1000]
     assert done.frames == ({"kind": "result", "values": {"last": "1"}}, {"kind": "done", "text": "✓ done"})
-    assert len(told) == 40_002  # all of it was told
+    assert len(reported) == 40_002  # all of it was told
     lines = [line["message"] for line in logged(settings) if line["event"] == "skills.run.output"]
     assert len(lines) < 10_000
     assert lines[-1] == "(the rest of the output is not logged)"
@@ -266,9 +266,9 @@ async def test_what_is_refused_before_anything_runs(tmp_path: Path, settings: Se
 
 async def test_cancelled(tmp_path: Path, settings: Settings) -> None:
     made = skill(tmp_path, "run.sh", "#!/bin/sh\necho $$\nsleep 1000\n")
-    told: asyncio.Queue[OutputLine] = asyncio.Queue()
-    run = asyncio.create_task(run_skill(made, SKILL, settings=settings, on_line=told.put_nowait))
-    pid = int((await told.get()).text)
+    reported: asyncio.Queue[OutputLine] = asyncio.Queue()
+    run = asyncio.create_task(run_skill(made, SKILL, settings=settings, on_line=reported.put_nowait))
+    pid = int((await reported.get()).text)
     run.cancel()
     with pytest.raises(asyncio.CancelledError):
         await run

@@ -116,17 +116,17 @@ async def test_what_is_ones_own_stays(sync_env: dict[str, str], upstream: Reposi
 
 
 async def test_stages_begin_and_end_once(sync_env: dict[str, str], upstream: Repository) -> None:
-    told: list[Stage] = []
-    await run_sync(sync_env, on_progress=told.append)
+    reported: list[Stage] = []
+    await run_sync(sync_env, on_progress=reported.append)
     names = ["check_git", "fetch", "checkout", "verify", "replace", "done"]
-    assert [stage.name for stage in told if stage.state == "done"] == names
-    assert any(stage.fraction == 1.0 for stage in told)
-    told.clear()
-    await run_sync(sync_env, on_progress=told.append)
-    assert [stage.name for stage in told if stage.state == "done"] == ["check_git", "check_changes", *names[1:]]
-    told.clear()
-    await failure(sync_env, "no-such-ref", on_progress=told.append)
-    assert [stage.name for stage in told if stage.state == "failed"] == ["checkout"]
+    assert [stage.name for stage in reported if stage.state == "done"] == names
+    assert any(stage.fraction == 1.0 for stage in reported)
+    reported.clear()
+    await run_sync(sync_env, on_progress=reported.append)
+    assert [stage.name for stage in reported if stage.state == "done"] == ["check_git", "check_changes", *names[1:]]
+    reported.clear()
+    await failure(sync_env, "no-such-ref", on_progress=reported.append)
+    assert [stage.name for stage in reported if stage.state == "failed"] == ["checkout"]
 
 
 async def test_a_link_to_the_checkout(sync_env: dict[str, str], local: Repository, tmp_path: Path) -> None:
@@ -435,10 +435,10 @@ async def test_git_asks_nobody_and_obeys_no_surroundings(
     surrounded = {**sync_env, **strange, **wrapped_git(tmp_path / "bin", script)}
     await run_sync(surrounded)
     await run_sync(surrounded)
-    told = seen.read_text().splitlines()
-    assert "GIT_TERMINAL_PROMPT=0" in told
-    assert not [line for line in told if line.startswith(tuple(f"{name}=" for name in strange))]
-    assert all("core.hooksPath=/dev/null" in line for line in told if line.startswith("ARGS"))
+    reported = seen.read_text().splitlines()
+    assert "GIT_TERMINAL_PROMPT=0" in reported
+    assert not [line for line in reported if line.startswith(tuple(f"{name}=" for name in strange))]
+    assert all("core.hooksPath=/dev/null" in line for line in reported if line.startswith("ARGS"))
     assert skills_of(local.folder) == ["one", "two"]
 
 

@@ -48,7 +48,7 @@ class Controlled:
 
     def __init__(self, engine: FakeEngine) -> None:
         self.engine = engine
-        self.told: list[DoctorState] = []
+        self.reported: list[DoctorState] = []
         self.said: list[Notice] = []
         self.changed = asyncio.Event()
         self.tasks: list[asyncio.Task[None]] = []
@@ -60,7 +60,7 @@ class Controlled:
         return self.tasks[-1]
 
     def _hear(self, state: DoctorState) -> None:
-        self.told.append(state)
+        self.reported.append(state)
         self.changed.set()
 
     async def until(self, holds: Callable[[], object]) -> None:
@@ -110,12 +110,12 @@ async def test_all_checks_wait_at_once_and_come_one_by_one() -> None:
     async with desk(FakeEngine(checks=CHECKS_OK)) as here:
         assert here.doctoring.run()
         await here.over()
-    rows = [["".join(status_of(row).glyph for row in state.report.rows())] for state in here.told]
+    rows = [["".join(status_of(row).glyph for row in state.report.rows())] for state in here.reported]
     assert rows[0] == ["●" + "◌" * 11]
     assert rows[1] == ["✓●" + "◌" * 10]
     assert rows[2] == ["✓!●" + "◌" * 9]
     assert rows[-1] == ["✓!" + "✓" * 10]
-    assert [state.report.running for state in here.told] == [True] * 13 + [False]
+    assert [state.report.running for state in here.reported] == [True] * 13 + [False]
     assert (here.report.ended, here.report.device_id) == (NOON, DEVICE.serial)
 
 
@@ -168,10 +168,10 @@ async def test_one_check_again_leaves_the_others_as_they_are() -> None:
         here.doctoring.run()
         await here.over()
         here.engine.checks = CHECKS_OK
-        here.told.clear()
+        here.reported.clear()
         assert here.doctoring.run(only=HANDSHAKE)
         await here.over()
-        assert ["".join(status_of(row).glyph for row in state.report.rows()) for state in here.told] == [
+        assert ["".join(status_of(row).glyph for row in state.report.rows()) for state in here.reported] == [
             "✓!✓✓✓✓✓✓✓✓✓●", "✓!✓✓✓✓✓✓✓✓✓✓", "✓!✓✓✓✓✓✓✓✓✓✓",
         ]  # fmt: skip
         assert here.report.find(HANDSHAKE) is CHECKS_OK[-1]
@@ -269,20 +269,20 @@ async def test_a_fix_runs_and_all_checks_that_it_concerns_are_made_again() -> No
         await here.over()
         plans = here.doctoring.plan([CHECKS_OFF[-1]])
         assert [plan.step for plan in plans] == [GRANT, LOOK]
-        here.told.clear()
+        here.reported.clear()
         assert here.doctoring.fix(plans)
         await here.over()
         assert here.engine.calls == [
             f"doctor {DEVICE.serial}", f"fix {GRANT}", f"fix {LOOK}", f"doctor {DEVICE.serial}",
         ]  # fmt: skip
-        begun = next(state.report for state in here.told if state.report.running)
+        begun = next(state.report for state in here.reported if state.report.running)
         assert begun.pending == (ENABLED, HANDSHAKE), "the earliest check that offers the step, and those after it"
         assert len(begun.checks) == len(CHECK_IDS) - 2
         assert here.states() == ["✓", "!", *"✓" * (len(CHECK_IDS) - 2)]
         assert [fix.state for fix in here.doctoring.state.fixes] == ["ok", "ok"]
         assert [stage.state for stage in here.doctoring.state.fixes[0].stages] == ["done"]
         assert here.said == [Notice(Status.OK, "Fixed: accessibility enabled, handshake")]
-    states = [tuple(fix.state for fix in state.fixes) for state in here.told]
+    states = [tuple(fix.state for fix in state.fixes) for state in here.reported]
     assert states.index(("waiting", "waiting")) < states.index(("running", "waiting")) < states.index(("ok", "running"))
 
 

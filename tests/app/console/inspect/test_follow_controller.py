@@ -46,9 +46,9 @@ class Controlled:
     def __init__(self) -> None:
         self.engine = FakeEngine()
         self.tasks: list[asyncio.Task[None]] = []
-        self.told: list[tuple[str, FollowState | None]] = []
+        self.reported: list[tuple[str, FollowState | None]] = []
         self.following = FollowController(
-            self.engine, self.spawn, lambda device_id, state: self.told.append((device_id, state))
+            self.engine, self.spawn, lambda device_id, state: self.reported.append((device_id, state))
         )
 
     def spawn(self, job: object) -> asyncio.Task[None]:
@@ -75,7 +75,7 @@ async def test_on_and_off_are_told(desk: Controlled) -> None:
     desk.following.stop()
     desk.following.stop()
     await desk.settle()
-    assert desk.told == [("A", FollowState("reading")), ("A", None)]
+    assert desk.reported == [("A", FollowState("reading")), ("A", None)]
     assert desk.following.device_id == ""
 
 
@@ -89,8 +89,8 @@ async def test_another_device_ends_the_one_before(desk: Controlled) -> None:
     assert desk.tasks[0].cancelled()
     assert not desk.tasks[1].done()
     desk.engine.follows[1].on_state(FollowState("busy", "cmd-1"))
-    assert desk.told[-1] == ("B", FollowState("busy", "cmd-1"))
-    assert [device for device, state in desk.told if state and state.phase == "resting"] == []
+    assert desk.reported[-1] == ("B", FollowState("busy", "cmd-1"))
+    assert [device for device, state in desk.reported if state and state.phase == "resting"] == []
     assert len(desk.engine.follows) == 2
     await desk.settle()
 

@@ -272,10 +272,10 @@ def test_the_policy_holds_for_compiling(tmp_path: Path) -> None:
 
 async def test_a_script_runs_under_the_name_of_its_skill(tmp_path: Path) -> None:
     jobs = jobs_with(tmp_path, registry(tmp_path))
-    told: list[OutputLine] = []
-    ended = await jobs.run(jobs.find().registry, NAME, ["two words"], "serial-1", told.append)  # type: ignore[arg-type]  # a line
+    reported: list[OutputLine] = []
+    ended = await jobs.run(jobs.find().registry, NAME, ["two words"], "serial-1", reported.append)  # type: ignore[arg-type]  # a line
     assert ended.exit_code == 0
-    assert [line.text for line in told] == [f"device=serial-1 word=two words name={NAME}", "RESULT|word=two words"]
+    assert [line.text for line in reported] == [f"device=serial-1 word=two words name={NAME}", "RESULT|word=two words"]
 
 
 async def test_a_demos_scripts_see_nothing_of_this_machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -312,13 +312,13 @@ class Controlled:
     """A controller with what starts its jobs and hears its news."""
 
     def __init__(self, jobs: Any) -> None:
-        self.told: list[Update] = []
+        self.reported: list[Update] = []
         self._news = asyncio.Event()
         self._tasks: set[asyncio.Future[None]] = set()
         self.skilling = SkillsController(jobs, self._hear, WallClock(), self._start, lambda on: on)
 
     def _hear(self, news: Update) -> None:
-        self.told.append(news)
+        self.reported.append(news)
         self._news.set()
 
     def _start(self, _name: str, job: Any) -> bool:
@@ -391,14 +391,14 @@ async def test_news_of_output_are_few() -> None:
     """A hundred thousand lines are a handful of messages, and only the last of the lines are kept."""
     library = FakeLibrary(printed=[("stdout", f"line {number}", 0.0) for number in range(100_000)])
     async with Controlled(library) as desk:
-        desk.told.clear()
+        desk.reported.clear()
         assert desk.skilling.start_run(SkillRequest(str(ALERT["id"]), RunOption("script"), {}), "")
         await desk.until(lambda: not desk.skilling.busy)
-        assert sum(isinstance(news, SkillsUpdate) for news in desk.told) < 10
+        assert sum(isinstance(news, SkillsUpdate) for news in desk.reported) < 10
         assert desk.skills_state.run is not None
         assert desk.skills_state.run.output.end == 100_000
         assert len(desk.skills_state.run.output) <= 20_000
-        assert sum(isinstance(news, NoticeUpdate) for news in desk.told) == 1
+        assert sum(isinstance(news, NoticeUpdate) for news in desk.reported) == 1
 
 
 async def test_signs_change_with_the_files(tmp_path: Path) -> None:

@@ -332,11 +332,11 @@ async def test_a_reader_that_stalls_is_given_up(device: SimulatedDevice, monkeyp
             await super().write(data)
 
     device.log.write(pid=1, tid=1, uid=1, level="I", tag="t", message="m")
-    slow, told = Slow(), Screen()
+    slow, reported = Slow(), Screen()
     async with asyncio.timeout(patience(5)):
-        assert await Shell(device, Streams(no_input(), slow, told), TOOLBOX).run("logcat -v raw") == 1
+        assert await Shell(device, Streams(no_input(), slow, reported), TOOLBOX).run("logcat -v raw") == 1
     assert slow.data.endswith(b"m\n")
-    assert told.data == b"logcat: Unexpected EOF!\n"
+    assert reported.data == b"logcat: Unexpected EOF!\n"
 
 
 async def test_log_writes_what_it_is_given(sh: Sh, device: SimulatedDevice) -> None:

@@ -260,11 +260,11 @@ async def test_an_unauthorized_device(adb_env: dict[str, str]) -> None:
 
 async def test_uiautomator_over_a_terminal_and_without_one(adb: Adb) -> None:
     """android-facts 7b and 7c: without a terminal nothing is written, and the message comes all the same."""
-    told = b"UI hierchary dumped to: /dev/tty\n"
+    reported = b"UI hierchary dumped to: /dev/tty\n"
     with_terminal = (await adb("exec-out", "uiautomator", "dump", "/dev/tty")).out
     assert with_terminal.startswith(b"<?xml")
-    assert with_terminal.endswith(b"</hierarchy>" + told)
-    assert (await adb("shell", "uiautomator dump /dev/tty")).out == told
+    assert with_terminal.endswith(b"</hierarchy>" + reported)
+    assert (await adb("shell", "uiautomator dump /dev/tty")).out == reported
 
 
 async def test_the_real_client_talks_to_the_embedded_server(
