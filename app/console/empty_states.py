@@ -84,8 +84,8 @@ def _no_list(session: Session) -> StartState:
     what = "The device list is unavailable" if session.remote else "adb does not respond"
     return StartState(
         Status.FAILED,
-        what,
-        [f"{sentence(session.adb_problem).removesuffix('.')}.", "The console reconnects by itself."],
+        f"{what}: {sentence(session.adb_problem).removesuffix('.')}",
+        ["The console reconnects by itself."],
         () if session.remote else (_DOCTOR,),
     )
 

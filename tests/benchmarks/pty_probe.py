@@ -39,8 +39,9 @@ QUIT: Final = "\x11"
 PATIENCE: Final = 15.0
 _TERMINAL: Final = {"TERM": "xterm-256color", "COLORTERM": "truecolor", "LC_ALL": "C.UTF-8", "PYTHONUTF8": "1"}
 
-_DEVELOPERS_ONLY: Final = ("PYTHONDONTWRITEBYTECODE", "PYTHONUNBUFFERED")
-"""A program that is compiled at each start, or writes piece by piece, is not the one that its users have."""
+_NOT_OURS: Final = ("PYTHONDONTWRITEBYTECODE", "PYTHONUNBUFFERED", "COLUMNS", "LINES")
+"""A program that is compiled at each start, or writes piece by piece, is not the one that its users have; and readline,
+which pytest imports, gives the workers of xdist the size of a terminal that they do not have."""
 
 _PIECES = re.compile(
     r"\x1b\[(?P<arguments>[0-?]*)[ -/]*(?P<command>[@-~])"  # a control sequence
@@ -161,7 +162,7 @@ class Probe:
         self.started = 0.0
         self._argv, self._pass_fds = list(argv), pass_fds
         self._env = {**os.environ, **_TERMINAL, **(env or {})}
-        for name in _DEVELOPERS_ONLY:
+        for name in _NOT_OURS:
             self._env.pop(name, None)
         self._frames: deque[tuple[float, bytes]] = deque()
         self._news = threading.Condition()
