@@ -14,6 +14,7 @@ from tests.app.console.support import FakeClipboard, MemoryStore
 from tests.app.http.conftest import Served
 
 OPEN_SETTINGS = ("action", "open-app", "--app", "com.android.settings")
+SETTINGS_SHOWN = ("action", "wait", "--app", "com.android.settings")
 SNAPSHOT = ("observe", "snapshot")
 
 

@@ -9,7 +9,16 @@ from clawperator.app.console.history.screen import HistoryScreen
 from clawperator.engine.executions import build
 from tests.app.console.support import drained, until
 from tests.app.http.conftest import Serve, serve  # noqa: F401 -- a fixture
-from tests.journeys.remote_support import OPEN_SETTINGS, SNAPSHOT, beside, console, header, notice_says, package
+from tests.journeys.remote_support import (
+    OPEN_SETTINGS,
+    SETTINGS_SHOWN,
+    SNAPSHOT,
+    beside,
+    console,
+    header,
+    notice_says,
+    package,
+)
 
 
 async def test_what_others_do_on_a_server_is_seen_and_done_from_here(serve: Serve) -> None:  # noqa: F811
@@ -23,6 +32,7 @@ async def test_what_others_do_on_a_server_is_seen_and_done_from_here(serve: Serv
         assert f"at {served.url.removeprefix('http://')}" in header(pilot)
 
         await beside(served, *OPEN_SETTINGS)
+        await beside(served, *SETTINGS_SHOWN)
         await beside(served, *SNAPSHOT)
         await until(pilot, lambda: package(pilot) == "com.android.settings" and session.trees.shown.source == "stream")
         await until(pilot, lambda: sum(not item.ours and item.over for item in session.log.executions) >= 2)

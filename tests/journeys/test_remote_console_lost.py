@@ -11,7 +11,16 @@ from clawperator.app.console.execution.dispatch_dialogs import DispatchDialog
 from clawperator.engine.executions import build
 from tests.app.console.support import drained, until
 from tests.app.http.conftest import Serve, serve, start  # noqa: F401 -- a fixture
-from tests.journeys.remote_support import OPEN_SETTINGS, SNAPSHOT, beside, console, header, package, port_of
+from tests.journeys.remote_support import (
+    OPEN_SETTINGS,
+    SETTINGS_SHOWN,
+    SNAPSHOT,
+    beside,
+    console,
+    header,
+    package,
+    port_of,
+)
 
 
 async def test_a_server_that_dies_is_missed_and_used_again_when_it_is_back(serve: Serve) -> None:  # noqa: F811
@@ -36,6 +45,7 @@ async def test_a_server_that_dies_is_missed_and_used_again_when_it_is_back(serve
         await until(pilot, lambda: not session.gone_since and not session.adb_problem)
         await until(pilot, lambda: any("is connected again" in notice.text for notice in session.notices))
         await beside(served, *OPEN_SETTINGS)
+        await beside(served, *SETTINGS_SHOWN)
         await beside(served, *SNAPSHOT)
         await until(pilot, lambda: package(pilot) == "com.android.settings")
 

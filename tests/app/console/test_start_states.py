@@ -73,7 +73,7 @@ def state_of(found: Session) -> StartState:
     ("found", "reason", "keys"),
     [
         (session(), "No device connected", ["7"]),
-        (session(problem="refused"), "adb does not respond", ["6"]),
+        (session(problem="refused"), "adb does not respond: refused", ["6"]),
         (session(PHONE), "R5CT20ABCDE is unauthorized: confirm the dialog on the phone", ["7"]),
         (session(TABLET), "10.0.0.7:5555 is offline: reconnect it, or restart the emulator", ["7"]),
         (session(PHONE, LOCKED_OUT), "No usable device", ["7"]),
@@ -128,7 +128,7 @@ def test_a_restarted_adb_names_the_command_that_reconnects() -> None:
     phone = DeviceEntry("10.0.0.7:5555", "device", transport_id=3)
     found = session(phone, chosen=phone.serial)
     found.absorb(DevicesUpdate((phone,), "no adb server listens"))
-    assert state_of(found).reason == "adb does not respond"
+    assert state_of(found).reason == "adb does not respond: no adb server listens"
     found.absorb(DevicesUpdate(()))
     assert state_of(found).reason == "adb restarted; reconnect: adb connect 10.0.0.7:5555"
     found.absorb(DevicesUpdate((phone,)))
