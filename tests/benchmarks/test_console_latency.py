@@ -362,7 +362,8 @@ def test_menus_whatever_the_size_of_the_node(report: Report, idle: Console, key:
                 pace.mark()
         return latencies
 
-    hold(report, f"{key} on the root of 10,000 nodes", 45, opened)  # about 30 on an idle machine
+    # 26 to 31 ms alone on an idle machine, 37 in a run of all benchmarks; with the subtree serialised it took 330
+    hold(report, f"{key} on the root of 10,000 nodes", 50, opened, few=True)
 
 
 # -- snapshots

@@ -21,7 +21,7 @@ pytestmark = [pytest.mark.benchmark, pytest.mark.timeout(600)]
 
 SKILLS = 5_000
 ROUNDS = 15
-IN_PROCESS_MS = 20
+IN_PROCESS_MS = 25
 COMMAND_MS = 100
 
 
