@@ -62,6 +62,6 @@ def test_where_the_list_should_be_stands_why_there_is_none() -> None:
 
     assert words() == "Querying lab:3000 for devices…"
     session.absorb(DevicesUpdate((), LOST))
-    assert words() == f"The device list is unavailable | {LOST}. | The console reconnects by itself."
+    assert words() == f"The device list is unavailable: {LOST} | The console reconnects by itself."
     session.absorb(DevicesUpdate(()))
     assert words().startswith("No device at lab:3000 | ")

@@ -387,7 +387,7 @@ def test_the_newest_complete_tree_is_taken() -> None:
 
 
 @pytest.mark.parametrize(
-    ("told", "code"),
+    ("reported", "code"),
     [
         (envelope(error="OperatorAccessibilityService is not running"), "SERVICE_UNAVAILABLE"),
         (envelope(error="words", code="EXECUTION_TIMEOUT"), "EXECUTION_TIMEOUT"),
