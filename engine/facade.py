@@ -34,7 +34,7 @@ from clawperator.engine.executions.finish import RunOptions
 from clawperator.engine.executions.kept_trees import KeptTrees
 from clawperator.engine.executions.log_stream import LogStreams
 from clawperator.engine.executions.probe import Probe
-from clawperator.engine.executions.run import refuse_unwritable_pictures, run_held
+from clawperator.engine.executions.run import Finished, refuse_unwritable_pictures, run_held
 from clawperator.engine.executions.trace import Trace
 from clawperator.engine.executions.validate import Profile as PayloadProfile
 from clawperator.engine.executions.validate import Validated, validate
@@ -168,44 +168,48 @@ class Engine:
             by_shell = composed is not None and not composed.uses_operator
             backend: Backend = ShellBackend() if by_shell else self._backend(package)
             attempt.admit(validated, backend.name, package)
-            if self.settings.read_only:
-                refuse_acting(validated.execution)
-            profile = load_profile(self.settings)
-            admit(profile, validated.execution)
-            if options.then or validated.execution.has_references or (composed is not None and composed.reference):
-                admit(profile, self.validate(build.snapshot()).execution)
+            _admit_execution(self.settings, validated, composed, options)
             await refuse_unwritable_pictures(validated.execution, overwrite=options.screenshot_overwrite)
             wait = self.settings.wait_ms if wait_ms is None else wait_limit(wait_ms)
             async with attempt.prepared_within(validated.execution.timeout_ms):
                 device = await self.device(device_id)
                 attempt.start(device.serial)
-                references = _references(self, validated, composed, device.serial)
-                attempt.warnings += await backend.check(device, validated.execution)
-                reader = self._backend(package) if by_shell and options.then else backend
-                if reader is not backend:
-                    await reader.check(device)
-                attempt.await_lock()
-                async with self._locks.hold(device.serial, Command.of(validated), wait_ms=wait) as held:
-                    attempt.locked()
-                    run = run_held if composed is None else composed.run_held
-                    if references is not None or options.then:
-                        from clawperator.engine.executions.snapshots import run_between_snapshots
-
-                        finished = await run_between_snapshots(
-                            reader,
-                            device,
-                            held,
-                            attempt,
-                            run=run,
-                            acting=backend,
-                            options=options,
-                            references=references,
-                        )
-                    else:
-                        with settling(held, attempt.trace):
-                            finished = await run(backend, device, validated, options, attempt.trace)
+                finished = await self._run(
+                    attempt, validated, device, backend, composed=composed, options=options, wait_ms=wait
+                )
             await _keep_trees(self, device.serial, attempt.trace)
             return attempt.finish(finished)
+
+    async def _run(
+        self,
+        attempt: Attempt,
+        validated: Validated,
+        device: AdbDevice,
+        backend: Backend,
+        *,
+        composed: Composition | None,
+        options: RunOptions,
+        wait_ms: int,
+    ) -> Finished:
+        """Lock ``device`` and run the admitted execution there, between snapshots where references or ``then`` need them."""
+        references = _references(self, validated, composed, device.serial)
+        attempt.warnings += await backend.check(device, validated.execution)
+        reader = backend
+        if options.then and isinstance(backend, ShellBackend):
+            reader = self._backend(attempt.package)
+            await reader.check(device)
+        attempt.await_lock()
+        async with self._locks.hold(device.serial, Command.of(validated), wait_ms=wait_ms) as held:
+            attempt.locked()
+            run = run_held if composed is None else composed.run_held
+            if references is None and not options.then:
+                with settling(held, attempt.trace):
+                    return await run(backend, device, validated, options, attempt.trace)
+            from clawperator.engine.executions.snapshots import run_between_snapshots
+
+            return await run_between_snapshots(
+                reader, device, held, attempt, run=run, acting=backend, options=options, references=references
+            )
 
     def _backend(self, receiver_package: str | None) -> Backend:
         return OperatorBackend(
@@ -468,6 +472,18 @@ class Engine:
             wait_for_device=lambda gone: _had_to_wait_for(self.server, device_id, gone),
             on_state=on_state,
         )
+
+
+def _admit_execution(
+    settings: Settings, validated: Validated, composed: Composition | None, options: RunOptions
+) -> None:
+    """Check an execution against the session and the policy, with the snapshots that references and ``then`` take."""
+    if settings.read_only:
+        refuse_acting(validated.execution)
+    profile = load_profile(settings)
+    admit(profile, validated.execution)
+    if options.then or validated.execution.has_references or (composed is not None and composed.reference):
+        admit(profile, validate(build.snapshot()).execution)
 
 
 _TREES_KEPT = 8
