@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 
 from clawperator.engine.simulator import scenario as faults
 from clawperator.engine.simulator.clock import DeviceClock
@@ -21,6 +22,8 @@ class AccessibilityManager:
     ) -> None:
         self.crashed: set[str] = set()
         """Services that Android does not start again until they are disabled and enabled."""
+        self.dumping = False
+        """A ``uiautomator dump`` is running: it suppresses all services (android-facts 7e)."""
         self._scenario, self._clock, self._ui, self._packages = scenario, clock, ui, packages
         self._secure = ui.settings["secure"]
         self._suspended_until = 0.0
@@ -37,8 +40,8 @@ class AccessibilityManager:
 
     @property
     def ui_automation_held(self) -> bool:
-        """Whether another program than a passing ``uiautomator dump`` holds the UiAutomation connection."""
-        return self._scenario.of_device(faults.UiAutomationHeld) is not None
+        """Whether a program holds the UiAutomation connection: there is one at a time (android-facts 7f)."""
+        return self.dumping or self._scenario.of_device(faults.UiAutomationHeld) is not None
 
     def bound(self, component: str) -> bool:
         """Whether a service runs: installed, enabled in the secure settings, and not suspended."""
@@ -69,9 +72,16 @@ class AccessibilityManager:
         """React to changed settings: a crashed service that was disabled may start again."""
         self.crashed.intersection_update(self.listed)
 
-    def suspend(self, seconds: float) -> None:
-        """Unbind all services for this time."""
-        self._suspended_until = self._clock.now() + seconds
+    @contextmanager
+    def ui_automation(self) -> Iterator[None]:
+        """Hold UiAutomation; services are bound again some time afterwards, at once where the clock does not wait."""
+        self.dumping = True
+        try:
+            yield
+        finally:
+            self.dumping = False
+            if self._clock.speed:
+                self._suspended_until = self._clock.now() + self._scenario.latency_ms.rebind / 1000
 
     def begin_transition(self) -> None:
         """The window changes: it cannot be read for the scenario's transition latency."""

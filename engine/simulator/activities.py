@@ -37,10 +37,15 @@ class ActivityManager:
 
     def view(self, uri: str) -> bool:
         """Show a URI; false when no app handles it."""
-        if not any(uri.startswith(prefix) for app in self._ui.apps.values() for prefix in app.uris):
+        if not self.viewer(uri):
             return False
         self._after_latency(lambda: self._ui.open_uri(uri))
         return True
+
+    def viewer(self, uri: str) -> str:
+        """The package of an app that views ``uri``; empty when there is none."""
+        apps = self._ui.apps.values()
+        return next((app.package for app in apps if any(uri.startswith(prefix) for prefix in app.uris)), "")
 
     async def launched(self) -> None:
         """Return when the activity that was started last has its window."""

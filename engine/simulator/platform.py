@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import time
+from collections import Counter
 from collections.abc import Callable, Coroutine
 from typing import Any
 
@@ -79,6 +80,7 @@ class Platform:
         launch_ms = scenario.latency_ms.launch
         self.activities = ActivityManager(self.ui, self.packages, self.clock, self.spawn, launch_ms=launch_ms)
         self.input = InputManager(self.ui, self.clock, self.before_back)
+        self._calls: Counter[str] = Counter()
         self._pids = 1_200 + 40 * index
         self._tasks: set[asyncio.Task[None]] = set()
         self._on_disconnect: list[Callable[[], None]] = []
@@ -106,6 +108,13 @@ class Platform:
                     ErrorCode.SCENARIO_INVALID, f"the scenario starts in {where!r}, which no simulated app has"
                 )
         return ui
+
+    def calls(self, program: str) -> str:
+        """Count a call of ``program`` in a shell and return the fault that hits it: ``killed``, ``reboot``, ``rotate`` or none."""
+        self._calls[program] += 1
+        programs = (fault for fault in self.scenario.faults if isinstance(fault, faults.ProgramFault))
+        hits = (f for f in programs if f.program == program and (not f.calls or self._calls[program] in f.calls))
+        return next((fault.how for fault in hits), "")
 
     # -- background work
 
@@ -171,6 +180,8 @@ class Platform:
     def reboot(self) -> None:
         """Drop the transport until the device has booted."""
         self.shell_uid = SHELL_UID
+        for task in self.ui.tasks:
+            self.ui.kill(task.app.package)
         self.disconnect(BOOT_MS)
 
     async def restart_adbd(self, uid: int) -> None:

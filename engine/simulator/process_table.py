@@ -11,6 +11,7 @@ from clawperator.engine.simulator.users import user_name
 
 FIRST_APP_PID: Final = 2_100
 CLIENT_PID: Final = 4_711
+_LAUNCHER: Final = "app_process /system/bin com.android.commands.uiautomator.Launcher"
 
 
 class ProcessRow(NamedTuple):
@@ -33,6 +34,8 @@ def processes(device: Platform) -> Iterator[ProcessRow]:
     if held is not None:
         name = held.command.partition(" ")[0].rpartition("/")[2]
         yield ProcessRow(held.user, CLIENT_PID, 1, name, held.command)
+    if device.accessibility.dumping:
+        yield ProcessRow("shell", CLIENT_PID + 1, 411, "app_process", f"{_LAUNCHER} dump")
     for name, pid in device.operator_pids.items():
         package = device.packages[name]
         if not package.stopped:

@@ -52,6 +52,10 @@ class Latency(_Strict):
     """After any other change of screen, while the window has no root. 0 = instant."""
     uiautomator: Millis = 1_000
     """The quiet second that ``uiautomator dump`` waits for (android-facts 7a)."""
+    input: Millis | None = None
+    """From the start of ``input`` to its first event. ``None``: 700 up to Android 11, 40 from 12 on (android-facts 10d)."""
+    screencap: Millis = 0
+    """From the start of ``screencap`` to its first byte; phones take 250 raw, up to 2,000 as PNG (android-facts 10d)."""
     rebind: Millis = 600
     """From the end of a ``uiautomator dump`` to accessibility services being bound again (android-facts 7e)."""
     round_trip: Millis = 0
@@ -244,6 +248,26 @@ class UiAutomationHeld(_Strict):
     user: str = "shell"
 
 
+class UiautomatorOutput(_Strict):
+    """``uiautomator dump`` prints ``before`` ahead of all else; ``padding_kib`` KiB of text stand in the root of its XML."""
+
+    kind: Literal["uiautomator_output"]
+    before: str = "WARNING: linker: /system/lib64/libvendor.so has text relocations\n"
+    padding_kib: Annotated[int, Field(ge=0, le=65_536)] = 0
+
+
+class ProgramFault(_Strict):
+    """A call of ``program`` in the device's shell is ``killed`` or reboots the device; or the display turns when it ends.
+
+    ``calls`` are the numbers of the calls, from 1; without them, all calls.
+    """
+
+    kind: Literal["program"]
+    program: str = "input"
+    how: Literal["killed", "reboot", "rotate"] = "killed"
+    calls: tuple[Annotated[int, Field(ge=1)], ...] = ()
+
+
 class InstallRefused(_Strict):
     """The package manager refuses every installation with this constant of Android's."""
 
@@ -304,6 +328,8 @@ AnyFault = Annotated[
     CommandFault
     | ServiceDown
     | UiAutomationHeld
+    | UiautomatorOutput
+    | ProgramFault
     | InstallRefused
     | SettingsRefused
     | Unauthorized

@@ -331,7 +331,7 @@ class Shell:
             uid=self.uid if uid is None else uid,
         )
         try:
-            return await command(process)
+            return await self._subject_to_faults(command, process)
         except CommandError as exc:
             if exc.message:
                 await process.error(exc.message)
@@ -343,6 +343,17 @@ class Shell:
                 raise
             await process.complain(f"{exc.filename}: {exc.strerror}")
             return 1
+
+    async def _subject_to_faults(self, command: Command, process: Process) -> int:
+        fault = self.device.calls(process.name)
+        if fault == "reboot":
+            self.device.reboot()
+        if fault in ("killed", "reboot"):
+            raise CommandError("Killed", 137)
+        status = await command(process)
+        if fault == "rotate":
+            self.device.ui.turn()
+        return status
 
     def find(self, name: str) -> Command | None:
         """The program that ``name`` means, looked up in PATH or by its full path."""

@@ -155,6 +155,11 @@ class Ui:
         wanted = self.setting("system", "user_rotation")
         return int(wanted) if fixed and wanted in ("1", "2", "3") else 0
 
+    def turn(self) -> None:
+        """Turn the display by a quarter, or back, as the user does who allows it."""
+        self.put_setting("system", "user_rotation", "0" if self.rotation else "1")
+        self.changed()
+
     @property
     def display(self) -> tuple[int, int]:
         """Width and height as they are turned now."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from clawperator.engine.simulator.command_error import CommandError
 from clawperator.engine.simulator.platform import Platform
+from clawperator.engine.simulator.scenario import UiautomatorOutput
 
 IDLE_LIMIT_S = 10
 NOT_IDLE = "ERROR: could not get idle state."
@@ -17,17 +18,19 @@ def dump_hierarchy(platform: Platform) -> str:
         raise CommandError(NULL_ROOT, 0)
     if not window.screen.idle:
         raise CommandError(NOT_IDLE, 0)
-    return window.uiautomator_xml()
+    xml = window.uiautomator_xml()
+    fault = platform.scenario.of_device(UiautomatorOutput)
+    if fault is None or not fault.padding_kib:
+        return xml
+    return xml.replace('content-desc=""', f'content-desc="{"x" * (fault.padding_kib * 1024)}"', 1)
 
 
 async def uiautomator_dump(platform: Platform) -> str:
     """The same in its own time: a quiet second, or ten in vain; accessibility services are unbound meanwhile (7e)."""
     if platform.accessibility.ui_automation_held:  # one client at a time (android-facts 7f)
         raise CommandError("Killed", 137)
-    latency, clock = platform.scenario.latency_ms, platform.clock
     resting = platform.ui.window().screen.idle
-    needed = latency.uiautomator / 1000 if resting else IDLE_LIMIT_S
-    if clock.speed:
-        platform.accessibility.suspend(needed + latency.rebind / 1000)
-    await clock.sleep(needed)
-    return dump_hierarchy(platform)
+    needed = platform.scenario.latency_ms.uiautomator / 1000 if resting else IDLE_LIMIT_S
+    with platform.accessibility.ui_automation():
+        await platform.clock.sleep(needed)
+        return dump_hierarchy(platform)

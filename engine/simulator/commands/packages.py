@@ -7,6 +7,7 @@ from getopt import GetoptError, gnu_getopt
 from typing import Final
 
 from clawperator.engine.simulator.command_error import CommandError
+from clawperator.engine.simulator.commands.intents import parse_intent
 from clawperator.engine.simulator.dumpsys import dumpsys
 from clawperator.engine.simulator.installing import install
 from clawperator.engine.simulator.packages import SimulatedPackage
@@ -113,9 +114,11 @@ async def _dump(process: Process, words: list[str]) -> int:
 
 
 async def _resolve_activity(process: Process, words: list[str]) -> int:
-    """``resolve-activity --brief PACKAGE``: the launcher entry."""
-    name = _operand(words)
-    launcher = process.device.activities.launcher_activity(name)
+    """``resolve-activity --brief [-a ACTION] [-c CATEGORY] [-d URI] PACKAGE``: the launcher entry, or what views the URI."""
+    intent = parse_intent([word for word in words if word not in ("--brief", "--components")])
+    activities = process.device.activities
+    name = activities.viewer(intent.data) if intent.data else intent.package or intent.component.partition("/")[0]
+    launcher = activities.launcher_activity(name)
     if not launcher:
         await process.out("No activity found\n")
     else:

@@ -5,12 +5,12 @@ from __future__ import annotations
 import struct
 from collections.abc import Awaitable, Callable
 from typing import Final
-from weakref import WeakSet
 
 from clawperator.engine.simulator.command_error import CommandError
 from clawperator.engine.simulator.device import SimulatedDevice
 from clawperator.engine.simulator.process import Command, Process, command_of, encode
 from clawperator.engine.simulator.render import SRGB, render_png, render_rgba
+from clawperator.engine.simulator.scenario import UiautomatorOutput
 from clawperator.engine.simulator.uiautomator import uiautomator_dump
 
 DUMP_PATH: Final = "/sdcard/window_dump.xml"
@@ -67,7 +67,10 @@ async def input_service(process: Process, words: list[str]) -> int:
     handler = _GESTURES.get(verb)
     if handler is None:
         raise CommandError(f"Error: Unknown command: {verb}\n{INPUT_USAGE}" if verb else INPUT_USAGE, 255)
-    await handler(process.device, rest)
+    device = process.device
+    start_ms = device.scenario.latency_ms.input
+    await device.clock.sleep(((40 if device.sdk >= 31 else 700) if start_ms is None else start_ms) / 1000)
+    await handler(device, rest)
     return 0
 
 
@@ -123,8 +126,6 @@ _GESTURES: Final[dict[str, Callable[[SimulatedDevice, list[str]], Awaitable[None
 
 # -- dumps and screenshots
 
-_dumping: WeakSet[SimulatedDevice] = WeakSet()
-
 
 async def uiautomator(process: Process) -> int:
     """``uiautomator dump [FILE]``: always exit 0, and "dumped to" even where writing failed (android-facts 7a to 7c, 7f)."""
@@ -134,13 +135,9 @@ async def uiautomator(process: Process) -> int:
         raise CommandError(f"Unknown command: {verb}\nUsage: uiautomator <subcommand> [options]", 1)
     target = words[1] if len(words) > 1 else DUMP_PATH
     device = process.device
-    if device in _dumping:
-        raise CommandError("Killed", 137)
-    _dumping.add(device)
-    try:
-        xml = await uiautomator_dump(device)
-    finally:
-        _dumping.discard(device)
+    if (fault := device.scenario.of_device(UiautomatorOutput)) is not None:
+        await process.out(fault.before)
+    xml = await uiautomator_dump(device)
     try:
         await process.shell.open_sink(process.path(target)).write(encode(xml))
     except BrokenPipeError:
@@ -157,6 +154,7 @@ async def uiautomator(process: Process) -> int:
 async def screencap(process: Process) -> int:
     """``screencap [-p] [FILE]``: PNG with ``-p`` or a file called ``.png``, else raw RGBA behind a short header."""
     options, words = process.options("phd:a")
+    await process.device.clock.sleep(process.device.scenario.latency_ms.screencap / 1000)
     wants_png = "p" in options or (bool(words) and words[0].endswith(".png"))
     data = render_png(process.device.ui) if wants_png else _raw_pixels(process.device)
     if words:

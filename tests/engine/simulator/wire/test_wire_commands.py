@@ -275,6 +275,10 @@ async def test_input(sh: Sh, device: SimulatedDevice) -> None:
     assert (await sh("input")).status == 255
 
 
+def dumped(path: str) -> str:
+    return f"UI hierchary dumped to: {path}\n"
+
+
 async def test_uiautomator(sh: Sh, device: SimulatedDevice) -> None:
     """android-facts 7a, 7b."""
     assert await sh("uiautomator dump") == Ran(0, "UI hierchary dumped to: /sdcard/window_dump.xml\n", "")
@@ -293,6 +297,45 @@ async def test_only_one_uiautomator_at_a_time(sh: Sh) -> None:
     both = await sh("uiautomator dump /sdcard/1 & uiautomator dump /sdcard/2; echo $?")
     assert both.out == "UI hierchary dumped to: /sdcard/2\n0\n"
     assert both.err == "Killed\n"
+
+
+async def test_faults_of_programs() -> None:
+    """Warnings before the XML, a large dump, a killed ``input``, a display that turns, a reboot."""
+    padded = {"kind": "uiautomator_output", "padding_kib": 2_000}
+    killed = {"kind": "program", "program": "input", "how": "killed", "calls": [2]}
+    turned = {"kind": "program", "program": "uiautomator", "how": "rotate", "calls": [1]}
+    reboot = {"kind": "program", "program": "screencap", "how": "reboot"}
+    device = make_device(faults=(padded, killed, turned, reboot))
+    sh = Runner(device)
+    dump = await sh("uiautomator dump /sdcard/w.xml")
+    assert dump.out == "WARNING: linker: /system/lib64/libvendor.so has text relocations\n" + dumped("/sdcard/w.xml")
+    assert len((await sh("cat /sdcard/w.xml")).out) > 2_000_000
+    assert device.ui.rotation == 1
+    assert (await sh("input tap 1 1")).status == 0
+    assert await sh("input tap 1 1") == Ran(137, "", "Killed\n")
+    await sh("am start -n com.android.settings/.Settings")
+    dropped: list[bool] = []
+    device.on_disconnect(lambda: dropped.append(True))
+    await sh("screencap")
+    assert dropped
+    assert device.ui.package == "com.android.launcher3"
+    await device.close()
+
+
+async def test_the_start_of_input_takes_its_time_by_version() -> None:
+    """android-facts 10d."""
+    for sdk, seconds in ((30, 0.7), (31, 0.04)):
+        device = make_device(sdk=sdk)
+        before = device.clock.now()
+        await Runner(device)("input tap 1 1")
+        assert device.clock.now() - before == pytest.approx(seconds)
+
+
+async def test_resolving_an_activity(sh: Sh) -> None:
+    resolve = "cmd package resolve-activity --brief"
+    entry = "com.example.shop/.MainActivity\n"
+    assert (await sh(f"{resolve} -c android.intent.category.LAUNCHER com.example.shop")).out.endswith(entry)
+    assert await sh(f"{resolve} -d nothing:views-this") == Ran(0, "No activity found\n", "")
 
 
 async def test_screencap(sh: Sh, device: SimulatedDevice) -> None:
