@@ -102,9 +102,7 @@ def commands() -> Iterator[str]:
 def _global_options() -> str:
     from clawperator.app.cli.command import global_parser
 
-    parser = global_parser()
-    parser.formatter_class = _formatter
-    return parser.format_help().partition("anywhere:\n")[2].rstrip()
+    return global_parser().format_help(_formatter).partition("anywhere:\n")[2].rstrip()
 
 
 @cache
@@ -113,12 +111,10 @@ def _help_texts() -> tuple[tuple[str, str], ...]:
     from clawperator.app.cli.command import build_parser, load
     from clawperator.app.cli.command_table import COMMANDS
 
-    texts = []
-    for words in COMMANDS:
-        parser = build_parser(load(words))
-        parser.formatter_class = _formatter
-        texts.append((words, parser.own_help().strip()))
-    return tuple(texts)
+    def text(words: str) -> str:
+        return build_parser(load(words)).format_help(_formatter, own=True).strip()
+
+    return tuple((words, text(words)) for words in COMMANDS)
 
 
 _formatter = partial(RawDescriptionHelpFormatter, width=100)

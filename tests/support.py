@@ -9,10 +9,10 @@ import socket
 import subprocess
 import sys
 import time
-from argparse import Namespace
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 from clawperator.app.cli.command import build_parser, load
@@ -54,7 +54,7 @@ def surroundings(env: Mapping[str, str]) -> Iterator[None]:
         os.environ.update(before)
 
 
-def command_line(words: str, *flags: str) -> Namespace:
+def command_line(words: str, *flags: str) -> SimpleNamespace:
     """What the command ``words`` would run with, given ``flags``."""
     return read(build_parser(load(words)), words, flags, ())
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from argparse import Namespace
+from types import SimpleNamespace
 
 from clawperator.app.cli.command_table import COMMANDS
 from clawperator.app.cli.parsing.flags import global_flags
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from clawperator.app.cli.parsing.flags import Declared
 
-Options = Namespace
+Options = SimpleNamespace
 """The values of a command's flags and arguments, and of the global options."""
 OPTIONS_HELP = "Options of every command: clawperator help options"
 
@@ -107,7 +107,7 @@ def build_parser(command: Command) -> Parser:
     )
     parser.add(*command.flags, code=command.flag_code)
     parser.add(*global_flags(command.formats), everywhere=True)
-    parser.set_defaults(surface=command.surface)
+    parser.defaults["surface"] = command.surface
     return parser
 
 

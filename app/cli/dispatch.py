@@ -106,7 +106,7 @@ def _run_command(words: str, rest: Sequence[str], after_dashes: Sequence[str], *
     except EngineError:
         if not command.reserved:
             raise
-        options = parser.parse_args([])
+        options = parser.options()
     if options.version:
         from clawperator.engine.version import __version__
 

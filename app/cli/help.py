@@ -86,9 +86,7 @@ def error_text(name: str) -> str:
 
 
 def _render(parser: Parser) -> str:
-    if is_terminal():
-        parser.formatter_class = _coloured()
-    return parser.own_help()
+    return parser.format_help(_coloured() if is_terminal() else None, own=True)
 
 
 def _coloured() -> type[HelpFormatter]:

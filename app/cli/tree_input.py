@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from argparse import Namespace
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from clawperator.app.cli.command import Answer, Options
@@ -72,7 +72,7 @@ def with_tree(options: Options, use: Callable[[LoadedTree], Answer]) -> Answer:
     from clawperator.app.cli.settings import resolve_settings
     from clawperator.engine.hierarchy.tree import parse
 
-    taken = _execute(Namespace(**{**vars(options), "raw_envelope": False, "max_snapshot_bytes": None}))
+    taken = _execute(SimpleNamespace(**{**vars(options), "raw_envelope": False, "max_snapshot_bytes": None}))
     data = _snapshot_data(taken)
     if data is None:
         return Answer(taken.document, view="execution", failed=True)
@@ -99,7 +99,7 @@ def viewed(options: Options, name: str) -> Answer:
     from clawperator.app.cli.execution import answered
     from clawperator.engine.contracts.references import tree_id
 
-    taken = _execute(Namespace(**{**vars(options), "brief": False}))
+    taken = _execute(SimpleNamespace(**{**vars(options), "brief": False}))
     if (data := _snapshot_data(taken)) is not None:
         xml = data.pop("text")
         if options.if_changed == tree_id(xml):

@@ -1,13 +1,13 @@
 """From words to options. A command line is either understood completely or refused: nothing doubtful is dispatched.
 
-argparse describes the options. Values are assigned by a scan of our own, because argparse guesses where a caller must not be
-guessed at: values that look like flags, flags given twice, ``--`` as a value, words without a meaning.
+Values are assigned by a scan of our own, because argparse guesses where a caller must not be guessed at: values that look like
+flags, flags given twice, ``--`` as a value, words without a meaning. argparse only formats the help, and is imported for it.
 """
 
 from __future__ import annotations
 
-from argparse import ArgumentParser, Namespace, RawDescriptionHelpFormatter
 from collections import deque
+from types import SimpleNamespace
 
 from clawperator.app.cli.parsing.flags import Flag, Word
 from clawperator.app.cli.parsing.values import integer, timeout_ms
@@ -15,9 +15,8 @@ from clawperator.engine.errors import EngineError, ErrorCode
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from argparse import _ArgumentGroup
-    from collections.abc import Iterable, Sequence
-    from typing import NoReturn
+    from argparse import HelpFormatter
+    from collections.abc import Callable, Iterable, Sequence
 
     from clawperator.app.cli.parsing.flags import Declared
 
@@ -34,63 +33,46 @@ class HelpWantedError(Exception):
         self.topic = topic
 
 
-class Parser(ArgumentParser):
-    """An argparse parser that also remembers its flags for ``read``, and never exits or prints by itself."""
+class Parser:
+    """What a command accepts, and the texts of its help."""
 
     def __init__(self, prog: str, *, usage: str = "", description: str = "", epilog: str = "") -> None:
-        super().__init__(
-            prog=prog,
-            usage=f"{prog} {usage}".replace("%", "%%") if usage else None,
-            description=description,
-            epilog=epilog,
-            add_help=False,
-            allow_abbrev=False,
-            exit_on_error=False,
-            formatter_class=RawDescriptionHelpFormatter,
-        )
+        self.prog, self.description, self.epilog = prog, description, epilog
+        self.usage = f"{prog} {usage}" if usage else ""
         self.flags: dict[str, Flag] = {}
         self.codes: dict[str, ErrorCode] = {}
         """The code of errors about a flag."""
         self.words: list[str] = []
         self.many = ""
         self.rest = ""
+        self.defaults: dict[str, object] = {}
         self.completions: dict[str, Sequence[str] | str] = {}
         self.files: set[str] = set()
-        self._own = self.add_argument_group("options")
-        self._global = self.add_argument_group("global options, allowed anywhere")
+        self._own: list[Declared] = []
+        self._global: list[Declared] = []
 
     def add(self, *declared: Declared, code: ErrorCode | None = None, everywhere: bool = False) -> None:
         """Accept what is declared; ``code`` replaces that of the flags, ``everywhere`` makes them global options."""
+        (self._global if everywhere else self._own).extend(declared)
         for one in declared:
             if isinstance(one, Flag):
-                self._add_flag(one, code, self._global if everywhere else self._own)
+                self._add_flag(one, code)
             elif isinstance(one, Word):
                 self._add_word(one)
             else:
                 self.rest = one.name
-                self._own.add_argument(
-                    f"-- <{one.name}>", dest=one.name, action="store_const", const=[], default=[], help=one.about
-                )
+                self.defaults[one.name] = []
 
-    def _add_flag(self, flag: Flag, code: ErrorCode | None, group: _ArgumentGroup) -> None:
+    def _add_flag(self, flag: Flag, code: ErrorCode | None) -> None:
+        self.defaults[flag.dest] = flag.default if flag.count else False
         if flag.count:
-            group.add_argument(
-                *flag.names,
-                dest=flag.dest,
-                metavar=flag.metavar,
-                help=flag.about,
-                nargs=None if flag.count == 1 else flag.count,
-                default=flag.default,
-            )
             self._complete(flag.dest, flag.suggest, file=flag.file)
-        else:
-            group.add_argument(*flag.names, dest=flag.dest, action="store_true", help=flag.about)
         for name in flag.names:
             self.flags[name] = flag
             self.codes[name] = code or flag.code
 
     def _add_word(self, word: Word) -> None:
-        self.add_argument(word.name, nargs="*" if word.many else "?", metavar=f"<{word.name}>", help=word.about)
+        self.defaults[word.name] = [] if word.many else None
         self._complete(word.name, word.suggest, file=word.file)
         if word.many:
             self.many = word.name
@@ -102,17 +84,37 @@ class Parser(ArgumentParser):
         if file:
             self.files.add(dest)
 
-    def error(self, message: str) -> NoReturn:
-        """Raise for what argparse refuses although the scan accepted it."""
-        raise EngineError(ErrorCode.USAGE, message)
+    def options(self) -> SimpleNamespace:
+        """Return the options of a command line without any."""
+        return SimpleNamespace(**self.defaults)
 
-    def own_help(self) -> str:
-        """Return the help without the global options, which have a topic of their own."""
-        self._action_groups.remove(self._global)
-        try:
-            return self.format_help()
-        finally:
-            self._action_groups.append(self._global)
+    def format_help(self, formatter: Callable[..., HelpFormatter] | None = None, *, own: bool = False) -> str:
+        """Return the help; ``own`` leaves out the global options, which have a topic of their own."""
+        from argparse import ArgumentParser, RawDescriptionHelpFormatter
+
+        shown = ArgumentParser(
+            prog=self.prog,
+            usage=self.usage.replace("%", "%%") or None,
+            description=self.description,
+            epilog=self.epilog,
+            add_help=False,
+            formatter_class=formatter or RawDescriptionHelpFormatter,
+        )
+        for title, declared in (("options", self._own), ("global options, allowed anywhere", self._global)):
+            group = shown.add_argument_group(title)
+            for one in () if own and declared is self._global else declared:
+                if isinstance(one, Word):
+                    shown.add_argument(
+                        one.name, nargs="*" if one.many else "?", metavar=f"<{one.name}>", help=one.about
+                    )
+                elif not isinstance(one, Flag):
+                    group.add_argument(f"-- <{one.name}>", action="store_true", help=one.about)
+                elif one.count:
+                    count = None if one.count == 1 else one.count
+                    group.add_argument(*one.names, metavar=one.metavar, help=one.about, nargs=count)
+                else:
+                    group.add_argument(*one.names, action="store_true", help=one.about)
+        return shown.format_help()
 
 
 def unrecognised(flag: str, known: Iterable[str]) -> EngineError:
@@ -126,14 +128,13 @@ def unrecognised(flag: str, known: Iterable[str]) -> EngineError:
     )
 
 
-def read(parser: Parser, words: str, arguments: Sequence[str], after_dashes: Sequence[str] = ()) -> Namespace:
+def read(parser: Parser, words: str, arguments: Sequence[str], after_dashes: Sequence[str] = ()) -> SimpleNamespace:
     """Return the options of a command line from which ``find_command`` took the words.
 
     Raises ``HelpWantedError``; ``EngineError`` (mostly USAGE) for everything that is not exactly a known flag with its value.
     """
-    options = parser.parse_args([])
-    for name, value in _scan(parser, words, arguments).items():
-        setattr(options, name, value)
+    options = parser.options()
+    vars(options).update(_scan(parser, words, arguments))
     if parser.rest:
         setattr(options, parser.rest, list(after_dashes))
     elif after_dashes:

@@ -8,8 +8,8 @@ from clawperator.engine.errors import EngineError, ErrorCode
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from argparse import Namespace
     from collections.abc import Iterable, Mapping
+    from types import SimpleNamespace
     from typing import Any
 
 
@@ -53,7 +53,7 @@ CONTAINER_FLAGS = (
 LABEL_FLAGS = _family("label", _LABEL_FIELDS)
 
 
-def selector(options: Namespace, *, container: bool = False, text: bool = True) -> dict[str, Any] | None:
+def selector(options: SimpleNamespace, *, container: bool = False, text: bool = True) -> dict[str, Any] | None:
     """Return the matcher that all the flags together describe; ``None`` when none was given.
 
     Raises ``EngineError`` (EXECUTION_VALIDATION_FAILED) for blank values, for JSON that is no object, and for both forms at once.
@@ -69,12 +69,12 @@ def selector(options: Namespace, *, container: bool = False, text: bool = True) 
     return raw if raw is not None else fields or None
 
 
-def label(options: Namespace) -> dict[str, Any] | None:
+def label(options: SimpleNamespace) -> dict[str, Any] | None:
     """Return the matcher of the label, as :func:`selector` does for nodes."""
     return _fields(options, [(name, field) for name, field, _ in _LABEL_FIELDS], "labelMatcher") or None
 
 
-def _fields(options: Namespace, rows: Iterable[tuple[str, str]], path: str) -> dict[str, Any]:
+def _fields(options: SimpleNamespace, rows: Iterable[tuple[str, str]], path: str) -> dict[str, Any]:
     """The matcher fields among ``rows`` (flag, field) that were given."""
     values = {
         field: text_value(f"--{name}", getattr(options, name.replace("-", "_")), f"{path}.{field}")
@@ -83,7 +83,7 @@ def _fields(options: Namespace, rows: Iterable[tuple[str, str]], path: str) -> d
     return {field: value for field, value in values.items() if value is not None}
 
 
-def checked_fields(options: Namespace) -> tuple[Mapping[str, str], list[dict[str, Any]]] | None:
+def checked_fields(options: SimpleNamespace) -> tuple[Mapping[str, str], list[dict[str, Any]]] | None:
     """Return the matcher that the flags describe as JSON data, validated as in an execution, and the warnings about it.
 
     Raises ``EngineError`` (EXECUTION_VALIDATION_FAILED) that names the flag; ``None`` when no flag was given.
@@ -102,7 +102,7 @@ def checked_fields(options: Namespace) -> tuple[Mapping[str, str], list[dict[str
     return checked.payload["actions"][0]["params"]["matcher"], warnings
 
 
-def _named_by_flag(error: EngineError, options: Namespace) -> EngineError:
+def _named_by_flag(error: EngineError, options: SimpleNamespace) -> EngineError:
     """The validation error of a matcher, in terms of the command line."""
     issues = [{key: _as_flag_path(words) for key, words in issue.items()} for issue in error.details.get("issues", ())]
     path = _as_flag_path(error.details.get("path", ""))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import json
 import shlex
-from argparse import Namespace
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -449,28 +449,28 @@ class TestWordsOfBothSurfaces:
     """``operator``, ``doctor``, ``version``: the same words, so the package stands there under both of its names."""
 
     @staticmethod
-    def check(_command: object, options: Namespace) -> Answer:
+    def check(_command: object, options: SimpleNamespace) -> Answer:
         if options.fails:
             raise EngineError(ErrorCode.RECEIVER_NOT_INSTALLED, "no", extra={"receiverPackage": "a.b"})
         return Answer({"receiverPackage": "a.b", "error": {"code": "RECEIVER_VARIANT_MISMATCH"}}, view="x", failed=True)
 
     def test_by_default(self) -> None:
         run = for_both_profiles(self.check)
-        answer = run(None, Namespace(fails=False))
+        answer = run(None, SimpleNamespace(fails=False))
         assert answer.document["receiverPackage"] == answer.document["operatorPackage"] == "a.b"
         assert answer.document["error"]["code"] == "RECEIVER_VARIANT_MISMATCH"
         with pytest.raises(EngineError) as caught:
-            run(None, Namespace(fails=True))
+            run(None, SimpleNamespace(fails=True))
         assert caught.value.code is ErrorCode.RECEIVER_NOT_INSTALLED
         assert caught.value.extra == {"receiverPackage": "a.b", "operatorPackage": "a.b"}
 
     def test_for_who_speaks_flat(self) -> None:
         run = for_both_profiles(self.check)
-        answer = run(None, Namespace(fails=False, speaks_flat=True))
+        answer = run(None, SimpleNamespace(fails=False, speaks_flat=True))
         assert answer.document == {"operatorPackage": "a.b", "error": {"code": "OPERATOR_VARIANT_MISMATCH"}}
         assert answer.data["receiverPackage"] == "a.b"  # type: ignore[index]  # what is drawn for people stays as it is
         assert (answer.view, answer.failed) == ("x", True)
         with pytest.raises(EngineError) as caught:
-            run(None, Namespace(fails=True, speaks_flat=True))
+            run(None, SimpleNamespace(fails=True, speaks_flat=True))
         assert caught.value.code is ErrorCode.OPERATOR_NOT_INSTALLED
         assert caught.value.extra == {"operatorPackage": "a.b"}

@@ -99,6 +99,7 @@ LIGHT = (
     "tempfile",
 )
 HEAVY = (
+    "argparse",
     "rich",
     "textual",
     "httpx",
@@ -111,7 +112,7 @@ HEAVY = (
 )
 IMPORT_RULES = {
     ("--version",): (*LIGHT, "argparse", "json", "socket", "clawperator.engine.errors"),
-    ("devices",): (*LIGHT, "platformdirs", "tomllib"),
+    ("devices",): (*LIGHT, "argparse", "platformdirs", "tomllib"),
     ("version",): (*LIGHT, "socket"),
     ("help",): LIGHT,
     ("devices", "--help"): LIGHT,

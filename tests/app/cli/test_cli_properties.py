@@ -15,7 +15,7 @@ from clawperator.app.cli.command_table import COMMANDS
 from tests.support import examples
 
 if TYPE_CHECKING:
-    from argparse import Namespace
+    from types import SimpleNamespace
 
     from tests.app.cli.conftest import Cli
 
@@ -35,7 +35,7 @@ class Harmless(Command):
         super().__init__(words)
         self.flags = load(words).flags
 
-    def run(self, options: Namespace) -> Answer:
+    def run(self, options: SimpleNamespace) -> Answer:
         return Answer({"ran": self.words, "options": sorted(vars(options))})
 
 

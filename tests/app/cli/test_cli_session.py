@@ -5,8 +5,8 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
-from argparse import Namespace
 from contextlib import asynccontextmanager
+from types import SimpleNamespace
 from typing import TYPE_CHECKING
 
 import pytest
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from tests.app.cli.conftest import Cli
 
-OPTIONS = Namespace(log_level=None, device_id=None, receiver_package=None, verbose=False, wait=None)
+OPTIONS = SimpleNamespace(log_level=None, device_id=None, receiver_package=None, verbose=False, wait=None)
 pytestmark = pytest.mark.usefixtures("lonely")
 
 

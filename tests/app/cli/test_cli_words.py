@@ -11,15 +11,16 @@ from clawperator.app.cli.command_table import COMMANDS, GROUPS
 from clawperator.app.cli.parsing.lookup import find_command
 from clawperator.app.cli.parsing.parser import read
 from clawperator.app.cli.parsing.suggest import closest_command, closest_flag, edit_distance
+from clawperator.engine.errors import EngineError
 from clawperator.engine.version import __version__
 
 if TYPE_CHECKING:
-    from argparse import Namespace
+    from types import SimpleNamespace
 
     from tests.app.cli.conftest import Cli
 
 
-def options(line: str) -> Namespace:
+def options(line: str) -> SimpleNamespace:
     words, rest, after = find_command(line.split())
     return read(build_parser(load(words)), words, rest, after)
 
@@ -132,7 +133,10 @@ class TestWords:
     def test_no_abbreviations(self) -> None:
         for words in COMMANDS:
             parser = build_parser(load(words))
-            assert not parser.allow_abbrev
+            for name in parser.flags:
+                if name[:-1].startswith("--") and name[:-1] not in (*parser.flags, "--"):
+                    with pytest.raises(EngineError, match="unrecognized flag"):
+                        read(parser, words, [name[:-1]])
 
     def test_no_two_commands_share_a_flag_and_disagree_about_its_values(self) -> None:
         """A value flag here and a switch there would make habits dangerous."""

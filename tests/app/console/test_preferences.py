@@ -6,7 +6,7 @@ import os
 import socket
 import subprocess
 import sys
-from argparse import Namespace
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -74,7 +74,7 @@ def test_a_browser_has_no_graphics_of_a_terminal() -> None:
     assert chosen(pictures="off", served=True).pictures == "off"
 
 
-def options(*arguments: str) -> Namespace:
+def options(*arguments: str) -> SimpleNamespace:
     return read(build_parser(load("console")), "console", arguments)
 
 
