@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -54,7 +55,11 @@ class LoadedTree(NamedTuple):
         """Return how answers describe the tree: ``file``, or ``deviceId`` and ``executionId``, then its size."""
         facts: dict[str, Any] = {**self.source, "package": self.tree.package, "nodes": len(self.tree.nodes)}
         facts["onScreen"] = len(self.tree.on_screen)
-        return {**facts, "recovered": self.tree.recovered} if self.tree.recovered else facts
+        if self.tree.recovered:
+            facts["recovered"] = self.tree.recovered
+        from clawperator.engine.hierarchy import blind
+
+        return facts | blind.field(self.tree)
 
 
 def saved(path: str) -> LoadedTree:
@@ -87,6 +92,7 @@ def viewed(options: Options, name: str) -> Answer:
 
     Raises ``EngineError``: EXECUTION_VALIDATION_FAILED for a ``--max-bytes`` that is no number or too small for this tree.
     """
+    from clawperator.engine.hierarchy.blind import facts_of_step
     from clawperator.engine.hierarchy.tree import parse
     from clawperator.engine.hierarchy.views import MIN_BYTES, Budget, view
 
@@ -104,7 +110,25 @@ def viewed(options: Options, name: str) -> Answer:
         xml = data.pop("text")
         if options.if_changed == tree_id(xml):
             return Answer({"ok": True, "unchanged": True, "tree": options.if_changed}, view="unchanged_tree")
-        data["view"] = view(parse(xml, recover=True), name, xml, budget)
+        data["view"] = view(parse(xml, recover=True), name, xml, budget, facts_of_step(data))
+    return answered(taken, options)
+
+
+def snapshot_with_blind(options: Options) -> Answer:
+    """Return the execution of a snapshot with its whole text, and what that cannot show in ``data.blind``."""
+    taken = _execute(SimpleNamespace(**{**vars(options), "brief": False}))
+    if (
+        not getattr(options, "raw_envelope", False)
+        and (data := _snapshot_data(taken)) is not None
+        and "truncated" not in data
+    ):
+        from clawperator.engine.hierarchy import blind
+        from clawperator.engine.hierarchy.tree import parse
+
+        with suppress(EngineError):  # the text stands for itself
+            data |= blind.field(parse(data["text"], recover=True), blind.facts_of_step(data))
+    from clawperator.app.cli.execution import answered
+
     return answered(taken, options)
 
 

@@ -113,7 +113,7 @@ def lean(envelope: dict[str, Any], view: str, max_bytes: int) -> None:
                 continue
             xml = data.pop("text")
             try:
-                data["view"] = viewed(xml, parse(xml, recover=True), view, max_bytes)
+                data["view"] = viewed(xml, parse(xml, recover=True), view, max_bytes, data)
             except EngineError as exc:  # an unreadable tree does not fail the execution
                 data["view"] = {"view": view, "error": exc.to_dict()}
 

@@ -12,7 +12,7 @@ _DATA = {
     "scroll_until": ("termination_reason", "scrolls_executed"),
     "wait_for_navigation": ("resolved_package",),
     "take_screenshot": ("path",),
-    "snapshot_ui": ("view", "text", "warn", "truncated"),
+    "snapshot_ui": ("view", "text", "warn", "truncated", "blind"),
 }
 """The data of successful steps that a caller cannot know before, by action type."""
 _OF_REPORTS = ("ok", "outputs", "variance", "errors", "warnings")
@@ -63,6 +63,10 @@ def brief_view(view: Mapping[str, Any]) -> dict[str, Any]:
     if "nodes" in answer:
         answer["nodes"] = [
             {key: value for key, value in node.items() if key not in ("path", "at")} for node in answer["nodes"]
+        ]
+    if "blind" in answer:
+        answer["blind"] = [
+            {key: spot[key] for key in ("kind", "certainty", "where") if key in spot} for spot in answer["blind"]
         ]
     if "settledMs" in answer:
         answer["settledMs"] = round(answer["settledMs"], -1)

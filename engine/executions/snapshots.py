@@ -169,6 +169,7 @@ class _Reader:
 def _then(options: RunOptions, before: str, after: str, facts: Mapping[str, Any]) -> dict[str, Any]:
     """Return ``facts`` about the screen ``after`` with the view that ``options`` ask for."""
     from clawperator.engine.contracts.references import tree_id
+    from clawperator.engine.hierarchy.blind import Facts
     from clawperator.engine.hierarchy.tree import parse
     from clawperator.engine.hierarchy.views import Budget, changes, json_size, view
 
@@ -176,10 +177,13 @@ def _then(options: RunOptions, before: str, after: str, facts: Mapping[str, Any]
     if options.then == "none" or (options.then == "diff" and answer["changed"] is False):
         return answer
     budget = Budget(options.then_bytes, json_size, "maxBytes") if options.then_bytes is not None else None
+    known = Facts(settled=facts["settled"])
     try:
         tree = parse(after, recover=True)
         if options.then != "diff":
-            return answer | view(tree, str(options.then), after, budget)
-        return answer | changes(parse(before, recover=True) if before else None, tree, before, after, budget)
+            return answer | view(tree, str(options.then), after, budget, known)
+        return answer | changes(
+            parse(before, recover=True) if before else None, tree, before, after, budget, facts=known
+        )
     except EngineError as exc:
         return answer | {"error": exc.to_dict()}

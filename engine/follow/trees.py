@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from clawperator.engine.errors import EngineError, ErrorCode
+from clawperator.engine.hierarchy.blind import facts_of_step
 from clawperator.engine.hierarchy.tree import parse
 from clawperator.engine.hierarchy.views import Budget, json_size, view
 
@@ -92,7 +93,12 @@ def tree_text(envelope: Mapping[str, Any]) -> str:
     raise EngineError(code, envelope.get("error") or f"The device returned no tree: {code.value}")
 
 
-def viewed(xml: str, tree: UiTree, name: str, max_bytes: int | None) -> dict[str, Any]:
-    """Return the view ``name`` of a tree, truncated between two nodes to ``max_bytes`` of compact JSON."""
+def viewed(
+    xml: str, tree: UiTree, name: str, max_bytes: int | None, step: Mapping[str, Any] | None = None
+) -> dict[str, Any]:
+    """Return the view ``name`` of a tree, truncated between two nodes to ``max_bytes`` of compact JSON.
+
+    ``step`` is the data of the snapshot's step, if known.
+    """
     budget = Budget(max_bytes, json_size, "maxBytes") if max_bytes is not None else None
-    return view(tree, name, xml, budget)
+    return view(tree, name, xml, budget, facts_of_step(step or {}))

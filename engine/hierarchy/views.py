@@ -1,7 +1,7 @@
 """Compact views of a tree for callers with limited space: whole, as the nodes to act on and read, as an outline, as changes.
 
 Every view is JSON data: ``view`` (its name), ``tree`` (the id of the dump), ``package`` in the foreground, ``screen``
-``[width, height]`` in pixels, ``recovered`` where the dump was damaged, and
+``[width, height]`` in pixels, ``recovered`` where the dump was damaged, ``blind`` where something is not in the tree (``blind``), and
 
 * **full**: ``text``, the dump itself.
 * **interactive**: ``nodes``, only those on screen that can be acted on or read, each with ``ref``, ``path``, ``role`` (``traits.kind``),
@@ -29,6 +29,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from clawperator.engine.contracts.references import tree_id
 from clawperator.engine.errors import EngineError, ErrorCode
+from clawperator.engine.hierarchy import blind
 from clawperator.engine.hierarchy.diff import Change, compare
 from clawperator.engine.hierarchy.nodes import NO_BOUNDS, UiNode, UiTree
 from clawperator.engine.hierarchy.serialise import RenderNode, node_xml, nodes_xml
@@ -41,6 +42,7 @@ VIEWS = ("full", "interactive", "compact")
 MIN_BYTES = 512
 """Smallest budget: room for the head and the ``truncated`` record."""
 
+_NO_FACTS = blind.Facts()
 _ONE_LINE = str.maketrans({"\\": "\\\\", "\n": "\\n", "\r": "\\r"})
 _ONE_WORD = _ONE_LINE | {ord(" "): "\\x20", ord("\t"): "\\t"}
 
@@ -56,12 +58,14 @@ class Budget(NamedTuple):
     name: str = "--max-bytes"
 
 
-def view(tree: UiTree, name: str, xml: str, budget: Budget | None = None) -> dict[str, Any]:
+def view(
+    tree: UiTree, name: str, xml: str, budget: Budget | None = None, facts: blind.Facts = _NO_FACTS
+) -> dict[str, Any]:
     """The view called ``name`` (of ``VIEWS``) of a tree and of the dump that it was read from.
 
     Raises ``EngineError`` (EXECUTION_VALIDATION_FAILED) where not even an empty view fits the budget.
     """
-    head = _head(tree, name, tree_id(xml))
+    head = _head(tree, name, tree_id(xml), facts)
     match name:
         case "full":
             return _full(tree, head, xml, budget)
@@ -71,12 +75,20 @@ def view(tree: UiTree, name: str, xml: str, budget: Budget | None = None) -> dic
             return _outlined(tree, head, budget)
 
 
-def changes(old: UiTree | None, tree: UiTree, before: str, after: str, budget: Budget | None = None) -> dict[str, Any]:
+def changes(
+    old: UiTree | None,
+    tree: UiTree,
+    before: str,
+    after: str,
+    budget: Budget | None = None,
+    *,
+    facts: blind.Facts = _NO_FACTS,
+) -> dict[str, Any]:
     """The diff view of ``tree`` against ``old``, and of their dumps; the compact one if that is smaller or there is no ``old``.
 
     Raises as ``view``.
     """
-    compact = _head(tree, "compact", tree_id(after))
+    compact = _head(tree, "compact", tree_id(after), facts)
     if old is None:
         return _outlined(tree, compact, budget)
     found = compare(old, tree)
@@ -101,12 +113,12 @@ def _changed_lines(change: Change) -> Iterator[str]:
             yield f"{sign}{node_line(node, numbered=numbered)}"
 
 
-def _head(tree: UiTree, name: str, tree_name: str) -> dict[str, Any]:
+def _head(tree: UiTree, name: str, tree_name: str, facts: blind.Facts) -> dict[str, Any]:
     head: dict[str, Any] = {"view": name, "tree": tree_name, "package": tree.package}
     head["screen"] = [tree.screen.width, tree.screen.height]
     if tree.recovered:
         head["recovered"] = tree.recovered
-    return head
+    return head | blind.field(tree, facts)
 
 
 def json_size(value: Any) -> int:

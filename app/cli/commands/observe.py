@@ -23,6 +23,7 @@ class Snapshot(Command):
         "view.tree is the id of the tree: --if-changed <tree> prints no view if the screen still has it, and the node e12 of the tree\n"
         "7f3a1b2c is the reference e12@7f3a1b2c, which every selector flag family takes as --ref.\n"
         "A view larger than --max-bytes (JSON, at least 512) is truncated between nodes; view.truncated counts what is missing.\n"
+        "blind, in a view or in data, lists what the tree cannot show, each with its certainty and a remedy; without findings it is left out.\n"
         "With --snapshot, no device is used, and the view is at the top level of the result."
     )
     examples = (
@@ -47,9 +48,9 @@ class Snapshot(Command):
             if not TREE_ID.fullmatch(options.if_changed):
                 raise invalid("--if-changed must be the id of a tree, such as 7f3a1b2c", "--if-changed")
         elif options.snapshot is None and options.view in (None, "full") and options.max_bytes is None:
-            from clawperator.app.cli.execution import execute
+            from clawperator.app.cli.tree_input import snapshot_with_blind
 
-            return execute(build.snapshot(), options)
+            return snapshot_with_blind(options)
         if options.max_snapshot_bytes is not None:
             raise EngineError(
                 ErrorCode.USAGE,

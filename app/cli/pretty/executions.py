@@ -10,7 +10,7 @@ from rich.text import Text
 from clawperator.app.cli.output import visible
 from clawperator.app.cli.pretty.styles import BAD, FAINT, GOOD, UNSURE
 from clawperator.app.cli.pretty.toolbox import Columns, Data, Drawing, as_json, line, records, safe_text, warnings
-from clawperator.app.cli.pretty.trees import draw_view
+from clawperator.app.cli.pretty.trees import blind_line, draw_view
 
 _LONG_VALUE = 160
 _STATUS_STYLES = {"succeeded": GOOD, "done": GOOD, "partial": UNSURE, "failed": BAD}
@@ -49,6 +49,7 @@ def execution(data: Data) -> Drawing:
         if isinstance(text, str) and _is_long(text):
             yield safe_text(f"\n{step.get('id', '')}: {len(text.encode(errors='replace'))} bytes", FAINT, lines=True)
             yield safe_text(text, lines=True)
+        yield from blind_line(step.get("data", {}))
         if view := step.get("data", {}).get("view"):
             yield Text("")
             yield from draw_view(view)

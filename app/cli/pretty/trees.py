@@ -38,6 +38,7 @@ def draw_view(data: Data) -> Drawing:
     )
     if recovered := data.get("recovered"):
         yield safe_text(f"repaired: {recovered}", UNSURE)
+    yield from blind_line(data)
     match data["view"]:
         case "full":
             yield safe_text(data["text"], lines=True)
@@ -55,6 +56,16 @@ def draw_view(data: Data) -> Drawing:
             }
             yield records(data["nodes"], columns)
     yield from _truncation(data)
+
+
+def blind_line(data: Data) -> Drawing:
+    """Draw what the tree cannot show, in one line."""
+    if spots := data.get("blind"):
+        words = []
+        for spot in spots:
+            ref = spot.get("where", {}).get("ref")
+            words.append(f"{spot['kind']}{f' {ref}' if ref else ''} ({spot['certainty']})")
+        yield safe_text(f"not in the tree: {', '.join(words)}", UNSURE)
 
 
 def _text(node: Data) -> str:
