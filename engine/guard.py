@@ -20,9 +20,9 @@ if TYPE_CHECKING:
     from typing import BinaryIO
 
     from clawperator.engine.config.settings import Settings
-    from clawperator.engine.history.rows import AuditRow
+    from clawperator.engine.history.records import AuditEvent, AuditRecord
 
-Write = Callable[["AuditRow"], object]
+Write = Callable[["AuditRecord"], object]
 
 
 class Guard:
@@ -126,7 +126,7 @@ class Guard:
         """Whether an audit is kept."""
         return bool(self.face and self.settings.history_enabled and self.settings.history_path)
 
-    def _record(self, event: str, what: str, device_id: str, **facts: object) -> None:
+    def _record(self, event: AuditEvent, what: str, device_id: str, **facts: object) -> None:
         if not self.audited:
             return
         from clawperator.engine.history.audit_rows import operation
@@ -136,7 +136,7 @@ class Guard:
             operation(event, what, face=self.face, caller=caller.name, peer=caller.peer, device_id=device_id, **facts)
         )
 
-    def _write_now(self, row: AuditRow) -> None:
+    def _write_now(self, row: AuditRecord) -> None:
         from clawperator.engine.history.audit_rows import write_audit
 
         write_audit(self.settings, row)

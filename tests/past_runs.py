@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from clawperator.engine.history.compression import digest
 from clawperator.engine.history.records import LineRecord, RunRecord, RunStatus, RunSummary, StepRecord, TreeRecord
-from clawperator.engine.history.rows import LineRow, Run, RunRow, StepRow, TreeRow
 from clawperator.engine.history.store import History
 
 NOON = 1_700_000_940.0
@@ -127,12 +125,12 @@ def an_envelope(summary: RunSummary, steps: Iterable[StepRecord]) -> dict[str, A
 def failed(run: tuple[RunRecord, dict[str, str]]) -> tuple[RunRecord, dict[str, str]]:
     """The same, but its second step failed and the third never ran."""
     record, texts = run
-    summary = replace(record.summary, status="failed", code="NODE_NOT_FOUND", failed_steps=1)
+    summary = record.summary._replace(status="failed", code="NODE_NOT_FOUND", failed_steps=1)
     opened, waited, snap = record.steps
     steps = (
         opened,
-        replace(waited, status="failed", code="NODE_NOT_FOUND"),
-        replace(snap, status="unknown", started_at=math.nan, ended_at=math.nan),
+        waited._replace(status="failed", code="NODE_NOT_FOUND"),
+        snap._replace(status="unknown", started_at=math.nan, ended_at=math.nan),
     )
     envelope = an_envelope(summary, steps[:2])
     at, reason = summary.started_at, str(envelope["error"])
@@ -141,32 +139,14 @@ def failed(run: tuple[RunRecord, dict[str, str]]) -> tuple[RunRecord, dict[str, 
         _line(at + 1.6, "stage-failure", id="waitForNode(text=Wi‑Fi)", reason=reason),
         LineRecord(at + 2.1, "result", "failed"),
     )
-    return replace(record, summary=summary, steps=steps, lines=lines, envelope=envelope, message=reason), texts
+    return record._replace(summary=summary, steps=steps, lines=lines, envelope=envelope, message=reason), texts
 
 
 def put(history: History, run: tuple[RunRecord, dict[str, str]]) -> int:
     """Write a run as those do that make it; its number there."""
     record, texts = run
-    summary = record.summary
-    return history.put(
-        Run(
-            RunRow(*(getattr(summary, name) for name in RunRow._fields)),
-            record.message,
-            record.payload,
-            record.envelope,
-            record.raw,
-            tuple(
-                StepRow(s.index, s.id, s.type, s.status, s.code, s.started_at, s.ended_at, s.retries)
-                for s in record.steps
-            ),
-            tuple(LineRow(line.at, line.kind, line.text) for line in record.lines),
-            tuple(
-                TreeRow(tree.step_id, tree.at, tree.digest, texts[tree.digest], tree.complete) for tree in record.trees
-            ),
-            record.phases,
-            record.warnings,
-        )
-    )
+    trees = tuple(tree._replace(text=texts[tree.digest]) for tree in record.trees)
+    return history.put(record._replace(trees=trees))
 
 
 def a_history(path: Path, count: int, *, every: float = 60.0, now: float = NOON) -> History:

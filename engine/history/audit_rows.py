@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 from clawperator.engine.contracts.limits import MODES
 from clawperator.engine.errors import EngineError, ErrorCode
+from clawperator.engine.history.records import AuditEvent, AuditRecord
 from clawperator.engine.history.row_builders import denial, rule_of
-from clawperator.engine.history.rows import AuditRow
 
 if TYPE_CHECKING:
     from clawperator.engine.config.settings import Settings
@@ -30,7 +30,7 @@ def compiling(
     face: str = "cli",
     caller: str = "",
     duration_ms: float = math.nan,
-) -> AuditRow:
+) -> AuditRecord:
     """Return the row for ``artifact`` of ``skill_id``, compiled to the payload ``execution``, or failed with ``error``.
 
     ``outcome`` is the error's code without an ``error`` object. A refusal by the policy has the event ``refused``.
@@ -40,7 +40,7 @@ def compiling(
     plan = execution or {}
     actions = plan.get("actions") or ()
     types = dict.fromkeys(str(action.get("type", "")) for action in actions if isinstance(action, Mapping))
-    row = AuditRow(
+    row = AuditRecord(
         time.time(),
         "refused" if code in _DENIALS else "compile",
         "",
@@ -62,10 +62,10 @@ def compiling(
     return row._replace(profile=denied.profile, denied=denied.subject, rule=rule)
 
 
-def operation(event: str, what: str, *, device_id: str = "", **facts: Any) -> AuditRow:
+def operation(event: AuditEvent, what: str, *, device_id: str = "", **facts: Any) -> AuditRecord:
     """Return the row for the operation ``what``; ``facts`` are further columns, whose texts are truncated."""
     cut: dict[str, Any] = {name: _name(value) if isinstance(value, str) else value for name, value in facts.items()}
-    return AuditRow(time.time(), event, "", "", device_id=_name(device_id), operation=_name(what), **cut)
+    return AuditRecord(time.time(), event, "", "", device_id=_name(device_id), operation=_name(what), **cut)
 
 
 def audit_compile(settings: Settings, *, skill_id: str, artifact: str, **facts: Any) -> Sequence[str]:
@@ -73,7 +73,7 @@ def audit_compile(settings: Settings, *, skill_id: str, artifact: str, **facts: 
     return write_audit(settings, compiling(skill_id=skill_id, artifact=artifact, **facts))
 
 
-def write_audit(settings: Settings, row: AuditRow) -> Sequence[str]:
+def write_audit(settings: Settings, row: AuditRecord) -> Sequence[str]:
     """Write ``row`` without an engine, if a history is kept. Returns problems as messages instead of raising."""
     if not (settings.history_enabled and settings.history_path):
         return ()

@@ -20,7 +20,7 @@ from clawperator.engine.diagnostics.safe_logs import (
     mask_type,
     mask_warning,
 )
-from clawperator.engine.history.rows import HOST_KINDS, AuditRow, LineRow, Run
+from clawperator.engine.history.records import HOST_KINDS, AuditRecord, LineRecord, RunRecord
 
 
 def without_texts(run: Mapping[str, Any]) -> dict[str, Any]:
@@ -49,9 +49,11 @@ def _measured(value: Any, key: str = "") -> Any:
     return value
 
 
-def masked(run: Run) -> Run:
+def masked(run: RunRecord) -> RunRecord:
     """Return ``run`` for safe logs: without trees and verbatim texts of the device."""
+    outcome = run.summary.outcome
     return run._replace(
+        summary=run.summary._replace(outcome=None if outcome is None else mask_document(outcome)),
         message=mask(run.message),
         payload=None if run.payload is None else mask_payload(run.payload),
         envelope=None if run.envelope is None else mask_envelope(run.envelope),
@@ -60,14 +62,13 @@ def masked(run: Run) -> Run:
         steps=tuple(step._replace(type=mask_type(step.type)) for step in run.steps),
         trees=(),
         warnings=tuple(mask_warning(warning) for warning in run.warnings),
-        outcome=None if run.outcome is None else mask_document(run.outcome),
     )
 
 
-def masked_audit(row: AuditRow) -> AuditRow:
+def masked_audit(row: AuditRecord) -> AuditRecord:
     """Return ``row`` for safe logs: unknown action types of a refused payload are masked."""
     return row._replace(action_types=tuple(map(mask_type, row.action_types)))
 
 
-def _line(line: LineRow) -> LineRow:
+def _line(line: LineRecord) -> LineRecord:
     return line if line.kind in HOST_KINDS else line._replace(text=mask_line(line.text))

@@ -7,7 +7,6 @@ import math
 import sqlite3
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import fields
 from typing import Any
 
 from clawperator.engine.errors import EngineError, ErrorCode
@@ -24,16 +23,15 @@ from clawperator.engine.history.records import (
     RunSummary,
     StepRecord,
     TreeRecord,
+    step_records,
 )
-from clawperator.engine.history.rows import step_rows
 from clawperator.engine.logcat.progress import read_progress
 
 _GAVE_UP = frozenset({ErrorCode.RESULT_ENVELOPE_TIMEOUT, ErrorCode.INTERRUPTED})
 """Codes of runs whose result can arrive late."""
-_SUMMARY_FIELDS = [item.name for item in fields(RunSummary)]
-_SUMMARY = ", ".join(f"e.{name}" for name in _SUMMARY_FIELDS)
-_AUDIT_FIELDS = [item.name for item in fields(AuditRecord)]
-_AUDIT = ", ".join(_AUDIT_FIELDS)
+_SUMMARY = ", ".join(f"e.{name}" for name in RunSummary._fields)
+_OUTCOME = RunSummary._fields.index("outcome")
+_AUDIT = ", ".join(AuditRecord._fields)
 
 
 def runs(db: sqlite3.Connection, where: Filter | None, limit: int, before: int | None) -> list[RunSummary]:
@@ -117,7 +115,7 @@ def audit(
     if device_id:
         sql, values = f"{sql} AND device_id = ?", [*values, device_id]
     rows = db.execute(f"SELECT {_AUDIT} FROM audit WHERE {sql} ORDER BY number DESC LIMIT ?", [*values, limit])  # noqa: S608 -- our own names
-    return [_audit_record(dict(zip(_AUDIT_FIELDS, row, strict=True))) for row in rows]
+    return [_audit_record(dict(zip(AuditRecord._fields, row, strict=True))) for row in rows]
 
 
 def _audit_record(row: dict[str, Any]) -> AuditRecord:
@@ -127,10 +125,13 @@ def _audit_record(row: dict[str, Any]) -> AuditRecord:
 
 
 def _summary(row: Sequence[Any]) -> RunSummary:
-    values = dict(zip(_SUMMARY_FIELDS, row, strict=True))
-    moments = {name: _moment(values[name]) for name in ("started_at", "ended_at", "duration_ms")}
-    outcome = json.loads(values["outcome"]) if values["outcome"] else None
-    return RunSummary(**{**values, **moments, "outcome": outcome})
+    found = RunSummary(*row)
+    return found._replace(
+        started_at=_moment(found.started_at),
+        ended_at=_moment(found.ended_at),
+        duration_ms=_moment(found.duration_ms),
+        outcome=json.loads(row[_OUTCOME]) if row[_OUTCOME] else None,
+    )
 
 
 def _record(db: sqlite3.Connection, summary: RunSummary, message: str) -> RunRecord:
@@ -164,9 +165,7 @@ def _late(summary: RunSummary, answer: Mapping[str, Any]) -> LateRecord | None:
     gave_up = summary.code in _GAVE_UP or (summary.origin == "seen" and summary.status == "interrupted")
     if not gave_up or seen_at is None or envelope is None or not seen_at > summary.ended_at:
         return None
-    data = _data_of(envelope)
-    rows: Sequence[Sequence[Any]] = step_rows(outcome_of((), (), envelope).steps)
-    steps = tuple(StepRecord(*[*row, data.get(row[1], {})]) for row in rows)
+    steps = step_records(outcome_of((), (), envelope).steps, _data_of(envelope))
     after = (seen_at - summary.ended_at) * 1000
     return LateRecord(seen_at, round(after, 3), envelope, tuple(answer.get("raw", ())), steps)
 

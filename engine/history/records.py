@@ -1,67 +1,57 @@
-"""The values that readers of the history get. Times are host time in seconds since the epoch, ``nan`` if unknown. Pure."""
+"""The values of the history: writers make them, readers get them. Times are host time in seconds since the epoch, ``nan`` if unknown.
+
+Named tuples load fast for commands that run once.
+"""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
-from typing import Any, Literal
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from clawperator.engine.errors import ErrorCode
-from clawperator.engine.history.rows import HOST_KINDS
 
-__all__ = [
-    "HOST_KINDS",
-    "AuditEvent",
-    "AuditRecord",
-    "LateRecord",
-    "LineRecord",
-    "RunRecord",
-    "RunStatus",
-    "RunSummary",
-    "StepRecord",
-    "StepStatus",
-    "TreeRecord",
-]
+if TYPE_CHECKING:
+    from clawperator.engine.executions.outcome import OutcomeStep
+
+HOST_KINDS = ("sent", "dispatched", "omitted", "result", "gave up")
+"""Kinds of the host's lines; all others are the Operator's (``logcat/progress.py``)."""
 
 RunStatus = Literal["running", "success", "failed", "refused", "interrupted"]
 StepStatus = Literal["success", "failed", "not_run", "unknown"]
 AuditEvent = Literal["execute", "allowed", "result", "refused", "compile"]
 
 
-@dataclass(frozen=True, slots=True)
-class StepRecord:
-    """One action of a plan, ``index`` from 0. ``status`` is ``unknown`` if neither log nor envelope shows it.
+class StepRecord(NamedTuple):
+    """One action of a plan, ``position`` (``index`` in JSON) from 0. ``status`` is ``unknown`` if neither log nor envelope shows it.
 
     ``retries`` counts attempts after the first. In ``data`` of the envelope, ``tree`` (a digest) replaces the text of a tree.
     """
 
-    index: int
+    position: int
     id: str
-    type: str
+    type: str = ""
     status: StepStatus = "unknown"
     code: str = ""
     started_at: float = math.nan
     ended_at: float = math.nan
     retries: int = 0
-    data: Mapping[str, Any] = field(default_factory=dict)
+    data: Mapping[str, Any] = {}
 
 
-@dataclass(frozen=True, slots=True)
-class LineRecord:
+class LineRecord(NamedTuple):
     """One live line: the Operator's (``kind`` and ``fields`` as in ``logcat/progress.py``), or the host's (``HOST_KINDS``)."""
 
     at: float
     kind: str
     text: str
-    fields: Mapping[str, str] = field(default_factory=dict)
+    fields: Mapping[str, str] = {}
 
 
-@dataclass(frozen=True, slots=True)
-class TreeRecord:
+class TreeRecord(NamedTuple):
     """A UI tree in the log. ``digest`` is the sha256 of its text in hex; equal trees are stored once.
 
-    ``step_id`` is empty without a running step; ``complete`` is false if its end is missing.
+    ``step_id`` is empty without a running step; ``complete`` is false if its end is missing. ``text`` is for the writer only.
     """
 
     step_id: str
@@ -69,11 +59,11 @@ class TreeRecord:
     digest: str
     characters: int
     complete: bool = True
+    text: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class RunSummary:
-    """One run in a list. ``number`` is unique in one history file.
+class RunSummary(NamedTuple):
+    """One run in a list. ``number`` is unique in one history file, and 0 before it is written.
 
     ``origin``: ``made`` by a process of this user (``pid`` and ``face`` are that process's), or ``seen`` in a device's log.
     ``status`` is the plan's: steps of a success may have failed (``failed_steps``); ``refused``: never sent; ``interrupted``:
@@ -81,7 +71,6 @@ class RunSummary:
     and for runs of old versions. ``action`` is what it did, or what failed (``executions/headline.py``).
     """
 
-    number: int
     execution_id: str
     command_id: str
     task_id: str = ""
@@ -103,14 +92,14 @@ class RunSummary:
     timeout_ms: int = 0
     outcome: Mapping[str, Any] | None = None
     action: str = ""
+    number: int = 0
 
     def to_dict(self) -> dict[str, Any]:
         """Return JSON data in camel case; unknown values are ``null``. A code adds ``hint`` and ``retryable``."""
-        return {_camel(name): _known(value) for name, value in asdict(self).items()} | advice(self.code)
+        return {"number": self.number} | _camel_dict(self._asdict()) | advice(self.code)
 
 
-@dataclass(frozen=True, slots=True)
-class LateRecord:
+class LateRecord(NamedTuple):
     """A result that arrived at ``at``, ``after_ms`` after the end of the run, whose outcome it does not change."""
 
     at: float
@@ -126,12 +115,11 @@ class LateRecord:
             "afterMs": self.after_ms,
             "envelope": self.envelope,
             "raw": list(self.raw),
-            "steps": _dicts(self.steps),
+            "steps": _steps(self.steps),
         }
 
 
-@dataclass(frozen=True, slots=True)
-class RunRecord:
+class RunRecord(NamedTuple):
     """One complete run.
 
     ``message`` says why it failed. ``payload`` is normalised, or as given if it was refused. ``envelope`` is the caller's, with
@@ -147,7 +135,7 @@ class RunRecord:
     steps: tuple[StepRecord, ...] = ()
     lines: tuple[LineRecord, ...] = ()
     trees: tuple[TreeRecord, ...] = ()
-    phases: Mapping[str, float] = field(default_factory=dict)
+    phases: Mapping[str, float] = {}
     warnings: tuple[Mapping[str, Any], ...] = ()
     late: LateRecord | None = None
 
@@ -162,16 +150,15 @@ class RunRecord:
             "payload": self.payload,
             "envelope": self.envelope,
             "raw": list(self.raw),
-            "steps": _dicts(self.steps),
-            "lines": _dicts(self.lines),
-            "trees": _dicts(self.trees),
+            "steps": _steps(self.steps),
+            "lines": [_camel_dict(line._asdict()) for line in self.lines],
+            "trees": [_camel_dict(tree._asdict(), "text") for tree in self.trees],
             "phases": dict(self.phases),
             "warnings": [dict(warning) for warning in self.warnings],
         }
 
 
-@dataclass(frozen=True, slots=True)
-class AuditRecord:
+class AuditRecord(NamedTuple):
     """One entry of the audit. Events: ``execute`` when admitted, ``result`` at the end, ``refused`` instead of both.
 
     ``allowed``: an ``operation`` that is not an execution was permitted (a skill's script, a virtual device, the Operator's
@@ -182,7 +169,6 @@ class AuditRecord:
     ``origin`` … ``times`` counts equal refusals. No field was read from a screen.
     """
 
-    number: int
     at: float
     event: AuditEvent
     execution_id: str
@@ -205,25 +191,50 @@ class AuditRecord:
     peer: str = ""
     rule: str = ""
     times: int = 1
+    number: int = 0
 
     def to_dict(self) -> dict[str, Any]:
         """Return JSON data in camel case; unknown values are ``null``. ``verdict`` is ``refused`` or ``allowed``.
 
         A code adds ``hint`` and ``retryable``.
         """
-        answer = {_camel(name): _known(value) for name, value in asdict(self).items()}
+        answer = {"number": self.number} | _camel_dict(self._asdict())
         verdict = "refused" if self.event == "refused" else "allowed"
         return answer | {"actionTypes": list(self.action_types), "verdict": verdict} | advice(self.code)
 
 
-def _dicts(records: tuple[Any, ...]) -> list[dict[str, Any]]:
-    return [{_camel(name): _known(value) for name, value in asdict(record).items()} for record in records]
+def step_records(
+    steps: Iterable[OutcomeStep], data: Mapping[Any, Mapping[str, Any]] | None = None
+) -> tuple[StepRecord, ...]:
+    """Return the steps of an outcome, with their ``data`` by step id; ``done`` is called ``success`` in the history."""
+    return tuple(
+        StepRecord(
+            step.index,
+            step.id,
+            step.type,
+            "success" if step.status == "done" else step.status,
+            step.code,
+            step.started_at,
+            step.ended_at,
+            step.retries,
+            (data or {}).get(step.id, {}),
+        )
+        for step in steps
+    )
+
+
+def _steps(steps: Iterable[StepRecord]) -> list[dict[str, Any]]:
+    return [{"index": step.position} | _camel_dict(step._asdict(), "position") for step in steps]
 
 
 def advice(code: str) -> dict[str, Any]:
     """Return ``hint`` and ``retryable`` of a known error code; nothing for a success or a code of the device."""
     known = ErrorCode.known(code)
     return {} if known is None else {"hint": known.hint, "retryable": known.retryable}
+
+
+def _camel_dict(values: Mapping[str, Any], left_out: str = "") -> dict[str, Any]:
+    return {_camel(name): _known(value) for name, value in values.items() if name != left_out}
 
 
 def _camel(name: str) -> str:

@@ -11,7 +11,16 @@ from clawperator.engine.contracts.limits import MAX_PAYLOAD_BYTES
 from clawperator.engine.errors import EngineError, ErrorCode
 from clawperator.engine.executions.outcome import ExecutionOutcome, outcome_of
 from clawperator.engine.history.compression import to_json
-from clawperator.engine.history.rows import AuditRow, LineRow, Run, RunRow, TreeRow, step_rows
+from clawperator.engine.history.records import (
+    AuditEvent,
+    AuditRecord,
+    LineRecord,
+    RunRecord,
+    RunStatus,
+    RunSummary,
+    TreeRecord,
+    step_records,
+)
 
 if TYPE_CHECKING:
     from clawperator.engine.executions.attempt import Attempt
@@ -60,25 +69,25 @@ class Ending(NamedTuple):
     duration_ms: float
 
 
-def begun(attempt: Attempt, face: str) -> tuple[Run, AuditRow]:
+def begun(attempt: Attempt, face: str) -> tuple[RunRecord, AuditRecord]:
     """Return the rows of a run that has just been dispatched."""
     row, payload = _row(attempt, face, "running"), _payload(attempt)
     planned = outcome_of(planned_steps(payload)).steps
     audit = _audit(row, "execute", attempt.trace.dispatched_at, payload, attempt.caller)
-    return Run(row, payload=payload, steps=step_rows(planned)), audit
+    return RunRecord(row, payload=payload, steps=step_records(planned)), audit
 
 
-def died(note: Mapping[str, Any]) -> tuple[Run, AuditRow]:
+def died(note: Mapping[str, Any]) -> tuple[RunRecord, AuditRecord]:
     """Return the rows of a run that ``write_ahead`` noted and whose end was not recorded.
 
     Raises ``ValueError``, ``TypeError`` or ``KeyError`` for an invalid note.
     """
-    row = RunRow(**note["row"], status="interrupted", code=ErrorCode.INTERRUPTED)
-    if not all(isinstance(value, str | int | float) for value in row):
+    if not all(isinstance(value, str | int | float) for value in note["row"].values()):
         raise TypeError
     outcome = unknown_outcome((_name(step), _name(kind)) for step, kind in note["steps"])
+    row = RunSummary(**note["row"], status="interrupted", code=ErrorCode.INTERRUPTED, outcome=outcome.to_dict())
     audit = _audit(row, "execute", float(note["at"]), note["payload"], Caller(*map(_name, note["caller"])))
-    run = Run(row, DIED, note["payload"], steps=step_rows(outcome.steps), outcome=outcome.to_dict())
+    run = RunRecord(row, DIED, note["payload"], steps=step_records(outcome.steps))
     return run, audit._replace(action_types=tuple(dict.fromkeys(step.type for step in outcome.steps if step.type)))
 
 
@@ -87,13 +96,13 @@ def unknown_outcome(planned: Iterable[tuple[str, str]]) -> ExecutionOutcome:
     return outcome_of(planned, error=EngineError(ErrorCode.INTERRUPTED, DIED))
 
 
-def ended(attempt: Attempt, ending: Ending) -> tuple[list[AuditRow], Run | None]:
+def ended(attempt: Attempt, ending: Ending) -> tuple[list[AuditRecord], RunRecord | None]:
     """Return the missing rows of the audit, and the run; ``None`` for one without a command id."""
     status, code, message = _outcome(attempt, ending.result)
     row = _row(attempt, ending.face, status)
     row = row._replace(code=code, ended_at=ending.at, duration_ms=ending.duration_ms)
     payload, trace = _payload(attempt), attempt.trace
-    event = "refused" if status == "refused" else "result"
+    event: AuditEvent = "refused" if status == "refused" else "result"
     last = _audit(row, event, ending.at, payload, attempt.caller)
     denied = _denial(ending.result)
     last = last._replace(code=code, duration_ms=ending.duration_ms, profile=denied.profile, denied=denied.subject)
@@ -104,20 +113,21 @@ def ended(attempt: Attempt, ending: Ending) -> tuple[list[AuditRow], Run | None]
         audit.insert(0, _audit(row, "execute", attempt.at, payload, attempt.caller))
     if not row.command_id:
         return audit, None
-    run = Run(row, message, payload, ending.result.get("envelope"), tuple(trace.raw), warnings=tuple(attempt.warnings))
     outcome = attempt.outcome
     if outcome is not None:
-        run = run._replace(steps=step_rows(outcome.steps), outcome=outcome.to_dict())
-    else:
-        run = run._replace(steps=step_rows(outcome_of(planned_steps(payload)).steps))
-    return audit, _complete(run, trace)
+        row = row._replace(outcome=outcome.to_dict())
+    steps = step_records((outcome or outcome_of(planned_steps(payload))).steps)
+    envelope, warnings = ending.result.get("envelope"), tuple(attempt.warnings)
+    return audit, _complete(
+        RunRecord(row, message, payload, envelope, tuple(trace.raw), steps, warnings=warnings), trace
+    )
 
 
-def _row(attempt: Attempt, face: str, status: str) -> RunRow:
+def _row(attempt: Attempt, face: str, status: RunStatus) -> RunSummary:
     given = attempt.payload if isinstance(attempt.payload, Mapping) else {}
     plan = attempt.validated.payload if attempt.validated is not None else given
     actions = plan.get("actions")
-    return RunRow(
+    return RunSummary(
         execution_id=attempt.execution_id,
         command_id=_name(attempt.command_id),
         task_id=_name(plan.get("taskId")),
@@ -142,7 +152,7 @@ def _payload(attempt: Attempt) -> Mapping[str, Any] | None:
     return attempt.payload if isinstance(attempt.payload, Mapping) else None
 
 
-def _outcome(attempt: Attempt, result: Mapping[str, Any]) -> tuple[str, str, str]:
+def _outcome(attempt: Attempt, result: Mapping[str, Any]) -> tuple[RunStatus, str, str]:
     """Return status, code and message of the end."""
     error = result.get("error")
     if not isinstance(error, Mapping):
@@ -167,13 +177,13 @@ def _name(value: object) -> str:
     return _text(value)[:_LONGEST_NAME]
 
 
-def _complete(run: Run, trace: Trace) -> Run:
+def _complete(run: RunRecord, trace: Trace) -> RunRecord:
     """Return ``run`` with its derived values."""
-    lines = tuple(_lines(run.row, trace))
+    lines = tuple(_lines(run.summary, trace))
     trees, envelope = _trees(run, trace)
-    valid = run.row.timeout_ms > 0
+    valid = run.summary.timeout_ms > 0
     return run._replace(
-        row=run.row._replace(failed_steps=sum(step.status == "failed" for step in run.steps)),
+        summary=run.summary._replace(failed_steps=sum(step.status == "failed" for step in run.steps)),
         payload=run.payload if valid or _is_small(run.payload) else None,
         envelope=envelope,
         lines=lines,
@@ -182,27 +192,27 @@ def _complete(run: Run, trace: Trace) -> Run:
     )
 
 
-def _trees(run: Run, trace: Trace) -> tuple[tuple[TreeRow, ...], Mapping[str, Any] | None]:
+def _trees(run: RunRecord, trace: Trace) -> tuple[tuple[TreeRecord, ...], Mapping[str, Any] | None]:
     snapshots = any(kind == "snapshot_ui" for _, kind in planned_steps(run.payload))
     if not trace.trees and not snapshots:
         return (), run.envelope
     from clawperator.engine.history.trees import keep_trees
 
-    return keep_trees(trace.trees, run.envelope, run.row.ended_at)
+    return keep_trees(trace.trees, run.envelope, run.summary.ended_at)
 
 
-def _lines(row: RunRow, trace: Trace) -> Iterator[LineRow]:
+def _lines(row: RunSummary, trace: Trace) -> Iterator[LineRecord]:
     """Yield the host's lines and those of the device."""
     actions = f"{row.action_count} {'action' if row.action_count == 1 else 'actions'}"
-    yield LineRow(row.started_at, "sent", f"sent by {row.face}, {actions}")
+    yield LineRecord(row.started_at, "sent", f"sent by {row.face}, {actions}")
     if trace.was_dispatched:
-        yield LineRow(trace.dispatched_at, "dispatched", "from here on the device may act")
+        yield LineRecord(trace.dispatched_at, "dispatched", "from here on the device may act")
     for at, signal in trace.lines:
-        yield LineRow(at, signal.kind, signal.text, signal.fields)
+        yield LineRecord(at, signal.kind, signal.text, signal.fields)
     if trace.lines_left_out:
-        yield LineRow(row.ended_at, "omitted", f"{trace.lines_left_out} more lines were not recorded")
+        yield LineRecord(row.ended_at, "omitted", f"{trace.lines_left_out} more lines were not recorded")
     kind = "result" if row.status in ("success", "failed") and trace.raw else "gave up"
-    yield LineRow(row.ended_at, kind, row.code or row.status)
+    yield LineRecord(row.ended_at, kind, row.code or row.status)
 
 
 def planned_steps(payload: Mapping[str, Any] | None) -> list[tuple[str, str]]:
@@ -256,9 +266,11 @@ _RULES: Mapping[str, str] = {
 """Codes with exactly one rule."""
 
 
-def _audit(row: RunRow, event: str, at: float, payload: Mapping[str, Any] | None, caller: Caller) -> AuditRow:
+def _audit(
+    row: RunSummary, event: AuditEvent, at: float, payload: Mapping[str, Any] | None, caller: Caller
+) -> AuditRecord:
     types = tuple(dict.fromkeys(kind for _, kind in planned_steps(payload) if kind))
-    return AuditRow(
+    return AuditRecord(
         at,
         event,
         row.execution_id,

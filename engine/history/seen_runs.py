@@ -25,7 +25,7 @@ from clawperator.engine.events.types import (
 from clawperator.engine.executions.build import DOCTOR_SOURCE
 from clawperator.engine.executions.outcome import outcome_of
 from clawperator.engine.executions.trace import LINES_KEPT
-from clawperator.engine.history.rows import LineRow, Run, RunRow, step_rows
+from clawperator.engine.history.records import LineRecord, RunRecord, RunStatus, RunSummary, step_records
 from clawperator.engine.history.trees import keep_trees
 from clawperator.engine.history.worker import HistoryWorker
 from clawperator.engine.logcat.signals import CapturedHierarchy
@@ -56,7 +56,7 @@ class _SeenRun:
     at: float
     last_at: float
     fields: Mapping[str, str] = field(default_factory=dict)
-    lines: list[LineRow] = field(default_factory=list)
+    lines: list[LineRecord] = field(default_factory=list)
     trees: list[tuple[float, CapturedHierarchy]] = field(default_factory=list)
 
     @property
@@ -129,7 +129,7 @@ class SeenRuns:
         if event.kind == "start":
             seen.fields = dict(event.fields)
         if len(seen.lines) < LINES_KEPT:
-            seen.lines.append(LineRow(event.at, event.kind, event.text, event.fields))
+            seen.lines.append(LineRecord(event.at, event.kind, event.text, event.fields))
 
     def _tree(self, event: SnapshotSeen) -> None:
         seen = self._seen(event)
@@ -167,8 +167,8 @@ class SeenRuns:
         if key in self._own or event.envelope is None:
             return
         self._over[key] = False
-        row = RunRow("", event.command_id, device_id=key[0], origin="seen", ended_at=event.at)
-        run = Run(row, envelope=event.envelope, raw=(event.raw,) if event.raw else ())
+        row = RunSummary("", event.command_id, device_id=key[0], origin="seen", ended_at=event.at)
+        run = RunRecord(row, envelope=event.envelope, raw=(event.raw,) if event.raw else ())
         self._worker.write(lambda history: history.put_late(run))
 
     def _note_end(self, key: Key, *, unanswered: bool) -> None:
@@ -181,16 +181,16 @@ def _key(event: ExecutionStarted | ExecutionFinished | _Seen) -> Key:
     return event.device_id or "", event.command_id
 
 
-def _complete(seen: _SeenRun, at: float, event: EnvelopeSeen | None, face: str) -> Run:
+def _complete(seen: _SeenRun, at: float, event: EnvelopeSeen | None, face: str) -> RunRecord:
     """Return the rows of the run that ended at ``at``. Runs in the history's thread."""
     envelope = event.envelope if event is not None else None
     status, code, message = _outcome(event)
     lines = tuple(seen.lines)
     outcome = outcome_of((), ((line.at, line.kind, line.fields) for line in lines), envelope)
-    steps = step_rows(outcome.steps)
+    steps = step_records(outcome.steps)
     trees, kept = keep_trees(seen.trees, envelope, at)
     fields = seen.fields
-    row = RunRow(
+    row = RunSummary(
         execution_id=str(uuid.uuid4()),
         command_id=seen.command_id,
         task_id=fields.get("taskId") or str((envelope or {}).get("taskId", "")),
@@ -207,12 +207,13 @@ def _complete(seen: _SeenRun, at: float, event: EnvelopeSeen | None, face: str) 
         action_count=_number(fields.get("actionCount")) or len(steps),
         failed_steps=sum(step.status == "failed" for step in steps),
         timeout_ms=seen.timeout_ms,
+        outcome=outcome.to_dict(),
     )
     raw = (event.raw,) if event is not None and event.raw else ()
-    return Run(row, message, None, kept, raw, steps, lines, trees, outcome=outcome.to_dict())
+    return RunRecord(row, message, None, kept, raw, steps, lines, trees)
 
 
-def _outcome(event: EnvelopeSeen | None) -> tuple[str, str, str]:
+def _outcome(event: EnvelopeSeen | None) -> tuple[RunStatus, str, str]:
     """Return status, code and message, as the run's own process would."""
     if event is None:
         return "interrupted", "", "The log does not show its end."

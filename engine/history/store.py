@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from clawperator.engine.filters.grammar import Filter
     from clawperator.engine.history.prune import Pruned
     from clawperator.engine.history.records import AuditRecord, RunRecord, RunSummary
-    from clawperator.engine.history.rows import AuditRow, Run
 
 T = TypeVar("T")
 
@@ -78,7 +77,7 @@ class History:
 
     # -- writing
 
-    def put(self, run: Run, audit: AuditRow | None = None) -> int:
+    def put(self, run: RunRecord, audit: AuditRecord | None = None) -> int:
         """Write a run, replacing what is known of that execution, and a row of the audit; return the run's number."""
         kept = self._kept(run)
         row = None if audit is None else self._kept_audit(audit)
@@ -90,23 +89,23 @@ class History:
 
         return self._write(put)
 
-    def put_audit(self, row: AuditRow) -> None:
+    def put_audit(self, row: AuditRecord) -> None:
         kept = self._kept_audit(row)
         self._write(lambda db: writes.put_audit(db, kept))
 
-    def put_late(self, run: Run) -> None:
+    def put_late(self, run: RunRecord) -> None:
         """Add the late result of ``run`` to the run that ended without one, whose outcome stays."""
         kept = self._kept(run)
         self._write(lambda db: writes.put_late(db, kept))
 
-    def _kept(self, run: Run) -> Run:
+    def _kept(self, run: RunRecord) -> RunRecord:
         if not self._safe:
             return run
         from clawperator.engine.history.masking import masked
 
         return masked(run)
 
-    def _kept_audit(self, row: AuditRow) -> AuditRow:
+    def _kept_audit(self, row: AuditRecord) -> AuditRecord:
         if not self._safe:
             return row
         from clawperator.engine.history.masking import masked_audit

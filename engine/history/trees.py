@@ -7,7 +7,7 @@ from typing import Any
 
 from clawperator.engine.contracts.limits import RENDERED_FORMATS
 from clawperator.engine.history.compression import digest
-from clawperator.engine.history.rows import TreeRow
+from clawperator.engine.history.records import TreeRecord
 from clawperator.engine.logcat.signals import CapturedHierarchy
 
 TREE = "tree"
@@ -16,12 +16,14 @@ TREE = "tree"
 
 def keep_trees(
     seen: Sequence[tuple[float, CapturedHierarchy]], envelope: Mapping[str, Any] | None, ended_at: float
-) -> tuple[tuple[TreeRow, ...], dict[str, Any] | None]:
+) -> tuple[tuple[TreeRecord, ...], dict[str, Any] | None]:
     """Return the trees of the log, untruncated, and ``envelope`` with digests for trees.
 
     Some Operator versions write a tree into the envelope itself; its time is ``ended_at``.
     """
-    trees = [TreeRow(tree.step_id, at, digest(tree.xml), tree.xml, tree.complete) for at, tree in seen]
+    trees = [
+        TreeRecord(tree.step_id, at, digest(tree.xml), len(tree.xml), tree.complete, tree.xml) for at, tree in seen
+    ]
     if envelope is None:
         return tuple(trees), None
     steps: list[Mapping[str, Any]] = []
@@ -32,20 +34,20 @@ def keep_trees(
                 name = _rendered_from(step["id"], trees)
             elif not (name := _name_of(text, step["id"], trees)):
                 name = digest(text)
-                trees.append(TreeRow(step["id"], ended_at, name, text, "truncated" not in data))
+                trees.append(TreeRecord(step["id"], ended_at, name, len(text), "truncated" not in data, text))
             if name:  # else only a rendering is left of a tree in the envelope
                 data = {key: value for key, value in data.items() if key != "text"} | {TREE: name}
         steps.append({**step, "data": data})
     return tuple(trees), {**envelope, "stepResults": steps}
 
 
-def _rendered_from(step_id: str, trees: Sequence[TreeRow]) -> str:
+def _rendered_from(step_id: str, trees: Sequence[TreeRecord]) -> str:
     """Return the digest of the step's tree, else of the last one; empty without trees."""
     own = [tree for tree in trees if tree.step_id == step_id] or trees
     return own[-1].digest if own else ""
 
 
-def _name_of(text: str, step_id: str, trees: Sequence[TreeRow]) -> str:
+def _name_of(text: str, step_id: str, trees: Sequence[TreeRecord]) -> str:
     """Return the digest of the tree that begins with ``text``; empty if none does."""
     fitting = [tree for tree in trees if tree.text.startswith(text)]
     own = [tree for tree in fitting if tree.step_id == step_id]

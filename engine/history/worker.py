@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from clawperator.engine.events.bus import EventBus
     from clawperator.engine.filters.grammar import Filter
     from clawperator.engine.history.records import AuditRecord, RunRecord, RunSummary
-    from clawperator.engine.history.rows import AuditRow
     from clawperator.engine.history.store import History
 
 T = TypeVar("T")
@@ -83,7 +82,7 @@ class HistoryWorker:
         else:
             self._complain(f"more than {_WAITING} entries wait for the disk; further ones are not recorded")
 
-    def put_audit(self, row: AuditRow, *, late: bool = False) -> None:
+    def put_audit(self, row: AuditRecord, *, late: bool = False) -> None:
         """As ``History.put_audit``."""
         self.write(lambda history: history.put_audit(row), late=late)
 

@@ -63,7 +63,7 @@ def left(history: str) -> Iterator[tuple[str, Mapping[str, Any]]]:
 
 
 def _note(attempt: Attempt, face: str, *, safe: bool) -> dict[str, Any]:
-    """Return JSON data for ``row_builders.died``; ``row`` has the names of ``RunRow``, which is not loaded here."""
+    """Return JSON data for ``row_builders.died``; ``row`` has the names of ``RunSummary``, which is not loaded here."""
     assert attempt.validated is not None
     execution = attempt.validated.execution
     return {

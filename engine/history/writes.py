@@ -12,10 +12,18 @@ from clawperator.engine.contracts.limits import MODES
 from clawperator.engine.executions.headline import headline
 from clawperator.engine.history.compression import pack, pack_text, to_json, unpack
 from clawperator.engine.history.process_identity import alive, token
+from clawperator.engine.history.records import (
+    AuditRecord,
+    LineRecord,
+    RunRecord,
+    RunSummary,
+    StepRecord,
+    TreeRecord,
+    step_records,
+)
 from clawperator.engine.history.row_builders import DIED, planned_steps, unknown_outcome
-from clawperator.engine.history.rows import AuditRow, LineRow, Run, RunRow, StepRow, TreeRow, step_rows
 
-_COLUMNS = (*RunRow._fields, "action_types", "process", "message", "outcome", "action")
+_COLUMNS = (*(name for name in RunSummary._fields if name != "number"), "action_types", "process", "message")
 _COMPILED = MODES[0]
 _PART = re.compile(r"-p[0-9]{1,3}\Z")
 """The suffix of the command ids of a recipe's executions after the first (skills.md#optional-steps)."""
@@ -28,13 +36,13 @@ _INSERT = f"INSERT INTO executions ({', '.join(_COLUMNS)}) VALUES ({', '.join('?
 _UPDATE = f"UPDATE executions SET {', '.join(f'{name} = ?' for name in _COLUMNS)} WHERE number = ?"  # noqa: S608 -- our own names
 
 
-def put_run(db: sqlite3.Connection, run: Run) -> int:
+def put_run(db: sqlite3.Connection, run: RunRecord) -> int:
     """Write ``run``, replacing what is known of that execution; return its number.
 
     A run that two processes record is kept once: the row of the process that made it, completed by the other.
     """
-    twin = _twin(db, run.row)
-    if twin is not None and run.row.origin == "seen":
+    twin = _twin(db, run.summary)
+    if twin is not None and run.summary.origin == "seen":
         _fill(db, twin, run)
         return twin
     number = _put_row(db, run)
@@ -44,25 +52,25 @@ def put_run(db: sqlite3.Connection, run: Run) -> int:
     return number
 
 
-def put_late(db: sqlite3.Connection, run: Run) -> None:
+def put_late(db: sqlite3.Connection, run: RunRecord) -> None:
     """Add the late result of ``run`` to the newest run of its command, unless that has a result."""
     row = db.execute(
         "SELECT number FROM executions WHERE command_id = ? AND device_id = ? AND status <> 'refused' AND started_at <= ? "
         "ORDER BY number DESC LIMIT 1",
-        (*map(_storable, (run.row.command_id, run.row.device_id)), run.row.ended_at),
+        (*map(_storable, (run.summary.command_id, run.summary.device_id)), run.summary.ended_at),
     ).fetchone()
     if row is not None and not _has(db, "envelopes", row[0]):
         _put_envelope(db, row[0], run)
 
 
-def put_audit(db: sqlite3.Connection, row: AuditRow) -> None:
+def put_audit(db: sqlite3.Connection, row: AuditRecord) -> None:
     if row.mode == _COMPILED and not row.skill_id:
         row = _with_skill(db, row)
-    values = [_storable(" ".join(value) if isinstance(value, tuple) else value) for value in row]
-    db.execute(f"INSERT INTO audit ({', '.join(row._fields)}) VALUES ({', '.join('?' * len(values))})", values)  # noqa: S608 -- our own names
+    values = [_storable(" ".join(value) if isinstance(value, tuple) else value) for value in row[:-1]]
+    db.execute(f"INSERT INTO audit ({', '.join(row._fields[:-1])}) VALUES ({', '.join('?' * len(values))})", values)  # noqa: S608 -- our own names
 
 
-def _with_skill(db: sqlite3.Connection, row: AuditRow) -> AuditRow:
+def _with_skill(db: sqlite3.Connection, row: AuditRecord) -> AuditRecord:
     """Return ``row`` with the skill of its command id: the same inputs compile to the same id."""
     found = db.execute(
         "SELECT skill_id, recipe_id, artifact FROM audit WHERE event = 'compile' AND command_id = ? "
@@ -94,12 +102,12 @@ def mark_interrupted(db: sqlite3.Connection, numbers: Iterable[int]) -> None:
             (DIED, to_json(outcome.to_dict()), number),
         )
         if not _has(db, "steps", number):
-            _put_steps(db, number, step_rows(outcome.steps))
+            _put_steps(db, number, step_records(outcome.steps))
 
 
-def put_died(db: sqlite3.Connection, run: Run, audit: AuditRow) -> None:
+def put_died(db: sqlite3.Connection, run: RunRecord, audit: AuditRecord) -> None:
     """Write a run whose process died, unless it has a row."""
-    known = db.execute("SELECT 1 FROM executions WHERE execution_id = ?", (run.row.execution_id,)).fetchone()
+    known = db.execute("SELECT 1 FROM executions WHERE execution_id = ?", (run.summary.execution_id,)).fetchone()
     if known is None:
         put_audit(db, audit)
         put_run(db, run)
@@ -108,26 +116,33 @@ def put_died(db: sqlite3.Connection, run: Run, audit: AuditRow) -> None:
 # -- one run
 
 
-def _put_row(db: sqlite3.Connection, run: Run) -> int:
-    process = token(run.row.pid) if run.row.status == "running" else ""
+def _put_row(db: sqlite3.Connection, run: RunRecord) -> int:
+    process = token(run.summary.pid) if run.summary.status == "running" else ""
     types = " ".join(dict.fromkeys(step.type for step in run.steps if step.type))
-    outcome = "" if run.outcome is None else to_json(run.outcome)
-    action = headline(run.payload, run.outcome, ((step.id, step.type) for step in run.steps))
-    values = [_storable(value) for value in (*run.row, types, process, run.message, outcome, action)]
-    known = db.execute("SELECT number FROM executions WHERE execution_id = ?", (run.row.execution_id,)).fetchone()
+    outcome = run.summary.outcome
+    action = headline(run.payload, outcome, ((step.id, step.type) for step in run.steps))
+    stored = run.summary._asdict() | {
+        "outcome": "" if outcome is None else to_json(outcome),
+        "action": action,
+        "action_types": types,
+        "process": process,
+        "message": run.message,
+    }
+    values = [_storable(stored[name]) for name in _COLUMNS]
+    known = db.execute("SELECT number FROM executions WHERE execution_id = ?", (run.summary.execution_id,)).fetchone()
     if known is None:
         return db.execute(_INSERT, values).lastrowid or 0
     db.execute(_UPDATE, [*values, known[0]])
     return int(known[0])
 
 
-def _put_children(db: sqlite3.Connection, number: int, run: Run) -> None:
+def _put_children(db: sqlite3.Connection, number: int, run: RunRecord) -> None:
     payload = None if run.payload is None else pack(run.payload)
     db.execute(
         "INSERT OR REPLACE INTO details (number, payload, phases, warnings) VALUES (?, ?, ?, ?)",
         (number, payload, to_json(run.phases), to_json(run.warnings)),
     )
-    if run.row.status == "running":
+    if run.summary.status == "running":
         return
     known = any(step.status != "unknown" for step in run.steps)
     if known or not _has(db, "steps", number):  # another process may have recorded more
@@ -138,31 +153,31 @@ def _put_children(db: sqlite3.Connection, number: int, run: Run) -> None:
         _put_trees(db, number, run.trees)
 
 
-def _put_steps(db: sqlite3.Connection, number: int, steps: Iterable[StepRow]) -> None:
+def _put_steps(db: sqlite3.Connection, number: int, steps: Iterable[StepRecord]) -> None:
     db.execute("DELETE FROM steps WHERE number = ?", (number,))
     db.executemany(
         "INSERT INTO steps (number, position, id, type, status, code, started_at, ended_at, retries) "
         "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
-        [(number, *map(_storable, step)) for step in steps],
+        [(number, *map(_storable, step[:-1])) for step in steps],
     )
 
 
-def _put_envelope(db: sqlite3.Connection, number: int, run: Run) -> None:
+def _put_envelope(db: sqlite3.Connection, number: int, run: RunRecord) -> None:
     if run.envelope is not None or run.raw:
         answer: dict[str, Any] = {"envelope": run.envelope, "raw": run.raw}
-        if run.row.origin == "seen":
-            answer["at"] = run.row.ended_at  # its caller may have got a timeout before
+        if run.summary.origin == "seen":
+            answer["at"] = run.summary.ended_at  # its caller may have got a timeout before
         content = pack(answer)
         db.execute("INSERT OR REPLACE INTO envelopes (number, content) VALUES (?, ?)", (number, content))
 
 
-def _put_lines(db: sqlite3.Connection, number: int, lines: Iterable[LineRow]) -> None:
+def _put_lines(db: sqlite3.Connection, number: int, lines: Iterable[LineRecord]) -> None:
     kept = [(line.at, line.kind, line.text) for line in lines]
     if kept:
         db.execute("INSERT OR REPLACE INTO lines (number, content) VALUES (?, ?)", (number, pack(kept)))
 
 
-def _put_trees(db: sqlite3.Connection, number: int, trees: Iterable[TreeRow]) -> None:
+def _put_trees(db: sqlite3.Connection, number: int, trees: Iterable[TreeRecord]) -> None:
     db.execute("DELETE FROM snapshots WHERE number = ?", (number,))
     for position, tree in enumerate(trees):
         if db.execute("SELECT 1 FROM contents WHERE digest = ?", (tree.digest,)).fetchone() is None:
@@ -179,7 +194,7 @@ def _put_trees(db: sqlite3.Connection, number: int, trees: Iterable[TreeRow]) ->
 # -- runs that two processes record
 
 
-def _twin(db: sqlite3.Connection, run: RunRow) -> int | None:
+def _twin(db: sqlite3.Connection, run: RunSummary) -> int | None:
     """Return the row of the same run by another process: same command, device and time, and at least one of them ``seen``."""
     if run.status in ("running", "refused") or not run.device_id:
         return None
@@ -201,7 +216,7 @@ def _twin(db: sqlite3.Connection, run: RunRow) -> int | None:
     return None if row is None else int(row[0])
 
 
-def _fill(db: sqlite3.Connection, number: int, run: Run) -> None:
+def _fill(db: sqlite3.Connection, number: int, run: RunRecord) -> None:
     """Complete run ``number`` by what another process saw; its own process may still write more."""
     if not _has(db, "envelopes", number):
         _put_envelope(db, number, run)

@@ -18,7 +18,7 @@ from pathlib import Path
 import pytest
 
 from clawperator.engine.filters.grammar import NO_FILTER, Filter, parse_filter
-from clawperator.engine.history.rows import LineRow
+from clawperator.engine.history.records import LineRecord
 from clawperator.engine.history.store import History
 from clawperator.engine.history.writes import put_run
 from tests.benchmarks.conftest import Phone, Report, in_turn
@@ -90,7 +90,7 @@ def long_history(tmp_path_factory: pytest.TempPathFactory) -> str:
 
     def fill(db: sqlite3.Connection) -> None:
         for index in range(RUNS):
-            lines = tuple(LineRow(float(at), "start", f"line {at} of {index}") for at in range(12))
+            lines = tuple(LineRecord(float(at), "start", f"line {at} of {index}") for at in range(12))
             trees = (a_tree(text=f"<hierarchy>{'<node/>' * 40}{index % 500}</hierarchy>"),)
             status = names[index % 3]
             put_run(db, a_run(f"cmd-{index}", lines=lines, trees=trees, status=status, task_id=f"task-{index % 40}"))

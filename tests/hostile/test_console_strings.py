@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -92,14 +91,13 @@ async def test_the_history(tmp_path: Path) -> None:
             named: dict[str, Any] = dict.fromkeys(names, text)
             record, texts = a_run(number, trees=(screen(),), at=NOON - number, device_id=text, **named)
             steps = tuple(
-                replace(step, id=f"{text}{step.index}", type=text, code=text, data={text: text})
+                step._replace(id=f"{text}{step.position}", type=text, code=text, data={text: text})
                 for step in record.steps
             )
             put(
                 history,
                 (
-                    replace(
-                        record,
+                    record._replace(
                         steps=steps,
                         message=text,
                         warnings=({"code": text, "message": text},),
@@ -109,7 +107,7 @@ async def test_the_history(tmp_path: Path) -> None:
                             LineRecord(NOON + 2, text, text),
                             LineRecord(NOON + 2, "stage-retry", text),
                         ),
-                        trees=tuple(replace(tree, step_id=text) for tree in record.trees),
+                        trees=tuple(tree._replace(step_id=text) for tree in record.trees),
                     ),
                     texts,
                 ),

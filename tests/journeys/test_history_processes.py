@@ -32,7 +32,7 @@ sys.stdin.readline()
 for index in range(count):
     with History.open(path) as history:
         run = a_run(f"{name}-{index}", trees=(a_tree(text=f"<shared-{index % 7}/>"),))
-        history.put(run._replace(row=run.row._replace(status="running", pid=1)))
+        history.put(run._replace(summary=run.summary._replace(status="running", pid=1)))
         history.put(run)
         print(index, flush=True)
 """

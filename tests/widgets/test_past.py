@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import math
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -60,25 +59,25 @@ def test_every_moment_has_the_line_that_tells_of_it() -> None:
 
 
 def test_a_run_without_trees_or_lines_has_the_rest() -> None:
-    record = replace(run(), trees=(), lines=())
+    record = run()._replace(trees=(), lines=())
     assert whats(record) == ["begin", "step", "step end", "step", "step end", "step", "step end", "result"]
     assert {(moment.tree, moment.line) for moment in moments(record)} == {(-1, -1)}
 
 
 def test_a_run_of_which_only_the_result_was_seen_has_its_ends() -> None:
-    steps = tuple(replace(step, started_at=math.nan, ended_at=math.nan) for step in run().steps)
-    assert whats(replace(run(), steps=steps, lines=(), trees=())) == ["begin", "result"]
+    steps = tuple(step._replace(started_at=math.nan, ended_at=math.nan) for step in run().steps)
+    assert whats(run()._replace(steps=steps, lines=(), trees=())) == ["begin", "result"]
 
 
 def test_an_interrupted_run_is_known_up_to_its_last_sign() -> None:
     summary = a_summary(status="interrupted", ended_at=math.nan, code="INTERRUPTED")
-    record = replace(run(), summary=summary, lines=run().lines[:5], trees=())
-    last = moments(replace(record, steps=record.steps[:1]))[-1]
+    record = run()._replace(summary=summary, lines=run().lines[:5], trees=())
+    last = moments(record._replace(steps=record.steps[:1]))[-1]
     assert (last.what, round(last.offset, 2)) == ("interrupted", 0.8)
 
 
 def test_a_running_run_has_no_end_yet() -> None:
-    assert whats(replace(run(), summary=a_summary(status="running"), trees=(), steps=())) == [
+    assert whats(run()._replace(summary=a_summary(status="running"), trees=(), steps=())) == [
         "begin",
         "dispatched",
         "retry",
@@ -87,7 +86,7 @@ def test_a_running_run_has_no_end_yet() -> None:
 
 def test_a_tree_of_no_named_step_belongs_to_the_one_that_ran() -> None:
     tree = TreeRecord("", NOON + 1.0, "0" * 64, 10)
-    found = [moment for moment in moments(replace(run(), trees=(tree,))) if moment.what == "tree"]
+    found = [moment for moment in moments(run()._replace(trees=(tree,))) if moment.what == "tree"]
     assert [(moment.step, moment.tree) for moment in found] == [(1, 0)]
 
 
@@ -106,7 +105,7 @@ def test_steps_of_one_name_keep_their_own_lines() -> None:
         )
     )
     reported = moments(
-        replace(run(), steps=steps, lines=lines, trees=(), summary=a_summary(started_at=NOON, ended_at=NOON + 7))
+        run()._replace(steps=steps, lines=lines, trees=(), summary=a_summary(started_at=NOON, ended_at=NOON + 7))
     )
     assert [moment.line for moment in reported if moment.step >= 0] == [0, 1, 2, 3]
 
@@ -125,7 +124,7 @@ def test_whatever_was_recorded_the_moments_are_in_order_and_point_into_the_recor
     steps = tuple(StepRecord(i, f"s{name}", "click", "success", "", a, b) for i, (a, b, name) in enumerate(reported))
     lines = tuple(LineRecord(NOON + at, kind, "text", {"id": "s1"}) for at, kind in sorted(said))
     trees = tuple(TreeRecord("s2", NOON + at, f"{index:064x}", 1) for index, at in enumerate(sorted(read)))
-    record = replace(run(), steps=steps, lines=lines, trees=trees)
+    record = run()._replace(steps=steps, lines=lines, trees=trees)
     found = moments(record)
     assert [moment.at for moment in found] == sorted(moment.at for moment in found)
     assert not any(math.isnan(moment.at) for moment in found)
@@ -167,9 +166,9 @@ def test_a_failed_run_says_where_and_why() -> None:
 
 def test_an_interrupted_run_says_that_its_end_is_not_known() -> None:
     summary = a_summary(status="interrupted", ended_at=math.nan, code="INTERRUPTED")
-    record = replace(run(), summary=summary, envelope=None, raw=(), lines=run().lines[:6], trees=())
-    steps = (record.steps[0], replace(record.steps[1], status="unknown", ended_at=math.nan))
-    shown = execution_of(replace(record, steps=steps))
+    record = run()._replace(summary=summary, envelope=None, raw=(), lines=run().lines[:6], trees=())
+    steps = (record.steps[0], record.steps[1]._replace(status="unknown", ended_at=math.nan))
+    shown = execution_of(record._replace(steps=steps))
     assert shown.status is Status.UNKNOWN
     assert shown.message == interrupted_words(summary) == "The process that ran it ended before the result arrived"
     assert [step.status for step in shown.steps] == [Status.OK, Status.UNKNOWN]
@@ -202,7 +201,7 @@ def test_a_refused_run_was_never_sent() -> None:
 
 def test_a_run_that_was_only_seen_claims_nothing_more() -> None:
     summary = a_summary(origin="seen", pid=0, face="")
-    shown = execution_of(replace(run(), summary=summary, payload=None, phases={}, lines=run().lines[2:11]))
+    shown = execution_of(run()._replace(summary=summary, payload=None, phases={}, lines=run().lines[2:11]))
     assert not shown.ours
     assert shown.payload is None
     assert shown.status is Status.OK
@@ -211,7 +210,7 @@ def test_a_run_that_was_only_seen_claims_nothing_more() -> None:
 
 def test_a_run_that_goes_on_is_not_over() -> None:
     record = a_run(status="running")[0]
-    shown = execution_of(replace(record, steps=()))
+    shown = execution_of(record._replace(steps=()))
     assert not shown.over
     assert math.isnan(shown.ended)
 

@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import time
-from dataclasses import replace
 from datetime import UTC
 from pathlib import Path
 from typing import Any
@@ -51,8 +50,8 @@ def a_list() -> AskingList:
 
 
 def test_a_row_says_what_ran_when_how_long_and_why_it_failed() -> None:
-    run = replace(a_summary(124, status="failed", code="NODE_NOT_FOUND"), failed_steps=1, action_count=4)
-    run = replace(run, action='click "Wi-Fi"', outcome={"failedStep": {"index": 1}})
+    run = a_summary(124, status="failed", code="NODE_NOT_FOUND")._replace(failed_steps=1, action_count=4)
+    run = run._replace(action='click "Wi-Fi"', outcome={"failedStep": {"index": 1}})
     row = run_row(facts_of(run, CLOCK), Line().add(" A22:29:00 "), 100, UNICODE)
     assert row.left.plain.startswith(' A22:29:00 ✗ openclaw         2/4 click "Wi-Fi" ')
     assert row.left.plain.rstrip().endswith("  not found")
@@ -72,7 +71,7 @@ def test_a_row_says_what_ran_when_how_long_and_why_it_failed() -> None:
     ],
 )
 def test_every_end_of_a_run_has_its_state(status: Any, failed_steps: int, state: Status, role: str) -> None:
-    run = replace(a_summary(1, status=status), failed_steps=failed_steps)
+    run = a_summary(1, status=status)._replace(failed_steps=failed_steps)
     assert state_of(run) is state
     assert attention(run) == role
 
@@ -81,7 +80,7 @@ def test_every_end_of_a_run_has_its_state(status: Any, failed_steps: int, state:
 @pytest.mark.parametrize("symbols", [UNICODE, ASCII])
 def test_hostile_fields_stay_in_their_row(width: int, symbols: Symbols) -> None:
     run = a_summary(1, status="failed", command_id=HOSTILE * 9, source=HOSTILE * 9, code=HOSTILE * 9, task_id=HOSTILE)
-    row = run_row(facts_of(replace(run, action=HOSTILE * 9), CLOCK), Line(), width, symbols)
+    row = run_row(facts_of(run._replace(action=HOSTILE * 9), CLOCK), Line(), width, symbols)
     text = row.left.plain + (row.right.plain if row.right else "")
     assert cells(row.left.plain) <= width - (row.right.cells if row.right else 0)
     assert not any(ord(character) < 32 for character in text)
@@ -213,7 +212,7 @@ async def test_a_list_that_was_scrolled_stands_still() -> None:
 async def test_a_run_that_ends_or_goes_is_told_by_the_same_look() -> None:
     pane = a_list()
     async with held(pane, size=(80, 10)) as (_, pilot):
-        running = replace(a_summary(6, status="running"), started_at=NOON)
+        running = a_summary(6, status="running")._replace(started_at=NOON)
         pane.show([running, *some(5)], 6)
         await pilot.press("space")
         pane.renew([a_summary(6, at=NOON), *some(5)[1:]], 5)  # it ended, and number 5 is gone
@@ -253,8 +252,8 @@ async def test_marks_are_a_then_b_then_none() -> None:
 
 async def test_failures_are_walked_and_read_on_for() -> None:
     runs = some(30)
-    runs[3] = replace(runs[3], status="failed")
-    runs[8] = replace(runs[8], failed_steps=1)
+    runs[3] = runs[3]._replace(status="failed")
+    runs[8] = runs[8]._replace(failed_steps=1)
     pane = a_list()
     async with held(pane, size=(80, 10)) as (_, pilot):
         pane.show(runs[:20], 30)
@@ -266,7 +265,7 @@ async def test_failures_are_walked_and_read_on_for() -> None:
         assert pane.place == 3
         await pilot.press("right_square_bracket", "right_square_bracket")
         assert pane.place == 8, "it waits for what has not been read"
-        pane.append([*runs[20:29], replace(runs[29], status="interrupted")], complete=True)
+        pane.append([*runs[20:29], runs[29]._replace(status="interrupted")], complete=True)
         assert pane.place == 29
         await pilot.press("right_square_bracket")
         assert pane.place == 3, "round the end"
@@ -275,8 +274,8 @@ async def test_failures_are_walked_and_read_on_for() -> None:
 async def test_runs_of_no_time_and_far_times_have_a_place() -> None:
     pane = a_list()
     async with held(pane, size=(80, 10)) as (app, pilot):
-        odd = [replace(a_summary(4), started_at=at) for at in (float("nan"), 1e300, -1e300, 0.0)]
-        pane.show([replace(run, number=9 - index) for index, run in enumerate(odd)], 4)
+        odd = [a_summary(4)._replace(started_at=at) for at in (float("nan"), 1e300, -1e300, 0.0)]
+        pane.show([run._replace(number=9 - index) for index, run in enumerate(odd)], 4)
         await drained(pilot)
         assert "unknown day" in "\n".join(lines(app))
         await pilot.press("j", "j", "j")

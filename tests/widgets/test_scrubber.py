@@ -2,7 +2,6 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from dataclasses import replace
 from datetime import UTC
 from typing import Any
 
@@ -82,7 +81,7 @@ def test_the_bar_shows_each_step_as_long_as_it_took() -> None:
 
 def test_a_step_of_no_time_has_a_cell_all_the_same() -> None:
     steps = tuple(StepRecord(i, f"s{i}", "click", "success", "", NOON + i / 100, NOON + i / 100) for i in range(3))
-    record = replace(RUN, steps=steps, lines=(), trees=())
+    record = RUN._replace(steps=steps, lines=(), trees=())
     assert "▇" in bar_line(record, moments(record), 0, 60).plain
 
 
@@ -107,7 +106,7 @@ def test_moments_stand_in_order_and_the_playhead_covers_all_others() -> None:
 
 
 def test_a_run_of_no_time_is_gone_through_all_the_same() -> None:
-    record = replace(RUN, summary=a_summary(ended_at=NOON), steps=(), trees=(), lines=())
+    record = RUN._replace(summary=a_summary(ended_at=NOON), steps=(), trees=(), lines=())
     assert [moment.offset for moment in moments(record)] == [0.0, 0.0]
     assert columns(moments(record), 80) == [0, 79]
 
@@ -146,16 +145,16 @@ def test_a_tree_says_whose_it_is_and_how_old_it_was() -> None:
     assert tree_words(RUN, MOMENTS[0]).plain == "before the first tree"
     assert tree_words(RUN, MOMENTS[3]).plain == "tree of step 1, just captured"
     assert tree_words(RUN, MOMENTS[6]).plain == "tree of step 1, 900 ms old"
-    assert tree_words(replace(RUN, trees=()), MOMENTS[0]).plain == "no tree was recorded"
-    cut = tuple(replace(tree, complete=False, step_id="?") for tree in RUN.trees)
-    assert tree_words(replace(RUN, trees=cut), MOMENTS[3]).plain == "tree, just captured, incomplete"
+    assert tree_words(RUN._replace(trees=()), MOMENTS[0]).plain == "no tree was recorded"
+    cut = tuple(tree._replace(complete=False, step_id="?") for tree in RUN.trees)
+    assert tree_words(RUN._replace(trees=cut), MOMENTS[3]).plain == "tree, just captured, incomplete"
 
 
 @pytest.mark.parametrize("width", [60, 64, 80])
 def test_hostile_words_stay_in_their_row(width: int) -> None:
     line = LineRecord(NOON, HOSTILE, HOSTILE, {"id": HOSTILE, HOSTILE: HOSTILE})
-    steps = (replace(RUN.steps[0], type=HOSTILE, id=HOSTILE, code=HOSTILE, status="failed"),)
-    record = replace(RUN, steps=steps, lines=(line,), summary=a_summary(code=HOSTILE, status="failed"))
+    steps = (RUN.steps[0]._replace(type=HOSTILE, id=HOSTILE, code=HOSTILE, status="failed"),)
+    record = RUN._replace(steps=steps, lines=(line,), summary=a_summary(code=HOSTILE, status="failed"))
     rows = [line_row(line, NOON, width, current=True, clock=CLOCK)]
     rows += [moment_row(record, moments(record), index, width) for index in range(len(moments(record)))]
     for row in rows:
@@ -196,7 +195,7 @@ async def test_the_line_of_the_moment_is_marked_and_in_sight() -> None:
 async def test_the_same_run_again_keeps_the_moment_and_another_begins_at_its_end() -> None:
     async with bench() as (app, _):
         app.scrubber.to(4)
-        app.scrubber.show(replace(RUN, message="more is known"))
+        app.scrubber.show(RUN._replace(message="more is known"))
         assert app.scrubber.current == 4
         app.scrubber.show(a_run(2)[0])
         assert app.scrubber.current == len(app.scrubber.moments) - 1

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from clawperator.engine.history.rows import AuditRow
+from clawperator.engine.history.records import AuditRecord
 from clawperator.engine.history.store import History
 from tests.engine.history.support import a_run, a_tree
 
@@ -23,7 +23,7 @@ def path(lonely: dict[str, str]) -> Path:
 
 @pytest.fixture
 def four(path: Path) -> Path:
-    rows: list[tuple[str, dict[str, Any]]] = [
+    rows: list[tuple[Any, dict[str, Any]]] = [
         ("compile", {"skill_id": "com.example.skill", "recipe_id": "r", "artifact": "main"}),
         ("execute", {"device_id": "one", "action_types": ("click", "sleep"), "caller": "ann"}),
         ("result", {"device_id": "one", "code": "NODE_NOT_FOUND", "duration_ms": 1500.0}),
@@ -31,7 +31,7 @@ def four(path: Path) -> Path:
     ]
     with History.open(str(path)) as history:
         for index, (event, more) in enumerate(rows):
-            history.put_audit(AuditRow(1_700_000_000.0 + index, event, f"e{index}", f"c{index}", face="cli", **more))
+            history.put_audit(AuditRecord(1_700_000_000.0 + index, event, f"e{index}", f"c{index}", face="cli", **more))
     return path
 
 

@@ -109,11 +109,11 @@ def test_a_late_result_is_shown_beside_the_outcome(cli: Cli, three: Path) -> Non
     with History.open(str(three)) as history:
         reported = a_run("late", status="failed", code="RESULT_ENVELOPE_TIMEOUT")
         history.put(reported._replace(envelope=None, raw=()))
-        came = reported.row._replace(origin="seen", ended_at=reported.row.ended_at + 3.2)
+        came = reported.summary._replace(origin="seen", ended_at=reported.summary.ended_at + 3.2)
         assert reported.envelope is not None
         steps = [{"id": "a", "actionType": "read_text", "success": True, "data": {"text": "my secret"}}]
         history.put_late(
-            reported._replace(row=came, envelope={**reported.envelope, "stepResults": steps}, raw=("my secret",))
+            reported._replace(summary=came, envelope={**reported.envelope, "stepResults": steps}, raw=("my secret",))
         )
     shown = cli("history", "show", "late").document["execution"]
     assert (shown["status"], shown["code"], shown["envelope"]) == ("failed", "RESULT_ENVELOPE_TIMEOUT", None)

@@ -11,7 +11,6 @@ import time
 import zipfile
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -24,8 +23,7 @@ from clawperator.app.console.app import ConsoleApp
 from clawperator.app.console.history.screen import HistoryScreen
 from clawperator.engine.events.bus import EventBus
 from clawperator.engine.events.types import ExecutionStarted
-from clawperator.engine.history.records import LineRecord, RunRecord
-from clawperator.engine.history.rows import Run, RunRow
+from clawperator.engine.history.records import LineRecord, RunRecord, RunSummary
 from clawperator.engine.history.store import History
 from clawperator.engine.history.worker import HistoryWorker
 from tests.app.console.support import (
@@ -235,15 +233,14 @@ async def test_failures_are_found_beyond_what_has_been_read(path: Path) -> None:
 WRITER = """
 import sys
 sys.path.insert(0, sys.argv[4])
-from dataclasses import replace
 from clawperator.engine.history.store import History
 from tests.past_runs import NOON, a_run, put
 with History.open(sys.argv[1]) as history:
     for count in range(int(sys.argv[3])):
         record, texts = a_run(1, at=NOON + count)
         name = f"{sys.argv[2]}-{count}"
-        summary = replace(record.summary, execution_id=name, command_id=name)
-        put(history, (replace(record, summary=summary), texts))
+        summary = record.summary._replace(execution_id=name, command_id=name)
+        put(history, (record._replace(summary=summary), texts))
 """
 
 
@@ -346,13 +343,13 @@ async def test_a_result_that_comes_late_is_told_of_as_soon_as_it_is_there(path: 
     reported, _ = a_run(8, at=NOON - 60, status="failed", code="RESULT_ENVELOPE_TIMEOUT")
     late = {**reported.envelope, "status": "success", "error": None} if reported.envelope else {}
     with History.open(str(path)) as history:
-        put(history, (replace(reported, envelope=None, raw=(), message="no result"), {}))
+        put(history, (reported._replace(envelope=None, raw=(), message="no result"), {}))
         async with console(path, size=size) as (app, pilot, screen):
             await press(pilot, screen, "enter")
             assert "RESULT_ENVELOPE_TIMEOUT" in within(app, screen.detail)
             assert "A result arrived" not in within(app, screen.detail)
-            row = RunRow("", "cmd-8", device_id="emulator-5554", origin="seen", ended_at=NOON - 60 + 2.1 + 3.2)
-            history.put_late(Run(row, envelope=late, raw=('{"late":"yes"}',)))
+            row = RunSummary("", "cmd-8", device_id="emulator-5554", origin="seen", ended_at=NOON - 60 + 2.1 + 3.2)
+            history.put_late(RunRecord(row, envelope=late, raw=('{"late":"yes"}',)))
             while screen.record is None or screen.record.late is None:
                 screen.tick()
                 await drained(pilot)
@@ -573,7 +570,7 @@ async def test_a_run_becomes_the_draft_under_a_new_command_id(path: Path) -> Non
 async def test_what_was_only_seen_has_no_payload_and_says_so(path: Path) -> None:
     with History.open(str(path)) as history:
         record, texts = a_run(1, origin="seen", pid=0, face="")
-        put(history, (replace(record, payload=None, phases={}), texts))
+        put(history, (record._replace(payload=None, phases={}), texts))
     async with console(path) as (app, pilot, _):
         assert "seen in the log" in text_of(app)
         await pilot.press("e")
@@ -704,13 +701,13 @@ async def test_hostile_text_in_every_field_reaches_no_terminal(path: Path, size:
     names = ("command_id", "task_id", "source", "mode", "device_id", "backend", "code", "package")
     named: dict[str, Any] = dict.fromkeys(names, HOSTILE)
     record, texts = a_run(1, trees=(FIRST,), **named)
-    steps = tuple(replace(step, id=f"{HOSTILE}{step.index}", type=HOSTILE, code=HOSTILE) for step in record.steps)
+    steps = tuple(step._replace(id=f"{HOSTILE}{step.position}", type=HOSTILE, code=HOSTILE) for step in record.steps)
     lines = (*record.lines, LineRecord(NOON + 2, HOSTILE, HOSTILE), LineRecord(NOON + 2, "stage-retry", HOSTILE))
-    trees = tuple(replace(tree, step_id=HOSTILE) for tree in record.trees)
+    trees = tuple(tree._replace(step_id=HOSTILE) for tree in record.trees)
     with History.open(str(path)) as history:
         for _ in range(2):
-            put(history, (replace(record, steps=steps, lines=lines, trees=trees, message=HOSTILE), texts))
-            record = replace(record, summary=replace(record.summary, execution_id="other"))
+            put(history, (record._replace(steps=steps, lines=lines, trees=trees, message=HOSTILE), texts))
+            record = record._replace(summary=record.summary._replace(execution_id="other"))
     async with console(path, size=size) as (app, pilot, screen):
         looks = [text_of(app)]
         for keys in (

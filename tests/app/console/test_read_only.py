@@ -119,7 +119,7 @@ async def test_a_past_run_too(tmp_path: Path, *, free: bool) -> None:
     record, trees = a_run(1, at=NOON - 60)
     payload = execution([step("snapshot")]) if free else record.payload
     with History.open(str(tmp_path / "history.db")) as history:
-        put(history, (replace(record, payload=payload), trees))
+        put(history, (record._replace(payload=payload), trees))
     async with past_runs(tmp_path / "history.db", read_only=True) as (app, pilot, _):
         assert app.screen.active_bindings["R"].enabled is free
         await pilot.press("R")

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from clawperator.engine.bundles import run_bundle
 from clawperator.engine.diagnostics import safe_logs
 from clawperator.engine.errors import EngineError, ErrorCode
-from clawperator.engine.history.rows import LineRow
+from clawperator.engine.history.records import LineRecord
 from clawperator.engine.history.store import History
 from tests.engine.history.support import a_run, a_tree
 from tests.support import OWNER
@@ -75,7 +75,7 @@ def test_only_its_user_can_read_it(tmp_path: Path) -> None:
 
 def test_safe_leaves_no_text_of_a_screen(tmp_path: Path) -> None:
     payload = {"commandId": "cmd", "actions": [{"id": "a", "type": "enter_text", "params": {"text": SECRET}}]}
-    line = LineRow(1.0, "stage-retry", f"[x] stage_retry id={SECRET}", {"id": SECRET, "attempt": "2/5"})
+    line = LineRecord(1.0, "stage-retry", f"[x] stage_retry id={SECRET}", {"id": SECRET, "attempt": "2/5"})
     run = a_kept_run(tmp_path, trees=three_trees(), payload=payload, raw=(SECRET,), message=SECRET, lines=(line,))
     target = tmp_path / "run.zip"
     run_bundle.write(str(target), run, safe=True, guard=OWNER)

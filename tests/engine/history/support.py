@@ -7,13 +7,13 @@ import uuid
 from typing import Any
 
 from clawperator.engine.history.compression import digest
-from clawperator.engine.history.rows import LineRow, Run, RunRow, StepRow, TreeRow
+from clawperator.engine.history.records import LineRecord, RunRecord, RunSummary, StepRecord, TreeRecord
 
 
-def a_row(command_id: str = "cmd", **changes: Any) -> RunRow:
+def a_row(command_id: str = "cmd", **changes: Any) -> RunSummary:
     """A finished run of a moment ago; keyword arguments are fields."""
     now = time.time()
-    row = RunRow(
+    row = RunSummary(
         execution_id=str(uuid.uuid4()),
         command_id=command_id,
         task_id="task",
@@ -34,15 +34,15 @@ def a_row(command_id: str = "cmd", **changes: Any) -> RunRow:
     return row._replace(**changes)
 
 
-def a_tree(step_id: str = "snap", text: str = "<hierarchy/>", at: float = 1.0) -> TreeRow:
-    return TreeRow(step_id, at, digest(text), text)
+def a_tree(step_id: str = "snap", text: str = "<hierarchy/>", at: float = 1.0) -> TreeRecord:
+    return TreeRecord(step_id, at, digest(text), len(text), text=text)
 
 
-def a_run(command_id: str = "cmd", **changes: Any) -> Run:
-    """A finished run; fields of the run by their names, everything else goes into its row."""
-    whole = {name: changes.pop(name) for name in Run._fields if name in changes}
+def a_run(command_id: str = "cmd", **changes: Any) -> RunRecord:
+    """A finished run; fields of the run by their names, everything else goes into its summary."""
+    whole = {name: changes.pop(name) for name in RunRecord._fields if name in changes}
     row = a_row(command_id, **changes)
-    step = StepRow(0, "a", "click", "success", "", row.started_at, row.ended_at)
+    step = StepRecord(0, "a", "click", "success", "", row.started_at, row.ended_at)
     envelope = {
         "commandId": command_id,
         "taskId": "task",
@@ -50,13 +50,13 @@ def a_run(command_id: str = "cmd", **changes: Any) -> Run:
         "stepResults": [{"id": "a", "actionType": "click", "success": True, "data": {"seen": "yes"}}],
         "error": None,
     }
-    run = Run(
+    run = RunRecord(
         row,
         payload={"commandId": command_id, "actions": [{"id": "a", "type": "click"}]},
         envelope=envelope,
         raw=('{"status":"success"}',),
         steps=(step,),
-        lines=(LineRow(row.started_at, "step-start", "[UiActionEngine] step_start id=a type=m$c"),),
+        lines=(LineRecord(row.started_at, "step-start", "[UiActionEngine] step_start id=a type=m$c"),),
         phases={"run": 12.0},
     )
     return run._replace(**whole)

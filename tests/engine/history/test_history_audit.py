@@ -7,7 +7,6 @@ import json
 import math
 import sqlite3
 from contextlib import closing
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +19,6 @@ from clawperator.engine.events.bus import EventBus
 from clawperator.engine.history import schema
 from clawperator.engine.history.audit_rows import audit_compile, compiling
 from clawperator.engine.history.records import AuditRecord
-from clawperator.engine.history.rows import AuditRow
 from clawperator.engine.history.store import History
 from clawperator.engine.history.worker import HistoryWorker
 from tests.engine.history.support import a_run
@@ -53,8 +51,8 @@ def version(path: str) -> int:
         return int(number)
 
 
-def an_entry(event: str = "execute", command_id: str = "cmd", **more: Any) -> AuditRow:
-    return AuditRow(5.0, event, "e", command_id, **more)
+def an_entry(event: Any = "execute", command_id: str = "cmd", **more: Any) -> AuditRecord:
+    return AuditRecord(5.0, event, "e", command_id, **more)
 
 
 # -- files of the first version
@@ -144,14 +142,14 @@ def test_entries_by_event_by_device_and_by_pages(path: str) -> None:
 
 
 def test_an_entry_as_json() -> None:
-    entry = AuditRecord(1, 5.0, "execute", "e", "c", action_types=("click",))
+    entry = AuditRecord(5.0, "execute", "e", "c", action_types=("click",), number=1)
     assert json.loads(json.dumps(entry.to_dict())) == {
         "number": 1, "at": 5.0, "event": "execute", "executionId": "e", "commandId": "c", "taskId": "", "deviceId": "",
         "mode": "", "source": "", "face": "", "actionTypes": ["click"], "code": "", "durationMs": None, "caller": "",
         "skillId": "", "recipeId": "", "artifact": "", "profile": "", "denied": "", "operation": "", "peer": "", "rule": "",
         "times": 1, "verdict": "allowed",
     }  # fmt: skip
-    assert replace(entry, duration_ms=5.0).to_dict()["durationMs"] == 5.0
+    assert entry._replace(duration_ms=5.0).to_dict()["durationMs"] == 5.0
 
 
 # -- compiling

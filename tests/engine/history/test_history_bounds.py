@@ -10,14 +10,14 @@ from pathlib import Path
 import pytest
 
 from clawperator.engine.history.prune import RUNS_AT_ONCE
-from clawperator.engine.history.rows import AuditRow, Run
+from clawperator.engine.history.records import AuditRecord, RunRecord
 from clawperator.engine.history.store import DAY_SECONDS, History
 from tests.engine.history.support import a_run, a_tree
 
 NOISE = random.Random(4)
 
 
-def a_large_run(command_id: str) -> Run:
+def a_large_run(command_id: str) -> RunRecord:
     """About 100 KB that no compression makes smaller."""
     text = "".join(NOISE.choices("0123456789abcdef", k=200_000))
     return a_run(command_id, trees=(a_tree(text=text),))
@@ -34,7 +34,7 @@ def test_old_runs_go_and_young_ones_stay(path: str) -> None:
         for days in (40, 31, 29, 1):
             history.put(
                 a_run(f"{days}", started_at=now - days * DAY_SECONDS),
-                AuditRow(now - days * DAY_SECONDS, "result", "e", f"{days}"),
+                AuditRecord(now - days * DAY_SECONDS, "result", "e", f"{days}"),
             )
         done = history.prune(older_than=30 * DAY_SECONDS)
         assert done.runs == 2
@@ -93,7 +93,7 @@ def test_too_much_goes_by_itself(path: str) -> None:
 
 def test_everything_goes_but_what_runs(path: str) -> None:
     with History.open(path) as history:
-        history.put(a_run("over"), AuditRow(time.time(), "result", "e", "over"))
+        history.put(a_run("over"), AuditRecord(time.time(), "result", "e", "over"))
         history.put(a_run("running", status="running", pid=os.getpid()))
         assert history.prune(everything=True).runs == 1
         assert [run.command_id for run in history.runs()] == ["running"]
@@ -103,6 +103,6 @@ def test_everything_goes_but_what_runs(path: str) -> None:
 def test_an_audit_alone_is_bounded_too(path: str) -> None:
     with History.open(path) as history:
         for index in range(3_000):
-            history.put_audit(AuditRow(time.time(), "refused", "e" * 200, f"{index}"))
+            history.put_audit(AuditRecord(time.time(), "refused", "e" * 200, f"{index}"))
         history.prune(megabytes=0)
         assert len(history.audit(limit=5_000)) < 3_000

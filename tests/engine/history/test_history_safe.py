@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from clawperator.engine.events.bus import EventBus
-from clawperator.engine.history.rows import AuditRow, LineRow, Run, StepRow
+from clawperator.engine.history.records import AuditRecord, LineRecord, RunRecord, StepRecord
 from clawperator.engine.history.store import History
 from clawperator.engine.history.worker import HistoryWorker
 from tests.engine.history.support import a_run, a_tree
@@ -17,7 +17,7 @@ SECRET = "Zq7secret"
 STAGE = "[Clawperator-Command] stage-start commandId=cmd taskId=task id=click"
 
 
-def telling_run() -> Run:
+def telling_run() -> RunRecord:
     """A run in which ``SECRET`` stands wherever the device or the caller can put it."""
     steps = [
         {"id": "a", "actionType": "enter_text", "success": True, "data": {"text": SECRET, "seen": SECRET}},
@@ -35,8 +35,8 @@ def telling_run() -> Run:
         envelope={"commandId": "cmd", "status": "success", "stepResults": steps, "error": SECRET},
         raw=(SECRET,),
         lines=(
-            LineRow(1.0, "sent", "sent by cli, 1 action"),
-            LineRow(2.0, "stage-start", f"{STAGE}(textEquals={SECRET}) label={SECRET}"),
+            LineRecord(1.0, "sent", "sent by cli, 1 action"),
+            LineRecord(2.0, "stage-start", f"{STAGE}(textEquals={SECRET}) label={SECRET}"),
         ),
         trees=(a_tree(text=f"<hierarchy text='{SECRET}'/>"),),
         warnings=({"code": "W", "path": "actions.0", "message": SECRET},),
@@ -51,7 +51,9 @@ def path(tmp_path: Path) -> str:
 def test_nothing_that_was_read_or_typed_gets_into_the_file(path: str) -> None:
     with History.open(path, safe=True) as history:
         number = history.put(telling_run())
-        history.put_late(telling_run()._replace(row=telling_run().row._replace(command_id="cmd", origin="seen")))
+        history.put_late(
+            telling_run()._replace(summary=telling_run().summary._replace(command_id="cmd", origin="seen"))
+        )
         (exported,) = history.export()
     assert SECRET not in json.dumps(exported)
     for name in Path(path).parent.iterdir():
@@ -79,8 +81,8 @@ def test_nothing_that_was_read_or_typed_gets_into_the_file(path: str) -> None:
 
 def test_nothing_of_a_refused_payload_gets_into_the_file(path: str) -> None:
     payload = {"commandId": "cmd", SECRET: 1, "actions": [{"id": "a", "type": SECRET, "params": {"key": SECRET}}]}
-    audit = AuditRow(1.0, "refused", "e", "cmd", action_types=(SECRET, "press_key"))
-    run = a_run("cmd", payload=payload, envelope=None, steps=(StepRow(0, "a", SECRET),), outcome=None)
+    audit = AuditRecord(1.0, "refused", "e", "cmd", action_types=(SECRET, "press_key"))
+    run = a_run("cmd", payload=payload, envelope=None, steps=(StepRecord(0, "a", SECRET),), outcome=None)
     with History.open(path, safe=True) as history:
         history.put(run, audit)
         history.put_audit(audit)

@@ -17,8 +17,7 @@ from clawperator.engine.events.types import (
     SnapshotSeen,
 )
 from clawperator.engine.history import connection
-from clawperator.engine.history.records import RunRecord
-from clawperator.engine.history.rows import Run, StepRow
+from clawperator.engine.history.records import RunRecord, StepRecord
 from clawperator.engine.history.seen_runs import SeenRuns
 from clawperator.engine.history.store import History
 from clawperator.engine.logcat.progress import read_progress
@@ -131,7 +130,7 @@ def test_our_own_run_is_not_seen_as_well(shelf: Shelf) -> None:
     assert len(shelf.runs) == 1, "that one began after ours was over"
 
 
-def gave_up(at: float, code: str = "RESULT_ENVELOPE_TIMEOUT") -> Run:
+def gave_up(at: float, code: str = "RESULT_ENVELOPE_TIMEOUT") -> RunRecord:
     """Our own run as its maker writes it."""
     return a_run(
         "c",
@@ -142,7 +141,7 @@ def gave_up(at: float, code: str = "RESULT_ENVELOPE_TIMEOUT") -> Run:
         code=code,
         envelope=None,
         raw=(),
-        steps=(StepRow(0, "a", "click"),),
+        steps=(StepRecord(0, "a", "click"),),
         message="no result",
     )
 

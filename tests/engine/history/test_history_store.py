@@ -12,7 +12,6 @@ import sys
 import time
 from collections.abc import Callable
 from contextlib import closing
-from dataclasses import fields
 from pathlib import Path
 
 import pytest
@@ -23,8 +22,7 @@ from clawperator.engine.errors import EngineError, ErrorCode
 from clawperator.engine.filters.grammar import Filter, parse_filter
 from clawperator.engine.filters.pattern_budget import ALLOWANCE
 from clawperator.engine.history import connection, schema
-from clawperator.engine.history.records import AuditRecord, LineRecord, RunSummary
-from clawperator.engine.history.rows import AuditRow, LineRow, RunRow
+from clawperator.engine.history.records import AuditRecord, LineRecord
 from clawperator.engine.history.store import History
 from tests.engine.history.support import a_run, a_tree
 from tests.support import running
@@ -35,23 +33,17 @@ def path(tmp_path: Path) -> str:
     return str(tmp_path / "state" / "history.db")
 
 
-def test_what_is_written_is_what_readers_get() -> None:
-    assert tuple(item.name for item in fields(RunSummary)) == ("number", *RunRow._fields, "outcome", "action")
-    assert tuple(item.name for item in fields(AuditRecord)) == ("number", *AuditRow._fields)
-    assert tuple(item.name for item in fields(LineRecord)) == LineRow._fields
-
-
 def test_a_run_comes_back_whole(path: str) -> None:
     run = a_run("cmd-1", trees=(a_tree(),), warnings=({"code": "W", "message": "m"},), message="why")
     with History.open(path) as history:
         number = history.put(
-            run, AuditRow(5.0, "result", run.row.execution_id, "cmd-1", action_types=("click", "sleep"))
+            run, AuditRecord(5.0, "result", run.summary.execution_id, "cmd-1", action_types=("click", "sleep"))
         )
         record = history.find(number)
-        assert history.find(run.row.execution_id) == history.find("cmd-1") == history.find(str(number)) == record
+        assert history.find(run.summary.execution_id) == history.find("cmd-1") == history.find(str(number)) == record
         assert [entry.action_types for entry in history.audit()] == [("click", "sleep")]
         assert history.tree(record.trees[0].digest) == history.tree(record.trees[0].digest[:9]) == "<hierarchy/>"
-    assert tuple(getattr(record.summary, name) for name in RunRow._fields) == tuple(run.row)
+    assert record.summary == run.summary._replace(number=number, action=record.summary.action)
     assert record.payload == run.payload
     assert record.envelope == run.envelope
     assert (record.raw, record.phases, record.warnings, record.message) == (run.raw, run.phases, run.warnings, "why")
@@ -59,7 +51,7 @@ def test_a_run_comes_back_whole(path: str) -> None:
     assert (step.id, step.type, step.status, step.data) == ("a", "click", "success", {"seen": "yes"})
     (line,) = record.lines
     assert line.fields == {"id": "a", "type": "m$c"}, "read from the text again"
-    assert json.loads(json.dumps(record.to_dict()))["steps"][0]["startedAt"] == run.row.started_at
+    assert json.loads(json.dumps(record.to_dict()))["steps"][0]["startedAt"] == run.summary.started_at
 
 
 def test_what_is_not_known_is_null_and_no_number(path: str) -> None:
@@ -84,7 +76,7 @@ def test_pages_go_from_new_to_old_and_count(path: str) -> None:
 def test_numbers_are_consecutive_and_never_given_twice(path: str) -> None:
     with History.open(path) as history:
         run = a_run()
-        begun = history.put(run._replace(row=run.row._replace(status="running", pid=os.getpid())))
+        begun = history.put(run._replace(summary=run.summary._replace(status="running", pid=os.getpid())))
         assert history.put(run) == begun
         assert history.put(a_run()) == begun + 1
         history.prune(everything=True)
@@ -123,10 +115,10 @@ def test_no_text_is_too_odd(command_id: str, message: str, tree: str) -> None:
         message=message,
         payload={"text": message},
         trees=(a_tree(tree, text=tree),),
-        lines=(LineRow(1.0, "start", message),),
+        lines=(LineRecord(1.0, "start", message),),
     )
     with closing(History("", connection.in_memory(), [])) as history:
-        record = history.find(history.put(run, AuditRow(1.0, "refused", "e", command_id, action_types=(tree,))))
+        record = history.find(history.put(run, AuditRecord(1.0, "refused", "e", command_id, action_types=(tree,))))
         assert record.summary.command_id == command_id.encode("utf-8", "replace").decode()
         assert record.payload == {"text": message}
         assert record.lines[0].text == message
@@ -349,7 +341,7 @@ def test_who_dies_while_the_file_is_open_is_noticed_and_who_lives_is_left_alone(
 def test_who_was_thought_dead_and_ends_after_all_has_the_last_word(path: str) -> None:
     run = a_run("slow")
     with History.open(path) as history:
-        history.put(run._replace(row=run.row._replace(status="running", pid=2**22 + 1)))
+        history.put(run._replace(summary=run.summary._replace(status="running", pid=2**22 + 1)))
     with History.open(path) as history:
         assert history.find("slow").summary.status == "interrupted"
         history.put(run)
@@ -371,9 +363,9 @@ FILTERS = {
 
 @pytest.mark.parametrize(("text", "expected"), FILTERS.items())
 def test_filters_mean_what_they_mean_everywhere(path: str, text: str, expected: str) -> None:
-    from clawperator.engine.history.rows import StepRow
+    from clawperator.engine.history.records import StepRecord
 
-    late = (StepRow(0, "a", "click", "success"), StepRow(1, "late", "sleep", "failed", "NODE_NOT_FOUND"))
+    late = (StepRecord(0, "a", "click", "success"), StepRecord(1, "late", "sleep", "failed", "NODE_NOT_FOUND"))
     hour = time.time() - 7_200
     with History.open(path) as history:
         history.put(a_run("cmd-a", pid=77))

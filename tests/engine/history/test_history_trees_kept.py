@@ -7,7 +7,7 @@ from typing import Any
 
 from clawperator.engine.history.compression import digest
 from clawperator.engine.history.masking import without_texts
-from clawperator.engine.history.rows import LineRow
+from clawperator.engine.history.records import LineRecord
 from clawperator.engine.history.store import History
 from clawperator.engine.history.trees import keep_trees
 from clawperator.engine.logcat.signals import CapturedHierarchy
@@ -70,7 +70,7 @@ def test_nothing_of_a_screen_is_left_for_others(tmp_path: Any) -> None:
             "failed", ("a", "enter_text", False, {"error": secret, "text": secret, "observed": secret}), code="X"
         ),
         raw=(secret,),
-        lines=(LineRow(1.0, "stage-start", f"{COMMAND} stage-start {IDS} id=click({secret}) label={secret}"),),
+        lines=(LineRecord(1.0, "stage-start", f"{COMMAND} stage-start {IDS} id=click({secret}) label={secret}"),),
         trees=(a_tree(text=f"<hierarchy text='{secret}'/>"),),
         warnings=({"code": "W", "message": secret},),
     )

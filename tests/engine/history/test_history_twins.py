@@ -10,14 +10,14 @@ from typing import Any
 
 import pytest
 
-from clawperator.engine.history.rows import LineRow
+from clawperator.engine.history.records import LineRecord
 from clawperator.engine.history.store import History
 from tests.engine.history.support import a_run, a_tree
 
 NOW = time.time()
 SEEN: dict[str, Any] = {"origin": "seen", "pid": 0, "started_at": NOW + 0.1, "ended_at": NOW + 0.9}
 MADE: dict[str, Any] = {"origin": "made", "started_at": NOW, "ended_at": NOW + 0.8}
-LINES = (LineRow(NOW, "start", "[Clawperator-Command] start commandId=cmd"),)
+LINES = (LineRecord(NOW, "start", "[Clawperator-Command] start commandId=cmd"),)
 
 
 @pytest.fixture
@@ -32,7 +32,7 @@ def test_there_is_one_row_whoever_is_first(path: str, seen_first: bool) -> None:
         for run in (seen, made) if seen_first else (made, seen):
             history.put(run)
         (summary,) = history.runs()
-        assert (summary.origin, summary.execution_id) == ("made", made.row.execution_id)
+        assert (summary.origin, summary.execution_id) == ("made", made.summary.execution_id)
 
 
 @pytest.mark.parametrize("seen_first", [False, True])
