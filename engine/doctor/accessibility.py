@@ -149,7 +149,7 @@ def ui_automation(dump: BatchOutput, processes: str, device_id: str, package: st
         holder = named or "another program"
         detail = "It does not stop accessibility services."
         return Check(check_id, "pass", f"UiAutomation is held by {holder}", detail=detail, evidence=evidence)
-    steps = [_ending(client, device_id) for client in found[:5]] or ["Stop the test program, or reboot the device."]
+    steps = [ending(client, device_id) for client in found[:5]] or ["Stop the test program, or reboot the device."]
     return Check(
         check_id,
         "warn",
@@ -162,7 +162,8 @@ def ui_automation(dump: BatchOutput, processes: str, device_id: str, package: st
     )
 
 
-def _ending(client: Client, device_id: str) -> str:
+def ending(client: Client, device_id: str) -> str:
+    """Return the command line that ends ``client``."""
     adb = f"adb -s {shlex.quote(device_id)} shell"
     if client.user.startswith("u") and _APP.fullmatch(client.command):
         return f"{adb} am force-stop {client.command.partition(':')[0]}"

@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
-from clawperator.engine.doctor import accessibility, device_health, gradle, host, readiness
+from clawperator.engine.doctor import accessibility, device_health, gradle, host, readiness, stock
 from clawperator.engine.doctor import device as device_checks
 from clawperator.engine.doctor.check import Check
 from clawperator.engine.doctor.probes import BlockedError, Probes
@@ -106,6 +106,17 @@ async def _capability(probes: Probes) -> Check:
     return device_checks.capability((sdk, size, density))
 
 
+async def _stock_programs(probes: Probes) -> Check:
+    (sdk, *_), _ = await probes.system()
+    return stock.programs((await probes.services())[3:], sdk)
+
+
+async def _stock_ui_automation(probes: Probes) -> Check:
+    dump, *listings = (await probes.services())[:3]
+    processes = "\n".join(listing.text for listing in listings)
+    return stock.ui_automation(dump, processes, probes.serial, probes.package)
+
+
 async def _presence(probes: Probes) -> Check:
     listed, _ = await probes.packages()
     return readiness.apk_presence(probes.package, listed, probes.serial)
@@ -143,7 +154,7 @@ async def _bound(probes: Probes) -> Check:
 
 
 async def _ui_automation(probes: Probes) -> Check:
-    dump, *listings = await probes.services()
+    dump, *listings = (await probes.services())[:3]
     processes = "\n".join(listing.text for listing in listings)
     return accessibility.ui_automation(dump, processes, probes.serial, probes.package)
 
@@ -193,6 +204,8 @@ CATALOG = (
     CheckSpec("build.android.install", _install, "install", full=True),
     CheckSpec("build.android.launch", _launch, "launch", full=True),
     CheckSpec("device.capability", _capability, "system"),
+    CheckSpec("stock.programs", _stock_programs, "services"),
+    CheckSpec("stock.uiautomation", _stock_ui_automation, "services"),
     CheckSpec("readiness.apk.presence", _presence, "packages"),
     CheckSpec("readiness.version.compatibility", _version, "packages"),
     CheckSpec("readiness.settings.dev_options", _developer_options, "settings"),

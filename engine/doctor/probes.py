@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from clawperator.engine.adb.batch import BatchOutput, run_commands
 from clawperator.engine.adb.binary import find_adb
 from clawperator.engine.adb.device import AdbDevice
-from clawperator.engine.doctor import accessibility, device_health
+from clawperator.engine.doctor import accessibility, device_health, stock
 from clawperator.engine.doctor.adb_servers import ServerProcess, running_servers
 from clawperator.engine.doctor.check import ANSWER_SECONDS, Check
 from clawperator.engine.doctor.device import discovery
@@ -46,7 +46,7 @@ SETTINGS = (
     ("settings", "get", "global", "adb_enabled"),
     *accessibility.SWITCHES,
 )
-SERVICES = (accessibility.DUMP, ("ps", "-A", "-o", "PID,USER,ARGS"), ("ps",))
+SERVICES = (accessibility.DUMP, ("ps", "-A", "-o", "PID,USER,ARGS"), ("ps",), *stock.LOOKUPS)
 """The second ``ps`` is for Android before 8, which has no options."""
 
 

@@ -62,7 +62,10 @@ def apk_presence(package: str, listed: BatchOutput, device_id: str) -> Check:
         ErrorCode.RECEIVER_NOT_INSTALLED,
         "Executions on this device require the Operator app.",
         "Install the Operator app",
-        manual(command_line("operator setup --apk <path>", device_id)),
+        manual(
+            command_line("operator setup --apk <path>", device_id),
+            f"Or use the stock backend, which needs no app: {command_line('observe snapshot', device_id, '--backend', 'stock')}",
+        ),
         evidence={"receiverPackage": package},
     )
 

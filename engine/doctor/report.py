@@ -6,39 +6,52 @@ from collections.abc import Collection, Sequence
 from typing import Any
 
 from clawperator.engine.doctor.check import Check
-from clawperator.engine.doctor.verdict import verdict_of
+from clawperator.engine.doctor.verdict import Backend, concerns, verdict_of
 from clawperator.engine.text.suggestions import command_line
 
 _LOOK = "clawperator observe snapshot --device-id <device_id>"
 _READY = "Everything is ready. For a list of commands, run: clawperator --help"
 
 
-def report(checks: Sequence[Check], *, device_id: str, package: str, executed: Collection[str] = ()) -> dict[str, Any]:
+def report(
+    checks: Sequence[Check],
+    *,
+    device_id: str,
+    package: str,
+    executed: Collection[str] = (),
+    backend: Backend = "operator",
+) -> dict[str, Any]:
     """Return the report; ``operatorPackage`` repeats ``receiverPackage`` for the flat profile.
 
-    ``executed``: fix steps that were run and are no longer next actions.
+    ``executed``: fix steps that were run and are no longer next actions. The verdict is on executions by ``backend``.
     """
-    critical_ok = not any(check.critical and check.status == "fail" for check in checks)
     found = [check.to_dict() for check in checks]
-    answer: dict[str, Any] = {"ok": critical_ok, "criticalOk": critical_ok, **verdict_of(found).to_dict()}
+    verdict = verdict_of(found, backend)
+    critical_ok = not any(check.critical and check.status == "fail" for check in checks)
+    critical_ok = critical_ok and (backend == "operator" or verdict.ready)
+    answer: dict[str, Any] = {"ok": critical_ok, "criticalOk": critical_ok, **verdict.to_dict()}
     if device_id:
         answer["deviceId"] = device_id
-    answer |= {"receiverPackage": package, "operatorPackage": package, "checks": found}
-    if actions := next_actions(checks, device_id, executed=executed):
+    answer |= {"receiverPackage": package, "operatorPackage": package}
+    answer |= {"backend": backend, "stock": verdict_of(found, "stock").to_dict(), "checks": found}
+    if actions := next_actions(checks, device_id, executed=executed, backend=backend):
         answer["nextActions"] = actions
     return answer
 
 
-def next_actions(checks: Sequence[Check], device_id: str, *, executed: Collection[str] = ()) -> list[str]:
+def next_actions(
+    checks: Sequence[Check], device_id: str, *, executed: Collection[str] = (), backend: Backend = "operator"
+) -> list[str]:
     """Return what is left to do, in the order of the checks, without duplicates."""
-    verdict = verdict_of([check.to_dict() for check in checks])
+    verdict = verdict_of([check.to_dict() for check in checks], backend)
     actions: list[str] = [] if verdict.hints or not verdict.ready else [_READY]
     for check in checks:
-        if check.status == "pass":
+        if check.status == "pass" or not concerns(check.id, backend):
             continue
         actions += [step.value for step in check.fix if not (step.kind == "shell" and step.value in executed)]
         if check.guidance:
             actions.append(f"On device, open {check.guidance_screen} and follow the listed steps.")
     if verdict.ready:
-        actions.append(f"Try: {command_line('observe snapshot', device_id) if device_id else _LOOK}")
+        look = command_line("observe snapshot", device_id) if device_id else _LOOK
+        actions.append(f"Try: {look}{' --backend stock' if backend == 'stock' else ''}")
     return list(dict.fromkeys(actions))

@@ -11,13 +11,14 @@ from clawperator.engine.doctor.check import CRITICAL, Check, Status
 from clawperator.engine.doctor.probes import BlockedError, Probes, project_folder
 from clawperator.engine.doctor.readiness import Send
 from clawperator.engine.doctor.report import next_actions, report
+from clawperator.engine.doctor.verdict import Backend, concerns
 from clawperator.engine.errors import EngineError, ErrorCode
 
 if TYPE_CHECKING:
     from clawperator.engine.adb.server import AdbServer
     from clawperator.engine.config.settings import Settings
 
-__all__ = ["Doctor", "next_actions", "report"]
+__all__ = ["Backend", "Doctor", "next_actions", "report"]
 
 _FAILING = CRITICAL | {"readiness.apk.presence"}
 """Ids that fail if the check cannot run; the others only warn."""
@@ -28,7 +29,7 @@ class Doctor:
 
     ``device_id`` is empty until the device is known. ``ids`` are those of all checks, in report order. ``send`` dispatches
     a command. ``full`` also builds, installs and starts the app from the Gradle project in ``project`` ('':
-    CLAWPERATOR_ANDROID_PROJECT, else the current folder if it contains one).
+    CLAWPERATOR_ANDROID_PROJECT, else the current folder if it contains one). ``backend`` stock leaves out the Operator app.
     """
 
     def __init__(
@@ -41,6 +42,7 @@ class Doctor:
         send: Send,
         full: bool = False,
         strict: bool = False,
+        backend: Backend = "operator",
     ) -> None:
         self.device_id = ""
         self.project = ""
@@ -50,7 +52,9 @@ class Doctor:
         self._settings = settings
         self._send = send
         self._strict = strict
-        self._steps = {step.id: step for step in CATALOG if full or not step.full}
+        self.backend = backend
+        wanted = (step for step in CATALOG if backend == "operator" or concerns(step.id, backend))
+        self._steps = {step.id: step for step in wanted if full or not step.full}
         self.ids = tuple(self._steps)
 
     async def checks(self, *, only: str = "", since: str = "") -> AsyncGenerator[Check]:

@@ -11,11 +11,27 @@ from clawperator.engine.errors import ErrorCode
 Readiness = Literal["ready", "ready_with_hints", "not_ready"]
 READINESS: tuple[Readiness, ...] = ("ready", "ready_with_hints", "not_ready")
 
-_NEEDED = CRITICAL | {"readiness.apk.presence"}
-"""Ids that must pass: the check of the Operator app only warns, but executions require the app."""
+Backend = Literal["operator", "stock"]
+_PRESENCE = "readiness.apk.presence"
+"""It only warns, but executions by the Operator require the app."""
+_STOCK = frozenset({"stock.programs", "stock.uiautomation"})
+_OF_OPERATOR = (
+    "build.",
+    "readiness.apk.",
+    "readiness.version.",
+    "readiness.accessibility.",
+    "readiness.uiautomation",
+    "readiness.handshake",
+    "readiness.smoke",
+)
 OPTIONAL = frozenset({"host.node.version"})
 """Ids of tools that only some skills need: their checks are no hints about the device."""
 _HANDSHAKE = "readiness.handshake"
+_PROOF: Mapping[Backend, tuple[str, str]] = {
+    "operator": (_HANDSHAKE, "the Operator was not checked"),
+    "stock": ("stock.programs", "the stock backend was not checked"),
+}
+"""The check without which nothing is known, and what to say then."""
 _REASONS = {
     ErrorCode.RECEIVER_NOT_INSTALLED.value: "Operator not installed",
     ErrorCode.RECEIVER_VARIANT_MISMATCH.value: "another Operator variant is installed",
@@ -55,14 +71,20 @@ class Verdict(NamedTuple):
         return {"verdict": self.status, "summary": self.summary}
 
 
-def verdict_of(checks: Iterable[Mapping[str, Any]]) -> Verdict:
-    """Return the verdict on the checks of one run, each as ``Check.to_dict`` returns it."""
-    found = list(checks)
+def concerns(check_id: str, backend: Backend) -> bool:
+    """Return whether a check matters to executions by ``backend``."""
+    return not check_id.startswith(_OF_OPERATOR if backend == "stock" else "stock.")
+
+
+def verdict_of(checks: Iterable[Mapping[str, Any]], backend: Backend = "operator") -> Verdict:
+    """Return the verdict on executions by ``backend``; ``checks`` are those of one run, as ``Check.to_dict`` returns them."""
+    found = [check for check in checks if concerns(str(check.get("id", "")), backend)]
+    proof, unexamined = _PROOF[backend]
     open_checks = [check for check in found if check.get("status") != "pass"]
     obstacle = next((check for check in open_checks if _is_obstacle(check)), None)
     if obstacle is None:
-        if not any(check.get("id") == _HANDSHAKE for check in found):
-            return Verdict("not_ready", reason="the Operator was not checked")
+        if not any(check.get("id") == proof for check in found):
+            return Verdict("not_ready", reason=unexamined)
         hints = sum(check.get("id") not in OPTIONAL for check in open_checks)
         return Verdict("ready_with_hints" if hints else "ready", hints)
     if obstacle.get("id") == _HANDSHAKE:
@@ -75,7 +97,7 @@ def verdict_of(checks: Iterable[Mapping[str, Any]]) -> Verdict:
 
 def _is_obstacle(check: Mapping[str, Any]) -> bool:
     name = check.get("id")
-    return name in _NEEDED and (check.get("status") == "fail" or name not in CRITICAL)
+    return name == _PRESENCE or (check.get("status") == "fail" and (name in CRITICAL or name in _STOCK))
 
 
 def _explains_silence(check: Mapping[str, Any]) -> bool:

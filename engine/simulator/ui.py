@@ -36,6 +36,8 @@ class ScreenState:
     focus: Path | None = None
     keyboard: bool = True
     """The keyboard opens with a focused field, until it is closed."""
+    selected: bool = False
+    """The whole text of the focused field is selected: typing replaces it."""
 
 
 @dataclass(slots=True)
@@ -333,7 +335,7 @@ class Ui:
         if not node.editable and node.view.tap is None:
             return False
         frame = self.front.frames[-1]
-        frame.focus, frame.keyboard = node.path, True
+        frame.focus, frame.keyboard, frame.selected = node.path, True, False
         self.changed()
         return True
 
@@ -351,12 +353,23 @@ class Ui:
         node = self.focused_field()
         if node is None:
             return False
-        return self.set_text(node, str(self.state.get(node.view.edits, "")) + text)
+        return self.set_text(node, self._before_cursor(node) + text)
 
     def delete(self) -> None:
         node = self.focused_field()
         if node is not None:
-            self.set_text(node, str(self.state.get(node.view.edits, ""))[:-1])
+            selected = self.front.frames[-1].selected
+            text = self._before_cursor(node)
+            self.set_text(node, text if selected else text[:-1])
+
+    def select_all(self) -> None:
+        self.front.frames[-1].selected = self.focused_field() is not None
+
+    def _before_cursor(self, node: Node) -> str:
+        """The text of a field, whose cursor is at its end; nothing if it is selected, which it is no longer."""
+        frame = self.front.frames[-1]
+        selected, frame.selected = frame.selected, False
+        return "" if selected else str(self.state.get(node.view.edits, ""))
 
     def enter(self) -> None:
         """The Enter key, or the keyboard's action."""

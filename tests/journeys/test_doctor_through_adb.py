@@ -37,11 +37,12 @@ FOUND = {
     "held": {
         "readiness.accessibility.bound": ErrorCode.DEVICE_ACCESSIBILITY_NOT_RUNNING,
         "readiness.uiautomation": ErrorCode.DEVICE_ACCESSIBILITY_NOT_RUNNING,
+        "stock.uiautomation": ErrorCode.BACKEND_UNAVAILABLE,
         "device.screen": None,
         "device.log_buffer": None,
         "readiness.handshake": ErrorCode.DEVICE_ACCESSIBILITY_NOT_RUNNING,
     },
-    "old": {"device.screen": None, "device.clock": None},
+    "old": {"stock.programs": ErrorCode.BACKEND_UNAVAILABLE, "device.screen": None, "device.clock": None},
     "bare": {"readiness.apk.presence": ErrorCode.RECEIVER_NOT_INSTALLED},
     "untrusted": {"device.discovery": ErrorCode.DEVICE_UNAUTHORIZED},
 }

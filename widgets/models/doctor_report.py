@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from itertools import takewhile
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from clawperator.engine.doctor.verdict import OPTIONAL, Verdict, verdict_of
+from clawperator.engine.doctor.verdict import OPTIONAL, Backend, Verdict, concerns, verdict_of
 from clawperator.widgets.models.status import Status
 
 if TYPE_CHECKING:
@@ -70,6 +70,7 @@ class DoctorReport:
     device_id: str = ""
     device: DeviceMark = ()
     full: bool = False
+    backend: Backend = "operator"
     stopped: bool = False
     problem: str = ""
 
@@ -125,22 +126,24 @@ class DoctorReport:
         return max((id_of(check) for check in before), key=lambda other: _kinship(name, other), default="")
 
     def grouped(self) -> Iterator[tuple[str, list[Check]]]:
-        """Yield ``critical`` and ``advisory`` with their rows in order; empty groups are left out."""
-        rows = self.rows()
-        for group, wanted in (("critical", True), ("advisory", False)):
-            if members := [row for row in rows if (id_of(row) in self.critical) == wanted]:
-                yield group, members
+        """Yield ``critical``, ``advisory`` and ``stock backend`` with their rows in order; empty groups are left out."""
+        groups: dict[str, list[Check]] = {"critical": [], "advisory": [], "stock backend": []}
+        for row in self.rows():
+            stock = not concerns(id_of(row), "operator")
+            groups["stock backend" if stock else "critical" if id_of(row) in self.critical else "advisory"].append(row)
+        return ((group, members) for group, members in groups.items() if members)
 
     @property
     def problems(self) -> list[Check]:
         """Return what the first screen shows: the checks that fail, then those with a hint."""
-        bad = [check for check in self.checks if status_of(check) is Status.FAILED]
-        hints = [check for check in self.checks if status_of(check) is Status.WARN and id_of(check) not in OPTIONAL]
+        checks = [check for check in self.checks if concerns(id_of(check), self.backend)]
+        bad = [check for check in checks if status_of(check) is Status.FAILED]
+        hints = [check for check in checks if status_of(check) is Status.WARN and id_of(check) not in OPTIONAL]
         return bad + hints
 
     def verdict(self) -> Verdict:
         """Return the engine's verdict on the results; meaningful once the run is over."""
-        return verdict_of(self.checks)
+        return verdict_of(self.checks, self.backend)
 
     def status(self) -> Status:
         """Return the overall status; running or idle before there is a verdict."""

@@ -38,6 +38,9 @@ def doctor(data: tuple[Data, Iterable[str]]) -> Drawing:
             yield _indented(result["output"], FAINT)
     yield Text("")
     yield line(_VERDICTS[report["verdict"]], f" {report['summary']}")
+    if report["backend"] == "operator":
+        stock = report["stock"]
+        yield line(_VERDICTS[stock["verdict"]], f" Stock backend (--backend stock): {stock['summary']}")
     if report.get("nextActions"):
         yield Text("\nNext actions:", "bold")
         for action in report["nextActions"]:

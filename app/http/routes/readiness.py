@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Depends, Query, Request
 from starlette.responses import Response
@@ -28,13 +28,16 @@ _LOCKS = {"type": "array", "items": shape(LockDocument)}
     operation_id="runDoctor",
     dependencies=[Depends(refuse_web_page)],
     summary="Check the host, the device and the Operator app",
-    description="`verdict` and `summary` state whether the device can execute; `ready` is false when it cannot.",
+    description="`verdict` and `summary` state whether the device can execute by `backend`; `ready` is false when it cannot. "
+    "`stock` has the same keys for executions by the stock backend.",
     responses=gives(
         ok_with(
             {
                 "ready": {"type": "boolean"},
                 "verdict": {"type": "string", "enum": list(READINESS)},
                 "summary": {"type": "string"},
+                "backend": {"type": "string", "enum": ["operator", "stock"]},
+                "stock": {"type": "object"},
                 "checks": _CHECKS,
             }
         ),
@@ -43,17 +46,26 @@ _LOCKS = {"type": "array", "items": shape(LockDocument)}
     response_class=Response,
 )
 async def doctor(
-    request: Request, device_id: Annotated[str | None, Query(alias="deviceId", max_length=255)] = None
+    request: Request,
+    device_id: Annotated[str | None, Query(alias="deviceId", max_length=255)] = None,
+    backend: Annotated[Literal["operator", "stock"], Query()] = "operator",
 ) -> Response:
     service: HttpService = request.app.state.service
-    visit = service.engine.doctor(device_id=device_id or None)
+    visit = service.engine.doctor(device_id=device_id or None, backend=backend)
     checks: list[dict[str, Any]] = []
     with service.work.one():
         async for check in visit.checks():
             checks.append(check.to_dict())
             service.engine.events.publish(CheckFinished(device_id=visit.device_id or None, check=checks[-1]))
-    verdict = verdict_of(checks)
-    return ok(ready=verdict.ready, **verdict.to_dict(), deviceId=visit.device_id or None, checks=checks)
+    verdict = verdict_of(checks, backend)
+    return ok(
+        ready=verdict.ready,
+        **verdict.to_dict(),
+        backend=backend,
+        stock=verdict_of(checks, "stock").to_dict(),
+        deviceId=visit.device_id or None,
+        checks=checks,
+    )
 
 
 @router.get(

@@ -94,6 +94,15 @@ async def _key(device: SimulatedDevice, words: list[str]) -> None:
         device.input.key(key)
 
 
+async def _combination(device: SimulatedDevice, words: list[str]) -> None:
+    """``keycombination``, from Android 12 on. The one that apps react to selects the whole text."""
+    keys = [word.upper().removeprefix("KEYCODE_") for word in words]
+    if device.sdk < 31 or len(keys) < 2:
+        raise CommandError(f"Error: Unknown command: keycombination\n{INPUT_USAGE}", 255)
+    if keys in (["CTRL_LEFT", "A"], ["113", "29"]):
+        device.ui.select_all()
+
+
 async def _text(device: SimulatedDevice, words: list[str]) -> None:
     if len(words) != 1:
         raise _bad_arguments("text")
@@ -117,6 +126,7 @@ def _bad_arguments(verb: str) -> CommandError:
 
 _GESTURES: Final[dict[str, Callable[[SimulatedDevice, list[str]], Awaitable[None]]]] = {
     "draganddrop": _swipe,
+    "keycombination": _combination,
     "keyevent": _key,
     "swipe": _swipe,
     "tap": _tap,

@@ -15,6 +15,7 @@ from clawperator.engine.doctor.catalog import CATALOG
 from clawperator.engine.doctor.check import CRITICAL, Check
 from clawperator.engine.doctor.probes import Probes
 from clawperator.engine.doctor.run import report
+from clawperator.engine.doctor.verdict import concerns
 from clawperator.engine.errors import ErrorCode
 from clawperator.engine.simulator.packages import version_code_of
 from clawperator.engine.version import OPERATOR_RELEASES, __version__
@@ -31,6 +32,8 @@ ORDER = [
     "host.adb.servers",
     "device.discovery",
     "device.capability",
+    "stock.programs",
+    "stock.uiautomation",
     "readiness.apk.presence",
     "readiness.version.compatibility",
     "readiness.settings.dev_options",
@@ -188,7 +191,9 @@ async def test_an_absent_app_leaves_out_what_needs_it(admit: Admit) -> None:
     assert not (gone | {"readiness.accessibility.bound"}) & checks.keys()
     present = checks["readiness.apk.presence"]
     assert (present.status, present.code) == ("warn", ErrorCode.RECEIVER_NOT_INSTALLED)
-    assert [step.value for step in present.fix] == ["clawperator operator setup --apk <path> --device-id emulator-5554"]
+    setup, stock = (step.value for step in present.fix)
+    assert setup == "clawperator operator setup --apk <path> --device-id emulator-5554"
+    assert stock.endswith("clawperator observe snapshot --device-id emulator-5554 --backend stock")
     assert present.fix[0].kind == "manual"
     assert checks["readiness.settings.usb_debugging"].status == "pass"
     assert patient.world.commands == 0
@@ -310,8 +315,43 @@ async def test_a_device_that_answers_nothing_of_the_kind(admit: Admit, monkeypat
     checks = (await (await admit()).by_id()).values()
     assert ErrorCode.DOCTOR_FAILED not in {check.code for check in checks}
     unread = {check.id for check in checks if check.summary.endswith("could not be read")}
-    assert unread == {"readiness.uiautomation", "device.screen", "device.log_buffer", "device.clock"}
+    assert unread == {
+        "readiness.uiautomation",
+        "stock.uiautomation",
+        "device.screen",
+        "device.log_buffer",
+        "device.clock",
+    }
     assert all(check.evidence == {"output": "null"} for check in checks if check.id in unread)
+
+
+async def test_a_run_for_the_stock_backend_needs_no_operator_app(admit: Admit) -> None:
+    patient = await admit(operator={"installed": False})
+    doctor = patient.engine.doctor(backend="stock")
+    checks = [check async for check in doctor.checks()]
+    assert [check.id for check in checks] == [name for name in ORDER if concerns(name, "stock")]
+    found = report(checks, device_id="d", package="p", backend="stock")
+    assert (found["ok"], found["verdict"] != "not_ready", found["backend"]) == (True, True, "stock")
+    whole = report(await patient.checks(), device_id="d", package="p")
+    assert whole["summary"] == "Not ready: Operator not installed"
+    assert whole["stock"]["verdict"] != "not_ready"
+
+
+async def test_the_stock_backend_needs_uiautomation_and_its_programs(
+    admit: Admit, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from clawperator.engine.simulator.commands import toolbox
+
+    without = {name: command for name, command in toolbox.TOOLBOX.items() if name != "uiautomator"}
+    monkeypatch.setattr("clawperator.engine.simulator.services.TOOLBOX", without)
+    checks = await (await admit(faults=[{"kind": "ui_automation_held"}], device={"sdk": 30})).by_id()
+    assert checks["stock.programs"].summary == "The device has no uiautomator"
+    assert "0.7 s" in str(checks["stock.programs"].evidence)
+    older = await (await admit(device={"sdk": 23})).by_id()
+    assert older["stock.programs"].summary.startswith("The stock backend needs Android 7")
+    held = checks["stock.uiautomation"]
+    assert (held.status, held.code) == ("fail", ErrorCode.BACKEND_UNAVAILABLE)
+    assert "kill" in held.fix[0].value
 
 
 async def test_a_device_that_vanishes_meanwhile(admit: Admit, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -20,6 +20,26 @@ OLD = Check("readiness.version.compatibility", "fail", "p 0.9.0 is not supported
 SHELL = Check("readiness.apk.presence", "fail", "The package manager did not answer")
 
 
+PROGRAMS = Check("stock.programs", "pass", "installed")
+HELD = Check("stock.uiautomation", "fail", "UiAutomation is held by u2", ErrorCode.BACKEND_UNAVAILABLE)
+UNREAD = Check("stock.uiautomation", "warn", "could not be read")
+
+
+@pytest.mark.parametrize(
+    ("checks", "summary"),
+    [
+        ([PROGRAMS, ABSENT, SILENT], "Ready"),
+        ([HINT, PROGRAMS, UNREAD], "Ready, 2 hints"),
+        ([PROGRAMS, HELD, ANSWERS], "Not ready: UiAutomation is held by u2"),
+        ([ANSWERS], "Not ready: the stock backend was not checked"),
+    ],
+)
+def test_the_verdict_on_the_stock_backend(checks: list[Check], summary: str) -> None:
+    found = [check.to_dict() for check in checks]
+    assert verdict_of(found, "stock").summary == summary
+    assert verdict_of([*found, ANSWERS.to_dict()], "operator").summary != summary or summary.startswith("Ready")
+
+
 @pytest.mark.parametrize(
     ("checks", "status", "summary"),
     [
@@ -37,7 +57,7 @@ SHELL = Check("readiness.apk.presence", "fail", "The package manager did not ans
         ([], "not_ready", "Not ready: the Operator was not checked"),
     ],
 )
-def test_the_verdict(checks: list[Check], status: str, summary: str) -> None:
+def test_the_verdict_on_the_operator(checks: list[Check], status: str, summary: str) -> None:
     verdict = verdict_of([check.to_dict() for check in checks])
     assert (verdict.status, verdict.summary) == (status, summary)
     answer = report(checks, device_id="d", package="p")

@@ -322,6 +322,18 @@ async def test_faults_of_programs() -> None:
     await device.close()
 
 
+async def test_a_selected_text_is_replaced(sh: Sh, device: SimulatedDevice) -> None:
+    device.ui.show("com.android.settings", "search")
+    field = next(node for node in device.ui.window().nodes if node.editable)
+    device.ui.focus(field)
+    select = "input keycombination CTRL_LEFT A"
+    await sh(f"input text one; {select}; input text two")
+    assert device.ui.state[field.view.edits] == "two"
+    await sh(f"{select}; input keyevent DEL")
+    assert device.ui.state[field.view.edits] == ""
+    assert (await Runner(make_device(sdk=30))(select)).status == 255
+
+
 async def test_the_start_of_input_takes_its_time_by_version() -> None:
     """android-facts 10d."""
     for sdk, seconds in ((30, 0.7), (31, 0.04)):
