@@ -133,8 +133,11 @@ def settings() -> Iterator[str]:
     from clawperator.engine.json_schema import json_schema
 
     schema = json_schema("settings")
-    tables = {name: field for name, field in schema["properties"].items() if "$ref" in field}
-    yield from _fields({**schema, "properties": {k: v for k, v in schema["properties"].items() if k not in tables}})
+    named = {name: field for name, field in schema["properties"].items() if "$ref" in field}
+    each = schema["properties"]["devices"]["patternProperties"]
+    tables = {"devices.<alias>": next(iter(each.values())), **named}
+    plain = {name: field for name, field in schema["properties"].items() if name not in {*named, "devices"}}
+    yield from _fields({**schema, "properties": plain})
     for name, field in tables.items():
         table = schema["$defs"][field["$ref"].rpartition("/")[2]]
         yield f"\n### [{name}]\n\n{table['description']}\n"

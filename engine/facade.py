@@ -19,6 +19,7 @@ from clawperator.engine.config.active_profile import load_profile
 from clawperator.engine.config.policy import SETUP_OPERATOR, admit
 from clawperator.engine.config.settings import Settings, package_name, wait_limit
 from clawperator.engine.contracts.caller import ANONYMOUS, Caller
+from clawperator.engine.contracts.issues import suggestion
 from clawperator.engine.contracts.limits import THEN
 from clawperator.engine.contracts.read_only import INTERNAL, refuse_acting
 from clawperator.engine.errors import EngineError, ErrorCode
@@ -267,7 +268,8 @@ class Engine:
         Raises ``EngineError`` (NO_DEVICES, DEVICE_NOT_FOUND, DEVICE_UNAUTHORIZED, DEVICE_OFFLINE, ADB_NO_USB_PERMISSIONS,
         MULTIPLE_DEVICES_DEVICE_ID_REQUIRED, ADB_NOT_FOUND).
         """
-        return AdbDevice(self.server, choose_device(await self.devices(), device_id or self.settings.device_id))
+        wanted = self.settings.serial_of(device_id or self.settings.device_id)
+        return AdbDevice(self.server, choose_device(await self.devices(), wanted, self.settings.devices))
 
     async def packages(self, *, device_id: str | None = None, third_party: bool = False) -> list[str]:
         """Return the names of installed packages in adb's order."""
@@ -287,7 +289,7 @@ class Engine:
         return self._locks.taken()
 
     def lock(self, device_id: str) -> LockStatus:
-        return self._locks.status(device_id)
+        return self._locks.status(self.settings.serial_of(device_id))
 
     # -- readiness
 
@@ -320,7 +322,7 @@ class Engine:
         package = self._package(receiver_package)
         return Doctor(
             self.server,
-            device_id=device_id or self.settings.device_id,
+            device_id=self.settings.serial_of(device_id or self.settings.device_id),
             package=package,
             settings=self.settings,
             send=lambda serial, command: self._send(serial, package, command),
@@ -536,8 +538,11 @@ async def _diagnose(device: AdbDevice, package: str, *, timeout: float) -> Diagn
     return await read_blockers(device, package, timeout=timeout)
 
 
-def choose_device(devices: tuple[DeviceEntry, ...], device_id: str) -> str:
-    """Return the serial to use among ``devices`` (execution.md#how-it-runs); an empty ``device_id`` means the only usable one."""
+def choose_device(devices: tuple[DeviceEntry, ...], device_id: str, aliases: Iterable[str] = ()) -> str:
+    """Return the serial to use among ``devices`` (execution.md#how-it-runs); an empty ``device_id`` means the only usable one.
+
+    ``aliases`` are suggested for a similar ``device_id``.
+    """
     usable = [entry.serial for entry in devices if entry.usable]
     if device_id:
         if device_id in usable:
@@ -549,7 +554,10 @@ def choose_device(devices: tuple[DeviceEntry, ...], device_id: str) -> str:
             known.details = details
             raise known
         raise EngineError(
-            ErrorCode.DEVICE_NOT_FOUND, f"Device {device_id} not found or not in device state", details=details
+            ErrorCode.DEVICE_NOT_FOUND,
+            f"Device {device_id} not found or not in device state",
+            hint=suggestion(device_id, [*usable, *aliases]) or None,
+            details=details,
         )
     if not usable:
         states = {entry.serial: entry.state for entry in devices}

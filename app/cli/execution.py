@@ -57,6 +57,31 @@ def execute(
     return answered(Answer(document(result), view="execution", failed=not result.succeeded), options)
 
 
+def on_devices(payload: object, options: Options) -> int:
+    """Run ``payload``, or the output of ``compile-artifact``, on each device of ``--devices``."""
+    from clawperator.app.cli import fan_out
+    from clawperator.engine.skills.compiled import is_compiled
+
+    compiled = is_compiled(payload)
+
+    async def run_one(engine: Engine, serial: str) -> Mapping[str, Any]:
+        how = {"device_id": serial, "timeout_ms": options.timeout_ms, "options": run_options(options)}
+        if compiled:
+            from clawperator.engine.config.active_profile import load_profile
+            from clawperator.engine.skills.artifact_run import run_document
+
+            report = await run_document(engine, payload, load_profile(engine.settings), **how)
+            return answered(Answer(report.to_dict()), options).document
+        result = await engine.execute(_for_skill(payload, engine.settings.environment), **how)
+        return answered(Answer(document(result)), options).document
+
+    if not compiled:
+        from clawperator.engine.executions.validate import validate
+
+        validate(payload, timeout_ms=options.timeout_ms, profile=profile(options))
+    return fan_out.run(options, "clawperator execute", run_one)
+
+
 def answered(answer: Answer, options: Options) -> Answer:
     """Return ``answer``, with ``--brief`` in its brief form."""
     if getattr(options, "brief", False):

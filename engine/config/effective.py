@@ -21,7 +21,11 @@ def effective(path: str, flags: Mapping[str, Any], env: Mapping[str, str]) -> It
     file = load(path)
     lines = lines_of(read(path) or "")
     for name, (value, source, variable) in choices(flags, env, file.choices()).items():
-        if name not in _NOT_IN_THE_FILE:
+        if name == "devices":
+            for alias, device in value.items():
+                key = f"devices.{alias}"
+                yield _row(key, device._asdict(), source, _line(lines, f"{key}.serial", source))
+        elif name not in _NOT_IN_THE_FILE:
             key = re.sub("^(history|emulator|warm)_", r"\1.", name)
             by = {"flag": f"--{name.replace('_', '-')}", "env": variable}.get(source, "")
             yield _row(key, value, source, by or _line(lines, key, source))

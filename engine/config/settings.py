@@ -6,9 +6,10 @@ import os
 import re
 import sys
 from collections.abc import Mapping
-from dataclasses import MISSING, dataclass, field, fields
+from dataclasses import MISSING, dataclass, field, fields, replace
 from typing import Any, NamedTuple, Self
 
+from clawperator.engine.config.device_profile import DeviceProfile
 from clawperator.engine.config.environment import (
     DEVICE_VARIABLES,
     HISTORY_DAYS,
@@ -59,7 +60,7 @@ class Settings:
     file of a flag, or ``builtin``; if empty, the environment is read. ``package_chosen``: ``receiver_package`` was set, so no
     other variant may replace it. ``wait_ms`` is the default wait for a locked device. ``accepted_versions`` are additional
     compatible ``major.minor`` of Operator apps. ``warm_auto``: the command line starts a warm process if there
-    is none. ``environment`` gives the adb server's address.
+    is none. ``devices`` are the known devices by alias. ``environment`` gives the adb server's address.
     """
 
     device_id: str = ""
@@ -84,6 +85,7 @@ class Settings:
     emulator_supported_abis: tuple[str, ...] = ()
     emulator_image_seconds: int = IMAGE_SECONDS
     warm_auto: bool = False
+    devices: Mapping[str, DeviceProfile] = field(default_factory=dict)
     environment: Mapping[str, str] = field(default_factory=dict, repr=False)
 
     @property
@@ -91,6 +93,10 @@ class Settings:
         """The folder of the recent trees, to which references refer; empty where no screen's text may be stored."""
         stored = self.history_enabled and self.history_path and not self.safe_logs
         return os.path.join(os.path.dirname(self.history_path), "trees") if stored else ""
+
+    def serial_of(self, name: str) -> str:
+        """Return the serial of the device with this alias; any other ``name`` is a serial already."""
+        return self.devices[name].serial if name in self.devices else name
 
     @classmethod
     def resolve(
@@ -111,7 +117,8 @@ class Settings:
         values = {name: choice.value for name, choice in found.items()}
         values["wait_ms"] = wait_limit(values["wait_ms"], found["wait_ms"].variable or "waitMs")
         values["package_chosen"] = found["receiver_package"].source != "default"
-        return cls(**values, environment=dict(environment))
+        chosen = cls(**values, environment=dict(environment))
+        return replace(chosen, device_id=chosen.serial_of(chosen.device_id))
 
 
 def choices(flags: Mapping[str, Any], env: Mapping[str, str], file: Mapping[str, Any]) -> dict[str, Chosen]:

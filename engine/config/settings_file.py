@@ -10,6 +10,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BeforeValidator, Field, TypeAdapter, WithJsonSchema
 from pydantic_core import ErrorDetails
 
+from clawperator.engine.config.device_profile import DeviceProfile
 from clawperator.engine.config.environment import HISTORY_DAYS, HISTORY_MEGABYTES, IMAGE_SECONDS
 from clawperator.engine.config.toml_lines import Problem, TomlTable, lines_of, read_text, validated
 from clawperator.engine.contracts.issues import shown, suggestion
@@ -24,11 +25,13 @@ STREAM_LINES = 100_000
 _PATH = r"^([/~].*)?$"
 _ABI = "^(arm64-v8a|armeabi-v7a|x86|x86_64)$"
 _VERSION = r"^[0-9]{1,9}\.[0-9]{1,9}$"
+_NAME = "^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$"
 _FORMS = {
     PACKAGE: "an Android package name",
     _PATH: "a path that begins with / or ~",
     _ABI: "an ABI of Android, such as x86_64",
     _VERSION: "a version of the form major.minor",
+    _NAME: "a name of up to 64 letters, digits, dots, underscores and dashes",
 }
 
 
@@ -54,6 +57,16 @@ class EmulatorSettings(TomlTable):
     image_seconds: int = Field(
         IMAGE_SECONDS, ge=10, le=86_400, description="Time limit for the download of a system image."
     )
+
+
+Name = Annotated[str, Field(pattern=_NAME)]
+
+
+class DeviceSettings(TomlTable):
+    """One device: the name of its table is its alias."""
+
+    serial: str = Field(min_length=1, max_length=255, description="The serial, as `clawperator devices` lists it.")
+    tags: list[Name] = Field([], max_length=32, description="Groups for --devices tag:<name>.")
 
 
 class OutputSettings(TomlTable):
@@ -136,6 +149,9 @@ class SettingsFile(TomlTable):
         max_length=20,
         description="Additional major.minor versions of the Operator app to accept as compatible.",
     )
+    devices: dict[Name, DeviceSettings] = Field(
+        default_factory=dict, description="Aliases of devices, with their serials and tags."
+    )
     history: HistorySettings = Field(default_factory=HistorySettings)
     emulator: EmulatorSettings = Field(default_factory=EmulatorSettings)
     warm: WarmSettings = Field(default_factory=WarmSettings)
@@ -153,6 +169,10 @@ class SettingsFile(TomlTable):
         for name in ("history_path", "policy_path", "log_dir"):
             if chosen.get(name):
                 chosen[name] = os.path.expanduser(chosen[name])
+        if self.devices:
+            chosen["devices"] = {
+                alias: DeviceProfile(device.serial, tuple(device.tags)) for alias, device in self.devices.items()
+            }
         return chosen
 
 
@@ -162,6 +182,7 @@ _TABLES: Mapping[str, type[TomlTable] | None] = {
     "warm": WarmSettings,
     "output": OutputSettings,
     "console": ConsoleSettings,
+    "devices": None,
     "keymap": None,
 }
 
@@ -217,25 +238,34 @@ def _problem(error: ErrorDetails, lines: Mapping[str, int]) -> Problem:
     key = ".".join(str(part) for part in error["loc"] if isinstance(part, str) and part != "[key]")
     if error["type"] == "extra_forbidden":
         return Problem(lines.get(key, 0), key, f"Unknown key {shown(key)}", _meant(location))
+    if error["type"] == "missing":
+        return Problem(lines.get(key.rpartition(".")[0], 0), key, f"{shown(key)} is missing")
     got = shown(repr(error["input"]))
-    return Problem(lines.get(key, 0), key, f"{shown(key)} must be {_allowed(_schema(location))}, got {got}")
+    return Problem(
+        lines.get(key, 0),
+        key,
+        f"{shown(key)} must be {_allowed(_schema(location, is_key='[key]' in error['loc']))}, got {got}",
+    )
 
 
 def _meant(location: list[str]) -> str:
     """Return a suggestion for an unknown key."""
     *outer, name = location
-    table = _TABLES.get(".".join(outer)) or SettingsFile
+    table = DeviceSettings if outer[:1] == ["devices"] else _TABLES.get(".".join(outer)) or SettingsFile
     for place, model in _TABLES.items():
         if model is not None and model is not table and name in model.model_fields:
             return f"{name} belongs below [{place}]."
     return suggestion(name, table.model_fields) or f"Known: {', '.join(table.model_fields)}."
 
 
-def _schema(location: list[str]) -> dict[str, Any]:
-    """Return the JSON Schema of the value at ``location``."""
+def _schema(location: list[str], *, is_key: bool) -> dict[str, Any]:
+    """Return the JSON Schema of the value at ``location``, or of its key."""
     if location[0] == "keymap" and len(location) > 1:
         return TypeAdapter(Keys).json_schema()
-    whole = SettingsFile.model_json_schema()
+    if location[0] == "devices" and len(location) > 1:
+        whole, location = TypeAdapter(Name if is_key else DeviceSettings).json_schema(), location[2:]
+    else:
+        whole = SettingsFile.model_json_schema()
     part: dict[str, Any] = whole
     for name in location:
         part = part["items"] if part.get("type") == "array" else part["properties"][name]

@@ -32,6 +32,10 @@ POST_TIMEOUT_SETTLE_MS = 2_000
 MAX_WAIT_MS = 600_000
 """Maximum time that an execution may wait for its device."""
 
+JOBS = 16
+"""Default number of devices at a time of an operation on many devices."""
+MAX_JOBS = 256
+
 MAX_JSON_DEPTH = 64
 """Far above what any document of the contract nests, far below what exhausts a stack."""
 

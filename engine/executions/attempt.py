@@ -242,7 +242,8 @@ class Attempt:
             self._end_with(fault)
             raise fault from error
         else:
-            self._end_with(interruption("sent" if self.trace.was_dispatched else "not_sent"))
+            error.__cause__ = interrupt = interruption("sent" if self.trace.was_dispatched else "not_sent")
+            self._end_with(interrupt)
 
     def _name(self, error: EngineError) -> None:
         """Add what is known of the execution to ``error`` (errors.md#shape)."""

@@ -55,7 +55,7 @@ from clawperator.engine.contracts import envelope, generation, pattern, skill, s
 from clawperator.engine.diagnostics import safe_logs
 from clawperator.engine.doctor import accessibility, adb_servers, device_health, fix_commands, host, readiness
 from clawperator.engine.doctor.check import Check, manual
-from clawperator.engine.doctor.junit import junit_xml, xml_text
+from clawperator.engine.doctor.junit import junit_xml
 from clawperator.engine.emulators import avds, image, manager, tool_errors
 from clawperator.engine.errors import EngineError
 from clawperator.engine.executions import compatibility, shell_input
@@ -103,6 +103,7 @@ from clawperator.engine.skills.recipe.compile import compile_recipe
 from clawperator.engine.skills.search import search
 from clawperator.engine.skills.validation import validate_all
 from clawperator.engine.text import redact
+from clawperator.engine.text.junit import xml_text
 from tests.engine.operator import apks
 from tests.hostile import seeds as own
 from tests.hostile.fuzzing import Parser

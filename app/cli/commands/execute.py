@@ -4,7 +4,13 @@ from __future__ import annotations
 
 from clawperator.app.cli.command import Answer, Command, Options
 from clawperator.app.cli.flat_profile import given_once, profile
-from clawperator.app.cli.parsing.common_flags import CHECK_FLAGS, OVERWRITE_FLAG, RESULT_FLAGS
+from clawperator.app.cli.parsing.common_flags import (
+    CHECK_FLAGS,
+    DEVICES_FLAGS,
+    OVERWRITE_FLAG,
+    RESULT_FLAGS,
+    check_devices,
+)
 from clawperator.app.cli.parsing.flags import Flag, Word
 from clawperator.app.cli.payload_file import naming_the_file, read_payload
 from clawperator.engine.errors import EngineError, ErrorCode
@@ -21,25 +27,33 @@ class Execute(Command):
         "The payload is JSON text (starting with '{'), a file, or '-' for stdin. --payload is an alias of --execution. The output of\n"
         "`skills compile-artifact` is also accepted: its executions run in order, as with `skills run --artifact`."
     )
-    examples = (
+    examples: tuple[str, ...] = (
         "--execution plan.json --dry-run",
         "--execution - --timeout-ms 20000 < plan.json",
         "--execution compiled.json",
+        "--execution plan.json --devices tag:lab --jobs 8 --junit lab.xml",
     )
     flags = (
         Word("plan", "payload", file=True),
         Flag("--execution", "<json|file|->", "run this payload", file=True),
         Flag("--payload", "<json|file|->", "run this payload (same as --execution)", file=True),
         *CHECK_FLAGS,
+        *DEVICES_FLAGS,
         *RESULT_FLAGS,
         OVERWRITE_FLAG,
     )
 
-    def run(self, options: Options) -> Answer:
+    def run(self, options: Options) -> Answer | int:
+        check_devices(options)
         given = {"execution": options.execution, "payload": options.payload}
         source = given_once(self.words, "the payload", options.plan, given)
         with naming_the_file(source):
-            return checked_or_run(self.read(source), options)
+            payload = self.read(source)
+            if options.devices is None or options.dry_run or options.validate_only:
+                return checked_or_run(payload, options)
+            from clawperator.app.cli import execution
+
+            return execution.on_devices(payload, options)
 
     def read(self, source: str | None) -> object:
         """Return the parsed JSON of the one argument."""

@@ -145,7 +145,7 @@ class Audit(Command):
                 options.limit + 1,
                 options.before,
                 events=(options.event,) if options.event else (),
-                device_id=options.device_id or "",
+                device_id=_device(options) or "",
             )
         entries = [entry.to_dict() for entry in found[: options.limit]]
         if options.jsonl:
@@ -213,6 +213,11 @@ def _settings(options: Options) -> Settings:
     return Settings.resolve({"device_id": options.device_id}, file=settings_path())
 
 
+def _device(options: Options) -> str | None:
+    """Return the serial of ``--device-id``, which may be an alias."""
+    return _settings(options).device_id if options.device_id else None
+
+
 def open_history(options: Options) -> History:
     """Open the history to read it. Raises ``EngineError`` where the policy does not allow that."""
     return _open_permitted(_settings(options))
@@ -241,7 +246,7 @@ def _filter(options: Options) -> Filter:
     if given.problem:
         raise invalid(f"--filter: {given.problem} (column {given.column + 1})", "--filter")
     since = duration("--since", options.since)
-    return Filter(given.text, (*given.terms, *_flag_terms(since, options.device_id)))
+    return Filter(given.text, (*given.terms, *_flag_terms(since, _device(options))))
 
 
 def _flag_terms(since: float | None, device_id: str | None) -> Iterator[Term]:

@@ -6,14 +6,20 @@ from collections import deque
 from contextlib import nullcontext
 
 from clawperator.app.cli.command import Answer, Command, Options
-from clawperator.app.cli.parsing.common_flags import OVERWRITE_FLAG, REGISTRY_FLAG, RESULT_FLAGS
+from clawperator.app.cli.parsing.common_flags import (
+    DEVICES_FLAGS,
+    OVERWRITE_FLAG,
+    REGISTRY_FLAG,
+    RESULT_FLAGS,
+    check_devices,
+)
 from clawperator.app.cli.parsing.flags import Flag, Rest, Word, switch
 from clawperator.app.cli.skills_registry import EXAMPLE, registry
 from clawperator.engine.errors import EngineError, ErrorCode
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Coroutine
+    from collections.abc import Callable, Coroutine, Mapping
     from typing import Any, TypeVar
 
     from clawperator.engine import Engine
@@ -49,17 +55,19 @@ class Run(Command):
         Flag("--artifact", "<name>", "compile and execute this artifact instead of running the script"),
         Flag("--vars", "<json>", "set the artifact's variables with one JSON object [{}]"),
         REGISTRY_FLAG,
+        *DEVICES_FLAGS,
         *RESULT_FLAGS,
         OVERWRITE_FLAG,
         Rest("args", "arguments for the script"),
     )
 
-    def run(self, options: Options) -> Answer:
+    def run(self, options: Options) -> Answer | int:
         if options.id is None:
             raise self.missing("<id>", example=EXAMPLE)
+        check_devices(options)
         if options.artifact is None:
             _refuse(options, _ONLY_ARTIFACTS, "requires --artifact")
-            return _run_script(options)
+            return _run_script(options) if options.devices is None else _run_scripts(options)
         _refuse(options, _ONLY_SCRIPTS, "cannot be used with --artifact")
         return _play(options)
 
@@ -75,28 +83,50 @@ def _refuse(options: Options, names: tuple[str, ...], why: str) -> None:
 # -- the script
 
 
-def _run_script(options: Options) -> Answer:
+def _script(
+    options: Options,
+) -> Callable[[Engine, str | None, Callable[[OutputLine], object]], Coroutine[Any, Any, SkillRun]]:
+    """Return what runs the script with an engine, for a device, with a listener to its output."""
     if options.expect_contains == "":
         raise EngineError(ErrorCode.USAGE, "--expect-contains value must not be empty")
     limit = _script_limit(options)
     chosen = registry(options)
-    from clawperator.app.cli.session import run
     from clawperator.engine.skills.run import run_skill
+
+    return lambda engine, device_id, on_line: run_skill(
+        chosen,
+        options.id,
+        settings=engine.settings,
+        device_id=device_id,
+        args=options.args,
+        timeout_ms=limit,
+        expect_contains=options.expect_contains,
+        validate=not options.skip_validate,
+        on_line=on_line,
+        guard=engine.guard,
+    )
+
+
+def _run_scripts(options: Options) -> int:
+    """Run the script for each device of ``--devices``."""
+    from clawperator.app.cli import fan_out
+
+    script = _script(options)
+
+    async def run_one(engine: Engine, serial: str) -> Mapping[str, Any]:
+        return {"ok": True, **(await script(engine, serial, _listener(options))).to_dict()}
+
+    return fan_out.run(options, f"clawperator skills run {options.id}", run_one)
+
+
+def _run_script(options: Options) -> Answer:
+    script = _script(options)
+    from clawperator.app.cli.session import run
 
     async def use(engine: Engine) -> SkillRun:
         printer = _Printer() if options.output == "pretty" else None
-        work = run_skill(
-            chosen,
-            options.id,
-            settings=engine.settings,
-            device_id=options.device_id,
-            args=options.args,
-            timeout_ms=limit,
-            expect_contains=options.expect_contains,
-            validate=not options.skip_validate,
-            on_line=printer.take if printer is not None else _listener(options),
-            guard=engine.guard,
-        )
+        named = engine.settings.serial_of(options.device_id) if options.device_id else None
+        work = script(engine, named, printer.take if printer is not None else _listener(options))
         async with printer or nullcontext():
             return await _end_with_session(work)
 
@@ -220,15 +250,23 @@ def _interrupted(skill_id: str) -> EngineError:
 # -- an artifact
 
 
-def _play(options: Options) -> Answer:
+def _play(options: Options) -> Answer | int:
     chosen = registry(options)
-    from clawperator.app.cli.execution import artifact_answer, run_options
+    from clawperator.app.cli.execution import answered, artifact_answer, run_options
     from clawperator.app.cli.session import run
     from clawperator.engine.skills.artifact_run import run_artifact
     from clawperator.engine.skills.compiling import compile_for
 
-    async def use(engine: Engine) -> ArtifactReport:
+    async def use(engine: Engine, serial: str | None = None) -> ArtifactReport:
         compiled = compile_for(engine.guard, chosen, options.id, options.artifact, options.vars)
-        return await run_artifact(engine, compiled, timeout_ms=options.timeout_ms, options=run_options(options))
+        how = {"timeout_ms": options.timeout_ms, "options": run_options(options)}
+        return await run_artifact(engine, compiled, device_id=serial, **how)
 
+    if options.devices is not None:
+        from clawperator.app.cli import fan_out
+
+        async def run_one(engine: Engine, serial: str) -> Mapping[str, Any]:
+            return answered(Answer((await use(engine, serial)).to_dict()), options).document
+
+        return fan_out.run(options, f"clawperator skills run {options.id} {options.artifact}", run_one)
     return artifact_answer(run(options, use), options)

@@ -3,7 +3,12 @@
 from __future__ import annotations
 
 from clawperator.app.cli.parsing.flags import Flag, switch
-from clawperator.engine.contracts.limits import THEN
+from clawperator.engine.contracts.limits import JOBS, MAX_JOBS, THEN
+from clawperator.engine.errors import EngineError, ErrorCode
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from types import SimpleNamespace as Options
 
 HISTORY_FLAG = switch("--no-history", "do not record runs in the history")
 POLICY_FLAG = Flag("--policy", "<file>", "use this policy file [policy.toml in the config folder]", file=True)
@@ -44,6 +49,30 @@ SNAPSHOT_FLAG = Flag(
     "--snapshot", "<file|->", "read a saved dump or result instead of a device (- is stdin)", file=True
 )
 JUNIT_FLAG = Flag("--junit", "<file>", "write the result as JUnit XML as well", file=True)
+DEVICES_FLAGS = (
+    Flag(
+        "--devices",
+        "<a,b|all|tag:name>",
+        "run on each of these devices: serials, aliases, all ready ones, or those with a tag",
+        suggest="devices",
+    ),
+    Flag("--jobs", "<n>", f"run on at most n devices at a time [{JOBS}]", bounds=(1, MAX_JOBS)),
+    switch("--fail-fast", "start no other device after one that did not succeed"),
+    JUNIT_FLAG,
+)
+"""The flags of commands that run on many devices."""
+
+
+def check_devices(options: Options) -> None:
+    """Refuse what has no effect without ``--devices``, and a second choice of devices beside it."""
+    if options.devices is None:
+        given = {"--jobs": options.jobs, "--fail-fast": options.fail_fast, "--junit": options.junit}
+        if lone := next((flag for flag, value in given.items() if value), None):
+            raise EngineError(ErrorCode.USAGE, f"{lone} requires --devices")
+    elif options.device_id is not None:
+        raise EngineError(ErrorCode.USAGE, "--device-id and --devices cannot be combined")
+
+
 PROGRESS_FLAG = switch("--json-progress", "write progress to stderr as JSON Lines")
 NO_INPUT_FLAG = switch("--no-input", "fail instead of asking")
 CONFIRMATION_FLAGS = (switch("--yes", "confirm without asking"), NO_INPUT_FLAG)

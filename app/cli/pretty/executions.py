@@ -57,6 +57,33 @@ def execution(data: Data) -> Drawing:
         yield from _then(then)
 
 
+def device_row(data: Data) -> Drawing:
+    """Draw the end of an operation on one of many devices as one line, and the reason of a failure below it."""
+    failure: Data = data.get("error") or data.get("outcome", {}).get("error") or next(iter(data.get("errors", ())), {})
+    yield line(
+        (f"{data['status'].replace('_', ' '):<10}", _STATUS_STYLES.get(data["status"], UNSURE)),
+        f"{data.get('alias') or data['deviceId']}  ",
+        (f"{data['durationMs']} ms", FAINT),
+    )
+    if failure:
+        yield safe_text(f"  {failure.get('code', 'error')}  {failure['message']}", FAINT)
+
+
+def fan_out_summary(data: Data) -> Drawing:
+    counts = dict(data["summary"])
+    spent, devices = counts.pop("durationMs"), counts.pop("devices")
+    not_ready, interrupted = counts.pop("notReady", {}), counts.pop("interrupted", False)
+    named = {"notRun": "not run"}
+    parts = ", ".join(f"{count} {named.get(status, status)}" for status, count in counts.items() if count)
+    yield line(
+        ("interrupted: " if interrupted else "", BAD),
+        (f"{devices} devices", GOOD if data["ok"] else BAD),
+        f": {parts} in {spent / 1000:.1f} s",
+    )
+    for serial, state in not_ready.items():
+        yield safe_text(f"  {serial} is not ready: {state}", UNSURE)
+
+
 def _then(then: Data) -> Drawing:
     """The screen after the plan."""
     yield Text("")

@@ -151,7 +151,7 @@ def test_a_mistake_is_told_with_its_line(text: str, line: int, key: str, words: 
         ("[history]\nbell = true", "bell belongs below [console]."),
         (
             "zzz = 1",
-            "Known: device_id, receiver_package, action_agent_command, adb_path, policy_path, log_dir, log_level, safe_logs, accepted_versions, history, emulator, warm, output, console, keymap.",
+            "Known: device_id, receiver_package, action_agent_command, adb_path, policy_path, log_dir, log_level, safe_logs, accepted_versions, devices, history, emulator, warm, output, console, keymap.",
         ),
     ],
 )
@@ -274,3 +274,18 @@ def test_what_the_console_keeps_is_where_it_is_said_to_be() -> None:
     from clawperator.app.console.execution.draft_file import draft_path
 
     assert str(draft_path().parent) == console_folder(os.environ) == os.path.dirname(crash_path(os.environ))
+
+
+def test_devices_have_aliases_and_tags(tmp_path: Path) -> None:
+    file = tmp_path / "settings.toml"
+    file.write_text('[devices.pixel]\nserial = "R58M"\ntags = ["lab"]\n', encoding="utf-8")
+    settings = Settings.resolve({"device_id": "pixel"}, {}, file=str(file))
+    assert (settings.device_id, settings.serial_of("pixel"), settings.serial_of("other")) == ("R58M", "R58M", "other")
+    _, problems = examine('[devices.a]\ntags = ["x y"]\n[devices."b c"]\nserial = 3\ntag = 1\n')
+    assert [(problem.line, problem.key, problem.message.partition(",")[0], problem.hint) for problem in problems] == [
+        (1, "devices.a.serial", "devices.a.serial is missing", ""),
+        (2, "devices.a.tags", "devices.a.tags must be a name of up to 64 letters", ""),
+        (3, "devices.b c", "devices.b c must be a name of up to 64 letters", ""),
+        (4, "devices.b c.serial", "devices.b c.serial must be a text in quotes of up to 255 characters", ""),
+        (5, "devices.b c.tag", "Unknown key devices.b c.tag", "Did you mean 'tags'?"),
+    ]

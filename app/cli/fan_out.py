@@ -1,0 +1,74 @@
+"""One command on many devices: a line per device as it ends, a summary, and the exit code of the worst."""
+
+from __future__ import annotations
+
+import os
+import time
+from contextlib import aclosing, nullcontext
+from typing import TYPE_CHECKING
+
+from clawperator.app.cli import output
+from clawperator.app.cli.session import run as run_session
+from clawperator.app.cli.settings import policy_guard
+from clawperator.app.interrupts import INTERRUPTED
+from clawperator.engine import fan_out
+from clawperator.engine.contracts.limits import JOBS
+from clawperator.engine.errors import EngineError, ErrorCode
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, Mapping
+    from typing import Any
+
+    from clawperator.app.cli.command import Options
+    from clawperator.engine import Engine
+
+
+def run(options: Options, name: str, run_one: Callable[[Engine, str], Awaitable[Mapping[str, Any]]]) -> int:
+    """Call ``run_one`` for each device of ``--devices`` and print what the module says; ``name`` is that of the JUnit suite.
+
+    After a signal what runs is ended, its rows and the summary are printed, and the exit code is 130.
+    """
+    rows: list[fan_out.DeviceRow] = []
+    began, at = time.monotonic(), time.time()
+    not_ready: list[Any] = []
+
+    async def use(engine: Engine) -> None:
+        listed = await engine.devices()
+        if "all" in options.devices.split(","):
+            not_ready.extend(listed)
+        targets = fan_out.choose_devices(options.devices, listed, engine.settings.devices)
+        each = fan_out.run_on_each(
+            targets,
+            lambda serial: run_one(engine, serial),
+            jobs=options.jobs or JOBS,
+            fail_fast=options.fail_fast,
+        )
+        async with aclosing(each):
+            async for row in each:
+                rows.append(row)
+                await output.write(_line(row.to_dict(), "device_row", options))
+
+    target = os.path.expanduser(options.junit) if options.junit is not None else None
+    file = policy_guard(options).new_file(target, replace=True, what="--junit") if target else nullcontext()
+    with file as stream:
+        interrupted = False
+        try:
+            run_session(options, use)
+        except EngineError as exc:
+            if exc.code is not ErrorCode.INTERRUPTED or not rows:
+                raise
+            interrupted = True
+        spent = (time.monotonic() - began) * 1000
+        if stream is not None:
+            stream.write(fan_out.junit(rows, name, duration_ms=spent, at=at))
+    total = fan_out.summary(rows, duration_ms=spent, interrupted=interrupted, listed=not_ready)
+    output.print_bytes(_line(total, "fan_out_summary", options), output.Progress())
+    return INTERRUPTED if interrupted else 0 if total["ok"] else 1
+
+
+def _line(document: Mapping[str, Any], view: str, options: Options) -> bytes:
+    if options.output != "pretty":
+        return output.encode(document) + b"\n"
+    from clawperator.app.cli.pretty.registry import draw
+
+    return draw(view, document)

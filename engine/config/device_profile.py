@@ -1,0 +1,12 @@
+"""What the settings file says about one device."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+
+class DeviceProfile(NamedTuple):
+    """One table ``[devices.<alias>]``."""
+
+    serial: str
+    tags: tuple[str, ...] = ()

@@ -1,0 +1,195 @@
+"""One operation on many devices: the choice of the devices, a bounded number at a time, one row per device, a summary."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections import Counter, deque
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+
+from clawperator.engine.contracts.issues import shown, suggestion
+from clawperator.engine.contracts.limits import JOBS
+from clawperator.engine.errors import EngineError, ErrorCode, interruption
+from clawperator.engine.text.junit import Case, junit_xml
+
+if TYPE_CHECKING:
+    from clawperator.engine.adb.parse import DeviceEntry
+    from clawperator.engine.config.device_profile import DeviceProfile
+
+TAG = "tag:"
+Status = Literal["succeeded", "partial", "failed", "unknown", "not_run"]
+Run = Callable[[str], Awaitable[Mapping[str, Any]]]
+"""What runs on one device, by its serial: returns the answer document, or raises ``EngineError``."""
+
+
+class Target(NamedTuple):
+    """One device of a fan-out; ``alias`` is its name in the settings, if it has one."""
+
+    serial: str
+    alias: str = ""
+
+
+class DeviceRow(NamedTuple):
+    """The end of the operation on one device. ``answer`` is that of a single execution, with ``ok`` and, if false, ``error``."""
+
+    target: Target
+    status: Status
+    answer: Mapping[str, Any]
+    duration_ms: float
+
+    def to_dict(self) -> dict[str, Any]:
+        alias = {"alias": self.target.alias} if self.target.alias else {}
+        state = {"status": self.status, "durationMs": round(self.duration_ms)}
+        return {"deviceId": self.target.serial, **alias, **state, **self.answer}
+
+
+def choose_devices(text: str, listed: Iterable[DeviceEntry], known: Mapping[str, DeviceProfile]) -> list[Target]:
+    """Return the devices of ``text``: serials, aliases, ``tag:<name>`` and ``all`` (every ready one), separated by commas.
+
+    A device is chosen once. One that the settings name is chosen even if it is not connected. Raises ``EngineError``: USAGE,
+    DEVICE_NOT_FOUND, DEVICE_TAG_UNKNOWN, NO_DEVICES.
+    """
+    entries = list(listed)
+    aliases = {profile.serial: alias for alias, profile in reversed([*known.items()])}
+    connected = [entry.serial for entry in entries]
+    chosen: list[str] = []
+    for word in (part.strip() for part in text.split(",")):
+        if word == "all":
+            chosen += [entry.serial for entry in entries if entry.usable]
+        elif word.startswith(TAG):
+            chosen += _tagged(word.removeprefix(TAG), known)
+        elif word in known or word in aliases or word in connected:
+            chosen.append(known[word].serial if word in known else word)
+        elif not word:
+            raise EngineError(ErrorCode.USAGE, "--devices has an empty name", hint="Write --devices a,b,c.")
+        else:
+            raise EngineError(
+                ErrorCode.DEVICE_NOT_FOUND,
+                f"Device {shown(word)} is neither connected nor an alias in the settings",
+                hint=suggestion(word, [*known, *connected]) or None,
+                details={"connected": connected, "aliases": list(known)},
+            )
+    if not chosen:
+        raise EngineError(ErrorCode.NO_DEVICES, "No device is ready")
+    return [Target(serial, aliases.get(serial, "")) for serial in dict.fromkeys(chosen)]
+
+
+def _tagged(tag: str, known: Mapping[str, DeviceProfile]) -> list[str]:
+    if found := [profile.serial for profile in known.values() if tag in profile.tags]:
+        return found
+    tags = sorted({name for profile in known.values() for name in profile.tags})
+    raise EngineError(
+        ErrorCode.DEVICE_TAG_UNKNOWN,
+        f"No device has the tag {shown(tag)}",
+        hint=suggestion(tag, tags) or (f"Known tags: {', '.join(tags)}." if tags else None),
+        details={"tags": tags},
+    )
+
+
+async def run_on_each(
+    targets: Sequence[Target], run: Run, *, jobs: int = JOBS, fail_fast: bool = False
+) -> AsyncGenerator[DeviceRow]:
+    """Call ``run`` for every device once, up to ``jobs`` at a time, and yield a row as each ends; nothing is repeated.
+
+    After the first row that did not succeed, ``fail_fast`` starts no other. A cancellation ends what runs; the rows of all
+    devices are yielded before it is raised again.
+    """
+    pending, ended = deque(targets), asyncio.Queue[DeviceRow | None]()
+    stopped = False
+    interrupted: asyncio.CancelledError | None = None
+
+    async def work() -> None:
+        nonlocal stopped
+        while pending and not stopped:
+            row = await _row(pending.popleft(), run)
+            if fail_fast and row.status != "succeeded":
+                stopped = True
+            ended.put_nowait(row)
+
+    workers = [asyncio.create_task(work(), name="fan-out") for _ in range(min(jobs, len(targets)))]
+    for worker in workers:
+        worker.add_done_callback(lambda _: ended.put_nowait(None))
+    working = len(workers)
+    try:
+        while working:
+            try:
+                row = await ended.get()
+            except asyncio.CancelledError as exc:
+                interrupted, stopped = exc, True
+                for worker in workers:
+                    worker.cancel()
+                continue
+            if row is None:
+                working -= 1
+            else:
+                yield row
+        reason = "Not run: the operation was interrupted" if interrupted else "Not run: another device failed"
+        for target in pending:
+            error = EngineError(ErrorCode.NOT_RUN, reason, extra={"broadcastDispatchStatus": "not_sent"})
+            yield DeviceRow(target, "not_run", error.to_answer(), 0.0)
+    finally:
+        stopped = True
+        for worker in workers:
+            worker.cancel()
+        await asyncio.gather(*workers, return_exceptions=True)
+    if interrupted is not None:
+        raise interrupted
+
+
+async def _row(target: Target, run: Run) -> DeviceRow:
+    began = time.monotonic()
+    try:
+        answer = await run(target.serial)
+    except asyncio.CancelledError as exc:  # the worker ends because ``stopped`` is set
+        cause = exc.__cause__
+        answer = (cause if isinstance(cause, EngineError) else interruption("error: unknown")).to_answer()
+    except EngineError as exc:
+        answer = exc.to_answer()
+    except Exception as exc:  # noqa: BLE001 -- the rows of the other devices must not be lost
+        answer = EngineError(ErrorCode.UNKNOWN_RUNTIME_ERROR, f"{type(exc).__name__}: {exc}").to_answer()
+    return DeviceRow(target, _status(answer), answer, (time.monotonic() - began) * 1000)
+
+
+def _status(answer: Mapping[str, Any]) -> Status:
+    """Return the status of the outcome; without one, ``unknown`` if the device may have received the command."""
+    if "outcome" in answer:
+        status: Status = answer["outcome"]["status"]
+        return status
+    if answer.get("ok"):
+        return "succeeded"
+    dispatched = answer.get("error", {}).get("broadcastDispatchStatus", "not_sent")
+    return "failed" if dispatched == "not_sent" else "unknown"
+
+
+def summary(
+    rows: Sequence[DeviceRow], *, duration_ms: float, interrupted: bool = False, listed: Iterable[DeviceEntry] = ()
+) -> dict[str, Any]:
+    """Return the last line of a fan-out; ``listed`` adds the devices that ``all`` did not take because they are not ready."""
+    counts = Counter(row.status for row in rows)
+    states: dict[str, int] = {status: counts[status] for status in ("succeeded", "partial", "failed", "unknown")}
+    states["notRun"] = counts["not_run"]
+    answer: dict[str, Any] = {"ok": counts["succeeded"] == len(rows) and not interrupted}
+    answer["summary"] = {"devices": len(rows), **states, "durationMs": round(duration_ms)}
+    if interrupted:
+        answer["summary"]["interrupted"] = True
+    if not_ready := {entry.serial: str(entry.state) for entry in listed if not entry.usable}:
+        answer["summary"]["notReady"] = not_ready
+    return answer
+
+
+def junit(rows: Sequence[DeviceRow], name: str, *, duration_ms: float, at: float) -> bytes:
+    """Return one test case per device; devices that were not run are skipped."""
+    return junit_xml(name, [_case(row, name) for row in rows], seconds=duration_ms / 1000, properties={}, at=at)
+
+
+def _case(row: DeviceRow, name: str) -> Case:
+    names = (name.replace(" ", "."), row.target.alias or row.target.serial, row.duration_ms / 1000)
+    failure = row.answer.get("error") or row.answer.get("outcome", {}).get("error") or {}
+    if row.status == "succeeded":
+        return Case(*names, "passed", text=row.target.serial)
+    message = str(failure.get("message", row.status))
+    if row.status == "not_run":
+        return Case(*names, "skipped", message)
+    text = f"{row.target.serial}: {row.status}\n{failure.get('hint', '')}".rstrip()
+    return Case(*names, "failed", message, str(failure.get("code", row.status)), text)
