@@ -1,7 +1,7 @@
 """The warm process: Python with the product loaded. It forks itself for each command line that is handed to it.
 
 It runs no command itself. Each one gets a process of its own, so that no environment, folder, profile, cached file or failure
-of one reaches another, and one that is killed takes no other with it.
+of one reaches another, and one that is killed takes no other with it. One such process is forked in advance: the spare.
 """
 
 from __future__ import annotations
@@ -34,6 +34,8 @@ _REQUEST_BYTES = 8 * 1024 * 1024
 _STALE_SECONDS = 1.0
 """Between two looks at the product's files."""
 _NOT_LOADED = ("clawperator.engine.simulator", "clawperator.engine.skills.builtin")
+_LOADED_LATE = ("concurrent.futures.thread", "encodings.ascii")
+"""Modules of Python that commands otherwise load when they need them."""
 
 
 class WarmProcess:
@@ -54,6 +56,7 @@ class WarmProcess:
         self._files: dict[str, int] = {}
         self._looked_at = 0.0
         self._stale = False
+        self._spare: tuple[int, socket.socket] | None = None
         self.listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
 
     def begin(self) -> bool:
@@ -73,7 +76,7 @@ class WarmProcess:
         return True
 
     def serve(self) -> socket.socket | None:
-        """Greet, and fork for each request, until idle; return the connection in the child, and ``None`` at the end."""
+        """Greet, and pass each request to a fork, until idle; return the connection in the fork, and ``None`` at the end."""
         poll = select.poll()
         poll.register(self.listener, select.POLLIN)
         poll.register(self._wakeup[0], select.POLLIN)
@@ -81,10 +84,15 @@ class WarmProcess:
             poll.register(self._owner, 0)  # only its end
         greeted: dict[int, socket.socket] = {}
         limit = None if self._idle is None else self._idle * 1000
+        if (connection := self._prepare(greeted)) is not None:
+            return connection
         while not self._stale and (ready := poll.poll(limit)):
             for descriptor, _ in ready:
                 if descriptor in (self._wakeup[0], self._owner):
-                    self._stale = True
+                    if descriptor == self._owner or b"!" in os.read(descriptor, 4_096):
+                        self._stale = True
+                    elif self._spare is None and (connection := self._prepare(greeted)) is not None:
+                        return connection
                 elif descriptor in greeted:
                     poll.unregister(descriptor)
                     with greeted.pop(descriptor) as connection:
@@ -94,8 +102,35 @@ class WarmProcess:
                 elif len(greeted) < _BACKLOG and (client := self._greet()) is not None:
                     greeted[client.fileno()] = client
                     poll.register(client, select.POLLIN)
+        if self._spare is not None:
+            pid, spare = self._spare
+            spare.close()
+            with suppress(ChildProcessError):
+                os.waitpid(pid, 0)
         os.unlink(self._path)
         return None
+
+    def _prepare(self, others: dict[int, socket.socket]) -> socket.socket | None:
+        """Fork the spare. In it, wait for a request and return the connection; it ends with the warm process."""
+        ours, theirs = socket.socketpair()
+        try:
+            pid = os.fork()
+        except OSError:  # requests fork for themselves
+            ours.close()
+            theirs.close()
+            return None
+        if pid:
+            theirs.close()
+            self._spare = pid, ours
+            return None
+        ours.close()
+        self._leave(others.values())
+        _rehearse()
+        with theirs:
+            _, descriptors, _, _ = socket.recv_fds(theirs, 1, 1)
+        if not descriptors:
+            os._exit(0)
+        return socket.socket(fileno=descriptors[0])
 
     def _greet(self) -> socket.socket | None:
         """Accept and greet one client; ``None`` for one that has left, or that this process cannot serve."""
@@ -106,12 +141,14 @@ class WarmProcess:
                 "startedAt": self._started_at,
                 "commands": self._commands,
                 "idleSeconds": self._idle,
+                "spare": self._spare[0] if self._spare else None,
             }
             connection.setblocking(False)
-            if protocol.is_own(connection) and not self._is_stale():
+            if protocol.is_own(connection):
                 with suppress(OSError):
                     connection.send(f"{self._build}\t{json.dumps(facts)}\n".encode())
-                    return connection
+                    if not self._is_stale():  # the client makes its request meanwhile
+                        return connection
             connection.close()
         return None
 
@@ -120,26 +157,39 @@ class WarmProcess:
         with suppress(OSError):
             if not connection.recv(1, socket.MSG_PEEK):
                 return False  # it only wanted to see the greeting
+            if self._pass_on(connection):
+                self._commands += 1
+                return False
             if not os.fork():
                 return True
             self._commands += 1
+        return False
+
+    def _pass_on(self, connection: socket.socket) -> bool:
+        """Return whether the spare has the connection."""
+        if self._spare is None:
+            return False
+        (_, spare), self._spare = self._spare, None
+        with spare, suppress(OSError):  # it was killed
+            socket.send_fds(spare, [b"c"], [connection.fileno()])
+            return True
         return False
 
     def _leave(self, others: Iterable[socket.socket]) -> None:
         """Be the child: what belongs to the warm process and to other clients is not ours."""
         signal.signal(signal.SIGCHLD, signal.SIG_DFL)
         signal.signal(signal.SIGTERM, signal.SIG_DFL)
-        for connection in (self.listener, *others):
+        for connection in (self.listener, *others, *([] if self._spare is None else [self._spare[1]])):
             connection.close()
         self._lock.close()
         for descriptor in (self._folder, *self._wakeup, *([] if self._owner is None else [self._owner])):
             os.close(descriptor)
 
-    @staticmethod
-    def _reap(*_: object) -> None:
+    def _reap(self, *_: object) -> None:
         with suppress(ChildProcessError):
             while os.waitpid(-1, os.WNOHANG)[0]:
                 pass
+        os.write(self._wakeup[1], b".")
 
     def _is_stale(self) -> bool:
         """Whether the product's files changed since they were loaded, by an upgrade or an editor."""
@@ -158,6 +208,8 @@ def _load() -> None:
             name = ".".join(("clawperator", *file.relative_to(package).with_suffix("").parts))
             if not name.startswith(_NOT_LOADED) and file.stem not in ("__init__", "__main__"):
                 import_module(name)
+    for name in _LOADED_LATE:
+        import_module(name)
     from clawperator.engine.contracts.strict import Strict
 
     models = [Strict]
@@ -178,6 +230,20 @@ def _file_times() -> dict[str, int]:
 
 
 # -- in the child
+
+
+def _rehearse() -> None:
+    """Do what every command does: memory that forks share is copied at the first use, which takes longer than the work."""
+    import asyncio
+
+    from clawperator.app.cli.command import build_parser, load
+    from clawperator.app.cli.parsing.parser import read
+    from clawperator.engine.executions import build
+    from clawperator.engine.executions.validate import validate
+
+    asyncio.run(asyncio.sleep(0))
+    read(build_parser(load("click")), "click", [])
+    validate(build.click({"textEquals": "OK"}))
 
 
 def command(connection: socket.socket) -> int:

@@ -506,8 +506,16 @@ def _references(engine: Engine, validated: Validated, composed: Composition | No
 
 async def _keep_trees(engine: Engine, serial: str, trace: Trace) -> None:
     """Store the trees of a run, so that references to their nodes can be resolved."""
-    if shown := [tree.xml for tree in trace.hierarchies if tree.complete][-_TREES_KEPT:]:
-        await asyncio.to_thread(lambda: [engine.trees.keep(serial, xml) for xml in dict.fromkeys(shown)])
+    shown = dict.fromkeys([tree.xml for tree in trace.hierarchies if tree.complete][-_TREES_KEPT:])
+
+    def keep() -> None:
+        for xml in shown:
+            engine.trees.keep(serial, xml)
+
+    if engine.trees.held:
+        keep()
+    elif shown:
+        await asyncio.to_thread(keep)
 
 
 async def _had_to_wait_for(server: AdbServer, device_id: str, gone: Callable[[], object] = lambda: None) -> bool:

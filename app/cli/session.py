@@ -70,6 +70,8 @@ async def _session(
             _verbose_events(engine, verbose=verbose),
         ):
             if own:
+                engine.trees.hold()
+                after_output.schedule(lambda _: engine.trees.close())
                 _schedule_history(engine)
                 _schedule_log(engine)
             engine.recorders.append(interrupt)

@@ -18,22 +18,48 @@ _LEVEL = 1
 
 
 class KeptTrees:
-    """The last trees, in ``folder``; in memory if it is empty: trees contain texts of screens."""
+    """The last trees, in ``folder``; in memory if it is empty: trees contain texts of screens.
+
+    After ``hold``, they are written by ``close``, so that a command prints its result first.
+    """
 
     def __init__(self, folder: str) -> None:
         self._folder = folder
         self._memory: OrderedDict[str, bytes] = OrderedDict()
+        self._held: dict[str, str] | None = None
+
+    @property
+    def held(self) -> bool:
+        return self._held is not None
+
+    def hold(self) -> None:
+        self._held = {}
+
+    def close(self) -> None:
+        """Write the trees that are held."""
+        held, self._held = self._held, None
+        for name, xml in (held or {}).items():
+            self._write(name, xml)
 
     def keep(self, serial: str, xml: str) -> str:
         """Keep a tree of the device ``serial``; return its id. A tree that cannot be kept is unknown later."""
         tree = tree_id(xml)
         name = _name(serial, tree)
+        if self._held is None:
+            self._write(name, xml)
+        else:
+            self._held[name] = xml
+            if len(self._held) > _KEPT:
+                del self._held[next(iter(self._held))]
+        return tree
+
+    def _write(self, name: str, xml: str) -> None:
         if not self._folder:
             self._memory[name] = _packed(xml)
             self._memory.move_to_end(name)
             while len(self._memory) > _KEPT or sum(map(len, self._memory.values())) > _KEPT_BYTES:
                 self._memory.popitem(last=False)
-            return tree
+            return
         with suppress(OSError):
             path = os.path.join(self._folder, name)
             try:
@@ -42,13 +68,14 @@ class KeptTrees:
                 private_folder(self._folder)
                 write_file(path, _packed(xml), replace=True, durable=False)
                 self._prune()
-        return tree
 
     def find(self, serial: str, reference: Reference) -> str:
         """Return the tree of ``reference``. Raises ``EngineError`` (REF_UNKNOWN)."""
         import zlib
 
         name = _name(serial, reference.tree)
+        if self._held and name in self._held:
+            return self._held[name]
         with suppress(KeyError, OSError, ValueError, zlib.error):
             data = read_file(os.path.join(self._folder, name), _LARGEST_FILE) if self._folder else self._memory[name]
             xml = zlib.decompressobj().decompress(data, _LARGEST_TREE).decode("utf-8", "surrogatepass")

@@ -28,8 +28,10 @@ class HistoryRecorder:
 
     def dispatched(self, attempt: Attempt) -> None:
         """Note the dispatch, so that a process that dies later leaves a row."""
+        noted = False
         try:
             write_ahead.write(self._worker.path, attempt, self._face, safe=self._worker.safe)
+            noted = True
         except NotPrivateError as exc:
             self._worker.report(exc.to_engine_error().message)
         except OSError:
@@ -40,7 +42,7 @@ class HistoryRecorder:
 
             history.put(*begun(attempt, self._face))
 
-        self._worker.write(begin)
+        self._worker.write(begin, soon=noted)
 
     def ended(self, attempt: Attempt, result: Mapping[str, Any], duration_ms: float) -> None:
         """Record the end; the caller may change ``result`` afterwards."""

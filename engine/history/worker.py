@@ -25,6 +25,8 @@ Job = Callable[["History"], object]
 
 _WAITING = 500
 """Limit of waiting writes; further ones are dropped."""
+_SOON_SECONDS = 0.2
+"""How long a run may last before other processes see its row."""
 _TROUBLES_KEPT = 20
 _LOCKED_SECONDS = 15.0
 """How long a write is retried while another process locks the file; also the limit of ``close`` then."""
@@ -34,7 +36,8 @@ class HistoryWorker:
     """Reads are awaited, writes are queued. The first of them opens the file.
 
     ``troubles`` are messages about what could not be recorded, also published as ``HistoryTrouble``. After ``hold``, ``late``
-    writes wait for ``close``, so that a command prints its result first. ``safe`` as in ``History``.
+    writes wait for ``close``, so that a command prints its result first, and ``soon`` writes for ``close`` or a moment: a short
+    command need not start the thread before its answer. ``safe`` as in ``History``.
     """
 
     def __init__(
@@ -58,6 +61,7 @@ class HistoryWorker:
         self._thread: threading.Thread | None = None
         self._history: History | None = None
         self._held: list[Job] | None = None
+        self._soon: list[Job] = []
         self._give_up_at = math.inf
         """``time.monotonic()`` after which a locked file is given up."""
         self._end_at = math.inf
@@ -73,14 +77,22 @@ class HistoryWorker:
 
     # -- writing
 
-    def write(self, job: Job, *, late: bool = False) -> None:
+    def write(self, job: Job, *, late: bool = False, soon: bool = False) -> None:
         """Queue ``job``; nothing is raised. If it returns the number of an ended run, old runs may be pruned."""
         if late and self._held is not None:
             self._held.append(job)
+        elif soon and self._held is not None:
+            self._soon.append(job)
+            asyncio.get_running_loop().call_later(_SOON_SECONDS, self._write_soon)
         elif len(self._jobs) < _WAITING:
             self._hand_over(lambda: self._try(job))
         else:
             self._complain(f"more than {_WAITING} entries wait for the disk; further ones are not recorded")
+
+    def _write_soon(self) -> None:
+        jobs, self._soon = self._soon, []
+        for job in jobs:
+            self.write(job)
 
     def put_audit(self, row: AuditRecord, *, late: bool = False) -> None:
         """As ``History.put_audit``."""
@@ -202,6 +214,7 @@ class HistoryWorker:
         disk, which another process can do.
         """
         held, self._held = self._held, None
+        self._write_soon()
         for job in held or ():
             self.write(job)
         if self._thread is None:

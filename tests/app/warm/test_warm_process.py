@@ -80,9 +80,10 @@ def count(env: Mapping[str, str]) -> int:
 
 
 def children(env: Mapping[str, str]) -> set[int]:
-    """The processes that were forked for commands."""
-    pid = run(COLD, "warm", "status", env=env)["pid"]
-    return {int(child) for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()}
+    """The processes that were forked for commands and got one."""
+    status = run(COLD, "warm", "status", env=env)
+    found = Path(f"/proc/{status['pid']}/task/{status['pid']}/children").read_text().split()
+    return {int(child) for child in found} - {status["spare"]}
 
 
 @pytest.mark.parametrize(
@@ -203,6 +204,8 @@ def test_signals_reach_the_command(warm: Mapping[str, str], number: signal.Signa
 def test_the_warm_process_is_killed_under_a_command(device: Mapping[str, str], tmp_path: Path) -> None:
     env = with_runtime(device, tmp_path)
     started = run(COLD, "warm", "start", env=env)
+    spare = run(COLD, "warm", "status", env=env)["spare"]
+    assert spare in map(int, Path(f"/proc/{started['pid']}/task/{started['pid']}/children").read_text().split())
     plan = {**PLAN, "actions": [{"id": "nap", "type": "sleep", "params": {"durationMs": 1_000}}]}
     with napping(env, tmp_path, plan) as command:
         os.kill(started["pid"], signal.SIGKILL)
@@ -241,6 +244,17 @@ def test_fifty_clients_at_once(warm: Mapping[str, str]) -> None:
     with ThreadPoolExecutor(50) as pool:
         answers = list(pool.map(lambda _: run(WARM, "version", env=warm), range(50)))
     assert {answer["cliVersion"] for answer in answers} == {answers[0]["cliVersion"]}
+
+
+def test_the_spare_is_killed(warm: Mapping[str, str]) -> None:
+    """The process that was forked in advance: the next command gets a fork of its own, and after it there is a spare again."""
+    status = run(COLD, "warm", "status", env=warm)
+    os.kill(status["spare"], signal.SIGKILL)
+    assert run(WARM, "version", env=warm)["cliVersion"]
+    deadline = time.monotonic() + patience(30)
+    while (now := run(COLD, "warm", "status", env=warm))["spare"] in (None, status["spare"]):
+        assert time.monotonic() < deadline
+    assert now["commands"] == status["commands"] + 1
 
 
 def test_commands_that_stay_run_in_the_callers_process(warm: Mapping[str, str]) -> None:
