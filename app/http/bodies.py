@@ -1,15 +1,29 @@
-"""Request bodies, checked in the documented order with a code per field (http.md#rules and http.md#executions).
+"""Request bodies: one model for each, from which both the check and the OpenAPI document derive (http.md#rules).
 
-A field that is ``null`` has the wrong type.
+FastAPI would parse JSON more leniently and answer 422 with errors of its own, so that models are validated here: the first invalid
+field decides on the code. A field that is ``null`` has the wrong type.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+import re
+from typing import Annotated, Any, ClassVar, Self
 
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    ValidationError,
+    WithJsonSchema,
+    model_validator,
+)
+from pydantic.alias_generators import to_camel
+from pydantic_core import ErrorDetails
 from starlette.requests import Request
 
+from clawperator.app.http.openapi import Schema
 from clawperator.engine.config.settings import package_name
 from clawperator.engine.contracts.limits import MAX_WAIT_MS, THEN
 from clawperator.engine.contracts.references import TREE_ID
@@ -18,20 +32,112 @@ from clawperator.engine.errors import EngineError, ErrorCode
 from clawperator.engine.executions.finish import RunOptions
 from clawperator.engine.hierarchy.views import MIN_BYTES
 
-Body = Mapping[str, Any]
 MAX_VIEW_BYTES = 2**31
 _EXECUTION_HINT = "GET /schemas/execution returns the JSON Schema of an execution."
-_PACKAGES = {
-    "receiverPackage": ErrorCode.INVALID_RECEIVER_PACKAGE,
-    "operatorPackage": ErrorCode.INVALID_OPERATOR_PACKAGE,
-}
 
 
-async def read_object(request: Request, *, required: bool = True) -> Body:
-    """Return the body as a JSON object, ``{}`` for an absent one unless ``required``.
+def _not_blank(value: str) -> str:
+    if not value.strip():
+        raise ValueError("must not be blank")
+    return value
 
-    A body of another content type counts as absent. Raises ``EngineError`` (INVALID_JSON, INVALID_BODY).
-    """
+
+def _package(value: str) -> str:
+    try:
+        return package_name(_not_blank(value))
+    except EngineError as exc:
+        raise ValueError("must be an Android package name") from exc
+
+
+def _given(execution: Any) -> Any:
+    """Refuse what cannot be an execution (http.md#executions); the engine validates the rest."""
+    if execution in (None, False, 0, ""):
+        raise EngineError(ErrorCode.MISSING_EXECUTION, "Missing 'execution' in body")
+    if execution == {}:
+        raise EngineError(
+            ErrorCode.EXECUTION_VALIDATION_FAILED, "The execution is empty", hint=_EXECUTION_HINT, details={"path": ""}
+        )
+    return execution
+
+
+def _view(then: str) -> str:
+    if then not in THEN:
+        raise ValueError(f"must be {', '.join(THEN)}")
+    return then
+
+
+def _argument(value: Any) -> str:
+    """Return an argument of a skill as text."""
+    if not isinstance(value, str | int | float) or (isinstance(value, str) and "\0" in value):
+        raise ValueError("must be a string, a number or a boolean")
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, float) and value.is_integer():
+        return str(int(value))
+    return str(value)
+
+
+Wait = Annotated[
+    int,
+    Field(
+        ge=0,
+        le=MAX_WAIT_MS,
+        description="How long to wait for a device that is in use.",
+        json_schema_extra={"default": 0},
+    ),
+]
+DeviceId = Annotated[str, ErrorCode.INVALID_DEVICE_ID]
+Limit = Annotated[int, Field(ge=1, le=1_000)]
+_Pixel = Annotated[int, Field(gt=-(10**9), lt=10**9)]
+Brief = Annotated[bool, Field(description="Answer with outcome, new data and views only.")]
+_Argument = Annotated[Any, AfterValidator(_argument), WithJsonSchema({"type": ["string", "number", "boolean"]})]
+
+
+def _absent() -> Any:
+    """Return the default of a field that may be absent, but not ``null``."""
+    return None
+
+
+class Body(BaseModel):
+    """A JSON object; unknown keys are ignored."""
+
+    model_config = ConfigDict(strict=True, frozen=True, alias_generator=to_camel, defer_build=True)
+    required: ClassVar[bool] = False
+    """Whether the request needs a body."""
+
+    @classmethod
+    async def of(cls, request: Request) -> Self:
+        """Read the body of ``request``. Raises ``EngineError``: INVALID_JSON, INVALID_BODY, or the code of the first invalid field."""
+        try:
+            return cls.model_validate(await _read_object(request, required=cls.required))
+        except ValidationError as exc:
+            raise cls._error(exc.errors(include_url=False, include_input=False)[0]) from None
+
+    @classmethod
+    def _error(cls, error: ErrorDetails) -> EngineError:
+        """Return the error about one field, with the code in its annotation."""
+        name, *inside = error["loc"]
+        field = next(field for field in cls.model_fields.values() if field.alias == name)
+        code = next((item for item in field.metadata if isinstance(item, ErrorCode)), ErrorCode.INVALID_BODY)
+        words = re.sub(r"^\w+ should", "must", error["msg"]).removeprefix("Value error, ")
+        where = "".join(f"[{index}]" for index in inside)
+        return EngineError(code, f"'{name}{where}' {words}", details={"path": ".".join(map(str, error["loc"]))})
+
+    @classmethod
+    def described(cls, **contracts: Schema) -> Schema:
+        """Return ``openapi_extra`` for a route that takes this body; ``contracts`` are the schemas of its fields of any type."""
+        schema = cls.model_json_schema()
+        schema["properties"] |= contracts
+        schema.pop("description", None)
+        for part in (schema, *schema["properties"].values()):
+            part.pop("title", None)
+            if part.get("default", 0) in (None, ""):
+                del part["default"]
+        return {"requestBody": {"required": cls.required, "content": {"application/json": {"schema": schema}}}}
+
+
+async def _read_object(request: Request, *, required: bool) -> dict[str, Any]:
+    """Return the body as a JSON object, ``{}`` for an absent one unless ``required``; another content type counts as absent."""
     kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     data = await request.body()
     if not data or kind != "application/json":
@@ -48,117 +154,101 @@ async def read_object(request: Request, *, required: bool = True) -> Body:
     return value
 
 
-def execution_of(body: Body) -> Any:
-    """Return the value of ``execution``, which the engine validates.
+class Where(Body):
+    """The device and the Operator app of a request, and its wait for a locked device."""
 
-    Raises MISSING_EXECUTION for none and for ``null``, ``false``, 0 and ``""``; EXECUTION_VALIDATION_FAILED at the path ``""``
-    for an object without keys.
-    """
-    execution = body.get("execution")
-    if execution in (None, False, 0, ""):
-        raise EngineError(ErrorCode.MISSING_EXECUTION, "Missing 'execution' in body")
-    if execution == {}:
-        raise EngineError(
-            ErrorCode.EXECUTION_VALIDATION_FAILED, "The execution is empty", hint=_EXECUTION_HINT, details={"path": ""}
-        )
-    return execution
+    device_id: DeviceId = ""
+    receiver_package: Annotated[str, AfterValidator(_package), ErrorCode.INVALID_RECEIVER_PACKAGE] = ""
+    operator_package: Annotated[str, AfterValidator(_package), ErrorCode.INVALID_OPERATOR_PACKAGE] = ""
+    wait_ms: Wait = _absent()
 
+    @model_validator(mode="after")
+    def _one_package(self) -> Self:
+        if self.receiver_package and self.operator_package and self.receiver_package != self.operator_package:
+            raise EngineError(
+                ErrorCode.INVALID_RECEIVER_PACKAGE,
+                "'receiverPackage' and 'operatorPackage' name different apps",
+                hint="Send one of them.",
+                details={"path": "receiverPackage"},
+            )
+        return self
 
-def device_of(body: Body) -> str | None:
-    """Return ``deviceId``, ``None`` if it is absent or empty. Raises INVALID_DEVICE_ID."""
-    return text_of(body, "deviceId", ErrorCode.INVALID_DEVICE_ID) or None
-
-
-def package_of(body: Body) -> str | None:
-    """Return the Operator app of ``receiverPackage`` or ``operatorPackage``.
-
-    Raises INVALID_RECEIVER_PACKAGE or INVALID_OPERATOR_PACKAGE, by the field that is invalid.
-    """
-    found: dict[str, str] = {}
-    for name, code in _PACKAGES.items():
-        if name not in body:
-            continue
-        value = body[name]
-        if not isinstance(value, str) or not value.strip():
-            words = "must be a string" if not isinstance(value, str) else "must not be blank"
-            raise EngineError(code, f"'{name}' {words}", details={"path": name})
-        try:
-            found[name] = package_name(value)
-        except EngineError as exc:
-            raise EngineError(code, f"'{name}' must be an Android package name", details={"path": name}) from exc
-    if len(set(found.values())) > 1:
-        words = "'receiverPackage' and 'operatorPackage' name different apps"
-        raise EngineError(
-            ErrorCode.INVALID_RECEIVER_PACKAGE, words, hint="Send one of them.", details={"path": "receiverPackage"}
-        )
-    return next(iter(found.values()), None)
+    @property
+    def place(self) -> dict[str, Any]:
+        """Return the keyword arguments of ``HttpService.execute``."""
+        package = self.receiver_package or self.operator_package or None
+        return {"device_id": self.device_id or None, "receiver_package": package, "wait_ms": self.wait_ms}
 
 
-def path_of(body: Body) -> str | None:
-    """Return ``path`` of a screenshot. Raises INVALID_PATH."""
-    path = body.get("path")
-    if "path" in body and not (isinstance(path, str) and path.strip()):
-        raise EngineError(ErrorCode.INVALID_PATH, "'path' must be a non-empty string", details={"path": "path"})
-    return path
+class _Payload(Body):
+    execution: Annotated[Any, BeforeValidator(_given)] = Field(None, validate_default=True)
 
 
-def timeout_of(body: Body) -> int | None:
-    """Return ``timeoutMs``, a positive number of milliseconds. Raises INVALID_TIMEOUT_MS."""
-    value = body.get("timeoutMs")
-    if "timeoutMs" not in body:
-        return None
-    if isinstance(value, bool) or not isinstance(value, int) or value <= 0:
-        raise EngineError(
-            ErrorCode.INVALID_TIMEOUT_MS, "'timeoutMs' must be a positive integer", details={"path": "timeoutMs"}
-        )
-    return value
+class Execution(Where, _Payload):  # fields of the last base come first, and so do their errors
+    required = True
+    model_config = ConfigDict(json_schema_extra={"required": ["execution"]})
+
+    brief: Brief = False
+    then: Annotated[
+        str,
+        AfterValidator(_view),
+        Field(
+            description="Add the screen once it has settled, in this form; `none`: only whether it changed.",
+            json_schema_extra={"enum": list(THEN)},
+        ),
+    ] = _absent()
+    max_bytes: Annotated[int, Field(ge=MIN_BYTES, le=MAX_VIEW_BYTES, description="Truncate a larger `then`.")] = (
+        _absent()
+    )
+
+    @property
+    def options(self) -> RunOptions:
+        return RunOptions(then=self.then, then_bytes=self.max_bytes)
 
 
-def wait_of(body: Body) -> int | None:
-    """Return ``waitMs``, the maximum wait for a locked device. Raises INVALID_BODY."""
-    value = body.get("waitMs")
-    if "waitMs" not in body:
-        return None
-    if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value <= MAX_WAIT_MS:
-        words = f"'waitMs' must be an integer in [0, {MAX_WAIT_MS}]"
-        raise EngineError(ErrorCode.INVALID_BODY, words, details={"path": "waitMs"})
-    return value
+class Snapshot(Where):
+    brief: Brief = False
+    if_changed: Annotated[str, Field(pattern=f"^{TREE_ID.pattern}$")] = ""
 
 
-def view_of(body: Body) -> RunOptions:
-    """Return what ``then`` and ``maxBytes`` choose. Raises INVALID_BODY, also for ``brief``, which is about the answer."""
-    flag_of(body, "brief")
-    then = text_of(body, "then")
-    if then is not None and then not in THEN:
-        words = f"'then' must be {', '.join(THEN)}"
-        raise EngineError(ErrorCode.INVALID_BODY, words, details={"path": "then"})
-    most = body.get("maxBytes")
-    if "maxBytes" in body and (type(most) is not int or not MIN_BYTES <= most <= MAX_VIEW_BYTES):
-        words = f"'maxBytes' must be an integer in [{MIN_BYTES}, {MAX_VIEW_BYTES}]"
-        raise EngineError(ErrorCode.INVALID_BODY, words, details={"path": "maxBytes"})
-    return RunOptions(then=then, then_bytes=most)
+class Screenshot(Where):
+    path: Annotated[str, AfterValidator(_not_blank), ErrorCode.INVALID_PATH] = ""
 
 
-def tree_of(body: Body) -> str | None:
-    """Return ``ifChanged``, the id of the tree that the client has. Raises INVALID_BODY."""
-    tree = text_of(body, "ifChanged")
-    if tree is not None and not TREE_ID.fullmatch(tree):
-        words = "'ifChanged' must be the id of a tree, such as 7f3a1b2c"
-        raise EngineError(ErrorCode.INVALID_BODY, words, details={"path": "ifChanged"})
-    return tree
+class _Tree(Where):
+    required = True
+
+    max_age_ms: Annotated[int, Field(ge=0, le=3_600_000)] = 0
+    selector: Any = None
 
 
-def text_of(body: Body, name: str, code: ErrorCode = ErrorCode.INVALID_BODY) -> str | None:
-    """Return an optional string. Raises ``code``."""
-    value = body.get(name)
-    if name in body and not isinstance(value, str):
-        raise EngineError(code, f"'{name}' must be a string", details={"path": name})
-    return value
+class Match(_Tree):
+    model_config = ConfigDict(json_schema_extra={"required": ["selector"]})
+
+    limit: Limit = 20
+    explain: bool = False
 
 
-def flag_of(body: Body, name: str) -> bool | None:
-    """Return an optional boolean. Raises INVALID_BODY."""
-    value = body.get(name)
-    if name in body and not isinstance(value, bool):
-        raise EngineError(ErrorCode.INVALID_BODY, f"'{name}' must be true or false", details={"path": name})
-    return value
+class Suggestion(_Tree):
+    at: Annotated[list[_Pixel], Field(min_length=2, max_length=2)] = _absent()
+    node: str = _absent()
+    limit: Limit = 10
+
+
+class SkillRun(Body):
+    device_id: DeviceId = ""
+    args: Annotated[list[_Argument], ErrorCode.INVALID_ARGS] = []
+    timeout_ms: Annotated[int, Field(ge=1), ErrorCode.INVALID_TIMEOUT_MS] = _absent()
+    wait_ms: Wait = _absent()
+    expect_contains: Annotated[str, ErrorCode.INVALID_EXPECT_CONTAINS] = _absent()
+
+
+class Provision(Body):
+    name: str = ""
+
+
+class Avd(Provision):
+    api_level: int = _absent()
+    device_profile: str = _absent()
+    abi: str = _absent()
+    play_store: bool = _absent()

@@ -42,6 +42,8 @@ _EVERYWHERE = (
 
 _RETRY_AFTER = {"description": "Seconds to wait before you retry the request.", "schema": {"type": "integer"}}
 YES = {"type": "boolean", "const": True}
+TEXT = {"type": "string"}
+OBJECTS = {"type": "array", "items": {"type": "object"}}
 
 
 def ref(name: str) -> Schema:
@@ -81,11 +83,6 @@ def _of_type(hint: Any) -> Schema:
     if get_origin(hint) is Literal:
         return {"type": "string", "enum": list(get_args(hint))}
     return {"type": _JSON_TYPES.get(hint, "object")}
-
-
-def takes(schema: Schema, *, required: bool = True) -> Schema:
-    """Return ``openapi_extra`` for the JSON body of a route."""
-    return {"requestBody": {"required": required, "content": {"application/json": {"schema": schema}}}}
 
 
 def gives(

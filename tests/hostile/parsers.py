@@ -11,7 +11,7 @@ import math
 import os
 import tempfile
 import zlib
-from collections.abc import Callable, Coroutine, Generator, Iterator, Mapping
+from collections.abc import Callable, Coroutine, Generator, Iterator
 from contextlib import suppress
 from datetime import date
 from functools import partial
@@ -202,18 +202,18 @@ def talk_of(conversation: Callable[[], Generator[bytes | int, bytes, object]]) -
     return read
 
 
-def request_of(*readers: Callable[[Mapping[str, Any]], object]) -> list[Callable[[bytes], object]]:
+def request_of(*models: type[bodies.Body]) -> list[Callable[[bytes], object]]:
     """Readers of the body of an HTTP request."""
 
-    def read(reader: Callable[[Mapping[str, Any]], object], data: bytes) -> None:
+    def read(model: type[bodies.Body], data: bytes) -> None:
         async def receive() -> dict[str, Any]:
             return {"type": "http.request", "body": data, "more_body": False}
 
         headers = [(b"content-type", b"application/json")]
         scope = {"type": "http", "method": "POST", "path": "/", "query_string": b"", "headers": headers}
-        reader(finished(bodies.read_object(Request(scope, receive))))
+        finished(model.of(Request(scope, receive)))
 
-    return [partial(read, reader) for reader in readers]
+    return [partial(read, model) for model in models]
 
 
 def finished(coroutine: Coroutine[Any, Any, Any]) -> Any:
@@ -522,8 +522,7 @@ PARSERS: dict[str, Parser] = {
     "draft": Parser(file_of(lambda path: read_text(Path(path))), [json.dumps(own.EXECUTION).encode()], (ValueError,)),
     "http-body": Parser(
         request_of(
-            bodies.execution_of, bodies.device_of, bodies.package_of, bodies.path_of, bodies.timeout_of, bodies.wait_of,
-            lambda body: bodies.text_of(body, "expectContains"), lambda body: bodies.flag_of(body, "overwrite"),
+            bodies.Execution, bodies.Snapshot, bodies.Screenshot, bodies.Match, bodies.Suggestion, bodies.SkillRun, bodies.Avd,
         ),
         [json.dumps(own.BODY).encode()],
     ),

@@ -2,27 +2,24 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from fastapi import APIRouter, Request
 from starlette.responses import Response
 
 from clawperator.app.http import bodies
-from clawperator.app.http.openapi import YES, gives, list_of, obj, ok_with, takes
+from clawperator.app.http.openapi import TEXT, YES, gives, list_of, ok_with
 from clawperator.app.http.service import HttpService, caller_of
 from clawperator.app.serve.answers import answer, ok
 from clawperator.engine.emulators.avds import checked_name
 from clawperator.engine.emulators.manager import EmulatorManager
-from clawperator.engine.errors import EngineError, ErrorCode
+from clawperator.engine.errors import ErrorCode
 
 router = APIRouter(prefix="/android", tags=["emulators"])
 
-_TEXT = {"type": "string"}
 _FLAG = {"type": "boolean"}
 _TEXT_OR_NULL = {"type": ["string", "null"]}
-_FITNESS = {"supported": _FLAG, "unsupportedReasons": {"type": "array", "items": _TEXT}}
+_FITNESS = {"supported": _FLAG, "unsupportedReasons": {"type": "array", "items": TEXT}}
 _AVD = {
-    "name": _TEXT,
+    "name": TEXT,
     "exists": _FLAG,
     "running": _FLAG,
     "apiLevel": {"type": ["integer", "null"]},
@@ -32,17 +29,10 @@ _AVD = {
     "systemImage": _TEXT_OR_NULL,
     **_FITNESS,
 }
-_STARTED = {"type": _TEXT, "avdName": _TEXT, "serial": _TEXT, "booted": _FLAG}
+_STARTED = {"type": TEXT, "avdName": TEXT, "serial": TEXT, "booted": _FLAG}
 _RUNNING = {**_STARTED, **_FITNESS}
 _UP = ok_with(_STARTED)
 _TOOLS = (ErrorCode.ANDROID_SDK_TOOL_MISSING, ErrorCode.INVALID_NAME)
-_WISHES = {
-    "name": _TEXT,
-    "apiLevel": {"type": "integer"},
-    "deviceProfile": _TEXT,
-    "abi": _TEXT,
-    "playStore": {"type": "boolean"},
-}
 
 
 def _manager(request: Request) -> EmulatorManager:
@@ -76,7 +66,7 @@ async def running(request: Request) -> Response:
     "/emulators/create",
     operation_id="createEmulator",
     summary="Create a virtual device, and install its system image if needed",
-    openapi_extra=takes(obj(_WISHES), required=False),
+    openapi_extra=bodies.Avd.described(),
     responses=gives(
         ok_with(_AVD),
         *_TOOLS,
@@ -88,24 +78,10 @@ async def running(request: Request) -> Response:
 )
 async def create(request: Request) -> Response:
     service: HttpService = request.app.state.service
-    body = await bodies.read_object(request, required=False)
-    options = _creation_options(body)
-    name = options.pop("name") or ""
+    body = await bodies.Avd.of(request)
+    name = checked_name(body.name) if body.name else ""
     with service.acting(caller_of(request)) as engine:
-        return ok(**(await engine.emulators.create(checked_name(name) if name else "", **options)).to_dict())
-
-
-def _creation_options(body: bodies.Body) -> dict[str, Any]:
-    level = body.get("apiLevel")
-    if "apiLevel" in body and (isinstance(level, bool) or not isinstance(level, int)):
-        raise EngineError(ErrorCode.INVALID_BODY, "'apiLevel' must be an integer", details={"path": "apiLevel"})
-    return {
-        "name": bodies.text_of(body, "name"),
-        "api_level": level,
-        "device_profile": bodies.text_of(body, "deviceProfile"),
-        "abi": bodies.text_of(body, "abi"),
-        "play_store": bodies.flag_of(body, "playStore"),
-    }
+        return ok(**(await engine.emulators.create(name, **body.model_dump(exclude={"name"}))).to_dict())
 
 
 @router.get(
@@ -144,7 +120,7 @@ async def start(request: Request, name: str) -> Response:
     operation_id="stopEmulator",
     summary="Stop a running virtual device",
     responses=gives(
-        ok_with({"avdName": _TEXT, "stopped": YES}),
+        ok_with({"avdName": TEXT, "stopped": YES}),
         *_TOOLS,
         ErrorCode.EMULATOR_NOT_RUNNING,
         ErrorCode.EMULATOR_STOP_FAILED,
@@ -163,7 +139,7 @@ async def stop(request: Request, name: str) -> Response:
     operation_id="deleteEmulator",
     summary="Delete a virtual device",
     responses=gives(
-        ok_with({"avdName": _TEXT, "deleted": YES}),
+        ok_with({"avdName": TEXT, "deleted": YES}),
         *_TOOLS,
         ErrorCode.EMULATOR_NOT_FOUND,
         ErrorCode.EMULATOR_ALREADY_RUNNING,
@@ -182,7 +158,7 @@ async def delete(request: Request, name: str) -> Response:
     "/provision/emulator",
     operation_id="provisionEmulator",
     summary="Reuse, start or create a supported virtual device",
-    openapi_extra=takes(obj({"name": _TEXT}), required=False),
+    openapi_extra=bodies.Provision.described(),
     responses=gives(
         ok_with({**_STARTED, "created": _FLAG, "started": _FLAG, "reused": _FLAG}),
         *_TOOLS,
@@ -194,6 +170,6 @@ async def delete(request: Request, name: str) -> Response:
 )
 async def provision(request: Request) -> Response:
     service: HttpService = request.app.state.service
-    name = bodies.text_of(await bodies.read_object(request, required=False), "name")
+    name = (await bodies.Provision.of(request)).name
     with service.acting(caller_of(request)) as engine:
         return ok(**(await engine.emulators.provision(checked_name(name) if name else "")).to_dict())

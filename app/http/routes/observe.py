@@ -10,8 +10,8 @@ from fastapi import APIRouter, Depends, Header, Query, Request
 from starlette.responses import Response
 
 from clawperator.app.http import bodies
-from clawperator.app.http.openapi import gives, obj, ok_with, ref, takes
-from clawperator.app.http.routes.executions import OUTCOMES, SOURCE, WHERE
+from clawperator.app.http.openapi import OBJECTS, TEXT, gives, ok_with, ref
+from clawperator.app.http.routes.executions import OUTCOMES, SOURCE
 from clawperator.app.http.service import HttpService, caller_of
 from clawperator.app.serve.answers import answer, ok
 from clawperator.app.serve.gate import refuse_web_page
@@ -25,25 +25,22 @@ from clawperator.engine.hierarchy.views import MIN_BYTES
 
 router = APIRouter(tags=["observe"])
 
-_TEXT = {"type": "string"}
-_TREE = {"deviceId": _TEXT, "digest": _TEXT, "tree": _TEXT, "at": {"type": "number"}, "ageMs": {"type": "integer"}}
-_NODES = {"type": "array", "items": {"type": "object"}}
-_WHERE = {**WHERE, "maxAgeMs": {"type": "integer"}}
-_MOST = 1_000
+_TREE = {"deviceId": TEXT, "digest": TEXT, "tree": TEXT, "at": {"type": "number"}, "ageMs": {"type": "integer"}}
 
 
 async def _read_tree(
     service: HttpService,
     request: Request,
-    device_id: str | None,
-    package: str | None,
     max_age_ms: int,
+    *,
+    device_id: str | None,
     wait_ms: int | None,
+    receiver_package: str | None = None,
 ) -> tuple[str, SeenTree]:
     """Return the serial and a tree that is at most ``max_age_ms`` old: from the log, else a new one."""
     payload = build.single("serve-snap", "snapshot_ui", action_id="snap", source=SOURCE)
     service.admit(request, payload)  # a cached tree needs the same permission
-    execute = partial(service.execute, request, receiver_package=package, wait_ms=wait_ms)
+    execute = partial(service.execute, request, receiver_package=receiver_package, wait_ms=wait_ms)
     return await service.tree(execute, payload, device_id, max_age_ms)
 
 
@@ -92,7 +89,7 @@ async def live_snapshot(
     if_none_match: Annotated[str, Header(description="The `ETag` of the view that the client already has.")] = "",
 ) -> Response:
     service: HttpService = request.app.state.service
-    serial, seen = await _read_tree(service, request, device_id, None, max_age_ms, wait_ms)
+    serial, seen = await _read_tree(service, request, max_age_ms, device_id=device_id, wait_ms=wait_ms)
     service.followers.fetched(serial)
     tag = f'"{seen.digest}-{view}"'
     if tag in (word.strip() for word in if_none_match.split(",")):
@@ -129,7 +126,7 @@ async def picture(request: Request, device_id: str) -> Response:
     dependencies=[Depends(refuse_web_page)],
     summary="List the application ids installed on a device",
     responses=gives(
-        ok_with({"packages": {"type": "array", "items": _TEXT}}),
+        ok_with({"packages": {"type": "array", "items": TEXT}}),
         ErrorCode.DEVICE_NOT_FOUND,
         ErrorCode.DEVICE_SHELL_UNAVAILABLE,
         ErrorCode.CAPABILITY_DENIED,
@@ -148,23 +145,17 @@ async def packages(
     "/match",
     operation_id="matchNodes",
     summary="Show which nodes a matcher finds, or why it finds none",
-    openapi_extra=takes(
-        obj(
-            {**_WHERE, "selector": ref("matcher"), "limit": {"type": "integer"}, "explain": {"type": "boolean"}},
-            ["selector"],
-        )
-    ),
-    responses=gives(ok_with({**_TREE, "count": {"type": "integer"}, "matches": _NODES}), *OUTCOMES),
+    openapi_extra=bodies.Match.described(selector=ref("matcher")),
+    responses=gives(ok_with({**_TREE, "count": {"type": "integer"}, "matches": OBJECTS}), *OUTCOMES),
     response_class=Response,
 )
 async def match(request: Request) -> Response:
     service: HttpService = request.app.state.service
-    body = await bodies.read_object(request)
-    fields = checked_fields(body.get("selector"))
-    limit, explain = _limit(body, 20), bool(bodies.flag_of(body, "explain"))
-    serial, seen = await _asked(service, request, body)
+    body = await bodies.Match.of(request)
+    fields = checked_fields(body.selector)
+    serial, seen = await _read_tree(service, request, body.max_age_ms, **body.place)
     matcher = await service.matcher(fields, serial, seen)
-    found = await asyncio.to_thread(queries.matches, await seen.read(), matcher, limit=limit, explain=explain)
+    found = await asyncio.to_thread(queries.matches, await seen.read(), matcher, limit=body.limit, explain=body.explain)
     return ok(**_facts(serial, seen), **found)
 
 
@@ -172,63 +163,25 @@ async def match(request: Request) -> Response:
     "/suggest",
     operation_id="suggestSelectors",
     summary="Rank the matchers for one node",
-    openapi_extra=takes(
-        obj(
-            {
-                **_WHERE,
-                "at": {"type": "array", "items": {"type": "integer"}, "minItems": 2, "maxItems": 2},
-                "node": _TEXT,
-                "selector": ref("matcher"),
-                "limit": {"type": "integer"},
-            }
-        )
-    ),
+    openapi_extra=bodies.Suggestion.described(selector=ref("matcher")),
     responses=gives(
-        ok_with({**_TREE, "node": {"type": "object"}, "candidates": _NODES}), *OUTCOMES, ErrorCode.NODE_NOT_FOUND
+        ok_with({**_TREE, "node": {"type": "object"}, "candidates": OBJECTS}), *OUTCOMES, ErrorCode.NODE_NOT_FOUND
     ),
     response_class=Response,
 )
 async def suggest(request: Request) -> Response:
     service: HttpService = request.app.state.service
-    body = await bodies.read_object(request)
-    ways = [name for name in ("at", "node", "selector") if body.get(name) is not None]
-    if len(ways) != 1:
+    body = await bodies.Suggestion.of(request)
+    way = {"at", "node", "selector"} & body.model_fields_set
+    if len(way) != 1:
         raise EngineError(ErrorCode.INVALID_BODY, "Send exactly one of 'at', 'node' and 'selector'")
-    limit = _limit(body, 10)
-    fields = checked_fields(body["selector"]) if ways == ["selector"] else None
-    path = queries.read_path(bodies.text_of(body, "node") or "") if ways == ["node"] else ""
-    point = _point(body["at"]) if ways == ["at"] else None
-    serial, seen = await _asked(service, request, body)
+    fields = checked_fields(body.selector) if "selector" in way else None
+    path = queries.read_path(body.node) if "node" in way else ""
+    serial, seen = await _read_tree(service, request, body.max_age_ms, **body.place)
     tree = await seen.read()
     if fields is not None:
         nodes = await service.nodes(fields, serial, seen)
     else:
-        nodes = [queries.with_path(tree, path) if point is None else queries.at_point(tree, *point)]
-    found = await asyncio.to_thread(queries.suggestions, tree, nodes, limit=limit)
+        nodes = [queries.at_point(tree, body.at[0], body.at[1]) if "at" in way else queries.with_path(tree, path)]
+    found = await asyncio.to_thread(queries.suggestions, tree, nodes, limit=body.limit)
     return ok(**_facts(serial, seen), **found)
-
-
-async def _asked(service: HttpService, request: Request, body: bodies.Body) -> tuple[str, SeenTree]:
-    age = _number(body, "maxAgeMs", 0, 0, 3_600_000)
-    device, package, wait = bodies.device_of(body), bodies.package_of(body), bodies.wait_of(body)
-    return await _read_tree(service, request, device, package, age, wait)
-
-
-def _limit(body: bodies.Body, default: int) -> int:
-    return _number(body, "limit", default, 1, _MOST)
-
-
-def _number(body: bodies.Body, name: str, default: int, low: int, high: int) -> int:
-    value = body.get(name, default)
-    if isinstance(value, bool) or not isinstance(value, int) or not low <= value <= high:
-        words = f"'{name}' must be an integer in [{low}, {high}]"
-        raise EngineError(ErrorCode.INVALID_BODY, words, details={"path": name})
-    return value
-
-
-def _point(value: object) -> tuple[int, int]:
-    if not (
-        isinstance(value, list) and len(value) == 2 and all(type(part) is int and abs(part) < 10**9 for part in value)
-    ):
-        raise EngineError(ErrorCode.INVALID_BODY, "'at' must be [x, y] in pixels", details={"path": "at"})
-    return value[0], value[1]

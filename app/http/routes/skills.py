@@ -10,29 +10,19 @@ from fastapi import APIRouter, Query, Request
 from starlette.responses import Response
 
 from clawperator.app.http import bodies
-from clawperator.app.http.openapi import gives, obj, ok_with, ref, takes
-from clawperator.app.http.routes.executions import WHERE
+from clawperator.app.http.openapi import OBJECTS, TEXT, gives, ok_with, ref
 from clawperator.app.http.service import HttpService, caller_of
 from clawperator.app.serve.answers import ok
-from clawperator.engine.errors import EngineError, ErrorCode
+from clawperator.engine.errors import ErrorCode
 from clawperator.engine.skills.registry import Registry, open_registry
 from clawperator.engine.skills.run import run_skill
 from clawperator.engine.skills.search import search
 
 router = APIRouter(tags=["skills"])
 
-_TEXT = {"type": "string"}
 _SKILLS = {"type": "array", "items": ref("skill")}
-_WARNINGS = {"type": "array", "items": {"type": "object"}}
 _ONLY_WHERE_WRONG = ("warnings",)
 _Word = Annotated[str | None, Query(max_length=512)]
-_RUN = {
-    "deviceId": _TEXT,
-    "args": {"type": "array", "items": {"type": ["string", "number", "boolean"]}},
-    "timeoutMs": {"type": "integer", "minimum": 1},
-    "expectContains": _TEXT,
-    "waitMs": WHERE["waitMs"],
-}
 
 
 async def _registry(request: Request) -> Registry:
@@ -51,7 +41,7 @@ def _warnings(registry: Registry) -> dict[str, Any]:
     operation_id="listSkills",
     summary="List the skills in the registry",
     responses=gives(
-        ok_with({"skills": _SKILLS, "count": {"type": "integer"}, "warnings": _WARNINGS}, optional=_ONLY_WHERE_WRONG),
+        ok_with({"skills": _SKILLS, "count": {"type": "integer"}, "warnings": OBJECTS}, optional=_ONLY_WHERE_WRONG),
         ErrorCode.REGISTRY_READ_FAILED,
     ),
     response_class=Response,
@@ -67,7 +57,7 @@ async def skills(request: Request, app: _Word = None, intent: _Word = None, keyw
     operation_id="getSkill",
     summary="Show a skill's registry entry",
     responses=gives(
-        ok_with({"skill": ref("skill"), "warnings": _WARNINGS}, optional=_ONLY_WHERE_WRONG),
+        ok_with({"skill": ref("skill"), "warnings": OBJECTS}, optional=_ONLY_WHERE_WRONG),
         ErrorCode.SKILL_NOT_FOUND,
         ErrorCode.REGISTRY_READ_FAILED,
     ),
@@ -82,15 +72,15 @@ async def skill(request: Request, skill_id: str) -> Response:
     "/skills/{skill_id}/run",
     operation_id="runSkill",
     summary="Run a skill's script",
-    openapi_extra=takes(obj(_RUN), required=False),
+    openapi_extra=bodies.SkillRun.described(),
     responses=gives(
         ok_with(
             {
-                "skillId": _TEXT,
-                "output": _TEXT,
+                "skillId": TEXT,
+                "output": TEXT,
                 "exitCode": {"type": "integer", "const": 0},
                 "durationMs": {"type": "integer"},
-                "warnings": _WARNINGS,
+                "warnings": OBJECTS,
             },
             optional=_ONLY_WHERE_WRONG,
         ),
@@ -111,38 +101,17 @@ async def skill(request: Request, skill_id: str) -> Response:
 )
 async def run(request: Request, skill_id: str) -> Response:
     service: HttpService = request.app.state.service
-    body = await bodies.read_object(request, required=False)
-    device, args = bodies.device_of(body), _args(body)
-    timeout, wait = bodies.timeout_of(body), bodies.wait_of(body)
-    expected = bodies.text_of(body, "expectContains", ErrorCode.INVALID_EXPECT_CONTAINS)
+    body = await bodies.SkillRun.of(request)
+    waiting = body.model_dump(include={"wait_ms"}, exclude_unset=True)
     with service.acting(caller_of(request)) as engine:
         done = await run_skill(
             await _registry(request),
             skill_id,
-            settings=engine.settings if wait is None else replace(engine.settings, wait_ms=wait),
-            device_id=device,
-            args=args,
-            timeout_ms=timeout,
-            expect_contains=expected,
+            settings=replace(engine.settings, **waiting),
+            device_id=body.device_id or None,
+            args=body.args,
+            timeout_ms=body.timeout_ms,
+            expect_contains=body.expect_contains,
             guard=engine.guard,
         )
     return ok(**done.to_dict())
-
-
-def _args(body: bodies.Body) -> list[str]:
-    args = body.get("args", [])
-    if not isinstance(args, list):
-        raise EngineError(ErrorCode.INVALID_ARGS, "'args' must be an array", details={"path": "args"})
-    for index, value in enumerate(args):
-        if not isinstance(value, str | int | float) or (isinstance(value, str) and "\0" in value):
-            words = f"'args[{index}]' must be a string, a number or a boolean"
-            raise EngineError(ErrorCode.INVALID_ARGS, words, details={"path": f"args.{index}"})
-    return list(map(_argument, args))
-
-
-def _argument(value: str | float) -> str:
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    if isinstance(value, float) and value.is_integer():
-        return str(int(value))
-    return str(value)
