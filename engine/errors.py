@@ -112,7 +112,7 @@ class ErrorCode(StrEnum):
     SNAPSHOT_EXTRACTION_FAILED = "SNAPSHOT_EXTRACTION_FAILED", 200, _OBSERVE, "Take the snapshot again and check version compatibility.", "the snapshot's tree could not be read from the log"
     UNSUPPORTED_RUNTIME_CLOSE = "UNSUPPORTED_RUNTIME_CLOSE", 200, _NO, "This is expected: the host stops the app before the plan runs; see data.host_preflight_ok.", "the Operator app cannot close apps itself"
     UNSUPPORTED_RUNTIME_SCREENSHOT = "UNSUPPORTED_RUNTIME_SCREENSHOT", 200, _OBSERVE, "Check the path and the adb connection.", "the Operator app cannot take screenshots, and the host's capture failed"
-    UNBIND_REQUIRED = "UNBIND_REQUIRED", 500, _NO, "Allow the interruption explicitly, or use the operator backend.", "the call would briefly stop the running accessibility services"
+    UNBIND_REQUIRED = "UNBIND_REQUIRED", 500, _NO, "Pass --allow-unbind (HTTP, MCP: allowUnbind), or use the operator backend.", "the call would briefly stop the running accessibility services"
     REPLAY_DIVERGED = "REPLAY_DIVERGED", 500, _OBSERVE, "Take a snapshot and compare it with the recording.", "the screen differs from the recording"
 
     # -- UI outcome (errors.md#codes)
@@ -135,6 +135,7 @@ class ErrorCode(StrEnum):
     SET_TEXT_FAILED = "SET_TEXT_FAILED", 200, _OBSERVE, "Click the field first. It may be read-only or secure.", "the field rejected the text"
     TEXT_NOT_DELIVERED = "TEXT_NOT_DELIVERED", 200, _OBSERVE, "Use the operator backend for text that key events cannot type.", "the text could not be typed or did not reach the field"
     UI_TREE_UNAVAILABLE = "UI_TREE_UNAVAILABLE", 200, _OBSERVE, "Wake and unlock the device.", "the active window provides no UI tree"
+    UI_NOT_IDLE = "UI_NOT_IDLE", 200, _OBSERVE, "Wait until nothing on the screen moves, or use the operator backend, which reads a moving screen.", "the screen kept moving for 10 seconds, so uiautomator returned no UI tree"
     VERIFY_FAILED = "VERIFY_FAILED", 200, _OBSERVE, "Check the screen before you retry.", "an expected effect was not observed"
 
     # -- hierarchy files and dumps

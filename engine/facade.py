@@ -15,12 +15,12 @@ from typing import TYPE_CHECKING, Literal, Self, TypedDict, Unpack
 from clawperator.engine.adb.device import AdbDevice
 from clawperator.engine.adb.parse import DeviceEntry, DeviceState, parse_packages
 from clawperator.engine.adb.server import AdbServer
-from clawperator.engine.config.active_profile import load_profile
-from clawperator.engine.config.policy import SETUP_OPERATOR, admit
-from clawperator.engine.config.settings import Settings, package_name, wait_limit
+from clawperator.engine.config.active_profile import load_profile, permit
+from clawperator.engine.config.policy import SETUP_OPERATOR, STOCK_BACKEND, admit
+from clawperator.engine.config.settings import Settings, backend_name, package_name, wait_limit
 from clawperator.engine.contracts.caller import ANONYMOUS, Caller
 from clawperator.engine.contracts.issues import suggestion
-from clawperator.engine.contracts.limits import THEN
+from clawperator.engine.contracts.limits import BACKENDS, THEN
 from clawperator.engine.contracts.read_only import INTERNAL, refuse_acting
 from clawperator.engine.errors import EngineError, ErrorCode
 from clawperator.engine.events.bus import EventBus
@@ -68,6 +68,8 @@ class ExecuteOptions(TypedDict, total=False):
 
     device_id: str | None
     receiver_package: str | None
+    backend: str | None
+    allow_unbind: bool | None
     timeout_ms: object
     wait_ms: object
     options: RunOptions | None
@@ -146,6 +148,8 @@ class Engine:
         *,
         device_id: str | None = None,
         receiver_package: str | None = None,
+        backend: str | None = None,
+        allow_unbind: bool | None = None,
         timeout_ms: object = None,
         wait_ms: object = None,
         options: RunOptions | None = None,
@@ -154,7 +158,8 @@ class Engine:
 
         ``payload`` is parsed JSON (execution.md#payload) or a composition. Returns a result or raises ``EngineError``, whose
         ``broadcastDispatchStatus``, if present, says whether anything reached the device. ``wait_ms`` limits the wait for
-        a locked device, first come first served (0 to 600,000; default: the settings').
+        a locked device, first come first served (0 to 600,000; default: the settings'). ``backend`` and ``allow_unbind`` replace
+        the settings' choice.
         """
         options = options or RunOptions()
         composed = payload if isinstance(payload, Composition) else None
@@ -167,16 +172,26 @@ class Engine:
                 validated = composed.validated(timeout_ms=timeout_ms)
             package = self._package(receiver_package)
             by_shell = composed is not None and not composed.uses_operator
-            backend: Backend = ShellBackend() if by_shell else self._backend(package)
-            attempt.admit(validated, backend.name, package)
+            through = self._backend(package, backend, allow_unbind)
+            acting: Backend = ShellBackend() if by_shell else through
+            attempt.admit(validated, acting.name, package)
             _admit_execution(self.settings, validated, composed, options)
+            if through.name != BACKENDS[0] and (options.then or not by_shell):
+                permit(self.settings, STOCK_BACKEND, "use the stock backend")
             await refuse_unwritable_pictures(validated.execution, overwrite=options.screenshot_overwrite)
             wait = self.settings.wait_ms if wait_ms is None else wait_limit(wait_ms)
             async with attempt.prepared_within(validated.execution.timeout_ms):
                 device = await self.device(device_id)
                 attempt.start(device.serial)
                 finished = await self._run(
-                    attempt, validated, device, backend, composed=composed, options=options, wait_ms=wait
+                    attempt,
+                    validated,
+                    device,
+                    acting,
+                    through if options.then else acting,
+                    composed=composed,
+                    options=options,
+                    wait_ms=wait,
                 )
             await _keep_trees(self, device.serial, attempt.trace)
             return attempt.finish(finished)
@@ -186,18 +201,20 @@ class Engine:
         attempt: Attempt,
         validated: Validated,
         device: AdbDevice,
-        backend: Backend,
+        acting: Backend,
+        reader: Backend,
         *,
         composed: Composition | None,
         options: RunOptions,
         wait_ms: int,
     ) -> Finished:
-        """Lock ``device`` and run the admitted execution there, between snapshots where references or ``then`` need them."""
+        """Lock ``device`` and run the admitted execution there, between snapshots where references or ``then`` need them.
+
+        ``reader`` takes these.
+        """
         references = _references(self, validated, composed, device.serial)
-        attempt.warnings += await backend.check(device, validated.execution)
-        reader = backend
-        if options.then and isinstance(backend, ShellBackend):
-            reader = self._backend(attempt.package)
+        attempt.warnings += await acting.check(device, validated.execution)
+        if reader is not acting:
             await reader.check(device)
         attempt.await_lock()
         async with self._locks.hold(device.serial, Command.of(validated), wait_ms=wait_ms) as held:
@@ -205,14 +222,22 @@ class Engine:
             run = run_held if composed is None else composed.run_held
             if references is None and not options.then:
                 with settling(held, attempt.trace):
-                    return await run(backend, device, validated, options, attempt.trace)
+                    return await run(acting, device, validated, options, attempt.trace)
             from clawperator.engine.executions.snapshots import run_between_snapshots
 
             return await run_between_snapshots(
-                reader, device, held, attempt, run=run, acting=backend, options=options, references=references
+                reader, device, held, attempt, run=run, acting=acting, options=options, references=references
             )
 
-    def _backend(self, receiver_package: str | None) -> Backend:
+    def _backend(
+        self, receiver_package: str | None, name: str | None = None, allow_unbind: bool | None = None
+    ) -> Backend:
+        """Return the backend ``name``, or that of the settings."""
+        if backend_name(name or self.settings.backend) != BACKENDS[0]:
+            from clawperator.engine.executions.backends.stock import StockBackend
+
+            allowed = self.settings.allow_unbind if allow_unbind is None else allow_unbind
+            return StockBackend(self.events, package=self._package(receiver_package), allow_unbind=allowed)
         return OperatorBackend(
             self._logs,
             self._probe,
@@ -402,7 +427,7 @@ class Engine:
         """Send one of the doctor's commands under the device lock."""
         if command.last_action[1] not in INTERNAL:
             self.admit(json.loads(command.wire), "examine a device")
-        device, backend, trace = AdbDevice(self.server, serial), self._backend(package), Trace()
+        device, backend, trace = AdbDevice(self.server, serial), self._backend(package, BACKENDS[0]), Trace()
         await backend.check(device)
         async with self._locks.hold(serial, command, wait_ms=self.settings.wait_ms) as held:
             with settling(held, trace):

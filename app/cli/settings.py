@@ -24,6 +24,8 @@ def resolve_settings(options: Options) -> Settings:
     flags = {
         "device_id": options.device_id,
         "receiver_package": options.receiver_package,
+        "backend": options.backend,
+        "allow_unbind": options.allow_unbind or None,
         "history_enabled": False if getattr(options, "no_history", False) else None,
         "policy_path": getattr(options, "policy", None),
         "safe_logs": getattr(options, "safe_logs", False) or None,

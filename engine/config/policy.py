@@ -29,16 +29,19 @@ CAPABILITIES = (
     "manage_emulators",
     "setup_operator",
     "write_files",
+    "stock_backend",
 )
 """Operations on a device or this computer need one of these (policy.md#capabilities).
 
 ``toggle`` and ``purchase_risk`` are declared by recipes only. ``input`` is pressing keys and everything that goes through Android's
-``input``, ``app`` installing, removing, stopping and configuring apps outside of an execution, ``setup_operator`` the Operator app, the adb server and its connections, ``write_files`` files that a caller names.
+``input``, ``app`` installing, removing, stopping and configuring apps outside of an execution, ``setup_operator`` the Operator app, the adb server and its connections, ``write_files`` files that a caller names,
+``stock_backend`` executions without the Operator app.
 """
 PURCHASE_RISK = "purchase_risk"
 WRITE_FILES = "write_files"
 SETUP_OPERATOR = "setup_operator"
-HARMLESS = ("observe", WRITE_FILES)
+STOCK_BACKEND = "stock_backend"
+HARMLESS = ("observe", WRITE_FILES, STOCK_BACKEND)
 """Allowed in a read-only session."""
 ANY = "*"
 CALLER_PROFILE = "CLAWPERATOR_CALLER_PROFILE"

@@ -19,7 +19,7 @@ from clawperator.engine.config.environment import (
     POLICY_VARIABLES,
     config_folder,
 )
-from clawperator.engine.contracts.limits import MAX_WAIT_MS, PACKAGE
+from clawperator.engine.contracts.limits import BACKENDS, MAX_WAIT_MS, PACKAGE
 from clawperator.engine.contracts.operator_identity import AGENT_ACTION, RELEASE_PACKAGE
 from clawperator.engine.errors import EngineError, ErrorCode
 
@@ -28,6 +28,7 @@ WAIT_VARIABLE = "CLAWPERATOR_WAIT_MS"
 VARIABLES: Mapping[str, tuple[str, ...]] = {
     "device_id": DEVICE_VARIABLES,
     "receiver_package": ("CLAWPERATOR_OPERATOR_PACKAGE", "CLAWPERATOR_RECEIVER_PACKAGE"),
+    "backend": ("CLAWPERATOR_BACKEND",),
     "action_agent_command": ("CLAWPERATOR_AGENT_ACTION",),
     "adb_path": ("ADB_PATH",),
     "policy_path": POLICY_VARIABLES[:1],
@@ -36,7 +37,11 @@ VARIABLES: Mapping[str, tuple[str, ...]] = {
     "log_level": (LOG_LEVEL_VARIABLE,),
     "wait_ms": (WAIT_VARIABLE,),
 }
-_SWITCHES = {"history_enabled": ("CLAWPERATOR_NO_HISTORY", False), "safe_logs": ("CLAWPERATOR_SAFE_LOGS", True)}
+_SWITCHES = {
+    "history_enabled": ("CLAWPERATOR_NO_HISTORY", False),
+    "safe_logs": ("CLAWPERATOR_SAFE_LOGS", True),
+    "allow_unbind": ("CLAWPERATOR_ALLOW_UNBIND", True),
+}
 """Variables that set a value by being present, with any content."""
 
 
@@ -52,7 +57,8 @@ class Chosen(NamedTuple):
 class Settings:
     """The settings of an ``Engine``.
 
-    ``device_id`` and ``adb_path`` are empty if not chosen. ``lock_dir`` does not depend on XDG variables: all processes of
+    ``device_id`` and ``adb_path`` are empty if not chosen. ``backend`` is one of ``BACKENDS``; ``allow_unbind``: the stock backend may
+    unbind the Operator's accessibility service while it reads a screen. ``lock_dir`` does not depend on XDG variables: all processes of
     this user must share it.
     The history is kept for ``history_days`` and up to ``history_megabytes``. ``read_only``: executions that act on a device are
     refused. ``policy_path`` is empty for the optional file in the config folder; ``policy_profile`` is empty for the file's
@@ -65,6 +71,8 @@ class Settings:
 
     device_id: str = ""
     receiver_package: str = RELEASE_PACKAGE
+    backend: str = BACKENDS[0]
+    allow_unbind: bool = False
     action_agent_command: str = AGENT_ACTION
     adb_path: str = ""
     lock_dir: str = ""
@@ -116,6 +124,7 @@ class Settings:
         found = choices(flags or {}, environment, read_settings_file(file) if file else {})
         values = {name: choice.value for name, choice in found.items()}
         values["wait_ms"] = wait_limit(values["wait_ms"], found["wait_ms"].variable or "waitMs")
+        values["backend"] = backend_name(values["backend"])
         values["package_chosen"] = found["receiver_package"].source != "default"
         chosen = cls(**values, environment=dict(environment))
         return replace(chosen, device_id=chosen.serial_of(chosen.device_id))
@@ -163,6 +172,15 @@ def package_name(text: str) -> str:
         hint=f"Name an installed Operator app, such as {RELEASE_PACKAGE}.",
         details={"path": "receiverPackage", "reason": f"{message}, got {text[:255]!r}"},
     )
+
+
+def backend_name(value: object) -> str:
+    """Return ``value`` if it is one of ``BACKENDS``. Raises ``EngineError`` (EXECUTION_VALIDATION_FAILED)."""
+    if isinstance(value, str) and value in BACKENDS:
+        return value
+    message = f"backend must be {' or '.join(BACKENDS)}"
+    hint = "The stock backend needs no app on the device."
+    raise EngineError(ErrorCode.EXECUTION_VALIDATION_FAILED, message, hint=hint, details={"path": "backend"})
 
 
 def wait_limit(value: object, name: str = "waitMs") -> int:

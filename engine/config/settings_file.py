@@ -35,6 +35,17 @@ _FORMS = {
 }
 
 
+class ExecutionSettings(TomlTable):
+    """How executions reach a device."""
+
+    backend: Literal["operator", "stock"] = Field(
+        "operator", description="The Operator app, or what every Android has behind adb."
+    )
+    allow_unbind: bool = Field(
+        False, description="Let the stock backend unbind the Operator's accessibility service while it reads a screen."
+    )
+
+
 class HistorySettings(TomlTable):
     """What is remembered of executions, on this computer only."""
 
@@ -152,6 +163,7 @@ class SettingsFile(TomlTable):
     devices: dict[Name, DeviceSettings] = Field(
         default_factory=dict, description="Aliases of devices, with their serials and tags."
     )
+    execution: ExecutionSettings = Field(default_factory=ExecutionSettings)
     history: HistorySettings = Field(default_factory=HistorySettings)
     emulator: EmulatorSettings = Field(default_factory=EmulatorSettings)
     warm: WarmSettings = Field(default_factory=WarmSettings)
@@ -162,6 +174,7 @@ class SettingsFile(TomlTable):
     def choices(self) -> dict[str, Any]:
         """Return the file's values by the names of ``Settings``' fields, without those of the console."""
         chosen = {name: getattr(self, name) for name in self.model_fields_set if name not in _TABLES}
+        chosen |= {name: getattr(self.execution, name) for name in self.execution.model_fields_set}
         for table in ("history", "emulator", "warm"):
             inner = getattr(self, table)
             chosen |= {f"{table}_{name}": getattr(inner, name) for name in inner.model_fields_set}
@@ -177,6 +190,7 @@ class SettingsFile(TomlTable):
 
 
 _TABLES: Mapping[str, type[TomlTable] | None] = {
+    "execution": ExecutionSettings,
     "history": HistorySettings,
     "emulator": EmulatorSettings,
     "warm": WarmSettings,

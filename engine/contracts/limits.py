@@ -6,6 +6,8 @@ EXPECTED_FORMAT = "android-ui-automator"
 DUMP_FORMAT = "hierarchy_xml"
 RENDERED_FORMATS = ("ascii", "json")
 """Formats that the host renders from the device's dump."""
+BACKENDS = ("operator", "stock")
+"""Ways to a device; the caller chooses one."""
 MODES = ("artifact_compiled", "direct")
 DEFAULT_MODE = "direct"
 

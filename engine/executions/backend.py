@@ -35,8 +35,8 @@ class Backend(Protocol):
     @property
     def name(self) -> str: ...
 
-    def attached(self, device: AdbDevice) -> AbstractAsyncContextManager[object]:
-        """Return a context in which several runs share one connection to the device's log."""
+    def attached(self, device: AdbDevice, trace: Trace) -> AbstractAsyncContextManager[object]:
+        """Return a context in which several runs of the execution of ``trace`` share one connection to the device."""
         ...
 
     async def check(self, device: AdbDevice, execution: Execution | None = None) -> Sequence[Mapping[str, str]]: ...

@@ -95,7 +95,7 @@ class Composition:
         """Run the composition on ``device``, whose lock the caller holds. Raises ``EngineError`` as ``run_held`` does."""
         parts = Parts(backend, device, validated, options, trace)
         try:
-            async with backend.attached(device):
+            async with backend.attached(device, trace):
                 facts = await self.run(parts)
         except StepFailedError as exc:
             return parts.failed(exc)
@@ -257,7 +257,7 @@ class ShellBackend:
     async def check(self, device: AdbDevice, execution: Execution | None = None) -> Sequence[Mapping[str, str]]:  # noqa: ARG002 -- a backend's form
         return ()
 
-    def attached(self, device: AdbDevice) -> AbstractAsyncContextManager[object]:  # noqa: ARG002 -- a backend's form
+    def attached(self, device: AdbDevice, trace: Trace) -> AbstractAsyncContextManager[object]:  # noqa: ARG002 -- a backend's form
         return nullcontext()
 
     async def run(self, device: AdbDevice, command: Command, trace: Trace) -> Outcome:

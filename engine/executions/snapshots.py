@@ -91,7 +91,7 @@ async def run_between_snapshots(
     references cannot be resolved. A failure of the snapshots after the plan is part of ``then``.
     """
     reader = _Reader(backend, device, held, attempt.trace)
-    async with backend.attached(device):
+    async with backend.attached(device, attempt.trace):
         attempt.trace.enter("look")
         looked_at, before = time.time(), await reader.before(needed=references is not None)
         if references is not None:

@@ -60,6 +60,8 @@ class Shell:
         self.parameters = list(parameters)
         self.variables = {"PATH": ":".join(PATH), "HOME": "/", "USER": "shell", "SHELL": "/bin/sh", "TERM": "dumb"}
         self.nesting = nesting
+        self._substituted = 0
+        """The exit code of the last command substitution: that of an assignment alone."""
         self._jobs: asyncio.TaskGroup | None = None
 
     # -- scripts
@@ -286,9 +288,9 @@ class Shell:
 
     async def _simple(self, command: tree.Simple, streams: Streams) -> int:
         expander = self._expander()
-        status, self.status = self.status, 0
+        status, self._substituted = self.status, 0
         assigned = {name: await expander.text(value) for name, value in command.assignments}
-        substituted, self.status = self.status, status
+        substituted, self.status = self._substituted, status
         argv = await expander.fields(command.words)
         streams = await self._redirected(command.redirects, streams)
         if not argv:
@@ -437,7 +439,7 @@ class Shell:
 
     async def substitute(self, body: tree.Script) -> str:
         collected = Collector()
-        self.status = await self._isolated(body, replace(self.streams, stdout=collected))
+        self.status = self._substituted = await self._isolated(body, replace(self.streams, stdout=collected))
         return decode(bytes(collected.data).replace(b"\0", b""))
 
 

@@ -47,6 +47,8 @@ def _limits(settings: Settings) -> Mapping[str, str]:
     return {
         "CLAWPERATOR_POLICY": settings.policy_path,
         "CLAWPERATOR_POLICY_PROFILE": settings.policy_profile,
+        "CLAWPERATOR_BACKEND": settings.backend,
+        "CLAWPERATOR_ALLOW_UNBIND": "1" if settings.allow_unbind else "",
         "CLAWPERATOR_LOG_DIR": settings.log_dir,
         "CLAWPERATOR_LOG_LEVEL": settings.log_level,
         "CLAWPERATOR_SAFE_LOGS": "1" if settings.safe_logs else "",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from clawperator.engine.contracts.limits import MAX_WAIT_MS
+from clawperator.engine.contracts.limits import BACKENDS, MAX_WAIT_MS
 from clawperator.engine.errors import ErrorCode
 
 TYPE_CHECKING = False
@@ -93,6 +93,13 @@ def global_flags(formats: Sequence[str] = ("json", "pretty")) -> tuple[Flag, ...
     return (
         Flag(("--device-id", "--device"), "<serial>", "use this device", suggest="devices"),
         Flag(("--receiver-package", "--operator-package"), "<package>", "use this Operator app package"),
+        Flag(
+            "--backend",
+            "<name>",
+            "reach the device through the Operator app, or without one [operator]",
+            choices=BACKENDS,
+        ),
+        switch("--allow-unbind", "let the stock backend unbind the Operator's service while it reads a screen"),
         Flag(
             ("--output", "--format"),
             f"<{'|'.join(formats)}>",

@@ -90,7 +90,7 @@ class OperatorBackend:
         setup = f"{command_line('operator setup', device.serial)} --apk <path>"
         installed = list(facts.packages)
         detail = "Neither the release nor the debug variant is listed by the package manager."
-        hint = f"Install the Operator app: `{setup}`."
+        hint = f"Install the Operator app: `{setup}`; or pass --backend stock, which needs no app on the device."
         if installed:
             detail = f"{' and '.join(installed)} is installed."
             hint = f"Pass --receiver-package {installed[0]} (HTTP: receiverPackage), or install {self._package}."
@@ -108,7 +108,7 @@ class OperatorBackend:
         )
 
     @asynccontextmanager
-    async def attached(self, device: AdbDevice) -> AsyncIterator[None]:
+    async def attached(self, device: AdbDevice, trace: Trace) -> AsyncIterator[None]:  # noqa: ARG002 -- a backend's form
         facts = await self._probe.facts(device, self._package)
         if (uid := facts.uid_of(self._package)) is None:
             yield  # each run selects its own lines

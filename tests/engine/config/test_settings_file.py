@@ -151,7 +151,7 @@ def test_a_mistake_is_told_with_its_line(text: str, line: int, key: str, words: 
         ("[history]\nbell = true", "bell belongs below [console]."),
         (
             "zzz = 1",
-            "Known: device_id, receiver_package, action_agent_command, adb_path, policy_path, log_dir, log_level, safe_logs, accepted_versions, devices, history, emulator, warm, output, console, keymap.",
+            "Known: device_id, receiver_package, action_agent_command, adb_path, policy_path, log_dir, log_level, safe_logs, accepted_versions, devices, execution, history, emulator, warm, output, console, keymap.",
         ),
     ],
 )

@@ -189,6 +189,7 @@ def test_what_both_generations_look_for(tmp_path: Path) -> None:
         "CLAWPERATOR_CALLER_PROFILE": packed(DEFAULT),
         "CLAWPERATOR_SKILLS_REGISTRY": made.path,
         "CLAWPERATOR_LOG_LEVEL": "info",
+        "CLAWPERATOR_BACKEND": "operator",
     }
 
 
@@ -199,6 +200,8 @@ def test_what_was_chosen_holds_for_the_calls_of_the_script(tmp_path: Path) -> No
     env = script_environment(
         settings(
             device_id="chosen-before",
+            backend="stock",
+            allow_unbind=True,
             policy_path=str(policy),
             safe_logs=True,
             log_dir="/logs",
@@ -216,6 +219,8 @@ def test_what_was_chosen_holds_for_the_calls_of_the_script(tmp_path: Path) -> No
         "CLAWPERATOR_BIN": "c",
         "CLAWPERATOR_OPERATOR_PACKAGE": "com.clawperator.operator",
         "CLAWPERATOR_RECEIVER_PACKAGE": "com.clawperator.operator",
+        "CLAWPERATOR_BACKEND": "stock",
+        "CLAWPERATOR_ALLOW_UNBIND": "1",
         "CLAWPERATOR_DEVICE_ID": "chosen-before",
         "DEVICE_ID": "chosen-before",
         "CLAWPERATOR_SKILL_ID": "com.example.app.read",

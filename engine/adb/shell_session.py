@@ -1,0 +1,67 @@
+"""One shell on a device that stays open for several scripts: each costs one round trip and no new process of adb's daemon."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+from clawperator.engine.adb.connection import deadline
+from clawperator.engine.adb.device import SHELL_TIMEOUT, AdbDevice, ShellResult, ShellStream
+from clawperator.engine.adb.failures import broken, oversized
+from clawperator.engine.adb.protocol import MAX_OUTPUT, STDERR, STDOUT, encode_text
+from clawperator.engine.adb.quote import device_script
+
+_LONGEST_STATUS = 8
+"""Characters of an exit code and the line feed behind it."""
+
+
+class ShellSession:
+    """Runs scripts one after the other. After an error of ``run`` the session is over: the rest of an output may still arrive."""
+
+    def __init__(self, device: AdbDevice, stream: ShellStream) -> None:
+        self._device = device
+        self._stream = stream
+        self._mark = f"clawperator-{secrets.token_hex(8)}:".encode()
+
+    async def run(
+        self, script: str, *, timeout: float | None = SHELL_TIMEOUT, limit: int = MAX_OUTPUT, label: str = ""
+    ) -> ShellResult:
+        """Run shell text made by ``quote.device_script`` in a subshell without input and collect at most ``limit`` bytes.
+
+        ``label`` replaces the text in the log, where it contains secrets. Raises ``TransportError`` if the shell ends.
+        """
+        serial = self._device.serial
+        with self._device.server.trace.of(label or script, serial) as call:
+            mark = self._mark.decode()
+            framed = f"(\n{script}\n) </dev/null; r=$?; echo {mark}$r; echo {mark}$r >&2\n"
+            async with deadline(timeout, "device shell", serial=serial):
+                await self._stream.write(encode_text(framed))
+                result = await self._collect(limit)
+            call.exit_code = result.exit_code
+            return result
+
+    async def _collect(self, limit: int) -> ShellResult:
+        """Read both channels up to their marks: they may arrive in any order."""
+        found = {STDOUT: bytearray(), STDERR: bytearray()}
+        codes: dict[int, int] = {}
+        async for channel, data in self._stream:
+            text = found[channel]
+            text += data
+            if sum(map(len, found.values())) > limit:
+                raise oversized("device shell", limit, serial=self._device.serial)
+            # the mark ends the output: only its tail is searched
+            start = text.rfind(self._mark, max(0, len(text) - len(self._mark) - _LONGEST_STATUS))
+            if start >= 0 and text.endswith(b"\n"):
+                codes[channel] = int(text[start + len(self._mark) :])
+                del text[start:]
+            if len(codes) == len(found):
+                return ShellResult(bytes(found[STDOUT]), bytes(found[STDERR]), codes[STDOUT])
+        raise broken("the device's shell ended in the middle of a script", serial=self._device.serial)
+
+
+@asynccontextmanager
+async def open_shell(device: AdbDevice) -> AsyncIterator[ShellSession]:
+    """Open a shell of a device with shell v2 (Android 7 and later); leaving the block ends it."""
+    async with device.stream(device_script("exec sh"), stdin=None) as stream:
+        yield ShellSession(device, stream)

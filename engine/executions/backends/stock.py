@@ -1,0 +1,276 @@
+"""The stock backend: the Operator's action semantics over what every Android has behind adb; no app of ours is needed.
+
+Its price: ``uiautomator`` unbinds all accessibility services while it runs, the Operator's among them (android-facts 7e). So a plan that
+reads the screen is refused while the Operator's service is bound, unless the caller allows it; afterwards the service is awaited.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+
+from clawperator.engine.adb.accessibility import parse_accessibility
+from clawperator.engine.adb.device import AdbDevice
+from clawperator.engine.adb.failures import TransportError
+from clawperator.engine.adb.quote import device_script
+from clawperator.engine.adb.secure_list import contains, entries
+from clawperator.engine.adb.shell_session import ShellSession, open_shell
+from clawperator.engine.contracts.envelope import Envelope, StepResult
+from clawperator.engine.contracts.execution import Action, Execution
+from clawperator.engine.contracts.operator_identity import service_of
+from clawperator.engine.errors import EngineError, ErrorCode
+from clawperator.engine.events.bus import EventBus
+from clawperator.engine.executions.backend import Outcome
+from clawperator.engine.executions.backends.stock_surface import StockSurface, typed_pieces
+from clawperator.engine.executions.command import Command
+from clawperator.engine.executions.log_events import LogEventPublisher
+from clawperator.engine.executions.probe import variants
+from clawperator.engine.executions.trace import Trace
+from clawperator.engine.logcat.entry import LogEntry
+from clawperator.engine.logcat.signals import CapturedHierarchy, EnvelopeSignal, HierarchySignal, ProgressSignal
+from clawperator.engine.runtime.actions import run_plan
+from clawperator.engine.runtime.outcome import ActionResult, PlanOutcome
+from clawperator.engine.runtime.payload import PayloadError, read_payload
+from clawperator.engine.runtime.plan import OperatorPlan
+from clawperator.engine.runtime.run import Observer, PlanRun
+
+_OLDEST = 24
+"""Android 7: the first with shell v2 and ``cmd package``."""
+_REBIND_SECONDS = 5.0
+_REBIND_POLL_SECONDS = 0.1
+_WITHOUT_TREE = frozenset({"open_app", "open_uri", "close_app", "press_key", "sleep", "take_screenshot", "doctor_ping"})
+"""Actions that never read the screen, beside a click at a coordinate and a wait for an app."""
+_STATE = (
+    "getprop ro.build.version.sdk; settings get secure accessibility_enabled; "
+    "settings get secure enabled_accessibility_services; dumpsys accessibility"
+)
+
+
+@dataclass(slots=True)
+class _Session:
+    """One shell of a device, shared by the runs of one execution."""
+
+    shell: ShellSession
+    has_dumped: bool = False
+
+
+class StockBackend:
+    """Runs plans through adb's shell. ``package`` is the Operator app whose service is looked after, if it is installed."""
+
+    name = "stock"
+
+    def __init__(self, bus: EventBus, *, package: str, allow_unbind: bool) -> None:
+        self._bus = bus
+        self._services = [service_of(name) for name in variants(package)]
+        self._allow_unbind = allow_unbind
+        self._sdk = 0
+        self._bound = ""
+        """The Operator's service that was bound before the dispatch."""
+        self._session: _Session | None = None
+
+    async def check(self, device: AdbDevice, execution: Execution | None = None) -> Sequence[Mapping[str, str]]:
+        """Look at what is bound, before the dispatch.
+
+        Raises ``EngineError``: BACKEND_UNAVAILABLE before Android 7, EXECUTION_ACTION_UNSUPPORTED for recordings, TEXT_NOT_DELIVERED
+        for text that cannot be typed, UNBIND_REQUIRED where the plan would unbind the Operator's service.
+        """
+        actions = () if execution is None else execution.actions
+        for action in actions:
+            _refuse_impossible(action)
+        self._sdk, self._bound = await self._state(device)
+        if self._sdk < _OLDEST:
+            words = (
+                f"The stock backend needs Android 7 (API level {_OLDEST}); {device.serial} has API level {self._sdk}"
+            )
+            raise EngineError(ErrorCode.BACKEND_UNAVAILABLE, words)
+        if self._bound and not self._allow_unbind and (execution is None or any(map(_reads_screen, actions))):
+            raise EngineError(
+                ErrorCode.UNBIND_REQUIRED,
+                f"Reading the screen of {device.serial} with uiautomator would unbind the Operator's accessibility service",
+                details={"service": self._bound},
+            )
+        return ()
+
+    async def _state(self, device: AdbDevice) -> tuple[int, str]:
+        """Return the API level and the Operator's bound service, empty if none is. Raises DEVICE_SHELL_UNAVAILABLE."""
+        done = await device.script(device_script(_STATE))
+        sdk, _, rest = done.text.partition("\n")
+        if not sdk.strip().isdecimal():
+            words = f"{device.serial} did not report its Android version"
+            raise EngineError(ErrorCode.DEVICE_SHELL_UNAVAILABLE, words, details={"exitCode": done.exit_code})
+        return int(sdk), self._bound_service(rest)
+
+    def _bound_service(self, text: str) -> str:
+        switch, listed, dump = (*text.split("\n", 2), "", "")[:3]
+        if switch.strip() != "1":
+            return ""
+        found, count = parse_accessibility(dump), len([entry for entry in entries(listed.strip()) if entry])
+        on = (service for service in self._services if contains(listed.strip(), service))
+        return next((service for service in on if found.is_bound(service, count) is not False), "")
+
+    @asynccontextmanager
+    async def attached(self, device: AdbDevice, trace: Trace) -> AsyncIterator[None]:
+        """Share one shell between the runs of an execution; at its end await the Operator's service, with a warning in ``trace``."""
+        if self._session is not None:
+            yield
+            return
+        async with open_shell(device) as shell:
+            self._session = session = _Session(shell)
+            cancelled = False
+            try:
+                yield
+            except asyncio.CancelledError:
+                cancelled = True
+                raise
+            finally:
+                self._session = None
+                if session.has_dumped and self._bound and not cancelled:
+                    trace.warnings.append(await self._rebound(device))
+
+    async def _rebound(self, device: AdbDevice) -> Mapping[str, str]:
+        """Wait until the Operator's service is bound again; return the warning that says so."""
+        began = time.monotonic()
+        service, back = self._bound, ""
+        try:
+            async with asyncio.timeout(_REBIND_SECONDS):
+                while not (back := (await self._state(device))[1]):  # noqa: ASYNC110 -- the device sends no event
+                    await asyncio.sleep(_REBIND_POLL_SECONDS)
+        except (TimeoutError, EngineError):
+            pass
+        ms = round((time.monotonic() - began) * 1000)
+        if back:
+            message = f"uiautomator unbound the Operator's service {service}; it was bound again after {ms} ms"
+            return {"code": "SERVICE_REBOUND", "path": "", "message": message}
+        message = f"uiautomator unbound the Operator's service {service}, and it is not bound after {ms} ms: run `clawperator doctor`"
+        return {"code": "SERVICE_NOT_REBOUND", "path": "", "message": message}
+
+    async def run(self, device: AdbDevice, command: Command, trace: Trace) -> Outcome:
+        trace.enter("attach")
+        async with self.attached(device, trace):
+            assert self._session is not None
+            return await self._run(self._session, device, command, trace)
+
+    async def _run(self, session: _Session, device: AdbDevice, command: Command, trace: Trace) -> Outcome:
+        try:
+            plan = read_payload(command.wire, "0.5")
+        except PayloadError as exc:
+            raise EngineError(ErrorCode.EXECUTION_VALIDATION_FAILED, f"The plan cannot be run: {exc}") from exc
+        progress = _Progress(self._bus, device.serial, plan, trace)
+        surface = StockSurface(session.shell, progress.saw, self._sdk)
+        trace.dispatched()
+        trace.enter("run")
+        progress.note("start")
+        run = PlanRun(surface, _Clock(), observer=progress, before_step=surface.begin)
+        try:
+            async with asyncio.timeout(plan.timeout_ms / 1000):
+                outcome, code = await run_plan(run, plan), None
+        except TimeoutError:
+            outcome, code = PlanOutcome((), f"Agent command timed out after {plan.timeout_ms}ms"), None
+        except TransportError as exc:
+            exc.hint = "Take a snapshot when the device is back: the plan may have acted."
+            raise
+        except EngineError as exc:
+            outcome, code = PlanOutcome((), exc.message, run.step_id), exc.code
+        finally:
+            session.has_dumped = session.has_dumped or surface.has_dumped
+        progress.note("failure" if outcome.reason else "success", reason=outcome.reason)
+        envelope = _envelope(plan, outcome, surface, code)
+        progress.answered(envelope)
+        trace.enter("")
+        return Outcome(envelope, tuple(trace.hierarchies))
+
+
+class _Clock:
+    """The host's clock."""
+
+    def now(self) -> float:
+        return time.monotonic()
+
+    async def sleep(self, seconds: float) -> None:
+        await asyncio.sleep(seconds)
+
+
+def _refuse_impossible(action: Action) -> None:
+    if action.type in ("start_recording", "stop_recording"):
+        message = f"{action.type} needs the Operator app, which sees the events of the screen"
+        hint = "Use the operator backend."
+        details = {"actionId": action.id, "actionType": action.type}
+        raise EngineError(ErrorCode.EXECUTION_ACTION_UNSUPPORTED, message, hint=hint, details=details)
+    if action.type == "enter_text" and isinstance(text := action.params.get("text"), str):
+        typed_pieces(text)
+
+
+def _reads_screen(action: Action) -> bool:
+    if action.type == "click":
+        return "coordinate" not in action.params
+    if action.type == "wait_for_navigation":
+        return "expectedNode" in action.params
+    return action.type not in _WITHOUT_TREE and not action.type.startswith("input_")
+
+
+def _envelope(plan: OperatorPlan, outcome: PlanOutcome, surface: StockSurface, code: ErrorCode | None) -> Envelope:
+    """Return the envelope as the Operator forms it: without step results if the plan failed."""
+    if not outcome.reason:
+        steps = tuple(
+            StepResult(record.id, record.action_type, record.outcome.success, _data(record.id, record.outcome, surface))
+            for record in outcome.records
+        )
+        return Envelope(plan.command_id, plan.task_id, "success", steps)
+    reason = f"Task execution failed: {outcome.reason}" if outcome.failed_step and code is None else outcome.reason
+    return Envelope(plan.command_id, plan.task_id, "failed", error=reason, error_code=code and code.value)
+
+
+def _data(step_id: str, outcome: ActionResult, surface: StockSurface) -> Mapping[str, str]:
+    done = surface.steps[step_id]
+    sent = {"dispatched": "; ".join(done.sent)} if done.sent else {}
+    return {**outcome.data, **done.facts, **sent}
+
+
+class _Progress(Observer):
+    """Reports a plan's steps as the Operator's log lines would: to the trace, and as events."""
+
+    def __init__(self, bus: EventBus, serial: str, plan: OperatorPlan, trace: Trace) -> None:
+        self._events = LogEventPublisher(bus, serial)
+        self._bus = bus
+        self._id = plan.command_id
+        self._trace = trace
+
+    def note(self, kind: str, **fields: str) -> None:
+        text = f"{kind} {' '.join(f'{name}={value}' for name, value in fields.items())}".rstrip()
+        signal = ProgressSignal(kind, self._id, fields, text, LogEntry.create(text, tag="clawperator"))
+        self._trace.note(signal)
+        if self._bus.watched:
+            self._events.publish([signal])
+
+    def saw(self, step_id: str, xml: str) -> None:
+        captured = CapturedHierarchy(step_id, xml, complete=True)
+        self._trace.saw(captured)
+        if self._bus.watched:
+            self._events.publish([HierarchySignal(captured, self._id, LogEntry.create("", tag="clawperator"))])
+
+    def answered(self, envelope: Envelope) -> None:
+        if self._bus.watched:
+            entry = LogEntry.create("", tag="clawperator")
+            self._events.publish([EnvelopeSignal(envelope, self._id, "", "", 1, entry)])
+
+    def step_start(self, step_id: str, action_type: str) -> None:
+        self.note("step-start", id=step_id, type=action_type)
+
+    def step_done(self, step_id: str, action_type: str, outcome: ActionResult) -> None:
+        data = ", ".join(f"{key}={value}" for key, value in outcome.data.items())
+        self.note("step-success", id=step_id, type=action_type, data=f"{{{data}}}")
+
+    def stage_start(self, stage: str, label: str) -> None:
+        self.note("stage-start", id=stage, label=label)
+
+    def stage_retry(self, stage: str, attempt: int, attempts: int, delay_ms: int) -> None:
+        self.note("stage-retry", id=stage, attempt=f"{attempt}/{attempts}", delayMs=str(delay_ms))
+
+    def stage_success(self, stage: str, data: Mapping[str, str]) -> None:
+        self.note("stage-success", id=stage, data=str(dict(data)))
+
+    def stage_failure(self, stage: str, reason: str) -> None:
+        self.note("stage-failure", id=stage, reason=reason)

@@ -1,0 +1,302 @@
+"""A device without an app of ours as a surface of the runtime: ``uiautomator``, ``input``, ``am`` and ``dumpsys`` behind adb.
+
+Each action is one script of the session's shell. A gesture at a node checks in the same script that the display is as it was when the
+node's tree was read: if not, nothing is sent, and the action reads the tree again.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import re
+import secrets
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from clawperator.engine.adb.device import ShellResult
+from clawperator.engine.adb.failures import OversizedError
+from clawperator.engine.adb.quote import device_script
+from clawperator.engine.adb.shell_session import ShellSession
+from clawperator.engine.adb.trace import HIDDEN
+from clawperator.engine.contracts.limits import utf16_length
+from clawperator.engine.errors import EngineError, ErrorCode
+from clawperator.engine.hierarchy.traits import is_editable
+from clawperator.engine.hierarchy.tree import Bounds, UiNode, UiTree, parse
+from clawperator.engine.runtime.plan import EnterText, PlanStep, WaitForNavigation, WaitForNode
+
+MAX_DUMP = 16 * 1024 * 1024
+"""Bytes of a dump; as much as the trees of one execution may have together."""
+_TAP_MS = 500
+"""A shorter press is a tap: ``input tap`` has no duration."""
+_DISPLAY_CHANGED = 113
+"""The exit code of a script that sent nothing because the display was turned or resized."""
+_DISPLAY = "dumpsys window displays | grep -oE 'cur=[0-9]+x[0-9]+|[rR]otation=[A-Z_0-9]+'"
+_GUARD = f'[ "$({_DISPLAY})" = {{seen}} ] || exit 113; '
+_SIZE = re.compile(r"cur=(\d{1,6})x(\d{1,6})", re.ASCII)
+_HEAD = b"clawperator-dump:\n"
+_DUMP = (
+    f"{_DISPLAY}; echo {_HEAD.decode().strip()}; "
+    "uiautomator dump {file}; r=$?; cat {file} 2>/dev/null; rm -f {file}; exit $r"
+)
+_END = b"</hierarchy>"
+_HELD = ("already registered", "Killed")
+"""What ``uiautomator`` says where another program holds the one UiAutomation connection (android-facts 7f)."""
+_SELECTS_ALL = 31
+"""The first API level whose ``input`` has key combinations."""
+_CLEAR_ALL = "input keycombination CTRL_LEFT A >/dev/null 2>&1 && input keyevent KEYCODE_DEL >&2 || "
+_OR_END = " >&2 || exit 1; "
+_MOST_KEYS = 1_000
+"""Keys that delete before the cursor, and as many behind it."""
+_PASSWORD_KEYS = 64
+"""A password's length may not show."""
+_LAUNCH = (
+    "c=$(cmd package resolve-activity --brief {package} | tail -n 1); "
+    'case "$c" in {package}/*) am start -a android.intent.action.MAIN -c android.intent.category.LAUNCHER '
+    '-f 0x10200000 -n "$c";; *) exit 113;; esac'
+)
+_FRONT = "dumpsys window displays | grep -E 'mCurrentFocus=|mFocusedApp='"
+_PACKAGE = re.compile(r"[ {]([A-Za-z][\w.]*)/[\w.$]+", re.ASCII)
+_KEYS = {"back": "KEYCODE_BACK", "home": "KEYCODE_HOME", "recents": "KEYCODE_APP_SWITCH"}
+
+
+@dataclass(slots=True)
+class Dispatched:
+    """What one step sent to the device, and facts for its data."""
+
+    sent: list[str] = field(default_factory=list)
+    facts: dict[str, str] = field(default_factory=dict)
+
+
+class StockSurface:
+    """``runtime.Surface`` over one shell. ``saw`` gets the XML of each tree that the plan asks for.
+
+    Expected failures are those of ``Surface``; everything that must not be repeated, and a lost device, is an ``EngineError``.
+    """
+
+    def __init__(self, shell: ShellSession, saw: Callable[[str, str], object], sdk: int) -> None:
+        self._shell = shell
+        self._sdk = sdk
+        self._saw = saw
+        self._file = f"/data/local/tmp/clawperator-{secrets.token_hex(8)}.xml"
+        self._step: PlanStep | None = None
+        self._display: str | None = None
+        """The state of the display when the tree of this step was read."""
+        self.steps: dict[str, Dispatched] = {}
+        self.has_dumped = False
+
+    async def begin(self, step: PlanStep) -> None:
+        """Note the step that begins: what was seen before is out of date."""
+        self._step, self._display = step, None
+        self.steps[step.id] = Dispatched()
+
+    @property
+    def _now(self) -> Dispatched:
+        return self.steps[self._step.id] if self._step is not None else Dispatched()
+
+    # -- looking
+
+    async def dump(self) -> UiTree | None:
+        found = await self._look()
+        return None if found is None else found[1]
+
+    async def snapshot(self, step_id: str) -> Mapping[str, str] | None:
+        found = await self._look()
+        if found is None:
+            return None
+        xml, tree = found
+        self._saw(step_id, xml)
+        return {"foreground_package": tree.package} if tree.package else {}
+
+    async def _look(self) -> tuple[str, UiTree] | None:
+        """Return the XML and the tree of the active window; ``None`` without one, and while a wait finds the screen busy."""
+        self.has_dumped = True
+        try:
+            done = await self._shell.run(device_script(_DUMP, file=self._file), timeout=None, limit=MAX_DUMP)
+        except OversizedError as exc:
+            words = f"uiautomator's dump is larger than {MAX_DUMP // 2**20} MB"
+            raise EngineError(ErrorCode.HIERARCHY_TOO_LARGE, words, details={"maxBytes": MAX_DUMP}) from exc
+        return await self._read(done)
+
+    async def _read(self, done: ShellResult) -> tuple[str, UiTree] | None:
+        head, _, text = done.stdout.partition(_HEAD)
+        self._display = head.decode(errors="replace").strip()
+        said = f"{text[:2_000].decode(errors='replace')}\n{done.error_text[:2_000]}".strip()
+        start = max(text.find(b"<?xml"), 0) or text.find(b"<hierarchy")
+        if start < 0 and (done.exit_code == 137 or any(words in said for words in _HELD)):
+            words = "uiautomator could not start: another program holds the connection for UI automation"
+            hint = (
+                "End the other test tool (Appium, uiautomator2, Maestro …) on the device, or use the operator backend."
+            )
+            raise EngineError(ErrorCode.BACKEND_UNAVAILABLE, words, hint=hint, details={"output": said[:500]})
+        end = text.rfind(_END)
+        xml = text[max(start, 0) : end + len(_END) if end > start else None] if start >= 0 else said.encode()
+        size = _SIZE.search(self._display)
+        screen = Bounds(0, 0, int(size[1]), int(size[2])) if size else None
+        try:
+            tree = await asyncio.to_thread(parse, xml, screen=screen)
+        except EngineError as exc:
+            if (refusal := self._refusal(exc)) is not None:
+                raise refusal from exc
+            return None
+        return (xml.decode(errors="replace"), tree) if tree.nodes else None
+
+    def _refusal(self, error: EngineError) -> EngineError | None:
+        """Return what a dump without a tree means; ``None`` for a window without a root, or a busy one that the step waits for."""
+        match error.details.get("reason"):
+            case "no_root":
+                return None
+            case "not_idle":
+                waits = self._step is not None and isinstance(self._step.action, WaitForNode | WaitForNavigation)
+                message = "The screen did not come to rest within 10 seconds, so uiautomator returned no tree"
+                return None if waits else EngineError(ErrorCode.UI_NOT_IDLE, message)
+        return error
+
+    async def foreground(self) -> str:
+        text = (await self._shell.run(device_script(_FRONT))).text
+        found = (match[1] for line in text.splitlines() if (match := _PACKAGE.search(line)))
+        return next(found, "")
+
+    async def developer_settings(self) -> tuple[bool, bool]:
+        script = "settings get global development_settings_enabled; settings get global adb_enabled"
+        values = (await self._shell.run(device_script(script))).text.split()
+        return values[:1] == ["1"], values[1:2] == ["1"]
+
+    # -- acting
+
+    async def click(self, node: UiNode) -> bool:  # noqa: ARG002 - see below
+        """Press Enter after typing (a step with ``submit``); else leave the click to ``press``, at the centre of the match."""
+        if not isinstance(self._step.action if self._step else None, EnterText):
+            return False
+        if self._now.sent:
+            return await self._input("keyevent", "KEYCODE_ENTER")
+        return True  # set_text taps the field
+
+    async def long_click(self, node: UiNode) -> bool:  # noqa: ARG002 - a gesture at the match instead
+        return False
+
+    async def focus(self, node: UiNode) -> bool:
+        """Tap an editable node; others would be clicked by that."""
+        if not is_editable(node) or isinstance(self._step.action if self._step else None, EnterText):
+            return False
+        return await self._input("tap", *map(str, node.bounds.center))
+
+    async def select(self, node: UiNode) -> bool:  # noqa: ARG002 - no shell command selects a node
+        return False
+
+    async def press(self, x: int, y: int, duration_ms: int) -> bool:
+        if duration_ms < _TAP_MS:
+            return await self._input("tap", str(x), str(y))
+        return await self._input("swipe", *map(str, (x, y, x, y, duration_ms)))
+
+    async def swipe(self, x1: int, y1: int, x2: int, y2: int, duration_ms: int) -> bool:
+        return await self._input("swipe", *map(str, (x1, y1, x2, y2, duration_ms)))
+
+    async def key(self, name: str) -> bool:
+        return await self._input("keyevent", _KEYS[name])
+
+    async def set_text(self, node: UiNode, text: str) -> bool:
+        """Replace the content of a field by keys and read it back; false if nothing was sent.
+
+        Raises ``EngineError`` (TEXT_NOT_DELIVERED) where the field does not have exactly ``text`` afterwards.
+        """
+        length = max(utf16_length(node.text), _PASSWORD_KEYS if node.password else 0)
+        if length > _MOST_KEYS and self._sdk < _SELECTS_ALL:
+            words = f"The field holds {length} characters; keys can replace {_MOST_KEYS}"
+            raise EngineError(ErrorCode.TEXT_NOT_DELIVERED, f"{words}. Nothing was sent.")
+        x, y = map(str, node.bounds.center)
+        parts = [] if node.focused else [f"input tap {x} {y}{_OR_END}"]
+        keys = min(length, _MOST_KEYS)
+        dels = ["KEYCODE_DEL"] * keys + ["KEYCODE_FORWARD_DEL"] * keys
+        if length:
+            parts.append((_CLEAR_ALL if self._sdk >= _SELECTS_ALL else "") + "input keyevent {dels}" + _OR_END)
+        pieces = typed_pieces(text)
+        parts += [f"input text {{piece_{at}}}{_OR_END}" for at in range(len(pieces))]
+        values: dict[str, str | Sequence[str]] = {f"piece_{at}": piece for at, piece in enumerate(pieces)}
+        values |= {"dels": dels} if length else {}
+        read = "" if node.password else _DUMP
+        values |= {} if node.password else {"file": self._file}
+        self.has_dumped = self.has_dumped or not node.password
+        script = self._guarded("".join(parts) + read, **values)
+        done = await self._shell.run(script, timeout=None, limit=MAX_DUMP, label=f"input text {HIDDEN}")
+        if done.exit_code == _DISPLAY_CHANGED:
+            return self._sent(done, "")
+        sent = [] if node.focused else [f"input tap {x} {y}"]
+        sent += [f"input keyevent: delete the content ({length} characters)"] if length else []
+        self._now.sent += [*sent, f"input text ({len(text)} characters)"]
+        self._now.facts |= {"route": "input text", "verified": "false" if node.password else "true"}
+        if node.password:
+            if done.exit_code:
+                raise _undelivered(f"typing broke off with exit code {done.exit_code}")
+            self._now.facts["note"] = "A password is not read back."
+        elif _HEAD not in done.stdout:
+            raise _undelivered(f"typing broke off: {(done.error_text.splitlines() or ['no reason given'])[-1][:300]}")
+        else:
+            await self._read_back(done, node, text)
+        return True
+
+    async def _read_back(self, done: ShellResult, node: UiNode, text: str) -> None:
+        try:
+            found = await self._read(done)
+        except EngineError as exc:
+            raise _undelivered(f"it was typed, but cannot be read back: {exc.message}") from exc
+        if found is None:
+            raise _undelivered("it was typed, but cannot be read back: the window has no tree")
+        fields = [now for now in found[1].nodes if is_editable(now) and (now.focused or now.path == node.path)]
+        if all(now.text != text for now in fields):
+            seen = f"the field has {len(fields[0].text)} characters" if fields else "the field is gone"
+            raise _undelivered(f"{seen}, not the {len(text)} that were typed")
+
+    async def launch(self, package: str) -> bool:
+        return await self._start(device_script(_LAUNCH, package=package), f"am start of {package}'s launcher entry")
+
+    async def open_uri(self, uri: str) -> bool:
+        script = device_script("am start -a android.intent.action.VIEW -d {uri}", uri=uri)
+        return await self._start(script, "am start -a android.intent.action.VIEW")
+
+    async def _start(self, script: str, what: str) -> bool:
+        done = await self._shell.run(script)
+        if done.exit_code or "Error:" in f"{done.text}{done.error_text}":
+            return False
+        self._now.sent.append(what)
+        return True
+
+    async def _input(self, *words: str) -> bool:
+        """Run ``input``; a gesture only if the display is still that of the step's tree. False if nothing was sent."""
+        make = device_script if words[0] == "keyevent" else self._guarded
+        script = make("input {words}", words=words)
+        return self._sent(await self._shell.run(script), f"input {' '.join(words)}")
+
+    def _guarded(self, rest: str, **values: str | Sequence[str]) -> str:
+        """Return ``rest`` filled with ``values``, behind the check of the display if this step has read a tree."""
+        if self._display is None:
+            return device_script(rest, **values)
+        return device_script(_GUARD + rest, seen=self._display, **values)
+
+    def _sent(self, done: ShellResult, what: str) -> bool:
+        """Note what was sent. Raises ``EngineError`` (GESTURE_FAILED) if it was refused or broke off: it may have acted."""
+        if done.exit_code == _DISPLAY_CHANGED:
+            self._now.facts["display_changed"] = "true"
+            return False
+        said = f"{done.text}\n{done.error_text}".strip()
+        if done.exit_code or "Exception" in said or said.startswith("Error"):
+            last = (said.splitlines() or [f"it ended with exit code {done.exit_code}"])[-1][:500]
+            raise EngineError(ErrorCode.GESTURE_FAILED, f"Android's {what} failed: {last}")
+        self._now.sent.append(what)
+        return True
+
+    async def record(self, command: str, session_id: str) -> Mapping[str, str]:  # noqa: ARG002 - refused
+        return {"error": "EXECUTION_ACTION_UNSUPPORTED", "message": "Recording needs the Operator app's event stream"}
+
+
+def typed_pieces(text: str) -> list[str]:
+    """Return ``text`` as arguments of ``input text``: it reads ``%s`` as a space, so a literal one is typed in two pieces.
+
+    Raises ``EngineError`` (TEXT_NOT_DELIVERED) for a character without a key: ``input`` would type nothing.
+    """
+    if bad := next((sign for sign in text if not " " <= sign <= "~"), ""):
+        message = f"Android's input cannot type the character U+{ord(bad):04X}; nothing was sent"
+        raise EngineError(ErrorCode.TEXT_NOT_DELIVERED, message)
+    return [piece.replace(" ", "%s") for piece in text.replace("%s", "%\0s").split("\0")]
+
+
+def _undelivered(reason: str) -> EngineError:
+    return EngineError(ErrorCode.TEXT_NOT_DELIVERED, f"The text did not arrive: {reason}")
