@@ -19,6 +19,9 @@ if TYPE_CHECKING:
     from clawperator.engine.hierarchy.references import Found
 
 
+_LARGEST_PICTURE = 64 * 1024 * 1024
+
+
 class LoadedTree(NamedTuple):
     """A tree, the dump that it was parsed from, the source of that, and the warnings about it."""
 
@@ -129,6 +132,35 @@ def snapshot_with_blind(options: Options) -> Answer:
             data |= blind.field(parse(data["text"], recover=True), blind.facts_of_step(data))
     from clawperator.app.cli.execution import answered
 
+    return answered(taken, options)
+
+
+def annotated(payload: object, options: Options) -> Answer:
+    """Return the execution of a screenshot on which the references of the tree of the same moment are drawn."""
+    from clawperator.app.cli.execution import answered, execute
+
+    taken = execute(payload, SimpleNamespace(**{**vars(options), "brief": False, "then": "full"}))
+    document: dict[str, Any] = dict(taken.document)
+    steps, then = document["envelope"].get("stepResults"), document.get("then", {})
+    if not (steps and "path" in steps[0]["data"] and "text" in then):
+        return answered(taken, options)
+    from clawperator.engine.executions.annotate import annotate
+    from clawperator.engine.files.regular import read_file, write_file
+    from clawperator.engine.hierarchy.blind import Facts
+    from clawperator.engine.hierarchy.tree import parse
+    from clawperator.engine.hierarchy.views import view
+
+    path, xml = steps[0]["data"]["path"], then.pop("text")
+    tree = parse(xml, recover=True)
+    drawn = annotate(read_file(path, _LARGEST_PICTURE), tree)
+    write_file(path, drawn.png, replace=True)
+    steps[0]["data"]["annotated"] = drawn.boxes
+    document["then"] = then | view(tree, "interactive", xml, facts=Facts(black=drawn.black, settled=then["settled"]))
+    if then["changed"] is not False or not then["settled"]:
+        message = "The screen changed while the screenshot was taken: boxes and references may not match the picture."
+        warning = {"code": "SCREEN_CHANGED", "path": "stepResults.0", "message": message}
+        document["warnings"] = [*document.get("warnings", ()), warning]
+    taken.document = document
     return answered(taken, options)
 
 

@@ -19,17 +19,16 @@ from clawperator.engine.doctor.verdict import verdict_of
 from clawperator.engine.errors import EngineError, ErrorCode
 from clawperator.engine.events.types import CheckFinished
 from clawperator.engine.executions import build, verbs
+from clawperator.engine.executions.annotate import annotate, require_small
 from clawperator.engine.executions.brief import brief_view
 from clawperator.engine.executions.matcher_check import checked_fields
 from clawperator.engine.follow.trees import viewed
-from clawperator.engine.hierarchy import queries
+from clawperator.engine.hierarchy import blind, queries
 
 if TYPE_CHECKING:
     from clawperator.app.mcp.service import Call, McpService
 
 _DEFAULT_SIDE = 1_280
-_MAX_PIXELS = 16_000_000
-"""Twice a 4K screen; a decoded pixel takes four bytes."""
 _MAX_COORDINATE = 10**9
 _MAX_WAIT_MS = MAX_EXECUTION_TIMEOUT_MS - build.SPARE_MS
 
@@ -163,7 +162,20 @@ SUGGEST = Tool(
 async def _screenshot(service: McpService, call: Call, arguments: Arguments) -> Reply:
     service.admit(call, build.screenshot(), "take a screenshot")
     serial = (await service.engine.device(arguments.get("deviceId"))).serial
-    png = await service.engine.picture(device_id=serial)
+    drawn: dict[str, Any] = {}
+    if arguments.get("annotate"):
+        _, before = await service.read_tree(call, serial)
+        png = await service.engine.picture(device_id=serial)
+        _, seen = await service.read_tree(call, serial)
+        tree = await seen.read()
+        marked = await asyncio.to_thread(annotate, png, tree)
+        png = marked.png
+        spots = blind.field(tree, blind.Facts(black=marked.black))
+        drawn = {"tree": seen.id, "annotated": marked.boxes, **spots}
+        if before.digest != seen.digest:
+            drawn["screenChanged"] = True
+    else:
+        png = await service.engine.picture(device_id=serial)
     image, size, screen = await asyncio.to_thread(_fitted, png, _int(arguments, "maxSide", _DEFAULT_SIDE))
     facts = {
         "ok": True,
@@ -174,6 +186,7 @@ async def _screenshot(service: McpService, call: Call, arguments: Arguments) -> 
         "scale": round(screen[0] / size[0], 4),
         "bytes": len(image),
         "mimeType": "image/png",
+        **drawn,
     }
     return Reply(facts, more=[ImageContent(data=base64.b64encode(image).decode(), mime_type="image/png")])
 
@@ -189,7 +202,7 @@ def _fitted(png: bytes, side: int) -> tuple[bytes, tuple[int, int], tuple[int, i
     try:
         with PngImageFile(io.BytesIO(png)) as picture:  # Image.open warns about large images on stderr
             screen = picture.size
-            _require_small(*screen)
+            require_small(*screen)
             if max(screen) <= side:
                 picture.verify()
                 return png, screen, screen
@@ -203,20 +216,15 @@ def _fitted(png: bytes, side: int) -> tuple[bytes, tuple[int, int], tuple[int, i
         raise EngineError(ErrorCode.UNSUPPORTED_RUNTIME_SCREENSHOT, message) from exc
 
 
-def _require_small(width: int, height: int) -> None:
-    if width * height > _MAX_PIXELS:
-        message = f"The device's picture is too large: {width} by {height} pixels"
-        raise EngineError(ErrorCode.UNSUPPORTED_RUNTIME_SCREENSHOT, message)
-
-
 SCREENSHOT = Tool(
     "screenshot",
     "Take a screenshot",
-    "Takes a screenshot, for content that is not in the tree: images, drawings, games. The image is scaled down to `maxSide`; "
-    "multiply its coordinates by `scale` to get a `point`. Prefer `snapshot`.",
+    "For content that is not in the tree. Scaled down to `maxSide`; multiply coordinates by `scale` to get a `point`. "
+    " Prefer `snapshot`.",
     _screenshot,
     parameters={
         "deviceId": base.DEVICE,
+        "annotate": base.boolean("Draw the references of nodes."),
         "maxSide": base.integer("Longest side in pixels.", 64, 4_096, _DEFAULT_SIDE),
     },
     returns={"scale": {"type": "number"}},

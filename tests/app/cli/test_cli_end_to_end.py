@@ -153,6 +153,16 @@ class TestLooking:
         cli("observe", "screenshot", "--path", str(picture), "--overwrite")
         assert picture.read_bytes().startswith(b"\x89PNG\r\n")
 
+    def test_an_annotated_screenshot(self, cli: Cli, tmp_path: Path) -> None:
+        plain, picture = tmp_path / "plain.png", tmp_path / "screen.png"
+        cli("observe", "screenshot", "--path", str(plain))
+        run = cli("observe", "screenshot", "--annotate", "--path", str(picture))
+        then, data = run.document["then"], run.document["envelope"]["stepResults"][0]["data"]
+        assert (then["view"], then["changed"], "text" in then) == ("interactive", False, False)
+        assert data["annotated"] == sum("can" in node for node in then["nodes"])
+        assert (run.exit_code, run.document.get("warnings")) == (0, None)
+        assert picture.read_bytes() != plain.read_bytes()
+
     def test_lock_status(self, cli: Cli) -> None:
         assert cli("lock", "status").document == {"locks": []}
         assert cli("lock", "status", *QUIET).document == {"locks": [{"deviceId": SERIAL, "state": "free"}]}
