@@ -23,6 +23,7 @@ INTERNALS: tuple[tuple[type, str, str], ...] = (
     (StylesCache, "get_inner_outer", "its cache keeps painted lines of removed widgets alive; it is replaced by one that does not"),
     (Stylesheet, "_parse_cache", "shared by all screens, so that a source is parsed once per theme"),
     (Stylesheet, "_variables", "compared, so that the cache survives when no variable changed"),
+    (RuleSet, "__hash__", "is its identity; the one of object is as well, and styling asks every rule for every widget"),
     (App, "_fatal_error", "overridden: Textual's report prints local variables, which hold device text"),
     (App, "_exception", "what ended the app"),
     (App, "_exit_renderables", "takes the report that is printed instead"),
@@ -40,6 +41,7 @@ setattr(  # noqa: B010  # not a method any more
     "get_inner_outer",
     staticmethod(lru_cache(_COLOUR_PAIRS)(partial(StylesCache.get_inner_outer.__wrapped__, StylesCache))),
 )
+setattr(RuleSet, "__hash__", object.__hash__)  # noqa: B010  # in C: a tenth of the time of styling a screen
 
 
 @lru_cache(8)

@@ -61,6 +61,7 @@ class InspectScreen(PictureActionsScreen):
 
     def compose_body(self) -> ComposeResult:
         console = self.console
+        self._fold_empty_panes(update=False)  # before there are panes to style
         with Horizontal(id="body"):
             with Vertical(id="rail"):
                 yield Pane("devices", DeviceList(id="devices"), id="devices-pane")
@@ -153,14 +154,14 @@ class InspectScreen(PictureActionsScreen):
             Line().add(f"{len(session.usable)} of {len(session.devices)} usable" if session.devices else "")
         )
 
-    def _fold_empty_panes(self) -> None:
+    def _fold_empty_panes(self, *, update: bool = True) -> None:
         """Give the columns of the rail to the tree while it has no problem to show, and the rows of an empty stream."""
         session = self.session
         chosen = len(session.devices) == 1 and bool(session.device_id) and session.devices[0].usable
         unclear = session.devices_known and not chosen
-        self.set_class(session.offline or not (unclear or session.report.problems or session.report.problem), "-calm")
-        self.set_class(not session.log.items, "-silent")
-        self.set_class(session.offline, "-offline")
+        calm = session.offline or not (unclear or session.report.problems or session.report.problem)
+        classes = {"-calm": calm, "-silent": not session.log.items, "-offline": session.offline}
+        self.update_classes(classes, update=update)  # at once: each change styles the whole screen again
 
     def go_to(self, selector: str) -> None:
         pane = next((node for node in self.query_one(selector).ancestors_with_self if isinstance(node, Pane)), None)
