@@ -6,6 +6,7 @@ import asyncio
 import time
 from collections import Counter, deque
 from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Mapping, Sequence
+from contextlib import aclosing
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from clawperator.engine.contracts.issues import shown, suggestion
@@ -16,11 +17,19 @@ from clawperator.engine.text.junit import Case, junit_xml
 if TYPE_CHECKING:
     from clawperator.engine.adb.parse import DeviceEntry
     from clawperator.engine.config.device_profile import DeviceProfile
+    from clawperator.engine.facade import Engine
 
 TAG = "tag:"
 Status = Literal["succeeded", "partial", "failed", "unknown", "not_run"]
 Run = Callable[[str], Awaitable[Mapping[str, Any]]]
 """What runs on one device, by its serial: returns the answer document, or raises ``EngineError``."""
+
+
+OnRow = Callable[["DeviceRow", int], Awaitable[object]]
+
+
+async def _ignore(row: DeviceRow, total: int) -> None:
+    """Take a row that nobody waits for."""
 
 
 class Target(NamedTuple):
@@ -160,6 +169,28 @@ def _status(answer: Mapping[str, Any]) -> Status:
         return "succeeded"
     dispatched = answer.get("error", {}).get("broadcastDispatchStatus", "not_sent")
     return "failed" if dispatched == "not_sent" else "unknown"
+
+
+async def report(
+    engine: Engine, text: str, run: Run, *, jobs: int = JOBS, fail_fast: bool = False, on_row: OnRow = _ignore
+) -> dict[str, Any]:
+    """Call ``run`` on each of the devices of ``text`` and return the summary with all ``rows``; ``on_row`` gets row and total."""
+    began = time.monotonic()
+    listed = await engine.devices()
+    targets = choose_devices(text, listed, engine.settings.devices)
+    rows: list[DeviceRow] = []
+    async with aclosing(run_on_each(targets, run, jobs=jobs, fail_fast=fail_fast)) as each:
+        async for row in each:
+            rows.append(row)
+            await on_row(row, len(targets))
+    skipped = listed if takes_all(text) else ()
+    total = summary(rows, duration_ms=(time.monotonic() - began) * 1000, listed=skipped)
+    return {**total, "rows": [row.to_dict() for row in rows]}
+
+
+def takes_all(text: str) -> bool:
+    """Return whether ``--devices`` asks for every device that is ready."""
+    return "all" in map(str.strip, text.split(","))
 
 
 def summary(

@@ -34,7 +34,7 @@ def run(options: Options, name: str, run_one: Callable[[Engine, str], Awaitable[
 
     async def use(engine: Engine) -> None:
         listed = await engine.devices()
-        if "all" in options.devices.split(","):
+        if fan_out.takes_all(options.devices):
             not_ready.extend(listed)
         targets = fan_out.choose_devices(options.devices, listed, engine.settings.devices)
         each = fan_out.run_on_each(

@@ -25,7 +25,7 @@ from starlette.requests import Request
 
 from clawperator.app.http.openapi import Schema
 from clawperator.engine.config.settings import package_name
-from clawperator.engine.contracts.limits import MAX_WAIT_MS, THEN
+from clawperator.engine.contracts.limits import JOBS, MAX_JOBS, MAX_WAIT_MS, THEN
 from clawperator.engine.contracts.references import TREE_ID
 from clawperator.engine.contracts.strict_json import parse_json
 from clawperator.engine.errors import EngineError, ErrorCode
@@ -204,6 +204,25 @@ class Execution(Where, _Payload):  # fields of the last base come first, and so 
     @property
     def options(self) -> RunOptions:
         return RunOptions(then=self.then, then_bytes=self.max_bytes)
+
+
+class ExecutionOnMany(Execution):
+    """``deviceId`` must be absent."""
+
+    model_config = ConfigDict(json_schema_extra={"required": ["execution", "devices"]})
+
+    devices: Annotated[
+        str, Field(min_length=1, description="Serials, aliases, `tag:name` or `all`, separated by commas.")
+    ] = Field("", validate_default=True)
+    jobs: Annotated[int, Field(ge=1, le=MAX_JOBS, description="Devices at a time.")] = JOBS
+    fail_fast: bool = False
+
+    @model_validator(mode="after")
+    def _no_device_id(self) -> Self:
+        if self.device_id:
+            words = "'deviceId' and 'devices' cannot be combined"
+            raise EngineError(ErrorCode.INVALID_BODY, words, details={"path": "devices"})
+        return self
 
 
 class Snapshot(Where):

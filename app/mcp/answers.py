@@ -68,6 +68,12 @@ def _is_sound(text: str) -> bool:
     return True
 
 
+def tool_words(document: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return ``document`` with its hints in the words of the tools."""
+    answer: Mapping[str, Any] = worded(document, _TOOL_WORDS)
+    return answer
+
+
 def refusal(error: EngineError) -> Reply:
     """Return the reply of an error."""
     return Reply(worded(bounded(error.to_answer(), _ERROR_TEXT), _TOOL_WORDS), failed=True)

@@ -39,6 +39,14 @@ class Call:
     finished: ExecutionResult | None = None
     wait_ms: int | None = None
 
+    def quiet(self) -> Call:
+        """Return a call of the same caller whose progress is not reported: one of many devices."""
+        return Call(Progress(_unreported), self.caller, wait_ms=self.wait_ms)
+
+
+async def _unreported(at: float, total: float | None, message: str | None) -> None:
+    """Take a report of progress that the client does not get."""
+
 
 @dataclass(frozen=True, slots=True)
 class CancelledCall:
@@ -97,6 +105,7 @@ class McpService(Service):
         with self.work.one():
             steps = payload.head if isinstance(payload, Composition) else payload
             progress = ExecutionProgress(self.engine.events, steps, call.progress, self._seen)
+            progress.device_id = self.engine.settings.serial_of(device_id or "")
             async with progress:
                 try:
                     engine = self.engine.under(call.caller)

@@ -16,6 +16,7 @@ from clawperator.app.http.service import HttpService, caller_of
 from clawperator.app.serve.answers import answer, in_route_words, retry_after, status_of
 from clawperator.app.serve.screenshot_paths import confined, make_picture_folder, with_confined_screenshots
 from clawperator.app.serve.service import CallerExecutor
+from clawperator.engine import fan_out
 from clawperator.engine.contracts.references import tree_id
 from clawperator.engine.errors import EngineError, ErrorCode
 from clawperator.engine.executions import build
@@ -70,6 +71,11 @@ _EXECUTIONS = {
     ]
 }
 _CHECKED_COMPILED = ok_with({"validated": YES, "executions": OBJECTS})
+_MANY = obj(
+    {"ok": {"type": "boolean"}, "summary": {"type": "object"}, "rows": OBJECTS},
+    ["ok", "summary", "rows"],
+    description="A row per device: the answer of `POST /execute` with `status`, `durationMs` and `alias`.",
+)
 _PLAYED = obj(
     {
         "ok": {"type": "boolean"},
@@ -107,34 +113,47 @@ async def execute(
 ) -> Response:
     service: HttpService = request.app.state.service
     body = await bodies.Execution.of(request)
+    if not validate_only:
+        return answer(in_route_words(await _run(request, body, body.place)))
     if is_compiled(body.execution):
-        return await _execute_compiled(request, body, validate_only=validate_only)
-    payload = with_confined_screenshots(service.guard(request), body.execution, service.options.screenshots_dir)
-    if validate_only:
-        checked = service.engine.validate(payload)
-        return answer({"ok": True, "validated": True, "execution": checked.payload})
-    result = await service.execute(request, payload, **body.place, options=body.options)
-    return _answered(body, result.to_dict())
-
-
-def _answered(body: bodies.Execution, document: Mapping[str, Any]) -> Response:
-    """Return the answer, with ``brief`` in its brief form."""
-    return answer(in_route_words(brief(document) if body.brief else document))
-
-
-async def _execute_compiled(request: Request, body: bodies.Execution, *, validate_only: bool) -> Response:
-    if validate_only:
         return answer(compiled_json.checked(await asyncio.to_thread(compiled_json.read_compiled, body.execution)))
+    payload = with_confined_screenshots(service.guard(request), body.execution, service.options.screenshots_dir)
+    checked = service.engine.validate(payload)
+    return answer({"ok": True, "validated": True, "execution": checked.payload})
+
+
+@router.post(
+    "/execute/many",
+    operation_id="executeMany",
+    summary="Run one execution on many devices",
+    description="One row per device, whatever happens to it; `ok` is true if every device succeeded. Nothing is repeated.",
+    openapi_extra=bodies.ExecutionOnMany.described(execution=_EXECUTIONS),
+    responses=gives(_MANY, *OUTCOMES, *_PICTURES, ErrorCode.MISSING_EXECUTION, ErrorCode.DEVICE_TAG_UNKNOWN),
+    response_class=Response,
+)
+async def execute_many(request: Request) -> Response:
     service: HttpService = request.app.state.service
-    place = body.place
-    report = await run_document(
-        _executor(service, request, place.pop("wait_ms")),
-        body.execution,
-        service.profile(caller_of(request)),
-        **place,
-        options=body.options,
-    )
-    return _answered(body, report.to_dict())
+    body = await bodies.ExecutionOnMany.of(request)
+    if not is_compiled(body.execution):
+        service.admit(request, body.execution)
+
+    async def run(serial: str) -> Mapping[str, Any]:
+        return await _run(request, body, {**body.place, "device_id": serial})
+
+    done = fan_out.report(service.engine, body.devices, run, jobs=body.jobs, fail_fast=body.fail_fast)
+    return answer(in_route_words(await done))
+
+
+async def _run(request: Request, body: bodies.Execution, place: dict[str, Any]) -> Mapping[str, Any]:
+    """Run the execution, or the executions of a compiled artifact, and return the answer: with ``brief`` in its brief form."""
+    service: HttpService = request.app.state.service
+    if is_compiled(body.execution):
+        executor, profile = _executor(service, request, place.pop("wait_ms")), service.profile(caller_of(request))
+        document = (await run_document(executor, body.execution, profile, **place, options=body.options)).to_dict()
+    else:
+        payload = with_confined_screenshots(service.guard(request), body.execution, service.options.screenshots_dir)
+        document = (await service.execute(request, payload, **place, options=body.options)).to_dict()
+    return brief(document) if body.brief else document
 
 
 def _executor(service: HttpService, request: Request, wait_ms: int | None) -> CallerExecutor:

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import replace
 from functools import cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from clawperator.app.mcp.answers import DEFAULT_BYTES, Reply, lean, outcome, played
+from clawperator.app.mcp.answers import DEFAULT_BYTES, Reply, lean, outcome, played, tool_words
 from clawperator.app.mcp.service import SOURCE
 from clawperator.app.mcp.tools import base
 from clawperator.app.mcp.tools.base import Arguments, Tool, invalid
+from clawperator.engine import fan_out
 from clawperator.engine.config.active_profile import load_profile
 from clawperator.engine.contracts import limits
 from clawperator.engine.contracts.actions import ACTIONS
@@ -40,6 +41,13 @@ async def _execute(service: McpService, call: Call, arguments: Arguments) -> Rep
         warnings = [warning.to_dict() for warning in checked.warnings]
         more = {"warnings": warnings} if warnings else {}
         return Reply({"ok": True, "validated": True, "execution": checked.payload, **more})
+    if arguments.get("devices"):
+        service.admit(call, payload, "execute")
+        return await _on_devices(service, call, arguments, lambda one, its: _run(service, one, payload, its))
+    return await _run(service, call, payload, arguments)
+
+
+async def _run(service: McpService, call: Call, payload: Payload, arguments: Arguments) -> Reply:
     options = base.run_options(arguments)
     result = await service.execute(call, payload, device_id=arguments.get("deviceId"), options=options)
     document = result.to_dict()
@@ -48,11 +56,45 @@ async def _execute(service: McpService, call: Call, arguments: Arguments) -> Rep
     return outcome(document, arguments)
 
 
+async def _on_devices(
+    service: McpService, call: Call, arguments: Arguments, run: Callable[[Call, Arguments], Awaitable[Reply]]
+) -> Reply:
+    """Call ``run`` for each of ``devices``, with a call and arguments of its own; a row is a reply."""
+    if "deviceId" in arguments:
+        raise invalid("devices", "deviceId and devices cannot be combined")
+    calls: list[Call] = []
+
+    async def one(serial: str) -> Mapping[str, Any]:
+        calls.append(own := call.quiet())
+        reply = await run(own, {**arguments, "deviceId": serial})
+        assert reply.document is not None
+        return reply.document
+
+    async def ended(row: fan_out.DeviceRow, total: int) -> None:
+        call.progress.total, call.progress.done = total, call.progress.done + 1
+        await call.progress.report(call.progress.done, total, f"{row.target.alias or row.target.serial}: {row.status}")
+
+    try:
+        document = await fan_out.report(service.engine, arguments["devices"], one, on_row=ended)
+    except asyncio.CancelledError:
+        for own in calls:
+            service.remember_cancelled(own)
+        raise
+    return Reply(tool_words(document), failed=not document["ok"])
+
+
 async def _execute_compiled(service: McpService, call: Call, arguments: Arguments) -> Reply:
     """Run the executions of a compiled artifact in order, as `skill_run` does."""
     document = arguments["execution"]
     if arguments.get("validateOnly"):
         return Reply(checked(read_compiled(document)))
+    if arguments.get("devices"):
+        return await _on_devices(service, call, arguments, lambda one, its: _run_compiled(service, one, its))
+    return await _run_compiled(service, call, arguments)
+
+
+async def _run_compiled(service: McpService, call: Call, arguments: Arguments) -> Reply:
+    document = arguments["execution"]
     profile = service.profile(call.caller) or load_profile(service.engine.settings)
     device = arguments.get("deviceId") or None
     options = base.run_options(arguments)
@@ -90,7 +132,7 @@ def _execute_tool() -> Tool:
     step = {
         "type": "object",
         "properties": {
-            "id": base.string("Unique in the plan.", limits.MAX_ID_LENGTH),
+            "id": base.string("Unique.", limits.MAX_ID_LENGTH),
             "type": base.STRING,
             "params": base.OBJECT,
         },
@@ -102,7 +144,7 @@ def _execute_tool() -> Tool:
         "properties": {
             "actions": {"type": "array", "items": step, "minItems": 1},
             "timeoutMs": base.integer(
-                "Time limit of the whole plan.",
+                "Of the whole plan.",
                 limits.MIN_EXECUTION_TIMEOUT_MS,
                 limits.MAX_EXECUTION_TIMEOUT_MS,
                 build.DEFAULT_TIMEOUT_MS,
@@ -115,16 +157,17 @@ def _execute_tool() -> Tool:
     return Tool(
         "execute",
         "Run a plan",
-        f"Runs a plan of up to {limits.MAX_EXECUTION_ACTIONS} actions without decisions in between; the first failed step aborts it. "
+        f"Runs up to {limits.MAX_EXECUTION_ACTIONS} actions; the first failed step aborts the plan. "
         f"clawperator://actions describes all parameters. Actions: {_action_signatures()}.",
         _execute,
         parameters={
             "execution": execution,
             **base.TARGET,
+            "devices": base.string("Many: serials, aliases, `tag:x`, `all`; a row each."),
             **base.ACT,
             "view": base.VIEW,
             "maxBytes": base.MAX_BYTES,
-            "validateOnly": base.boolean("Validate the plan without a device."),
+            "validateOnly": base.boolean("Only validate."),
         },
         required=("execution",),
         returns=base.EXECUTED,

@@ -64,6 +64,7 @@ ASKED = (
     Asked("POST", "/execute", ("long_click",), does("click", matcher=NODE, clickType="long_click")),
     Asked("POST", "/execute", ("type_text",), does("enter_text", matcher=NODE, text="a")),
     Asked("POST", "/execute", ("input",), {"execution": plan(HOME)}),
+    Asked("POST", "/execute/many", ("input",), {"execution": plan(HOME), "devices": "all"}),
     Asked("POST", "/execute", ("record",), does("start_recording")),
     Asked("POST", "/execute", ("observe", "write_files"), does("take_screenshot", path="a.png")),
     Asked("POST", "/observe/snapshot", ("observe",)),

@@ -12,8 +12,10 @@ from typing import Any
 import httpx
 import pytest
 
+from clawperator.app.http.events.frames import EXECUTION
 from clawperator.engine.json_schema import json_schema
 from tests.app.http.conftest import HOME, JSON, Serve, nap, plan
+from tests.app.http.sse import stream
 from tests.engine.skills.made import spoiled_registry
 
 
@@ -420,3 +422,50 @@ async def test_the_screen_after_a_plan_and_references_to_it(serve: Serve) -> Non
         assert error_of(refused) == (400, "INVALID_BODY")
     for wrong in ({"ifChanged": "7f3a"}, {"brief": "yes"}):
         assert error_of(await post("/observe/snapshot", json=wrong)) == (400, "INVALID_BODY")
+
+
+async def test_one_execution_on_many_devices(serve: Serve) -> None:
+    served = await serve(devices=3, faults=[{"kind": "disconnect", "step": 0, "command_id": "leave"}])
+    client = served.client
+    serials = [device.serial for device in served.devices]
+    async with stream(client, type="execution") as events:
+        done = (await client.post("/execute/many", json={"execution": plan(HOME), "devices": "all", "jobs": 2})).json()
+        assert done["ok"] is True
+        assert done["summary"] | {"durationMs": 0} == {
+            "devices": 3,
+            "succeeded": 3,
+            "partial": 0,
+            "failed": 0,
+            "unknown": 0,
+            "notRun": 0,
+            "durationMs": 0,
+        }
+        assert sorted(row["deviceId"] for row in done["rows"]) == sorted(serials)
+        assert {row["envelope"]["commandId"] for row in done["rows"]} == {"cmd-1"}
+        seen = [(await events.next(EXECUTION)).data["deviceId"] for _ in serials]
+        assert sorted(seen) == sorted(serials)
+    left = (
+        await client.post("/execute/many", json={"execution": plan(HOME, command="leave"), "devices": serials[0]})
+    ).json()
+    assert (left["ok"], left["rows"][0]["status"], left["rows"][0]["ok"]) == (False, "unknown", False)
+
+
+@pytest.mark.parametrize(
+    ("body", "status", "code", "path"),
+    [
+        ({"execution": plan()}, 400, "INVALID_BODY", "devices"),
+        ({"execution": plan(), "devices": "all", "deviceId": "x"}, 400, "INVALID_BODY", "devices"),
+        ({"execution": plan(), "devices": "all", "jobs": 0}, 400, "INVALID_BODY", "jobs"),
+        ({"execution": plan(), "devices": "all", "failFast": 1}, 400, "INVALID_BODY", "failFast"),
+        ({"execution": {"actions": []}, "devices": "all"}, 400, "EXECUTION_VALIDATION_FAILED", ""),
+        ({"execution": plan(), "devices": "tag:x"}, 404, "DEVICE_TAG_UNKNOWN", None),
+        ({"execution": plan(), "devices": "nobody"}, 404, "DEVICE_NOT_FOUND", None),
+    ],
+)
+async def test_many_devices_are_refused_before_any_is_used(
+    client: httpx.AsyncClient, body: dict[str, Any], status: int, code: str, path: str | None
+) -> None:
+    response = await client.post("/execute/many", json=body)
+    assert (response.status_code, response.json()["error"]["code"]) == (status, code)
+    if path:
+        assert response.json()["error"]["details"]["path"] == path

@@ -187,3 +187,19 @@ async def test_the_screen_after_an_action_and_references_to_it(visit: Visit) -> 
         assert isinstance(answer, dict)
         assert answer["failure"]["code"] == "NODE_NOT_FOUND"
         assert "error" not in answer["outcome"], "nothing is said twice"
+
+
+async def test_one_plan_on_many_devices(visit: Visit) -> None:
+    place = await visit(devices=2, faults=[{"kind": "broadcast_failure", "command_id": "fails"}])
+    serials = {device.serial for device in place.devices}
+    async with place.talk() as agent:
+        done = await agent.ok("execute", execution=plan(HOME), devices="all", brief=True)
+        assert {row["deviceId"] for row in done["rows"]} == serials
+        assert done["summary"]["succeeded"] == 2
+        assert [(at, total) for at, total, _ in agent.reported] == [(1.0, 2.0), (2.0, 2.0)]
+        failed = await agent.call("execute", execution=plan(HOME) | {"commandId": "fails"}, devices="all")
+        assert failed.is_error
+        assert {row["error"]["code"] for row in document(failed)["rows"]} == {"RECEIVER_NOT_INSTALLED"}
+        both = await agent.refused("execute", execution=plan(HOME), devices="all", deviceId=place.serial)
+        assert (both["code"], both["details"]["path"]) == ("INVALID_PARAMETER", "devices")
+        assert (await agent.refused("execute", execution=plan(HOME), devices="tag:x"))["code"] == "DEVICE_TAG_UNKNOWN"
