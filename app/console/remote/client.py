@@ -15,9 +15,9 @@ from typing import Any, TypeVar
 
 import httpx
 from httpx_sse import EventSource, ServerSentEvent, SSEError
-from pydantic import ValidationError
+from pydantic import BaseModel, ValidationError
 
-from clawperator.app.console.remote.wire import ErrorBody, ErrorResponse, Wire, read
+from clawperator.app.console.remote.wire import ErrorBody, ErrorResponse, read
 from clawperator.engine.errors import EngineError, ErrorCode, not_readable
 from clawperator.engine.files.regular import open_regular
 
@@ -38,7 +38,7 @@ _POLICY = (ErrorCode.CAPABILITY_DENIED, ErrorCode.PACKAGE_DENIED, ErrorCode.ACTI
 _LARGEST = 10**15
 _HOST = re.compile(rb"[A-Za-z0-9_-]{1,63}(?:\.[A-Za-z0-9_-]{1,63}){0,100}\.?|[0-9A-Fa-f:.]*:[0-9A-Fa-f:.]*")
 
-Answer = TypeVar("Answer", bound=Wire)
+Answer = TypeVar("Answer", bound=BaseModel)
 Params = Mapping[str, Any]
 
 

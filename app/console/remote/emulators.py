@@ -6,10 +6,10 @@ import os
 from typing import Annotated, NoReturn
 from urllib.parse import quote
 
-from pydantic import Field
+from pydantic import Field, RootModel
 
 from clawperator.app.console.remote.client import Client
-from clawperator.app.console.remote.wire import Count, Name, Wire
+from clawperator.app.console.remote.wire import EngineValue, Name, Wire
 from clawperator.engine.emulators.avds import Avd
 from clawperator.engine.emulators.lifecycle import Stopped
 from clawperator.engine.emulators.running import RunningEmulator
@@ -20,34 +20,12 @@ _WORK_SECONDS = {"create": 1_900.0, "start": 300.0, "stop": 120.0, "delete": 120
 """Time limits of the answers: longer than the engine's own."""
 
 
-class _Avd(Wire):
-    name: Name
-    exists: bool = False
-    running: bool = False
-    api_level: Count | None = None
-    abi: Name | None = None
-    play_store: bool = False
-    device_profile: Name | None = None
-    system_image: Name | None = None
-    unsupported_reasons: Annotated[list[Name], Field(max_length=100)] = Field(default_factory=list)
-
-    def avd(self) -> Avd:
-        fields = {name: getattr(self, name) for name in _Avd.model_fields}
-        return Avd(**{**fields, "unsupported_reasons": tuple(self.unsupported_reasons)})
+_Avd = RootModel[Annotated[Avd, EngineValue()]]
+_Running = RootModel[Annotated[RunningEmulator, EngineValue()]]
 
 
 class _Avds(Wire):
     avds: Annotated[list[_Avd], Field(max_length=10_000)]
-
-
-class _Running(Wire):
-    avd_name: Name
-    serial: Name
-    booted: bool
-    unsupported_reasons: Annotated[list[Name], Field(max_length=100)] = Field(default_factory=list)
-
-    def running(self) -> RunningEmulator:
-        return RunningEmulator(self.avd_name, self.serial, self.booted, tuple(self.unsupported_reasons))
 
 
 class _AllRunning(Wire):
@@ -73,12 +51,10 @@ class RemoteEmulators:
         self._client = client
 
     async def avds(self) -> tuple[Avd, ...]:
-        return tuple(one.avd() for one in (await self._client.get(_Avds, "android/emulators")).avds)
+        return tuple(one.root for one in (await self._client.get(_Avds, "android/emulators")).avds)
 
     async def status(self) -> tuple[RunningEmulator, ...]:
-        return tuple(
-            one.running() for one in (await self._client.get(_AllRunning, "android/emulators/running")).devices
-        )
+        return tuple(one.root for one in (await self._client.get(_AllRunning, "android/emulators/running")).devices)
 
     async def create(self, name: str = "", *, on_progress: OnProgress = unreported) -> Avd:
         on_progress(Stage("create", "create_avd", "running"))
@@ -86,13 +62,13 @@ class RemoteEmulators:
             _Avd, "android/emulators/create", {"name": name} if name else {}, seconds=_WORK_SECONDS["create"]
         )
         on_progress(Stage("create", "create_avd", "done"))
-        return made.avd()
+        return made.root
 
     async def start(self, name: str, *, on_progress: OnProgress = unreported) -> RunningEmulator:
         on_progress(Stage("start", "start", "running"))
         run = await self._client.post(_Running, _path(name, "start"), {}, seconds=_WORK_SECONDS["start"])
         on_progress(Stage("start", "start", "done"))
-        return run.running()
+        return run.root
 
     async def stop(self, name: str, *, on_progress: OnProgress = unreported) -> Stopped:
         on_progress(Stage("stop", "stop", "running"))

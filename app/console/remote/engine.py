@@ -28,7 +28,6 @@ from clawperator.app.console.remote.stream import (
     Down,
     Missed,
     Up,
-    entries,
     listen,
     read_devices,
     read_event,
@@ -83,7 +82,7 @@ class RemoteEngine:
     # -- devices
 
     async def devices(self) -> tuple[DeviceEntry, ...]:
-        return entries(await self._client.get(wire.Devices, "devices"))
+        return tuple((await self._client.get(wire.Devices, "devices")).devices)
 
     async def watch_devices(self) -> None:
         """Publish the device list until cancelled; ``AdbServerLost`` while the server or its adb is unavailable."""

@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 from urllib.parse import quote
 
-from pydantic import Field
+from pydantic import AfterValidator, BeforeValidator, Field
 
 from clawperator.app.console.remote.client import Client
 from clawperator.app.console.remote.wire import (
     Count,
+    EngineValue,
     Envelope,
     LongText,
-    Milliseconds,
-    Moment,
     Name,
     Outcome,
     Raw,
@@ -37,37 +36,39 @@ _PAGE = 1_000
 """The server's page size."""
 
 
-class Summary(Wire):
-    """A run in a list. Names and defaults as in ``RunSummary``."""
-
-    number: Count
-    execution_id: Name
-    command_id: Name
-    task_id: Name = ""
-    source: Name = ""
-    mode: Name = ""
-    device_id: Name = ""
-    backend: Name = ""
-    face: Name = ""
-    origin: Literal["made", "seen"] = "made"
-    pid: Count = 0
-    package: Name = ""
-    status: Literal["running", "success", "failed", "refused", "interrupted"] = "running"
-    code: Name = ""
-    started_at: Moment = math.nan
-    ended_at: Moment = math.nan
-    duration_ms: Milliseconds = math.nan
-    action_count: Count = 0
-    failed_steps: Count = 0
-    timeout_ms: Count = 0
-    outcome: Outcome | None = None
-    action: LongText = ""
-
-    def summary(self) -> RunSummary:
-        values = {name: getattr(self, name) for name in Summary.model_fields}
-        if self.outcome is not None:
-            values["outcome"] = replace(self.outcome.value(), error=None).to_dict()
-        return RunSummary(**values)
+_CALLER_ENVELOPE = Annotated[Envelope, AfterValidator(Envelope.to_dict)]
+_OUTCOME = Annotated[Outcome, AfterValidator(lambda read: replace(read.value(), error=None).to_dict())]
+Summary = Annotated[RunSummary, EngineValue(outcome=(_OUTCOME | None, None), action=LongText)]
+_STEP = Annotated[StepRecord, EngineValue(position=(Count, Field(alias="index")))]
+_LINE = Annotated[
+    LineRecord, EngineValue(text=LongText, fields=(Annotated[dict[Name, LongText], Field(max_length=100)], {}))
+]
+_Tuple = AfterValidator(tuple)
+_STEPS = Annotated[list[_STEP], Field(max_length=10_000), _Tuple]
+_TEXTS = Annotated[list[Raw], Field(max_length=1_000), _Tuple]
+_LATE = Annotated[LateRecord, EngineValue(envelope=_CALLER_ENVELOPE, raw=(_TEXTS, ()), steps=(_STEPS, ()))]
+_PHASES = Annotated[
+    dict[Name, float],
+    Field(max_length=100),
+    AfterValidator(lambda read: {name: value for name, value in read.items() if math.isfinite(value)}),
+]
+FullRun = Annotated[
+    RunRecord,
+    EngineValue(
+        summary=Summary,
+        message=LongText,
+        envelope=(_CALLER_ENVELOPE | None, None),
+        raw=(_TEXTS, ()),
+        steps=(_STEPS, ()),
+        lines=(Annotated[list[_LINE], Field(max_length=100_000), _Tuple], ()),
+        trees=(Annotated[list[Annotated[TreeRecord, EngineValue(text=None)]], Field(max_length=10_000), _Tuple], ()),
+        phases=(_PHASES, {}),
+        warnings=(Annotated[list[dict[str, Any]], Field(max_length=1_000), _Tuple], ()),
+        late=(_LATE | None, Field(None, alias="lateResult")),
+    ),
+    BeforeValidator(lambda run: {**run, "summary": run} if isinstance(run, Mapping) else run),
+]
+"""One run in full; the fields of its summary are beside the others."""
 
 
 class Runs(Wire):
@@ -78,92 +79,10 @@ class Runs(Wire):
     version: int = 0
 
 
-class Step(Wire):
-    index: Count
-    id: Name
-    type: Name
-    status: Literal["success", "failed", "not_run", "unknown"] = "unknown"
-    code: Name = ""
-    started_at: Moment = math.nan
-    ended_at: Moment = math.nan
-    retries: Count = 0
-    data: dict[str, Any] = Field(default_factory=dict)
-
-    def record(self) -> StepRecord:
-        return StepRecord(**{name: getattr(self, name) for name in Step.model_fields})
-
-
-class Line(Wire):
-    at: Moment
-    kind: Name
-    text: LongText
-    fields: Annotated[dict[Name, LongText], Field(max_length=100)] = Field(default_factory=dict)
-
-    def record(self) -> LineRecord:
-        return LineRecord(self.at, self.kind, self.text, self.fields)
-
-
-class Tree(Wire):
-    step_id: Name
-    at: Moment
-    digest: Name
-    characters: Count
-    complete: bool = True
-
-    def record(self) -> TreeRecord:
-        return TreeRecord(self.step_id, self.at, self.digest, self.characters, self.complete)
-
-
-Steps = Annotated[list[Step], Field(max_length=10_000)]
-Texts = Annotated[list[Raw], Field(max_length=1_000)]
-
-
-class Late(Wire):
-    at: Moment
-    after_ms: Milliseconds
-    envelope: Envelope
-    raw: Texts = Field(default_factory=list)
-    steps: Steps = Field(default_factory=list)
-
-    def record(self) -> LateRecord:
-        steps = tuple(step.record() for step in self.steps)
-        return LateRecord(self.at, self.after_ms, self.envelope.to_dict(), tuple(self.raw), steps)
-
-
-class Run(Summary):
-    """One run in full."""
-
-    message: LongText = ""
-    payload: dict[str, Any] | None = None
-    envelope: Envelope | None = None
-    raw: Texts = Field(default_factory=list)
-    steps: Steps = Field(default_factory=list)
-    lines: Annotated[list[Line], Field(max_length=100_000)] = Field(default_factory=list)
-    trees: Annotated[list[Tree], Field(max_length=10_000)] = Field(default_factory=list)
-    phases: Annotated[dict[Name, float], Field(max_length=100)] = Field(default_factory=dict)
-    warnings: Annotated[list[dict[str, Any]], Field(max_length=1_000)] = Field(default_factory=list)
-    late_result: Late | None = None
-
-    def record(self) -> RunRecord:
-        return RunRecord(
-            self.summary(),
-            self.message,
-            self.payload,
-            self.envelope.to_dict() if self.envelope is not None else None,
-            tuple(self.raw),
-            tuple(step.record() for step in self.steps),
-            tuple(line.record() for line in self.lines),
-            tuple(tree.record() for tree in self.trees),
-            {name: value for name, value in self.phases.items() if math.isfinite(value)},
-            tuple(self.warnings),
-            self.late_result.record() if self.late_result is not None else None,
-        )
-
-
 class OneRun(Wire):
     """``GET /history/{run}``."""
 
-    run: Run
+    run: FullRun
 
 
 class RemoteHistory:
@@ -182,7 +101,7 @@ class RemoteHistory:
             params: dict[str, Any] = {"filter": spelled(where), "limit": wanted}
             if before is not None:
                 params["before"] = before
-            page = [run.summary() for run in (await self._client.get(Runs, "history", params)).runs[:wanted]]
+            page = (await self._client.get(Runs, "history", params)).runs[:wanted]
             found += page
             if len(page) < wanted or page[-1].number <= 1 or (before is not None and page[-1].number >= before):
                 break
@@ -201,7 +120,7 @@ class RemoteHistory:
     async def find(self, key: str | int) -> RunRecord:
         if not str(key):
             raise EngineError(ErrorCode.HISTORY_NOT_FOUND, "A run without a name is not kept")
-        return (await self._client.get(OneRun, f"history/{quote(str(key), safe='')}")).run.record()
+        return (await self._client.get(OneRun, f"history/{quote(str(key), safe='')}")).run
 
     async def tree(self, digest: str) -> str:
         text = await self._client.get_bytes(f"history/trees/{quote(digest, safe='')}", "application/xml")

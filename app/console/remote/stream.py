@@ -15,7 +15,6 @@ from httpx_sse import ServerSentEvent
 from clawperator.app.console.remote import wire
 from clawperator.app.console.remote.client import Client
 from clawperator.app.http.events import frames
-from clawperator.engine.adb.parse import DeviceEntry
 from clawperator.engine.errors import EngineError, ErrorCode
 from clawperator.engine.events.types import (
     CommandProgress,
@@ -100,21 +99,7 @@ def words_of(error: EngineError) -> str:
 
 def read_devices(event: ServerSentEvent) -> DevicesChanged:
     """Raises ``ValidationError``, as all of these do."""
-    return DevicesChanged(devices=entries(wire.read(wire.Devices, event.data)))
-
-
-def entries(devices: wire.Devices) -> tuple[DeviceEntry, ...]:
-    return tuple(
-        DeviceEntry(
-            serial=one.serial,
-            state=one.state,
-            product=one.product,
-            model=one.model,
-            transport_id=one.transport_id,
-            detail=one.detail,
-        )
-        for one in devices.devices
-    )
+    return DevicesChanged(devices=tuple(wire.read(wire.Devices, event.data).devices))
 
 
 def read_event(event: ServerSentEvent, device_id: str, skew: float) -> EngineEvent | wire.SnapshotEvent | None:

@@ -9,11 +9,24 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Mapping
-from typing import Annotated, Any, Literal, TypeVar
+from inspect import signature
+from types import UnionType
+from typing import Annotated, Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    GetCoreSchemaHandler,
+    ValidationError,
+    create_model,
+)
 from pydantic.alias_generators import to_camel
+from pydantic_core import CoreSchema, core_schema
 
+from clawperator.engine.adb.parse import DeviceEntry
 from clawperator.engine.executions.outcome import ExecutionOutcome, OutcomeStep
 
 _LONGEST_NAME = 1_024
@@ -63,7 +76,45 @@ class Wire(BaseModel):
     model_config = ConfigDict(frozen=True, extra="ignore", strict=True, alias_generator=to_camel, populate_by_name=True)
 
 
-Kind = TypeVar("Kind", bound=Wire)
+class EngineValue:
+    """Annotates a named tuple or dataclass of the engine that is read field by field, camelCase like ``Wire``.
+
+    Types follow from its annotations, and absent fields have its defaults. ``types`` replaces some of them, ``None`` leaves a
+    field out; a pair has a ``Field``, too.
+    """
+
+    def __init__(self, **types: Any) -> None:
+        self._types = types
+
+    def __get_pydantic_core_schema__(self, kind: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
+        fields: dict[str, Any] = {}
+        hints = get_type_hints(kind)
+        for name, parameter in signature(kind).parameters.items():
+            chosen = self._types.get(name, _bounded(hints[name]))
+            default = ... if parameter.default is parameter.empty else None
+            if chosen is not None:
+                fields[name] = chosen if isinstance(chosen, tuple) else (chosen, default)
+        model: Any = create_model(kind.__name__, __base__=Wire, **fields)
+
+        def value(read: Wire) -> Any:
+            return kind(**{name: getattr(read, name) for name in read.model_fields_set})
+
+        return core_schema.no_info_after_validator_function(value, handler.generate_schema(model))
+
+
+def _bounded(hint: Any) -> Any:
+    """Return the type by which a value of an engine's type is read."""
+    inside = get_args(hint)
+    if get_origin(hint) is tuple:
+        return Annotated[list[_bounded(inside[0])], Field(max_length=100), AfterValidator(tuple)]  # type: ignore[misc]
+    if isinstance(hint, UnionType):
+        return Union[tuple(map(_bounded, inside))]  # noqa: UP007 -- of computed members
+    return _TYPES.get(hint, hint)
+
+
+_TYPES: Mapping[Any, Any] = {str: Name, int: Count, float: Moment}
+
+Kind = TypeVar("Kind", bound=BaseModel)
 
 
 def read(kind: type[Kind], document: str | bytes) -> Kind:
@@ -86,19 +137,10 @@ def read(kind: type[Kind], document: str | bytes) -> Kind:
 # -- devices
 
 
-class Device(Wire):
-    serial: Name
-    state: Name
-    product: Name = ""
-    model: Name = ""
-    transport_id: Count = 0
-    detail: LongText = ""
-
-
 class Devices(Wire):
     """``GET /devices`` and ``clawperator:devices``."""
 
-    devices: Annotated[list[Device], Field(max_length=10_000)]
+    devices: Annotated[list[Annotated[DeviceEntry, EngineValue(detail=LongText)]], Field(max_length=10_000)]
 
 
 class Lock(Wire):
