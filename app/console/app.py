@@ -6,7 +6,7 @@ import asyncio
 import contextlib
 import os
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from types import MappingProxyType
@@ -84,12 +84,15 @@ WIDTHS = [(0, "-tiny"), (MIN_WIDTH, "-narrow"), (100, "-medium"), (160, "-wide")
 HEIGHTS = [(0, "-low"), (MIN_HEIGHT, "-short"), (30, "-normal"), (50, "-tall")]
 """From this many cells on, the screens get this class."""
 
+Opening = Callable[[], Awaitable[bool]]
+"""Opens the engine; returns false where that failed and the console ends."""
+
 BELL_SECONDS = 10.0
 """Executions that take longer ring the bell when they end, where the settings say so."""
 
 
 class ConsoleApp(FaultTolerantApp):
-    """``engine`` is open, and its opener closes it. ``files`` are saved dumps to show instead of a device.
+    """``engine`` is open, and its opener closes it; with ``opening`` it opens after the first frame, and keys wait for it. ``files`` are saved dumps to show instead of a device.
 
     ``remote`` names the server of the engine, ``without`` maps actions that it does not offer to the reason.
     ``clock``, ``clipboard`` and ``tick`` are for tests; without ``crashes`` an exception of a pane ends the app.
@@ -124,6 +127,7 @@ class ConsoleApp(FaultTolerantApp):
         skills: SkillLibrary | None = None,
         remote: str = "",
         without: Mapping[str, str] = MappingProxyType({}),
+        opening: Opening | None = None,
     ) -> None:
         super().__init__(ansi_color=True if look.no_colour else None)
         self.engine = engine
@@ -160,6 +164,7 @@ class ConsoleApp(FaultTolerantApp):
         self.idle_gc = IdleGc(time.monotonic)
         self.trees_in_use: Callable[[], Iterable[UiTree]] = tuple
         self._keys = KeyQueue(self, super().on_event)
+        self._opening = opening
         self._bridging: Worker[None] | None = None
         self._compose_appearance(look, preferences)
 
@@ -199,7 +204,10 @@ class ConsoleApp(FaultTolerantApp):
     # -- life
 
     def on_mount(self) -> None:
-        self._bridging = self.run_worker(self.bridge.run(self.files), name="bridge", exit_on_error=True)
+        if self._opening is None:
+            self._begin_bridge()
+        else:
+            self._keys.hold()
         self.run_worker(self.drafts.open(), name="draft", exit_on_error=True)
         if self.user_themes is not None:
             self.run_worker(self.user_themes.watch(), name="themes", exit_on_error=True)
@@ -213,10 +221,23 @@ class ConsoleApp(FaultTolerantApp):
         handle_resizes_in_order()
         self.refresh(layout=True)
 
+    def _begin_bridge(self) -> None:
+        self._bridging = self.run_worker(self.bridge.run(self.files), name="bridge", exit_on_error=True)
+
     def _painted(self) -> None:
         """Do what the first frame did not need."""
+        self.run_worker(self._load_rest(), name="rest", exit_on_error=True)
+
+    async def _load_rest(self) -> None:
+        if self._opening is not None:
+            if not await self._opening():
+                self.exit(1)
+                return
+            self._begin_bridge()
+            await self.bridge.begun.wait()
+            await self._keys.release()
         self.idle_gc.begin()
-        self.run_worker(asyncio.to_thread(modes.load), name="modes", exit_on_error=True)
+        await asyncio.to_thread(modes.load)
 
     async def on_unmount(self) -> None:
         """Wait for the bridge to end: the engine is closed next."""

@@ -81,6 +81,7 @@ class Bridge:
         self.device_id = ""
         self.searching = False
         """Whether the text search is open: new trees are prepared for it before they are shown."""
+        self.begun = asyncio.Event()
         self._group: asyncio.TaskGroup | None = None
         self._tail: asyncio.Task[None] | None = None
         self._jobs: dict[str, asyncio.Task[None]] = {}
@@ -116,6 +117,7 @@ class Bridge:
         with self._engine.events.subscribe() as subscription, self._engine.events.subscribe() as urgent:
             async with asyncio.TaskGroup() as group:
                 self._group = group
+                self.begun.set()
                 group.create_task(self._watch_urgent(urgent), name="urgent")
                 group.create_task(self._guarded(self._engine.watch_devices()), name="devices")
                 group.create_task(self._engine.record_seen(), name="history")

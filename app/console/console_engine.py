@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 from clawperator.engine.adb.parse import DeviceEntry
 from clawperator.engine.events.bus import EventBus
 from clawperator.engine.filters.grammar import Filter
-from clawperator.engine.follow.follower import FollowState
 from clawperator.engine.progress import OnProgress, unreported
 
 if TYPE_CHECKING:
@@ -18,6 +17,7 @@ if TYPE_CHECKING:
     from clawperator.engine.emulators.lifecycle import Stopped
     from clawperator.engine.emulators.provision import Provisioned, ProvisionPlan
     from clawperator.engine.emulators.running import RunningEmulator
+    from clawperator.engine.follow.follower import FollowState
     from clawperator.engine.history.records import RunRecord, RunSummary
     from clawperator.engine.operator.reports import OperatorStatus, SetupReport
 

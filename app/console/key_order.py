@@ -31,19 +31,30 @@ class KeyQueue:
         self._under_way = 0
         self._given_up = 0
         self._sent = 0
+        self._held = False
 
     @property
     def under_way(self) -> bool:
         """Whether a key is being delivered."""
         return bool(self._under_way)
 
+    def hold(self) -> None:
+        """Keep keys until ``release``."""
+        self._held = True
+
+    async def release(self) -> None:
+        """Send the keys that were kept, in their order."""
+        self._held = False
+        if self._waiting and not self._under_way:
+            await self._go(self._waiting.popleft())
+
     async def take(self, key: events.Key) -> None:
         """Send ``key``, now or after the previous ones."""
-        if not self._under_way:
+        if not self._under_way and not self._held:
             await self._go(key)
         elif len(self._waiting) < MAX_WAITING:
             self._waiting.append(key)
-            if self._given_up != self._under_way:
+            if self._under_way and self._given_up != self._under_way:
                 self._given_up = self._under_way
                 self._app.set_timer(LOST_SECONDS, partial(self._through, self._under_way))
 

@@ -8,13 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from textual.message import Message
 
 from clawperator.engine.adb.parse import DeviceEntry
 from clawperator.engine.events.types import EngineEvent
-from clawperator.engine.follow.follower import FollowState
 from clawperator.widgets.models.doctor_report import DoctorReport
 from clawperator.widgets.models.emulators import EmulatorsState
 from clawperator.widgets.models.fix_run import FixRun
@@ -23,6 +22,9 @@ from clawperator.widgets.models.skills import SkillsState
 from clawperator.widgets.models.snapshot import TreeSnapshot
 from clawperator.widgets.notice_line import Notice
 from clawperator.widgets.picture import Picture
+
+if TYPE_CHECKING:
+    from clawperator.engine.follow.follower import FollowState
 
 
 class Update(Message, bubble=False):

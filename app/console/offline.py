@@ -10,11 +10,11 @@ from clawperator.app.console.empty_states import NO_DEVICE_HERE
 from clawperator.engine.adb.parse import DeviceEntry
 from clawperator.engine.errors import EngineError, ErrorCode
 from clawperator.engine.events.bus import EventBus
-from clawperator.engine.follow.follower import FollowState
 from clawperator.engine.progress import OnProgress, unreported
 
 if TYPE_CHECKING:
     from clawperator.engine.doctor.fix import PlannedFix
+    from clawperator.engine.follow.follower import FollowState
 
 
 class SavedDumps:

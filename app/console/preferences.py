@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
 
-from clawperator.engine.config.settings_file import SETTLE_MS, STREAM_LINES, Confirm, SettingsFile
+from clawperator.engine.config.environment import SETTLE_MS, STREAM_LINES
+
+if TYPE_CHECKING:
+    from clawperator.engine.config.settings_file import Confirm, SettingsFile
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,20 +38,32 @@ _ASCII = {"auto": None, "always": True, "never": False}
 
 
 def resolve(
-    file: SettingsFile, *, theme: str | None, ascii_only: bool, pictures: str | None, themes: str, served: bool
+    file: SettingsFile | None, *, theme: str | None, ascii_only: bool, pictures: str | None, themes: str, served: bool
 ) -> Preferences:
-    """Return ``file`` with the flags over it. ``served``: the terminal is a browser, without graphics protocols."""
-    console = file.console
-    drawn = pictures or console.pictures
-    return Preferences(
-        theme=theme or (console.theme if console.theme != "auto" else None),
-        ascii=True if ascii_only else _ASCII[console.ascii],
+    """Return ``file``, or the defaults, with the flags over it. ``served``: the terminal is a browser, without graphics
+    protocols.
+    """
+    chosen = DEFAULTS if file is None else _chosen(file)
+    drawn = pictures or chosen.pictures
+    return replace(
+        chosen,
+        theme=theme or chosen.theme,
+        ascii=True if ascii_only else chosen.ascii,
         pictures="blocks" if served and drawn in ("kitty", "sixel") else drawn,
+        themes=themes,
+    )
+
+
+def _chosen(file: SettingsFile) -> Preferences:
+    console = file.console
+    return Preferences(
+        theme=console.theme if console.theme != "auto" else None,
+        ascii=_ASCII[console.ascii],
+        pictures=console.pictures,
         mouse=console.mouse,
         confirm=console.confirm,
         bell=console.bell,
         settle_ms=console.settle_ms,
         stream_lines=console.stream_lines,
         keymap=file.keymap,
-        themes=themes,
     )

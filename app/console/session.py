@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from enum import Flag, auto
 from itertools import islice
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from clawperator.app.console.messages import (
     DevicesUpdate,
@@ -31,7 +31,6 @@ from clawperator.engine.adb.parse import DeviceEntry, parse_wm_density
 from clawperator.engine.doctor.verdict import Verdict
 from clawperator.engine.errors import ErrorCode
 from clawperator.engine.events.types import LogBatch
-from clawperator.engine.follow.follower import FollowState
 from clawperator.engine.hierarchy.nodes import UiTree
 from clawperator.widgets.models.doctor_report import DoctorReport, mark_of
 from clawperator.widgets.models.emulators import EmulatorsState
@@ -47,6 +46,9 @@ from clawperator.widgets.models.status import Status
 from clawperator.widgets.notice_line import Notice
 from clawperator.widgets.picture import Picture
 from clawperator.widgets.text.times import WallClock
+
+if TYPE_CHECKING:
+    from clawperator.engine.follow.follower import FollowState
 
 LINES_KEPT = 100_000
 TREES_KEPT = 50

@@ -10,14 +10,15 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from textual.app import InvalidThemeError
 
 from clawperator.app.console import terminal
-from clawperator.app.console.app import ConsoleApp
+from clawperator.app.console.app import ConsoleApp, Opening
 from clawperator.app.console.crash import CrashReports
 from clawperator.app.console.inspect.pictures import choose_graphics, open_graphics
+from clawperator.app.console.late_engine import LateEngine
 from clawperator.app.console.preferences import DEFAULTS, Preferences
 from clawperator.app.extras import not_installed
 from clawperator.app.interrupts import INTERRUPTED
@@ -56,8 +57,17 @@ def run(
 
     async def open_and_run() -> int:
         read_only = settings.read_only or load_profile(settings).read_only
-        async with engine_factory(settings) as engine:
-            return await run_async(engine, preferences, wanted_device=settings.device_id, read_only=read_only)
+        async with LateEngine(settings, engine_factory) as engine:
+            code = await run_async(
+                cast("ConsoleEngine", engine),
+                preferences,
+                wanted_device=settings.device_id,
+                read_only=read_only,
+                opening=engine.open,
+            )
+        if engine.error is not None:
+            raise engine.error
+        return code
 
     if not _can_draw(os.environ):
         return 1
@@ -101,10 +111,11 @@ async def run_async(
     read_only: bool = False,
     remote: str = "",
     without: Mapping[str, str] = MappingProxyType({}),
+    opening: Opening | None = None,
 ) -> int:
-    """As ``run``, with an open engine, in the running loop.
+    """As ``run``, with an engine, in the running loop.
 
-    ``remote`` and ``without`` as in ``ConsoleApp``.
+    ``remote``, ``without`` and ``opening`` as in ``ConsoleApp``.
 
     Raises ``EngineError``: USAGE for an unknown theme, HOST_DEPENDENCY_MISSING for pictures without their extra.
     """
@@ -130,6 +141,7 @@ async def run_async(
             preferences=preferences,
             remote=remote,
             without=without,
+            opening=opening,
         )
     except InvalidThemeError as exc:
         raise EngineError(ErrorCode.USAGE, f"Unknown theme: {look.theme}", hint=str(exc)) from exc

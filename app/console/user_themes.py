@@ -20,7 +20,6 @@ from textual.color import Color, ColorParseError
 from textual.theme import BUILTIN_THEMES, Theme
 
 from clawperator.app.console.file_watch import changes, names_in, stamp
-from clawperator.engine.config.toml_lines import error_line, lines_of
 from clawperator.engine.contracts.issues import shown, suggestion
 from clawperator.engine.files.regular import open_regular
 from clawperator.themes.claw import LEAST_CONTRAST, SEMANTIC, THEMES, contrast
@@ -130,6 +129,8 @@ def apply_theme(app: App[Any], theme: Theme) -> None:
 
 def read_theme(path: Path, taken: Collection[str] = ()) -> ThemeFile:
     """Read a theme from a file; ``taken`` are names that it may not have."""
+    from clawperator.engine.config.toml_lines import error_line, lines_of
+
     text = ""
     try:
         text = _text(path)

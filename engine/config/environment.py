@@ -12,6 +12,10 @@ HISTORY_DAYS = 30
 HISTORY_MEGABYTES = 500
 IMAGE_SECONDS = 1800
 """Time limit for the download of a system image."""
+SETTLE_MS = 300
+"""Delay of the console between an action and the next snapshot."""
+STREAM_LINES = 100_000
+"""Number of log lines kept by the console's stream."""
 
 
 def config_folder() -> str:

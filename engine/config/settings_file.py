@@ -11,16 +11,18 @@ from pydantic import BeforeValidator, Field, TypeAdapter, WithJsonSchema
 from pydantic_core import ErrorDetails
 
 from clawperator.engine.config.device_profile import DeviceProfile
-from clawperator.engine.config.environment import HISTORY_DAYS, HISTORY_MEGABYTES, IMAGE_SECONDS
+from clawperator.engine.config.environment import (
+    HISTORY_DAYS,
+    HISTORY_MEGABYTES,
+    IMAGE_SECONDS,
+    SETTLE_MS,
+    STREAM_LINES,
+)
 from clawperator.engine.config.toml_lines import Problem, TomlTable, lines_of, read_text, validated
 from clawperator.engine.contracts.issues import shown, suggestion
 from clawperator.engine.contracts.limits import PACKAGE
 from clawperator.engine.contracts.operator_identity import AGENT_ACTION, RELEASE_PACKAGE
 from clawperator.engine.errors import EngineError, ErrorCode, not_readable
-
-SETTLE_MS = 300
-"""Delay of the console between an action and the next snapshot."""
-STREAM_LINES = 100_000
 
 _PATH = r"^([/~].*)?$"
 _ABI = "^(arm64-v8a|armeabi-v7a|x86|x86_64)$"

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from clawperator.engine.contracts.execution import Execution
 from clawperator.engine.contracts.issues import joined
 from clawperator.engine.errors import EngineError, ErrorCode
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from clawperator.engine.contracts.execution import Execution
 
 INTERNAL = frozenset({"doctor_ping"})
 """The doctor's handshake, which no caller's payload can contain."""

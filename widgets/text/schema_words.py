@@ -12,10 +12,7 @@ from functools import cache
 from typing import Any, NamedTuple
 
 from clawperator.engine.contracts.aliases import ALIASES, canonical
-from clawperator.engine.contracts.strict import ABSENT
-from clawperator.engine.contracts.values import SINCE
 from clawperator.engine.hierarchy.matcher import FIELDS
-from clawperator.engine.json_schema import json_schema
 from clawperator.widgets.text.json_place import JsonPlace
 from clawperator.widgets.text.json_text import JsonText, Path, editable
 
@@ -136,6 +133,8 @@ def _needed(refused: Schema, given: Mapping[str, object]) -> tuple[str, ...]:
     """Return the properties of which one is required by a ``not`` schema."""
     if set(refused) - {"required"} != {"properties"}:
         return ()
+    from clawperator.engine.contracts.strict import ABSENT
+
     properties, conditions = refused["properties"], refused.get("required", ())
     if not conditions:
         return tuple(properties) if all(member == ABSENT for member in properties.values()) else ()
@@ -206,6 +205,8 @@ def action_fields(name: str) -> list[ActionField]:
 
 
 def _field(name: str, schema: Schema, required: bool) -> ActionField:
+    from clawperator.engine.contracts.values import SINCE
+
     kind, values, words = str(schema.get("type")), tuple(schema.get("enum", ())), _kind(schema)
     if kind == "object":
         members = schema["properties"]
@@ -302,6 +303,8 @@ def _spellings(name: str) -> str:
 
 @cache
 def _execution() -> Schema:
+    from clawperator.engine.json_schema import json_schema
+
     return json_schema("execution")
 
 

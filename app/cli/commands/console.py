@@ -14,6 +14,7 @@ from clawperator.engine.errors import EngineError, ErrorCode
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from clawperator.app.console.preferences import Preferences
+    from clawperator.engine.config.settings_file import SettingsFile
 
 DRAWING_FLAGS = (
     Flag("--theme", "<name>", "use this color theme [from the settings]"),
@@ -154,23 +155,29 @@ def _open(options: Options) -> int:
 
 def _preferences(options: Options) -> Preferences:
     """The flags over the settings file. Raises ``EngineError`` (SETTINGS_INVALID) for a file, or keys in it, that are wrong."""
-    from clawperator.app.console import keymap, preferences, terminal
+    from clawperator.app.console import preferences, terminal
     from clawperator.engine.config.environment import settings_path
     from clawperator.engine.config.settings import themes_folder
-    from clawperator.engine.config.settings_file import load, read, refusal
 
     path = settings_path()
-    file = load(path)
-    if wrong := keymap.problems(file.keymap, read(path) or ""):
-        raise refusal(path, wrong)
     return preferences.resolve(
-        file,
+        _settings_file(path) if os.path.lexists(path) else None,  # the import for reading one is slow
         theme=options.theme,
         ascii_only=options.ascii,
         pictures=options.pictures,
         themes=themes_folder(),
         served=terminal.served(os.environ),
     )
+
+
+def _settings_file(path: str) -> SettingsFile:
+    from clawperator.app.console import keymap
+    from clawperator.engine.config.settings_file import load, read, refusal
+
+    file = load(path)
+    if wrong := keymap.problems(file.keymap, read(path) or ""):
+        raise refusal(path, wrong)
+    return file
 
 
 def _open_demo(options: Options) -> int:

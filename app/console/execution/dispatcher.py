@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from clawperator.app.console.console import Console
 from clawperator.app.console.execution.controller import ExecutionController
@@ -26,15 +26,16 @@ from clawperator.app.console.execution.draft import DraftKeeper
 from clawperator.app.console.execution.recorder import ActionRecorder
 from clawperator.app.console.execution.stopping import choices, target_app, words_before_stopping
 from clawperator.app.console.screens.choice_dialog import ChoiceDialog
-from clawperator.engine.config.settings_file import Confirm
 from clawperator.engine.contracts.limits import MAX_MATCHER_VALUE_LENGTH
 from clawperator.engine.contracts.read_only import OBSERVING
 from clawperator.engine.errors import EngineError, ErrorCode
 from clawperator.engine.executions import snippets
 from clawperator.engine.executions.steps import VERBS, execution, step
-from clawperator.engine.executions.validate import validate
 from clawperator.engine.hierarchy.matcher import Matcher
 from clawperator.widgets.models.status import Status
+
+if TYPE_CHECKING:
+    from clawperator.engine.config.settings_file import Confirm
 
 
 class Dispatcher:
@@ -215,6 +216,8 @@ class Dispatcher:
 
     def _ready(self, payload: Mapping[str, Any]) -> tuple[dict[str, Any], list[str]] | None:
         """Return the normalised payload and warnings; ``None`` where nothing can be sent, with a notice."""
+        from clawperator.engine.executions.validate import validate
+
         try:
             validated = validate(payload)
         except EngineError as exc:
@@ -240,6 +243,8 @@ def first_acting(payload: object) -> str:
     """Return the canonical type of the first action of ``payload`` that changes something; empty for a read-only or an
     invalid payload.
     """
+    from clawperator.engine.executions.validate import validate
+
     try:
         actions = validate(payload).execution.actions
     except EngineError:

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from clawperator.engine.contracts.actions import ACTIONS
 from clawperator.engine.contracts.aliases import ALIASES
 from clawperator.engine.contracts.issues import suggestion
 from clawperator.engine.contracts.strict_json import parse_json
@@ -15,8 +14,10 @@ from clawperator.engine.errors import EngineError
 from clawperator.engine.executions.build import generated_id
 from clawperator.engine.executions.snippets import pretty
 from clawperator.engine.executions.steps import execution, with_own_ids
-from clawperator.engine.executions.validate import Validated, validate
 from clawperator.widgets.text.json_text import JsonText, Span, editable, read
+
+if TYPE_CHECKING:
+    from clawperator.engine.executions.validate import Validated
 
 UNDO_KEPT = 200
 _ID_KEYS = ("commandId", "taskId")
@@ -257,6 +258,8 @@ class Draft:
         return self._checked
 
     def _check(self) -> tuple[Validated | None, Sequence[Problem]]:
+        from clawperator.engine.executions.validate import validate
+
         try:
             return validate(parse_json(self.text) if self.unreadable else self.payload()), ()
         except EngineError as exc:
@@ -290,6 +293,8 @@ def _problem_of_text(found: JsonText, fault: tuple[int, int, str]) -> Problem:
 
 
 def _problems(payload: Mapping[str, Any]) -> list[Problem]:
+    from clawperator.engine.executions.validate import validate
+
     try:
         validate(payload)
     except EngineError as exc:
@@ -306,6 +311,8 @@ def _problem(path: str, message: str, payload: object) -> Problem:
     """Return a violation, with the nearest action type for an unknown one."""
     step = _step_of(path)
     if step >= 0 and path == f"actions.{step}.type" and isinstance(payload, dict):
+        from clawperator.engine.contracts.actions import ACTIONS
+
         near = suggestion(str(payload["actions"][step].get("type")), [*ACTIONS, *ALIASES])
         message = f"{message}. {near}" if near and near not in message else message
     return Problem(path, message, step)

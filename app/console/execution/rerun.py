@@ -10,7 +10,6 @@ from clawperator.app.console.execution.draft_model import Draft
 from clawperator.app.console.navigation import DraftPlace
 from clawperator.engine.errors import EngineError
 from clawperator.engine.executions import snippets
-from clawperator.engine.executions.validate import validate
 from clawperator.widgets.format.lines import sentence
 from clawperator.widgets.models.status import Status
 
@@ -90,6 +89,8 @@ def _say_unknown(console: ExecutionConsole, sent: SentPayload) -> None:
 def command_line(sent: SentPayload) -> str:
     """Return the equivalent command line; empty for an invalid payload."""
     try:
+        from clawperator.engine.executions.validate import validate
+
         payload = validate(sent.payload).payload
     except EngineError:
         return ""

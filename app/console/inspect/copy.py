@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any
 
 from clawperator.app.console.copyable import Copyable
 from clawperator.engine.executions import snippets
 from clawperator.engine.executions.steps import VERBS, execution, step
 from clawperator.engine.hierarchy.locators import Locators
 from clawperator.engine.hierarchy.serialise import node_xml
-from clawperator.engine.recordings.recipe_draft import step_block
 from clawperator.widgets.format.nodes import bounds_text
 
 if TYPE_CHECKING:
@@ -55,9 +54,15 @@ def of_matcher(bench: Bench, subject: Subject, device_id: str) -> Iterator[tuple
     yield "execution", Copyable(f"the execution: {label} ({count})", snippets.pretty(execution([action])))
     yield "python", Copyable(f"the program: {label} ({count})", snippets.python(execution([action]), device_id))
     yield "pytest", Copyable(f"the test: {label} ({count})", snippets.pytest(execution([action]), device_id))
-    yield "recipe", Copyable.if_possible(f"the recipe step: {label} ({count})", lambda: step_block(action))
+    yield "recipe", Copyable.if_possible(f"the recipe step: {label} ({count})", lambda: _step_block(action))
     yield "ui_selector", Copyable.if_possible("the UiSelector", lambda: _locators(bench, matcher).ui_selector())
     yield "xpath", Copyable.if_possible("the XPath", lambda: _locators(bench, matcher).xpath())
+
+
+def _step_block(action: Mapping[str, Any]) -> str:
+    from clawperator.engine.recordings.recipe_draft import step_block
+
+    return step_block(action)
 
 
 def _locators(bench: Bench, matcher: Matcher) -> Locators:

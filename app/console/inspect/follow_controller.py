@@ -7,11 +7,13 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Coroutine
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from clawperator.app.console.console_engine import FollowEngine, FollowRun
-from clawperator.engine.follow.follower import FollowState
 from clawperator.widgets.format.lines import Line
+
+if TYPE_CHECKING:
+    from clawperator.engine.follow.follower import FollowState
 
 _WIDTH = 80
 _NAME_ROOM = 24

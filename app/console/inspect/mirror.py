@@ -8,7 +8,6 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from clawperator.app.console.inspect.pictures import take
-from clawperator.engine.follow.follower import PAINT_LIMIT, rest_after
 
 if TYPE_CHECKING:
     from clawperator.app.console.console_engine import PictureEngine
@@ -64,6 +63,8 @@ class Mirror:
         self._painted.set()
 
     async def _run(self, device_id: str) -> None:
+        from clawperator.engine.follow.follower import PAINT_LIMIT, rest_after
+
         shown: Picture | None = None
         equal = 0
         while True:

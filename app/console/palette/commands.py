@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol, cast
 
 from clawperator.app.console.execution.dispatcher import ExecutionConsole
 from clawperator.app.console.palette.search import PaletteConsole
@@ -14,6 +14,9 @@ from clawperator.app.console.screens.menu import PaletteEntry
 from clawperator.engine.errors import EngineError
 from clawperator.widgets.format.lines import sentence
 from clawperator.widgets.models.status import Status
+
+if TYPE_CHECKING:
+    from clawperator.engine.facade import Engine
 
 _REPORT_LINES = 200
 CONFIRM = {
@@ -93,11 +96,11 @@ class PaletteCommands:
         self._console.run_worker(self._reported(path), exit_on_error=True)
 
     async def _reported(self, path: str) -> None:
+        from clawperator.app.console.offline import SavedDumps
         from clawperator.engine.bundles import report
-        from clawperator.engine.facade import Engine
 
         console = self._console
-        if not isinstance(console.engine, Engine):
+        if console.session.remote or isinstance(console.engine, SavedDumps):
             whose = (
                 "A server reports on its own computer"
                 if console.session.remote
@@ -107,7 +110,7 @@ class PaletteCommands:
             return
         try:
             bundle, size = await report.make(
-                console.engine,
+                cast("Engine", console.engine),
                 str(Path(path).expanduser()),  # noqa: ASYNC240
                 lines=_REPORT_LINES,
                 on_part=partial(console.say, Status.RUNNING),
