@@ -7,10 +7,10 @@ import contextlib
 import os
 import time
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
-from functools import partial
+from functools import cached_property, partial
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from textual import events, on
 from textual.binding import Binding
@@ -24,10 +24,6 @@ from clawperator.app.console.clipboard import Clipboard, SystemClipboard, last_c
 from clawperator.app.console.console_engine import ConsoleEngine
 from clawperator.app.console.crash import CrashReports, FaultTolerantApp
 from clawperator.app.console.device_selection import DeviceSelection
-from clawperator.app.console.devices import provisioning_dialogs
-from clawperator.app.console.devices.emulator_controller import EmulatorController
-from clawperator.app.console.devices.lock_dialog import show_lock
-from clawperator.app.console.devices.setup_controller import SetupController
 from clawperator.app.console.doctor.controller import DoctorController
 from clawperator.app.console.execution.controller import ExecutionController
 from clawperator.app.console.execution.dispatcher import Dispatcher
@@ -40,18 +36,12 @@ from clawperator.app.console.key_order import KeyQueue
 from clawperator.app.console.messages import DevicesUpdate, SnapshotUpdate, Update
 from clawperator.app.console.mode_switcher import ModeSwitcher
 from clawperator.app.console.navigation import Destination, EmulatorJobPlace, SkillOutputPlace
-from clawperator.app.console.palette.commands import PaletteCommands
-from clawperator.app.console.palette.dialog import PaletteDialog
-from clawperator.app.console.palette.search import PaletteSearch
 from clawperator.app.console.palette.theme_preview import ThemePreview
 from clawperator.app.console.preferences import DEFAULTS, Preferences
 from clawperator.app.console.screens.base import MIN_HEIGHT, MIN_WIDTH, ConsoleScreen
-from clawperator.app.console.screens.dialogs import ConfirmDialog, HelpDialog, NoticesDialog
 from clawperator.app.console.screens.live_dialog import LiveDialog
-from clawperator.app.console.screens.menu import Dialog, PaletteEntry
+from clawperator.app.console.screens.menu import Dialog
 from clawperator.app.console.session import Facet, Session
-from clawperator.app.console.skills.controller import SkillsController
-from clawperator.app.console.skills.jobs import SkillLibrary, skill_library
 from clawperator.app.console.terminal import PLAIN, Look, handle_resizes_in_order
 from clawperator.app.console.textual_internals import CachedStylesheet
 from clawperator.app.console.tree_packer import TreePacker
@@ -66,19 +56,27 @@ from clawperator.widgets import keys
 from clawperator.widgets.device_list import DeviceList
 from clawperator.widgets.doctor_panel import DoctorPanel
 from clawperator.widgets.envelope_log import EnvelopeLog
-from clawperator.widgets.execution_detail import ExecutionDetail
 from clawperator.widgets.format.jobs import job_words
 from clawperator.widgets.format.lines import sentence
 from clawperator.widgets.format.skill_output import run_words
 from clawperator.widgets.format.symbols import ASCII, UNICODE
 from clawperator.widgets.header import Chip, HeaderLine, ModeTab
 from clawperator.widgets.info_line import FindLine
-from clawperator.widgets.json_area import JsonArea
 from clawperator.widgets.key_bar import KeyBar
 from clawperator.widgets.line_widget import LineWidget
 from clawperator.widgets.models.status import Status
 from clawperator.widgets.picture import Graphics
 from clawperator.widgets.text.times import WallClock
+
+if TYPE_CHECKING:
+    from clawperator.app.console.devices.emulator_controller import EmulatorController
+    from clawperator.app.console.devices.setup_controller import SetupController
+    from clawperator.app.console.palette.commands import PaletteCommands
+    from clawperator.app.console.palette.search import PaletteSearch
+    from clawperator.app.console.screens.menu import PaletteEntry
+    from clawperator.app.console.skills.controller import SkillsController
+    from clawperator.app.console.skills.jobs import SkillLibrary
+    from clawperator.widgets.execution_detail import ExecutionDetail
 
 WIDTHS = [(0, "-tiny"), (MIN_WIDTH, "-narrow"), (100, "-medium"), (160, "-wide")]
 HEIGHTS = [(0, "-low"), (MIN_HEIGHT, "-short"), (30, "-normal"), (50, "-tall")]
@@ -155,11 +153,12 @@ class ConsoleApp(FaultTolerantApp):
             partial(self.say, Status.WARN),
             self.clock.now,
         )
-        self._compose_controllers(skills or skill_library(engine, demo=demo), preferences)
+        self._skill_library = skills
+        self._demo = demo
+        self._compose_controllers(preferences)
         self._availability = Availability(self, without)
         self._devices = DeviceSelection(self, self.bridge)
         self._packer = TreePacker(self)
-        self.commands = PaletteCommands(self)
         self._preview = ThemePreview(self)
         self.idle_gc = IdleGc(time.monotonic)
         self.trees_in_use: Callable[[], Iterable[UiTree]] = tuple
@@ -168,7 +167,7 @@ class ConsoleApp(FaultTolerantApp):
         self._bridging: Worker[None] | None = None
         self._compose_appearance(look, preferences)
 
-    def _compose_controllers(self, library: SkillLibrary, preferences: Preferences) -> None:
+    def _compose_controllers(self, preferences: Preferences) -> None:
         engine, post, clock, start = self.engine, self.post_message, self.clock, self.bridge.start
         controller = ExecutionController(
             engine,
@@ -182,9 +181,6 @@ class ConsoleApp(FaultTolerantApp):
         self._bell_wanted = preferences.bell
         self.recorder = ActionRecorder(self, self.drafts, post)
         self.dispatcher = Dispatcher(self, controller, self.drafts, self.recorder, preferences.confirm)
-        self.emulators = EmulatorController(engine, post, clock, start)
-        self.operator_setup = SetupController(engine, post, clock, start, self._operator_changed)
-        self.skills = SkillsController(library, post, clock, start, self._follow_skill)
 
     def _compose_appearance(self, look: Look, preferences: Preferences) -> None:
         self.animation_level = "none"
@@ -193,13 +189,21 @@ class ConsoleApp(FaultTolerantApp):
         for theme in (*THEMES, *(self.user_themes.load() if self.user_themes else ())):
             self.register_theme(theme)
         self.theme = look.theme
-        self.stylesheet = CachedStylesheet(variables=self.get_css_variables())
+        self._css_variables: dict[str, str] | None = self.get_css_variables()
+        self.stylesheet = CachedStylesheet(variables=self._css_variables)
         self.set_keymap(preferences.keymap)
         self.set_class(look.ascii, "-ascii")
 
     def get_theme_variable_defaults(self) -> dict[str, str]:
         """Give all of Textual's themes the console's semantic colours."""
         return defaults(self.current_theme)
+
+    def refresh_css(self, animate: bool = True) -> None:
+        """Skip the refresh that Textual requests at the start: the first styles are those of the theme."""
+        variables = self.get_css_variables()
+        if variables != self._css_variables:
+            self._css_variables = variables
+            super().refresh_css(animate)
 
     # -- life
 
@@ -255,7 +259,34 @@ class ConsoleApp(FaultTolerantApp):
         if (mode := self.mode_screen) is not None:
             mode.tick()
 
-    # -- what features use (``Console`` and its extensions)
+    # -- what features use (``Console`` and its extensions); the first frame needs none of these controllers
+
+    @cached_property
+    def emulators(self) -> EmulatorController:
+        from clawperator.app.console.devices.emulator_controller import EmulatorController
+
+        return EmulatorController(self.engine, self.post_message, self.clock, self.bridge.start)
+
+    @cached_property
+    def operator_setup(self) -> SetupController:
+        from clawperator.app.console.devices.setup_controller import SetupController
+
+        start = self.bridge.start
+        return SetupController(self.engine, self.post_message, self.clock, start, self._operator_changed)
+
+    @cached_property
+    def skills(self) -> SkillsController:
+        from clawperator.app.console.skills.controller import SkillsController
+        from clawperator.app.console.skills.jobs import skill_library
+
+        library = self._skill_library or skill_library(self.engine, demo=self._demo)
+        return SkillsController(library, self.post_message, self.clock, self.bridge.start, self._follow_skill)
+
+    @cached_property
+    def commands(self) -> PaletteCommands:
+        from clawperator.app.console.palette.commands import PaletteCommands
+
+        return PaletteCommands(self)
 
     @property
     def guard(self) -> Guard:
@@ -326,6 +357,7 @@ class ConsoleApp(FaultTolerantApp):
     def toggle_ascii(self) -> None:
         self.symbols = UNICODE if self.symbols.ascii else ASCII
         self.set_class(self.symbols.ascii, "-ascii")
+        self._css_variables = None
         self.refresh_css(animate=False)
         for pane in self.screen.query(LineWidget):
             pane.refresh()
@@ -372,6 +404,8 @@ class ConsoleApp(FaultTolerantApp):
             Dialog.on_key(self.screen, event)
             return
         field = self.focused
+        from clawperator.widgets.json_area import JsonArea
+
         if isinstance(field, FindLine | JsonArea) and event.is_printable and event.character is not None:
             event.stop()
             event.prevent_default()
@@ -391,8 +425,7 @@ class ConsoleApp(FaultTolerantApp):
         self.simulate_key(message.key)
 
     @on(EnvelopeLog.TreeWanted)
-    @on(ExecutionDetail.TreeWanted)
-    def _tree_wanted(self, message: EnvelopeLog.TreeWanted | ExecutionDetail.TreeWanted) -> None:
+    def on_execution_detail_tree_wanted(self, message: EnvelopeLog.TreeWanted | ExecutionDetail.TreeWanted) -> None:
         if self.session.trees.turn_to(message.key):
             self.action_mode("inspect")
             self.show(Facet.TREE)
@@ -443,6 +476,8 @@ class ConsoleApp(FaultTolerantApp):
 
     async def action_quit(self) -> None:
         """Quit; ask first while a job runs."""
+        from clawperator.app.console.screens.dialogs import ConfirmDialog
+
         working = self.emulators.busy or self.operator_setup.busy or self.skills.busy
         if working and not isinstance(self.screen, ConfirmDialog):
             self._ask_to_leave()
@@ -450,6 +485,8 @@ class ConsoleApp(FaultTolerantApp):
             self.exit(0)
 
     def _ask_to_leave(self) -> None:
+        from clawperator.app.console.screens.dialogs import ConfirmDialog
+
         def answered(yes: bool | None) -> None:
             if yes:
                 self.exit(0)
@@ -469,6 +506,8 @@ class ConsoleApp(FaultTolerantApp):
         self._devices.ask()
 
     def action_help(self) -> None:
+        from clawperator.app.console.screens.dialogs import HelpDialog
+
         mode = self.mode_screen
         menus = mode.menus() if mode is not None and mode is self.screen else ()
         self.push_screen(HelpDialog(self.screen.active_bindings, menus, self.symbols))
@@ -477,17 +516,26 @@ class ConsoleApp(FaultTolerantApp):
         self.recorder.toggle()
 
     def action_notices(self) -> None:
+        from clawperator.app.console.screens.dialogs import NoticesDialog
+
         self.push_screen(NoticesDialog(tuple(self.session.notices), self.clock))
 
     def action_lock(self) -> None:
+        from clawperator.app.console.devices.lock_dialog import show_lock
+
         show_lock(self)
 
     def palette_search(self) -> PaletteSearch:
         """Return the commands that the palette offers on the top screen."""
+        from clawperator.app.console.devices import provisioning_dialogs
+        from clawperator.app.console.palette.search import PaletteSearch
+
         more = (self.commands.entries, partial(provisioning_dialogs.palette_entries, self))
         return PaletteSearch(self, self.screen, more)
 
     def action_command_palette(self) -> None:
+        from clawperator.app.console.palette.dialog import PaletteDialog
+
         search = self.palette_search()
 
         def chosen(entry: PaletteEntry | None) -> None:
@@ -498,7 +546,7 @@ class ConsoleApp(FaultTolerantApp):
         self.push_screen(PaletteDialog(search, self._preview), chosen)
 
     def action_operator_setup(self) -> None:
-        provisioning_dialogs.set_up(self)
+        self._set_up()
 
     def action_show_job(self) -> None:
         self.go_to(EmulatorJobPlace())
@@ -507,7 +555,12 @@ class ConsoleApp(FaultTolerantApp):
         self.go_to(SkillOutputPlace())
 
     def action_show_setup(self) -> None:
-        provisioning_dialogs.set_up(self, self.session.setup.serial)
+        self._set_up(self.session.setup.serial)
+
+    def _set_up(self, serial: str = "") -> None:
+        from clawperator.app.console.devices import provisioning_dialogs
+
+        provisioning_dialogs.set_up(self, serial)
 
     def action_explain_failure(self) -> None:
         """Show why the failed step that has the focus found no node."""

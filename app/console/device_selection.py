@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from clawperator.app.console.bridge import Bridge
 from clawperator.app.console.console import Console
 from clawperator.app.console.empty_states import device_state, start_state
-from clawperator.app.console.screens.dialogs import DeviceDialog
 from clawperator.app.console.session import Facet
 from clawperator.widgets.models.status import Status
 
@@ -61,6 +60,8 @@ class DeviceSelection:
         def chosen(serial: str | None) -> None:
             if serial:
                 self.choose(serial)
+
+        from clawperator.app.console.screens.dialogs import DeviceDialog
 
         self._console.push_screen(DeviceDialog(self._console.session), chosen)
 

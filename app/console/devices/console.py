@@ -12,5 +12,7 @@ from clawperator.app.console.devices.setup_controller import SetupController
 class DevicesConsole(Console, Protocol):
     """A console that manages virtual devices and the Operator app."""
 
-    emulators: EmulatorController
-    operator_setup: SetupController
+    @property
+    def emulators(self) -> EmulatorController: ...
+    @property
+    def operator_setup(self) -> SetupController: ...

@@ -10,8 +10,7 @@ from textual.app import ComposeResult
 
 from clawperator.app.console.console import Console
 from clawperator.app.console.navigation import ExecutionPlace
-from clawperator.app.console.screens.forms import AskingDialog
-from clawperator.app.console.screens.live_dialog import DialogText
+from clawperator.app.console.screens.live_dialog import AskingDialog, DialogText
 from clawperator.engine.executions.device_lock import SETTLE_SECONDS
 from clawperator.widgets import keys
 from clawperator.widgets.format.lines import Line, Row, column

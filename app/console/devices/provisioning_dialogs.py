@@ -11,8 +11,8 @@ from textual.widgets import Label
 
 from clawperator.app.console.devices.console import DevicesConsole
 from clawperator.app.console.navigation import EmulatorJobPlace
-from clawperator.app.console.screens.forms import AskingDialog, Form, QuestionDialog
-from clawperator.app.console.screens.live_dialog import DialogText
+from clawperator.app.console.screens.forms import Form, QuestionDialog
+from clawperator.app.console.screens.live_dialog import AskingDialog, DialogText
 from clawperator.app.console.screens.menu import PaletteEntry
 from clawperator.engine.errors import EngineError
 from clawperator.widgets import keys

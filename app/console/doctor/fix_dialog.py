@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 from textual.app import ComposeResult
 
-from clawperator.app.console.screens.forms import AskingDialog
-from clawperator.app.console.screens.live_dialog import DialogText
+from clawperator.app.console.screens.live_dialog import AskingDialog, DialogText
 from clawperator.widgets import keys
 from clawperator.widgets.format.checks import short_name
 from clawperator.widgets.format.fix_lines import command_rows

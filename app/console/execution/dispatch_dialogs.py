@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, ClassVar, NamedTuple, Protocol
+from typing import Any, ClassVar, NamedTuple
 
 from textual.app import ComposeResult
 
 from clawperator.app.console.console import Console
+from clawperator.app.console.execution.subject import Subject
 from clawperator.app.console.screens.forms import Form, Switch
 from clawperator.app.console.screens.live_dialog import DialogText, LiveDialog
 from clawperator.app.console.session import Facet
@@ -18,7 +18,6 @@ from clawperator.widgets.format.bench import add_piece, matcher_pieces, sentence
 from clawperator.widgets.format.json_lines import json_rows
 from clawperator.widgets.format.lines import Line, Row, sentence
 from clawperator.widgets.format.symbols import Symbols
-from clawperator.widgets.models.snapshot import TreeSnapshot
 from clawperator.widgets.models.status import Status
 from clawperator.widgets.text.safe import wrap
 from clawperator.widgets.text.times import age
@@ -27,35 +26,6 @@ _LINES_OF_COMMAND = 200
 READING = "Reading the screen…"
 _VALUES = ("text", "applicationId", "uri", "durationMs")
 """Parameters that are shown beside the action."""
-
-
-class SubjectSource(Protocol):
-    """The tree that a subject is on."""
-
-    def read_again(self) -> bool:
-        """Request a new tree, to show it; return whether it comes."""
-
-    def seen_now(self, subject: Subject) -> Subject:
-        """Return the subject on the tree that is shown now."""
-
-
-@dataclass(frozen=True, slots=True)
-class Subject:
-    """What a verb acts on: a matcher, and what is known of it on ``tree``, which ``source`` shows.
-
-    ``matches`` counts its on-screen matches, of which the device uses ``first_name``. ``container`` is for scrolling.
-    ``warnings`` are sentences about the node; ``outdated`` says why the tree no longer shows the screen.
-    """
-
-    matcher: Matcher
-    container: Matcher | None = None
-    node_name: str = ""
-    matches: int = 0
-    first_name: str = ""
-    warnings: Sequence[str] = ()
-    tree: TreeSnapshot = TreeSnapshot.EMPTY
-    outdated: str = ""
-    source: SubjectSource | None = None
 
 
 class Dispatch(NamedTuple):

@@ -12,20 +12,9 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from clawperator.app.console.console import Console
 from clawperator.app.console.execution.controller import ExecutionController
-from clawperator.app.console.execution.dispatch_dialogs import (
-    AppForm,
-    Dispatch,
-    DispatchDialog,
-    SleepForm,
-    Subject,
-    TextForm,
-    UriForm,
-    facts,
-)
 from clawperator.app.console.execution.draft import DraftKeeper
 from clawperator.app.console.execution.recorder import ActionRecorder
-from clawperator.app.console.execution.stopping import choices, target_app, words_before_stopping
-from clawperator.app.console.screens.choice_dialog import ChoiceDialog
+from clawperator.app.console.execution.subject import Subject
 from clawperator.engine.contracts.limits import MAX_MATCHER_VALUE_LENGTH
 from clawperator.engine.contracts.read_only import OBSERVING
 from clawperator.engine.errors import EngineError, ErrorCode
@@ -101,6 +90,8 @@ class Dispatcher:
 
         ``action`` is recorded. Nothing is asked where the setting ``confirm`` says so.
         """
+        from clawperator.app.console.execution.dispatch_dialogs import Dispatch, DispatchDialog, facts
+
         ready = self._ready(payload) if self._has_device() else None
         if ready is None:
             return
@@ -120,6 +111,9 @@ class Dispatcher:
 
     def stop_waiting(self) -> None:
         """Ask whether to stop waiting, after explaining what that means."""
+        from clawperator.app.console.execution.stopping import choices, target_app, words_before_stopping
+        from clawperator.app.console.screens.choice_dialog import ChoiceDialog
+
         executing, session = self._executing, self._console.session
         payload, device = executing.payload, executing.device_id
         if payload is None:
@@ -145,6 +139,8 @@ class Dispatcher:
 
     def _compose(self, verb: str, subject: Subject, then: Callable[[dict[str, Any]], object]) -> None:
         """Call ``then`` with the step of ``verb``, after a form where it needs values that no node supplies."""
+        from clawperator.app.console.execution.dispatch_dialogs import AppForm, SleepForm, TextForm, UriForm
+
         spec = VERBS[verb]
         if spec.of_node and not subject.matcher:
             self._console.say(

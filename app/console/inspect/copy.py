@@ -13,7 +13,7 @@ from clawperator.engine.hierarchy.serialise import node_xml
 from clawperator.widgets.format.nodes import bounds_text
 
 if TYPE_CHECKING:
-    from clawperator.app.console.execution.dispatch_dialogs import Subject
+    from clawperator.app.console.execution.subject import Subject
     from clawperator.engine.hierarchy.matcher import Matcher
     from clawperator.engine.hierarchy.nodes import UiNode
     from clawperator.widgets.models.bench import Bench

@@ -5,12 +5,11 @@ from __future__ import annotations
 import asyncio
 import math
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, cast
 
 from clawperator.app.console.navigation import MatcherPlace
 from clawperator.app.console.session import Facet, Session
 from clawperator.engine.hierarchy.matcher import Matcher
-from clawperator.widgets.execution_detail import ExecutionDetail
 from clawperator.widgets.format.lines import sentence
 from clawperator.widgets.models.execution import ExecutionState, StepState
 from clawperator.widgets.models.failed_matcher import unfound
@@ -21,6 +20,7 @@ if TYPE_CHECKING:
     from textual.widget import Widget
 
     from clawperator.app.console.console import Console
+    from clawperator.widgets.execution_detail import ExecutionDetail
 
 ACTION = "explain_failure"
 
@@ -36,10 +36,10 @@ class Explanation(NamedTuple):
 
 def explained(session: Session, focused: Widget | None) -> Explanation:
     """Return what can be shown of the execution with the focus."""
-    execution = focused.item if isinstance(focused, ExecutionDetail) else None
-    if not isinstance(focused, ExecutionDetail) or not isinstance(execution, ExecutionState):
+    execution = getattr(focused, "item", None) if hasattr(focused, "unfound_step") else None
+    if not isinstance(execution, ExecutionState):
         return Explanation({}, reason="No execution is selected")
-    step = focused.unfound_step
+    step = cast("ExecutionDetail", focused).unfound_step
     fields = unfound(execution, step)
     if not fields:
         known = step is None or execution.payload is not None

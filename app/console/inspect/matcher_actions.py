@@ -9,8 +9,8 @@ from typing import cast
 
 from clawperator.app.console.copyable import Copyable
 from clawperator.app.console.empty_states import NO_DEVICE_HERE
-from clawperator.app.console.execution.dispatch_dialogs import Subject
 from clawperator.app.console.execution.dispatcher import ExecutionConsole
+from clawperator.app.console.execution.subject import Subject
 from clawperator.app.console.inspect import copy
 from clawperator.app.console.inspect.verb_menus import verb_choices
 from clawperator.app.console.navigation import DraftPlace

@@ -44,6 +44,7 @@ class InspectScreen(PictureActionsScreen):
 
     BINDINGS: ClassVar[list[Any]] = [*keys.bindings("inspect")]
     MAIN = "#tree"
+    DEFAULT_CLASSES = "-calm -silent"
     COPY_SHOWN: ClassVar[tuple[str, ...]] = (
         "matcher", "json", "command", "step", "execution", "python", "pytest", "recipe", "ui_selector",
         "xpath", "label", "id", "path", "bounds", "node", "snapshot"

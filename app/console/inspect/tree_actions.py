@@ -10,7 +10,6 @@ from clawperator.app.console.execution.dispatcher import ExecutionConsole
 from clawperator.app.console.inspect.matcher_actions import MatcherActionsScreen
 from clawperator.app.console.inspect.mirror import Mirror
 from clawperator.app.console.screens.base import Menu
-from clawperator.app.console.screens.dialogs import TreesDialog
 from clawperator.app.console.screens.menu import Choice, MenuDialog
 from clawperator.app.console.session import Facet
 from clawperator.engine.hierarchy.nodes import UiTree
@@ -74,6 +73,8 @@ class TreeActionsScreen(MatcherActionsScreen):
 
     def action_compare(self) -> None:
         """Choose an older tree to compare with; while comparing, stop it."""
+        from clawperator.app.console.screens.dialogs import TreesDialog
+
         if self.tree_pane.compared is not None:
             self.tree_pane.compare(None)
             self.show(Facet.TREE)

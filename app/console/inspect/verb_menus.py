@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from clawperator.app.console.execution.dispatch_dialogs import Subject
+from clawperator.app.console.execution.subject import Subject
 from clawperator.app.console.screens.menu import Choice
 from clawperator.engine.executions.steps import VERBS
 from clawperator.widgets import keys

@@ -96,11 +96,10 @@ class PaletteCommands:
         self._console.run_worker(self._reported(path), exit_on_error=True)
 
     async def _reported(self, path: str) -> None:
-        from clawperator.app.console.offline import SavedDumps
         from clawperator.engine.bundles import report
 
         console = self._console
-        if console.session.remote or isinstance(console.engine, SavedDumps):
+        if console.session.remote or not hasattr(console.engine, "settings"):
             whose = (
                 "A server reports on its own computer"
                 if console.session.remote

@@ -12,68 +12,16 @@ from textual.timer import Timer
 from textual.widget import Widget
 from textual.widgets import Input, Label
 
-from clawperator.app.console.screens.menu import Dialog
+from clawperator.app.console.screens.live_dialog import AskingDialog
 from clawperator.widgets import keys
 from clawperator.widgets.format.lines import Line, Row
 from clawperator.widgets.format.symbols import Symbols
-from clawperator.widgets.key_bar import KeyBar, KeyHint, key_sign
 from clawperator.widgets.line_widget import LineWidget
 from clawperator.widgets.skill_form import InputRow, ValueInput
 from clawperator.widgets.text.safe import paragraphs
 
 TYPING_SECONDS = 0.15
 """Delay of what a form shows after the last key."""
-_SIGNS = {"enter": "⏎", "escape": "esc", "ctrl+o": "^o"}
-
-
-class AskingDialog(Dialog):
-    """A dialog with the keys ⏎ and esc; both can be clicked. Answers ``None`` for esc."""
-
-    DEFAULT_CSS = """
-    AskingDialog Label { width: 1fr; }
-    """
-    GO = "ok"
-    MORE_KEYS: tuple[tuple[str, str], ...] = ()
-    """Further keys of the key bar, with their labels."""
-
-    def __init__(self, title: str, symbols: Symbols) -> None:
-        super().__init__()
-        self.TITLE_TEXT = title
-        self._symbols = symbols
-
-    def compose_dialog(self) -> ComposeResult:
-        yield from self.compose_question()
-        yield KeyBar()
-
-    def compose_question(self) -> ComposeResult:
-        raise NotImplementedError
-
-    def on_mount(self) -> None:
-        self.show_keys(("enter", self.GO), *self.MORE_KEYS, ("escape", "back"))
-
-    def show_keys(self, *keys_shown: tuple[str, str], dimmed: str = "") -> None:
-        """Show these keys with their labels; ``dimmed`` is an unavailable one."""
-        self.query_one(KeyBar).show(
-            [
-                KeyHint(key, key, key_sign(_SIGNS.get(key, key), key, self._symbols), label, key != dimmed)
-                for key, label in keys_shown
-            ]
-        )
-
-    def action_go(self) -> None:
-        """Answer on ⏎."""
-        self.dismiss(True)
-
-    @on(KeyBar.Pressed)
-    def _clicked(self, message: KeyBar.Pressed) -> None:
-        message.stop()
-        if message.key == "enter":
-            self.action_go()
-        elif message.key == "escape":
-            self.action_close()
-        else:
-            # From the app: a key that this dialog sends would not bubble beyond it to the bindings.
-            self.app.call_later(self.app.simulate_key, message.key)
 
 
 class QuestionDialog(AskingDialog):

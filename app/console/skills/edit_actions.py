@@ -24,7 +24,8 @@ from clawperator.widgets.skill_output import FindingList
 class SkillsConsole(ExecutionConsole, Protocol):
     """A console that runs skills."""
 
-    skills: SkillsController
+    @property
+    def skills(self) -> SkillsController: ...
 
 
 class SkillEditScreen(TwoPaneScreen):
