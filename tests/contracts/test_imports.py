@@ -116,3 +116,61 @@ def test_the_public_names_are_there_and_nothing_else_is_promised() -> None:
         assert getattr(public, name).__name__ == name
     with pytest.raises(AttributeError, match="no attribute 'Nothing'"):
         _ = public.Nothing
+
+
+LATER = (
+    "pydantic",
+    "clawperator.engine.bundles",
+    "clawperator.engine.contracts.actions",
+    "clawperator.engine.contracts.values",
+    "clawperator.engine.diagnostics",
+    "clawperator.engine.emulators.",
+    "clawperator.engine.executions.attempt",
+    "clawperator.engine.executions.run",
+    "clawperator.engine.executions.validate",
+    "clawperator.engine.facade",
+    "clawperator.engine.follow",
+    "clawperator.engine.history",
+    "clawperator.engine.operator",
+    "clawperator.engine.recordings",
+    "clawperator.engine.simulator",
+    "clawperator.engine.skills.",
+    "clawperator.app.console.devices.",
+    "clawperator.app.console.doctor.screen",
+    "clawperator.app.console.execution.dispatch_dialogs",
+    "clawperator.app.console.history.",
+    "clawperator.app.console.palette.commands",
+    "clawperator.app.console.palette.dialog",
+    "clawperator.app.console.palette.search",
+    "clawperator.app.console.run.",
+    "clawperator.app.console.screens.dialogs",
+    "clawperator.app.console.screens.forms",
+    "clawperator.app.console.skills.",
+    "clawperator.app.console.stream.",
+    "clawperator.widgets.execution_detail",
+    "clawperator.widgets.json_area",
+)
+"""What the first frame of the console does not show: imported after it, or with the first use."""
+EARLY = frozenset({"clawperator.engine.skills.frames"})
+MOST_EARLY = 270
+"""Modules beyond Python's and Textual's that the first frame may wait for: each costs it about half a millisecond."""
+
+FIRST_FRAME = """
+import json, sys
+import textual.app, textual.widgets
+
+before = set(sys.modules)
+import clawperator.app.console.start, clawperator.app.cli.commands.console
+
+print(json.dumps(sorted(set(sys.modules) - before)))
+"""
+
+
+def test_the_first_frame_of_the_console_waits_for_nothing_that_it_does_not_show() -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", FIRST_FRAME], capture_output=True, text=True, check=False, timeout=patience(60)
+    )
+    assert done.returncode == 0, done.stderr
+    loaded = json.loads(done.stdout)
+    assert [name for name in loaded if name.startswith(LATER) and name not in EARLY] == []
+    assert len(loaded) <= MOST_EARLY, f"{len(loaded)} modules are imported before the first frame of the console"

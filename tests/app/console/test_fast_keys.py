@@ -45,8 +45,8 @@ from clawperator.app.console.screens.dialogs import (
     NoticesDialog,
     TreesDialog,
 )
-from clawperator.app.console.screens.forms import AskingDialog, FieldsForm, Form, PathForm, QuestionDialog
-from clawperator.app.console.screens.live_dialog import LiveDialog
+from clawperator.app.console.screens.forms import FieldsForm, Form, PathForm, QuestionDialog
+from clawperator.app.console.screens.live_dialog import AskingDialog, LiveDialog
 from clawperator.app.console.screens.menu import Choice, Dialog, MenuDialog
 from clawperator.app.console.skills.form import RefForm, SkillForm
 from clawperator.app.console.textual_internals import FilteringScreen
@@ -55,7 +55,7 @@ from clawperator.widgets import keys
 from clawperator.widgets.format.symbols import UNICODE
 from clawperator.widgets.models.status import Status
 from clawperator.widgets.notice_line import Notice
-from tests.app.console.support import DEVICE, SECOND, FakeEngine, drained, settings_screen, until
+from tests.app.console.support import DEVICE, SECOND, FakeEngine, drained, make_app, settings_screen, until
 from tests.app.console.test_console_journeys import console
 from tests.support import patience
 
@@ -243,3 +243,31 @@ async def test_letters_before_a_form_is_there_are_its_own() -> None:
         await until(pilot, lambda: isinstance(app.screen, Form) and app.screen.is_mounted)
         field = app.screen.query_one("#answer", Input)
         await until(pilot, lambda: field.value == "com.example")
+
+
+async def test_keys_that_come_before_the_engine_is_open_are_handled_in_their_order() -> None:
+    """The first frame is there before the engine; what is typed then is neither lost nor done without a device."""
+    engine = FakeEngine(screen=settings_screen())
+    ready, opened = asyncio.Event(), asyncio.Event()
+
+    async def opening() -> bool:
+        opened.set()
+        await ready.wait()
+        return True
+
+    app = make_app(engine, opening=opening)
+    async with app.run_test(size=(120, 36)) as pilot:
+        await opened.wait()
+        await pilot.press("2", "slash", "w", "i")
+        assert app.current_mode == "inspect"
+        ready.set()
+        await until(pilot, lambda: app.current_mode == "stream" and getattr(app.focused, "value", "") == "wi")
+        await until(pilot, lambda: app.session.device_id == DEVICE.serial)
+
+
+async def test_an_engine_that_cannot_be_opened_ends_the_console() -> None:
+    async def opening() -> bool:
+        return False
+
+    async with asyncio.timeout(patience(20)):
+        assert await make_app(FakeEngine(), opening=opening).run_async(headless=True, size=(80, 24)) == 1

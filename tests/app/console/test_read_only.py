@@ -12,7 +12,8 @@ from textual.pilot import Pilot
 
 from clawperator.app.cli.simulators import one_device
 from clawperator.app.console.app import ConsoleApp
-from clawperator.app.console.execution.dispatch_dialogs import DispatchDialog, Subject, TextForm
+from clawperator.app.console.execution.dispatch_dialogs import DispatchDialog, TextForm
+from clawperator.app.console.execution.subject import Subject
 from clawperator.app.console.navigation import ExecutionPlace
 from clawperator.app.console.run.screen import RunScreen
 from clawperator.engine import Engine

@@ -227,7 +227,7 @@ async def test_text_that_is_no_json_is_kept_and_the_list_says_why() -> None:
 
 
 def _nowhere() -> Any:
-    from clawperator.app.console.execution.dispatch_dialogs import Subject
+    from clawperator.app.console.execution.subject import Subject
     from clawperator.engine.hierarchy.matcher import Matcher
 
     return Subject(Matcher())

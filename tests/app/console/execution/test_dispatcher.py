@@ -18,7 +18,8 @@ from textual.widgets import Input
 
 from clawperator.app.cli.simulators import one_device
 from clawperator.app.console.app import ConsoleApp
-from clawperator.app.console.execution.dispatch_dialogs import AppForm, DispatchDialog, SleepForm, Subject, TextForm
+from clawperator.app.console.execution.dispatch_dialogs import AppForm, DispatchDialog, SleepForm, TextForm
+from clawperator.app.console.execution.subject import Subject
 from clawperator.app.console.run.screen import RunScreen
 from clawperator.app.console.screens.choice_dialog import ChoiceDialog
 from clawperator.app.console.screens.forms import QuestionDialog
