@@ -222,7 +222,12 @@ class Engine:
             run = run_held if composed is None else composed.run_held
             if references is None and not options.then:
                 with settling(held, attempt.trace):
-                    return await run(acting, device, validated, options, attempt.trace)
+                    finished = await run(acting, device, validated, options, attempt.trace)
+                if options.verify:
+                    from clawperator.engine.executions.snapshots import add_verified
+
+                    await add_verified(device, finished.envelope, acting)
+                return finished
             from clawperator.engine.executions.snapshots import run_between_snapshots
 
             return await run_between_snapshots(

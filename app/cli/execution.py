@@ -119,6 +119,7 @@ def run_options(options: Options) -> RunOptions:
         max_snapshot_bytes=options.max_snapshot_bytes,
         screenshot_overwrite=getattr(options, "overwrite", False),
         then=getattr(options, "then", None),
+        verify=getattr(options, "verify", False),
     )
 
 

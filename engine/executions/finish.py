@@ -37,6 +37,7 @@ class RunOptions:
 
     ``profile``: in ``flat``, a failed step fails the plan, and closed apps are not remarked on (execution.md#result).
     ``then``: the form (of ``THEN``) in which the result shows the screen after the plan, in at most ``then_bytes``.
+    ``verify`` reads the windows and displays after the plan, for what its last snapshot cannot show.
     """
 
     profile: Profile = "classic"
@@ -45,6 +46,7 @@ class RunOptions:
     screenshot_overwrite: bool = False
     then: str | None = None
     then_bytes: int | None = None
+    verify: bool = False
 
 
 def finish(

@@ -12,7 +12,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from clawperator.engine.contracts.derived import derived_code
-from clawperator.engine.contracts.limits import FOLLOW_SOURCE
+from clawperator.engine.contracts.limits import BACKENDS, FOLLOW_SOURCE
 from clawperator.engine.contracts.read_only import OBSERVING
 from clawperator.engine.errors import EngineError, ErrorCode
 from clawperator.engine.executions import build
@@ -107,6 +107,25 @@ async def run_between_snapshots(
             return finished
         attempt.trace.enter("then")
         return replace(finished, then=await reader.then(attempt.validated, finished, before, options))
+
+
+async def add_verified(device: AdbDevice, envelope: dict[str, Any], backend: Backend) -> None:
+    """Add ``data.verified`` to the last snapshot: what the window and display managers report (``hierarchy.blind.Facts``)."""
+    from clawperator.engine.adb.batch import run_scripts
+    from clawperator.engine.adb.displays import DISPLAY_SCRIPT, WINDOW_SCRIPT, parse_displays, window_facts
+    from clawperator.engine.adb.quote import device_script
+
+    steps = [step for step in envelope["stepResults"] if "text" in step["data"] and step["actionType"] == "snapshot_ui"]
+    if not steps:
+        return
+    scripts = map(device_script, (WINDOW_SCRIPT, DISPLAY_SCRIPT, "getprop ro.build.version.sdk"))
+    window, display, sdk = await run_scripts(device, list(scripts))
+    facts: dict[str, Any] = {**window_facts(window.text), "accessibility_tool": backend.name != BACKENDS[0]}
+    if displays := parse_displays(display.text):
+        facts["displays"] = [other.id for other in displays if other.on and other.id]
+    if sdk.text.strip().isdecimal():
+        facts["sdk"] = int(sdk.text)
+    steps[-1]["data"]["verified"] = facts
 
 
 class _Reader:

@@ -149,7 +149,7 @@ def field(tree: UiTree, facts: Facts = _NO_FACTS) -> dict[str, Any]:
 def facts_of_step(data: Mapping[str, Any], **more: Any) -> Facts:
     """Return the facts in the data of a ``snapshot_ui`` step (wire.md#actions-and-how-they-fail)."""
     overlay = str(data.get("overlay_package", "")) if data.get("has_overlay") == "true" else None
-    return Facts(overlay=overlay, **more)
+    return Facts(**{"overlay": overlay, **data.get("verified", {}), **more})
 
 
 def _secure(tree: UiTree, facts: Facts) -> Iterator[BlindSpot]:

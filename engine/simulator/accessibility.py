@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import replace
 
 from clawperator.engine.simulator import scenario as faults
 from clawperator.engine.simulator.clock import DeviceClock
@@ -28,6 +29,7 @@ class AccessibilityManager:
         self._secure = ui.settings["secure"]
         self._suspended_until = 0.0
         self._in_transition_until = 0.0
+        self._cached: Window | None = None
 
     @property
     def listed(self) -> list[str]:
@@ -86,6 +88,18 @@ class AccessibilityManager:
     def begin_transition(self) -> None:
         """The window changes: it cannot be read for the scenario's transition latency."""
         self._in_transition_until = self._clock.now() + self._scenario.latency_ms.transition / 1000
+
+    def as_seen_by_service(self, window: Window) -> Window:
+        """Return ``window`` as a service without ``isAccessibilityTool`` sees it, if need be from its stale cache."""
+        fault = self._scenario.of_device(faults.Unseen)
+        if fault is not None and fault.what == "stale_cache":
+            self._cached = self._cached or window
+            return self._cached
+        if fault is None or fault.what != "accessibility_data_sensitive" or self._scenario.device.sdk < 34:
+            return window
+        return replace(
+            window, nodes=[replace(window.nodes[0], children=[], end=1)], _xml="", _tree=None, _log_entries=()
+        )
 
     def readable_window(self) -> Window | None:
         """The active window; ``None`` when it has no root."""

@@ -79,8 +79,10 @@ def _window(device: Platform, arguments: Sequence[str]) -> str:
     if "policy" in arguments:
         return _policy(device)
     window, (width, height) = device.ui.window(), device.ui.display
-    name = f"Window{{6d2f1a4 u0 {_full(window.component)}}}"
+    name = _SHADE if device.unseen == "other_window" else f"Window{{6d2f1a4 u0 {_full(window.component)}}}"
     focus = name if device.ui.awake else "null"
+    if "windows" in arguments:
+        return f"{_windows(device)}  mCurrentFocus={focus}\n"
     return (
         "WINDOW MANAGER LAST ANR (dumpsys window lastanr)\n  <no ANR has occurred since boot>\n\n"
         + ("" if arguments else f"{_policy(device)}\n")
@@ -91,6 +93,30 @@ def _window(device: Platform, arguments: Sequence[str]) -> str:
         f"  mFocusedApp=ActivityRecord{{a1b2c3d u0 {window.component} t12}}\n"
         f"  mAwake={str(device.ui.awake).lower()}\n"
     )
+
+
+_SHADE = "Window{91c2d07 u0 NotificationShade}"
+
+
+def _windows(device: Platform) -> str:
+    """The app's window and the system's, in the format of Android 9 and later; top first."""
+    window = device.ui.window()
+    secure = " SECURE" if device.ui.secure or window.screen.secure else ""
+    rows = [("Window{2f0d3b1 u0 StatusBar}", "STATUS_BAR", "NOT_FOCUSABLE SPLIT_TOUCH")]
+    if device.unseen == "other_window":
+        rows.insert(0, (_SHADE, "NOTIFICATION_SHADE", "TOUCHABLE_WHEN_WAKING SPLIT_TOUCH"))
+    if device.ui.keyboard_shown:
+        rows.append(("Window{5be1c93 u0 InputMethod}", "INPUT_METHOD", "NOT_FOCUSABLE LAYOUT_IN_SCREEN"))
+    flags = f"LAYOUT_IN_SCREEN{secure} LAYOUT_INSET_DECOR HARDWARE_ACCELERATED"
+    rows.append((f"Window{{6d2f1a4 u0 {_full(window.component)}}}", "BASE_APPLICATION", flags))
+    text = "WINDOW MANAGER WINDOWS (dumpsys window windows)\n"
+    for number, (name, kind, own) in enumerate(rows):
+        text += (
+            f"  Window #{number} {name}:\n    mDisplayId=0 mSession=Session{{8d1e 1234:u0a10121}}\n"
+            f"    mAttrs={{(0,0)(fillxfill) sim={{adjust=resize}} ty={kind} fmt=TRANSLUCENT\n      fl={own}\n"
+            "      pfl=FORCE_DRAW_STATUS_BAR_BACKGROUND}\n    isOnScreen=true\n    isVisible=true\n"
+        )
+    return text
 
 
 def _policy(device: Platform) -> str:
@@ -191,10 +217,18 @@ def _power(device: Platform, _: Sequence[str]) -> str:
     )
 
 
+_SECOND_DISPLAY = (
+    "  Display 2:\n    mDisplayId=2\n"
+    '    mBaseDisplayInfo=DisplayInfo{"HDMI Screen", displayId 2, real 1920 x 1080, rotation 0, state ON, type EXTERNAL, '
+    'uniqueId "local:4619827551948147201", density 213}\n'
+)
+
+
 def _display(device: Platform, _: Sequence[str]) -> str:
     width, height = device.ui.display
     state = "ON" if device.ui.awake else "OFF"
     frame = f"Rect(0, 0 - {width}, {height})"
+    second = device.unseen == "other_display"
     return (
         "DISPLAY MANAGER (dumpsys display)\n"
         "  mOnlyCore=false\n  mSafeMode=false\n"
@@ -202,10 +236,11 @@ def _display(device: Platform, _: Sequence[str]) -> str:
         f"uniqueId='local:4619827259835644672', physicalPort=0, orientation={device.ui.rotation}, "
         f"logicalFrame={frame}, physicalFrame={frame}, deviceWidth={width}, deviceHeight={height}}}]\n"
         f"\nDisplay States: size=1\n  Display Id=0\n  Display State={state}\n"
-        "\nLogical Displays: size=1\n  Display 0:\n    mDisplayId=0\n"
+        f"\nLogical Displays: size={1 + second}\n  Display 0:\n    mDisplayId=0\n"
         f'    mBaseDisplayInfo=DisplayInfo{{"Built-in Screen", displayId 0, real {width} x {height}, '
-        f"rotation {device.ui.rotation}, density {device.ui.metrics.density}, state {state}}}\n"
-    )
+        f'rotation {device.ui.rotation}, state {state}, type INTERNAL, uniqueId "local:4619827259835644672", '
+        f"density {device.ui.metrics.density}}}\n"
+    ) + (_SECOND_DISPLAY if second else "")
 
 
 def _input(device: Platform, _: Sequence[str]) -> str:

@@ -57,7 +57,8 @@ class OperatorSurface:
         window = self._device.accessibility.readable_window()
         if window is None:
             self._lines.inspector("Root node is null")
-        return window
+            return None
+        return self._device.accessibility.as_seen_by_service(window)
 
     async def dump(self) -> UiTree | None:
         window = await self._look()
@@ -69,7 +70,10 @@ class OperatorSurface:
             return None
         self._lines.scope("Logging UI tree")
         await self._write_dump(window)
-        return {"foreground_package": window.app.package, "has_overlay": "false", "window_count": "3"}
+        facts = {"foreground_package": window.app.package, "has_overlay": "false", "window_count": "3"}
+        if self._device.unseen == "other_window":
+            facts |= {"has_overlay": "true", "overlay_package": "com.android.systemui", "window_count": "4"}
+        return facts
 
     async def _write_dump(self, window: Window) -> None:
         """Log in batches, so that readers get the first lines while the last are still being written, as on a device."""

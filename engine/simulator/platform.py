@@ -18,6 +18,7 @@ from clawperator.engine.simulator import scenario as faults
 from clawperator.engine.simulator.accessibility import AccessibilityManager
 from clawperator.engine.simulator.activities import ActivityManager
 from clawperator.engine.simulator.apps.catalogue import APPS
+from clawperator.engine.simulator.apps.drawn import DRAWN, drawn_app
 from clawperator.engine.simulator.apps.huge import huge_app
 from clawperator.engine.simulator.apps.launcher import PACKAGE as LAUNCHER_PACKAGE
 from clawperator.engine.simulator.clock import DeviceClock
@@ -97,17 +98,25 @@ class Platform:
         scenario = self.scenario
         metrics = DisplayMetrics(scenario.device.width, scenario.device.height, scenario.device.density)
         huge = scenario.of_device(faults.HugeTree)
-        apps = [*APPS, huge_app(huge.nodes)] if huge else list(APPS)
+        extra = [huge_app(huge.nodes)] if huge else [drawn_app(self.unseen)] if self.unseen in DRAWN else []
+        apps = [*APPS, *extra]
         ui = Ui({app.package: app for app in apps}, self.settings, metrics, home=LAUNCHER_PACKAGE)
-        start = apps[-1].package if huge else scenario.start.package
+        ui.secure = self.unseen == "secure_window"
+        start = apps[-1].package if extra else scenario.start.package
         if start != LAUNCHER_PACKAGE or scenario.start.screen:
-            screen = "" if huge else scenario.start.screen
+            screen = "" if extra else scenario.start.screen
             if not ui.show(start, screen):
                 where = f"{start} {screen}".strip()
                 raise EngineError(
                     ErrorCode.SCENARIO_INVALID, f"the scenario starts in {where!r}, which no simulated app has"
                 )
         return ui
+
+    @property
+    def unseen(self) -> str:
+        """What the Operator's trees do not show (a scenario's fault), if anything."""
+        fault = self.scenario.of_device(faults.Unseen)
+        return fault.what if fault is not None else ""
 
     def calls(self, program: str) -> str:
         """Count a call of ``program`` in a shell and return the fault that hits it: ``killed``, ``reboot``, ``rotate`` or none."""

@@ -53,7 +53,7 @@ def _image(ui: Ui) -> Image.Image:
 
     width, height = ui.display
     window = ui.window()
-    blind = not ui.awake or window.screen.secure
+    blind = not ui.awake or ui.secure or window.screen.secure
     palette = _DARK if ui.setting("system", "dark_theme") == "1" else _LIGHT
     image = Image.new("RGB", (width, height), "#000000" if blind else palette.page)
     if not blind:

@@ -307,6 +307,27 @@ class HugeTree(_Strict):
     nodes: Annotated[int, Field(ge=2, le=200_000)] = 5_000
 
 
+class Unseen(_Strict):
+    """The screen has something that the Operator's trees do not show.
+
+    ``secure_window``: screenshots are black. ``accessibility_data_sensitive``: from Android 14 on, services that are not accessibility
+    tools see the window without its content. ``webview_empty`` and ``canvas``: an app with such a view is in front. ``stale_cache``: the
+    Operator returns the first tree that it read for ever. ``other_window``: the notification shade is open. ``other_display``: a second
+    display is on.
+    """
+
+    kind: Literal["unseen"]
+    what: Literal[
+        "secure_window",
+        "accessibility_data_sensitive",
+        "webview_empty",
+        "canvas",
+        "stale_cache",
+        "other_window",
+        "other_display",
+    ] = "secure_window"
+
+
 CommandFault = (
     Silence
     | MalformedEnvelope
@@ -334,7 +355,8 @@ AnyFault = Annotated[
     | SettingsRefused
     | Unauthorized
     | NoiseFault
-    | HugeTree,
+    | HugeTree
+    | Unseen,
     Field(discriminator="kind"),
 ]
 

@@ -111,6 +111,8 @@ class Ui:
         self.metrics = metrics
         self.home = home
         self.awake = True
+        self.secure = False
+        """Whether pictures of all windows are black."""
         self.listener: Listener = lambda _type, _package, _node: None
         self.facts: dict[str, str] = {}
         self._states: dict[str, dict[str, Any]] = {}

@@ -220,7 +220,7 @@ SCREENSHOT = Tool(
     "screenshot",
     "Take a screenshot",
     "For content that is not in the tree. Scaled down to `maxSide`; multiply coordinates by `scale` to get a `point`. "
-    " Prefer `snapshot`.",
+    "Prefer `snapshot`.",
     _screenshot,
     parameters={
         "deviceId": base.DEVICE,

@@ -1,0 +1,94 @@
+"""What a verified snapshot adds to its tree, for each thing that a simulated device hides."""
+
+from __future__ import annotations
+
+import io
+from pathlib import Path
+from typing import Any
+
+import pytest
+from PIL import Image
+
+from clawperator.engine import Engine, RunOptions
+from clawperator.engine.adb.displays import parse_displays, window_facts
+from clawperator.engine.executions import build
+from clawperator.engine.hierarchy.blind import blind_spots, facts_of_step
+from clawperator.engine.hierarchy.tree import parse
+from tests.engine.executions.test_then import phones
+
+SHOP = {"package": "com.example.shop"}
+
+
+async def found(engine: Engine) -> tuple[list[str], dict[str, Any]]:
+    taken = await engine.snapshot(options=RunOptions(verify=True))
+    data = taken.envelope["stepResults"][0]["data"]
+    return [spot.line for spot in blind_spots(parse(data["text"]), facts_of_step(data))], data["verified"]
+
+
+@pytest.mark.parametrize(
+    ("what", "expected"),
+    [
+        ("secure_window", ["secure_window (certain)"]),
+        ("accessibility_data_sensitive", ["accessibility_data_sensitive e0 (possible)", "canvas e0 (possible)"]),
+        ("webview_empty", ["webview_empty e6 (likely)"]),
+        ("canvas", ["canvas e6 (likely)"]),
+        ("other_window", ["other_window (certain)"]),
+        ("other_display", ["other_display (certain)"]),
+        ("stale_cache", ["stale_cache (likely)"]),
+        ("", []),
+    ],
+)
+async def test_what_a_verified_snapshot_finds(tmp_path: Path, what: str, expected: list[str]) -> None:
+    faults = [{"kind": "unseen", "what": what}] if what else []
+    async with phones(tmp_path, start=SHOP, faults=faults) as (engine, (world,)):
+        if what == "stale_cache":
+            assert (await found(engine))[0] == []
+            await engine.execute(build.open_app("com.android.settings"))
+        lines, verified = await found(engine)
+        assert lines == expected
+        assert verified["sdk"] == world.sdk
+        picture = Image.open(io.BytesIO(await engine.picture()))
+        assert (picture.convert("L").getextrema() == (0, 0)) is (what == "secure_window")
+        assert "verified" not in (await engine.snapshot()).envelope["stepResults"][0]["data"]
+
+
+@pytest.mark.parametrize(
+    ("text", "facts"),
+    [
+        ("", {}),
+        ("/system/bin/sh: grep: not found\n", {}),
+        ("  mCurrentFocus=null\n", {}),
+        ("  mCurrentFocus=Window{6d u0 NotificationShade}\n", {"focus": ""}),
+        ("  mShowRequested=true mInputShown=true\n", {"keyboard": True}),
+        (
+            (
+                "  mCurrentFocus=Window{b4 a.b/a.b.C paused=false}\n  Window #2 Window{b4 a.b/a.b.C paused=false}:\n"
+                "    mAttrs=WM.LayoutParams{(0,0)(fillxfill) sim=#20 ty=1 fl=#812100 fmt=-1}\n"
+            ),
+            {"focus": "a.b", "secure": True},
+        ),
+        (
+            (
+                "  mCurrentFocus=Window{b4 u10 a.b/.C}\n  Window #1 Window{b4 u10 a.b/.C}:\n    mAttrs={(0,0) ty=BASE\n"
+                "      fl=LAYOUT_IN_SCREEN INSECURE_X\n  Window #2 Window{b5 u0 StatusBar}:\n      fl=SECURE\n"
+            ),
+            {"focus": "a.b", "secure": False},
+        ),
+    ],
+)
+def test_windows_of_android_versions(text: str, facts: dict[str, object]) -> None:
+    assert window_facts(text) == facts
+
+
+def test_displays() -> None:
+    text = (
+        '  Display 0:\n    mDisplayId=0\n    mBaseDisplayInfo=DisplayInfo{"Built-in Screen", displayId 0", FLAG_SECURE, real 1080 x 2400, '
+        'rotation 0, state ON, type INTERNAL, uniqueId "local:461", density 420 (400.0 x 400.0) dpi}\n'
+        '    mOverrideDisplayInfo=DisplayInfo{"Built-in Screen", displayId 0", real 2400 x 1080, rotation 1, state ON, '
+        'uniqueId "local:461", density 420}\n'
+        '  Display 7:\n    mDisplayId=7\n    mBaseDisplayInfo=DisplayInfo{"Overlay #1", real 720 x 480, state OFF, uniqueId "overlay:1"}\n'
+    )
+    first, second = parse_displays(text)
+    assert (first.id, first.width, first.rotation, first.on, first.physical) == (0, 2400, 1, True, "461")
+    assert (second.id, second.name, second.density, second.on, second.physical) == (7, "Overlay #1", None, False, "")
+    assert parse_displays("mDisplayId=x\nDisplayInfo{") == []
