@@ -63,15 +63,20 @@ _RETRY_SECONDS = (0.2, 0.5, 1.0, 2.0, 5.0)
 """Pauses of a watcher after its first, second … failure in a row."""
 
 
-class ExecuteOptions(TypedDict, total=False):
-    """The keyword arguments of ``Engine.execute``."""
+class BackendOptions(TypedDict, total=False):
+    """The keyword arguments of ``Engine.execute`` that say how a device is reached."""
 
-    device_id: str | None
     receiver_package: str | None
     backend: str | None
     allow_unbind: bool | None
-    timeout_ms: object
     wait_ms: object
+
+
+class ExecuteOptions(BackendOptions, total=False):
+    """The keyword arguments of ``Engine.execute``."""
+
+    device_id: str | None
+    timeout_ms: object
     options: RunOptions | None
 
 

@@ -7,7 +7,7 @@ field decides on the code. A field that is ``null`` has the wrong type.
 from __future__ import annotations
 
 import re
-from typing import Annotated, Any, ClassVar, Self
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Self
 
 from pydantic import (
     AfterValidator,
@@ -25,12 +25,15 @@ from starlette.requests import Request
 
 from clawperator.app.http.openapi import Schema
 from clawperator.engine.config.settings import package_name
-from clawperator.engine.contracts.limits import JOBS, MAX_JOBS, MAX_WAIT_MS, THEN
+from clawperator.engine.contracts.limits import BACKENDS, JOBS, MAX_JOBS, MAX_WAIT_MS, THEN
 from clawperator.engine.contracts.references import TREE_ID
 from clawperator.engine.contracts.strict_json import parse_json
 from clawperator.engine.errors import EngineError, ErrorCode
 from clawperator.engine.executions.finish import RunOptions
 from clawperator.engine.hierarchy.views import MIN_BYTES
+
+if TYPE_CHECKING:
+    from clawperator.engine.facade import BackendOptions
 
 MAX_VIEW_BYTES = 2**31
 _EXECUTION_HINT = "GET /schemas/execution returns the JSON Schema of an execution."
@@ -66,6 +69,12 @@ def _view(then: str) -> str:
     return then
 
 
+def _backend(name: str) -> str:
+    if name not in BACKENDS:
+        raise ValueError(f"must be {' or '.join(BACKENDS)}")
+    return name
+
+
 def _argument(value: Any) -> str:
     """Return an argument of a skill as text."""
     if not isinstance(value, str | int | float) or (isinstance(value, str) and "\0" in value):
@@ -85,6 +94,15 @@ Wait = Annotated[
         description="How long to wait for a device that is in use.",
         json_schema_extra={"default": 0},
     ),
+]
+Backend = Annotated[
+    str,
+    AfterValidator(_backend),
+    Field(description="The way to the device: the Operator app, or none.", json_schema_extra={"enum": list(BACKENDS)}),
+]
+AllowUnbind = Annotated[
+    bool,
+    Field(description="The stock backend may unbind the Operator's accessibility service while it reads a screen."),
 ]
 DeviceId = Annotated[str, ErrorCode.INVALID_DEVICE_ID]
 Limit = Annotated[int, Field(ge=1, le=1_000)]
@@ -155,11 +173,13 @@ async def _read_object(request: Request, *, required: bool) -> dict[str, Any]:
 
 
 class Where(Body):
-    """The device and the Operator app of a request, and its wait for a locked device."""
+    """The device, the backend and the Operator app of a request, and its wait for a locked device."""
 
     device_id: DeviceId = ""
     receiver_package: Annotated[str, AfterValidator(_package), ErrorCode.INVALID_RECEIVER_PACKAGE] = ""
     operator_package: Annotated[str, AfterValidator(_package), ErrorCode.INVALID_OPERATOR_PACKAGE] = ""
+    backend: Backend = _absent()
+    allow_unbind: AllowUnbind = _absent()
     wait_ms: Wait = _absent()
 
     @model_validator(mode="after")
@@ -177,7 +197,12 @@ class Where(Body):
     def place(self) -> dict[str, Any]:
         """Return the keyword arguments of ``HttpService.execute``."""
         package = self.receiver_package or self.operator_package or None
-        return {"device_id": self.device_id or None, "receiver_package": package, "wait_ms": self.wait_ms}
+        return {"device_id": self.device_id or None, "receiver_package": package, **self.how}
+
+    @property
+    def how(self) -> BackendOptions:
+        """Return what applies to each execution of the request."""
+        return {"backend": self.backend, "allow_unbind": self.allow_unbind, "wait_ms": self.wait_ms}
 
 
 class _Payload(Body):
@@ -258,6 +283,8 @@ class SkillRun(Body):
     device_id: DeviceId = ""
     args: Annotated[list[_Argument], ErrorCode.INVALID_ARGS] = []
     timeout_ms: Annotated[int, Field(ge=1), ErrorCode.INVALID_TIMEOUT_MS] = _absent()
+    backend: Backend = _absent()
+    allow_unbind: AllowUnbind = _absent()
     wait_ms: Wait = _absent()
     expect_contains: Annotated[str, ErrorCode.INVALID_EXPECT_CONTAINS] = _absent()
 

@@ -6,7 +6,7 @@ import asyncio
 import time
 from collections.abc import Callable
 from contextlib import asynccontextmanager
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Unpack
 
 from clawperator.app.http.events.hub import Hub
 from clawperator.app.http.followers import Followers
@@ -19,7 +19,6 @@ from clawperator.engine.diagnostics.log_file import open_log
 from clawperator.engine.errors import interruption
 from clawperator.engine.events.types import AdbServerLost, DevicesChanged, ExecutionFinished, LogBatch, SnapshotSeen
 from clawperator.engine.executions.attempt import ExecutionResult
-from clawperator.engine.executions.finish import RunOptions
 from clawperator.engine.guard import Guard
 
 if TYPE_CHECKING:
@@ -29,7 +28,7 @@ if TYPE_CHECKING:
 
     from clawperator.app.serve.options import ServeOptions
     from clawperator.engine.adb.presence import DeviceEntry
-    from clawperator.engine.facade import Engine
+    from clawperator.engine.facade import Engine, ExecuteOptions
 
 
 class HttpService(Service):
@@ -110,32 +109,20 @@ class HttpService(Service):
         self,
         request: Request,
         payload: object,
-        *,
-        device_id: str | None = None,
-        receiver_package: str | None = None,
-        timeout_ms: object = None,
-        wait_ms: int | None = None,
-        options: RunOptions | None = None,
+        **how: Unpack[ExecuteOptions],
     ) -> ExecutionResult:
-        """Run ``payload`` under the policy profile of the request's caller.
+        """Run ``payload`` under the policy profile of the request's caller; ``how`` is that of ``Engine.execute``.
 
         It runs to its end even if the client disconnects, because a sent command cannot be undone.
         """
         with self.work.one():
             try:
-                return await self.engine.under(caller_of(request)).execute(
-                    payload,
-                    device_id=device_id,
-                    receiver_package=receiver_package,
-                    timeout_ms=timeout_ms,
-                    wait_ms=wait_ms,
-                    options=options,
-                )
+                return await self.engine.under(caller_of(request)).execute(payload, **how)
             except asyncio.CancelledError:
                 if not self.work.stopping:
                     raise
                 # The server exits without waiting: the client gets an answer, not a closed connection.
-                raise interruption("unknown", deviceId=device_id or "") from None
+                raise interruption("unknown", deviceId=how.get("device_id") or "") from None
 
     def on_request(self, method: str, route: str, status: int, seconds: float) -> None:
         """Record a finished request in the metrics and the logs."""

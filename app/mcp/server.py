@@ -26,7 +26,7 @@ from clawperator.app.mcp import resources
 from clawperator.app.mcp.answers import Reply, refusal, result_of
 from clawperator.app.mcp.progress import Progress
 from clawperator.app.mcp.service import Call
-from clawperator.app.mcp.tools import TOOLS
+from clawperator.app.mcp.tools import TOOLS, base
 from clawperator.app.mcp.tools.listing import tool_list
 from clawperator.app.serve.refusals import CALLER
 from clawperator.engine.contracts.caller import ANONYMOUS, Caller
@@ -95,7 +95,7 @@ async def run_tool(service: McpService, tool: Tool, call: Call, arguments: Mappi
     """Return the reply of ``tool``. The traceback of an unexpected exception is logged, not sent."""
     try:
         given = tool.validate(arguments)
-        call.wait_ms = given.get("waitMs")
+        call.how = base.how(given)
         reply = await tool.run(service, call, given)
     except asyncio.CancelledError:
         service.remember_cancelled(call)

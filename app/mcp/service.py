@@ -6,7 +6,7 @@ import asyncio
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -18,6 +18,7 @@ from clawperator.engine.errors import EngineError, ErrorCode, interruption
 from clawperator.engine.executions import build
 from clawperator.engine.executions.composition import Composition
 from clawperator.engine.executions.drain import Drain
+from clawperator.engine.facade import BackendOptions
 from clawperator.engine.follow.trees import LastTrees, SeenTree
 
 if TYPE_CHECKING:
@@ -32,16 +33,16 @@ _MAX_CANCELLED = 256
 
 @dataclass(slots=True)
 class Call:
-    """One request: its caller, its progress, its last finished execution, and how long it waits for a locked device."""
+    """One request: its caller, its progress, its last finished execution, and the options of its executions."""
 
     progress: Progress
     caller: Caller = ANONYMOUS
     finished: ExecutionResult | None = None
-    wait_ms: int | None = None
+    how: BackendOptions = field(default_factory=BackendOptions)
 
     def quiet(self) -> Call:
         """Return a call of the same caller whose progress is not reported: one of many devices."""
-        return Call(Progress(_unreported), self.caller, wait_ms=self.wait_ms)
+        return Call(Progress(_unreported), self.caller, how=self.how)
 
 
 async def _unreported(at: float, total: float | None, message: str | None) -> None:
@@ -113,8 +114,8 @@ class McpService(Service):
                         with_confined_screenshots(engine.guard, payload, self._screenshots_dir),
                         device_id=device_id or None,
                         timeout_ms=timeout_ms,
-                        wait_ms=call.wait_ms,
                         options=options,
+                        **call.how,
                     )
                 except asyncio.CancelledError:
                     progress.read_events()

@@ -23,6 +23,7 @@ from clawperator.engine.executions import build
 from clawperator.engine.executions.attempt import ExecutionResult
 from clawperator.engine.executions.brief import brief
 from clawperator.engine.executions.finish import RunOptions
+from clawperator.engine.facade import BackendOptions
 from clawperator.engine.skills import compiled_json
 from clawperator.engine.skills.artifact_run import run_document
 from clawperator.engine.skills.compiled import is_compiled
@@ -148,18 +149,25 @@ async def _run(request: Request, body: bodies.Execution, place: dict[str, Any]) 
     """Run the execution, or the executions of a compiled artifact, and return the answer: with ``brief`` in its brief form."""
     service: HttpService = request.app.state.service
     if is_compiled(body.execution):
-        executor, profile = _executor(service, request, place.pop("wait_ms")), service.profile(caller_of(request))
-        document = (await run_document(executor, body.execution, profile, **place, options=body.options)).to_dict()
+        report = await run_document(
+            _executor(service, request, body.how),
+            body.execution,
+            service.profile(caller_of(request)),
+            device_id=place["device_id"],
+            receiver_package=place["receiver_package"],
+            options=body.options,
+        )
+        document = report.to_dict()
     else:
         payload = with_confined_screenshots(service.guard(request), body.execution, service.options.screenshots_dir)
         document = (await service.execute(request, payload, **place, options=body.options)).to_dict()
     return brief(document) if body.brief else document
 
 
-def _executor(service: HttpService, request: Request, wait_ms: int | None) -> CallerExecutor:
+def _executor(service: HttpService, request: Request, how: BackendOptions) -> CallerExecutor:
     async def run(payload: Any, **options: Any) -> ExecutionResult:
         confined_payload = with_confined_screenshots(service.guard(request), payload, service.options.screenshots_dir)
-        return await service.execute(request, confined_payload, wait_ms=wait_ms, **options)
+        return await service.execute(request, confined_payload, **how, **options)
 
     return CallerExecutor(service.engine.settings, run)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from functools import partial
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, Unpack
 
 from fastapi import APIRouter, Depends, Header, Query, Request
 from starlette.responses import Response
@@ -19,6 +19,7 @@ from clawperator.engine.contracts.limits import MAX_WAIT_MS
 from clawperator.engine.errors import EngineError, ErrorCode
 from clawperator.engine.executions import build
 from clawperator.engine.executions.matcher_check import checked_fields
+from clawperator.engine.facade import BackendOptions
 from clawperator.engine.follow.trees import SeenTree, viewed
 from clawperator.engine.hierarchy import queries
 from clawperator.engine.hierarchy.views import MIN_BYTES
@@ -34,13 +35,12 @@ async def _read_tree(
     max_age_ms: int,
     *,
     device_id: str | None,
-    wait_ms: int | None,
-    receiver_package: str | None = None,
+    **how: Unpack[BackendOptions],
 ) -> tuple[str, SeenTree]:
     """Return the serial and a tree that is at most ``max_age_ms`` old: from the log, else a new one."""
     payload = build.single("serve-snap", "snapshot_ui", action_id="snap", source=SOURCE)
     service.admit(request, payload)  # a cached tree needs the same permission
-    execute = partial(service.execute, request, receiver_package=receiver_package, wait_ms=wait_ms)
+    execute = partial(service.execute, request, **how)
     return await service.tree(execute, payload, device_id, max_age_ms)
 
 
@@ -83,13 +83,27 @@ async def live_snapshot(
         int | None,
         Query(alias="waitMs", ge=0, le=MAX_WAIT_MS, description="How long to wait for a device that is in use."),
     ] = None,
+    backend: Annotated[
+        Literal["operator", "stock"] | None, Query(description="The way to the device: the Operator app, or none.")
+    ] = None,
+    allow_unbind: Annotated[
+        bool | None, Query(alias="allowUnbind", description="The stock backend may unbind the Operator's service.")
+    ] = None,
     max_bytes: Annotated[
         int | None, Query(alias="maxBytes", ge=MIN_BYTES, le=2**31, description="Truncate larger views.")
     ] = None,
     if_none_match: Annotated[str, Header(description="The `ETag` of the view that the client already has.")] = "",
 ) -> Response:
     service: HttpService = request.app.state.service
-    serial, seen = await _read_tree(service, request, max_age_ms, device_id=device_id, wait_ms=wait_ms)
+    serial, seen = await _read_tree(
+        service,
+        request,
+        max_age_ms,
+        device_id=device_id,
+        backend=backend,
+        allow_unbind=allow_unbind,
+        wait_ms=wait_ms,
+    )
     service.followers.fetched(serial)
     tag = f'"{seen.digest}-{view}"'
     if tag in (word.strip() for word in if_none_match.split(",")):

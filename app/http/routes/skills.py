@@ -102,12 +102,12 @@ async def skill(request: Request, skill_id: str) -> Response:
 async def run(request: Request, skill_id: str) -> Response:
     service: HttpService = request.app.state.service
     body = await bodies.SkillRun.of(request)
-    waiting = body.model_dump(include={"wait_ms"}, exclude_unset=True)
+    chosen = body.model_dump(include={"wait_ms", "backend", "allow_unbind"}, exclude_unset=True)
     with service.acting(caller_of(request)) as engine:
         done = await run_skill(
             await _registry(request),
             skill_id,
-            settings=replace(engine.settings, **waiting),
+            settings=replace(engine.settings, **chosen),
             device_id=body.device_id or None,
             args=body.args,
             timeout_ms=body.timeout_ms,

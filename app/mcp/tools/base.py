@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from clawperator.app.mcp.answers import DEFAULT_BYTES, Reply
 from clawperator.engine.contracts.issues import shown, suggestion
-from clawperator.engine.contracts.limits import MAX_WAIT_MS, THEN
+from clawperator.engine.contracts.limits import BACKENDS, MAX_WAIT_MS, THEN
 from clawperator.engine.errors import EngineError, ErrorCode
 from clawperator.engine.executions.finish import RunOptions
 from clawperator.engine.hierarchy.views import VIEWS
@@ -16,6 +16,7 @@ from clawperator.engine.json_schema import json_schema
 
 if TYPE_CHECKING:
     from clawperator.app.mcp.service import Call, McpService
+    from clawperator.engine.facade import BackendOptions
 
 Schema = dict[str, Any]
 Arguments = Mapping[str, Any]
@@ -105,7 +106,8 @@ def boolean(description: str) -> Schema:
 
 def choice(description: str, values: Iterable[str], default: str | None = None) -> Schema:
     chosen = {} if default is None else {"default": default}
-    return {"type": "string", "enum": list(values), "description": description, **chosen}
+    about = {"description": description} if description else {}
+    return {"type": "string", "enum": list(values), **about, **chosen}
 
 
 def point(description: str, low: int, high: int | None = None) -> Schema:
@@ -149,8 +151,12 @@ BOOLEAN: Schema = {"type": "boolean"}
 OBJECT: Schema = {"type": "object"}
 OBJECTS: Schema = {"type": "array"}
 DEVICE = string("Device serial. Required if several devices are ready.", 255)
-TARGET = {"deviceId": DEVICE, "waitMs": integer("Maximum wait for a locked device.", 0, MAX_WAIT_MS, 0)}
-"""The device that a call runs on, and how long it waits for it."""
+TARGET = {
+    "deviceId": DEVICE,
+    "waitMs": integer("Maximum wait for a locked device.", 0, MAX_WAIT_MS, 0),
+    "backend": choice("", BACKENDS),
+}
+"""The device that a call runs on, how long it waits for it, and its backend; only the server's settings allow unbinding."""
 SELECTOR = matcher("The node: all given fields must match; the first match is used.")
 VIEW = choice(
     "`interactive`: nodes with a ready `selector`; `compact`: indented outline; `full`: XML.",
@@ -159,6 +165,16 @@ VIEW = choice(
 )
 assert set(VIEW["enum"]) == set(VIEWS)
 MAX_BYTES = integer("Byte limit of views and script output.", MIN_VIEW_BYTES, MAX_VIEW_BYTES, DEFAULT_BYTES)
+
+
+def how(arguments: Arguments) -> BackendOptions:
+    """Return what ``TARGET`` chooses for the executions of a call."""
+    chosen: BackendOptions = {}
+    if "waitMs" in arguments:
+        chosen["wait_ms"] = arguments["waitMs"]
+    if "backend" in arguments:
+        chosen["backend"] = arguments["backend"]
+    return chosen
 
 
 def run_options(arguments: Arguments) -> RunOptions:

@@ -248,11 +248,11 @@ async def _wait(service: McpService, call: Call, arguments: Arguments) -> Reply:
 WAIT = Tool(
     "wait",
     "Wait for a node",
-    "Waits until a node is on screen, for a few seconds or `timeoutMs` (Operator 0.5 or newer).",
+    "Waits until a node is on screen, for a few seconds or `timeoutMs`.",
     _wait,
     parameters={
         "selector": base.SELECTOR,
-        "until": base.choice("What to wait for.", ("present", "gone", "text_changes"), "present"),
+        "until": base.choice("", ("present", "gone", "text_changes"), "present"),
         "timeoutMs": base.integer("Maximum wait.", 1, _MAX_WAIT_MS),
         **base.TARGET,
         **base.ACT,

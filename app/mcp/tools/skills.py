@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from clawperator.app.mcp.answers import DEFAULT_BYTES, Reply, played, tail
 from clawperator.app.mcp.progress import LatestLine
@@ -80,7 +80,7 @@ SEARCH = Tool(
     parameters={
         "skillId": base.string("Show this skill in full.", _MAX_STRING),
         "app": base.string("Application id.", _MAX_STRING),
-        "intent": base.string("Intent.", _MAX_STRING),
+        "intent": {**base.STRING, "maxLength": _MAX_STRING},
         "keyword": base.string("Part of id, summary, application id or keywords.", _MAX_STRING),
         "limit": base.integer("Maximum number of skills.", 1, 200, 20),
     },
@@ -107,9 +107,7 @@ async def _script(service: McpService, call: Call, arguments: Arguments) -> Repl
                 done = await run_skill(
                     registry,
                     skill_id,
-                    settings=engine.settings
-                    if call.wait_ms is None
-                    else replace(engine.settings, wait_ms=call.wait_ms),
+                    settings=replace(engine.settings, **cast("dict[str, Any]", call.how)),
                     device_id=device,
                     args=[_argument(value) for value in arguments.get("args", ())],
                     timeout_ms=_limit(arguments),
