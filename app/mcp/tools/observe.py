@@ -111,7 +111,7 @@ MATCH = Tool(
     parameters={
         "selector": base.SELECTOR,
         **base.TARGET,
-        "limit": base.integer("Maximum number of nodes.", 1, 200, 10),
+        "limit": base.integer("Most nodes.", 1, 200, 10),
         "explain": base.boolean("Also explain the result if nodes match."),
         "maxAgeMs": base.MAX_AGE,
     },
@@ -149,7 +149,7 @@ SUGGEST = Tool(
         "node": base.string("The node's `path`, such as 0/0/2.", 512),
         "selector": base.SELECTOR,
         **base.TARGET,
-        "limit": base.integer("Maximum number of selectors.", 1, 50, 5),
+        "limit": base.integer("Most selectors.", 1, 50, 5),
         "maxAgeMs": base.MAX_AGE,
     },
     returns={"candidates": base.OBJECTS},

@@ -82,7 +82,7 @@ SEARCH = Tool(
         "app": base.string("Application id.", _MAX_STRING),
         "intent": {**base.STRING, "maxLength": _MAX_STRING},
         "keyword": base.string("Part of id, summary, application id or keywords.", _MAX_STRING),
-        "limit": base.integer("Maximum number of skills.", 1, 200, 20),
+        "limit": base.integer("Most skills.", 1, 200, 20),
     },
     returns={"skills": base.OBJECTS},
     open_world=False,
