@@ -103,7 +103,7 @@ def test_a_healthy_device(cli: Cli, admit: Callable[..., SimulatedDevice]) -> No
     assert shown.out.endswith(f"  - Try: clawperator observe snapshot --device-id {SERIAL}\n")
     assert "\n[OK] Ready\n" in shown.out
     assert "Advisory checks" not in shown.out
-    assert "Additional passed checks: 14\n" in shown.out
+    assert "Additional passed checks: 16\n" in shown.out
 
 
 def test_a_sick_device_for_eyes(cli: Cli, admit: Callable[..., SimulatedDevice]) -> None:
