@@ -10,7 +10,7 @@ from copy import copy
 from dataclasses import replace
 from functools import partial
 from types import TracebackType
-from typing import TYPE_CHECKING, Literal, Self, TypedDict, Unpack
+from typing import TYPE_CHECKING, Self, TypedDict, Unpack
 
 from clawperator.engine.adb.device import AdbDevice
 from clawperator.engine.adb.parse import DeviceEntry, DeviceState, parse_packages
@@ -342,12 +342,12 @@ class Engine:
         receiver_package: str | None = None,
         full: bool = False,
         strict: bool = False,
-        backend: Literal["operator", "stock"] = "operator",
+        backend: str | None = None,
     ) -> Doctor:
         """Return a doctor for one run: iterate its ``checks()``.
 
         ``full`` adds building, installing, launching and the smoke test; ``strict`` requires the exact tested Operator release.
-        With ``backend`` stock, the Operator app is not checked.
+        With ``backend`` (default: the settings') stock, the Operator app is not checked.
         Raises ``EngineError`` if the policy does not allow ``full``.
         """
         if full:

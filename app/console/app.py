@@ -16,7 +16,7 @@ from textual import events, on
 from textual.binding import Binding
 from textual.worker import Worker, WorkerError
 
-from clawperator.app.console import modes
+from clawperator.app.console import backend_choice, modes
 from clawperator.app.console.availability import Availability
 from clawperator.app.console.bridge import TICK_SECONDS, Bridge
 from clawperator.app.console.chips import header_chips
@@ -143,6 +143,7 @@ class ConsoleApp(FaultTolerantApp):
             read_only=read_only,
             remote=remote,
             lines_kept=preferences.stream_lines,
+            backend=engine.backend,
         )
         self.bridge = Bridge(engine, self.post_message, self.clock, tick=TICK_SECONDS if tick is None else tick)
         self._mode_switcher = ModeSwitcher(self, self.bridge, fixed_tick=tick is not None)
@@ -501,6 +502,9 @@ class ConsoleApp(FaultTolerantApp):
         return f"This cancels {sentence(' and '.join(ends))}." if ends else "Nothing on the device is stopped."
 
     # -- other actions
+
+    def action_choose_backend(self) -> None:
+        backend_choice.ask(self)
 
     def action_choose_device(self) -> None:
         self._devices.ask()

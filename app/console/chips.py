@@ -40,6 +40,9 @@ def header_chips(
         chips.append(Chip("recording", ((words, "fail"),), keep=True, action="record"))
     if draft:
         chips.append(Chip("draft", ((f"draft {draft}", "accent"),), action="mode('run')"))
+    if session.backend == "stock":
+        words = "stock" if narrow else "stock backend"
+        chips.append(Chip("backend", ((words, "warn"),), keep=True, action="choose_backend"))
     if session.read_only:
         chips.append(Chip("read-only", (("read-only", "warn"),), keep=True))
     if session.remote:

@@ -50,6 +50,15 @@ class HistoryEngine(Protocol):
     async def mark_interrupted(self) -> None: ...
 
 
+class BackendEngine(Protocol):
+    """Reaches devices by one backend at a time."""
+
+    @property
+    def backend(self) -> str: ...
+    def use_backend(self, name: str) -> None:
+        """Use ``name`` from now on; stock may then unbind accessibility services. Raises ``EngineError``."""
+
+
 class ExecutionAnswer(Protocol):
     """The part of an execution's result that the console reads."""
 
@@ -103,7 +112,7 @@ class FixRunner(Protocol):
     async def run(self, fix: PlannedFix, on_progress: OnProgress = ...) -> FixResult: ...
 
 
-class DoctorEngine(Protocol):
+class DoctorEngine(BackendEngine, Protocol):
     """Starts doctor runs and fixes."""
 
     def doctor(self, *, device_id: str | None = None, full: bool = False) -> DoctorRun: ...

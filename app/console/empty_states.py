@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from clawperator.engine.adb.mdns import is_network_serial
@@ -11,7 +12,7 @@ from clawperator.widgets.format.checks import shell_text
 from clawperator.widgets.format.devices import words_for
 from clawperator.widgets.format.lines import sentence
 from clawperator.widgets.format.start_state import StartState
-from clawperator.widgets.models.doctor_report import Check
+from clawperator.widgets.models.doctor_report import DoctorReport
 from clawperator.widgets.models.status import Status
 
 if TYPE_CHECKING:
@@ -104,7 +105,7 @@ def _no_tree(session: Session) -> StartState | None:
     verdict = session.verdict
     report = session.findings.get(session.device_id)
     if verdict is not None and not verdict.ready and report is not None:
-        return _not_ready(verdict.summary, report.find(verdict.check_id) or {})
+        return _not_ready(verdict.summary, report)
     if session.trees.shown:
         steps = ["The screen may be off, locked or changing, or the app may hide it. Wake the device."]
         return StartState(Status.WARN, "The device reports a screen without nodes", steps, (_READ,))
@@ -113,7 +114,8 @@ def _no_tree(session: Session) -> StartState | None:
     return None
 
 
-def _not_ready(summary: str, obstacle: Check) -> StartState:
+def _not_ready(summary: str, report: DoctorReport) -> StartState:
+    obstacle = report.find(report.verdict().check_id) or {}
     detail = str(obstacle.get("detail") or "")
     keys = [_DOCTOR, _READ]
     if obstacle.get("code") in NEEDS_SETUP:
@@ -121,4 +123,6 @@ def _not_ready(summary: str, obstacle: Check) -> StartState:
     elif shell_text(obstacle):
         fix = obstacle.get("fix") or {}
         keys.insert(0, ("F", f"fix: {fix.get('title') or 'run the commands'}"))
+    if report.backend == "operator" and replace(report, backend="stock").verdict().ready:
+        keys.insert(1, ("B", "use the stock backend, which needs no app"))
     return StartState(Status.FAILED, summary, [detail] if detail else (), keys)

@@ -40,6 +40,10 @@ class SavedDumps:
         """Nothing to record."""
 
     ids: tuple[str, ...] = ()
+    backend = "operator"
+
+    def use_backend(self, name: str) -> NoReturn:  # noqa: ARG002  # the shape of an engine
+        _refuse()
 
     def doctor(self, *, device_id: str | None = None, full: bool = False) -> SavedDumps:  # noqa: ARG002  # the shape of an engine
         return self

@@ -184,12 +184,14 @@ class Session:
         read_only: bool = False,
         remote: str = "",
         lines_kept: int = LINES_KEPT,
+        backend: str = "operator",
     ) -> None:
         self.clock = clock
         self.demo = demo
         self.offline = offline
         self.read_only = read_only
         self.remote = remote
+        self.backend = backend
         self.devices: tuple[DeviceEntry, ...] = ()
         self.devices_known = False
         self.adb_problem = ""
@@ -353,7 +355,7 @@ class Session:
         return not self.report.running and bool(self.report.checks) and self._is_old(self.report)
 
     def _is_old(self, report: DoctorReport) -> bool:
-        if report.device_id and report.device_id != self.device_id:
+        if report.backend != self.backend or (report.device_id and report.device_id != self.device_id):
             return True
         return bool(report.device) and report.device != mark_of(self.device)
 

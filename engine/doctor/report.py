@@ -6,7 +6,7 @@ from collections.abc import Collection, Sequence
 from typing import Any
 
 from clawperator.engine.doctor.check import Check
-from clawperator.engine.doctor.verdict import Backend, concerns, verdict_of
+from clawperator.engine.doctor.verdict import concerns, verdict_of
 from clawperator.engine.text.suggestions import command_line
 
 _LOOK = "clawperator observe snapshot --device-id <device_id>"
@@ -19,7 +19,7 @@ def report(
     device_id: str,
     package: str,
     executed: Collection[str] = (),
-    backend: Backend = "operator",
+    backend: str = "operator",
 ) -> dict[str, Any]:
     """Return the report; ``operatorPackage`` repeats ``receiverPackage`` for the flat profile.
 
@@ -40,7 +40,7 @@ def report(
 
 
 def next_actions(
-    checks: Sequence[Check], device_id: str, *, executed: Collection[str] = (), backend: Backend = "operator"
+    checks: Sequence[Check], device_id: str, *, executed: Collection[str] = (), backend: str = "operator"
 ) -> list[str]:
     """Return what is left to do, in the order of the checks, without duplicates."""
     verdict = verdict_of([check.to_dict() for check in checks], backend)

@@ -11,14 +11,14 @@ from clawperator.engine.doctor.check import CRITICAL, Check, Status
 from clawperator.engine.doctor.probes import BlockedError, Probes, project_folder
 from clawperator.engine.doctor.readiness import Send
 from clawperator.engine.doctor.report import next_actions, report
-from clawperator.engine.doctor.verdict import Backend, concerns
+from clawperator.engine.doctor.verdict import concerns
 from clawperator.engine.errors import EngineError, ErrorCode
 
 if TYPE_CHECKING:
     from clawperator.engine.adb.server import AdbServer
     from clawperator.engine.config.settings import Settings
 
-__all__ = ["Backend", "Doctor", "next_actions", "report"]
+__all__ = ["Doctor", "next_actions", "report"]
 
 _FAILING = CRITICAL | {"readiness.apk.presence"}
 """Ids that fail if the check cannot run; the others only warn."""
@@ -42,7 +42,7 @@ class Doctor:
         send: Send,
         full: bool = False,
         strict: bool = False,
-        backend: Backend = "operator",
+        backend: str = "operator",
     ) -> None:
         self.device_id = ""
         self.project = ""

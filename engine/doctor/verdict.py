@@ -11,7 +11,6 @@ from clawperator.engine.errors import ErrorCode
 Readiness = Literal["ready", "ready_with_hints", "not_ready"]
 READINESS: tuple[Readiness, ...] = ("ready", "ready_with_hints", "not_ready")
 
-Backend = Literal["operator", "stock"]
 _PRESENCE = "readiness.apk.presence"
 """It only warns, but executions by the Operator require the app."""
 _STOCK = frozenset({"stock.programs", "stock.uiautomation"})
@@ -27,7 +26,7 @@ _OF_OPERATOR = (
 OPTIONAL = frozenset({"host.node.version"})
 """Ids of tools that only some skills need: their checks are no hints about the device."""
 _HANDSHAKE = "readiness.handshake"
-_PROOF: Mapping[Backend, tuple[str, str]] = {
+_PROOF: Mapping[str, tuple[str, str]] = {
     "operator": (_HANDSHAKE, "the Operator was not checked"),
     "stock": ("stock.programs", "the stock backend was not checked"),
 }
@@ -71,12 +70,12 @@ class Verdict(NamedTuple):
         return {"verdict": self.status, "summary": self.summary}
 
 
-def concerns(check_id: str, backend: Backend) -> bool:
+def concerns(check_id: str, backend: str) -> bool:
     """Return whether a check matters to executions by ``backend``."""
     return not check_id.startswith(_OF_OPERATOR if backend == "stock" else "stock.")
 
 
-def verdict_of(checks: Iterable[Mapping[str, Any]], backend: Backend = "operator") -> Verdict:
+def verdict_of(checks: Iterable[Mapping[str, Any]], backend: str = "operator") -> Verdict:
     """Return the verdict on executions by ``backend``; ``checks`` are those of one run, as ``Check.to_dict`` returns them."""
     found = [check for check in checks if concerns(str(check.get("id", "")), backend)]
     proof, unexamined = _PROOF[backend]

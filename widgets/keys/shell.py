@@ -30,6 +30,7 @@ SCOPES: dict[str, KeyScope] = {
     "app": KeyScope("Everywhere", (
         key("app.device", "D", "choose_device", "device", "Choose the device", show=True),
         key("app.palette", "colon,ctrl+p", "command_palette", "palette", "Every command by name", show=True, display=":"),
+        key("app.backend", "B", "choose_backend", "backend", "Reach the device through the Operator app, or without one"),
         key("app.inspect", "1", "mode('inspect')", "Inspect", "The screen of the device as a tree"),
         key("app.stream", "2", "mode('stream')", "Stream", "Live executions and log"),
         key("app.run", "3", "mode('run')", "Run", "The draft: write, validate and run it"),

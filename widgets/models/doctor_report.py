@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from itertools import takewhile
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from clawperator.engine.doctor.verdict import OPTIONAL, Backend, Verdict, concerns, verdict_of
+from clawperator.engine.doctor.verdict import OPTIONAL, Verdict, concerns, verdict_of
 from clawperator.widgets.models.status import Status
 
 if TYPE_CHECKING:
@@ -70,7 +70,7 @@ class DoctorReport:
     device_id: str = ""
     device: DeviceMark = ()
     full: bool = False
-    backend: Backend = "operator"
+    backend: str = "operator"
     stopped: bool = False
     problem: str = ""
 

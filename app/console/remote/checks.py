@@ -19,21 +19,24 @@ _SECONDS = 180.0
 class RemoteDoctor:
     """``DoctorRun`` over a server, without ``full`` runs."""
 
-    def __init__(self, client: Client, device_id: str, *, full: bool) -> None:
+    def __init__(self, client: Client, device_id: str, *, full: bool, backend: str) -> None:
         from clawperator.engine.doctor.catalog import CATALOG
+        from clawperator.engine.doctor.verdict import concerns
 
         if full:
             words = "The server makes no full run: that builds and installs an app"
             raise EngineError(
                 ErrorCode.BACKEND_UNAVAILABLE, words, hint="Run on its computer: clawperator doctor --full."
             )
-        self.ids = tuple(step.id for step in CATALOG if not step.full)
+        wanted = (step.id for step in CATALOG if not step.full)
+        self.ids = tuple(name for name in wanted if backend != "stock" or concerns(name, backend))
+        self._backend = backend
         self._client = client
         self._device_id = device_id
 
     async def checks(self, *, only: str = "", since: str = "") -> AsyncIterator[Mapping[str, Any]]:
         """Run all checks; yield those that were requested."""
-        params = {"deviceId": self._device_id} if self._device_id else {}
+        params = {"backend": self._backend} | ({"deviceId": self._device_id} if self._device_id else {})
         begun = not since
         for check in (await self._client.get(Checks, "doctor", params, seconds=_SECONDS)).checks:
             begun = begun or check.id == since

@@ -56,12 +56,16 @@ _DENIED = (ErrorCode.CAPABILITY_DENIED, ErrorCode.ACTION_DENIED, ErrorCode.READ_
 
 
 class RemoteEngine:
-    """``ConsoleEngine`` over ``client``. Use as ``async with``; raises ``EngineError`` only."""
+    """``ConsoleEngine`` over ``client``. Use as ``async with``; raises ``EngineError`` only.
+
+    Follow mode is the server's, with the backend of the server's settings.
+    """
 
     def __init__(self, client: Client, *, receiver_package: str = "", read_only: bool = False) -> None:
         self.events = EventBus()
         self.history = RemoteHistory(client)
         self.host = client.host
+        self.backend = "operator"
         self.emulators = RemoteEmulators(client)
         self._client = client
         self._package = receiver_package
@@ -70,6 +74,9 @@ class RemoteEngine:
         self._flights: list[Mapping[str, Any]] = []
         self._look_at_locks = asyncio.Event()
         self._follow: RemoteFollow | None = None
+
+    def use_backend(self, name: str) -> None:
+        self.backend = name
 
     async def __aenter__(self) -> Self:
         return self
@@ -217,6 +224,8 @@ class RemoteEngine:
             body = {"execution": validated.payload, "deviceId": serial}
             if self._package:
                 body["receiverPackage"] = self._package
+            if self.backend == "stock":
+                body |= {"backend": self.backend, "allowUnbind": True}
             flight = _own_lock(serial, validated.payload)
             self._flights.append(flight)
             attempt.trace.dispatched()  # from here on it may act, whatever is answered
@@ -247,7 +256,7 @@ class RemoteEngine:
     # -- readiness
 
     def doctor(self, *, device_id: str | None = None, full: bool = False) -> RemoteDoctor:
-        return RemoteDoctor(self._client, device_id or "", full=full)
+        return RemoteDoctor(self._client, device_id or "", full=full, backend=self.backend)
 
     def fixer(self) -> NoFixer:
         return NoFixer()

@@ -250,6 +250,7 @@ class FakeEngine:
     follows: list[FakeFollow] = field(default_factory=list)
     watched: list[str] = field(default_factory=list)
     history: Any = None
+    backend: str = "operator"
     recording: bool = False
     emulators: FakeEmulators = field(default_factory=FakeEmulators)
     operator: FakeOperatorApp = field(default_factory=FakeOperatorApp)
@@ -278,6 +279,10 @@ class FakeEngine:
     async def watch_log(self, device_id: str) -> None:
         self.watched.append(device_id)
         await asyncio.Event().wait()
+
+    def use_backend(self, name: str) -> None:
+        self.backend = name
+        self.calls.append(f"use {name}")
 
     def locks(self) -> Sequence[Mapping[str, Any]]:
         return tuple(self.taken)
