@@ -108,6 +108,18 @@ class Engine:
         self.trees = KeptTrees(self.settings.trees_folder)
         """The recent trees of devices, to which references refer; without a history, in memory only."""
 
+    @property
+    def backend(self) -> str:
+        """The backend of executions that choose none."""
+        return self.settings.backend
+
+    def use_backend(self, name: str) -> None:
+        """Use ``name`` from now on; stock may then unbind accessibility services. Raises ``EngineError`` where policy forbids it."""
+        stock = backend_name(name) != BACKENDS[0]
+        if stock:
+            permit(self.settings, STOCK_BACKEND, "use the stock backend")
+        self.settings = replace(self.settings, backend=name, allow_unbind=stock)
+
     def _adb_choice(self) -> dict[str, str]:
         return {"ADB_PATH": self.settings.adb_path} if self.settings.adb_path else {}
 
@@ -363,7 +375,7 @@ class Engine:
             send=lambda serial, command: self._send(serial, package, command),
             full=full,
             strict=strict,
-            backend=backend,
+            backend=backend_name(backend or self.settings.backend),
         )
 
     def fixer(self) -> Fixer:
@@ -496,13 +508,11 @@ class Engine:
         Trees arrive as ``SnapshotSeen`` events; call ``painted()`` when the newest one is shown. ``on_state`` is called with each
         new state. With ``watch_log`` running too, trees of other executions replace snapshots of its own.
         """
-        from clawperator.engine.follow.follower import Follow, look
-
-        backend = self._backend(receiver_package)
+        from clawperator.engine.follow.follower import BUDGET_MS, STOCK_BUDGET_MS, Follow, look
 
         async def look_once(command: Command) -> str:
             self.admit(build.snapshot(), "follow a device")
-            return await look(await self.device(device_id), backend, self._locks, command)
+            return await look(await self.device(device_id), self._backend(receiver_package), self._locks, command)
 
         return Follow(
             self.events,
@@ -511,6 +521,7 @@ class Engine:
             lock=lambda: self.lock(device_id),
             wait_for_device=lambda gone: _had_to_wait_for(self.server, device_id, gone),
             on_state=on_state,
+            budget_ms=lambda: BUDGET_MS if self.backend == BACKENDS[0] else STOCK_BUDGET_MS,
         )
 
 

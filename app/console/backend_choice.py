@@ -14,10 +14,12 @@ from clawperator.widgets.models.status import Status
 _QUESTIONS = {
     "stock": (
         "Use the stock backend?",
-        "It needs no app on the device. A tree takes one to three seconds, and while one is read Android stops all accessibility "
-        "services, the Operator's among them.",
+        "It needs no app on the device.\nA tree takes one to three seconds.\nAccessibility services stop meanwhile.",
     ),
-    "operator": ("Use the Operator app again?", "It must be installed on the device, and its accessibility service on."),
+    "operator": (
+        "Use the Operator app again?",
+        "It must be installed on the device,\nand its accessibility service switched on.",
+    ),
 }
 _DONE = {
     "stock": "The stock backend is used: trees take seconds, accessibility services stop meanwhile",

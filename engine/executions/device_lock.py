@@ -31,7 +31,10 @@ SETTLE_SECONDS = POST_TIMEOUT_SETTLE_MS / 1000
 """How long a device stays locked after an unknown outcome (execution.md#one-execution-per-device)."""
 
 YIELD_SECONDS = 2.0
-"""How long an execution waits for a holder that yields, which takes less (``engine/follow/follower.py``)."""
+"""How long an execution waits at least for a holder that yields, which takes less (``engine/follow/follower.py``)."""
+YIELD_SPARE_SECONDS = 0.5
+"""How much longer than the holder's own time limit it waits."""
+_LONGEST_YIELD_SECONDS = 15.0
 
 _LOOK_SECONDS = 0.005
 _LATER_LOOK_SECONDS = 0.02
@@ -238,7 +241,8 @@ class DeviceLocks:
                     return found
             else:
                 found = self._seen(device_id)
-            hangs = waited > YIELD_SECONDS and not found.not_before
+            patience = min(found.timeout_ms / 1000 + YIELD_SPARE_SECONDS, _LONGEST_YIELD_SECONDS)
+            hangs = waited > max(YIELD_SECONDS, patience if found.yields else 0) and not found.not_before
             if waited >= wait and (hangs or not found.yields):
                 return found
             await asyncio.sleep(_LOOK_SECONDS if waited < YIELD_SECONDS else _LATER_LOOK_SECONDS)

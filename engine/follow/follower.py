@@ -25,10 +25,14 @@ from clawperator.engine.executions.device_lock import DeviceLocks, LockStatus
 from clawperator.engine.executions.snapshots import look_command, tree_of
 from clawperator.engine.executions.trace import Trace
 
-SNAPSHOT_SECONDS = 1.8
-"""Time limit of a follow snapshot; executions wait 2 s for it (``device_lock.YIELD_SECONDS``)."""
-_DEVICE_BUDGET_MS = 1_500
-"""Less than that: a slow device then reports a timeout, and does not have to settle."""
+BUDGET_MS = 1_500
+"""Time limit of a follow snapshot on the device; executions wait longer for it (``device_lock.YIELD_SPARE_SECONDS``)."""
+STOCK_BUDGET_MS = 12_000
+"""The same by ``uiautomator``, which gives a busy screen up after 10 s (android-facts 7a)."""
+SPARE_SECONDS = 0.3
+"""Longer than on the device: a slow one then reports a timeout, and does not have to settle."""
+_SLOW_SECONDS = 0.6
+"""After a snapshot that took longer, follow mode rests as long as it took: its device is blocked half of the time at most."""
 
 RESTS = (0.0, 1.0, 2.0, 5.0)
 """Seconds before the next snapshot: after a new tree, and after the first, second, third … equal one or failure."""
@@ -83,8 +87,10 @@ class Follow:
         lock: Callable[[], LockStatus],
         wait_for_device: Callable[[Callable[[], object]], Awaitable[bool]],
         on_state: Callable[[FollowState], object],
+        budget_ms: Callable[[], int] = lambda: BUDGET_MS,
     ) -> None:
         self.device_id = device_id
+        self._budget_ms = budget_ms
         self.state = FollowState("reading")
         self._bus = bus
         self._look = look
@@ -101,7 +107,7 @@ class Follow:
         self._news = asyncio.Event()
 
     async def run(self) -> None:
-        """Follow until cancelled; a snapshot that has begun is completed (at most ``SNAPSHOT_SECONDS``)."""
+        """Follow until cancelled; a snapshot that has begun is completed within its time limit, at most ``PAINT_LIMIT``."""
         with self._bus.subscribe() as subscription:
             async with asyncio.TaskGroup() as group:
                 group.create_task(self._listen(subscription), name=f"trees of {self.device_id}")
@@ -153,9 +159,10 @@ class Follow:
             self._say(FollowState("reading"))
 
     async def _take_snapshot(self) -> None:
-        command = look_command(_DEVICE_BUDGET_MS)
+        command = look_command(self._budget_ms())
         self._commands.append(command.command_id)
         self._current, self._changed = command.command_id, False
+        began = asyncio.get_running_loop().time()
         try:
             xml = await _to_its_end(self._look(command))
         except BaseException:
@@ -163,6 +170,9 @@ class Follow:
             raise
         self._failed = 0
         self._take_own(xml)
+        now = asyncio.get_running_loop().time()
+        if now - began > _SLOW_SECONDS:
+            self._due = max(self._due, 2 * now - began)
 
     # -- results
 
@@ -238,7 +248,7 @@ async def _to_its_end(look: Coroutine[Any, Any, str]) -> str:
     try:
         return await asyncio.shield(task)
     except asyncio.CancelledError:
-        await asyncio.wait({task})
+        await asyncio.wait({task}, timeout=PAINT_LIMIT)
         raise
     finally:
         task.cancel()
@@ -249,14 +259,14 @@ async def look(device: AdbDevice, backend: Backend, locks: DeviceLocks, command:
 
     Raises ``EngineError``: EXECUTION_CONFLICT_IN_FLIGHT at once if the device is locked.
     """
-    trace = Trace()
+    trace, seconds = Trace(), command.timeout_ms / 1000 + SPARE_SECONDS
     await backend.check(device)
     try:
         async with locks.hold(device.serial, command, yields=True) as held:
             with settling(held, trace):
-                async with asyncio.timeout(SNAPSHOT_SECONDS):
+                async with asyncio.timeout(seconds):
                     outcome = await backend.run(device, command, trace)
     except TimeoutError:
-        words = f"No tree within {round(SNAPSHOT_SECONDS * 1000)}ms"
+        words = f"No tree within {round(seconds * 1000)}ms"
         raise EngineError(ErrorCode.RESULT_ENVELOPE_TIMEOUT, words) from None
     return tree_of(outcome)

@@ -48,7 +48,9 @@ class Doctor(Command):
                 write_junit(found.junit())
         results = run(options, lambda engine: _fix(engine, found.fixes)) if found.fixes else []
         executed = {result.step for result in results}
-        answer = report(found.checks, device_id=found.device_id, package=found.package, executed=executed)
+        answer = report(
+            found.checks, device_id=found.device_id, package=found.package, executed=executed, backend=found.backend
+        )
         if options.fix:
             answer["fixResults"] = [result.to_dict() for result in results]
         critical = {check.id for check in found.checks if check.critical}
@@ -74,9 +76,10 @@ def _junit_file(options: Options) -> Iterator[Callable[[bytes], object]]:
 class _Findings:
     """The results of one examination; ``ids`` are those of every possible check, ``fixes`` the ones to run."""
 
-    def __init__(self, ids: Sequence[str], package: str, began: float) -> None:
+    def __init__(self, ids: Sequence[str], package: str, backend: str, began: float) -> None:
         self.ids = ids
         self.package = package
+        self.backend = backend
         self.device_id = ""
         self.checks: list[Check] = []
         self.fixes: Sequence[PlannedFix] = ()
@@ -108,7 +111,7 @@ async def _examine(engine: Engine, options: Options) -> _Findings:
         engine.guard.permit(SETUP_OPERATOR, "run the fixes of the doctor")
     doctor = engine.doctor(full=options.full, strict=options.strict_version)
     doctor.project = options.project or ""
-    found = _Findings(doctor.ids, engine.settings.receiver_package, time.time())
+    found = _Findings(doctor.ids, engine.settings.receiver_package, doctor.backend, time.time())
     try:
         found.show_progress()
         async with follow_bus(engine.events, open_log(engine.settings, warn=diagnostics.warn)):

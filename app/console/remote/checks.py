@@ -36,7 +36,8 @@ class RemoteDoctor:
 
     async def checks(self, *, only: str = "", since: str = "") -> AsyncIterator[Mapping[str, Any]]:
         """Run all checks; yield those that were requested."""
-        params = {"backend": self._backend} | ({"deviceId": self._device_id} if self._device_id else {})
+        params = {"deviceId": self._device_id} if self._device_id else {}
+        params |= {"backend": self._backend} if self._backend == "stock" else {}
         begun = not since
         for check in (await self._client.get(Checks, "doctor", params, seconds=_SECONDS)).checks:
             begun = begun or check.id == since

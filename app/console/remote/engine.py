@@ -221,7 +221,7 @@ class RemoteEngine:
                 refuse_acting(validated.execution)
             serial = _named(device_id)
             attempt.start(serial)
-            body = {"execution": validated.payload, "deviceId": serial}
+            body: dict[str, object] = {"execution": validated.payload, "deviceId": serial}
             if self._package:
                 body["receiverPackage"] = self._package
             if self.backend == "stock":

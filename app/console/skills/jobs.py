@@ -215,7 +215,9 @@ class EngineSkillLibrary:
         return await run_skill(
             registry,
             skill_id,
-            settings=self._settings,
+            settings=replace(
+                self._settings, backend=engine.settings.backend, allow_unbind=engine.settings.allow_unbind
+            ),
             device_id=device_id or None,
             args=args,
             validate=True,

@@ -48,7 +48,7 @@ _LOCKS = {"type": "array", "items": shape(LockDocument)}
 async def doctor(
     request: Request,
     device_id: Annotated[str | None, Query(alias="deviceId", max_length=255)] = None,
-    backend: Annotated[Literal["operator", "stock"], Query()] = "operator",
+    backend: Annotated[Literal["operator", "stock"] | None, Query()] = None,
 ) -> Response:
     service: HttpService = request.app.state.service
     visit = service.engine.doctor(device_id=device_id or None, backend=backend)
@@ -57,11 +57,11 @@ async def doctor(
         async for check in visit.checks():
             checks.append(check.to_dict())
             service.engine.events.publish(CheckFinished(device_id=visit.device_id or None, check=checks[-1]))
-    verdict = verdict_of(checks, backend)
+    verdict = verdict_of(checks, visit.backend)
     return ok(
         ready=verdict.ready,
         **verdict.to_dict(),
-        backend=backend,
+        backend=visit.backend,
         stock=verdict_of(checks, "stock").to_dict(),
         deviceId=visit.device_id or None,
         checks=checks,

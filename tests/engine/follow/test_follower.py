@@ -15,9 +15,17 @@ from clawperator.engine.events.bus import EventBus
 from clawperator.engine.events.types import SnapshotSeen
 from clawperator.engine.executions.backend import Outcome
 from clawperator.engine.executions.command import Command
-from clawperator.engine.executions.device_lock import YIELD_SECONDS, Holder, LockState, LockStatus
+from clawperator.engine.executions.device_lock import YIELD_SECONDS, YIELD_SPARE_SECONDS, Holder, LockState, LockStatus
 from clawperator.engine.executions.snapshots import tree_of
-from clawperator.engine.follow.follower import BUSY_REST, PAINT_LIMIT, SNAPSHOT_SECONDS, Follow, FollowState
+from clawperator.engine.follow.follower import (
+    BUDGET_MS,
+    BUSY_REST,
+    PAINT_LIMIT,
+    SPARE_SECONDS,
+    STOCK_BUDGET_MS,
+    Follow,
+    FollowState,
+)
 from clawperator.engine.logcat.signals import CapturedHierarchy
 
 SERIAL = "emulator-5554"
@@ -369,7 +377,9 @@ def test_switched_off_in_the_middle_of_a_look_it_ends_with_that_look() -> None:
 
 
 def test_a_look_is_shorter_than_an_execution_is_patient() -> None:
-    assert SNAPSHOT_SECONDS < YIELD_SECONDS
+    for budget_ms in (BUDGET_MS, STOCK_BUDGET_MS):
+        limit = budget_ms / 1000
+        assert limit + SPARE_SECONDS < max(YIELD_SECONDS, limit + YIELD_SPARE_SECONDS)
 
 
 # -- what a look brings
