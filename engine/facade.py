@@ -402,12 +402,12 @@ class Engine:
             guard=self.guard,
         )
 
-    def device_admin(self, *, device_id: str | None = None) -> DeviceAdmin:
-        """Return the commands about apps and state of one device."""
+    def device_admin(self, *, device_id: str | None = None, wait_ms: int | None = None) -> DeviceAdmin:
+        """Return the commands about apps and state of one device; they wait ``wait_ms`` for a device that is in use."""
         from clawperator.engine.device_admin import DeviceAdmin
 
         errand = Command.errand("device-command", seconds=_SETUP_SECONDS)
-        hold = partial(self._locks.hold, command=errand, wait_ms=self.settings.wait_ms)
+        hold = partial(self._locks.hold, command=errand, wait_ms=self.settings.wait_ms if wait_ms is None else wait_ms)
         return DeviceAdmin(partial(self.device, device_id), hold, self.guard)
 
     @property

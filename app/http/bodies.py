@@ -24,6 +24,7 @@ from pydantic_core import ErrorDetails
 from starlette.requests import Request
 
 from clawperator.app.http.openapi import Schema
+from clawperator.app.serve.verbs import Arguments, checked_arguments
 from clawperator.engine.config.settings import package_name
 from clawperator.engine.contracts.limits import BACKENDS, JOBS, MAX_JOBS, MAX_WAIT_MS, THEN
 from clawperator.engine.contracts.references import TREE_ID
@@ -205,13 +206,8 @@ class Where(Body):
         return {"backend": self.backend, "allow_unbind": self.allow_unbind, "wait_ms": self.wait_ms}
 
 
-class _Payload(Body):
-    execution: Annotated[Any, BeforeValidator(_given)] = Field(None, validate_default=True)
-
-
-class Execution(Where, _Payload):  # fields of the last base come first, and so do their errors
-    required = True
-    model_config = ConfigDict(json_schema_extra={"required": ["execution"]})
+class Acting(Where):
+    """The answer that a request wants."""
 
     brief: Brief = False
     then: Annotated[
@@ -231,6 +227,15 @@ class Execution(Where, _Payload):  # fields of the last base come first, and so 
         return RunOptions(then=self.then, then_bytes=self.max_bytes)
 
 
+class _Payload(Body):
+    execution: Annotated[Any, BeforeValidator(_given)] = Field(None, validate_default=True)
+
+
+class Execution(Acting, _Payload):  # fields of the last base come first, and so do their errors
+    required = True
+    model_config = ConfigDict(json_schema_extra={"required": ["execution"]})
+
+
 class ExecutionOnMany(Execution):
     """``deviceId`` must be absent."""
 
@@ -248,6 +253,15 @@ class ExecutionOnMany(Execution):
             words = "'deviceId' and 'devices' cannot be combined"
             raise EngineError(ErrorCode.INVALID_BODY, words, details={"path": "devices"})
         return self
+
+
+class Verb(Acting):
+    model_config = ConfigDict(extra="allow")
+
+    @property
+    def arguments(self) -> Arguments:
+        """Return the arguments of the verb. Raises ``EngineError`` (INVALID_PARAMETER)."""
+        return checked_arguments(self.model_extra or {})
 
 
 class Snapshot(Where):

@@ -10,7 +10,8 @@ from clawperator.app.http.routes import (
     observe,
     readiness,
     skills,
+    verbs,
 )
 
-_MODULES = (devices, executions, observe, skills, emulators, history, readiness, events, health)
+_MODULES = (devices, executions, verbs, observe, skills, emulators, history, readiness, events, health)
 ROUTERS = tuple(module.router for module in _MODULES)

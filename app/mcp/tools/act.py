@@ -4,20 +4,20 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import replace
 from functools import cache
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from clawperator.app.mcp.answers import DEFAULT_BYTES, Reply, lean, outcome, played, tool_words
 from clawperator.app.mcp.service import SOURCE
 from clawperator.app.mcp.tools import base
-from clawperator.app.mcp.tools.base import Arguments, Tool, invalid
+from clawperator.app.mcp.tools.base import Tool
+from clawperator.app.serve.verbs import VERBS, Arguments, DeviceCommand, Payload, invalid, made
 from clawperator.engine import fan_out
 from clawperator.engine.config.active_profile import load_profile
 from clawperator.engine.contracts import limits
 from clawperator.engine.contracts.actions import ACTIONS
-from clawperator.engine.executions import build, shell_input, verbs
-from clawperator.engine.executions.composition import Composition
+from clawperator.engine.device_admin import MAX_LINES, ROTATIONS
+from clawperator.engine.executions import build
 from clawperator.engine.json_schema import json_schema
 from clawperator.engine.skills.artifact_run import run_document
 from clawperator.engine.skills.compiled import is_compiled
@@ -25,8 +25,6 @@ from clawperator.engine.skills.compiled_json import checked, read_compiled
 
 if TYPE_CHECKING:
     from clawperator.app.mcp.service import Call, McpService
-
-Payload = dict[str, Any]
 
 
 # -- a whole plan
@@ -178,107 +176,20 @@ def _execute_tool() -> Tool:
 # -- one action
 
 
-class Kind(NamedTuple):
-    """The payload builder of an action type, and its arguments: required, optional, and a group of which one is required."""
-
-    build: Callable[[Arguments], Payload | Composition]
-    required: tuple[str, ...] = ()
-    optional: tuple[str, ...] = ()
-    one_of: tuple[str, ...] = ()
-
-    @property
-    def all(self) -> tuple[str, ...]:
-        return (*self.required, *self.one_of, *self.optional)
-
-
-def _scrolling(given: Arguments, **more: Any) -> Payload:
-    scroll = {name: given.get(name) for name in ("direction", "container")}
-    return {name: value for name, value in {**scroll, **more}.items() if value is not None}
-
-
-def _press_key(given: Arguments) -> Payload:
-    if given["key"] not in ("back", "home", "recents"):
-        raise invalid("key", "press_key takes back, home or recents", "Use input_key for other keys.")
-    return build.press_key(given["key"])
-
-
-def _gesture(kind: str) -> Kind:
-    """Return the kind of a gesture through Android's own input."""
-
-    def make(given: Arguments) -> Composition:
-        at = given.get("point")
-        return shell_input.gesture(kind, at and (at["x"], at["y"]), matcher=given.get("selector"))
-
-    return Kind(make, one_of=("selector", "point"))
-
-
-_SCROLL = ("direction", "container")
-KINDS: Mapping[str, Kind] = {
-    "open_app": Kind(lambda a: build.open_app(a["applicationId"]), ("applicationId",)),
-    "open_uri": Kind(lambda a: build.open_uri(a["uri"]), ("uri",)),
-    "close_app": Kind(lambda a: build.close_app(a["applicationId"]), ("applicationId",)),
-    "click": Kind(
-        lambda a: build.click(a.get("selector"), point=a.get("point"), click_type=a.get("clickType")),
-        one_of=("selector", "point"),
-        optional=("clickType",),
-    ),
-    "enter_text": Kind(
-        lambda a: build.enter_text(a["selector"], a["text"]),
-        ("selector", "text"),
-    ),
-    "press_key": Kind(_press_key, ("key",)),
-    "read_text": Kind(
-        lambda a: build.read_text(a["selector"], every=a.get("all", False), container=a.get("container")),
-        ("selector",),
-        ("all", "container"),
-    ),
-    "read_key_value_pair": Kind(lambda a: build.read_value(a["selector"]), ("selector",)),
-    "scroll": Kind(lambda a: build.scroll(_scrolling(a)), optional=_SCROLL),
-    "scroll_until": Kind(
-        lambda a: build.scroll_until(_scrolling(a, matcher=a.get("selector"), maxDurationMs=a.get("timeoutMs"))),
-        optional=("selector", *_SCROLL, "timeoutMs"),
-    ),
-    "scroll_and_click": Kind(
-        lambda a: build.scroll_and_click(_scrolling(a, target=a["selector"], clickType=a.get("clickType"))),
-        ("selector",),
-        (*_SCROLL, "clickType"),
-    ),
-    "wait_for_navigation": Kind(
-        lambda a: build.wait_for_navigation(a["timeoutMs"], package=a.get("applicationId"), node=a.get("selector")),
-        ("timeoutMs",),
-        one_of=("applicationId", "selector"),
-    ),
-    "sleep": Kind(lambda a: build.sleep(int(a["durationMs"])), ("durationMs",)),
-    "set_checked": Kind(lambda a: verbs.set_checked(a["selector"], checked=a["checked"]), ("selector", "checked")),
-    "set_text": Kind(lambda a: verbs.set_text(a["selector"], a["text"]), ("selector", "text")),
-    "submit": Kind(lambda a: verbs.submit(a.get("selector"), text=a.get("text")), optional=("selector", "text")),
-    "read_rows": Kind(lambda a: verbs.read_rows(a["container"], a["fields"]), ("container", "fields")),
-    "input_key": Kind(lambda a: shell_input.key(a["key"]), ("key",)),
-    "input_text": Kind(lambda a: shell_input.text(a["text"]), ("text",)),
-    "input_tap": _gesture("tap"),
-    "input_long_press": _gesture("long_press"),
-}
-
-
-def one_action(given: Arguments) -> Payload | Composition:
-    """Return the execution of one action. Raises ``EngineError`` (INVALID_PARAMETER) for arguments that the type does not take."""
-    name = given["type"]
-    kind = KINDS[name]
-    for argument in given:
-        if argument not in (*kind.all, "type", *base.TARGET, *base.ACT):
-            raise invalid(argument, f"{name} takes no '{argument}'", f"It takes {', '.join(kind.all)}.")
-    for argument in kind.required:
-        if argument not in given:
-            raise invalid(argument, f"{name} needs '{argument}'", f"It takes {', '.join(kind.all)}.")
-    if kind.one_of and not any(argument in given for argument in kind.one_of):
-        raise invalid(kind.one_of[0], f"{name} needs '{kind.one_of[0]}' or '{kind.one_of[1]}'")
-    built = kind.build(given)
-    return replace(built, source=SOURCE) if isinstance(built, Composition) else {**built, "source": SOURCE}
+TYPES = tuple(name for name in VERBS if name not in ("wait_for_node", "wait_gone", "wait_text_changes"))
+"""The verbs of `action`; `wait` has the others."""
 
 
 async def _action(service: McpService, call: Call, arguments: Arguments) -> Reply:
-    payload, options = one_action(arguments), base.run_options(arguments)
-    result = await service.execute(call, payload, device_id=arguments.get("deviceId"), options=options)
+    own = {name: value for name, value in arguments.items() if name not in ("type", *base.TARGET, *base.ACT)}
+    payload, device = made(arguments["type"], own, source=SOURCE), arguments.get("deviceId") or None
+    if isinstance(payload, DeviceCommand):
+        for name in ("then", "backend"):
+            if name in arguments:
+                raise invalid(name, f"{arguments['type']} takes no '{name}'", "It is no execution.")
+        with service.acting(call.caller) as engine:
+            return Reply(await payload.run(engine.device_admin(device_id=device, wait_ms=arguments.get("waitMs"))))
+    result = await service.execute(call, payload, device_id=device, options=base.run_options(arguments))
     return outcome(result.to_dict(), arguments)
 
 
@@ -291,7 +202,7 @@ def _action_tool() -> Tool:
         "Performs one action and waits for its result. `then` shows the screen after it.",
         _action,
         parameters={
-            "type": base.choice("", KINDS),
+            "type": base.choice("", TYPES),
             "selector": base.SELECTOR,
             "point": base.point("Screen pixels, if no selector works.", 0),
             "clickType": base.choice("", click["clickType"]["enum"], "default"),
@@ -307,9 +218,17 @@ def _action_tool() -> Tool:
                 "additionalProperties": base.STRING,
             },
             "all": base.boolean("Read all matching nodes."),
-            "direction": base.choice("Scroll direction.", scroll["direction"]["enum"], "down"),
+            "direction": base.choice("", scroll["direction"]["enum"], "down"),
             "container": base.matcher("The node to scroll or read in; fields as in `selector`.", bounded=False),
-            "durationMs": base.integer("Duration of the sleep.", 0, limits.MAX_EXECUTION_TIMEOUT_MS - build.SPARE_MS),
+            "to": base.point("End of a swipe or drag.", 0),
+            "apk": base.string("APK file on the server.", limits.MAX_URI_LENGTH),
+            "permission": base.string("Such as POST_NOTIFICATIONS.", 255),
+            "keepData": base.BOOLEAN,
+            "rotation": {"type": "string", "enum": [*ROTATIONS, "auto"]},
+            "lines": base.integer("Log lines of device_logs.", 1, MAX_LINES, 200),
+            "durationMs": base.integer(
+                "Duration of a sleep or gesture.", 0, limits.MAX_EXECUTION_TIMEOUT_MS - build.SPARE_MS
+            ),
             "timeoutMs": base.integer("Maximum time to wait or scroll.", 1, limits.MAX_EXECUTION_TIMEOUT_MS),
             **base.TARGET,
             **base.ACT,

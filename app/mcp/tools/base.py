@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from clawperator.app.mcp.answers import DEFAULT_BYTES, Reply
+from clawperator.app.serve.verbs import Arguments, invalid
 from clawperator.engine.contracts.issues import shown, suggestion
 from clawperator.engine.contracts.limits import BACKENDS, MAX_WAIT_MS, THEN
-from clawperator.engine.errors import EngineError, ErrorCode
 from clawperator.engine.executions.finish import RunOptions
 from clawperator.engine.hierarchy.views import VIEWS
 from clawperator.engine.json_schema import json_schema
@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from clawperator.engine.facade import BackendOptions
 
 Schema = dict[str, Any]
-Arguments = Mapping[str, Any]
-"""The arguments of a call, validated against the tool's schema and without those that are null."""
 
 MIN_VIEW_BYTES = 1_024
 MAX_VIEW_BYTES = 1_048_576
@@ -51,7 +49,7 @@ class Tool:
 
     @property
     def output_schema(self) -> Schema:
-        return {"type": "object", "properties": {"ok": BOOLEAN, **self.returns}}
+        return {"type": "object", "properties": self.returns}
 
     def validate(self, arguments: Mapping[str, Any] | None) -> Arguments:
         """Return the arguments without nulls. Raises ``EngineError`` (INVALID_PARAMETER)."""
@@ -63,7 +61,7 @@ class Tool:
         for name in self.required:
             if name not in given:
                 raise invalid(
-                    name, f"{self.name} needs the argument '{name}'", f"{self.parameters[name]['description']}"
+                    name, f"{self.name} needs the argument '{name}'", self.parameters[name].get("description")
                 )
         for error in _validator(self).iter_errors(given):
             path = ".".join(map(str, error.absolute_path))
@@ -82,11 +80,6 @@ def _validator(tool: Tool) -> Any:
     return _validators[tool.name]
 
 
-def invalid(path: str, message: str, hint: str | None = None) -> EngineError:
-    """Return INVALID_PARAMETER for the argument at ``path``."""
-    return EngineError(ErrorCode.INVALID_PARAMETER, message, hint=hint, details={"path": path})
-
-
 # -- parts of schemas
 
 
@@ -97,7 +90,8 @@ def string(description: str, max_length: int | None = None) -> Schema:
 
 def integer(description: str, low: int, high: int, default: int | None = None) -> Schema:
     chosen = {} if default is None else {"default": default}
-    return {"type": "integer", "minimum": low, "maximum": high, "description": description, **chosen}
+    about = {"description": description} if description else {}
+    return {"type": "integer", "minimum": low, "maximum": high, **about, **chosen}
 
 
 def boolean(description: str) -> Schema:

@@ -37,7 +37,7 @@ def _entry(tool: Tool, described: set[str]) -> ToolEntry:
         key = json.dumps((name, schema))
         names = tuple(schema.get("properties", ()))
         omitted = _DESCRIBED_ONCE if key in described else _CHECKED_BY_SERVER
-        parameters[name] = _without(omitted | {"properties"} if names in fields else omitted, schema)
+        parameters[name] = _without(omitted | {"properties", "required"} if names in fields else omitted, schema)
         described.add(key)
         fields |= {names} if names else set()
     return ToolEntry(
@@ -47,8 +47,7 @@ def _entry(tool: Tool, described: set[str]) -> ToolEntry:
         input_schema=_without(_CHECKED_BY_SERVER, {**tool.input_schema, "properties": parameters}),
         output_schema=tool.output_schema,
         annotations=ToolAnnotations(
-            read_only_hint=tool.read_only,
-            destructive_hint=not tool.read_only,
+            read_only_hint=tool.read_only,  # where it is false, the protocol's default for destructive_hint is true
             open_world_hint=None if tool.open_world else False,  # the protocol's default is true
         ),
     )

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import base64
 import io
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from mcp_types import ImageContent
@@ -13,12 +12,13 @@ from mcp_types import ImageContent
 from clawperator.app.mcp.answers import DEFAULT_BYTES, Reply, outcome
 from clawperator.app.mcp.service import SOURCE
 from clawperator.app.mcp.tools import base
-from clawperator.app.mcp.tools.base import Arguments, Tool, invalid
+from clawperator.app.mcp.tools.base import Tool
+from clawperator.app.serve.verbs import Arguments, invalid, made
 from clawperator.engine.contracts.limits import MAX_EXECUTION_TIMEOUT_MS
 from clawperator.engine.doctor.verdict import verdict_of
 from clawperator.engine.errors import EngineError, ErrorCode
 from clawperator.engine.events.types import CheckFinished
-from clawperator.engine.executions import build, verbs
+from clawperator.engine.executions import build
 from clawperator.engine.executions.annotate import annotate, require_small
 from clawperator.engine.executions.brief import brief_view
 from clawperator.engine.executions.matcher_check import checked_fields
@@ -111,7 +111,7 @@ MATCH = Tool(
     parameters={
         "selector": base.SELECTOR,
         **base.TARGET,
-        "limit": base.integer("Most nodes.", 1, 200, 10),
+        "limit": base.integer("", 1, 200, 10),
         "explain": base.boolean("Also explain the result if nodes match."),
         "maxAgeMs": base.MAX_AGE,
     },
@@ -149,7 +149,7 @@ SUGGEST = Tool(
         "node": base.string("The node's `path`, such as 0/0/2.", 512),
         "selector": base.SELECTOR,
         **base.TARGET,
-        "limit": base.integer("Most selectors.", 1, 50, 5),
+        "limit": base.integer("", 1, 50, 5),
         "maxAgeMs": base.MAX_AGE,
     },
     returns={"candidates": base.OBJECTS},
@@ -234,12 +234,13 @@ SCREENSHOT = Tool(
 # -- waiting
 
 
+_WAITS = {"present": "wait_for_node", "gone": "wait_gone", "text_changes": "wait_text_changes"}
+"""Verbs by the argument ``until``."""
+
+
 async def _wait(service: McpService, call: Call, arguments: Arguments) -> Reply:
-    limit = _int(arguments, "timeoutMs", 0)
-    how = {"gone": verbs.wait_gone, "text_changes": verbs.wait_text_changes}.get(arguments.get("until", ""))
-    payload: Any = build.wait_for_node(arguments["selector"], wait_ms=limit or None) | {"source": SOURCE}
-    if how is not None:
-        payload = replace(how(arguments["selector"], wait_ms=limit or None), source=SOURCE)
+    own = {name: arguments[name] for name in ("selector", "timeoutMs") if name in arguments}
+    payload: Any = made(_WAITS[arguments.get("until", "present")], own, source=SOURCE)
     options = base.run_options(arguments)
     result = await service.execute(call, payload, device_id=arguments.get("deviceId"), options=options)
     return outcome(result.to_dict(), arguments)
@@ -252,7 +253,7 @@ WAIT = Tool(
     _wait,
     parameters={
         "selector": base.SELECTOR,
-        "until": base.choice("", ("present", "gone", "text_changes"), "present"),
+        "until": base.choice("", _WAITS, "present"),
         "timeoutMs": base.integer("Maximum wait.", 1, _MAX_WAIT_MS),
         **base.TARGET,
         **base.ACT,

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any, cast
 from clawperator.app.mcp.answers import DEFAULT_BYTES, Reply, played, tail
 from clawperator.app.mcp.progress import LatestLine
 from clawperator.app.mcp.tools import base
-from clawperator.app.mcp.tools.base import Arguments, Tool, invalid
+from clawperator.app.mcp.tools.base import Tool
+from clawperator.app.serve.verbs import Arguments, invalid
 from clawperator.engine.errors import EngineError, ErrorCode
 from clawperator.engine.hierarchy.queries import cut
 from clawperator.engine.skills.artifact import compile_artifact, describe_inputs
@@ -82,7 +83,7 @@ SEARCH = Tool(
         "app": base.string("Application id.", _MAX_STRING),
         "intent": {**base.STRING, "maxLength": _MAX_STRING},
         "keyword": base.string("Part of id, summary, application id or keywords.", _MAX_STRING),
-        "limit": base.integer("Most skills.", 1, 200, 20),
+        "limit": base.integer("", 1, 200, 20),
     },
     returns={"skills": base.OBJECTS},
     open_world=False,

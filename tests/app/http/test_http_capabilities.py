@@ -43,9 +43,10 @@ class Asked(NamedTuple):
     needs: tuple[str, ...]
     body: dict[str, Any] | None = None
     query: str = ""
+    verb: str = ""
 
     def path(self, serial: str) -> str:
-        names = {"{device_id}": serial, "{skill_id}": SKILL, "{name}": "no-such-avd", "{run}": "1"}
+        names = {"{device_id}": serial, "{skill_id}": SKILL, "{name}": "no-such-avd", "{run}": "1", "{verb}": self.verb}
         path = self.route.replace("{digest}", "0" * 64)
         for name, value in names.items():
             path = path.replace(name, value)
@@ -67,6 +68,18 @@ ASKED = (
     Asked("POST", "/execute/many", ("input",), {"execution": plan(HOME), "devices": "all"}),
     Asked("POST", "/execute", ("record",), does("start_recording")),
     Asked("POST", "/execute", ("observe", "write_files"), does("take_screenshot", path="a.png")),
+    *(
+        Asked("POST", "/verbs/{verb}", needs, body, verb=verb)
+        for verb, needs, body in (
+            ("click", ("click",), {"selector": NODE}),
+            ("set_text", ("observe", "type_text"), {"selector": NODE, "text": "a"}),
+            ("read_rows", ("observe",), {"container": NODE, "fields": {"a": "b"}}),
+            ("input_swipe", ("input",), {"point": {"x": 1, "y": 2}, "to": {"x": 3, "y": 4}}),
+            ("app_clear", ("app",), {"applicationId": "com.example.shop"}),
+            ("device_wake", ("input",), {}),
+            ("device_info", ("observe",), {}),
+        )
+    ),
     Asked("POST", "/observe/snapshot", ("observe",)),
     Asked("POST", "/observe/screenshot", ("observe",)),
     Asked("POST", "/observe/screenshot", ("write_files",), {"path": "b.png"}),

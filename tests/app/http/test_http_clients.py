@@ -166,6 +166,10 @@ async def calls_every_route(api: GeneratedClient) -> None:
     checked = await api.good("execute", {"execution": plan()}, validate_only=True)
     assert checked.execution.actions[0].params.key.value == "home"
     assert await api.code("execute", {"execution": plan(), "deviceId": "absent"}) == "DEVICE_NOT_FOUND"
+    home = {"key": "home", "then": "compact", "brief": True, "deviceId": device}
+    assert (await api.good("runVerb", home, verb="press_key")).outcome["status"] == "succeeded"
+    assert (await api.good("runVerb", {}, verb="device_info"))["width"] > 0
+    assert await api.code("runVerb", {"uri": "x"}, verb="device_info") == "INVALID_PARAMETER"
     await api.good("observeSnapshot", {"deviceId": device})
     await api.good("observeScreenshot", {}, inline="base64")
     await api.good("getSnapshot", device_id=device)

@@ -469,3 +469,41 @@ async def test_many_devices_are_refused_before_any_is_used(
     assert (response.status_code, response.json()["error"]["code"]) == (status, code)
     if path:
         assert response.json()["error"]["details"]["path"] == path
+
+
+async def test_verbs_are_those_of_the_command_line(serve: Serve) -> None:
+    served = await serve()
+
+    async def verb(name: str, code: int = 200, /, **body: Any) -> Any:
+        answer = await served.client.post(f"/verbs/{name}", json=body)
+        assert answer.status_code == code, answer.text
+        return answer.json() if code == 200 else answer.json()["error"]
+
+    served.devices[0].ui.show("com.android.settings", "display")
+    dark: dict[str, Any] = {"selector": {"textEquals": "Dark theme"}, "checked": True}
+    first = await verb("set_checked", **dark, then="compact")
+    assert first["result"] == {"changed": True, "checked": True}
+    assert first["then"]["changed"] is True
+    again = await verb("set_checked", **dark, brief=True)
+    assert (again["result"], "envelope" in again) == ({"changed": False, "checked": True}, False)
+    assert (await verb("input_key", key="BACK"))["outcome"]["steps"][0]["type"] == "input_key"
+    assert (await verb("device_info"))["app"] == "com.android.settings"
+    assert (await verb("wait_gone", selector={"textEquals": "nowhere"}))["result"] == {"gone": True}
+    rows = (await served.client.get("/history", params={"limit": 10})).json()["runs"]
+    assert len(rows) == 4, "device_info is no execution"
+    wrong: tuple[tuple[str, dict[str, Any], int, str, str | None], ...] = (
+        ("no_such_verb", {}, 404, "NOT_FOUND", None),
+        ("set_checked", {"selector": {"textEquals": "x"}}, 400, "INVALID_PARAMETER", "checked"),
+        ("set_checked", {**dark, "checked": "yes"}, 400, "INVALID_PARAMETER", "checked"),
+        ("set_checked", {**dark, "uri": "https://example.org"}, 400, "INVALID_PARAMETER", "uri"),
+        ("set_checked", {**dark, "wat": 1}, 400, "INVALID_PARAMETER", ""),
+        ("device_wake", {"then": "none"}, 400, "INVALID_PARAMETER", "then"),
+        ("click", {"selector": {"textEquals": "x"}, "then": "all"}, 400, "INVALID_BODY", "then"),
+        ("input_tap", {"point": {"x": 99_999, "y": 1}}, 400, "EXECUTION_VALIDATION_FAILED", "at"),
+        ("input_swipe", {"point": {"x": 1, "y": 1}}, 400, "INVALID_PARAMETER", "to"),
+        ("input_drag", {"point": {"x": 1, "y": 1}, "to": {"x": 1}}, 400, "INVALID_PARAMETER", "to.y"),
+        ("app_clear", {"applicationId": "no package"}, 400, "INVALID_PARAMETER", "applicationId"),
+    )
+    for name, body, status, code, path in wrong:
+        error = await verb(name, status, **body)
+        assert (error["code"], error.get("details", {}).get("path")) == (code, path), (name, body)

@@ -43,6 +43,10 @@ ASKED = (
     Asked("action", action("press_key", key="home"), ("input",)),
     Asked("action", action("read_text", selector=NODE), ("observe",)),
     Asked("action", action("scroll_and_click", selector=NODE), ("navigate", "click")),
+    Asked("action", action("input_drag", point={"x": 1, "y": 2}, to={"x": 3, "y": 4}), ("input",)),
+    Asked("action", action("app_clear", applicationId="com.example.shop"), ("app",)),
+    Asked("action", action("device_wake"), ("input",)),
+    Asked("action", action("device_info"), ("observe",)),
     Asked("execute", {"execution": plan(HOME)}, ("input",)),
     Asked("execute", {"execution": plan({"id": "r", "type": "start_recording"})}, ("record",)),
     Asked(

@@ -14,7 +14,7 @@ from clawperator.app.mcp.progress import Progress
 from clawperator.app.mcp.server import run_tool
 from clawperator.app.mcp.service import Call, McpService
 from clawperator.app.mcp.tools import TOOLS
-from clawperator.app.mcp.tools.base import Arguments
+from clawperator.app.serve.verbs import Arguments
 from clawperator.engine import Engine, Settings
 from clawperator.engine.contracts.caller import Caller
 from clawperator.engine.events.types import ExecutionStarted

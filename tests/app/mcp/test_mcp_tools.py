@@ -30,7 +30,7 @@ async def test_what_is_offered(visit: Visit, mode: str) -> None:
             hints = tool.annotations
             assert hints is not None
             assert hints.read_only_hint is (tool.name not in ACTING)
-            assert hints.destructive_hint is (tool.name in ACTING)
+            assert hints.destructive_hint is None, "true by default, and meaningless for read-only tools"
             assert tool.description
             assert tool.input_schema["type"] == "object"
             assert tool.output_schema is not None
@@ -157,6 +157,27 @@ async def test_verbs_look_act_and_verify(visit: Visit) -> None:
         for arguments in ({"type": "input_key", "key": "NOPE"}, {"type": "input_tap", "point": {"x": 9_999, "y": 1}}):
             assert (await agent.refused("action", **arguments))["code"] == "EXECUTION_VALIDATION_FAILED"
         assert (await agent.refused("action", type="input_text", text="☕"))["code"] == "TEXT_NOT_DELIVERED"
+        place.devices[0].ui.show("com.android.settings")
+        up = {
+            "type": "input_swipe",
+            "point": {"x": 540, "y": 1800},
+            "to": {"x": 540, "y": 900},
+            "then": "none",
+            "brief": True,
+        }
+        swiped = await agent.ok("action", **up)
+        assert swiped["result"]["sent"] == "input swipe 540 1800 540 900 300"
+        assert swiped["then"]["changed"] is True
+        assert (await agent.ok("action", type="device_info"))["app"] == "com.android.settings"
+        assert (await agent.ok("action", type="wait_app", applicationId="com.android.settings"))[
+            "deviceId"
+        ] == place.serial
+        for arguments, path in (
+            ({"type": "device_wake", "then": "none"}, "then"),
+            ({"type": "app_clear"}, "applicationId"),
+        ):
+            refused = await agent.refused("action", **arguments)
+            assert (refused["code"], refused["details"]["path"]) == ("INVALID_PARAMETER", path)
 
 
 async def test_the_screen_after_an_action_and_references_to_it(visit: Visit) -> None:

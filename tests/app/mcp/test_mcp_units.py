@@ -16,9 +16,10 @@ from clawperator.app.mcp.answers import Reply, bounded, lean, outcome, refusal, 
 from clawperator.app.mcp.progress import Progress
 from clawperator.app.mcp.stdio import MAX_LINE
 from clawperator.app.mcp.tools import TOOLS
-from clawperator.app.mcp.tools.act import KINDS, completed, one_action
+from clawperator.app.mcp.tools.act import ACTION, TYPES, completed
 from clawperator.app.mcp.tools.listing import tool_list
 from clawperator.app.mcp.tools.observe import _fitted
+from clawperator.app.serve.verbs import VERBS, DeviceCommand, VerbArguments, checked_arguments, made
 from clawperator.engine.contracts.actions import ACTIONS
 from clawperator.engine.errors import EngineError, ErrorCode
 from clawperator.engine.executions.composition import Composition
@@ -42,6 +43,12 @@ GIVEN: dict[str, Any] = {
     "direction": "up",
     "durationMs": 10,
     "timeoutMs": 100,
+    "to": {"x": 3, "y": 4},
+    "apk": "app.apk",
+    "permission": "CAMERA",
+    "keepData": True,
+    "rotation": "90",
+    "lines": 5,
 }
 TEXTS = st.text(st.characters(exclude_categories=()), max_size=40)
 
@@ -169,24 +176,33 @@ def test_the_list_of_tools_is_short() -> None:
     assert size <= 12 * 1024, "a model reads the whole list before its first call"
 
 
-@pytest.mark.parametrize("kind", KINDS)
-def test_every_action_becomes_an_execution_that_may_be_sent(kind: str) -> None:
-    row = KINDS[kind]
-    for one in row.one_of or ("",):
-        names = {*row.required, *row.optional, one} - {""}
-        payload = one_action({"type": kind, **{name: GIVEN[name] for name in names}})
-        if isinstance(payload, Composition):
-            assert payload.validated().execution.source == "clawperator-mcp"
-            continue
-        checked = validate(payload)
-        assert checked.execution.actions[0].type == kind
-        assert checked.execution.source == "clawperator-mcp"
-        assert not checked.warnings
-        validate(one_action({"type": kind, **{name: GIVEN[name] for name in {*row.required, one} - {""}}}))
-        for name in row.required:
+def test_the_arguments_of_verbs_are_those_of_the_tool() -> None:
+    assert {name for verb in VERBS.values() for name in verb.all} == VerbArguments.model_fields.keys() == GIVEN.keys()
+    assert VerbArguments.model_fields.keys() <= ACTION.parameters.keys()
+    assert {*TYPES, "wait_for_node", "wait_gone", "wait_text_changes"} == VERBS.keys()
+
+
+@pytest.mark.parametrize("name", VERBS)
+def test_every_verb_becomes_what_may_be_sent(name: str) -> None:
+    verb = VERBS[name]
+    for one in verb.one_of or ("",):
+        names = {*verb.required, *verb.optional, one} - {""}
+        given = {name: GIVEN[name] for name in names}
+        assert checked_arguments(given) == given
+        if name in TYPES:
+            ACTION.validate({"type": name, **given})
+        sent = made(name, given, source="test")
+        if isinstance(sent, Composition):
+            assert sent.validated().execution.source == "test"
+        elif not isinstance(sent, DeviceCommand):
+            checked = validate(sent)
+            assert (checked.execution.actions[0].type, checked.execution.source) == (name, "test")
+            assert not checked.warnings
+            validate(made(name, {name: GIVEN[name] for name in {*verb.required, one} - {""}}, source="test"))
+        for missing in verb.required:
             with pytest.raises(EngineError) as raised:
-                one_action({"type": kind, **{other: GIVEN[other] for other in names if other != name}})
-            assert raised.value.details["path"] == name
+                made(name, {other: GIVEN[other] for other in names if other != missing}, source="test")
+            assert raised.value.details["path"] == missing
 
 
 def test_every_action_type_is_named_where_plans_are_asked_for() -> None:

@@ -62,6 +62,9 @@ await good(client.GET("/locks"));
 const done = await good(client.POST("/execute", { body: { execution, deviceId: device_id } }));
 if (!("envelope" in done) || done.envelope.status !== "success") throw new Error(JSON.stringify(done));
 await good(client.POST("/execute", { params: { query: { validateOnly: true } }, body: { execution } }));
+await good(
+  client.POST("/verbs/{verb}", { params: { path: { verb: "press_key" } }, body: { key: "home", then: "none", brief: true } }),
+);
 await good(client.POST("/observe/snapshot", { body: { deviceId: device_id } }));
 await good(client.POST("/observe/screenshot", { body: {}, params: { query: { inline: "base64" } } }));
 await good(

@@ -1,0 +1,86 @@
+"""``POST /verbs/{verb}``: one action, composition or device command by its name, as on the command line."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Path, Request
+from starlette.responses import Response
+
+from clawperator.app.http import bodies
+from clawperator.app.http.openapi import Schema, gives, obj, ref
+from clawperator.app.http.routes.executions import OUTCOMES, SOURCE
+from clawperator.app.http.service import HttpService, caller_of
+from clawperator.app.serve.answers import answer, in_route_words
+from clawperator.app.serve.verbs import VERBS, DeviceCommand, VerbArguments, invalid, made
+from clawperator.engine.contracts.issues import shown, suggestion
+from clawperator.engine.errors import EngineError, ErrorCode
+from clawperator.engine.executions.brief import brief
+
+router = APIRouter(tags=["executions"])
+
+_ABOUT = (
+    "The body has the arguments of the verb beside those of every execution. A composition (`set_checked`, `submit`, `wait_gone`, "
+    "`read_rows`, …) returns its facts in `result`. Verbs `app_…` and `device_…` are no executions: they take no `then`, and "
+    "their answer has no envelope. Arguments (`|`: one of them; `?`: optional): "
+)
+
+
+def _signatures() -> str:
+    lines = []
+    for name, verb in VERBS.items():
+        choice = ["|".join(verb.one_of)] if verb.one_of else []
+        lines.append(f"`{name}({', '.join([*verb.required, *choice, *(f'{word}?' for word in verb.optional)])})`")
+    return ", ".join(lines)
+
+
+def _properties() -> Schema:
+    """Return the schemas of all arguments."""
+    schemas: Schema = VerbArguments.model_json_schema()["properties"]
+    found = {
+        name: {key: value for key, value in schema.items() if key not in ("title", "default")}
+        for name, schema in schemas.items()
+    }
+    return found | {
+        "selector": ref("matcher"),
+        "container": ref("matcher"),
+        "point": ref("coordinate"),
+        "to": ref("coordinate"),
+    }
+
+
+@router.post(
+    "/verbs/{verb}",
+    operation_id="runVerb",
+    summary="Run one verb",
+    description=f"{_ABOUT}{_signatures()}.",
+    openapi_extra=bodies.Verb.described(**_properties()),
+    responses=gives(
+        obj({"ok": {"type": "boolean"}, "deviceId": {"type": "string"}, "outcome": {"type": "object"}}, ["ok"]),
+        *OUTCOMES,
+        ErrorCode.INVALID_PARAMETER,
+        ErrorCode.NOT_FOUND,
+        ErrorCode.DEVICE_COMMAND_REFUSED,
+    ),
+    response_class=Response,
+)
+async def run_verb(
+    request: Request,
+    verb: Annotated[str, Path(description="The name of the verb.", json_schema_extra={"enum": [*VERBS]})],
+) -> Response:
+    if verb not in VERBS:
+        hint = suggestion(verb, VERBS) or f"Verbs: {', '.join(VERBS)}."
+        raise EngineError(ErrorCode.NOT_FOUND, f"There is no verb {shown(verb)}", hint=hint)
+    service: HttpService = request.app.state.service
+    body = await bodies.Verb.of(request)
+    sent: Any = made(verb, body.arguments, source=SOURCE)
+    if isinstance(sent, DeviceCommand):
+        for name in ("then", "backend"):
+            if name in body.model_fields_set:
+                raise invalid(name, f"{verb} takes no '{name}'", "It is no execution.")
+        with service.acting(caller_of(request)) as engine:
+            admin = engine.device_admin(device_id=body.device_id or None, wait_ms=body.wait_ms)
+            return answer(await sent.run(admin))
+    result = await service.execute(request, sent, **body.place, options=body.options)
+    document = result.to_dict()
+    return answer(in_route_words(brief(document) if body.brief else document))

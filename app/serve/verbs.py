@@ -1,0 +1,237 @@
+"""The verbs of servers: what each takes as JSON, and the execution, composition or device command that it makes."""
+
+# ruff: noqa: N815 - fields are named as JSON names them
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import Annotated, Any, Literal, NamedTuple
+
+from pydantic import Field, ValidationError
+
+from clawperator.engine.contracts.issues import joined
+from clawperator.engine.contracts.limits import MAX_EXECUTION_TIMEOUT_MS
+from clawperator.engine.contracts.strict import Strict
+from clawperator.engine.contracts.values import (
+    ApplicationId,
+    ClickType,
+    Coordinate,
+    Direction,
+    Path,
+    Text,
+    Uri,
+    Value,
+    Whole,
+    optional,
+)
+from clawperator.engine.device_admin import MAX_LINES, DeviceAdmin
+from clawperator.engine.errors import EngineError, ErrorCode
+from clawperator.engine.executions import build, shell_input, verbs
+from clawperator.engine.executions.composition import Composition
+
+Arguments = Mapping[str, Any]
+Payload = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class DeviceCommand:
+    """A command about an app or the device, which is no execution: it has no envelope, and no screen after it."""
+
+    run: Callable[[DeviceAdmin], Awaitable[dict[str, Any]]]
+
+
+Made = Payload | Composition | DeviceCommand
+
+
+class Verb(NamedTuple):
+    """What makes a verb, and its arguments: required, optional, and a group of which one is required."""
+
+    make: Callable[[Arguments], Made]
+    required: tuple[str, ...] = ()
+    optional: tuple[str, ...] = ()
+    one_of: tuple[str, ...] = ()
+
+    @property
+    def all(self) -> tuple[str, ...]:
+        return (*self.required, *self.one_of, *self.optional)
+
+
+class VerbArguments(Strict):
+    """The arguments of all verbs. The engine checks matchers."""
+
+    selector: dict[str, Any] = optional("The node: a matcher.")
+    container: dict[str, Any] = optional("The node to scroll or read in: a matcher.")
+    point: Coordinate = optional("A point of the screen instead of a node.")
+    to: Coordinate = optional("Where a swipe or drag ends.")
+    clickType: ClickType = optional("How to click.")
+    applicationId: ApplicationId = optional("The package name of an app.")
+    uri: Uri = optional("The URI to open.")
+    text: Value = optional("The text to type.")
+    key: Annotated[str, Field(max_length=64)] = optional("back, home or recents; for input_key, any key code.")
+    checked: bool = optional("The wanted state.")
+    fields: Annotated[dict[str, Text], Field(min_length=1)] = optional("The fields of a row: name to resource id.")
+    all: bool = optional("Read all matching nodes.")
+    direction: Direction = optional("The scroll direction.")
+    durationMs: Whole = optional("Duration of a sleep or gesture.", ge=0, le=MAX_EXECUTION_TIMEOUT_MS - build.SPARE_MS)
+    timeoutMs: Whole = optional("Maximum time to wait or scroll.", ge=1, le=MAX_EXECUTION_TIMEOUT_MS)
+    apk: Path = optional("The path of an APK file on the server.")
+    permission: Text = optional("The name of a permission.")
+    keepData: bool = optional("Keep the data of an app that is uninstalled.")
+    rotation: Literal["0", "90", "180", "270", "auto"] = optional("Degrees, or auto.")
+    lines: Whole = optional("Maximum number of log lines; default 200.", ge=1, le=MAX_LINES)
+
+
+def checked_arguments(given: Arguments) -> Arguments:
+    """Return ``given`` if each argument has the type of its name. Raises ``EngineError`` (INVALID_PARAMETER)."""
+    try:
+        VerbArguments.model_validate(dict(given))
+    except ValidationError as exc:
+        first = exc.errors(include_url=False)[0]
+        path = joined(*first["loc"])
+        raise invalid(path, f"{path or 'the body'}: {first['msg']}", first.get("ctx", {}).get("hint") or None) from exc
+    return given
+
+
+def made(name: str, given: Arguments, *, source: str) -> Made:
+    """Return what the verb ``name`` makes of its arguments. Raises ``EngineError`` for arguments that it does not take or lacks."""
+    verb = VERBS[name]
+    takes = f"It takes {', '.join(verb.all) or 'no arguments'}."
+    for argument in given:
+        if argument not in verb.all:
+            raise invalid(argument, f"{name} takes no '{argument}'", takes)
+    for argument in verb.required:
+        if argument not in given:
+            raise invalid(argument, f"{name} needs '{argument}'", takes)
+    if verb.one_of and not any(argument in given for argument in verb.one_of):
+        raise invalid(verb.one_of[0], f"{name} needs '{verb.one_of[0]}' or '{verb.one_of[1]}'")
+    built = verb.make(given)
+    if isinstance(built, Composition):
+        return replace(built, source=source)
+    return built if isinstance(built, DeviceCommand) else {**built, "source": source}
+
+
+def invalid(path: str, message: str, hint: str | None = None) -> EngineError:
+    """Return INVALID_PARAMETER for the argument at ``path``."""
+    return EngineError(ErrorCode.INVALID_PARAMETER, message, hint=hint, details={"path": path})
+
+
+# -- the table
+
+
+def _scrolling(given: Arguments, **more: Any) -> Payload:
+    scroll = {name: given.get(name) for name in ("direction", "container")}
+    return {name: value for name, value in {**scroll, **more}.items() if value is not None}
+
+
+def _press_key(given: Arguments) -> Payload:
+    if given["key"] not in ("back", "home", "recents"):
+        raise invalid("key", "press_key takes back, home or recents", "Use input_key for other keys.")
+    return build.press_key(given["key"])
+
+
+def _gesture(kind: str, required: tuple[str, ...] = (), optional: tuple[str, ...] = ()) -> Verb:
+    """Return a gesture through Android's own input."""
+
+    def pair(point: Mapping[str, int] | None) -> tuple[int, int] | None:
+        return None if point is None else (int(point["x"]), int(point["y"]))
+
+    def make(a: Arguments) -> Composition:
+        duration = a.get("durationMs")
+        if duration is not None and not 1 <= duration <= shell_input.MAX_DURATION_MS:
+            raise invalid("durationMs", f"durationMs must be in [1, {shell_input.MAX_DURATION_MS}]")
+        return shell_input.gesture(
+            kind, pair(a.get("point")), matcher=a.get("selector"), to=pair(a.get("to")), duration_ms=duration
+        )
+
+    return Verb(make, required, optional, one_of=("selector", "point"))
+
+
+def _device(
+    run: Callable[[DeviceAdmin, Arguments], Awaitable[dict[str, Any]]],
+    required: tuple[str, ...] = (),
+    optional: tuple[str, ...] = (),
+) -> Verb:
+    return Verb(lambda a: DeviceCommand(lambda admin: run(admin, a)), required, optional)
+
+
+_SCROLL = ("direction", "container")
+VERBS: Mapping[str, Verb] = {
+    "open_app": Verb(lambda a: build.open_app(a["applicationId"]), ("applicationId",)),
+    "open_uri": Verb(lambda a: build.open_uri(a["uri"]), ("uri",)),
+    "close_app": Verb(lambda a: build.close_app(a["applicationId"]), ("applicationId",)),
+    "click": Verb(
+        lambda a: build.click(a.get("selector"), point=a.get("point"), click_type=a.get("clickType")),
+        one_of=("selector", "point"),
+        optional=("clickType",),
+    ),
+    "enter_text": Verb(lambda a: build.enter_text(a["selector"], a["text"]), ("selector", "text")),
+    "press_key": Verb(_press_key, ("key",)),
+    "read_text": Verb(
+        lambda a: build.read_text(a["selector"], every=a.get("all", False), container=a.get("container")),
+        ("selector",),
+        ("all", "container"),
+    ),
+    "read_key_value_pair": Verb(lambda a: build.read_value(a["selector"]), ("selector",)),
+    "scroll": Verb(lambda a: build.scroll(_scrolling(a)), optional=_SCROLL),
+    "scroll_until": Verb(
+        lambda a: build.scroll_until(_scrolling(a, matcher=a.get("selector"), maxDurationMs=a.get("timeoutMs"))),
+        optional=("selector", *_SCROLL, "timeoutMs"),
+    ),
+    "scroll_and_click": Verb(
+        lambda a: build.scroll_and_click(_scrolling(a, target=a["selector"], clickType=a.get("clickType"))),
+        ("selector",),
+        (*_SCROLL, "clickType"),
+    ),
+    "wait_for_node": Verb(
+        lambda a: build.wait_for_node(a["selector"], wait_ms=a.get("timeoutMs")), ("selector",), ("timeoutMs",)
+    ),
+    "wait_for_navigation": Verb(
+        lambda a: build.wait_for_navigation(a["timeoutMs"], package=a.get("applicationId"), node=a.get("selector")),
+        ("timeoutMs",),
+        one_of=("applicationId", "selector"),
+    ),
+    "sleep": Verb(lambda a: build.sleep(int(a["durationMs"])), ("durationMs",)),
+    "set_checked": Verb(lambda a: verbs.set_checked(a["selector"], checked=a["checked"]), ("selector", "checked")),
+    "set_text": Verb(lambda a: verbs.set_text(a["selector"], a["text"]), ("selector", "text")),
+    "submit": Verb(lambda a: verbs.submit(a.get("selector"), text=a.get("text")), optional=("selector", "text")),
+    "read_rows": Verb(lambda a: verbs.read_rows(a["container"], a["fields"]), ("container", "fields")),
+    "wait_gone": Verb(
+        lambda a: verbs.wait_gone(a["selector"], wait_ms=a.get("timeoutMs")), ("selector",), ("timeoutMs",)
+    ),
+    "wait_text_changes": Verb(
+        lambda a: verbs.wait_text_changes(a["selector"], wait_ms=a.get("timeoutMs")), ("selector",), ("timeoutMs",)
+    ),
+    "wait_app": Verb(
+        lambda a: verbs.wait_app(a["applicationId"], wait_ms=a.get("timeoutMs")), ("applicationId",), ("timeoutMs",)
+    ),
+    "input_key": Verb(lambda a: shell_input.key(a["key"]), ("key",)),
+    "input_text": Verb(lambda a: shell_input.text(a["text"]), ("text",)),
+    "input_tap": _gesture("tap"),
+    "input_long_press": _gesture("long_press", optional=("durationMs",)),
+    "input_swipe": _gesture("swipe", ("to",), ("durationMs",)),
+    "input_drag": _gesture("drag", ("to",), ("durationMs",)),
+    "app_install": _device(lambda admin, a: admin.install(a["apk"]), ("apk",)),
+    "app_uninstall": _device(
+        lambda admin, a: admin.uninstall(a["applicationId"], keep_data=a.get("keepData", False)),
+        ("applicationId",),
+        ("keepData",),
+    ),
+    "app_clear": _device(lambda admin, a: admin.clear(a["applicationId"]), ("applicationId",)),
+    "app_grant": _device(
+        lambda admin, a: admin.permission("grant", a["applicationId"], a["permission"]),
+        ("applicationId", "permission"),
+    ),
+    "app_revoke": _device(
+        lambda admin, a: admin.permission("revoke", a["applicationId"], a["permission"]),
+        ("applicationId", "permission"),
+    ),
+    "device_info": _device(lambda admin, _: admin.info()),
+    "device_rotate": _device(lambda admin, a: admin.rotate(a["rotation"]), ("rotation",)),
+    "device_wake": _device(lambda admin, _: admin.wake()),
+    "device_logs": _device(
+        lambda admin, a: admin.logs(lines=int(a.get("lines", 200)), package=a.get("applicationId", "")),
+        optional=("lines", "applicationId"),
+    ),
+}
+"""By name. ``device_info`` includes the app in front, the size of the screen, and how to unlock it."""
