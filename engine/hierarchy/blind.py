@@ -200,7 +200,15 @@ def _webviews(tree: UiTree, _: Facts) -> Iterator[BlindSpot]:
 def _empty_areas(tree: UiTree, facts: Facts) -> Iterator[BlindSpot]:
     """Large leaves without text that nothing covers; an app's window without any text or action."""
     screen = tree.screen
-    leaves = [node for node in tree.on_screen if _is_empty_leaf(node) and _share(node.bounds, screen) >= _LARGE]
+    least = _LARGE * screen.width * screen.height
+    leaves = [
+        node
+        for node in tree.on_screen
+        if node.end == node.index + 1
+        and node.bounds.width * node.bounds.height >= least
+        and _is_empty_area(node)
+        and _share(node.bounds, screen) >= _LARGE
+    ]
     if not leaves:
         return
     empty = {node.index for node in leaves}
@@ -223,10 +231,8 @@ def _empty_areas(tree: UiTree, facts: Facts) -> Iterator[BlindSpot]:
         yield BlindSpot("canvas", "likely" if drawn else "possible", seen, node, node.bounds)
 
 
-def _is_empty_leaf(node: UiNode) -> bool:
-    return (
-        node.end == node.index + 1 and not node.label and not _PICTURES.search(node.cls) and "WebView" not in node.cls
-    )
+def _is_empty_area(node: UiNode) -> bool:
+    return not (node.label or _PICTURES.search(node.cls) or "WebView" in node.cls)
 
 
 def _is_drawn(node: UiNode) -> bool:

@@ -31,6 +31,7 @@ SCOPES: dict[str, KeyScope] = {
         key("inspect.filter", "backslash", "filter_menu", "filter", "Show only clickable nodes, nodes with text, scrollable nodes …", show=True, display="\\"),
         key("inspect.bench", "w", "bench", "workbench", "Show or hide the workbench"),
         key("inspect.picture", "s", "picture", "screen", "Screen pane: bounds map, screenshot, off", show=True),
+        key("inspect.blind", "b", "blind_spots", "blind spots", "What this tree cannot show, how sure that is, and what could show it"),
         key("inspect.compare", "c", "compare", "compare", "Compare with an older tree; again: stop comparing"),
         key("inspect.older", "comma", "older", "older tree", "Older snapshot of this device", display=","),
         key("inspect.newer", "full_stop", "newer", "newer tree", "Newer snapshot; after the newest: live", display="."),

@@ -9,9 +9,11 @@ from typing import Protocol, cast
 from clawperator.app.console.execution.dispatcher import ExecutionConsole
 from clawperator.app.console.inspect.matcher_actions import MatcherActionsScreen
 from clawperator.app.console.inspect.mirror import Mirror
+from clawperator.app.console.inspect.tree_area import TreeArea
 from clawperator.app.console.screens.base import Menu
 from clawperator.app.console.screens.menu import Choice, MenuDialog
 from clawperator.app.console.session import Facet
+from clawperator.engine.hierarchy.blind import BlindSpot
 from clawperator.engine.hierarchy.nodes import UiTree
 from clawperator.widgets import keys
 from clawperator.widgets.models.snapshot import TreeSnapshot, unpack
@@ -44,6 +46,10 @@ class InspectConsole(ExecutionConsole, Protocol):
 
 class TreeActionsScreen(MatcherActionsScreen):
     """Subclasses have the tree pane."""
+
+    @property
+    def area(self) -> TreeArea:
+        raise NotImplementedError
 
     @property
     def console(self) -> InspectConsole:
@@ -90,6 +96,22 @@ class TreeActionsScreen(MatcherActionsScreen):
                 self.run_worker(self._compare(old), exit_on_error=True)
 
         self.app.push_screen(TreesDialog(others, self.console.clock), chosen)
+
+    def action_blind_spots(self) -> None:
+        """List what the shown tree cannot show; a chosen finding leads to its node."""
+        from clawperator.app.console.screens.dialogs import BlindSpotsDialog
+
+        spots = self.area.blind_spots()
+        if not spots:
+            self.console.say(Status.IDLE, "Nothing suggests that this tree is incomplete")
+            return
+
+        def chosen(spot: BlindSpot | None) -> None:
+            if spot is not None and spot.node is not None:
+                self.tree_pane.reveal_node(spot.node)
+                self.show(Facet.TREE)
+
+        self.app.push_screen(BlindSpotsDialog(spots), chosen)
 
     def trees_in_use(self) -> Iterator[UiTree]:
         """Yield the trees that panes of this mode use."""

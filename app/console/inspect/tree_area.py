@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, ClassVar, cast
 
@@ -15,6 +15,7 @@ from clawperator.app.console.chips import snapshot_words
 from clawperator.app.console.empty_states import NO_DEVICE_HERE, start_state
 from clawperator.app.console.inspect.follow_controller import follow_words
 from clawperator.app.console.screens.base import ConsoleScreen
+from clawperator.engine.hierarchy.blind import BlindSpot, blind_spots
 from clawperator.widgets import keys
 from clawperator.widgets.format.lines import Line, Row, sentence
 from clawperator.widgets.format.nodes import breadcrumb, breadcrumb_hit, node_line
@@ -80,6 +81,7 @@ class TreeArea(Pane):
         onward: Callable[[], object],
         id: str,  # noqa: A002  # Textual's own name
     ) -> None:
+        self._blind: tuple[int, Sequence[BlindSpot]] = (0, ())
         self.tree_pane = UiTreePane(id="tree", changed=self.draw_info)
         self.info = InfoLine(id="tree-info")
         self.find = TreeFindLine(
@@ -195,8 +197,19 @@ class TreeArea(Pane):
             line.add(" ").device(self._side(tree.snapshot), "added", before="+ ")
         if self.console.session.trees.shown.tree is not None and (turned := tree.snapshot.tree) and turned.rotation:
             line.add(f" {dot} rotated {turned.rotation * 90}°", "faint")
+        if spots := self.blind_spots():
+            line.add(f" {dot} {len(spots)} blind", "faint")
         if isinstance(self.screen, ConsoleScreen) and self.screen.narrow:
             line.add(f" {dot} {tree.view.value}", "faint")
+
+    def blind_spots(self) -> Sequence[BlindSpot]:
+        """Return what the shown tree cannot show; computed once for each tree."""
+        snapshot = self.tree_pane.snapshot
+        serial, spots = self._blind
+        if serial != snapshot.serial or snapshot.tree is None:
+            spots = blind_spots(snapshot.tree) if snapshot.tree is not None else []
+            self._blind = snapshot.serial, spots
+        return spots
 
     def _side(self, snapshot: TreeSnapshot) -> str:
         """Return the name of a tree in a comparison."""

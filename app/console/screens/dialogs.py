@@ -13,6 +13,7 @@ from textual.geometry import Size
 from textual.widgets import Label
 
 from clawperator.app.console.screens.menu import Dialog
+from clawperator.engine.hierarchy.blind import EXPLANATIONS, REMEDIES, BlindSpot
 from clawperator.widgets import keys
 from clawperator.widgets.device_list import DeviceList
 from clawperator.widgets.format.lines import Line, Row
@@ -216,6 +217,46 @@ class TreesDialog(Dialog):
     def _chosen(self, message: RowList.RowChosen) -> None:
         message.stop()
         self.dismiss(self._snapshots[message.index])
+
+
+class BlindSpotsDialog(Dialog):
+    """Lists what a tree cannot show. Answers the chosen finding, or ``None``."""
+
+    TITLE_TEXT = "blind spots of this tree"
+    NOTE = "⏎ node · esc"
+
+    def __init__(self, spots: Sequence[BlindSpot]) -> None:
+        super().__init__()
+        self._spots = spots
+
+    def compose_dialog(self) -> ComposeResult:
+        yield FoldedRows(self._rows, id="help")
+
+    def on_mount(self) -> None:
+        self.query_one("#help").focus()
+
+    def _rows(self, width: int) -> Iterator[ListRow]:
+        for index, spot in enumerate(self._spots):
+            if index:
+                yield blank()
+            yield ListRow(partial(self._head, spot), value=index)
+            for text in (f"Seen: {spot.seen}.", EXPLANATIONS[spot.kind], f"Try: {REMEDIES[spot.kind]}."):
+                for part in wrap(text, max(20, width - 4)):
+                    yield ListRow(partial(self._line, part), quiet=True)
+
+    def _head(self, spot: BlindSpot, width: int) -> Row:
+        where = f"e{spot.node.index}" if spot.node is not None else ""
+        line = Line(width).add(f" {spot.kind.replace('_', ' ')}", "accent").add(f"  {where}", "muted")
+        return Row(line, Line().add(f"{spot.certainty} ", "faint"))
+
+    def _line(self, text: str, width: int) -> Row:
+        return Row(Line(width).add("   ").device(text, "text"))
+
+    @on(RowList.RowChosen)
+    def _chosen(self, message: RowList.RowChosen) -> None:
+        message.stop()
+        chosen = self.query_one("#help", RowList).rows[message.index].value
+        self.dismiss(self._spots[chosen] if isinstance(chosen, int) else None)
 
 
 class ConfirmDialog(Dialog):

@@ -20,7 +20,7 @@ from clawperator.app.console.app import ConsoleApp
 from clawperator.app.console.execution.dispatch_dialogs import DispatchDialog, TextForm
 from clawperator.app.console.inspect.screen import InspectScreen
 from clawperator.app.console.preferences import Preferences
-from clawperator.app.console.screens.dialogs import HelpDialog, TreesDialog
+from clawperator.app.console.screens.dialogs import BlindSpotsDialog, HelpDialog, TreesDialog
 from clawperator.app.console.screens.menu import MenuDialog
 from clawperator.engine.config.settings_file import Confirm
 from clawperator.engine.errors import EngineError, ErrorCode
@@ -32,6 +32,7 @@ from clawperator.widgets.matcher_bench import MatcherBench
 from clawperator.widgets.node_inspector import NodeInspector
 from clawperator.widgets.picture import ScreenPane
 from clawperator.widgets.picture_view import PictureView
+from clawperator.widgets.row_list import RowList
 from tests.app.console.execution.test_dispatcher import text_of
 from tests.app.console.support import (
     CHECKS_OK,
@@ -457,6 +458,25 @@ async def test_comparing_with_an_older_tree_shows_what_was_removed() -> None:
         assert "Security & privacy" in ghosts
         await pilot.press("c")
         assert mode.tree_pane.compared is None
+
+
+async def test_what_a_tree_cannot_show_is_a_badge_and_explained_on_demand() -> None:
+    async with console() as (app, pilot, engine):
+        mode = screen(app)
+        assert "blind" not in shown(mode.area.info)
+        await pilot.press("b")
+        assert said(app) == "Nothing suggests that this tree is incomplete"
+        engine.screen = (DUMPS / "simple-calendar-month.xml").read_text("utf-8")
+        await pilot.press("r")
+        await until(pilot, lambda: "1 blind" in shown(mode.area.info))
+        await pilot.press("b")
+        await until(pilot, lambda: isinstance(app.screen, BlindSpotsDialog) and app.screen.focused is not None)
+        rows = [row.draw(100).left.plain.strip() for row in app.screen.query_one("#help", RowList).rows]
+        assert rows[:2] == ["canvas  e20", "Seen: no text in 79% of the screen."]
+        await pilot.press("enter")
+        await until(
+            pilot, lambda: app.screen is mode and "month_view" in getattr(mode.tree_pane.node, "resource_id", "")
+        )
 
 
 async def test_a_changed_node_shows_old_and_new_values() -> None:
