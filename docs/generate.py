@@ -6,6 +6,7 @@ returns its text. A test runs ``stale()``, so a part can never differ from the c
 
 from __future__ import annotations
 
+import json
 import re
 import sys
 from argparse import RawDescriptionHelpFormatter
@@ -83,6 +84,28 @@ def generations() -> Iterator[str]:
             for row in support_table()
         ),
     )
+
+
+def differences() -> Iterator[str]:
+    rows = _conformance()["differences"]
+    yield from _table(("", "Operator", "Stock"), ((row["topic"], row["operator"], row["stock"]) for row in rows))
+
+
+def conformance() -> Iterator[str]:
+    """What ``tests/journeys/test_conformance.py`` found on simulated devices."""
+    found = _conformance()["actions"]
+    columns = tuple(next(iter(found.values())))
+    rows = ((f"`{action}`", *(_answer(answers[name]) for name in columns)) for action, answers in found.items())
+    yield from _table(("Action", *columns), rows)
+
+
+def _conformance() -> Schema:
+    data: Schema = json.loads((DOCS / "conformance.json").read_text(encoding="utf-8"))
+    return data
+
+
+def _answer(found: str) -> str:
+    return found if found == "yes" else f"`{found}`"
 
 
 def commands() -> Iterator[str]:
@@ -225,7 +248,7 @@ def keys() -> Iterator[str]:
 PARTS: Mapping[str, Callable[[], Iterable[str]]] = {
     part.__name__: part
     for part in (
-        actions, capabilities, commands, environment, errors, faults, generations, guide, keys, matcher, outcome, retry, routes,
+        actions, capabilities, commands, conformance, differences, environment, errors, faults, generations, guide, keys, matcher, outcome, retry, routes,
         settings, tools,
     )
 }  # fmt: skip

@@ -20,12 +20,13 @@ def doctor(data: tuple[Data, Iterable[str]]) -> Drawing:
     report, critical_ids = data
     checks = report["checks"]
     critical = [check for check in checks if check["id"] in critical_ids]
-    advisory = [check for check in checks if check["id"] not in critical_ids]
+    stock = [check for check in checks if check["id"].startswith("stock.")]
+    advisory = [check for check in checks if check not in critical and check not in stock]
     findings = [check for check in advisory if check["status"] != "pass"]
     yield Text("Clawperator doctor", "bold")
     yield safe_text(f"Device: {report.get('deviceId', '(auto-detect)')}")
     yield safe_text(f"Receiver package: {report['receiverPackage']}")
-    for title, listed in (("Critical checks", critical), ("Advisory checks", findings)):
+    for title, listed in (("Critical checks", critical), ("Stock backend", stock), ("Advisory checks", findings)):
         if listed:
             yield Text(f"\n{title}", "bold")
             yield Group(*(row for check in listed for row in _check(check)))
@@ -39,8 +40,8 @@ def doctor(data: tuple[Data, Iterable[str]]) -> Drawing:
     yield Text("")
     yield line(_VERDICTS[report["verdict"]], f" {report['summary']}")
     if report["backend"] == "operator":
-        stock = report["stock"]
-        yield line(_VERDICTS[stock["verdict"]], f" Stock backend (--backend stock): {stock['summary']}")
+        without = report["stock"]
+        yield line(_VERDICTS[without["verdict"]], f" Stock backend (--backend stock): {without['summary']}")
     if report.get("nextActions"):
         yield Text("\nNext actions:", "bold")
         for action in report["nextActions"]:

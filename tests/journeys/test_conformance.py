@@ -1,0 +1,188 @@
+"""Every published action on both backends and both generations, over the real adb; docs/conformance.json is what it found."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from contextlib import AsyncExitStack
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+
+from clawperator.engine import Engine, EngineError, Settings
+from clawperator.engine.contracts.actions import ACTIONS
+from clawperator.engine.executions import build
+from clawperator.engine.executions.attempt import ExecutionResult
+from clawperator.engine.simulator.device import SimulatedDevice, create_device
+from clawperator.engine.simulator.run import Simulation
+from clawperator.engine.simulator.scenario import Scenario
+from tests.journeys.conftest import until_state
+
+pytestmark = pytest.mark.adb
+
+FOUND = Path(__file__).parents[2] / "docs" / "conformance.json"
+SETTINGS, SHOP, FEED, SPINNER = "com.android.settings", "com.example.shop", "com.example.feed", "com.example.spinner"
+COLUMNS: dict[str, dict[str, Any]] = {
+    "Operator 0.3": {"device": {"generation": "0.3"}},
+    "Operator 0.5": {"device": {"generation": "0.5"}},
+    "Stock": {"operator": {"installed": False}},
+}
+FIELD = {"resourceId": "com.android.settings:id/search_src_text"}
+CASES: Mapping[str, tuple[tuple[str, str], dict[str, Any]]] = {
+    "open_app": (("", ""), {"applicationId": SETTINGS}),
+    "open_uri": (("", ""), {"uri": "https://example.com/a"}),
+    "close_app": ((SETTINGS, ""), {"applicationId": SETTINGS}),
+    "wait_for_node": ((SETTINGS, ""), {"matcher": {"textEquals": "Battery"}}),
+    "click": ((SETTINGS, ""), {"matcher": {"textEquals": "Battery"}}),
+    "read_text": ((SETTINGS, ""), {"matcher": {"textEquals": "Battery"}}),
+    "enter_text": ((SETTINGS, "search"), {"matcher": FIELD, "text": "50% dark & light"}),
+    "snapshot_ui": ((SETTINGS, ""), {}),
+    "take_screenshot": ((SETTINGS, ""), {}),
+    "sleep": ((SETTINGS, ""), {"durationMs": 1}),
+    "press_key": ((SETTINGS, ""), {"key": "home"}),
+    "scroll": ((SETTINGS, ""), {"settleDelayMs": 0}),
+    "scroll_until": ((FEED, ""), {"maxScrolls": 2, "settleDelayMs": 0}),
+    "scroll_and_click": ((SETTINGS, ""), {"target": {"textEquals": "About emulated device"}, "settleDelayMs": 0}),
+    "wait_for_navigation": ((SETTINGS, ""), {"expectedNode": {"textEquals": "Battery"}, "timeoutMs": 1_000}),
+    "read_key_value_pair": ((SHOP, "cart"), {"labelMatcher": {"textEquals": "Total"}}),
+    "start_recording": ((SETTINGS, ""), {"sessionId": "one"}),
+    "stop_recording": ((SETTINGS, ""), {"sessionId": "one"}),
+}
+
+
+class Phone(NamedTuple):
+    """One column's device; ``run`` performs one action on it."""
+
+    engine: Engine
+    world: SimulatedDevice
+    serial: str
+    backend: str
+
+    async def run(self, action: str, params: dict[str, Any]) -> ExecutionResult:
+        step = {"id": "s1", "type": action, "params": params}
+        plan = build.single("conformance", "snapshot_ui") | {"actions": [step]}
+        return await self.engine.execute(plan, device_id=self.serial, backend=self.backend)
+
+    def show(self, package: str, screen: str = "") -> None:
+        for task in self.world.ui.tasks:
+            self.world.ui.kill(task.app.package)
+        if package:
+            assert self.world.ui.show(package, screen)
+
+    async def answer(self, action: str, params: dict[str, Any]) -> tuple[str, Mapping[str, str]]:
+        """Return ``yes`` or the error code, and the step's data."""
+        try:
+            done = await self.run(action, params)
+        except EngineError as exc:
+            return exc.code.value, {}
+        (step,) = done.envelope["stepResults"] or [{"data": {}}]
+        refused = done.envelope.get("errorCode") or step["data"].get("error")
+        return "yes" if done.succeeded else str(refused), step["data"]
+
+
+@pytest.fixture
+async def phones(adb_env: dict[str, str], tmp_path: Path) -> AsyncIterator[dict[str, Phone]]:
+    """One simulator with a device for each column."""
+    worlds = [create_device(Scenario.model_validate({"speed": 0, **scenario})) for scenario in COLUMNS.values()]
+    async with AsyncExitStack() as stack:
+        simulation = await stack.enter_async_context(Simulation(worlds, mode="adbd"))
+        engine = await stack.enter_async_context(Engine(Settings.resolve({}, {**adb_env, "HOME": str(tmp_path)})))
+        for serial in simulation.serials:
+            await engine.server.connect_device(serial)
+            stack.push_async_callback(engine.server.disconnect_device, serial)
+            await until_state(engine, serial, "device")
+        yield {
+            name: Phone(engine, world, serial, "stock" if name == "Stock" else "operator")
+            for name, world, serial in zip(COLUMNS, worlds, simulation.serials, strict=True)
+        }
+
+
+async def test_every_action_on_every_backend(phones: dict[str, Phone]) -> None:
+    assert CASES.keys() == ACTIONS.keys()
+    found: dict[str, dict[str, str]] = {}
+    for action, (start, params) in CASES.items():
+        effects = {}
+        for name, phone in phones.items():
+            phone.show(*start)
+            answer, _ = await phone.answer(action, params)
+            found.setdefault(action, {})[name] = answer
+            if answer == "yes":
+                effects[name] = _effect(phone.world)
+        assert len(set(effects.values())) <= 1, f"{action}: the same on every backend: {effects}"
+    if os.environ.get("CLAWPERATOR_WRITE_CONFORMANCE"):
+        kept = json.loads(FOUND.read_text()) if FOUND.exists() else {"differences": []}
+        FOUND.write_text(json.dumps({**kept, "actions": found}, indent=1, ensure_ascii=False) + "\n")
+    assert json.loads(FOUND.read_text())["actions"] == found
+
+
+def _effect(world: SimulatedDevice) -> tuple[object, ...]:
+    """What the device shows: the window and its visible texts, but for the icon of the app that one device lacks."""
+    window = world.ui.window()
+    texts = (node.view.text for node in window.nodes if not node.seen.empty)
+    return window.component, tuple(text for text in texts if text not in ("", "Operator"))
+
+
+Check = Callable[[Phone, Phone], Awaitable[None]]
+
+
+async def _text(operator: Phone, stock: Phone) -> None:
+    for phone, answer in ((operator, "yes"), (stock, "TEXT_NOT_DELIVERED")):
+        phone.show(SETTINGS, "search")
+        assert (await phone.answer("enter_text", {"matcher": FIELD, "text": "Größe"}))[0] == answer
+    assert not stock.world.ui.state.get("query"), "nothing was typed"
+    _, data = await stock.answer("enter_text", {"matcher": FIELD, "text": "dark"})
+    assert (data["route"], data["verified"]) == ("input text", "true")
+
+
+async def _focus(operator: Phone, stock: Phone) -> None:
+    for phone, answer in ((operator, True), (stock, False)):
+        phone.show(SETTINGS)
+        node = {"matcher": {"textEquals": "Search settings"}, "clickType": "focus", "retry": {"maxAttempts": 1}}
+        assert ((await phone.answer("click", node))[0] == "yes") is answer
+
+
+async def _keys(operator: Phone, stock: Phone) -> None:
+    operator.show(SETTINGS)
+    assert "dispatched" not in (await operator.answer("press_key", {"key": "back"}))[1]
+    stock.show(SETTINGS)
+    assert (await stock.answer("press_key", {"key": "back"}))[1]["dispatched"] == "input keyevent KEYCODE_BACK"
+
+
+async def _off_screen(operator: Phone, stock: Phone) -> None:
+    counts = []
+    for phone in (operator, stock):
+        phone.show(FEED)
+        text = (await phone.answer("snapshot_ui", {}))[1]["text"]
+        counts.append(text.count("<node"))
+    assert counts[0] > counts[1] > 10
+
+
+async def _timing(operator: Phone, stock: Phone) -> None:
+    for phone, answer in ((operator, "yes"), (stock, "UI_NOT_IDLE")):
+        phone.show(SPINNER)
+        assert (await phone.answer("read_text", {"matcher": {"role": "text"}, "retry": {"maxAttempts": 1}}))[
+            0
+        ] == answer
+
+
+async def _recording(_: Phone, stock: Phone) -> None:
+    assert (await stock.answer("start_recording", {}))[0] == "EXECUTION_ACTION_UNSUPPORTED"
+
+
+CHECKS: Mapping[str, Check] = {
+    "Text entry": _text,
+    "Focus": _focus,
+    "Global actions": _keys,
+    "Off-screen nodes": _off_screen,
+    "Timing": _timing,
+    "Recording": _recording,
+}
+
+
+async def test_the_documented_differences(phones: dict[str, Phone]) -> None:
+    listed = json.loads(FOUND.read_text())["differences"]
+    assert [row["topic"] for row in listed] == list(CHECKS)
+    for check in CHECKS.values():
+        await check(phones["Operator 0.5"], phones["Stock"])
