@@ -109,6 +109,15 @@ DeviceId = Annotated[str, ErrorCode.INVALID_DEVICE_ID]
 Limit = Annotated[int, Field(ge=1, le=1_000)]
 _Pixel = Annotated[int, Field(gt=-(10**9), lt=10**9)]
 Brief = Annotated[bool, Field(description="Answer with outcome, new data and views only.")]
+Then = Annotated[
+    str,
+    AfterValidator(_view),
+    Field(
+        description="Add the screen once it has settled, in this form; `none`: only whether it changed.",
+        json_schema_extra={"enum": list(THEN)},
+    ),
+]
+MaxBytes = Annotated[int, Field(ge=MIN_BYTES, le=MAX_VIEW_BYTES, description="Truncate a larger `then`.")]
 _Argument = Annotated[Any, AfterValidator(_argument), WithJsonSchema({"type": ["string", "number", "boolean"]})]
 
 
@@ -210,17 +219,8 @@ class Acting(Where):
     """The answer that a request wants."""
 
     brief: Brief = False
-    then: Annotated[
-        str,
-        AfterValidator(_view),
-        Field(
-            description="Add the screen once it has settled, in this form; `none`: only whether it changed.",
-            json_schema_extra={"enum": list(THEN)},
-        ),
-    ] = _absent()
-    max_bytes: Annotated[int, Field(ge=MIN_BYTES, le=MAX_VIEW_BYTES, description="Truncate a larger `then`.")] = (
-        _absent()
-    )
+    then: Then = _absent()
+    max_bytes: MaxBytes = _absent()
 
     @property
     def options(self) -> RunOptions:
@@ -301,6 +301,8 @@ class SkillRun(Body):
     allow_unbind: AllowUnbind = _absent()
     wait_ms: Wait = _absent()
     expect_contains: Annotated[str, ErrorCode.INVALID_EXPECT_CONTAINS] = _absent()
+    then: Then = _absent()
+    max_bytes: MaxBytes = _absent()
 
 
 class Provision(Body):

@@ -36,7 +36,8 @@ class RunOptions:
     """Options of results. ``max_snapshot_bytes`` truncates ``data.text``; ``raw_envelope`` omits what the host derives.
 
     ``profile``: in ``flat``, a failed step fails the plan, and closed apps are not remarked on (execution.md#result).
-    ``then``: the form (of ``THEN``) in which the result shows the screen after the plan, in at most ``then_bytes``.
+    ``then``: the form (of ``THEN``) in which the result shows the screen after the plan, in at most ``then_bytes``; what changed
+    is relative to the tree ``then_since``, or else to the screen before the plan.
     ``verify`` reads the windows and displays after the plan, for what its last snapshot cannot show.
     """
 
@@ -46,6 +47,7 @@ class RunOptions:
     screenshot_overwrite: bool = False
     then: str | None = None
     then_bytes: int | None = None
+    then_since: str = ""
     verify: bool = False
 
 

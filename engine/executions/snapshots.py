@@ -93,7 +93,8 @@ async def run_between_snapshots(
     reader = _Reader(backend, device, held, attempt.trace)
     async with backend.attached(device, attempt.trace):
         attempt.trace.enter("look")
-        looked_at, before = time.time(), await reader.before(needed=references is not None)
+        looked_at = time.time()
+        before = options.then_since or await reader.before(needed=references is not None)
         if references is not None:
             resolved, composed = await asyncio.to_thread(references.resolved, before)
             attempt.replace(resolved)

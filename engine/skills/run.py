@@ -6,11 +6,13 @@ import asyncio
 import errno
 import signal
 import time
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 from clawperator.engine.errors import EngineError, ErrorCode
+from clawperator.engine.executions import build
+from clawperator.engine.follow.trees import tree_text
 from clawperator.engine.guard import Guard
 from clawperator.engine.process.child import CannotStartError, Ended, Stream, run_child
 from clawperator.engine.process.output import BoundedOutput, LineSplitter, StreamSearch
@@ -25,6 +27,8 @@ from clawperator.engine.skills.script import Script, choose_script
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from clawperator.engine.config.settings import Settings
+    from clawperator.engine.executions.finish import RunOptions
+    from clawperator.engine.skills.artifact_run import Executor
 
 DEFAULT_TIMEOUT_MS = 120_000
 MAX_TIMEOUT_MS = 24 * 60 * 60 * 1000
@@ -33,6 +37,12 @@ MAX_OUTPUT = 16 * 1024 * 1024
 MAX_ERRORS = 1024 * 1024
 """Bytes of stderr that are returned: the last ones, which usually contain the reason of a failure."""
 _TAIL = 64 * 1024
+_ENDED = (
+    ErrorCode.SKILL_EXECUTION_FAILED,
+    ErrorCode.SKILL_EXECUTION_TIMEOUT,
+    ErrorCode.SKILL_OUTPUT_ASSERTION_FAILED,
+)
+"""Errors of scripts that ran."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,6 +147,35 @@ async def run_skill(
             await asyncio.to_thread(output.frames),
             tuple(output.warnings),
         )
+
+
+async def run_with_then(
+    executor: Executor, run: Callable[[], Awaitable[SkillRun]], options: RunOptions, device_id: str | None = None
+) -> dict[str, Any]:
+    """Return the answer of a script that ``run`` runs; ``options.then`` adds the settled screen after it, and what it changed.
+
+    The two snapshots are executions, before and after the script. A failed script has its ``then`` too. Raises ``EngineError``:
+    if the first snapshot is refused or fails, the script is not run.
+    """
+    if options.then is None:
+        return {"ok": True, **(await run()).to_dict()}
+    first = await executor.execute(build.snapshot(), device_id=device_id)
+    since = replace(options, then_since=tree_text(first.envelope))
+
+    async def then() -> Mapping[str, Any]:
+        try:
+            result = await executor.execute(build.snapshot(), device_id=first.device_id, options=since)
+        except EngineError as exc:
+            return {"error": exc.to_dict()}
+        return result.then or {}
+
+    try:
+        done = await run()
+    except EngineError as exc:
+        if exc.code in _ENDED:
+            exc.extra["then"] = await then()
+        raise
+    return {"ok": True, **done.to_dict(), "then": await then()}
 
 
 def _require_success(skill_id: str, ended: Ended, limit: int, expected: str | None, output: _Output) -> None:

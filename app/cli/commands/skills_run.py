@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     T = TypeVar("T")
 
 _ONLY_SCRIPTS = ("expect_contains", "skip_validate", "args")
-_ONLY_ARTIFACTS = ("vars", "then", "brief", "raw_envelope", "max_snapshot_bytes", "overwrite")
+_ONLY_ARTIFACTS = ("vars", "brief", "raw_envelope", "max_snapshot_bytes", "overwrite")
 _STREAMED = ("stdout", "stderr", "output")
 _MOST_LINES = 10_000
 """Lines of a script that are not printed yet."""
@@ -41,7 +41,8 @@ class Run(Command):
         "Runs the skill's script with these arguments: the device, if --device-id is given, and everything after --.\n"
         "--timeout limits the script's time [120000 ms]; after it, or after Ctrl-C, all its processes are stopped. With --output\n"
         "pretty, its output is shown live. Problems in the skill's other files, including artifacts, are warnings in the result\n"
-        "and do not stop the run. With --artifact, no script runs: the artifact is compiled and executed."
+        "and do not stop the run. With --artifact, no script runs: the artifact is compiled and executed. --then takes a snapshot\n"
+        "before a script and shows the settled screen after it, also if the script fails."
     )
     examples = (
         f"{EXAMPLE} --device-id emulator-5554 -- 'red shoes'",
@@ -85,26 +86,33 @@ def _refuse(options: Options, names: tuple[str, ...], why: str) -> None:
 
 def _script(
     options: Options,
-) -> Callable[[Engine, str | None, Callable[[OutputLine], object]], Coroutine[Any, Any, SkillRun]]:
-    """Return what runs the script with an engine, for a device, with a listener to its output."""
+) -> Callable[[Engine, str | None, Callable[[OutputLine], object]], Coroutine[Any, Any, Mapping[str, Any]]]:
+    """Return what runs the script with an engine, for a device, with a listener to its output, and returns its answer."""
     if options.expect_contains == "":
         raise EngineError(ErrorCode.USAGE, "--expect-contains value must not be empty")
     limit = _script_limit(options)
     chosen = registry(options)
-    from clawperator.engine.skills.run import run_skill
+    from clawperator.engine import RunOptions
+    from clawperator.engine.skills.run import run_skill, run_with_then
 
-    return lambda engine, device_id, on_line: run_skill(
-        chosen,
-        options.id,
-        settings=engine.settings,
-        device_id=device_id,
-        args=options.args,
-        timeout_ms=limit,
-        expect_contains=options.expect_contains,
-        validate=not options.skip_validate,
-        on_line=on_line,
-        guard=engine.guard,
-    )
+    async def run(engine: Engine, device_id: str | None, on_line: Callable[[OutputLine], object]) -> Mapping[str, Any]:
+        def script() -> Coroutine[Any, Any, SkillRun]:
+            return run_skill(
+                chosen,
+                options.id,
+                settings=engine.settings,
+                device_id=device_id,
+                args=options.args,
+                timeout_ms=limit,
+                expect_contains=options.expect_contains,
+                validate=not options.skip_validate,
+                on_line=on_line,
+                guard=engine.guard,
+            )
+
+        return await run_with_then(engine, script, RunOptions(then=options.then), device_id)
+
+    return run
 
 
 def _run_scripts(options: Options) -> int:
@@ -114,7 +122,7 @@ def _run_scripts(options: Options) -> int:
     script = _script(options)
 
     async def run_one(engine: Engine, serial: str) -> Mapping[str, Any]:
-        return {"ok": True, **(await script(engine, serial, _listener(options))).to_dict()}
+        return await script(engine, serial, _listener(options))
 
     return fan_out.run(options, f"clawperator skills run {options.id}", run_one)
 
@@ -123,7 +131,7 @@ def _run_script(options: Options) -> Answer:
     script = _script(options)
     from clawperator.app.cli.session import run
 
-    async def use(engine: Engine) -> SkillRun:
+    async def use(engine: Engine) -> Mapping[str, Any]:
         printer = _Printer() if options.output == "pretty" else None
         named = engine.settings.serial_of(options.device_id) if options.device_id else None
         work = script(engine, named, printer.take if printer is not None else _listener(options))
@@ -141,8 +149,8 @@ def _run_script(options: Options) -> Answer:
         raise
     from clawperator.app.cli.execution import warn
 
-    warn(done.warnings, options)
-    return Answer({"ok": True, **done.to_dict()}, view="skill_run")
+    warn(done.get("warnings", ()), options)
+    return Answer(done, view="skill_run")
 
 
 def _script_limit(options: Options) -> int | None:

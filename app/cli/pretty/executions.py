@@ -54,7 +54,7 @@ def execution(data: Data) -> Drawing:
             yield Text("")
             yield from draw_view(view)
     if then := data.get("then"):
-        yield from _then(then)
+        yield from draw_then(then)
 
 
 def device_row(data: Data) -> Drawing:
@@ -84,7 +84,7 @@ def fan_out_summary(data: Data) -> Drawing:
         yield safe_text(f"  {serial} is not ready: {state}", UNSURE)
 
 
-def _then(then: Data) -> Drawing:
+def draw_then(then: Data) -> Drawing:
     """The screen after the plan."""
     yield Text("")
     if "settled" in then:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from clawperator.app.cli.pretty.executions import draw_then
 from clawperator.app.cli.pretty.styles import BAD, FAINT, GOOD, UNSURE
 from clawperator.app.cli.pretty.toolbox import Data, Drawing, as_json, cut, line, plain_table, records, safe_text
 
@@ -17,6 +18,8 @@ def skill_run(data: Data) -> Drawing:
     if frames := [frame for frame in data.get("frames", ()) if frame["kind"] != "done"]:
         kind = {"result": lambda frame: (frame["kind"], UNSURE if frame["kind"] == "malformed" else "")}
         yield records(frames, {**kind, "line": "line", "content": _content})
+    if then := data.get("then"):
+        yield from draw_then(then)
 
 
 def _content(frame: Data) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Coroutine
 from dataclasses import replace
 from typing import Annotated, Any
 
@@ -12,10 +13,13 @@ from starlette.responses import Response
 from clawperator.app.http import bodies
 from clawperator.app.http.openapi import OBJECTS, TEXT, gives, ok_with, ref
 from clawperator.app.http.service import HttpService, caller_of
-from clawperator.app.serve.answers import ok
+from clawperator.app.serve.answers import answer, ok
+from clawperator.app.serve.service import CallerExecutor
 from clawperator.engine.errors import ErrorCode
+from clawperator.engine.executions.attempt import ExecutionResult
+from clawperator.engine.executions.finish import RunOptions
 from clawperator.engine.skills.registry import Registry, open_registry
-from clawperator.engine.skills.run import run_skill
+from clawperator.engine.skills.run import SkillRun, run_skill, run_with_then
 from clawperator.engine.skills.search import search
 
 router = APIRouter(tags=["skills"])
@@ -81,8 +85,9 @@ async def skill(request: Request, skill_id: str) -> Response:
                 "exitCode": {"type": "integer", "const": 0},
                 "durationMs": {"type": "integer"},
                 "warnings": OBJECTS,
+                "then": {"type": "object"},
             },
-            optional=_ONLY_WHERE_WRONG,
+            optional=[*_ONLY_WHERE_WRONG, "then"],
         ),
         ErrorCode.INVALID_BODY,
         ErrorCode.INVALID_DEVICE_ID,
@@ -103,15 +108,26 @@ async def run(request: Request, skill_id: str) -> Response:
     service: HttpService = request.app.state.service
     body = await bodies.SkillRun.of(request)
     chosen = body.model_dump(include={"wait_ms", "backend", "allow_unbind"}, exclude_unset=True)
+    device = body.device_id or None
+
+    async def execute(payload: Any, **options: Any) -> ExecutionResult:
+        return await service.execute(request, payload, **chosen, **options)
+
     with service.acting(caller_of(request)) as engine:
-        done = await run_skill(
-            await _registry(request),
-            skill_id,
-            settings=replace(engine.settings, **chosen),
-            device_id=body.device_id or None,
-            args=body.args,
-            timeout_ms=body.timeout_ms,
-            expect_contains=body.expect_contains,
-            guard=engine.guard,
-        )
-    return ok(**done.to_dict())
+        registry = await _registry(request)
+
+        def script() -> Coroutine[Any, Any, SkillRun]:
+            return run_skill(
+                registry,
+                skill_id,
+                settings=replace(engine.settings, **chosen),
+                device_id=device,
+                args=body.args,
+                timeout_ms=body.timeout_ms,
+                expect_contains=body.expect_contains,
+                guard=engine.guard,
+            )
+
+        executor = CallerExecutor(engine.settings, execute)
+        options = RunOptions(then=body.then, then_bytes=body.max_bytes)
+        return answer(await run_with_then(executor, script, options, device))

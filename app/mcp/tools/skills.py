@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+from collections.abc import Coroutine
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, cast
 
@@ -17,7 +18,7 @@ from clawperator.engine.hierarchy.queries import cut
 from clawperator.engine.skills.artifact import compile_artifact, describe_inputs
 from clawperator.engine.skills.artifact_run import run_artifact
 from clawperator.engine.skills.registry import Registry, open_registry
-from clawperator.engine.skills.run import MAX_TIMEOUT_MS, run_skill
+from clawperator.engine.skills.run import MAX_TIMEOUT_MS, SkillRun, run_skill, run_with_then
 from clawperator.engine.skills.search import search
 
 if TYPE_CHECKING:
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
     from clawperator.engine.skills.compiled import Compiled
 
 _SCRIPT_ONLY = ("args", "expectContains")
-_ARTIFACT_ONLY = ("variables", "then", "brief")
+_ARTIFACT_ONLY = ("variables", "brief")
 _MAX_STRING = 512
 _MAX_ARTIFACTS = 20
 
@@ -103,23 +104,26 @@ async def _script(service: McpService, call: Call, arguments: Arguments) -> Repl
     registry = await _registry(service)
     lines = LatestLine(call.progress)
     with service.acting(call.caller) as engine:
+
+        def script() -> Coroutine[Any, Any, SkillRun]:
+            return run_skill(
+                registry,
+                skill_id,
+                settings=replace(engine.settings, **cast("dict[str, Any]", call.how)),
+                device_id=device,
+                args=[_argument(value) for value in arguments.get("args", ())],
+                timeout_ms=_limit(arguments),
+                expect_contains=arguments.get("expectContains"),
+                on_line=lambda line: lines.take(line.text),
+                guard=engine.guard,
+            )
+
         try:
             async with lines.reporting():
-                done = await run_skill(
-                    registry,
-                    skill_id,
-                    settings=replace(engine.settings, **cast("dict[str, Any]", call.how)),
-                    device_id=device,
-                    args=[_argument(value) for value in arguments.get("args", ())],
-                    timeout_ms=_limit(arguments),
-                    expect_contains=arguments.get("expectContains"),
-                    on_line=lambda line: lines.take(line.text),
-                    guard=engine.guard,
-                )
+                document = await run_with_then(service.executor(call), script, base.run_options(arguments), device)
         except asyncio.CancelledError:
             service.remember(call, device or engine.settings.device_id, _ended(skill_id))
             raise
-    document: dict[str, Any] = {"ok": True, **done.to_dict()}
     most = int(arguments.get("maxBytes", DEFAULT_BYTES))
     if len(document["output"]) > most:
         document |= {"output": tail(document["output"], most), "outputTruncated": True}

@@ -9,8 +9,11 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from tests.app.cli.conftest import simulated
+from tests.engine.skills.made import made_registry
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from tests.app.cli.conftest import Cli
 
 SETTINGS = "com.android.settings"
@@ -99,6 +102,26 @@ def test_brief_keeps_what_was_read_and_why_it_failed(cli: Cli) -> None:
     assert "executionId" in failed.document
 
 
+@pytest.mark.parametrize("end", ["", "exit 3"])
+def test_the_screen_after_a_script(cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, end: str) -> None:
+    opens = f"#!/bin/sh\nPATH=/usr/bin:/bin\n$CLAWPERATOR_BIN action open-app --app {SETTINGS} >/dev/null\n{end}\n"
+    registry = made_registry(tmp_path / "skills", {"com.example.app.look": {"run.sh": opens}})
+    monkeypatch.setenv("CLAWPERATOR_SKILLS_REGISTRY", registry.path)
+    before = cli("observe", "snapshot", "--view", "compact", "--brief").document["view"]["tree"]
+    answer = cli("skills", "run", "com.example.app.look", "--then", "compact")
+    shown = answer.document["then"]
+    assert answer.document.get("code") == ("SKILL_EXECUTION_FAILED" if end else None)
+    assert (shown["changed"], shown["settled"], shown["tree"] == before) == (True, True, False)
+    assert lines(shown, "Display") == ["label id=android:id/title: Display"]
+    assert (
+        "settled after" in cli("skills", "run", "com.example.app.look", "--then", "none", "--output", "pretty").out
+        or end
+    )
+    monkeypatch.setenv("ANDROID_ADB_SERVER_PORT", "1")
+    refused = cli("skills", "run", "com.example.app.look", "--then", "compact")
+    assert "output" not in refused.document, "the script was not run"
+
+
 def test_for_eyes(cli: Cli) -> None:
     shown = cli("action", "open-app", "--app", SETTINGS, "--then", "compact", "--output", "pretty").out
     assert "\n\nscreen changed, settled after" in shown
@@ -119,7 +142,7 @@ def test_for_eyes(cli: Cli) -> None:
         (("click", "--text", "x", "--then", "all"), "EXECUTION_VALIDATION_FAILED"),
         (("observe", "snapshot", "--if-changed", "7f3a"), "EXECUTION_VALIDATION_FAILED"),
         (("observe", "snapshot", "--if-changed", "7f3a1b2c", "--snapshot", "-"), "USAGE"),
-        (("skills", "run", "com.example.thermostat.set-mode", "--registry", "builtin", "--then", "full"), "USAGE"),
+        (("skills", "run", "com.example.thermostat.set-mode", "--registry", "builtin", "--brief"), "USAGE"),
     ],
 )
 def test_what_is_refused(cli: Cli, line: tuple[str, ...], code: str) -> None:

@@ -61,6 +61,7 @@ await good(client.GET("/locks"));
 
 const done = await good(client.POST("/execute", { body: { execution, deviceId: device_id } }));
 if (!("envelope" in done) || done.envelope.status !== "success") throw new Error(JSON.stringify(done));
+await good(client.POST("/execute/many", { body: { execution: { ...execution, commandId: "many" }, devices: device_id } }));
 await good(client.POST("/execute", { params: { query: { validateOnly: true } }, body: { execution } }));
 await good(
   client.POST("/verbs/{verb}", { params: { path: { verb: "press_key" } }, body: { key: "home", then: "none", brief: true } }),
