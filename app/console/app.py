@@ -224,6 +224,7 @@ class ConsoleApp(FaultTolerantApp):
     def _resumed(self) -> None:
         """Draw everything on a terminal that other programs have used."""
         handle_resizes_in_order()
+        self.shown.forget()
         self.refresh(layout=True)
 
     def _begin_bridge(self) -> None:
@@ -389,6 +390,7 @@ class ConsoleApp(FaultTolerantApp):
 
     def on_resize(self) -> None:
         """Draw everything: the terminal may have been smaller for a moment and have cut what it shows."""
+        self.shown.forget()
         self.refresh()
 
     def on_key(self, event: events.Key) -> None:

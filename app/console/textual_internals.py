@@ -8,7 +8,9 @@ from __future__ import annotations
 from functools import lru_cache, partial
 from typing import Any
 
+from rich.console import Console, RenderableType
 from rich.text import Text
+from textual._compositor import ChopsUpdate, CompositorUpdate, LayoutUpdate
 from textual._styles_cache import StylesCache
 from textual.app import App
 from textual.cache import LRUCache
@@ -19,6 +21,8 @@ from textual.message import Message
 from textual.message_pump import MessagePump
 from textual.screen import ModalScreen, Screen
 
+from clawperator.app.console.terminal_diff import TerminalDiff
+
 INTERNALS: tuple[tuple[type, str, str], ...] = (
     (StylesCache, "get_inner_outer", "its cache keeps painted lines of removed widgets alive; it is replaced by one that does not"),
     (Stylesheet, "_parse_cache", "shared by all screens, so that a source is parsed once per theme"),
@@ -27,6 +31,8 @@ INTERNALS: tuple[tuple[type, str, str], ...] = (
     (App, "_fatal_error", "overridden: Textual's report prints local variables, which hold device text"),
     (App, "_exception", "what ended the app"),
     (App, "_exit_renderables", "takes the report that is printed instead"),
+    (App, "_display", "overridden: sends what differs from the last frame only"),
+    (CompositorUpdate, "render_segments", "the sequence of a frame; replaced by the difference"),
     (App, "_close_messages_no_wait", "ends the app after it"),
     (MessagePump, "_on_message", "overridden: a dialog that has answered handles no message any more"),
     (DOMNode, "_bindings", "takes the keys of a menu's entries, so that a key of a burst finds them at once"),
@@ -67,8 +73,43 @@ class CachedStylesheet(Stylesheet):
         self.parse()
 
 
+class _ChangedCells(CompositorUpdate):
+    """A frame as what it changes on the terminal."""
+
+    def __init__(self, frame: CompositorUpdate, shown: TerminalDiff, columns: int) -> None:
+        self._frame = frame
+        self._shown = shown
+        self._columns = columns
+
+    def render_segments(self, console: Console) -> str:
+        frame, shown, colours = self._frame, self._shown, console._color_system  # noqa: SLF001  # Strip.render uses it
+        shown.resize(self._columns)
+        if isinstance(frame, LayoutUpdate):
+            shown.forget()
+            for y, strips in enumerate(frame.strips, frame.region.y):
+                shown.write(frame.region.x, y, strips, colours)
+        elif isinstance(frame, ChopsUpdate):
+            for y, left, right in frame.spans:
+                for end, (x, strip) in zip(frame.chop_ends[y], frame.chops[y].items(), strict=False):
+                    if strip is not None and x <= right and end > left:
+                        shown.write(x, y, (strip,), colours)
+        else:
+            return frame.render_segments(console)
+        return shown.end()
+
+
 class ReportingApp(App[int]):
-    """An app that words its own report of a fatal error."""
+    """An app that sends only the changed cells of a frame, and words its own report of a fatal error."""
+
+    def __init__(self, *, ansi_color: bool | None = None) -> None:
+        super().__init__(ansi_color=ansi_color)
+        self.shown = TerminalDiff()
+
+    def _display(self, screen: Screen[Any], renderable: RenderableType | None) -> None:
+        shown: Any = renderable
+        if isinstance(renderable, LayoutUpdate | ChopsUpdate):
+            shown = _ChangedCells(renderable, self.shown, self.size.width)
+        super()._display(screen, shown)
 
     def fatal_report(self, error: BaseException) -> str:  # noqa: ARG002  # subclasses use it
         """Return what is printed when ``error`` ends the app; empty for Textual's own report."""

@@ -1,0 +1,164 @@
+"""What a frame changes on the terminal: only the cells that differ from the last frame, with as few colour codes as possible.
+
+Textual repaints whole rows and states all colours for every piece of a row: over a slow connection, a moving cursor would
+send tens of kilobytes.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from functools import lru_cache
+from typing import NamedTuple
+
+from rich.cells import cell_len
+from rich.color import ColorSystem
+from rich.style import Style
+from textual.strip import Strip
+
+_UNKNOWN = ""
+"""The colour codes of a cell whose content is unknown: it is painted whatever it was."""
+_RESET = "\x1b[0m"
+_FOREGROUND = re.compile("3[0-79]|9[0-7]")
+_BACKGROUND = re.compile("4[0-79]|10[0-7]")
+
+
+class _Codes(NamedTuple):
+    """The parameters of a colour sequence. Empty: the terminal's default."""
+
+    foreground: str = ""
+    background: str = ""
+    attributes: frozenset[str] = frozenset()
+
+
+class TerminalDiff:
+    """Holds what the terminal shows. ``write`` returns the sequence for a part of a frame, ``end`` closes the frame."""
+
+    def __init__(self) -> None:
+        self._characters: dict[int, list[str]] = {}
+        self._codes: dict[int, list[str]] = {}
+        self._width = 0
+        self._at: tuple[int, int] | None = None
+        self._sent = _RESET
+        self._out: list[str] = []
+
+    def forget(self) -> None:
+        """Paint everything again: something else may have written to the terminal."""
+        self._characters.clear()
+        self._codes.clear()
+
+    def resize(self, width: int) -> None:
+        if width != self._width:
+            self._width = width
+            self.forget()
+
+    def write(self, x: int, y: int, strips: Iterable[Strip], colours: ColorSystem | None) -> None:
+        """Paint ``strips`` side by side from column ``x`` of row ``y``."""
+        if y not in self._codes:
+            self._characters[y], self._codes[y] = [""] * self._width, [_UNKNOWN] * self._width
+        for strip in strips:
+            if any(segment.control or "\x1b" in segment.text for segment in strip):
+                self._write_raw(x, y, strip, colours)
+            else:
+                at = x
+                for text, style, _ in strip:
+                    at += self._write_text(at, y, text, _codes_of(style, colours) if style else _RESET)
+            x += strip.cell_length
+
+    def end(self) -> str:
+        """Return what has to be sent for everything that was written, and begin the next frame."""
+        if self._sent != _RESET:
+            self._out.append(_RESET)
+        sequence = "".join(self._out)
+        self._out.clear()
+        self._at, self._sent = None, _RESET
+        return sequence
+
+    def _write_raw(self, x: int, y: int, strip: Strip, colours: ColorSystem | None) -> None:
+        """Send a strip with sequences of its own: a picture."""
+        self._move(x, y)
+        self._colour(_RESET)
+        self._out += [
+            segment.text if segment.control or not segment.style else segment.style.render(segment.text, color_system=colours)
+            for segment in strip
+        ]  # fmt: skip
+        self._codes[y][x : x + strip.cell_length] = [_UNKNOWN] * strip.cell_length
+        self._at = None
+
+    def _write_text(self, x: int, y: int, text: str, codes: str) -> int:
+        """Write a piece of a row; return its width."""
+        shown, shown_codes = self._characters[y], self._codes[y]
+        if not text.isascii() and (width := cell_len(text)) != len(text):
+            self._send(x, y, text, codes)
+            shown_codes[x : x + width] = [_UNKNOWN] * width
+            self._at = None  # terminals disagree about the width of some characters
+            return width
+        end = x + len(text)
+        if shown_codes[x:end] != [codes] * len(text):
+            first, last = 0, len(text)
+        elif shown[x:end] == (characters := list(text)):
+            return len(text)
+        else:
+            differing = [place for place, new in enumerate(characters) if new != shown[x + place]]
+            first, last = differing[0], differing[-1] + 1
+        self._send(x + first, y, text[first:last], codes)
+        self._at = (x + last, y)
+        shown[x:end], shown_codes[x:end] = text, [codes] * len(text)
+        return len(text)
+
+    def _send(self, x: int, y: int, text: str, codes: str) -> None:
+        self._move(x, y)
+        self._colour(codes)
+        self._out.append(text)
+
+    def _move(self, x: int, y: int) -> None:
+        if self._at != (x, y):
+            same_row = self._at is not None and self._at[1] == y
+            self._out.append(f"\x1b[{x + 1}G" if same_row else f"\x1b[{y + 1};{x + 1}H")
+            self._at = (x, y)
+
+    def _colour(self, codes: str) -> None:
+        if codes != self._sent:
+            self._out.append(_change(self._sent, codes))
+            self._sent = codes
+
+
+@lru_cache(4096)
+def _codes_of(style: Style, colours: ColorSystem | None) -> str:
+    """Return the sequence that switches from the defaults to ``style``."""
+    return style.render("x", color_system=colours).partition("x")[0] or _RESET
+
+
+@lru_cache(4096)
+def _change(old: str, new: str) -> str:
+    """Return the shortest sequence that switches from ``old`` to ``new``."""
+    if new == _RESET:
+        return _RESET
+    before, after = _parsed(old), _parsed(new)
+    if before.attributes - after.attributes:
+        return f"\x1b[0;{new[2:]}"
+    parts = sorted(after.attributes - before.attributes)
+    if after.foreground != before.foreground:
+        parts.append(after.foreground or "39")
+    if after.background != before.background:
+        parts.append(after.background or "49")
+    return f"\x1b[{';'.join(parts)}m" if parts else ""
+
+
+@lru_cache(4096)
+def _parsed(codes: str) -> _Codes:
+    foreground = background = ""
+    attributes = set()
+    numbers = iter(codes[2:-1].split(";"))
+    for number in numbers:
+        if number in ("38", "48"):
+            kind = next(numbers)
+            colour = ";".join((number, kind, *(next(numbers) for _ in range(3 if kind == "2" else 1))))
+            foreground, background = (colour, background) if number == "38" else (foreground, colour)
+        elif _FOREGROUND.fullmatch(number):
+            foreground = number
+        elif _BACKGROUND.fullmatch(number):
+            background = number
+        elif number.strip("0"):
+            attributes.add(number)
+    return _Codes(foreground, background, frozenset(attributes))
