@@ -14,7 +14,8 @@ from clawperator.engine.hierarchy.serialise import hierarchy_xml
 from clawperator.engine.history.records import LineRecord
 from clawperator.engine.history.store import History
 from clawperator.engine.logcat.entry import LogEntry
-from clawperator.widgets.models.skills import LintFinding, SkillArtifact, SkillDetails, SkillInput
+from clawperator.engine.skills.lint import Finding
+from clawperator.widgets.models.skills import SkillArtifact, SkillDetails, SkillInput
 from clawperator.widgets.models.status import Status
 from tests.app.console import skills_mode, test_doctor_screen, test_history_screen
 from tests.app.console.fake_skills import PRICE, FakeLibrary
@@ -139,7 +140,7 @@ async def test_the_skills() -> None:
     library = FakeLibrary(
         entries=entries,
         cards=cards,
-        lints=tuple(LintFinding(text, 1, text, "error", text) for text in HOSTILE),
+        lints=tuple(Finding(text, 1, text, "error", text) for text in HOSTILE),
         printed=[(stream, text, 0.1) for text in HOSTILE for stream in ("stdout", "stderr")]
         + [("stdout", f"RESULT|{text}={text}", 0.2) for text in HOSTILE],
     )

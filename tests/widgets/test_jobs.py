@@ -8,7 +8,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from clawperator.app.console.devices.setup_controller import state_of
 from clawperator.engine.emulators.avds import Avd
 from clawperator.engine.emulators.running import RunningEmulator
 from clawperator.engine.emulators.stages import STAGES as PROVISIONING
@@ -137,7 +136,7 @@ def test_hostile_virtual_devices_and_files_are_drawn_as_text(words: str, width: 
     file = ApkFile(path=words, package=words, version=words, version_code=3, size=9, problem=words)
     setup = SetupState(
         serial=words,
-        status=state_of(operator_status(words, words or "1", 5, package=words)),
+        status=operator_status(words, words or "1", 5, package=words),
         files=(file,),
         folder=words,
     )

@@ -12,8 +12,9 @@ from clawperator.widgets.format.symbols import UNICODE, Symbols
 from clawperator.widgets.models.status import Status
 
 if TYPE_CHECKING:
+    from clawperator.engine.operator.reports import InstalledVariant, OperatorStatus
     from clawperator.widgets.models.job import Job
-    from clawperator.widgets.models.setup import ApkFile, AppState, InstalledApp, SetupState
+    from clawperator.widgets.models.setup import ApkFile, SetupState
 
 _VALUE = 14
 _OUTPUT_LINES = 3
@@ -35,22 +36,22 @@ def installed_rows(setup: SetupState, width: int, symbols: Symbols = UNICODE) ->
         return
     for index, found in enumerate(status.installed):
         code = f" ({found.version_code})" if found.version_code >= 0 else ""
-        words = f"{variant(found.package)} {found.version or 'unknown version'}{code}"
+        words = f"{variant(found.package)} {found.version_name or 'unknown version'}{code}"
         yield from _value("installed" if not index else "", words, "text", width)
     yield from _state(status, width, symbols)
 
 
-def _state(status: AppState, width: int, symbols: Symbols) -> Iterator[Row]:
+def _state(status: OperatorStatus, width: int, symbols: Symbols) -> Iterator[Row]:
     """Yield compatibility, service and permissions, each with a sign and a word."""
     service = (
         (Status.FAILED, "service off")
         if not status.enabled
         else (Status.FAILED, "service on, not running")
-        if status.running is False
-        else (Status.OK, "service running" if status.running else "service on")
+        if status.bound is False
+        else (Status.OK, "service running" if status.bound else "service on")
     )
     parts = [
-        (Status.OK, "compatible") if status.fits else (Status.FAILED, "incompatible"),
+        (Status.OK, "compatible") if status.compatibility.compatible else (Status.FAILED, "incompatible"),
         service,
         (Status.OK, "notifications") if status.notifications is not False else (Status.WARN, "no notifications"),
         (Status.OK, "listener") if status.listener else (Status.WARN, "no listener"),
@@ -95,7 +96,7 @@ def compared(file: ApkFile, setup: SetupState) -> tuple[str, str]:
     return ("same version", "muted") if file.version_code == installed.version_code else ("older", "warn")
 
 
-def _same_variant(file: ApkFile, status: AppState | None) -> InstalledApp | None:
+def _same_variant(file: ApkFile, status: OperatorStatus | None) -> InstalledVariant | None:
     found = status.installed if status is not None else ()
     return next((one for one in found if one.package == file.package), None)
 
@@ -114,7 +115,7 @@ def file_rows(file: ApkFile | None, setup: SetupState, width: int, symbols: Symb
     yield from _value("", f"{file.package} {file.version or '?'}{code}, {size_words(file.size)}{more}", "text", width)
     comparison, role = compared(file, setup)
     installed = _same_variant(file, setup.status)
-    version = (installed.version or "?") if installed is not None else ""
+    version = (installed.version_name or "?") if installed is not None else ""
     words = {
         "newer": f"replaces the older version {version}",
         "same version": f"reinstalls {version} and grants missing permissions",

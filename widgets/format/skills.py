@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
 
 from clawperator.widgets.format.jobs import problem_rows
 from clawperator.widgets.format.lines import Line, Row, ruled, wrapped
@@ -12,7 +13,6 @@ from clawperator.widgets.format.symbols import UNICODE, Symbols
 from clawperator.widgets.models.skills import (
     BUILTIN,
     LastResult,
-    LintFinding,
     SkillArtifact,
     SkillDetails,
     SkillEntry,
@@ -24,6 +24,9 @@ from clawperator.widgets.models.skills import (
 from clawperator.widgets.models.status import Status
 from clawperator.widgets.text.safe import cells, escape, shorten
 from clawperator.widgets.text.times import WallClock, age
+
+if TYPE_CHECKING:
+    from clawperator.engine.skills.lint import Finding
 
 SEVERITIES = {"error": Status.FAILED, "warning": Status.WARN, "info": Status.IDLE}
 SOURCES = {
@@ -263,7 +266,7 @@ def base_name(path: str) -> str:
 # -- what lint found
 
 
-def findings_rows(findings: Sequence[LintFinding], width: int, symbols: Symbols = UNICODE) -> Iterator[tuple[Row, int]]:
+def findings_rows(findings: Sequence[Finding], width: int, symbols: Symbols = UNICODE) -> Iterator[tuple[Row, int]]:
     """Yield rows with the number of their finding; -1 for file names."""
     file = None
     for number, finding in enumerate(findings):
@@ -277,7 +280,7 @@ def findings_rows(findings: Sequence[LintFinding], width: int, symbols: Symbols 
         yield from ((row, number) for row in wrapped(finding.message, width, lead=" " * 8, limit=6))
 
 
-def finding_text(finding: LintFinding) -> str:
+def finding_text(finding: Finding) -> str:
     """Return a finding as ``skills lint`` prints it."""
     return f"{finding.file}:{finding.line}: {finding.severity} {finding.code} {finding.message}"
 

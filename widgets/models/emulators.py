@@ -3,23 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar, Protocol
+from typing import TYPE_CHECKING, ClassVar
 
 from clawperator.widgets.models.job import Job
 
 if TYPE_CHECKING:
     from clawperator.engine.emulators.avds import Avd
-
-
-class RunningDevice(Protocol):
-    """The part of the engine's ``RunningEmulator`` that is shown (emulators.md#which-avds-are-supported)."""
-
-    @property
-    def avd_name(self) -> str: ...
-    @property
-    def serial(self) -> str: ...
-    @property
-    def booted(self) -> bool: ...
+    from clawperator.engine.emulators.running import RunningEmulator
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,7 +22,7 @@ class EmulatorsState:
     EMPTY: ClassVar[EmulatorsState]
 
     avds: tuple[Avd, ...] = ()
-    running: tuple[RunningDevice, ...] = ()
+    running: tuple[RunningEmulator, ...] = ()
     known: bool = False
     problem: str = ""
     code: str = ""
@@ -43,7 +33,7 @@ class EmulatorsState:
     def avd(self, name: str) -> Avd | None:
         return next((avd for avd in self.avds if avd.name == name), None)
 
-    def run_of(self, name: str) -> RunningDevice | None:
+    def run_of(self, name: str) -> RunningEmulator | None:
         """Return the running instance of an AVD, or ``None``."""
         return next((run for run in self.running if run.avd_name == name), None)
 

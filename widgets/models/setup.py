@@ -3,30 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from clawperator.widgets.models.job import Job
 
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class InstalledApp:
-    """An Operator app on a device; ``version`` is empty and ``version_code`` -1 where unreadable."""
-
-    package: str
-    version: str = ""
-    version_code: int = -1
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AppState:
-    """The Operator app on a device. ``running`` and ``notifications`` are ``None`` where unknown."""
-
-    installed: tuple[InstalledApp, ...] = ()
-    fits: bool = True
-    enabled: bool = False
-    running: bool | None = None
-    notifications: bool | None = None
-    listener: bool = False
+if TYPE_CHECKING:
+    from clawperator.engine.operator.reports import OperatorStatus
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,7 +38,7 @@ class SetupState:
     EMPTY: ClassVar[SetupState]
 
     serial: str = ""
-    status: AppState | None = None
+    status: OperatorStatus | None = None
     problem: str = ""
     code: str = ""
     folder: str = ""

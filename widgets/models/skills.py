@@ -5,11 +5,14 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 from clawperator.widgets.models.job import Job
 from clawperator.widgets.models.skill_runs import SkillRunState
 from clawperator.widgets.models.status import Status
+
+if TYPE_CHECKING:
+    from clawperator.engine.skills.lint import Finding
 
 BUILTIN = "builtin"
 """Source of the built-in registry."""
@@ -44,16 +47,6 @@ class SkillIssue(NamedTuple):
     file: str = ""
     line: int = 0
     field: str = ""
-
-
-class LintFinding(NamedTuple):
-    """A lint finding: ``severity`` is ``error``, ``warning`` or ``info``."""
-
-    file: str
-    line: int
-    code: str
-    severity: str
-    message: str
 
 
 class PolicyDecision(NamedTuple):
@@ -139,7 +132,7 @@ class SkillDetails:
     rulings: tuple[PolicyDecision, ...] = ()
     profile: str = ""
     policy_trouble: SkillIssue | None = None
-    findings: tuple[LintFinding, ...] | None = None
+    findings: tuple[Finding, ...] | None = None
     trouble: SkillIssue | None = None
 
     @property

@@ -8,7 +8,7 @@ job runs at a time, through changes of mode, until the console ends.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 from contextlib import aclosing, suppress
 from dataclasses import replace
 from pathlib import Path
@@ -17,12 +17,11 @@ from typing import TYPE_CHECKING
 from clawperator.app.console.console_engine import EmulatorEngine, EmulatorManager
 from clawperator.app.console.devices import emulator_jobs
 from clawperator.app.console.devices.avd_files import signs_of
-from clawperator.app.console.devices.emulator_jobs import STAGES
+from clawperator.app.console.devices.emulator_jobs import STAGES, WORK
 from clawperator.app.console.file_watch import changes
 from clawperator.app.console.job_runner import JobRunner, Start
 from clawperator.app.console.messages import EmulatorsUpdate, NoticeUpdate, Update
 from clawperator.engine.errors import EngineError, ErrorCode
-from clawperator.engine.progress import OnProgress
 from clawperator.widgets.format.jobs import job_words, stage_word
 from clawperator.widgets.models.emulators import EmulatorsState
 from clawperator.widgets.models.job import Job
@@ -153,38 +152,22 @@ class EmulatorController:
 
     def provision(self, name: str = "", subject: str = "") -> bool:
         """Start provisioning; return false while another job runs. ``subject`` is the name that the plan gave."""
-        return self._begin(
-            "provision",
-            subject or name,
-            lambda manager, on_progress: emulator_jobs.provision(manager, name, on_progress),
-        )
+        return self._begin("provision", name, subject or name)
 
-    def start_avd(self, name: str) -> bool:
-        return self._begin("start", name, lambda manager, on_progress: emulator_jobs.start(manager, name, on_progress))
-
-    def stop_avd(self, name: str) -> bool:
-        return self._begin("stop", name, lambda manager, on_progress: emulator_jobs.stop(manager, name, on_progress))
-
-    def create(self, name: str) -> bool:
-        return self._begin(
-            "create", name, lambda manager, on_progress: emulator_jobs.create(manager, name, on_progress)
-        )
-
-    def delete(self, name: str) -> bool:
-        return self._begin(
-            "delete", name, lambda manager, on_progress: emulator_jobs.delete(manager, name, on_progress)
-        )
+    def begin_job(self, kind: str, name: str) -> bool:
+        """Start, stop, create or delete a virtual device; return false while another job runs."""
+        return self._begin(kind, name, name)
 
     def cancel(self) -> bool:
         """Cancel the running job; return whether there is one. Its cleanup can take a moment."""
         return self._jobs.cancel()
 
-    def _begin(self, kind: str, subject: str, work: Callable[[EmulatorManager, OnProgress], Awaitable[str]]) -> bool:
+    def _begin(self, kind: str, name: str, subject: str) -> bool:
         job = Job.begun(kind, subject, STAGES[kind], self._clock.now())
         begun = self._jobs.begin(
             job,
             _capital(job_words(job)),
-            lambda on_progress: work(self._engine.emulators, on_progress),
+            lambda on_progress: WORK[kind](self._engine.emulators, name, on_progress),
             left=self._left_behind,
             then=self._afterwards,
         )

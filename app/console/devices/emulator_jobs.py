@@ -49,6 +49,9 @@ async def delete(manager: EmulatorManager, name: str, on_progress: OnProgress) -
     return f"{name} was deleted"
 
 
+WORK = {"provision": provision, "start": start, "stop": stop, "create": create, "delete": delete}
+
+
 async def remains(job: Job, manager: EmulatorManager) -> AsyncIterator[str]:
     """Yield what a cancelled job has left behind."""
     begun = {stage.name for stage in job.stages if stage.at and stage.status is not Status.SKIPPED}

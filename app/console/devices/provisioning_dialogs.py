@@ -77,13 +77,13 @@ def start_or_stop(console: DevicesConsole, avd: Avd) -> None:
     if emulators.busy:
         _busy(console)
     elif run is None:
-        _begun(console, emulators.start_avd(avd.name))
+        _begun(console, emulators.begin_job("start", avd.name))
     else:
         words = f"{sentence(avd.name)} runs as {sentence(run.serial)}. It will be shut down, and everything that runs on it ends."
 
         def answered(yes: bool | None) -> None:
             if yes:
-                _begun(console, emulators.stop_avd(avd.name))
+                _begun(console, emulators.begin_job("stop", avd.name))
 
         console.push_screen(QuestionDialog("stop a virtual device", words, "stop it", console.symbols), answered)
 
@@ -97,7 +97,7 @@ def create(console: DevicesConsole) -> None:
 
     def answered(answer: Mapping[str, Any] | None) -> None:
         if answer is not None:
-            _begun(console, emulators.create(answer["name"]))
+            _begun(console, emulators.begin_job("create", answer["name"]))
 
     taken = frozenset(avd.name for avd in machines.avds)
     console.push_screen(CreateForm(taken, machines.abis, console.symbols), answered)
@@ -116,7 +116,7 @@ def delete(console: DevicesConsole, avd: Avd) -> None:
 
     def answered(answer: Mapping[str, Any] | None) -> None:
         if answer is not None:
-            _begun(console, emulators.delete(avd.name))
+            _begun(console, emulators.begin_job("delete", avd.name))
 
     console.push_screen(DeleteForm(avd.name, console.symbols), answered)
 

@@ -17,7 +17,7 @@ from clawperator.app.console.messages import NoticeUpdate, SetupUpdate, Update
 from clawperator.engine.errors import EngineError
 from clawperator.engine.progress import OnProgress, Stage
 from clawperator.widgets.models.job import Job
-from clawperator.widgets.models.setup import ApkFile, AppState, InstalledApp, SetupState
+from clawperator.widgets.models.setup import ApkFile, SetupState
 from clawperator.widgets.models.status import Status
 from clawperator.widgets.text.times import WallClock
 
@@ -77,10 +77,10 @@ class SetupController:
         self._start("apk files", self._find())
 
     async def _ask(self, serial: str) -> None:
-        status: AppState | None = None
+        status: OperatorStatus | None = None
         problem = code = ""
         try:
-            status = state_of(await self._engine.operator_app(device_id=serial).status())
+            status = await self._engine.operator_app(device_id=serial).status()
         except EngineError as exc:
             problem, code = exc.message, exc.code.value
         if serial == self._setup.serial:
@@ -164,21 +164,6 @@ async def _left_behind(job: Job) -> str:
 def _elsewhere(path: str, folder: str) -> bool:
     """Return whether a named file is outside the folder: one inside that is not listed was deleted."""
     return os.path.dirname(path) != folder
-
-
-def state_of(status: OperatorStatus) -> AppState:
-    """Return the part of the engine's report that is shown."""
-    return AppState(
-        installed=tuple(
-            InstalledApp(package=one.package, version=one.version_name, version_code=one.version_code)
-            for one in status.installed
-        ),
-        fits=status.compatibility.compatible,
-        enabled=status.enabled,
-        running=status.bound,
-        notifications=status.notifications,
-        listener=status.listener,
-    )
 
 
 def found_in_downloads() -> tuple[str, list[ApkFile]]:

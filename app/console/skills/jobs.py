@@ -22,7 +22,6 @@ from clawperator.engine.progress import OnProgress
 from clawperator.widgets.models.skill_runs import Printed
 from clawperator.widgets.models.skills import (
     LastResult,
-    LintFinding,
     PolicyDecision,
     SkillArtifact,
     SkillDetails,
@@ -38,6 +37,7 @@ if TYPE_CHECKING:
     from clawperator.engine.facade import Engine
     from clawperator.engine.skills.artifact_run import ArtifactReport
     from clawperator.engine.skills.compiled import Compiled
+    from clawperator.engine.skills.lint import Finding
     from clawperator.engine.skills.registry import Registry
     from clawperator.engine.skills.run import SkillRun
     from clawperator.engine.skills.sync import SyncResult
@@ -64,7 +64,7 @@ class SkillLibrary(Protocol):
     def places(self, skill_id: str) -> Sequence[str]: ...
     def signs(self, skill_id: str) -> Hashable: ...
     def card(self, registry: Registry, skill: SkillEntry) -> SkillDetails: ...
-    def findings(self, registry: Registry, skill_id: str) -> tuple[LintFinding, ...]: ...
+    def findings(self, registry: Registry, skill_id: str) -> tuple[Finding, ...]: ...
     def compile(self, registry: Registry, skill_id: str, option: RunOption, values: Mapping[str, str]) -> Plan: ...
     async def run(
         self,
@@ -171,7 +171,7 @@ class EngineSkillLibrary:
         except EngineError as exc:
             return None, trouble_of(exc)
 
-    def findings(self, registry: Registry, skill_id: str) -> tuple[LintFinding, ...]:
+    def findings(self, registry: Registry, skill_id: str) -> tuple[Finding, ...]:
         from clawperator.engine.config.active_profile import load_profile
         from clawperator.engine.skills.blocked_terms import load_blocked
         from clawperator.engine.skills.lint import lint_skill
@@ -179,10 +179,11 @@ class EngineSkillLibrary:
         blocked = load_blocked(self._settings.environment)
         today = date.today()  # noqa: DTZ011 -- the author's own day
         try:
-            found = lint_skill(registry, skill_id, blocked=blocked, profile=load_profile(self._settings), today=today)
+            return tuple(
+                lint_skill(registry, skill_id, blocked=blocked, profile=load_profile(self._settings), today=today)
+            )
         except OSError as exc:  # a file may be deleted meanwhile
             raise EngineError(ErrorCode.REGISTRY_READ_FAILED, f"{exc.filename}: {exc.strerror or exc}") from exc
-        return tuple(LintFinding(one.file, one.line, one.code, one.severity, one.message) for one in found)
 
     def compile(self, registry: Registry, skill_id: str, option: RunOption, values: Mapping[str, str]) -> Plan:
         from clawperator.engine.config.active_profile import load_profile

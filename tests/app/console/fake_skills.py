@@ -14,13 +14,13 @@ from clawperator.engine.errors import EngineError, ErrorCode
 from clawperator.engine.progress import OnProgress, Stage
 from clawperator.engine.skills.artifact_run import ArtifactReport
 from clawperator.engine.skills.compiled import Choice, Compiled
+from clawperator.engine.skills.lint import Finding
 from clawperator.engine.skills.registry import Registry
 from clawperator.engine.skills.run import OutputLine, SkillRun
 from clawperator.engine.skills.sync import SyncResult
 from clawperator.widgets.models.skill_runs import Printed
 from clawperator.widgets.models.skills import (
     LastResult,
-    LintFinding,
     PolicyDecision,
     SkillArtifact,
     SkillDetails,
@@ -161,17 +161,17 @@ CARDS: dict[str, SkillDetails] = {
 }
 
 FINDINGS = (
-    LintFinding(
+    Finding(
         "skills/com.example.shop.read-price/SKILL.md", 9, "L-LITERAL-EMAIL", "error", "looks like an email address"
     ),
-    LintFinding(
+    Finding(
         "skills/com.example.shop.read-price/artifacts/price.recipe.md",
         31,
         "L-NO-WAIT-AFTER-OPEN",
         "warning",
         "The first step after opening the app neither waits for a node nor sleeps.",
     ),
-    LintFinding(
+    Finding(
         "skills/com.example.shop.read-price/artifacts/price.recipe.md",
         4,
         "L-STALE",
@@ -216,7 +216,7 @@ class FakeLibrary:
 
     entries: Sequence[Mapping[str, Any]] = ENTRIES
     cards: Mapping[str, SkillDetails] = field(default_factory=lambda: dict(CARDS))
-    lints: tuple[LintFinding, ...] | EngineError = ()
+    lints: tuple[Finding, ...] | EngineError = ()
     source: str = "installed"
     trouble: SkillIssue | None = None
     find_error: EngineError | None = None
@@ -258,7 +258,7 @@ class FakeLibrary:
             self.gate.wait(10)
         return self.cards.get(skill.id) or SkillDetails(skill_id=skill.id, text="# Nothing to say")
 
-    def findings(self, registry: Registry, skill_id: str) -> tuple[LintFinding, ...]:
+    def findings(self, registry: Registry, skill_id: str) -> tuple[Finding, ...]:
         self.calls.append(f"lint {skill_id}")
         if isinstance(self.lints, EngineError):
             raise self.lints

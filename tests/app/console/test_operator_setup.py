@@ -14,7 +14,7 @@ from textual.pilot import Pilot
 from textual.widgets import Input
 
 from clawperator.app.console.app import ConsoleApp
-from clawperator.app.console.devices.setup_controller import SetupController, found_in_downloads, read_file, state_of
+from clawperator.app.console.devices.setup_controller import SetupController, found_in_downloads, read_file
 from clawperator.app.console.devices.setup_screen import SetupDialog
 from clawperator.app.console.messages import NoticeUpdate, SetupUpdate, Update
 from clawperator.app.console.screens.forms import PathForm
@@ -105,7 +105,7 @@ async def test_three_phases_then_the_doctor() -> None:
         operator.go.set()
         await until(pilot, lambda: not app.operator_setup.busy)
         await until(pilot, lambda: f"doctor {DEVICE.serial}" in engine.calls)
-        await until(pilot, lambda: app.session.setup.status == state_of(operator.after))
+        await until(pilot, lambda: app.session.setup.status == operator.after)
         job = app.session.setup.job
         assert job is not None
         assert [(seen.name, seen.status) for seen in job.stages] == [
@@ -257,7 +257,7 @@ async def test_the_order_of_what_is_told() -> None:
     assert list(dict.fromkeys(stages)) == ["install", "permissions", "verify"]
     assert [news.notice.status for news in reported if isinstance(news, NoticeUpdate)] == [Status.OK]
     assert afterwards == [DEVICE.serial]
-    assert setups[-1].status == state_of(operator.after)
+    assert setups[-1].status == operator.after
 
 
 def test_real_files_are_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -279,9 +279,7 @@ def words(rows: object) -> str:
 
 
 def test_how_a_file_stands_to_what_is_installed() -> None:
-    setup = SetupState(
-        serial=DEVICE.serial, status=state_of(operator_status(version="0.3.1", code=301_900)), files=(NEWER,)
-    )
+    setup = SetupState(serial=DEVICE.serial, status=operator_status(version="0.3.1", code=301_900), files=(NEWER,))
     assert compared(NEWER, setup)[0] == "same version"
     assert compared(replace(NEWER, version_code=301_901), setup)[0] == "newer"
     assert compared(replace(NEWER, version_code=1), setup)[0] == "older"
@@ -292,7 +290,7 @@ def test_how_a_file_stands_to_what_is_installed() -> None:
 
 
 def test_a_service_that_does_not_run_is_said() -> None:
-    status = replace(state_of(operator_status()), running=False, notifications=False, listener=False)
+    status = replace(operator_status(), bound=False, notifications=False, listener=False)
     said = words(installed_rows(SetupState(serial="x", status=status), 100))
     for part in ("✗ service on, not running", "! no notifications", "! no listener"):
         assert part in said

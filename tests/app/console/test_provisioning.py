@@ -188,7 +188,7 @@ async def test_cancelling_says_what_is_left(hold: str, left: str, not_left: str,
 async def test_an_emulator_that_survives_the_cancelling_is_named(tmp_path: Path) -> None:
     emulators = FakeEmulators(hold="wait_boot")
     async with room(emulators, tmp_path) as here:
-        here.controller.start_avd(PIXEL.name)
+        here.controller.begin_job("start", PIXEL.name)
         await here.until(emulators.holding.is_set)
         emulators.up = (replace(RUNS, avd_name=PIXEL.name),)
         here.controller.cancel()
@@ -200,7 +200,7 @@ async def test_an_emulator_that_survives_the_cancelling_is_named(tmp_path: Path)
 async def test_what_is_left_cannot_be_asked(tmp_path: Path) -> None:
     emulators = FakeEmulators(hold="wait_boot")
     async with room(emulators, tmp_path) as here:
-        here.controller.start_avd(PIXEL.name)
+        here.controller.begin_job("start", PIXEL.name)
         await here.until(emulators.holding.is_set)
         emulators.status_error = EngineError(ErrorCode.ADB_SERVER_FAILED, "gone")
         here.controller.cancel()
@@ -212,7 +212,7 @@ async def test_what_is_left_cannot_be_asked(tmp_path: Path) -> None:
 async def test_ending_the_console_ends_the_job_without_news(tmp_path: Path) -> None:
     emulators = FakeEmulators(hold="wait_boot")
     async with room(emulators, tmp_path) as here:
-        here.controller.start_avd(PIXEL.name)
+        here.controller.begin_job("start", PIXEL.name)
         await here.until(emulators.holding.is_set)
         here.tasks["virtual device"].cancel()
         await asyncio.wait([here.tasks["virtual device"]])
@@ -223,14 +223,14 @@ async def test_ending_the_console_ends_the_job_without_news(tmp_path: Path) -> N
 async def test_one_job_at_a_time(tmp_path: Path) -> None:
     emulators = FakeEmulators(hold="wait_boot")
     async with room(emulators, tmp_path) as here:
-        assert here.controller.start_avd(PIXEL.name)
+        assert here.controller.begin_job("start", PIXEL.name)
         await here.until(emulators.holding.is_set)
-        assert not here.controller.delete(TABLET_AVD.name)
+        assert not here.controller.begin_job("delete", TABLET_AVD.name)
         assert not here.controller.provision()
         assert not any(call.startswith(("delete", "provision")) for call in emulators.calls)
         emulators.go.set()
         await here.over()
-        assert here.controller.delete(TABLET_AVD.name)
+        assert here.controller.begin_job("delete", TABLET_AVD.name)
         await here.over()
         assert [seen.status for seen in here.machines.job.stages] == [Status.OK]  # type: ignore[union-attr]  # it ended
         await here.until(lambda: here.machines.avd(TABLET_AVD.name) is None)
@@ -546,7 +546,7 @@ async def test_reading_only_dims_the_keys_and_says_why() -> None:
 async def test_leaving_while_something_is_at_work_is_asked() -> None:
     emulators = FakeEmulators(hold="wait_boot")
     async with devices_mode(emulators) as (app, pilot, _):
-        app.emulators.start_avd(PIXEL.name)
+        app.emulators.begin_job("start", PIXEL.name)
         await until(pilot, emulators.holding.is_set)
         await pilot.press("ctrl+q")
         await until(pilot, lambda: isinstance(app.screen, ConfirmDialog))
