@@ -1,17 +1,20 @@
-"""Watch folders for changes, also before they exist."""
+"""Watch folders for changes, also before they exist; the files of skills and virtual devices, as far as their changes matter."""
 
 from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import AsyncGenerator, Callable, Sequence
+from collections.abc import AsyncGenerator, Callable, Hashable, Sequence
 from contextlib import aclosing
 from importlib import import_module
+from itertools import islice
 from pathlib import Path
 
 LOOK_MS = 2_000
 """A folder that appears or is replaced, and a file that is rewritten in a folder below, are noticed after this time at the latest."""
 STEP_MS = 100
+MAX_FILES = 500
+_MAX_FOLDERS = 20
 
 
 async def changes(
@@ -63,3 +66,25 @@ def names_in(folder: str | os.PathLike[str]) -> list[str]:
         return sorted(os.listdir(folder))
     except OSError:
         return []
+
+
+def avd_signs(folder: Path) -> dict[str, tuple[int, ...]]:
+    """Return the files of ``folder`` that describe virtual devices, each with what changes when it changes."""
+    names = [name for name in names_in(folder) if name.endswith((".ini", ".avd"))]
+    return {
+        name: stamp(folder / name / "config.ini" if name.endswith(".avd") else folder / name)
+        for name in names[:MAX_FILES]
+    }
+
+
+def folders_of(skill_folder: str) -> list[str]:
+    """Return a skill's folder and the folders in it."""
+    paths = (os.path.join(skill_folder, name) for name in names_in(skill_folder))
+    inner = (path for path in paths if os.path.isdir(path) and not os.path.islink(path))
+    return [skill_folder, *islice(inner, _MAX_FOLDERS)]
+
+
+def file_signs(paths: Sequence[str]) -> Hashable:
+    """Return what changes when one of these files, or one in these folders, does."""
+    files = (os.path.join(path, name) for path in paths for name in (names_in(path) if os.path.isdir(path) else [""]))
+    return tuple((file, stamp(file)) for file in (name.rstrip("/") for name in islice(files, MAX_FILES)))

@@ -1,8 +1,15 @@
-"""The environment of a skill's script: the caller's, and the variables of both generations of skills (settings.md#environment)."""
+"""The environment of a skill's script: the caller's, the variables of both generations of skills (settings.md#environment), and the
+command by which it runs Clawperator.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import os
+import shlex
+import sys
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 from clawperator.engine.config.active_profile import load_profile, packed
@@ -13,6 +20,8 @@ from clawperator.engine.skills.registry import BUILTIN, VARIABLE, Registry
 if TYPE_CHECKING:
     from clawperator.engine.config.settings import Settings
 
+_NAME = "clawperator"
+_MODULE = "clawperator.app.cli"
 _COMMAND = ("CLAWPERATOR_BIN", "CLAW_BIN")
 _PACKAGE = ("CLAWPERATOR_OPERATOR_PACKAGE", "CLAWPERATOR_RECEIVER_PACKAGE", "RECEIVER_PKG")
 _DEVICE = ("CLAWPERATOR_DEVICE_ID", "DEVICE_ID")
@@ -56,3 +65,22 @@ def _limits(settings: Settings) -> Mapping[str, str]:
         "ADB_PATH": settings.adb_path,
         WAIT_VARIABLE: str(settings.wait_ms or ""),
     }
+
+
+@contextmanager
+def own_command() -> Iterator[str]:
+    """Yield the path of this installation's command while the script runs: one without blanks, because scripts split it.
+
+    It is the one next to the interpreter, else a temporary script that calls the interpreter (``python -m``, or a path with
+    blanks). PATH is not searched: a command of the same name may be another program.
+    """
+    installed = os.path.join(os.path.dirname(os.path.abspath(sys.executable)), _NAME)
+    if not any(map(str.isspace, installed)) and os.path.isfile(installed) and os.access(installed, os.X_OK):
+        yield installed
+        return
+    with TemporaryDirectory(prefix=f"{_NAME}-") as folder:
+        path = os.path.join(folder, _NAME)
+        with open(path, "w", encoding="utf-8", errors="surrogateescape") as script:
+            script.write(f'#!/bin/sh\nexec {shlex.join([sys.executable, "-m", _MODULE])} "$@"\n')
+        os.chmod(path, 0o700)
+        yield path

@@ -17,9 +17,8 @@ from clawperator.engine.guard import Guard
 from clawperator.engine.process.child import CannotStartError, Ended, Stream, run_child
 from clawperator.engine.process.output import BoundedOutput, LineSplitter, StreamSearch
 from clawperator.engine.progress import unreported
-from clawperator.engine.skills.environment import script_environment
+from clawperator.engine.skills.environment import own_command, script_environment
 from clawperator.engine.skills.frames import Frame, parse_frames
-from clawperator.engine.skills.own_command import own_command
 from clawperator.engine.skills.registry import Registry
 from clawperator.engine.skills.run_log import RunLog
 from clawperator.engine.skills.script import Script, choose_script

@@ -14,8 +14,8 @@ import pytest
 
 from clawperator.engine import Engine, EngineError, ErrorCode
 from clawperator.engine.history.store import History
+from clawperator.engine.skills.artifact import compile_for
 from clawperator.engine.skills.artifact_run import ArtifactReport, run_artifact
-from clawperator.engine.skills.compiling import compile_for
 from clawperator.engine.skills.registry import Registry, load_registry
 from tests.engine.skills.made import made_registry
 

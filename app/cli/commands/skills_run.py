@@ -262,8 +262,8 @@ def _play(options: Options) -> Answer | int:
     chosen = registry(options)
     from clawperator.app.cli.execution import answered, artifact_answer, run_options
     from clawperator.app.cli.session import run
+    from clawperator.engine.skills.artifact import compile_for
     from clawperator.engine.skills.artifact_run import run_artifact
-    from clawperator.engine.skills.compiling import compile_for
 
     async def use(engine: Engine, serial: str | None = None) -> ArtifactReport:
         compiled = compile_for(engine.guard, chosen, options.id, options.artifact, options.vars)

@@ -16,9 +16,8 @@ from typing import TYPE_CHECKING
 
 from clawperator.app.console.console_engine import EmulatorEngine, EmulatorManager
 from clawperator.app.console.devices import emulator_jobs
-from clawperator.app.console.devices.avd_files import signs_of
 from clawperator.app.console.devices.emulator_jobs import STAGES, WORK
-from clawperator.app.console.file_watch import changes
+from clawperator.app.console.file_watch import avd_signs, changes
 from clawperator.app.console.job_runner import JobRunner, Start
 from clawperator.app.console.messages import EmulatorsUpdate, NoticeUpdate, Update
 from clawperator.engine.errors import EngineError, ErrorCode
@@ -91,7 +90,7 @@ class EmulatorController:
             self._show(replace(self._machines, known=True, problem=exc.message, code=exc.code.value, hint=exc.hint))
             return
         home = Path(manager.home)
-        seen = await asyncio.to_thread(signs_of, home)  # before the first query, so that later changes are detected
+        seen = await asyncio.to_thread(avd_signs, home)  # before the first query, so that later changes are detected
         async with asyncio.TaskGroup() as group:
             group.create_task(self._watch_files(home, seen))
             while True:
@@ -104,7 +103,7 @@ class EmulatorController:
 
     async def _watch_files(self, home: Path, seen: object) -> None:
         try:
-            async with aclosing(changes(lambda: [str(home)], lambda: signs_of(home), seen=seen)) as changed:
+            async with aclosing(changes(lambda: [str(home)], lambda: avd_signs(home), seen=seen)) as changed:
                 async for _ in changed:
                     self.look_again()
         except OSError as exc:

@@ -12,13 +12,14 @@ from clawperator.app.console.empty_states import NO_DEVICE_HERE
 from clawperator.app.console.execution.dispatcher import ExecutionConsole
 from clawperator.app.console.execution.subject import Subject
 from clawperator.app.console.inspect import copy
-from clawperator.app.console.inspect.verb_menus import verb_choices
 from clawperator.app.console.navigation import DraftPlace
 from clawperator.app.console.screens.base import ConsoleScreen, Menu
 from clawperator.app.console.screens.menu import Choice, MenuDialog
+from clawperator.engine.executions.steps import VERBS
 from clawperator.engine.hierarchy.matcher import Matcher
 from clawperator.engine.hierarchy.nodes import UiNode
 from clawperator.widgets import keys
+from clawperator.widgets.keys import MenuItem
 from clawperator.widgets.models.bench import Bench
 from clawperator.widgets.models.status import Status
 from clawperator.widgets.text.node_names import name_of
@@ -108,7 +109,7 @@ class MatcherActionsScreen(ConsoleScreen):
     def _verb_menu(self, menu: str, then: Callable[[Subject, str | None], None]) -> None:
         if menu == "insert" or self.has_device():
             subject = self.subject()
-            choices = verb_choices(menu, subject)
+            choices = _verb_choices(menu, subject)
             self.app.push_screen(MenuDialog(menu, choices, self.console.symbols), partial(then, subject))
 
     def _act(self, subject: Subject, verb: str | None) -> None:
@@ -130,8 +131,8 @@ class MatcherActionsScreen(ConsoleScreen):
     def menus(self) -> Iterator[Menu]:
         subject = self.subject()
         if self.session.device_id and not self.console.why_not("act_menu"):
-            yield Menu("a", "Act", verb_choices("act", subject), partial(self._act, subject))
-        yield Menu("i", "Step", verb_choices("insert", subject), partial(self._insert, subject))
+            yield Menu("a", "Act", _verb_choices("act", subject), partial(self._act, subject))
+        yield Menu("i", "Step", _verb_choices("insert", subject), partial(self._insert, subject))
         yield from self.own_menus()
         yield from super().menus()
 
@@ -169,3 +170,17 @@ class MatcherActionsScreen(ConsoleScreen):
         things = super().copyable()
         things |= dict(copy.of_node(self.tree_pane.node, self.tree_pane.snapshot))
         return things | dict(copy.of_matcher(self.bench, subject, self.session.device_id))
+
+
+def _verb_choices(menu: str, subject: Subject) -> list[Choice]:
+    """Return the entries of menu ``act`` or ``insert`` for the subject."""
+    return [_choice(item, subject) for item in keys.MENUS[menu]]
+
+
+def _choice(item: MenuItem, subject: Subject) -> Choice:
+    verb = VERBS.get(item.id)
+    if verb is None or not verb.of_node:
+        return Choice(item, item.tooltip, True)
+    if not subject.matcher:
+        return Choice(item, "no selector matches this node", False)
+    return Choice(item, subject.node_name or item.tooltip, True)

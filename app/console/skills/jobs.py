@@ -13,8 +13,8 @@ from dataclasses import replace
 from datetime import date
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, cast
 
+from clawperator.app.console.file_watch import file_signs, folders_of
 from clawperator.app.console.skills.run_options import COMPILED, Plan, RunOption, variables_text
-from clawperator.app.console.skills.skill_files import folders_of, signs_of
 from clawperator.engine.errors import EngineError, ErrorCode
 from clawperator.engine.files.regular import open_regular
 from clawperator.engine.filters.grammar import NO_FILTER
@@ -143,7 +143,7 @@ class EngineSkillLibrary:
             path, source = self._place()
         except EngineError:
             return None
-        return path, source, signs_of([path]), signs_of(self.places(skill_id)[1:])
+        return path, source, file_signs([path]), file_signs(self.places(skill_id)[1:])
 
     # -- one skill
 

@@ -17,9 +17,9 @@ from textual.widgets import Input
 from clawperator.app.console import file_watch
 from clawperator.app.console.app import ConsoleApp
 from clawperator.app.console.devices import emulator_controller
-from clawperator.app.console.devices.avd_files import MAX_FILES, signs_of
 from clawperator.app.console.devices.emulator_controller import EmulatorController
 from clawperator.app.console.devices.provisioning_dialogs import CreateForm, DeleteForm, PlanDialog
+from clawperator.app.console.file_watch import MAX_FILES, avd_signs
 from clawperator.app.console.messages import EmulatorsUpdate, NoticeUpdate, Update
 from clawperator.app.console.screens.dialogs import ConfirmDialog
 from clawperator.app.console.screens.forms import QuestionDialog
@@ -284,7 +284,7 @@ class OnDisk(FakeEmulators):
 
     async def avds(self) -> tuple[Avd, ...]:
         self.calls.append("avds")
-        names = sorted(name[:-4] for name in signs_of(Path(self.home)) if name.endswith(".ini"))
+        names = sorted(name[:-4] for name in avd_signs(Path(self.home)) if name.endswith(".ini"))
         return tuple(read_avd(self.home, name, self.supported_abis) for name in names)
 
 
@@ -315,19 +315,19 @@ async def test_the_folder_is_watched_even_before_it_exists(tmp_path: Path) -> No
 
 def test_only_what_describes_a_virtual_device_counts_as_a_change(tmp_path: Path) -> None:
     write_avd(tmp_path, "first")
-    before = signs_of(tmp_path)
+    before = avd_signs(tmp_path)
     (tmp_path / "first.avd" / "userdata.img").write_bytes(b"x" * 100)
     (tmp_path / "notes.txt").write_text("no")
-    assert signs_of(tmp_path) == before
+    assert avd_signs(tmp_path) == before
     (tmp_path / "first.avd" / "config.ini").write_text("abi.type=x86_64\n")
-    assert signs_of(tmp_path) != before
+    assert avd_signs(tmp_path) != before
 
 
 def test_the_folder_s_signs_are_bounded(tmp_path: Path) -> None:
     for number in range(MAX_FILES + 30):
         (tmp_path / f"a{number}.ini").touch()
-    assert len(signs_of(tmp_path)) == MAX_FILES
-    assert signs_of(tmp_path / "nothing") == {}
+    assert len(avd_signs(tmp_path)) == MAX_FILES
+    assert avd_signs(tmp_path / "nothing") == {}
 
 
 # -- with the screen

@@ -14,8 +14,8 @@ from typing import Any, Self
 
 import pytest
 
+from clawperator.app.console.file_watch import file_signs
 from clawperator.app.console.messages import NoticeUpdate, SkillsUpdate, Update
-from clawperator.app.console.skills import skill_files
 from clawperator.app.console.skills.controller import SkillsController
 from clawperator.app.console.skills.jobs import EngineSkillLibrary, commit_of, trouble_of
 from clawperator.app.console.skills.run_options import (
@@ -408,7 +408,7 @@ async def test_signs_change_with_the_files(tmp_path: Path) -> None:
     assert jobs.signs(NAME) == before
     (path.parent / NAME / "scripts" / "more.sh").write_text("x")
     assert jobs.signs(NAME) != before
-    assert skill_files.signs_of([str(tmp_path / "nowhere")]) == ((str(tmp_path / "nowhere"), ()),)
+    assert file_signs([str(tmp_path / "nowhere")]) == ((str(tmp_path / "nowhere"), ()),)
 
 
 # -- words
