@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
 from clawperator.engine.contracts.strict_json import parse_json
 from clawperator.engine.errors import EngineError
@@ -14,7 +14,6 @@ from clawperator.engine.recordings.records import (
     SCHEMA_VERSION,
     Click,
     Recording,
-    Rectangle,
     Scroll,
     SessionId,
     WindowChange,
@@ -38,16 +37,9 @@ def _steps(recording: Recording) -> Iterator[dict[str, Any]]:
             head = {"seq": event.seq, "type": "open_app", "packageName": event.packageName}
             yield {**head, "uiStateBefore": event.snapshot}
         elif isinstance(event, Click):
-            yield {
-                "seq": event.seq,
-                "type": "click",
-                "packageName": event.packageName,
-                "resourceId": event.resourceId,
-                "text": event.text,
-                "contentDesc": event.contentDesc,
-                "bounds": event.bounds.model_dump(),
-                "uiStateBefore": event.snapshot,
-            }
+            fields = ("packageName", "resourceId", "text", "contentDesc", "bounds")
+            head = {"seq": event.seq, "type": "click"}
+            yield {**head, **event.model_dump(include=set(fields)), "uiStateBefore": event.snapshot}
 
 
 def _warnings(recording: Recording) -> Iterator[str]:
@@ -74,24 +66,19 @@ def _place(bounds: Mapping[str, int]) -> str:
 # -- reading
 
 
-class _Step(BaseModel):
-    model_config = ConfigDict(strict=True, extra="ignore", frozen=True)
-
-    seq: int
-    packageName: Annotated[str, Field(min_length=1, max_length=512)]  # noqa: N815 - named as in JSON
-    uiStateBefore: str | None = None  # noqa: N815 - named as in JSON
+_EVENTS = {"open_app": "window_change", "click": "click"}
 
 
-class _OpenApp(_Step):
-    type: Literal["open_app"]
+def _as_event(step: object) -> object:
+    """Return a step as the event of a recording, whose other fields it has."""
+    if not isinstance(step, dict):
+        return step
+    if step.get("type") not in ("open_app", "click"):
+        raise ValueError("type must be open_app or click")
+    return {**step, "type": _EVENTS[step["type"]], "ts": 0, "snapshot": step.get("uiStateBefore")}
 
 
-class _Click(_Step):
-    type: Literal["click"]
-    resourceId: str | None = None  # noqa: N815 - named as in JSON
-    text: str | None = None
-    contentDesc: str | None = None  # noqa: N815 - named as in JSON
-    bounds: Rectangle
+_Step = Annotated[WindowChange | Click, Field(discriminator="type"), BeforeValidator(_as_event)]
 
 
 class _Log(BaseModel):
@@ -99,7 +86,7 @@ class _Log(BaseModel):
 
     sessionId: SessionId  # noqa: N815 - named as in JSON
     schemaVersion: Literal[1]  # noqa: N815 - named as in JSON
-    steps: Annotated[list[Annotated[_OpenApp | _Click, Field(discriminator="type")]], Field(max_length=MAX_EVENTS)]
+    steps: Annotated[list[_Step], Field(max_length=MAX_EVENTS)]
 
 
 def read_step_log(data: bytes, file: str = "") -> Recording:
@@ -118,18 +105,4 @@ def read_step_log(data: bytes, file: str = "") -> Recording:
         log = _Log.model_validate(value)
     except ValidationError as exc:
         refuse(file, 1, problem(exc))
-    return Recording(session_id=log.sessionId, started_at=0, operator_package="", events=tuple(map(_event, log.steps)))
-
-
-def _event(step: _OpenApp | _Click) -> WindowChange | Click:
-    common: dict[str, Any] = {"ts": 0, "seq": step.seq, "packageName": step.packageName, "snapshot": step.uiStateBefore}
-    if isinstance(step, _OpenApp):
-        return WindowChange(type="window_change", **common)
-    return Click(
-        type="click",
-        **common,
-        resourceId=step.resourceId,
-        text=step.text,
-        contentDesc=step.contentDesc,
-        bounds=step.bounds,
-    )
+    return Recording(session_id=log.sessionId, started_at=0, operator_package="", events=tuple(log.steps))
