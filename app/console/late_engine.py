@@ -27,6 +27,12 @@ class LateEngine:
         self._factory = factory
         self._closing = AsyncExitStack()
 
+    @property
+    def backend(self) -> str:
+        """The backend of executions, which the first frame names."""
+        engine = self.__dict__.get("_engine")
+        return str(self.settings.backend if engine is None else engine.backend)
+
     async def __aenter__(self) -> Self:
         return self
 
