@@ -10,9 +10,10 @@ import signal
 import socket
 import subprocess
 import sys
+import tempfile
 import threading
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
@@ -210,7 +211,11 @@ def test_the_warm_process_is_killed_under_a_command(device: Mapping[str, str], t
     with napping(env, tmp_path, plan) as command:
         os.kill(started["pid"], signal.SIGKILL)
         out, _ = command.communicate(timeout=patience(60))
-    assert json.loads(out)["envelope"]["status"] == "success"
+    done = json.loads(out)
+    assert done["envelope"]["status"] == "success"
+    settle(env)
+    row = run(COLD, "history", "show", done["envelope"]["commandId"], env=env)["execution"]
+    assert (row["status"], row["executionId"]) == ("success", done["executionId"])
     assert run(WARM, "version", env=env)["cliVersion"], "a socket that nobody listens on is passed by"
     assert run(COLD, "warm", "start", env=env)["started"] is True
     assert run(COLD, "warm", "stop", env=env)["stopped"] is True
@@ -346,6 +351,45 @@ def test_folders_that_are_not_ours(runtime: Path, tmp_path: Path) -> None:
         if os.getuid() == 0:
             os.chown(runtime, 65_534, -1)
             assert client.connect() is None, "another user's"
+
+
+@pytest.mark.skipif(os.getuid() != 0, reason="becomes another user")
+def test_another_user_neither_uses_it_nor_is_served(device: Mapping[str, str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(client, "PATIENCE", patience(1.0))
+    with tempfile.TemporaryDirectory(prefix="clawperator-test-") as name:
+        Path(name).chmod(0o711)
+        monkeypatch.setenv("XDG_RUNTIME_DIR", name)
+        env = with_runtime(device, Path(name))
+        assert run(COLD, "warm", "start", env=env)["started"] is True
+        assert as_nobody(lambda: client.connect() is None), "the folder is another user's"
+        folder = Path(name) / "clawperator"
+        folder.chmod(0o711)
+        (folder / "warm.sock").chmod(0o666)
+        with socket.socket(socket.AF_UNIX) as connection:
+            assert as_nobody(lambda: reads_nothing(connection, folder / "warm.sock")), "not even a greeting"
+        folder.chmod(0o700)
+        assert run(COLD, "warm", "status", env=env)["commands"] == 0
+        assert run(COLD, "warm", "stop", env=env)["stopped"] is True
+
+
+def as_nobody(check: Callable[[], bool]) -> bool:
+    """Whether ``check`` holds in a process of another user."""
+    pid = os.fork()
+    if not pid:
+        held = False
+        with suppress(Exception):
+            os.setgroups([])
+            os.setgid(65_534)
+            os.setuid(65_534)
+            held = check()
+        os._exit(0 if held else 1)
+    return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 0
+
+
+def reads_nothing(connection: socket.socket, path: Path) -> bool:
+    connection.settimeout(patience(10))
+    connection.connect(str(path))
+    return connection.recv(100) == b""
 
 
 @pytest.mark.parametrize("word", [b"", protocol.REFUSED, b"?"])
