@@ -11,6 +11,7 @@ from typing import Any
 
 from clawperator.engine.adb.batch import run_commands, run_scripts
 from clawperator.engine.adb.device import AdbDevice
+from clawperator.engine.adb.displays import DISPLAY_SCRIPT, parse_displays
 from clawperator.engine.adb.parse import parse_getprop, parse_wm_density
 from clawperator.engine.adb.quote import device_command, device_script
 from clawperator.engine.config.active_profile import load_profile
@@ -30,6 +31,8 @@ ROTATIONS = {"0": "0", "90": "1", "180": "2", "270": "3"}
 MAX_LINES = 5_000
 _FRONT = re.compile(r"\b(?:topResumedActivity|mResumedActivity|mFocusedApp)[=:].*?\bu\d+ ([\w.]+)/([\w.$]+)", re.ASCII)
 _TURN = re.compile(r"\b(?:mCurrentRotation|mRotation|rotation)=(?:ROTATION_)?(\d{1,3})\b", re.ASCII)
+_POSTURE = re.compile(r"\bname='([A-Z][A-Z_]{0,40})'", re.ASCII)
+"""The state of a foldable device, such as OPENED, in ``cmd device_state state`` (Android 12 and later)."""
 _LINES = "cur=|otation=|ResumedActivity|mFocusedApp"
 _PERMISSION = re.compile(r"[A-Za-z0-9_.]{1,255}")
 _LONGEST = 2_000
@@ -155,10 +158,12 @@ class DeviceAdmin:
 async def _state(device: AdbDevice, keys: tuple[str, ...]) -> dict[str, Any]:
     dumps = (["window", "displays"], ["activity", "activities"])  # long: only the lines that are read
     scripts = [device_script("dumpsys {dump} | grep -E {lines}", dump=dump, lines=_LINES) for dump in dumps]
+    scripts += map(device_script, (DISPLAY_SCRIPT, "cmd device_state state"))
     commands = (["getprop"], ["wm", "size"], ["wm", "density"], *device_health.SCREEN)
-    window, activity, props, size, density, power, policy = await run_scripts(
+    window, activity, displays, posture, props, size, density, power, policy = await run_scripts(
         device, [*scripts, *map(device_command, commands)]
     )
+    fold = _POSTURE.search(posture.text)
     prop = parse_getprop(props.text)
     width, height = parse_screen_size(f"{window.text}\n{size.text}", device.serial)
     turn, top = _TURN.search(window.text), _FRONT.search(activity.text) or _FRONT.search(window.text)
@@ -176,6 +181,8 @@ async def _state(device: AdbDevice, keys: tuple[str, ...]) -> dict[str, Any]:
         "height": height,
         "density": parse_wm_density(density.text),
         "rotation": None if turn is None else int(turn[1]) if int(turn[1]) > 3 else int(turn[1]) * 90,
+        "displays": [display.to_dict() for display in parse_displays(displays.text)],
+        "fold": fold[1] if fold else None,
         "screen": evidence.get("wakefulness", "unknown"),
         "locked": evidence.get("locked"),
         "hint": " ".join([screen.summary + ".", *steps]) if steps else "",

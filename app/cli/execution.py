@@ -120,6 +120,7 @@ def run_options(options: Options) -> RunOptions:
         screenshot_overwrite=getattr(options, "overwrite", False),
         then=getattr(options, "then", None),
         verify=getattr(options, "verify", False),
+        display=getattr(options, "display", None) or 0,
     )
 
 

@@ -38,7 +38,8 @@ class RunOptions:
     ``profile``: in ``flat``, a failed step fails the plan, and closed apps are not remarked on (execution.md#result).
     ``then``: the form (of ``THEN``) in which the result shows the screen after the plan, in at most ``then_bytes``; what changed
     is relative to the tree ``then_since``, or else to the screen before the plan.
-    ``verify`` reads the windows and displays after the plan, for what its last snapshot cannot show.
+    ``display`` is the logical display of screenshots. ``verify`` reads the windows and displays after the plan, for what its last
+    snapshot cannot show.
     """
 
     profile: Profile = "classic"
@@ -49,6 +50,7 @@ class RunOptions:
     then_bytes: int | None = None
     then_since: str = ""
     verify: bool = False
+    display: int = 0
 
 
 def finish(

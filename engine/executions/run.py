@@ -125,7 +125,9 @@ async def take_screenshots(
             path = picture_path(action.to_payload().get("params", {}).get("path"), execution.command_id, action.id)
             try:
                 seconds = max(0.0, round(until - time.monotonic(), 2))
-                await capture(device, path, overwrite=options.screenshot_overwrite, timeout=seconds)
+                await capture(
+                    device, path, overwrite=options.screenshot_overwrite, timeout=seconds, display=options.display
+                )
             except CaptureError as exc:
                 shots[action.id] = Shot(path=None, error=str(exc))
             else:

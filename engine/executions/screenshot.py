@@ -6,6 +6,8 @@ import asyncio
 import os
 
 from clawperator.engine.adb.device import SHELL_TIMEOUT, AdbDevice
+from clawperator.engine.adb.displays import DISPLAY_SCRIPT, Display, parse_displays
+from clawperator.engine.adb.quote import device_script
 from clawperator.engine.errors import EngineError, ErrorCode, not_writable
 from clawperator.engine.files.regular import check_target, write_file
 
@@ -19,7 +21,24 @@ class CaptureError(Exception):
     """A screenshot failed; the message says why."""
 
 
-async def capture(device: AdbDevice, path: str, *, overwrite: bool, timeout: float = SHELL_TIMEOUT) -> None:
+async def find_display(device: AdbDevice, number: int) -> Display:
+    """Return a display that is not the main one. Raises ``EngineError`` (EXECUTION_VALIDATION_FAILED) if the device has none with that id."""
+    found = parse_displays((await device.script(device_script(DISPLAY_SCRIPT))).text)
+    display = next((each for each in found if each.id == number), None)
+    if display is None:
+        known = ", ".join(str(each.id) for each in found) or "unknown"
+        raise EngineError(
+            ErrorCode.EXECUTION_VALIDATION_FAILED,
+            f"{device.serial} has no display {number}; its displays: {known}",
+            hint="Run `clawperator device info`.",
+            details={"path": "display", "displays": [each.id for each in found]},
+        )
+    return display
+
+
+async def capture(
+    device: AdbDevice, path: str, *, overwrite: bool, timeout: float = SHELL_TIMEOUT, display: int = 0
+) -> None:
     """Write the screen of ``device``, received within ``timeout`` seconds, to ``path``. Parent folders are not created.
 
     Raises ``CaptureError`` if the device sends no PNG, or the file exists (without ``overwrite``) or cannot be written.
@@ -27,7 +46,7 @@ async def capture(device: AdbDevice, path: str, *, overwrite: bool, timeout: flo
     if not overwrite and await asyncio.to_thread(os.path.lexists, path):
         raise CaptureError(f"{path} exists; pass --overwrite to replace it")
     try:
-        output = await _screencap(device, timeout)
+        output = await _screencap(device, timeout, display)
     except EngineError as exc:
         raise CaptureError(exc.message) from exc
     try:
@@ -57,8 +76,14 @@ async def picture(device: AdbDevice) -> bytes:
         raise EngineError(ErrorCode.UNSUPPORTED_RUNTIME_SCREENSHOT, str(exc)) from exc
 
 
-async def _screencap(device: AdbDevice, timeout: float) -> bytes:
-    return await device.exec_out(["screencap", "-p"], timeout=timeout, limit=_MOST_BYTES)
+async def _screencap(device: AdbDevice, timeout: float, display: int = 0) -> bytes:
+    words = ["screencap", "-p"]
+    if display:
+        physical = (await find_display(device, display)).physical
+        if not physical:
+            raise CaptureError(f"display {display} is virtual: screencap shows physical displays only")
+        words += ["-d", physical]
+    return await device.exec_out(words, timeout=timeout, limit=_MOST_BYTES)
 
 
 def _png(output: bytes) -> bytes:

@@ -16,6 +16,7 @@ from clawperator.engine.contracts.issues import shown, suggestion
 from clawperator.engine.errors import EngineError, ErrorCode
 from clawperator.engine.executions.composition import Composition, Parts, by_reference
 from clawperator.engine.executions.matcher_check import checked_matcher
+from clawperator.engine.executions.screenshot import find_display
 from clawperator.engine.executions.verbs import absent
 from clawperator.engine.hierarchy.match import find_all
 
@@ -53,7 +54,7 @@ _SIZE = re.compile(r"size: (\d{1,6})x(\d{1,6})", re.ASCII)
 Point = tuple[int, int]
 
 
-def key(name: str) -> Composition:
+def key(name: str, *, display: int = 0) -> Composition:
     """Press a key by the name or number of its key code. Raises ``EngineError`` (EXECUTION_VALIDATION_FAILED) for an unknown one."""
     given = name.strip().upper()
     word = given.removeprefix("KEYCODE_")
@@ -65,13 +66,14 @@ def key(name: str) -> Composition:
     sent = word if by_number else f"KEYCODE_{word}"
 
     async def run(parts: Parts) -> dict[str, Any]:
-        await parts.shell("key", "keyevent", sent)
-        return {"sent": f"input keyevent {sent}"}
+        where = await _to_display(parts.device, display)
+        await parts.shell("key", *where, "keyevent", sent)
+        return {"sent": " ".join(("input", *where, "keyevent", sent))}
 
-    return Composition("input", (Action("key", "input_key", {"key": word}),), run)
+    return Composition("input", (Action("key", "input_key", {"key": word} | _on(display)),), run)
 
 
-def text(value: str) -> Composition:
+def text(value: str, *, display: int = 0) -> Composition:
     """Type into the focused field with key events. Raises ``EngineError`` (TEXT_NOT_DELIVERED) for text that ``input`` cannot type."""
     if not value:
         raise _invalid("The text is empty", "text")
@@ -82,10 +84,20 @@ def text(value: str) -> Composition:
         raise EngineError(ErrorCode.TEXT_NOT_DELIVERED, message, hint="Use type or set, which replace a field's text.")
 
     async def run(parts: Parts) -> dict[str, Any]:
-        await parts.shell("text", "text", value.replace(" ", "%s"), secret=True)
-        return {"sent": "input text", "characters": len(value)}
+        where = await _to_display(parts.device, display)
+        await parts.shell("text", *where, "text", value.replace(" ", "%s"), secret=True)
+        return {"sent": " ".join(("input", *where, "text")), "characters": len(value)}
 
-    return Composition("input", (Action("text", "input_text", {"text": value}),), run)
+    return Composition("input", (Action("text", "input_text", {"text": value} | _on(display)),), run)
+
+
+def _on(display: int) -> dict[str, int]:
+    return {"display": display} if display else {}
+
+
+async def _to_display(device: AdbDevice, display: int) -> tuple[str, ...]:
+    """Return the words of ``input`` that select a display. Raises ``EngineError`` if the device does not have it."""
+    return ("-d", str((await find_display(device, display)).id)) if display else ()
 
 
 @by_reference
@@ -96,6 +108,7 @@ def gesture(
     matcher: Mapping[str, Any] | None = None,
     to: Point | None = None,
     duration_ms: int | None = None,
+    display: int = 0,
 ) -> Composition:
     """``tap``, ``long_press``, ``swipe`` or ``drag`` at a point or a node; the last two end at ``to``.
 
@@ -105,6 +118,8 @@ def gesture(
         raise _invalid(f"{kind} takes a selector OR a point", "at")
     if (to is None) == (kind in ("swipe", "drag")):
         raise _invalid(f"{kind} needs an end point" if to is None else f"{kind} takes no end point", "to")
+    if display and matcher is not None:
+        raise _invalid(f"Display {display} has no tree: give a point instead of a selector", "display")
     wanted = None if matcher is None else checked_matcher(matcher)
     usual = {"long_press": LONG_PRESS_MS, "swipe": SWIPE_MS, "drag": DRAG_MS}.get(kind)
     hold = str(usual if duration_ms is None else duration_ms)
@@ -118,7 +133,7 @@ def gesture(
             screen, start = (tree.screen.width, tree.screen.height), node.bounds.clip(tree.screen).center
         else:
             assert at is not None
-            screen, start = await screen_size(parts.device), at
+            screen, start = await screen_size(parts.device, display), at
         for name, point in (("at", start), ("to", to)):
             _require_on_screen(name, point, screen)
         words = {
@@ -128,16 +143,20 @@ def gesture(
             "drag": ("draganddrop", start, to, hold),
         }[kind]
         flat = [str(part) for word in words for part in (word if isinstance(word, tuple) else (word,))]
+        flat = [*(["-d", str(display)] if display else []), *flat]
         await parts.shell(kind, *flat)
         return {"sent": f"input {' '.join(flat)}", "point": list(start)}
 
-    given = {"matcher": matcher, "at": at and list(at), "to": to and list(to), "durationMs": duration_ms}
+    given = {"matcher": matcher, "at": at and list(at), "to": to and list(to), "durationMs": duration_ms} | _on(display)
     act = Action(kind, f"input_{kind}", {name: value for name, value in given.items() if value is not None})
     return Composition("input", (act,) if wanted is None else (Action("look", "snapshot_ui"), act), run)
 
 
-async def screen_size(device: AdbDevice) -> tuple[int, int]:
+async def screen_size(device: AdbDevice, display: int = 0) -> tuple[int, int]:
     """Return width and height of the display as it is turned. Raises ``EngineError`` (DEVICE_SHELL_UNAVAILABLE)."""
+    if display:
+        found = await find_display(device, display)
+        return found.width, found.height
     done = await device.script(device_script("dumpsys window displays | grep -m 1 cur=; wm size"))
     return parse_screen_size(done.text, device.serial)
 

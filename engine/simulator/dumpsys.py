@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from typing import Final
 
 from clawperator.engine.contracts.operator_identity import service_of
 from clawperator.engine.simulator.command_error import CommandError
@@ -217,10 +218,12 @@ def _power(device: Platform, _: Sequence[str]) -> str:
     )
 
 
+SECOND_DISPLAY: Final = "4619827551948147201"
+"""The physical id of the second display."""
 _SECOND_DISPLAY = (
     "  Display 2:\n    mDisplayId=2\n"
     '    mBaseDisplayInfo=DisplayInfo{"HDMI Screen", displayId 2, real 1920 x 1080, rotation 0, state ON, type EXTERNAL, '
-    'uniqueId "local:4619827551948147201", density 213}\n'
+    f'uniqueId "local:{SECOND_DISPLAY}", density 213}}\n'
 )
 
 

@@ -41,6 +41,15 @@ def render_png(ui: Ui) -> bytes:
     return out.getvalue()
 
 
+def blank_png(width: int, height: int) -> bytes:
+    """Return the picture of a display that shows nothing but a background."""
+    from PIL import Image
+
+    out = io.BytesIO()
+    Image.new("RGB", (width, height), _LIGHT.accent).save(out, "PNG", compress_level=1)
+    return out.getvalue()
+
+
 def render_rgba(ui: Ui) -> tuple[tuple[int, int], bytes]:
     """The display's size in pixels, and four bytes for each of them."""
     image = _image(ui)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from clawperator.app.cli.command import Answer, Command, Options
-from clawperator.app.cli.parsing.common_flags import OBSERVE_FLAGS, OVERWRITE_FLAG, SNAPSHOT_FLAG
+from clawperator.app.cli.parsing.common_flags import DISPLAY_FLAG, OBSERVE_FLAGS, OVERWRITE_FLAG, SNAPSHOT_FLAG
 from clawperator.app.cli.parsing.flags import Flag, switch
 from clawperator.app.cli.parsing.values import invalid, text_value
 from clawperator.engine.contracts.references import TREE_ID
@@ -67,22 +67,26 @@ class Snapshot(Command):
 
 
 class Screenshot(Command):
-    usage = "[--path <file>] [--overwrite] [--annotate] [options]"
+    usage = "[--path <file>] [--overwrite] [--annotate | --display <n>] [options]"
     notes = (
         "Without --path, the image is saved in the temporary folder; the result contains its path.\n"
         "--annotate reads the tree before and after the screenshot, and draws a box with its reference (e12) around each node that can be\n"
-        "acted on. then contains the interactive view of that tree; the warning SCREEN_CHANGED means that picture and tree may differ."
+        "acted on. then contains the interactive view of that tree; the warning SCREEN_CHANGED means that picture and tree may differ.\n"
+        "Other displays have no tree: neither the Operator nor uiautomator reads them."
     )
     examples = ("--path screen.png", "--path screen.png --overwrite", "--annotate --path screen.png")
     flags = (
         Flag("--path", "<file>", "save the PNG here; the folder must exist [a temporary file]", file=True),
         switch("--annotate", "draw the references of the nodes that can be acted on"),
+        DISPLAY_FLAG,
         *OBSERVE_FLAGS,
         OVERWRITE_FLAG,
     )
 
     def run(self, options: Options) -> Answer:
         payload = build.screenshot(text_value("--path", options.path, "actions.0.params.path"))
+        if options.annotate and options.display:
+            raise EngineError(ErrorCode.USAGE, "--annotate draws the tree of display 0: other displays have no tree")
         if options.annotate:
             from clawperator.app.cli.tree_input import annotated
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from clawperator.app.cli.command import Options
 from clawperator.app.cli.commands.action import Action, text_of_stdin
-from clawperator.app.cli.parsing.common_flags import RESULT_FLAGS
+from clawperator.app.cli.parsing.common_flags import DISPLAY_FLAG, RESULT_FLAGS
 from clawperator.app.cli.parsing.flags import Flag, Word
 from clawperator.app.cli.parsing.selectors import SELECTOR_FLAGS, SELECTOR_FLAGS_BUT_TEXT, selector
 from clawperator.app.cli.parsing.values import invalid
@@ -77,13 +77,14 @@ class InputKey(Action):
     examples = ("ENTER", "KEYCODE_VOLUME_UP", "66")
     flags = (
         Word("key", "name or number of the key", suggest=("ENTER", "TAB", "DEL", "BACK", "HOME", "WAKEUP")),
+        DISPLAY_FLAG,
         *RESULT_FLAGS,
     )
 
     def payload(self, options: Options) -> Composition:
         from clawperator.engine.executions.shell_input import key
 
-        return key(self.need(options.key))
+        return key(self.need(options.key), display=options.display or 0)
 
 
 class InputText(Action):
@@ -94,14 +95,15 @@ class InputText(Action):
         "TEXT_NOT_DELIVERED before anything is sent. The text is added to the field's content; set and type replace it."
     )
     examples = ("'hello world'", "--text - < text.txt")
-    flags = (Word("words", "text to type"), _TEXT, *RESULT_FLAGS)
+    flags = (Word("words", "text to type"), _TEXT, DISPLAY_FLAG, *RESULT_FLAGS)
 
     def payload(self, options: Options) -> Composition:
         from clawperator.engine.executions.shell_input import text
 
         if options.words is not None and options.text is not None:
             raise invalid("pass the text as an argument OR via --text, not both")
-        return text(_given(self.need(options.text if options.words is None else options.words)))
+        words = _given(self.need(options.text if options.words is None else options.words))
+        return text(words, display=options.display or 0)
 
 
 class Gesture(Action):
@@ -115,7 +117,7 @@ class Gesture(Action):
         "Operator app. Points outside the screen are refused, and nothing is sent."
     )
     examples: tuple[str, ...] = ("--text Save", "--at 540,1200")
-    flags: tuple[Declared, ...] = (*SELECTOR_FLAGS, _AT, *RESULT_FLAGS)
+    flags: tuple[Declared, ...] = (*SELECTOR_FLAGS, _AT, DISPLAY_FLAG, *RESULT_FLAGS)
 
     def payload(self, options: Options) -> Composition:
         from clawperator.engine.executions.shell_input import gesture
@@ -130,7 +132,8 @@ class Gesture(Action):
             self.need(options.to)
         end = getattr(options, "to", None)
         to = None if end is None else read_point(end, "--to")
-        return gesture(self.kind, at, matcher=matcher, to=to, duration_ms=getattr(options, "duration_ms", None))
+        duration = getattr(options, "duration_ms", None)
+        return gesture(self.kind, at, matcher=matcher, to=to, duration_ms=duration, display=options.display or 0)
 
 
 def _duration(what: str, default: int) -> Flag:
@@ -143,7 +146,7 @@ class InputTap(Gesture):
 
 class InputLongPress(Gesture):
     kind = "long_press"
-    flags = (*SELECTOR_FLAGS, _AT, _duration("hold", 800), *RESULT_FLAGS)
+    flags = (*SELECTOR_FLAGS, _AT, _duration("hold", 800), DISPLAY_FLAG, *RESULT_FLAGS)
 
 
 class InputSwipe(Gesture):
@@ -151,10 +154,10 @@ class InputSwipe(Gesture):
     usage = "(<selector> | --at <x>,<y>) --to <x>,<y> [options]"
     required = "a selector or --at <x>,<y>, and --to <x>,<y>"
     examples = ("--at 540,1800 --to 540,600", "--id com.example:id/card --to 0,900 --duration-ms 200")
-    flags = (*SELECTOR_FLAGS, _AT, _TO, _duration("move", 300), *RESULT_FLAGS)
+    flags = (*SELECTOR_FLAGS, _AT, _TO, _duration("move", 300), DISPLAY_FLAG, *RESULT_FLAGS)
 
 
 class InputDrag(InputSwipe):
     kind = "drag"
     notes = f"Holds before it moves, as for dragging an item.\n{Gesture.notes}"
-    flags = (*SELECTOR_FLAGS, _AT, _TO, _duration("move", 1_000), *RESULT_FLAGS)
+    flags = (*SELECTOR_FLAGS, _AT, _TO, _duration("move", 1_000), DISPLAY_FLAG, *RESULT_FLAGS)

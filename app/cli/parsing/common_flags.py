@@ -23,6 +23,7 @@ OBSERVE_FLAGS = (
     *POLICY_FLAGS,
 )
 """The flags of every command that runs an execution and changes nothing."""
+DISPLAY_FLAG = Flag("--display", "<n>", "use this display, by its id in device info [0]", bounds=(0, 999_999))
 RESULT_FLAGS = (
     Flag(
         "--then",

@@ -8,8 +8,9 @@ from typing import Final
 
 from clawperator.engine.simulator.command_error import CommandError
 from clawperator.engine.simulator.device import SimulatedDevice
+from clawperator.engine.simulator.dumpsys import SECOND_DISPLAY
 from clawperator.engine.simulator.process import Command, Process, command_of, encode
-from clawperator.engine.simulator.render import SRGB, render_png, render_rgba
+from clawperator.engine.simulator.render import SRGB, blank_png, render_png, render_rgba
 from clawperator.engine.simulator.scenario import UiautomatorOutput
 from clawperator.engine.simulator.uiautomator import uiautomator_dump
 
@@ -61,6 +62,7 @@ async def input_service(process: Process, words: list[str]) -> int:
     words = list(words)
     if words and words[0] in SOURCES:
         words.pop(0)
+    other = words[:1] == ["-d"] and words[1:2] != ["0"]
     if words[:1] == ["-d"]:
         del words[:2]
     verb, *rest = words or [""]
@@ -70,7 +72,8 @@ async def input_service(process: Process, words: list[str]) -> int:
     device = process.device
     start_ms = device.scenario.latency_ms.input
     await device.clock.sleep(((40 if device.sdk >= 31 else 700) if start_ms is None else start_ms) / 1000)
-    await handler(device, rest)
+    if not other:  # nothing on another display takes input
+        await handler(device, rest)
     return 0
 
 
@@ -166,7 +169,10 @@ async def screencap(process: Process) -> int:
     options, words = process.options("phd:a")
     await process.device.clock.sleep(process.device.scenario.latency_ms.screencap / 1000)
     wants_png = "p" in options or (bool(words) and words[0].endswith(".png"))
-    data = render_png(process.device.ui) if wants_png else _raw_pixels(process.device)
+    if options.get("d") == SECOND_DISPLAY and process.device.unseen == "other_display":
+        data = blank_png(1_920, 1_080)
+    else:
+        data = render_png(process.device.ui) if wants_png else _raw_pixels(process.device)
     if words:
         await process.shell.open_sink(process.path(words[0])).write(data)
     else:

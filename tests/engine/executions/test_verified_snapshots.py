@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 from PIL import Image
 
-from clawperator.engine import Engine, RunOptions
+from clawperator.engine import Engine, EngineError, RunOptions
 from clawperator.engine.adb.displays import parse_displays, window_facts
-from clawperator.engine.executions import build
+from clawperator.engine.executions import build, shell_input
 from clawperator.engine.hierarchy.blind import blind_spots, facts_of_step
 from clawperator.engine.hierarchy.tree import parse
 from tests.engine.executions.test_then import phones
@@ -92,3 +92,33 @@ def test_displays() -> None:
     assert (first.id, first.width, first.rotation, first.on, first.physical) == (0, 2400, 1, True, "461")
     assert (second.id, second.name, second.density, second.on, second.physical) == (7, "Overlay #1", None, False, "")
     assert parse_displays("mDisplayId=x\nDisplayInfo{") == []
+
+
+async def test_pictures_and_input_of_another_display(tmp_path: Path) -> None:
+    faults = [{"kind": "unseen", "what": "other_display"}]
+    async with phones(tmp_path, start=SHOP, faults=faults) as (engine, (world,)):
+        path = tmp_path / "second.png"
+        await engine.screenshot(path=str(path), options=RunOptions(display=2))
+        assert Image.open(io.BytesIO(path.read_bytes())).size == (1_920, 1_080)
+        before = world.ui.window().xml
+        tapped = await engine.execute(shell_input.gesture("tap", (1_500, 300), display=2))
+        assert tapped.to_dict()["result"] == {"sent": "input -d 2 tap 1500 300", "point": [1_500, 300]}
+        assert world.ui.window().xml == before
+        pressed = await engine.execute(shell_input.key("BACK", display=2))
+        assert pressed.to_dict()["result"] == {"sent": "input -d 2 keyevent KEYCODE_BACK"}
+        assert world.ui.package == SHOP["package"]
+        with pytest.raises(EngineError, match="outside the screen of 1920x1080"):
+            await engine.execute(shell_input.gesture("tap", (500, 1_500), display=2))
+        for composition in (shell_input.text("tea", display=3), shell_input.gesture("tap", (1, 1), display=3)):
+            with pytest.raises(EngineError, match="has no display 3; its displays: 0, 2"):
+                await engine.execute(composition)
+        lost = await engine.screenshot(path=str(tmp_path / "third.png"), options=RunOptions(display=3))
+        assert "has no display 3" in lost.envelope["stepResults"][0]["data"]["capture_error"]
+        info = await engine.device_admin().info()
+        assert [(each["id"], each["on"]) for each in info["displays"]] == [(0, True), (2, True)]
+        assert info["fold"] is None
+
+
+def test_a_selector_is_of_the_main_display() -> None:
+    with pytest.raises(EngineError, match="Display 2 has no tree"):
+        shell_input.gesture("tap", matcher={"textEquals": "Pay"}, display=2)
