@@ -17,12 +17,13 @@ _LONGEST_STATUS = 8
 
 
 class ShellSession:
-    """Runs scripts one after the other. After an error of ``run`` the session is over: the rest of an output may still arrive."""
+    """Runs scripts one after the other. ``over``: a script did not come to its end, so that the rest of its output may still arrive."""
 
     def __init__(self, device: AdbDevice, stream: ShellStream) -> None:
         self._device = device
         self._stream = stream
         self._mark = f"clawperator-{secrets.token_hex(8)}:".encode()
+        self.over = False
 
     async def run(
         self, script: str, *, timeout: float | None = SHELL_TIMEOUT, limit: int = MAX_OUTPUT, label: str = ""
@@ -35,9 +36,13 @@ class ShellSession:
         with self._device.server.trace.of(label or script, serial) as call:
             mark = self._mark.decode()
             framed = f"(\n{script}\n) </dev/null; r=$?; echo {mark}$r; echo {mark}$r >&2\n"
+            if self.over:
+                raise broken("the device's shell is in the middle of another script", serial=serial)
+            self.over = True
             async with deadline(timeout, "device shell", serial=serial):
                 await self._stream.write(encode_text(framed))
                 result = await self._collect(limit)
+            self.over = False
             call.exit_code = result.exit_code
             return result
 

@@ -35,6 +35,11 @@ class Backend(Protocol):
     @property
     def name(self) -> str: ...
 
+    @property
+    def look_ms(self) -> int:
+        """Return how long one snapshot may take here; 0 if it is quick, so that its reader sets the limit."""
+        ...
+
     def attached(self, device: AdbDevice, trace: Trace) -> AbstractAsyncContextManager[object]:
         """Return a context in which several runs of the execution of ``trace`` share one connection to the device."""
         ...

@@ -40,6 +40,10 @@ _REACTION_SECONDS = 0.5
 """How long a screen that does not change after an action is read: apps react late."""
 _SETTLE_SECONDS = 3.0
 """How long a changing screen is read."""
+_COMPARING = ("diff", "none")
+"""Forms of ``then`` that are about the difference: where a snapshot takes seconds, the others do without the one before the plan."""
+_SLOW_SETTLE_SECONDS = 8.0
+"""The same, where a snapshot takes seconds."""
 
 
 def look_command(timeout_ms: int) -> Command:
@@ -93,8 +97,9 @@ async def run_between_snapshots(
     reader = _Reader(backend, device, held, attempt.trace)
     async with backend.attached(device, attempt.trace):
         attempt.trace.enter("look")
-        looked_at = time.time()
-        before = options.then_since or await reader.before(needed=references is not None)
+        looked_at, before = time.time(), options.then_since
+        if not before and (references is not None or not backend.look_ms or options.then in _COMPARING):
+            before = await reader.before(needed=references is not None)
         if references is not None:
             resolved, composed = await asyncio.to_thread(references.resolved, before)
             attempt.replace(resolved)
@@ -141,6 +146,7 @@ class _Reader:
     async def _look(self, limit_ms: int) -> Outcome:
         look = Trace()
         with settling(self._held, look):
+            limit_ms = max(limit_ms, self._backend.look_ms)
             return await self._backend.run(self._device, look_command(limit_ms), look)
 
     async def before(self, *, needed: bool) -> str:
@@ -180,7 +186,7 @@ class _Reader:
             seconds = loop.time() - began
             if tree == last and (tree != before or not acted or seconds >= _REACTION_SECONDS):
                 return tree, seconds, True
-            if seconds >= _SETTLE_SECONDS:
+            if seconds >= (_SLOW_SETTLE_SECONDS if self._backend.look_ms else _SETTLE_SECONDS):
                 return tree, seconds, False
             last = tree
             await asyncio.sleep(_PAUSE_SECONDS)

@@ -52,3 +52,93 @@ async def test_a_bound_operator_is_unbound_only_with_permission_and_is_awaited(c
     done = await bench.engine.snapshot(backend="stock", allow_unbind=True)
     assert [warning["code"] for warning in done.warnings] == ["SERVICE_REBOUND"]
     assert (await bench.engine.snapshot()).backend == "operator"
+
+
+SHOP = "com.example.shop"
+FIELD = {"resourceId": f"{SHOP}:id/search_src_text"}
+
+
+def on(package: str, screen: str = "", **more: Any) -> dict[str, Any]:
+    return {**WITHOUT_OPERATOR, "start": {"package": package, "screen": screen}, **more}
+
+
+@pytest.mark.parametrize("text", ["plain", "a b  c", "100%s of %d", "'\"$(reboot)`\\;&|*", "-d 1 text"])
+async def test_text_replaces_the_content_and_is_read_back(connect: Connect, text: str) -> None:
+    bench = await connect(**on(SHOP, "search"))
+    assert (await bench.engine.execute(build.enter_text(FIELD, "what was there before"), backend="stock")).succeeded
+    done = await bench.engine.execute(build.enter_text(FIELD, text), backend="stock")
+    assert done.envelope["stepResults"][0]["data"] | {"dispatched": ""} == {
+        "text": text,
+        "submit": "false",
+        "route": "input text",
+        "verified": "true",
+        "dispatched": "",
+    }
+    read = await bench.engine.execute(build.read_text(FIELD), backend="stock")
+    assert read.envelope["stepResults"][0]["data"]["text"] == text
+
+
+async def test_text_without_keys_is_refused_before_anything_is_sent(connect: Connect) -> None:
+    bench = await connect(**on(SHOP, "search"))
+    with pytest.raises(EngineError) as refused:
+        await bench.engine.execute(
+            plan(("press_key", {"key": "home"}), ("enter_text", {"matcher": FIELD, "text": "é"})), backend="stock"
+        )
+    assert refused.value.code == "TEXT_NOT_DELIVERED"
+    assert refused.value.extra["broadcastDispatchStatus"] == "not_sent"
+    assert bench.world.ui.package == SHOP
+
+
+async def test_a_tap_never_uses_the_bounds_of_a_display_that_turned(connect: Connect) -> None:
+    turned = {"kind": "program", "program": "uiautomator", "how": "rotate", "calls": [1]}
+    bench = await connect(**on(SETTINGS, faults=[turned]))
+    done = await bench.engine.execute(build.click({"textEquals": "Network & internet"}), backend="stock")
+    data = done.envelope["stepResults"][0]["data"]
+    assert data["display_changed"] == "true"
+    assert data["dispatched"].count("input tap") == 1
+    assert bench.world.ui.rotation == 1
+    assert bench.world.ui.window().screen.activity != "SettingsHomepageActivity"
+
+
+@pytest.mark.parametrize(
+    ("fault", "code"),
+    [
+        ({"kind": "ui_automation_held"}, "BACKEND_UNAVAILABLE"),
+        ({"kind": "uiautomator_output", "padding_kib": 20_480}, "HIERARCHY_TOO_LARGE"),
+        ({"kind": "program", "program": "input", "how": "killed"}, "GESTURE_FAILED"),
+        ({"kind": "program", "program": "uiautomator", "how": "killed"}, "BACKEND_UNAVAILABLE"),
+    ],
+    ids=lambda value: value if isinstance(value, str) else "",
+)
+async def test_a_program_that_fails_ends_the_plan_and_is_not_repeated(
+    connect: Connect, fault: dict[str, Any], code: str
+) -> None:
+    bench = await connect(**on(SETTINGS, faults=[fault]))
+    done = await bench.engine.execute(build.click({"textEquals": "Network & internet"}), backend="stock")
+    assert (done.envelope["status"], done.envelope["errorCode"]) == ("failed", code)
+    assert done.outcome.failed_step is not None
+    assert done.outcome.failed_step.code == code
+
+
+async def test_warnings_before_the_xml_are_ignored(connect: Connect) -> None:
+    bench = await connect(**on(SETTINGS, faults=[{"kind": "uiautomator_output"}]))
+    done = await bench.engine.snapshot(backend="stock")
+    assert done.envelope["stepResults"][0]["data"]["text"].startswith("<?xml")
+
+
+async def test_typing_that_breaks_off_is_no_success(connect: Connect) -> None:
+    killed = {"kind": "program", "program": "input", "how": "killed", "calls": [4]}
+    bench = await connect(**on(SHOP, "search", faults=[killed]))
+    done = await bench.engine.execute(build.enter_text(FIELD, "a%sb"), backend="stock")
+    assert (done.envelope["status"], done.envelope["errorCode"]) == ("failed", "TEXT_NOT_DELIVERED")
+
+
+async def test_a_device_that_reboots_in_the_middle_leaves_an_unknown_outcome(connect: Connect) -> None:
+    bench = await connect(**on(SETTINGS, faults=[{"kind": "program", "program": "input", "how": "reboot"}]))
+    with pytest.raises(EngineError) as lost:
+        await bench.engine.execute(
+            plan(("press_key", {"key": "home"}), ("press_key", {"key": "back"})), backend="stock"
+        )
+    assert lost.value.extra["broadcastDispatchStatus"] == "sent"
+    assert lost.value.extra["outcome"]["status"] == "unknown"
+    assert [step["status"] for step in lost.value.extra["outcome"]["steps"]] == ["unknown", "unknown"]

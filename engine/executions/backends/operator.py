@@ -61,6 +61,7 @@ class OperatorBackend:
     """Dispatches to the Operator app ``package`` with the broadcast ``action``."""
 
     name = "operator"
+    look_ms = 0
 
     def __init__(self, logs: LogStreams, probe: Probe, diagnose: Diagnose, *, package: str, action: str) -> None:
         self._logs = logs

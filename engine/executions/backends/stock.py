@@ -9,8 +9,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import AsyncIterator, Mapping, Sequence
-from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from contextlib import AsyncExitStack, asynccontextmanager
 
 from clawperator.engine.adb.accessibility import parse_accessibility
 from clawperator.engine.adb.device import AdbDevice
@@ -49,18 +48,27 @@ _STATE = (
 )
 
 
-@dataclass(slots=True)
 class _Session:
-    """One shell of a device, shared by the runs of one execution."""
+    """One shell of a device, shared by the runs of one execution; another one after a script that did not end."""
 
-    shell: ShellSession
-    has_dumped: bool = False
+    def __init__(self, device: AdbDevice, shells: AsyncExitStack) -> None:
+        self._device, self._shells = device, shells
+        self._shell: ShellSession | None = None
+        self.has_dumped = False
+
+    async def shell(self) -> ShellSession:
+        if self._shell is None or self._shell.over:
+            await self._shells.aclose()
+            self._shell = await self._shells.enter_async_context(open_shell(self._device))
+        return self._shell
 
 
 class StockBackend:
     """Runs plans through adb's shell. ``package`` is the Operator app whose service is looked after, if it is installed."""
 
     name = "stock"
+    look_ms = 15_000
+    """``uiautomator`` waits up to ten seconds for a screen that moves; cut off, it would go on and refuse the next one."""
 
     def __init__(self, bus: EventBus, *, package: str, allow_unbind: bool) -> None:
         self._bus = bus
@@ -117,8 +125,8 @@ class StockBackend:
         if self._session is not None:
             yield
             return
-        async with open_shell(device) as shell:
-            self._session = session = _Session(shell)
+        async with AsyncExitStack() as shells:
+            self._session = session = _Session(device, shells)
             cancelled = False
             try:
                 yield
@@ -159,7 +167,7 @@ class StockBackend:
         except PayloadError as exc:
             raise EngineError(ErrorCode.EXECUTION_VALIDATION_FAILED, f"The plan cannot be run: {exc}") from exc
         progress = _Progress(self._bus, device.serial, plan, trace)
-        surface = StockSurface(session.shell, progress.saw, self._sdk)
+        surface = StockSurface(await session.shell(), progress.saw, self._sdk)
         trace.dispatched()
         trace.enter("run")
         progress.note("start")

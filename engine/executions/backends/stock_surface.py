@@ -37,7 +37,6 @@ _DUMP = (
     f"{_DISPLAY}; echo {_HEAD.decode().strip()}; "
     "uiautomator dump {file}; r=$?; cat {file} 2>/dev/null; rm -f {file}; exit $r"
 )
-_END = b"</hierarchy>"
 _HELD = ("already registered", "Killed")
 """What ``uiautomator`` says where another program holds the one UiAutomation connection (android-facts 7f)."""
 _SELECTS_ALL = 31
@@ -127,8 +126,7 @@ class StockSurface:
                 "End the other test tool (Appium, uiautomator2, Maestro …) on the device, or use the operator backend."
             )
             raise EngineError(ErrorCode.BACKEND_UNAVAILABLE, words, hint=hint, details={"output": said[:500]})
-        end = text.rfind(_END)
-        xml = text[max(start, 0) : end + len(_END) if end > start else None] if start >= 0 else said.encode()
+        xml = text[start:].strip() if start >= 0 else said.encode()
         size = _SIZE.search(self._display)
         screen = Bounds(0, 0, int(size[1]), int(size[2])) if size else None
         try:

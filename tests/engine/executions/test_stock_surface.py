@@ -1,0 +1,159 @@
+"""The stock backend's surface over a shell that answers from a list: dumps of real devices, text, and damaged output."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, cast
+
+import pytest
+
+from clawperator.engine.adb.device import ShellResult
+from clawperator.engine.adb.shell_session import ShellSession
+from clawperator.engine.errors import EngineError
+from clawperator.engine.executions.backends.stock_surface import StockSurface, typed_pieces
+from clawperator.engine.hierarchy.tree import parse
+from clawperator.engine.runtime.payload import read_plan
+
+HEAD = b"cur=1080x2340\nrotation=0\nclawperator-dump:\n"
+
+
+class FakeShell:
+    """Answers each script with the next result, and keeps the scripts."""
+
+    def __init__(self, *answers: ShellResult | bytes) -> None:
+        self.answers = list(answers)
+        self.scripts: list[str] = []
+
+    async def run(self, script: str, **_: Any) -> ShellResult:
+        self.scripts.append(script)
+        answer = self.answers.pop(0)
+        return answer if isinstance(answer, ShellResult) else ShellResult(answer, b"", 0)
+
+
+def surface(shell: FakeShell, *, sdk: int = 34) -> StockSurface:
+    return StockSurface(cast("ShellSession", shell), lambda *_: None, sdk)
+
+
+async def step(shown: StockSurface, kind: str = "click", **params: Any) -> None:
+    """Begin a step, so that the surface knows its action."""
+    plan = {"commandId": "c", "taskId": "t", "source": "s", "actions": [{"id": "s", "type": kind, "params": params}]}
+    await shown.begin(read_plan(plan, "0.5").steps[0])
+
+
+def field(text: str, *, password: str = "false", focused: str = "false") -> bytes:
+    return (
+        f'<hierarchy rotation="0"><node class="android.widget.EditText" text="{text}" password="{password}" '
+        f'focused="{focused}" bounds="[0,100][1080,200]" /></hierarchy>'
+    ).encode()
+
+
+async def test_dumps_of_real_devices_are_read_behind_warnings(corpus: Path) -> None:
+    read = 0
+    for file in sorted((corpus / "hierarchies").glob("*.xml")):
+        data = file.read_bytes()
+        try:
+            expected = parse(data)
+        except EngineError:
+            continue
+        if b"</hierarchy>" not in data or not expected.nodes:
+            continue
+        output = HEAD + b"WARNING: linker: unused DT entry\nUI hierchary dumped to: /data/local/tmp/x.xml\n" + data
+        tree = await surface(FakeShell(output)).dump()
+        assert tree is not None, file.name
+        assert [node.attributes for node in tree.nodes] == [node.attributes for node in expected.nodes], file.name
+        read += 1
+    assert read > 100
+
+
+@pytest.mark.parametrize(
+    ("stderr", "exit_code", "code"),
+    [
+        (b"ERROR: null root node returned by UiTestAutomationBridge.\n", 0, ""),
+        (b"ERROR: could not get idle state.\n", 0, "UI_NOT_IDLE"),
+        (b"Killed \n", 137, "BACKEND_UNAVAILABLE"),
+        (
+            b"java.lang.IllegalStateException: UiAutomationService android.accessibilityservice already registered!",
+            0,
+            "BACKEND_UNAVAILABLE",
+        ),
+        (b"sh: uiautomator: inaccessible or not found", 127, "HIERARCHY_MALFORMED"),
+    ],
+)
+async def test_what_uiautomator_says_instead_of_a_tree(stderr: bytes, exit_code: int, code: str) -> None:
+    shown = surface(FakeShell(ShellResult(HEAD, stderr, exit_code)))
+    await step(shown, "snapshot_ui")
+    if not code:
+        assert await shown.dump() is None
+        return
+    with pytest.raises(EngineError) as refused:
+        await shown.dump()
+    assert refused.value.code == code
+
+
+async def test_a_dump_without_its_end_is_no_tree() -> None:
+    with pytest.raises(EngineError) as refused:
+        await surface(FakeShell(HEAD + field("a").removesuffix(b"</hierarchy>"))).dump()
+    assert (refused.value.code, refused.value.details["reason"]) == ("HIERARCHY_MALFORMED", "truncated")
+
+
+async def test_a_wait_goes_on_while_the_screen_moves() -> None:
+    shown = surface(FakeShell(ShellResult(HEAD, b"ERROR: could not get idle state.\n", 0)))
+    await step(shown, "wait_for_node", matcher={"textEquals": "a"}, timeoutMs=20_000)
+    assert await shown.dump() is None
+
+
+async def typed(shell: FakeShell, text: str, *, sdk: int = 34) -> StockSurface:
+    shown = surface(shell, sdk=sdk)
+    await step(shown, "enter_text", matcher={"role": "textfield"}, text=text)
+    tree = await shown.dump()
+    assert tree is not None
+    assert await shown.set_text(tree.nodes[0], text)
+    return shown
+
+
+async def test_a_password_is_typed_and_not_read_back() -> None:
+    shell = FakeShell(HEAD + field("••••", password="true"), b"")
+    shown = await typed(shell, "secret 1")
+    done = shown.steps["s"]
+    assert (done.facts["verified"], done.facts["note"]) == ("false", "A password is not read back.")
+    assert "uiautomator" not in shell.scripts[1]
+    assert not any("secret" in sent for sent in done.sent)
+
+
+@pytest.mark.parametrize("sdk", [28, 34])
+async def test_one_script_taps_replaces_types_and_reads(sdk: int) -> None:
+    shell = FakeShell(HEAD + field("old"), HEAD + field("new one", focused="true"))
+    shown = await typed(shell, "new one", sdk=sdk)
+    script = shell.scripts[1]
+    assert script.index("exit 113") < script.index("input tap 540 150") < script.index("input text new%sone")
+    assert ("input keycombination" in script) == (sdk >= 31)
+    assert script.count("KEYCODE_FORWARD_DEL") == 3
+    assert shown.steps["s"].facts["verified"] == "true"
+
+
+@pytest.mark.parametrize(
+    ("answer", "words"),
+    [
+        (HEAD + field("ne", focused="true"), "the field has 2 characters"),
+        (HEAD + b'<hierarchy rotation="0"><node class="android.view.View" /></hierarchy>', "the field is gone"),
+        (ShellResult(HEAD, b"ERROR: null root node returned\n", 0), "cannot be read back"),
+        (ShellResult(b"", b"Killed\n", 1), "typing broke off"),
+    ],
+)
+async def test_text_that_did_not_arrive_is_an_error(answer: ShellResult | bytes, words: str) -> None:
+    with pytest.raises(EngineError, match=words) as refused:
+        await typed(FakeShell(HEAD + field("old"), answer), "new")
+    assert refused.value.code == "TEXT_NOT_DELIVERED"
+
+
+async def test_a_display_that_changed_gets_no_text() -> None:
+    shown = surface(FakeShell(HEAD + field("old"), ShellResult(b"", b"", 113)))
+    await step(shown, "enter_text", matcher={"role": "textfield"}, text="new")
+    tree = await shown.dump()
+    assert tree is not None
+    assert not await shown.set_text(tree.nodes[0], "new")
+    assert not shown.steps["s"].sent
+
+
+def test_a_literal_percent_s_is_typed_in_two_pieces() -> None:
+    assert typed_pieces("a %s b%%s") == ["a%s%", "s%sb%%", "s"]
