@@ -13,12 +13,16 @@ import pytest
 
 from clawperator.engine import Engine, EngineError, Settings
 from clawperator.engine.contracts.actions import ACTIONS
+from clawperator.engine.events.types import CommandProgress
 from clawperator.engine.executions import build
 from clawperator.engine.executions.attempt import ExecutionResult
 from clawperator.engine.simulator.device import SimulatedDevice, create_device
 from clawperator.engine.simulator.run import Simulation
 from clawperator.engine.simulator.scenario import Scenario
-from tests.journeys.conftest import until_state
+from clawperator.engine.skills.artifact import compile_for
+from clawperator.engine.skills.artifact_run import run_artifact
+from clawperator.engine.skills.registry import load_registry
+from tests.journeys.conftest import Connect, until_state
 
 pytestmark = pytest.mark.adb
 
@@ -124,6 +128,20 @@ def _effect(world: SimulatedDevice) -> tuple[object, ...]:
     return window.component, tuple(text for text in texts if text not in ("", "Operator"))
 
 
+async def test_both_backends_report_the_start_of_a_plan_alike(phones: dict[str, Phone]) -> None:
+    seen = []
+    for name in ("Operator 0.5", "Stock"):
+        phone = phones[name]
+        with phone.engine.events.subscribe() as events:
+            await phone.answer("sleep", {"durationMs": 1})
+            found = [event for event in events.taken() if isinstance(event, CommandProgress)]
+        seen += [dict(event.fields) for event in found if event.kind == "start"]
+    for fields in seen:
+        for name in ("commandId", "taskId"):
+            fields.pop(name, "")
+    assert seen[0] == seen[1]
+
+
 Check = Callable[[Phone, Phone], Awaitable[None]]
 
 
@@ -186,3 +204,56 @@ async def test_the_documented_differences(phones: dict[str, Phone]) -> None:
     assert [row["topic"] for row in listed] == list(CHECKS)
     for check in CHECKS.values():
         await check(phones["Operator 0.5"], phones["Stock"])
+
+
+# -- skills and recordings
+
+
+ARTIFACTS: Mapping[str, tuple[str, dict[str, Any]]] = {
+    "com.android.settings.overview": ("overview", {}),
+    "com.example.shop.search": ("search", {"query": "coffee"}),
+    "com.example.thermostat.read-target": ("target", {"room": "Living room"}),
+    "com.example.thermostat.set-mode": ("set-mode", {"room": "Bathroom", "mode": "Off"}),
+    "com.example.feed.read-posts": ("find-post", {"post": 18}),
+}
+
+
+@pytest.mark.ci
+async def test_the_shipped_skills_find_the_same_on_both_backends(phones: dict[str, Phone]) -> None:
+    registry = load_registry("builtin")
+    assert ARTIFACTS.keys() == {entry["id"] for entry in registry.skills}
+    for skill, (artifact, variables) in ARTIFACTS.items():
+        found = []
+        for name in ("Operator 0.5", "Stock"):
+            phone = phones[name]
+            phone.show("")
+            phone.engine.use_backend(phone.backend)
+            compiled = compile_for(phone.engine.guard, registry, skill, artifact, json.dumps(variables))
+            report = await run_artifact(phone.engine, compiled, device_id=phone.serial)
+            assert not report.failed, report.to_dict()
+            found.append(report.outputs)
+        assert found[0] == found[1], skill
+
+
+# -- what a device does to the stock backend
+
+
+@pytest.mark.parametrize(
+    ("fault", "answer"),
+    [
+        ({"kind": "uiautomator_output"}, "yes"),
+        ({"kind": "uiautomator_output", "padding_kib": 20_480}, "HIERARCHY_TOO_LARGE"),
+        ({"kind": "program", "program": "input"}, "GESTURE_FAILED"),
+        ({"kind": "program", "program": "uiautomator"}, "BACKEND_UNAVAILABLE"),
+        ({"kind": "program", "program": "uiautomator", "how": "rotate", "calls": [1]}, "yes"),
+        ({"kind": "program", "program": "input", "how": "reboot"}, "DEVICE_SHELL_UNAVAILABLE"),
+    ],
+    ids=lambda value: "-".join(map(str, value.values())) if isinstance(value, dict) else "",
+)
+async def test_faults_of_the_programs(connect: Connect, fault: dict[str, Any], answer: str) -> None:
+    """Warnings before the XML, 20 MB of it, killed programs, a display that turns between tree and tap, a reboot."""
+    bench = await connect(operator={"installed": False}, faults=[fault], start={"package": SETTINGS})
+    phone = Phone(bench.engine, bench.world, bench.serial, "stock")
+    assert (await phone.answer("click", {"matcher": {"textEquals": "Network & internet"}}))[0] == answer
+    if answer == "yes":
+        assert bench.world.ui.window().screen.activity != ".Settings", "the node was tapped where it is now"

@@ -127,6 +127,11 @@ async def test_a_session_becomes_steps_a_recipe_and_a_replay(connect: Connect, t
     assert {step["status"] for step in replayed.document["steps"]} == {"done"}
     assert other.world.ui.state["cart"] == ["Coffee beans 1 kg"]
 
+    bare = await connect(operator={"installed": False})
+    without_app = await record(bare, tmp_path, "replay", "--input", str(file), "--backend", "stock")
+    assert without_app.exit_code == 0, without_app.out
+    assert bare.world.ui.state["cart"] == ["Coffee beans 1 kg"]
+
     third = await connect(device=NEWER)
     played = await record(third, tmp_path, "replay", "--input", recipe, "--vars", '{"search_src_text":"coffee"}')
     assert played.exit_code == 0, played.out

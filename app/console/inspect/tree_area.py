@@ -170,7 +170,7 @@ class TreeArea(Pane):
         snapshot = self.tree_pane.snapshot
         if not snapshot or self.console.session.offline:
             return ""
-        return "operator"
+        return self.console.session.backend
 
     def _facts(self, line: Line) -> None:
         tree, dot = self.tree_pane, self.console.symbols.dot

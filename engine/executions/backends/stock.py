@@ -170,7 +170,8 @@ class StockBackend:
         surface = StockSurface(await session.shell(), progress.saw, self._sdk)
         trace.dispatched()
         trace.enter("run")
-        progress.note("start")
+        counts = {"timeoutMs": str(plan.timeout_ms), "actionCount": str(len(plan.steps))}
+        progress.note("start", taskId=plan.task_id, source=plan.source, **counts)
         run = PlanRun(surface, _Clock(), observer=progress, before_step=surface.begin)
         try:
             async with asyncio.timeout(plan.timeout_ms / 1000):
