@@ -37,6 +37,11 @@ class Report:
         ROWS.append((what, "–", f"{value:.0f} MB", f"≤ {limit:g} MB", detail))
         assert value <= limit, f"{what}: {value:.0f} MB, at most {limit:g} MB ({detail})"
 
+    def kilobytes(self, what: str, limit: float, measure: Callable[[], tuple[float, str]]) -> None:
+        value, detail = self._best(measure, limit)
+        ROWS.append((what, "–", f"{value:.1f} KB", f"≤ {limit:g} KB", detail))
+        assert value <= limit, f"{what}: {value:.1f} KB, at most {limit:g} KB ({detail})"
+
     def per_second(self, what: str, limit: float, measure: Callable[[], tuple[float, str]]) -> None:
         """The other way round: at least ``limit`` a second."""
         inverse, detail = self._best(lambda: _inverted(measure()), 1 / limit)

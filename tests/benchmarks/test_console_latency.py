@@ -161,13 +161,16 @@ def undisturbed() -> Iterator[None]:
 class Console(Probe):
     """``console_under_test.py`` on its terminal, and the way to tell its device what to do."""
 
-    def __init__(self, nodes: int, env: dict[str, str]) -> None:
+    def __init__(self, nodes: int, env: dict[str, str], size: tuple[int, int] = (200, 60)) -> None:
         program = str(Path(__file__).with_name("console_under_test.py"))
         self._ours, theirs = socket.socketpair()
         prepared = dict(env)
         prepare(prepared)  # as the command line does before it imports the console
         super().__init__(
-            [sys.executable, program, str(theirs.fileno()), str(nodes)], env=prepared, pass_fds=[theirs.fileno()]
+            [sys.executable, program, str(theirs.fileno()), str(nodes)],
+            size=size,
+            env=prepared,
+            pass_fds=[theirs.fileno()],
         )
         self._theirs = theirs
         self._answers = self._ours.makefile("r")
@@ -401,6 +404,76 @@ def test_first_frame(report: Report, phone: Phone) -> None:
         return latencies
 
     hold(report, "start to first frame", 700, starts, few=True, beside=StartPace)
+
+
+BARE_TEXTUAL: Final = """
+from textual.app import App
+from textual.widgets import Static
+
+class Bare(App):
+    BINDINGS = [("ctrl+q", "quit", "quit")]
+
+    def compose(self):
+        yield Static("a first frame")
+
+Bare().run()
+"""
+
+
+def test_first_frame_beside_bare_textual(report: Report, phone: Phone) -> None:
+    """In turn, so that a busy machine slows both: a console of seven modes beside an app of one line."""
+
+    def started(argv: Sequence[str], shown: str) -> float:
+        with Probe(argv, env=phone.env) as probe:
+            return probe.wait_for(shown) - probe.started
+
+    def measure() -> tuple[float, str]:
+        pairs = [
+            (
+                started([sys.executable, "-m", "clawperator.app.cli", "console"], "▌tree"),
+                started([sys.executable, "-c", BARE_TEXTUAL], "a first frame"),
+            )
+            for _ in range(STARTS)
+        ]
+        ours, bare = (statistics.median(times) for times in zip(*pairs, strict=True))
+        return statistics.median(a / b for a, b in pairs), f"{ours * 1_000:.0f} / {bare * 1_000:.0f} ms"
+
+    report.ratio("console, start to first frame", "a bare Textual app of one line", 2.7, measure)
+
+
+@pytest.mark.parametrize(("size", "most"), [((80, 24), 4.0), ((120, 36), 4.5), ((200, 60), 10.0)], ids=str)
+def test_bytes_of_a_move(report: Report, tmp_path: Path, size: tuple[int, int], most: float) -> None:
+    """One ``j`` until everything that follows the cursor has been drawn: within a page, and where the page scrolls."""
+
+    def measure() -> tuple[float, str]:
+        with Console(300, {"HOME": str(tmp_path)}, size=size) as console:
+            console.wait_for(checked)
+            console.pause(1.0)
+            sent = []
+            for _ in range(size[1] + 4):
+                before = console.received
+                console.write("j")
+                console.pause(AT_REST)
+                sent.append((console.received - before) / 1_000)
+        within, over = sent[2 : size[1] // 2], sent[-4:]
+        return statistics.median(over), f"within the page {statistics.median(within):.1f}, over its edge {over}"
+
+    report.kilobytes(f"console, {size[0]}x{size[1]}: bytes of one j over the edge of a page", most, measure)
+
+
+def test_bytes_of_a_held_key(report: Report, tmp_path: Path) -> None:
+    def measure() -> tuple[float, str]:
+        with Console(300, {"HOME": str(tmp_path)}, size=(120, 36)) as console:
+            console.wait_for(checked)
+            console.pause(1.0)
+            before = console.received
+            for _ in range(20):
+                console.write("j")
+                console.pause(0.03)
+            console.pause(AT_REST)
+            return (console.received - before) / 1_000, "20 x j every 30 ms"
+
+    report.kilobytes("console, 120x36: bytes of a held j within a page", 12, measure)
 
 
 def test_idle_cpu(report: Report, phone: Phone) -> None:

@@ -41,6 +41,7 @@ FLOOD: Final = 5_000
 """Lines a second that the console must take without losing one."""
 FLOOD_SECONDS: Final = 8.0
 LONG_FLOOD_SECONDS: Final = 60.0
+LOAD_SECONDS, LONG_LOAD_SECONDS = 30.0, 300.0
 A_MILLION: Final = 1_000_000
 
 LINES_PER_SECOND = 1_000
@@ -273,6 +274,24 @@ def test_a_million_lines_in_memory(report: Report, tmp_path: Path) -> None:
             return peak, f"{empty:.0f} MB without them, {(peak - empty) * 1024 * 1024 / A_MILLION:.0f} bytes a line"
 
     report.megabytes("console with 1,000,000 log lines: resident", 400, measure)
+
+
+@pytest.mark.soak
+def test_memory_under_load(report: Report, request: pytest.FixtureRequest, tmp_path: Path) -> None:
+    """A thousand lines and two trees a second: the ring is full after a hundred seconds, the trees after thirty."""
+    seconds = LONG_LOAD_SECONDS if request.config.getoption("--soak") else LOAD_SECONDS
+
+    def measure() -> tuple[float, str]:
+        with Console(500, {"HOME": str(tmp_path)}) as console:
+            console.wait_for(checked)
+            empty = console.ask("memory")["peak"]
+            console.ask("load")
+            console.pause(seconds)
+            peak = console.ask("memory")["peak"]
+            return peak, f"{empty:.0f} MB before, {console.ask('stream')['end']:,} lines"
+
+    most = 150 if seconds == LONG_LOAD_SECONDS else 130
+    report.megabytes(f"console, 1,000 lines/s and 2 trees/s for {seconds:g} s: resident", most, measure)
 
 
 # -- filters over what is kept

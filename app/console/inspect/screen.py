@@ -439,7 +439,7 @@ class InspectScreen(PictureActionsScreen):
 
 
 def stream_words(stream: EnvelopeLog, dot: str) -> Line:
-    """Return ``executions · 12 of 40 · following``."""
+    """Return ``executions · 12 of 40 · FOLLOW``."""
     counts = stream.counts
     line = Line().add(stream.view.value)
     line.add(
@@ -449,7 +449,7 @@ def stream_words(stream: EnvelopeLog, dot: str) -> Line:
     if stream.paused_at:
         line.add(f" {dot} PAUSED, {counts.behind:,} behind")
     elif stream.following:
-        line.add(f" {dot} following")
+        line.add(f" {dot} FOLLOW")
     else:
-        line.add(f" {dot} not following – G follows")
+        line.add(f" {dot} SCROLLED, G follows")
     return line

@@ -10,12 +10,13 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from clawperator.app.cli import log_tail
 from clawperator.app.cli.log_tail import Tail
+from clawperator.app.cli.pretty.registry import draw
 from clawperator.engine.diagnostics.log_file import LogFile, today_path
 from tests.support import patience, running
 
@@ -70,6 +71,42 @@ def test_lines_of_somebody_else(cli: Cli, log: LogFile, folder: Path) -> None:
         assert "\u202e" not in out
         assert "no json \\x1b[2J" in out
         assert "xxx" not in out  # not a whole line yet
+
+
+COMMAND = {"deviceId": "emulator-5554", "at": 0.0, "commandId": "agent-2"}
+ROWS = [
+    ({"event": "attached", "commandId": ""}, "watching  emulator-5554"),
+    ({"event": "gap", "reason": "the device restarted", "commandId": ""}, "gap       the device restarted"),
+    (
+        {"event": "progress", "kind": "start", "fields": {"source": "clawperator-cli", "actionCount": "3"}},
+        "running   cli 3 steps  agent-2",
+    ),
+    (
+        {"event": "progress", "kind": "stage-retry", "fields": {"id": "click(NodeMatcher())", "attempt": "2/5"}},
+        "retry     click 2/5  agent-2",
+    ),
+    ({"event": "progress", "kind": "no-window", "fields": {}}, "event     no window  agent-2"),
+    (
+        {
+            "event": "envelope",
+            "envelope": {"status": "failed"},
+            "outcome": {
+                "status": "failed",
+                "error": {"code": "NODE_NOT_FOUND"},
+                "failedStep": {"id": "a", "index": 1, "type": "click"},
+            },
+        },
+        "failed    not found at step 2, click  agent-2",
+    ),
+    ({"event": "envelope", "envelope": {}, "outcome": {"status": "succeeded"}}, "done      succeeded  agent-2"),
+    ({"event": "unreadable", "problem": "bad JSON at byte 12", "raw": "{"}, "failed    unreadable result: bad JSON at byte 12"),
+    ({"event": "snapshot", "bytes": 12_345, "complete": False}, "tree      12,345 bytes, incomplete  agent-2"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("event", "row"), ROWS, ids=[row for _, row in ROWS])
+def test_a_row_of_watch_says_what_happened(event: dict[str, Any], row: str) -> None:
+    assert row in draw("event", COMMAND | event).decode()
 
 
 # -- following
