@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import statistics
 import subprocess
 import sys
@@ -76,8 +77,8 @@ class Phone:
 
 @pytest.fixture
 def phone(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Phone]:
-    """A simulated device in its own process; parametrise with its number of nodes (0: its ordinary screens)."""
-    program = [sys.executable, str(Path(__file__).with_name("phone.py")), str(getattr(request, "param", 0))]
+    """A simulated device in its own process; parametrise with its number of nodes (0: its ordinary screens) or a scenario."""
+    program = [sys.executable, str(Path(__file__).with_name("phone.py")), json.dumps(getattr(request, "param", 0))]
     with subprocess.Popen(program, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
         port, serial = process.stdout.readline().split()

@@ -1,14 +1,16 @@
-"""A simulated device in a process of its own, behind the embedded adb server: ``python phone.py NODES [LINES]``.
+"""A simulated device in a process of its own, behind the embedded adb server: ``python phone.py NODES|SCENARIO [LINES]``.
 
 Prints ``PORT SERIAL`` when it can be reached and lives until its stdin closes. ``NODES`` > 0 makes every screen a tree of so many
-nodes. ``LINES`` > 0: from the first line on stdin on it logs so many numbered lines a second (``line 17 …``), and at the second
+nodes; ``SCENARIO`` is one as JSON. ``LINES`` > 0: from the first line on stdin on it logs so many numbered lines a second (``line 17 …``), and at the second
 it stops and prints how many it has logged.
 """
 
 from __future__ import annotations
 
 import asyncio
+import json
 import sys
+from typing import Any
 
 from clawperator.engine.simulator.device import SimulatedDevice, create_device
 from clawperator.engine.simulator.run import Simulation
@@ -56,9 +58,10 @@ async def chat(chatter: Chatter) -> None:
     print(chatter.written, flush=True)
 
 
-async def main(nodes: int, lines: int) -> None:
-    faults = [{"kind": "huge_tree", "nodes": nodes}] if nodes else []
-    world = create_device(Scenario.model_validate({"speed": 0, "faults": faults}))
+async def main(wanted: Any, lines: int) -> None:
+    faults = [{"kind": "huge_tree", "nodes": wanted}] if wanted else []
+    scenario = wanted if isinstance(wanted, dict) else {"speed": 0, "faults": faults}
+    world = create_device(Scenario.model_validate(scenario))
     async with Simulation([world], mode="server") as simulation:
         print(simulation.port, world.serial, flush=True)
         if lines:
@@ -67,4 +70,4 @@ async def main(nodes: int, lines: int) -> None:
 
 
 if __name__ == "__main__":
-    asyncio.run(main(int(sys.argv[1]), int(sys.argv[2]) if len(sys.argv) > 2 else 0))
+    asyncio.run(main(json.loads(sys.argv[1]), int(sys.argv[2]) if len(sys.argv) > 2 else 0))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import secrets
 import socket
 import struct
+from collections.abc import Sequence
 from typing import Any, Self
 
 PACKAGE = "com.clawperator.operator"
@@ -45,6 +46,10 @@ class Connection:
     def shell(self, serial: str, script: str) -> None:
         self.device(serial)
         self.request(f"shell,v2,raw:{script}")
+
+    def type(self, data: bytes) -> None:
+        """Write to a shell's standard input."""
+        self._socket.sendall(struct.pack("<BI", 0, len(data)) + data)
 
     def until(self, mark: bytes) -> bytes:
         """Read until ``mark`` has come by."""
@@ -113,6 +118,27 @@ class RawScript:
             shell.shell(self._serial, f"log -t floor {secrets.token_hex(8)}; exec {broadcast}")
             shell.until_exit()
         return log.until(_mark(command_id))
+
+
+class RawShell:
+    """The same scripts as an execution by the stock backend: ``before`` each in a shell of its own, ``session`` in one shell."""
+
+    def __init__(self, port: int, serial: str) -> None:
+        self._port, self._serial = port, serial
+
+    def run(self, before: Sequence[str], session: Sequence[str]) -> None:
+        with Connection(self._port) as connection:
+            connection.request("host:devices-l")
+            assert self._serial.encode() in connection.answer()
+        for script in before:
+            with Connection(self._port) as shell:
+                shell.shell(self._serial, script)
+                shell.until_exit()
+        with Connection(self._port) as shell:
+            shell.shell(self._serial, "exec sh")
+            for script in session:
+                shell.type(f"(\n{script}\n) </dev/null; echo raw-script-end\n".encode())
+                shell.until(b"raw-script-end\n")
 
 
 def _mark(command_id: str) -> bytes:
