@@ -6,7 +6,6 @@ from typing import Protocol
 
 from clawperator.app.console.console import Console
 from clawperator.app.console.doctor.controller import DoctorController
-from clawperator.app.console.screens.dialogs import ConfirmDialog
 from clawperator.app.console.session import Facet
 from clawperator.engine.errors import EngineError
 from clawperator.widgets.models.status import Status
@@ -55,5 +54,7 @@ def ask(console: BackendConsole) -> None:
         if session.device_id:
             console.take_snapshot()
             console.doctor.rerun()
+
+    from clawperator.app.console.screens.dialogs import ConfirmDialog
 
     console.push_screen(ConfirmDialog(*_QUESTIONS[other]), answered)

@@ -19,6 +19,9 @@ SWITCHES = (
     ("settings", "get", "secure", "enabled_accessibility_services"),
 )
 DUMP = ("dumpsys", "accessibility")
+ADVANCED_PROTECTION = ("settings", "get", "secure", "advanced_protection_mode")
+_SENSITIVE, _REVOKING = 34, 37
+"""The first API levels that hide sensitive nodes from, and with Advanced Protection stop, services that are not tools."""
 _NOT_RUNNING = ErrorCode.DEVICE_ACCESSIBILITY_NOT_RUNNING
 _PROCESSES = 20_000
 _CLIENT = re.compile(
@@ -122,6 +125,44 @@ def bound(dump: BatchOutput, listed: BatchOutput, device_id: str, package: str) 
 def _count(value: str) -> int:
     """Return how many services a setting lists; their names, which are private, are not reported."""
     return len([entry for entry in entries(value) if entry.strip()])
+
+
+def hidden_nodes(dump: BatchOutput, sdk: BatchOutput, protection: BatchOutput, package: str) -> Check:
+    """Check what Android hides from services that are not accessibility tools (android-facts 10a and 10b).
+
+    ``protection`` is the setting of Advanced Protection. Where the dump does not describe the service, the Operator up to 0.5 is known
+    not to be a tool.
+    """
+    check_id, level = "readiness.accessibility.hidden_nodes", value_of(sdk)
+    api = int(level) if level.isascii() and level.isdigit() and len(level) < 4 else 0
+    described = re.search(rf"{re.escape(package)}[^\n]{{0,4000}}?isAccessibilityTool\s*[:=]\s*(true|false)", dump.text)
+    tool = described is not None and described[1] == "true"
+    protected = value_of(protection) == "1"
+    evidence = {
+        "sdk": api,
+        "isAccessibilityTool": tool if described else None,
+        "advancedProtection": {"1": True, "0": False}.get(value_of(protection)),
+    }
+    if not api:
+        return unreadable(check_id, "The Android version", sdk.text)
+    if tool or api < _SENSITIVE:
+        return Check(check_id, "pass", "Android hides no nodes from the Operator", evidence=evidence)
+    if protected and api >= _REVOKING:
+        return Check(
+            check_id,
+            "warn",
+            "Advanced Protection is on: Android stops services that are not accessibility tools",
+            _NOT_RUNNING,
+            "The Operator is not declared as an accessibility tool.",
+            "Use the stock backend, or switch Advanced Protection off",
+            manual("Pass --backend stock, or switch off Advanced Protection in Settings > Security & privacy."),
+            evidence=evidence,
+        )
+    detail = (
+        "Android 14 and later hide nodes that an app marks as sensitive from services that are not accessibility tools, such as "
+        "the Operator. --backend stock reads them."
+    )
+    return Check(check_id, "pass", "Apps can hide nodes from the Operator", detail=detail, evidence=evidence)
 
 
 def ui_automation(dump: BatchOutput, processes: str, device_id: str, package: str) -> Check:

@@ -153,6 +153,13 @@ async def _bound(probes: Probes) -> Check:
     return accessibility.bound(dump, listed, probes.serial, probes.package)
 
 
+async def _hidden_nodes(probes: Probes) -> Check:
+    await probes.need("readiness.apk.presence")
+    (sdk, *_), _ = await probes.system()
+    dump, protection = (await probes.services())[0], (await probes.settings_values())[4]
+    return accessibility.hidden_nodes(dump, sdk, protection, probes.package)
+
+
 async def _ui_automation(probes: Probes) -> Check:
     dump, *listings = (await probes.services())[:3]
     processes = "\n".join(listing.text for listing in listings)
@@ -212,6 +219,7 @@ CATALOG = (
     CheckSpec("readiness.settings.usb_debugging", _usb_debugging, "settings"),
     CheckSpec("readiness.accessibility.enabled", _enabled, "settings"),
     CheckSpec("readiness.accessibility.bound", _bound, "services"),
+    CheckSpec("readiness.accessibility.hidden_nodes", _hidden_nodes, "services"),
     CheckSpec("readiness.uiautomation", _ui_automation, "services"),
     CheckSpec("device.screen", _screen, "screen"),
     CheckSpec("device.log_buffer", _log_buffer, "system"),

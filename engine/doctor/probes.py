@@ -45,6 +45,7 @@ SETTINGS = (
     ("settings", "get", "global", "development_settings_enabled"),
     ("settings", "get", "global", "adb_enabled"),
     *accessibility.SWITCHES,
+    accessibility.ADVANCED_PROTECTION,
 )
 SERVICES = (accessibility.DUMP, ("ps", "-A", "-o", "PID,USER,ARGS"), ("ps",), *stock.LOOKUPS)
 """The second ``ps`` is for Android before 8, which has no options."""

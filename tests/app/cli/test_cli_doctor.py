@@ -103,7 +103,7 @@ def test_a_healthy_device(cli: Cli, admit: Callable[..., SimulatedDevice]) -> No
     assert shown.out.endswith(f"  - Try: clawperator observe snapshot --device-id {SERIAL}\n")
     assert "\n[OK] Ready\n" in shown.out
     assert "Advisory checks" not in shown.out
-    assert "Additional passed checks: 14\n" in shown.out
+    assert "Additional passed checks: 15\n" in shown.out
 
 
 def test_a_sick_device_for_eyes(cli: Cli, admit: Callable[..., SimulatedDevice]) -> None:
@@ -142,7 +142,7 @@ def test_a_sick_device_for_eyes(cli: Cli, admit: Callable[..., SimulatedDevice])
         "      Switch the service off and on again\n"
         f"        {GRANT} --force\n"
         "\n"
-        "Additional passed checks: 13\n"
+        "Additional passed checks: 14\n"
         "\n"
         "[FAIL] Not ready: accessibility service not running\n"
         "[OK] Stock backend (--backend stock): Ready\n"
@@ -223,7 +223,7 @@ def test_fix_restarts_our_own_adb_server(cli: Cli, tools: Path) -> None:
 def test_progress_at_the_terminal(terminal: Terminal, tools: Path) -> None:  # noqa: F811
     shown = terminal("doctor")
     assert shown.exit_code == 1
-    assert "[clawperator] doctor 0/23: host.python.version" in shown.text
+    assert "[clawperator] doctor 0/24: host.python.version" in shown.text
 
 
 def test_junit(cli: Cli, admit: Callable[..., SimulatedDevice], tmp_path: Path) -> None:

@@ -235,3 +235,43 @@ async def test_a_service_switched_off(admit: Admit) -> None:
         "otherServices": 1,
     }
     assert "readiness.accessibility.bound" not in checks
+
+
+@pytest.mark.parametrize(
+    ("sdk", "dump", "protection", "expected"),
+    [
+        ("33", "", "null", ("pass", "Android hides no nodes from the Operator", None)),
+        ("34", "", "null", ("pass", "Apps can hide nodes from the Operator", None)),
+        ("36", "", "1", ("pass", "Apps can hide nodes from the Operator", None)),
+        (
+            "34",
+            f"{PACKAGE}/.S, isAccessibilityTool: true]",
+            "0",
+            ("pass", "Android hides no nodes from the Operator", True),
+        ),
+        (
+            "34",
+            f"{PACKAGE}/.S, isAccessibilityTool: false]",
+            "0",
+            ("pass", "Apps can hide nodes from the Operator", False),
+        ),
+        (
+            "34",
+            f"{PACKAGE}/.S]\na.b isAccessibilityTool: true]",
+            "0",
+            ("pass", "Apps can hide nodes from the Operator", None),
+        ),
+        (
+            "37",
+            "",
+            "1",
+            ("warn", "Advanced Protection is on: Android stops services that are not accessibility tools", None),
+        ),
+        ("", "", "", ("warn", "The Android version could not be read", None)),
+    ],
+)
+def test_nodes_that_android_hides(sdk: str, dump: str, protection: str, expected: tuple[str, str, bool | None]) -> None:
+    check = accessibility.hidden_nodes(part(dump), part(sdk), part(protection), PACKAGE)
+    said = (check.evidence or {}).get("isAccessibilityTool")
+    assert (check.status, check.summary, said) == expected
+    assert ("--backend stock" in check.detail) is (check.summary == "Apps can hide nodes from the Operator")

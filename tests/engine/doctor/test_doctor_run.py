@@ -40,6 +40,7 @@ ORDER = [
     "readiness.settings.usb_debugging",
     "readiness.accessibility.enabled",
     "readiness.accessibility.bound",
+    "readiness.accessibility.hidden_nodes",
     "readiness.uiautomation",
     "device.screen",
     "device.log_buffer",
