@@ -118,7 +118,7 @@ class Engine:
         stock = backend_name(name) != BACKENDS[0]
         if stock:
             permit(self.settings, STOCK_BACKEND, "use the stock backend")
-        self.settings = replace(self.settings, backend=name, allow_unbind=stock)
+        self.settings = self.settings.with_options(backend=name, allow_unbind=stock)
 
     def _adb_choice(self) -> dict[str, str]:
         return {"ADB_PATH": self.settings.adb_path} if self.settings.adb_path else {}
@@ -189,12 +189,11 @@ class Engine:
                 validated = composed.validated(timeout_ms=timeout_ms)
             package = self._package(receiver_package)
             by_shell = composed is not None and not composed.uses_operator
-            through = self._backend(package, backend, allow_unbind)
-            acting: Backend = ShellBackend() if by_shell else through
-            attempt.admit(validated, acting.name, package)
+            name = await _chosen_backend(self, backend, device_id)
+            attempt.admit(validated, ShellBackend.name if by_shell else name, package)
             _admit_execution(self.settings, validated, composed, options)
-            if through.name != BACKENDS[0] and (options.then or not by_shell):
-                permit(self.settings, STOCK_BACKEND, "use the stock backend")
+            through = self._backend(package, name, allow_unbind)
+            acting: Backend = ShellBackend() if by_shell else through
             await refuse_unwritable_pictures(validated.execution, overwrite=options.screenshot_overwrite)
             wait = self.settings.wait_ms if wait_ms is None else wait_limit(wait_ms)
             async with attempt.prepared_within(validated.execution.timeout_ms):
@@ -254,8 +253,9 @@ class Engine:
     def _backend(
         self, receiver_package: str | None, name: str | None = None, allow_unbind: bool | None = None
     ) -> Backend:
-        """Return the backend ``name``, or that of the settings."""
+        """Return the backend ``name``, or that of the settings. Raises ``EngineError`` where the policy forbids it."""
         if backend_name(name or self.settings.backend) != BACKENDS[0]:
+            permit(self.settings, STOCK_BACKEND, "use the stock backend")
             from clawperator.engine.executions.backends.stock import StockBackend
 
             allowed = self.settings.allow_unbind if allow_unbind is None else allow_unbind
@@ -512,7 +512,12 @@ class Engine:
 
         async def look_once(command: Command) -> str:
             self.admit(build.snapshot(), "follow a device")
-            return await look(await self.device(device_id), self._backend(receiver_package), self._locks, command)
+            return await look(
+                await self.device(device_id),
+                self._backend(receiver_package, await _chosen_backend(self, None, device_id)),
+                self._locks,
+                command,
+            )
 
         return Follow(
             self.events,
@@ -535,6 +540,16 @@ def _admit_execution(
     admit(profile, validated.execution)
     if options.then or validated.execution.has_references or (composed is not None and composed.reference):
         admit(profile, validate(build.snapshot()).execution)
+
+
+async def _chosen_backend(engine: Engine, given: str | None, device_id: str | None) -> str:
+    """Return the backend of a call: its own, that of a flag or variable, that of the device's profile, or the settings'."""
+    settings = engine.settings
+    if given or settings.backend_chosen or not any(profile.backend for profile in settings.devices.values()):
+        return backend_name(given or settings.backend)
+    serial = (await engine.device(device_id)).serial
+    found = (profile.backend for profile in settings.devices.values() if profile.serial == serial)
+    return next(filter(None, found), settings.backend)
 
 
 _TREES_KEPT = 8

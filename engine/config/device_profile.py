@@ -10,3 +10,5 @@ class DeviceProfile(NamedTuple):
 
     serial: str
     tags: tuple[str, ...] = ()
+    backend: str = ""
+    """Empty: that of all devices."""

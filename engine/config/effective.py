@@ -10,7 +10,7 @@ from clawperator.engine.config.settings import choices
 from clawperator.engine.config.settings_file import load, read
 from clawperator.engine.config.toml_lines import lines_of
 
-_NOT_IN_THE_FILE = ("lock_dir", "read_only", "package_chosen")
+_NOT_IN_THE_FILE = ("lock_dir", "read_only", "package_chosen", "backend_chosen")
 
 
 def effective(path: str, flags: Mapping[str, Any], env: Mapping[str, str]) -> Iterator[dict[str, Any]]:

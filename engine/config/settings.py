@@ -64,7 +64,7 @@ class Settings:
     refused. ``policy_path`` is empty for the optional file in the config folder; ``policy_profile`` is empty for the file's
     active one. ``safe_logs``: no texts of screens in the log, the history and exports. ``skills_registry`` is the registry
     file of a flag, or ``builtin``; if empty, the environment is read. ``package_chosen``: ``receiver_package`` was set, so no
-    other variant may replace it. ``wait_ms`` is the default wait for a locked device. ``accepted_versions`` are additional
+    other variant may replace it; ``backend_chosen``: by a flag or the environment, so no device's profile replaces ``backend``. ``wait_ms`` is the default wait for a locked device. ``accepted_versions`` are additional
     compatible ``major.minor`` of Operator apps. ``warm_auto``: the command line starts a warm process if there
     is none. ``devices`` are the known devices by alias. ``environment`` gives the adb server's address.
     """
@@ -88,6 +88,7 @@ class Settings:
     safe_logs: bool = False
     skills_registry: str = ""
     package_chosen: bool = False
+    backend_chosen: bool = False
     wait_ms: int = 0
     accepted_versions: tuple[str, ...] = ()
     emulator_supported_abis: tuple[str, ...] = ()
@@ -105,6 +106,10 @@ class Settings:
     def serial_of(self, name: str) -> str:
         """Return the serial of the device with this alias; any other ``name`` is a serial already."""
         return self.devices[name].serial if name in self.devices else name
+
+    def with_options(self, **options: Any) -> Self:
+        """Return these settings with the ``options`` of a call: ``wait_ms``, ``backend``, ``allow_unbind``."""
+        return replace(self, **options, backend_chosen=self.backend_chosen or "backend" in options)
 
     @classmethod
     def resolve(
@@ -125,6 +130,7 @@ class Settings:
         values = {name: choice.value for name, choice in found.items()}
         values["wait_ms"] = wait_limit(values["wait_ms"], found["wait_ms"].variable or "waitMs")
         values["backend"] = backend_name(values["backend"])
+        values["backend_chosen"] = found["backend"].source in ("flag", "env")
         values["package_chosen"] = found["receiver_package"].source != "default"
         chosen = cls(**values, environment=dict(environment))
         return replace(chosen, device_id=chosen.serial_of(chosen.device_id))

@@ -80,6 +80,7 @@ class DeviceSettings(TomlTable):
 
     serial: str = Field(min_length=1, max_length=255, description="The serial, as `clawperator devices` lists it.")
     tags: list[Name] = Field([], max_length=32, description="Groups for --devices tag:<name>.")
+    backend: Literal["", "operator", "stock"] = Field("", description="Its backend; empty: that of [execution].")
 
 
 class OutputSettings(TomlTable):
@@ -186,7 +187,8 @@ class SettingsFile(TomlTable):
                 chosen[name] = os.path.expanduser(chosen[name])
         if self.devices:
             chosen["devices"] = {
-                alias: DeviceProfile(device.serial, tuple(device.tags)) for alias, device in self.devices.items()
+                alias: DeviceProfile(device.serial, tuple(device.tags), device.backend)
+                for alias, device in self.devices.items()
             }
         return chosen
 

@@ -56,7 +56,7 @@ def _limits(settings: Settings) -> Mapping[str, str]:
     return {
         "CLAWPERATOR_POLICY": settings.policy_path,
         "CLAWPERATOR_POLICY_PROFILE": settings.policy_profile,
-        "CLAWPERATOR_BACKEND": settings.backend,
+        "CLAWPERATOR_BACKEND": settings.backend if settings.backend_chosen else "",
         "CLAWPERATOR_ALLOW_UNBIND": "1" if settings.allow_unbind else "",
         "CLAWPERATOR_LOG_DIR": settings.log_dir,
         "CLAWPERATOR_LOG_LEVEL": settings.log_level,

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from clawperator.engine import EngineError
+from clawperator.engine.config.device_profile import DeviceProfile
 from clawperator.engine.executions import build
 from tests.journeys.conftest import Connect
 
@@ -142,3 +145,22 @@ async def test_a_device_that_reboots_in_the_middle_leaves_an_unknown_outcome(con
     assert lost.value.extra["broadcastDispatchStatus"] == "sent"
     assert lost.value.extra["outcome"]["status"] == "unknown"
     assert [step["status"] for step in lost.value.extra["outcome"]["steps"]] == ["unknown", "unknown"]
+
+
+async def test_a_device_s_profile_chooses_unless_the_caller_does(connect: Connect) -> None:
+    bench = await connect(**WITHOUT_OPERATOR)
+    profiles = {"lab": DeviceProfile(bench.serial, backend="stock")}
+    bench.engine.settings = replace(bench.engine.settings, devices=profiles)
+    assert (await bench.engine.execute(build.press_key("home"))).backend == "stock"
+    with pytest.raises(EngineError, match="not installed"):
+        await bench.engine.execute(build.press_key("home"), backend="operator")
+
+
+async def test_policy_forbids_the_stock_backend(connect: Connect, tmp_path: Path) -> None:
+    bench = await connect(**WITHOUT_OPERATOR)
+    policy = tmp_path / "policy.toml"
+    policy.write_text('version = 1\n[profiles.default.capabilities]\ndeny = ["stock_backend"]\n')
+    bench.engine.settings = replace(bench.engine.settings, policy_path=str(policy))
+    with pytest.raises(EngineError) as refused:
+        await bench.engine.snapshot(backend="stock")
+    assert (refused.value.code, refused.value.details["capability"]) == ("CAPABILITY_DENIED", "stock_backend")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Coroutine
-from dataclasses import replace
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Query, Request
@@ -120,7 +119,7 @@ async def run(request: Request, skill_id: str) -> Response:
             return run_skill(
                 registry,
                 skill_id,
-                settings=replace(engine.settings, **chosen),
+                settings=engine.settings.with_options(**chosen),
                 device_id=device,
                 args=body.args,
                 timeout_ms=body.timeout_ms,

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Coroutine
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any, cast
 
 from clawperator.app.mcp.answers import DEFAULT_BYTES, Reply, played, tail
@@ -109,7 +108,7 @@ async def _script(service: McpService, call: Call, arguments: Arguments) -> Repl
             return run_skill(
                 registry,
                 skill_id,
-                settings=replace(engine.settings, **cast("dict[str, Any]", call.how)),
+                settings=engine.settings.with_options(**cast("dict[str, Any]", call.how)),
                 device_id=device,
                 args=[_argument(value) for value in arguments.get("args", ())],
                 timeout_ms=_limit(arguments),

@@ -188,7 +188,6 @@ def test_what_both_generations_look_for(tmp_path: Path) -> None:
         "CLAWPERATOR_CALLER_PROFILE": packed(DEFAULT),
         "CLAWPERATOR_SKILLS_REGISTRY": made.path,
         "CLAWPERATOR_LOG_LEVEL": "info",
-        "CLAWPERATOR_BACKEND": "operator",
     }
 
 
@@ -200,6 +199,7 @@ def test_what_was_chosen_holds_for_the_calls_of_the_script(tmp_path: Path) -> No
         settings(
             device_id="chosen-before",
             backend="stock",
+            backend_chosen=True,
             allow_unbind=True,
             policy_path=str(policy),
             safe_logs=True,
