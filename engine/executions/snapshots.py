@@ -175,7 +175,18 @@ class _Reader:
             return {"error": exc.to_dict()}
         self._trace.trees.append((time.time(), CapturedHierarchy("then.after", after, complete=True)))
         facts = {"settled": settled, "settledMs": round(seconds * 1000)}
-        return await asyncio.to_thread(_then, options, before, after, facts)
+        known = {"settled": settled} | (await self._windows() if acted and after == before else {})
+        return await asyncio.to_thread(_then, options, before, after, facts, known)
+
+    async def _windows(self) -> dict[str, Any]:
+        """Return the facts about windows: an unchanged tree after an action may come from a stale cache."""
+        from clawperator.engine.adb.displays import WINDOW_SCRIPT, window_facts
+        from clawperator.engine.adb.quote import device_script
+
+        try:
+            return dict(window_facts((await self._device.script(device_script(WINDOW_SCRIPT))).text))
+        except EngineError:
+            return {}
 
     async def _settled(self, before: str, last: str, *, acted: bool) -> tuple[str, float, bool]:
         """Return a tree, after how many seconds it was read, and whether the one before it was equal."""
@@ -192,24 +203,28 @@ class _Reader:
             await asyncio.sleep(_PAUSE_SECONDS)
 
 
-def _then(options: RunOptions, before: str, after: str, facts: Mapping[str, Any]) -> dict[str, Any]:
-    """Return ``facts`` about the screen ``after`` with the view that ``options`` ask for."""
+def _then(
+    options: RunOptions, before: str, after: str, facts: Mapping[str, Any], known: Mapping[str, Any]
+) -> dict[str, Any]:
+    """Return ``facts`` about the screen ``after`` with the view that ``options`` ask for; ``known`` are those of ``blind.Facts``."""
     from clawperator.engine.contracts.references import tree_id
-    from clawperator.engine.hierarchy.blind import Facts
+    from clawperator.engine.hierarchy import blind
     from clawperator.engine.hierarchy.tree import parse
     from clawperator.engine.hierarchy.views import Budget, changes, json_size, view
 
     answer: dict[str, Any] = {"changed": after != before if before else None, **facts, "tree": tree_id(after)}
-    if options.then == "none" or (options.then == "diff" and answer["changed"] is False):
+    if options.then == "none":
         return answer
     budget = Budget(options.then_bytes, json_size, "maxBytes") if options.then_bytes is not None else None
-    known = Facts(settled=facts["settled"])
+    seen = blind.Facts(**known)
     try:
         tree = parse(after, recover=True)
+        if options.then == "diff" and answer["changed"] is False:
+            return answer | blind.field(tree, seen)
         if options.then != "diff":
-            return answer | view(tree, str(options.then), after, budget, known)
+            return answer | view(tree, str(options.then), after, budget, seen)
         return answer | changes(
-            parse(before, recover=True) if before else None, tree, before, after, budget, facts=known
+            parse(before, recover=True) if before else None, tree, before, after, budget, facts=seen
         )
     except EngineError as exc:
         return answer | {"error": exc.to_dict()}

@@ -96,8 +96,6 @@ class Facts:
     """Other displays that are on."""
     black: bool = False
     """Whether a picture of the same moment is black."""
-    picture_changed: bool = False
-    """Whether the picture differs from one taken when the device had the same tree."""
 
 
 class BlindSpot(NamedTuple):
@@ -261,8 +259,6 @@ def _is_background(node: UiNode, box: Bounds, contents: Sequence[UiNode]) -> boo
 def _cache(tree: UiTree, facts: Facts) -> Iterator[BlindSpot]:
     if facts.focus and tree.package and facts.focus not in {root.package for root in tree.active_roots}:
         yield BlindSpot("stale_cache", "likely", f"the focused window is of {facts.focus}, the tree of {tree.package}")
-    elif facts.picture_changed:
-        yield BlindSpot("stale_cache", "possible", "the picture has changed, the tree has not")
 
 
 def _completeness(tree: UiTree, facts: Facts) -> Iterator[BlindSpot]:

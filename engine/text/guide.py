@@ -7,7 +7,7 @@ Clawperator controls Android devices for you. Each call performs exactly one req
 guesses or retries: you make the decisions.
 
 Work in a loop:
-1. Observe: {snapshot} lists the nodes on the screen, each with a `ref` and a `selector`; {screenshot} shows what is not in the tree. \
+1. Observe: {snapshot} lists the nodes on the screen, each with a `ref` and a `selector`; {screenshot} shows what is not in the tree, which `blind` lists where it is known. \
 With several devices, call {devices} first and pass {device}.
 2. Decide: choose one node. The node e12 of the tree 7f3a1b2c is {ref}, until the screen no longer has it. {match} shows which nodes a selector matches, {suggest} finds a better selector. For longer tasks, \
 search for a tested skill with {skills}.

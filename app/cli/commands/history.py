@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from contextlib import nullcontext
+from contextlib import nullcontext, suppress
 
 from clawperator.app.cli import confirmation, diagnostics, output
 from clawperator.app.cli.command import Answer, Command, Options
@@ -80,6 +80,11 @@ class Show(Command):
             text = history.tree(tree.digest)
         named = {key: value for key, value in record.to_dict().items() if key in ("number", "executionId", "commandId")}
         facts = {"stepId": tree.step_id, "at": tree.at, "digest": tree.digest, "complete": tree.complete, "text": text}
+        from clawperator.engine.hierarchy import blind
+        from clawperator.engine.hierarchy.tree import parse
+
+        with suppress(EngineError):  # the text stands for itself
+            facts |= blind.field(parse(text, recover=True))
         return Answer({"ok": True, **named, "tree": facts}, view="run_tree")
 
 

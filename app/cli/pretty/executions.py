@@ -93,6 +93,8 @@ def draw_then(then: Data) -> Drawing:
         yield safe_text(f"screen {changed}, {settled} {then['settledMs']} ms, tree {then['tree']}", "bold")
     if "view" in then:
         yield from draw_view(then)
+    else:
+        yield from blind_line(then)
     if failure := then.get("error"):
         yield safe_text(f"no screen: {failure['code']}  {failure['message']}", BAD)
 

@@ -9,6 +9,7 @@ from rich.text import Text
 
 from clawperator.app.cli.pretty.styles import BAD, FAINT, GOOD, UNSURE
 from clawperator.app.cli.pretty.toolbox import Columns, Data, Drawing, line, records, safe_text
+from clawperator.app.cli.pretty.trees import blind_line
 from clawperator.engine.executions.headline import result_words, short_source
 
 _STYLES = {"success": GOOD, "failed": BAD, "refused": UNSURE, "interrupted": UNSURE, "running": "", "unknown": FAINT}
@@ -94,6 +95,7 @@ def _result(step: Data) -> tuple[str, str]:
 
 def run_tree(data: Data) -> Drawing:
     yield safe_text(data["tree"]["text"], lines=True)
+    yield from blind_line(data["tree"])
 
 
 def exported(data: Data) -> Drawing:

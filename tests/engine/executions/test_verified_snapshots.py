@@ -122,3 +122,12 @@ async def test_pictures_and_input_of_another_display(tmp_path: Path) -> None:
 def test_a_selector_is_of_the_main_display() -> None:
     with pytest.raises(EngineError, match="Display 2 has no tree"):
         shell_input.gesture("tap", matcher={"textEquals": "Pay"}, display=2)
+
+
+async def test_an_unchanged_tree_after_an_action_is_compared_with_the_focused_window(tmp_path: Path) -> None:
+    faults = [{"kind": "unseen", "what": "stale_cache"}]
+    async with phones(tmp_path, start=SHOP, faults=faults) as (engine, _):
+        opened = await engine.execute(build.open_app("com.android.settings"), options=RunOptions(then="diff"))
+        then = opened.to_dict()["then"]
+        assert (then["changed"], [spot["kind"] for spot in then["blind"]]) == (False, ["stale_cache"])
+        assert "com.android.settings" in then["blind"][0]["seen"]

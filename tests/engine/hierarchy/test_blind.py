@@ -118,7 +118,6 @@ def test_areas_without_text(inside: str, expected: list[str]) -> None:
         (Facts(overlay="c.d"), "other_window (certain)"),
         (Facts(displays=(2,)), "other_display (certain)"),
         (Facts(focus="c.d"), "stale_cache (likely)"),
-        (Facts(picture_changed=True), "stale_cache (possible)"),
         (Facts(cut_lines=2), "truncated (certain)"),
         (Facts(settled=False), "busy (certain)"),
         (Facts(focus="a.b", sdk=36), ""),
