@@ -26,10 +26,21 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def run(arguments: Sequence[str]) -> int:
     """Run a command line in this process, which ends with it."""
+    _without_plugins()
     gc.disable()  # most commands end before a collection is worth it: it costs a tenth of their time
     exit_code = _run(arguments)
     gc.freeze()  # Python's last collection would visit every object
     return exit_code
+
+
+def _without_plugins() -> None:
+    """Keep pydantic from looking for the plugins of other packages, for which it imports two dozen modules.
+
+    The name is undocumented: where it is another one, pydantic looks.
+    """
+    loader = type(sys)("pydantic.plugin._loader")
+    vars(loader)["get_plugins"] = tuple
+    sys.modules.setdefault(loader.__name__, loader)
 
 
 def _run_warm(arguments: Sequence[str]) -> int | None:

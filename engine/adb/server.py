@@ -12,7 +12,6 @@ from collections.abc import AsyncGenerator, Callable, Mapping
 from contextlib import aclosing, closing, suppress
 from typing import Self
 
-from clawperator.engine.adb.binary import program_version, start_server
 from clawperator.engine.adb.connection import AdbConnection, deadline
 from clawperator.engine.adb.failures import broken, unreachable
 from clawperator.engine.adb.parse import DeviceEntry, parse_devices
@@ -256,6 +255,8 @@ class AdbServer:
             return await AdbConnection.open(self.address, serial)
         except OSError:
             self._features.clear()
+            from clawperator.engine.adb.binary import start_server  # tempfile and more are for this path only
+
             await start_server(self.address, os.environ if self._env is None else self._env, self._adb_path)
         try:
             return await AdbConnection.open(self.address, serial)
@@ -264,6 +265,8 @@ class AdbServer:
 
     async def binary_version(self) -> str:
         """The version of the adb program that would start a server here, e.g. ``29.0.6-debian``; "" where unknown."""
+        from clawperator.engine.adb.binary import program_version
+
         return await program_version(os.environ if self._env is None else self._env, self._adb_path)
 
     async def ask(self, service: str, *, timeout: float | None = QUERY_TIMEOUT, label: str = "") -> str:

@@ -26,7 +26,8 @@ class KeptTrees:
     def __init__(self, folder: str) -> None:
         self._folder = folder
         self._memory: OrderedDict[str, bytes] = OrderedDict()
-        self._held: dict[str, str] | None = None
+        self._held: dict[tuple[str, str], str] | None = None
+        """By device and id."""
 
     @property
     def held(self) -> bool:
@@ -38,17 +39,16 @@ class KeptTrees:
     def close(self) -> None:
         """Write the trees that are held."""
         held, self._held = self._held, None
-        for name, xml in (held or {}).items():
-            self._write(name, xml)
+        for (serial, tree), xml in (held or {}).items():
+            self._write(_name(serial, tree), xml)
 
     def keep(self, serial: str, xml: str) -> str:
         """Keep a tree of the device ``serial``; return its id. A tree that cannot be kept is unknown later."""
         tree = tree_id(xml)
-        name = _name(serial, tree)
         if self._held is None:
-            self._write(name, xml)
+            self._write(_name(serial, tree), xml)
         else:
-            self._held[name] = xml
+            self._held[serial, tree] = xml
             if len(self._held) > _KEPT:
                 del self._held[next(iter(self._held))]
         return tree
@@ -73,9 +73,9 @@ class KeptTrees:
         """Return the tree of ``reference``. Raises ``EngineError`` (REF_UNKNOWN)."""
         import zlib
 
+        if held := (self._held or {}).get((serial, reference.tree)):
+            return held
         name = _name(serial, reference.tree)
-        if self._held and name in self._held:
-            return self._held[name]
         with suppress(KeyError, OSError, ValueError, zlib.error):
             data = read_file(os.path.join(self._folder, name), _LARGEST_FILE) if self._folder else self._memory[name]
             xml = zlib.decompressobj().decompress(data, _LARGEST_TREE).decode("utf-8", "surrogatepass")

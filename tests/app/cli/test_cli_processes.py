@@ -174,6 +174,18 @@ def test_a_command_imports_only_what_it_needs(arguments: tuple[str, ...], forbid
     assert guilty == []
 
 
+@pytest.mark.usefixtures("device_list")
+def test_the_process_of_an_execution_imports_no_more() -> None:
+    """pydantic looks for no plugins, for which it would import two dozen modules; adb's program is not looked for."""
+    names = {"email", "tempfile", "shutil", "zipfile", "clawperator.engine.adb.binary"}
+    script = (
+        f"import sys; from clawperator.app.cli.main import run; run(sys.argv[1:]); print({names} & {{*sys.modules}})"
+    )
+    words = [sys.executable, "-c", script, "execute", "--execution", PLAN]
+    done = subprocess.run(words, capture_output=True, text=True, timeout=patience(50), check=True)
+    assert done.stdout.splitlines()[-1] == "set()"
+
+
 class TestReadersThatLeave:
     @pytest.mark.parametrize(
         "arguments",
