@@ -276,8 +276,9 @@ async def _doctor(service: McpService, call: Call, arguments: Arguments) -> Repl
             checks.append(check.to_dict())
             service.engine.events.publish(CheckFinished(device_id=doctor_run.device_id or None, check=checks[-1]))
             await call.progress.report(len(checks), most, f"{check.id}: {check.status}")
-    verdict = verdict_of(checks)
-    found = {"ready": verdict.ready, **verdict.to_dict(), "deviceId": doctor_run.device_id or "", "checks": checks}
+    verdict = verdict_of(checks, doctor_run.backend)
+    found = {"ready": verdict.ready, **verdict.to_dict(), "backend": doctor_run.backend}
+    found |= {"stock": verdict_of(checks, "stock").to_dict(), "deviceId": doctor_run.device_id or "", "checks": checks}
     return Reply({"ok": True, **found})
 
 

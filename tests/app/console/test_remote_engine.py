@@ -477,6 +477,20 @@ async def test_checks_are_those_of_the_server_in_full_or_in_part() -> None:
     assert b.raw.asked[0].target == f"/doctor?deviceId={PHONE}"
 
 
+async def test_the_chosen_backend_goes_along() -> None:
+    answers = (http(json.dumps({"ok": True, "ready": True, "checks": []})), http(json.dumps(RESULT)))
+    async with before(*answers) as b:
+        b.engine.use_backend("stock")
+        doctor = b.engine.doctor(device_id=PHONE)
+        assert [check async for check in doctor.checks()] == []
+        assert "readiness.handshake" not in doctor.ids
+        await b.engine.execute(build.press_key("home"), device_id=PHONE)
+        looked, acted = b.raw.asked
+    assert looked.target == f"/doctor?deviceId={PHONE}&backend=stock"
+    body = json.loads(acted.body)
+    assert (body["backend"], body["allowUnbind"]) == ("stock", True)
+
+
 async def test_virtual_devices_are_those_of_the_server() -> None:
     avd = {"name": "one", "exists": True, "apiLevel": 35, "supported": True, "unsupportedReasons": []}
     run = {"type": "emulator", "avdName": "one", "serial": PHONE, "booted": True}
