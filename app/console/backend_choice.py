@@ -21,7 +21,7 @@ _QUESTIONS = {
     ),
 }
 _DONE = {
-    "stock": "The stock backend is used: trees take seconds, accessibility services stop meanwhile",
+    "stock": "The stock backend is used. Accessibility services stop while it reads",
     "operator": "The Operator app is used",
 }
 

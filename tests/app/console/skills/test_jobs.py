@@ -100,7 +100,7 @@ def jobs_of(tmp_path: Path, *, policy: str = "", env: dict[str, str] | None = No
     around = {"HOME": str(home), "PATH": os.environ["PATH"], **(env or {})}
     flags: dict[str, Any] = {"policy_path": policy, "log_dir": str(tmp_path / "logs")}
     settings = Settings.resolve(flags, around)
-    engine: Any = SimpleNamespace(history=None, guard=Guard(settings))
+    engine: Any = SimpleNamespace(history=None, guard=Guard(settings), settings=settings)
     return EngineSkillLibrary(engine, settings, **more)
 
 
