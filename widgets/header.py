@@ -10,7 +10,10 @@ from textual.message import Message
 
 from clawperator.widgets.format.lines import Line, Row, Span
 from clawperator.widgets.line_widget import OneLineWidget
-from clawperator.widgets.text.safe import cells
+from clawperator.widgets.text.safe import cells, shorten
+
+_LEAST_MORE = 8
+"""Cells for which a cut reason is worth its place."""
 
 
 class Chip(NamedTuple):
@@ -20,6 +23,8 @@ class Chip(NamedTuple):
     spans: tuple[Span, ...]
     keep: bool = False
     action: str = ""
+    more: str = ""
+    """What follows where there is room, cut to fit."""
 
     @property
     def width(self) -> int:
@@ -59,8 +64,9 @@ class HeaderLine(OneLineWidget):
         kept = self._width([chip for chip in self._chips if chip.keep], 1)
         named = sum(cells(tab.name) + 3 for tab in self._tabs) + kept <= width
         self._draw_tabs(line, named=named and width >= 100, tight=width < 160)
-        chips, folded = self._fitting(width - line.cells)
-        right = self._draw_chips(chips, folded, width)
+        room = width - line.cells
+        chips, folded = self._fitting(room - sum(cells(chip.more) for chip in self._chips if chip.keep))
+        right = self._draw_chips(self._lengthened(chips, room - self._width(chips, folded)), folded, width)
         return Row(line, right)
 
     def _draw_tabs(self, line: Line, *, named: bool, tight: bool) -> None:
@@ -83,6 +89,16 @@ class HeaderLine(OneLineWidget):
             chips.remove(victim)
             folded += 1
         return chips, folded
+
+    def _lengthened(self, chips: Sequence[Chip], room: int) -> list[Chip]:
+        """Give the room to the chips that have more to say."""
+        found = list(chips)
+        for place, chip in enumerate(chips):
+            if chip.more and room >= _LEAST_MORE:
+                more = shorten(chip.more, room)
+                found[place] = chip._replace(spans=(*chip.spans, (more, chip.spans[-1][1])))
+                room -= cells(more)
+        return found
 
     def _width(self, chips: Sequence[Chip], folded: int) -> int:
         return sum(chip.width + 3 for chip in chips) + (4 if folded else 0)

@@ -29,6 +29,8 @@ from clawperator.widgets.text.safe import cells, wrap
 SETTLE_SECONDS = 0.06
 """Dependent panes follow a cursor this long after its last move: holding ``j`` must not repaint five panes."""
 
+_STRIPS_KEPT = 160
+"""Painted rows that are kept: what is visible, and a page more. With what Textual keeps of each, a row costs some kilobytes."""
 _WHEEL_ROWS = 3
 _RIGHT_BUTTON = 3
 
@@ -91,7 +93,7 @@ class LinePane(LineWidget, can_focus=True):
 
     def __init__(self, *, id: str | None = None, classes: str | None = None) -> None:  # noqa: A002  # Textual's own name
         super().__init__(id=id, classes=classes)
-        self._strips: LRUCache[Hashable, Strip] = LRUCache(1024)
+        self._strips: LRUCache[Hashable, Strip] = LRUCache(_STRIPS_KEPT)
         self.empty_text = self.EMPTY
         self._laid_out = 0
         self._bar_marks: tuple[int, int, dict[int, str]] | None = None

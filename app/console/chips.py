@@ -70,6 +70,8 @@ def _device_chip(session: Session, symbols: Symbols, *, narrow: bool) -> Chip:
             ready = session.verdict is None or session.verdict.ready
             status = Status.OK if ready else Status.FAILED
             line.add(f" {symbols.sign(status)}", status.role)
+            if session.device_id in session.silent:
+                line.add(" not responding", "warn")
         spans = line.spans
     elif session.offline:
         spans = [(count_words(len(session.trees), "saved dump"), "strong")]
@@ -123,10 +125,13 @@ def _tree_chip(session: Session) -> Chip:
 def _doctor_chip(session: Session, symbols: Symbols, *, narrow: bool) -> Chip:
     report = session.report
     line = verdict_line(report, symbols, width=24 if narrow else 48, old=session.report_is_old)
+    whole = verdict_line(report, symbols, width=200, old=session.report_is_old).plain
+    more = whole.removeprefix(line.plain) if not session.report_is_old else ""
     if session.doctor_watches:
         line.add(" watch", "run")
+        more = ""
     keep = report.status() is Status.FAILED or session.report_is_old
-    return Chip("doctor", tuple(line.spans), keep=keep, action="mode('doctor')")
+    return Chip("doctor", tuple(line.spans), keep=keep, action="mode('doctor')", more=more)
 
 
 def _job_chips(session: Session, symbols: Symbols, *, narrow: bool) -> Iterator[Chip]:

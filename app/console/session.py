@@ -30,7 +30,7 @@ from clawperator.app.console.messages import (
 from clawperator.engine.adb.parse import DeviceEntry, parse_wm_density
 from clawperator.engine.doctor.verdict import Verdict
 from clawperator.engine.errors import ErrorCode
-from clawperator.engine.events.types import LogBatch
+from clawperator.engine.events.types import CommandProgress, EngineEvent, ExecutionFinished, LogBatch, SnapshotSeen
 from clawperator.engine.hierarchy.nodes import UiTree
 from clawperator.widgets.models.doctor_report import DoctorReport, mark_of
 from clawperator.widgets.models.emulators import EmulatorsState
@@ -60,6 +60,7 @@ RESULT_SECONDS = 5.0
 """So long a warning does not hide the result before it."""
 FINDINGS_KEPT = 50
 _RATE_SECONDS = 5.0
+_NO_ANSWER = frozenset({ErrorCode.RESULT_ENVELOPE_TIMEOUT.value, ErrorCode.DEVICE_SHELL_UNAVAILABLE.value})
 
 
 class Facet(Flag):
@@ -222,6 +223,8 @@ class Session:
         self.follow: FollowState | None = None
         self.picture: Picture | None = None
         self.wanted_device = wanted_device
+        self.silent: set[str] = set()
+        """Devices whose last command got no answer, though adb lists them as connected."""
         self._trees: dict[str, TreeHistory] = {}
         self._arrivals: deque[tuple[float, int]] = deque()
 
@@ -298,13 +301,26 @@ class Session:
             self.dropped += news.dropped
             self.log.drop(news.dropped, now, self.device_id)
         before = self.lines.end
+        silent = frozenset(self.silent)
         for event in news.events:
             if isinstance(event, LogBatch):
                 self.dropped += event.dropped
                 self._take_lines(event)
+            self._heed(event)
         if self.lines.end > before:
             self._arrivals.append((now, self.lines.end - before))
-        return Facet.STREAM
+        return Facet.STREAM if silent == self.silent else Facet.STREAM | Facet.DEVICES
+
+    def _heed(self, event: EngineEvent) -> None:
+        """Note whether the device of ``event`` responds."""
+        serial = event.device_id or ""
+        if isinstance(event, ExecutionFinished):
+            failure = event.result.get("error")
+            if isinstance(failure, Mapping) and failure.get("code") in _NO_ANSWER:
+                self.silent.add(serial)
+                return
+        if serial in self.silent and isinstance(event, ExecutionFinished | LogBatch | SnapshotSeen | CommandProgress):
+            self.silent.discard(serial)
 
     def _take_lines(self, batch: LogBatch) -> None:
         device_id = batch.device_id or ""

@@ -24,6 +24,8 @@ class DeviceSummary(NamedTuple):
     version: str = ""
     at: float = 0.0
     avd: str = ""
+    silent: bool = False
+    """Its last command got no answer."""
 
 
 VARIANTS = {"com.clawperator.operator": "release", "com.clawperator.operator.dev": "debug"}
@@ -134,13 +136,22 @@ def device_row(
     words = words_for(device)
     status = Status.RUNNING if chosen and device.usable else Status.IDLE if device.usable else words.status
     line = Line(width - 1).add(f" {symbols.sign(status)} ", "ok" if device.usable else status.role)
-    serial_room = 24 if width >= 60 else width - 4 if device.usable else max(8, width - 5 - len(device.state))
+    serial_room = (
+        24
+        if width >= 60
+        else width - 4
+        if device.usable and not facts.silent
+        else max(8, width - 5 - len("not responding" if facts.silent else device.state))
+    )
     line.device(device.serial, "strong" if chosen else "text", room=serial_room)
+    state, role = device.state, "ok" if device.usable else words.status.role
+    if facts.silent and device.usable:
+        state, role = "not responding", "warn"
     if width < 60:
-        if not device.usable:
-            line.add(" ").device(device.state, words.status.role)
+        if role != "ok":
+            line.add(" ").device(state, role)
         return Row(line)
-    line.pad(28).device(device.state, words.status.role if not device.usable else "ok", room=15).pad(44)
+    line.pad(28).device(state, role, room=15).pad(44)
     if not device.usable:
         return Row(line.add(words.next, "text"))
     right = Line(30).device(lock, "run") if lock else Line(30).add("in use ", "accent") if chosen else Line(30)

@@ -96,7 +96,8 @@ class DevicesScreen(TwoPaneScreen):
         self.show_detail()
 
     def _facts(self, serial: str) -> DeviceSummary:
-        return facts_of(self.session.findings.get(serial), self.session.machines.name_of(serial))
+        found = facts_of(self.session.findings.get(serial), self.session.machines.name_of(serial))
+        return found._replace(silent=serial in self.session.silent)
 
     def show_place(self) -> None:
         """Show ``2 of 5``, without headings."""

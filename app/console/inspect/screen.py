@@ -23,6 +23,7 @@ from clawperator.widgets.device_list import DeviceList
 from clawperator.widgets.doctor_panel import DoctorPanel
 from clawperator.widgets.envelope_log import EnvelopeLog
 from clawperator.widgets.format.bench import candidate_rows
+from clawperator.widgets.format.devices import DeviceSummary
 from clawperator.widgets.format.lines import Line, Row
 from clawperator.widgets.format.stream import RowLook, When, execution_row
 from clawperator.widgets.info_line import InfoLine
@@ -150,7 +151,9 @@ class InspectScreen(PictureActionsScreen):
         devices = self.query_one("#devices", DeviceList)
         state = no_device_state(session)
         devices.empty_text = "Saved dumps:\nno device." if session.offline else f"{state.reason}." if state else ""
-        devices.show(session.devices, session.device_id)
+        devices.show(
+            session.devices, session.device_id, facts=dict.fromkeys(session.silent, DeviceSummary(silent=True))
+        )
         self.query_one("#devices-pane", Pane).note(
             Line().add(f"{len(session.usable)} of {len(session.devices)} usable" if session.devices else "")
         )

@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
+from clawperator.app.console.chips import header_chips
 from clawperator.app.console.empty_states import start_state
-from clawperator.app.console.messages import DevicesUpdate, DoctorUpdate, SnapshotUpdate, WorkUpdate
+from clawperator.app.console.messages import DevicesUpdate, DoctorUpdate, SnapshotUpdate, StreamUpdate, WorkUpdate
 from clawperator.app.console.session import Session
 from clawperator.engine.adb.parse import DeviceEntry
+from clawperator.engine.events.types import ExecutionFinished
 from clawperator.engine.hierarchy.tree import parse
+from clawperator.widgets.format.devices import DeviceSummary, device_row
+from clawperator.widgets.format.lines import Line
 from clawperator.widgets.format.start_state import StartState, start_rows
+from clawperator.widgets.format.symbols import UNICODE
+from clawperator.widgets.header import HeaderLine
 from clawperator.widgets.models.doctor_report import DoctorReport, mark_of
 from clawperator.widgets.models.snapshot import TreeSnapshot
 from clawperator.widgets.models.status import Status
@@ -22,8 +30,12 @@ from tests.app.console.support import (
     PHONE,
     SECOND,
     TABLET,
+    FakeEngine,
     MovableClock,
     check,
+    make_app,
+    settings_screen,
+    until,
 )
 
 NO_OPERATOR = (
@@ -144,3 +156,33 @@ def test_the_rows_fit_and_a_row_knows_its_key() -> None:
         assert all(entry.row.left.cells <= width for entry in rows)
         assert [entry.key for entry in rows if entry.key] == ["o", "6"]
         assert "\x1b" not in "".join(entry.row.left.plain for entry in rows)
+
+
+def test_a_device_that_does_not_answer_says_so_until_it_does() -> None:
+    """adb lists it as connected, whatever became of it."""
+    session = Session(MovableClock().clock)
+    session.absorb(DevicesUpdate((DEVICE,)))
+    session.device_id = DEVICE.serial
+
+    def after(result: dict[str, Any]) -> str:
+        finished = ExecutionFinished(
+            device_id=DEVICE.serial, execution_id="a", command_id="a", result=result, duration_ms=10_000.0
+        )
+        session.absorb(StreamUpdate((finished,), 0))
+        chips = header_chips(session, UNICODE, narrow=False, draft=0, recording=False)
+        return "".join(text for chip in chips for text, _ in chip.spans)
+
+    assert "not responding" in after(
+        {"error": {"code": "DEVICE_SHELL_UNAVAILABLE", "message": "no answer within 10 s"}}
+    )
+    row = device_row(DEVICE, 40, facts=DeviceSummary(silent=DEVICE.serial in session.silent))
+    assert "not responding" in row.left.plain
+    assert "not responding" not in after({"envelope": {"status": "success", "stepResults": []}})
+
+
+@pytest.mark.parametrize(("width", "said"), [(80, "✗ Not ready: Op"), (120, "✗ Not ready: Operator not installed")])
+async def test_the_header_says_as_much_of_the_reason_as_fits(width: int, said: str) -> None:
+    app = make_app(FakeEngine(screen=settings_screen(), checks=NO_OPERATOR))
+    async with app.run_test(size=(width, 24)) as pilot:
+        header = app.screen.query_one(HeaderLine)
+        await until(pilot, lambda: said in (header.line_row(width).right or Line()).plain)
