@@ -6,7 +6,7 @@ from clawperator.app.console.app import ConsoleApp
 from clawperator.engine.emulators.avds import Avd
 from clawperator.engine.emulators.running import RunningEmulator
 from clawperator.widgets.emulator_list import AvdKey, EmulatorList
-from clawperator.widgets.format.devices import facts_of
+from clawperator.widgets.format.devices import NO_FACTS, facts_of
 from clawperator.widgets.models.doctor_report import DoctorReport
 from tests.app.console.fake_emulators import NO_SDK, PIXEL, RUNS, SECOND_AVD, TABLET_AVD, FakeEmulators
 from tests.app.console.support import (
@@ -151,7 +151,7 @@ def test_facts_are_only_what_passed() -> None:
     assert facts_of(report)[:3] == ("35", "release", "0.3.1")
     bad = DoctorReport(checks=tuple({**check, "status": "fail"} for check in CHECKS_OK), ended=NOON)
     assert facts_of(bad)[:3] == ("", "", "")
-    assert facts_of(None) == ("", "", "", 0.0, "")
+    assert facts_of(None) == NO_FACTS
 
 
 async def test_facts_outlive_the_next_report() -> None:
