@@ -201,6 +201,7 @@ def _error() -> Schema:
         "retryable": {"type": "boolean", "description": "Whether the same call can be retried after a pause."},
         "deviceId": _TEXT,
         "receiverPackage": _TEXT,
+        "backend": {**_TEXT, "description": "The backend, if it is not the Operator app."},
         "broadcastDispatchStatus": {**_TEXT, "description": "`not_sent`, `sent`, or `failed: …` and `error: …`."},
         "lastCorrelatedEvents": {"type": "array", "items": _TEXT, "description": "The Operator's last lines about it."},
         "skillId": _TEXT,

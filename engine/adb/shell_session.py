@@ -7,10 +7,11 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
 from clawperator.engine.adb.connection import deadline
-from clawperator.engine.adb.device import SHELL_TIMEOUT, AdbDevice, ShellResult, ShellStream
+from clawperator.engine.adb.device import SHELL_TIMEOUT, AdbDevice, PlainStream, ShellResult, ShellStream
 from clawperator.engine.adb.failures import broken, oversized
 from clawperator.engine.adb.protocol import MAX_OUTPUT, STDERR, STDOUT, encode_text
 from clawperator.engine.adb.quote import device_script
+from clawperator.engine.errors import EngineError, ErrorCode
 
 _LONGEST_STATUS = 8
 """Characters of an exit code and the line feed behind it."""
@@ -67,6 +68,9 @@ class ShellSession:
 
 @asynccontextmanager
 async def open_shell(device: AdbDevice) -> AsyncIterator[ShellSession]:
-    """Open a shell of a device with shell v2 (Android 7 and later); leaving the block ends it."""
+    """Open a shell of ``device``; leaving the block ends it. Raises BACKEND_UNAVAILABLE without shell v2 (before Android 7)."""
     async with device.stream(device_script("exec sh"), stdin=None) as stream:
+        if isinstance(stream, PlainStream):
+            words = f"The stock backend needs Android 7; the shell of {device.serial} is older"
+            raise EngineError(ErrorCode.BACKEND_UNAVAILABLE, words)
         yield ShellSession(device, stream)

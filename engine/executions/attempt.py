@@ -13,7 +13,7 @@ from typing import Any, Protocol, Self
 
 from clawperator.engine.adb.failures import timed_out
 from clawperator.engine.contracts.caller import ANONYMOUS, Caller
-from clawperator.engine.contracts.limits import DEFAULT_MODE
+from clawperator.engine.contracts.limits import BACKENDS, DEFAULT_MODE
 from clawperator.engine.errors import EngineError, ErrorCode, interruption
 from clawperator.engine.events.bus import EventBus
 from clawperator.engine.executions.device_lock import HeldDevice
@@ -248,6 +248,8 @@ class Attempt:
     def _name(self, error: EngineError) -> None:
         """Add what is known of the execution to ``error`` (errors.md#shape)."""
         error.extra.setdefault("executionId", self.execution_id)
+        if self.backend not in ("", BACKENDS[0]):
+            error.extra.setdefault("backend", self.backend)
         dispatched = self.trace.was_dispatched
         if error.code is ErrorCode.LOGCAT_UNAVAILABLE and not dispatched and error.hint == error.code.hint:
             error.hint = "Check the adb connection; nothing was dispatched."

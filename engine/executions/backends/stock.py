@@ -36,8 +36,6 @@ from clawperator.engine.runtime.payload import PayloadError, read_payload
 from clawperator.engine.runtime.plan import OperatorPlan
 from clawperator.engine.runtime.run import Observer, PlanRun
 
-_OLDEST = 24
-"""Android 7: the first with shell v2 and ``cmd package``."""
 _REBIND_SECONDS = 5.0
 _REBIND_POLL_SECONDS = 0.1
 _WITHOUT_TREE = frozenset({"open_app", "open_uri", "close_app", "press_key", "sleep", "take_screenshot", "doctor_ping"})
@@ -82,19 +80,16 @@ class StockBackend:
     async def check(self, device: AdbDevice, execution: Execution | None = None) -> Sequence[Mapping[str, str]]:
         """Look at what is bound, before the dispatch.
 
-        Raises ``EngineError``: BACKEND_UNAVAILABLE before Android 7, EXECUTION_ACTION_UNSUPPORTED for recordings, TEXT_NOT_DELIVERED
-        for text that cannot be typed, UNBIND_REQUIRED where the plan would unbind the Operator's service.
+        Raises ``EngineError``: EXECUTION_ACTION_UNSUPPORTED for recordings, TEXT_NOT_DELIVERED for text that cannot be typed,
+        UNBIND_REQUIRED where the plan would unbind the Operator's service.
         """
         actions = () if execution is None else execution.actions
         for action in actions:
             _refuse_impossible(action)
+        if execution is not None and not any(map(_reads_screen, actions)):
+            return ()
         self._sdk, self._bound = await self._state(device)
-        if self._sdk < _OLDEST:
-            words = (
-                f"The stock backend needs Android 7 (API level {_OLDEST}); {device.serial} has API level {self._sdk}"
-            )
-            raise EngineError(ErrorCode.BACKEND_UNAVAILABLE, words)
-        if self._bound and not self._allow_unbind and (execution is None or any(map(_reads_screen, actions))):
+        if self._bound and not self._allow_unbind:
             raise EngineError(
                 ErrorCode.UNBIND_REQUIRED,
                 f"Reading the screen of {device.serial} with uiautomator would unbind the Operator's accessibility service",

@@ -507,3 +507,17 @@ async def test_verbs_are_those_of_the_command_line(serve: Serve) -> None:
     for name, body, status, code, path in wrong:
         error = await verb(name, status, **body)
         assert (error["code"], error.get("details", {}).get("path")) == (code, path), (name, body)
+
+
+async def test_the_backend_of_a_request(serve: Serve) -> None:
+    served, look = await serve(speed=0), {"id": "look", "type": "snapshot_ui"}
+    refused = await served.client.post("/execute", json={"execution": plan(look), "backend": "stock"})
+    assert refused.json()["error"]["code"] == "UNBIND_REQUIRED"
+    assert refused.json()["error"]["backend"] == "stock"
+    body = {"execution": plan(look), "backend": "stock", "allowUnbind": True}
+    done = (await served.client.post("/execute", json=body)).json()
+    assert (done["backend"], done["warnings"][0]["code"]) == ("stock", "SERVICE_REBOUND")
+    where = f"/devices/{done['deviceId']}/snapshot?backend=stock&allowUnbind=true"
+    assert (await served.client.get(where)).json()["changed"] is True
+    wrong = await served.client.post("/execute", json={"execution": plan(look), "backend": "adb"})
+    assert (wrong.status_code, wrong.json()["error"]["code"]) == (400, "INVALID_BODY")

@@ -224,3 +224,16 @@ async def test_one_plan_on_many_devices(visit: Visit) -> None:
         both = await agent.refused("execute", execution=plan(HOME), devices="all", deviceId=place.serial)
         assert (both["code"], both["details"]["path"]) == ("INVALID_PARAMETER", "devices")
         assert (await agent.refused("execute", execution=plan(HOME), devices="tag:x"))["code"] == "DEVICE_TAG_UNKNOWN"
+
+
+async def test_the_stock_backend_needs_no_app_and_may_not_unbind_one(visit: Visit) -> None:
+    bare = await visit(speed=0, operator={"installed": False})
+    async with bare.talk() as agent:
+        seen = await agent.ok("snapshot", backend="stock")
+        assert seen["view"]["package"] == "com.android.launcher3"
+        done = await agent.ok("action", type="press_key", key="home", backend="stock", then="none")
+        assert done["then"]["settled"] is True
+        assert "stock" in (await agent.refused("snapshot"))["hint"]
+    bound = await visit()
+    async with bound.talk() as agent:
+        assert (await agent.refused("snapshot", backend="stock"))["code"] == "UNBIND_REQUIRED"
