@@ -234,6 +234,12 @@ class ErrorCode(StrEnum):
     HISTORY_NOT_FOUND = "HISTORY_NOT_FOUND", 404, _NO, "Run `clawperator history list`.", "the run or tree is not in the history"
     HISTORY_UNAVAILABLE = "HISTORY_UNAVAILABLE", 500, _NO, "Check the folder's permissions and free disk space, or pass --no-history.", "the history file cannot be used"
 
+    # -- fleet
+    FLEET_NO_ANSWER = "FLEET_NO_ANSWER", 504, _OBSERVE, "The host's history has the outcome, if it received the execution. Take a snapshot before you decide.", "a host of the fleet did not answer: whether the execution ran is unknown"
+    FLEET_UNAVAILABLE = "FLEET_UNAVAILABLE", 503, _WAIT, "Check the address of the NATS server and the credentials.", "the fleet's NATS server cannot be reached or refuses the connection"
+    FLEET_NOT_SECURED = "FLEET_NOT_SECURED", 400, _NO, "Use tls:// and credentials.", "a fleet beyond this computer needs TLS and credentials"
+    FLEET_HOST_TAKEN = "FLEET_HOST_TAKEN", 409, _NO, "Choose another name with --name.", "another host of the fleet has this name"
+
     # -- files and ports of the host
     FILE_EXISTS = "FILE_EXISTS", 409, _NO, "Choose another name, or delete the file first. Nothing was overwritten.", "the file already exists"
     FILE_NOT_WRITABLE = "FILE_NOT_WRITABLE", 400, _NO, "Choose a file name in an existing, writable folder.", "a file cannot be written"

@@ -130,6 +130,8 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "report": ("report:Report", "Create a bug report bundle without private data"),
     "serve": ("servers:Serve", "Start the HTTP server with server-sent events"),
     "mcp": ("servers:Mcp", "Start the MCP server for agents"),
+    "fleet join": ("fleet:Join", "Offer the devices of this host to a fleet of hosts, through NATS"),
+    "fleet devices": ("fleet:Devices", "List the devices that the hosts of a fleet offer"),
     "console": ("console:Console", "Open the console (the default on a terminal)"),
     "demo": ("demo:Demo", "Try Clawperator on a simulated device, without a phone or adb"),
     "sim": ("sim:Sim", "Run simulated devices for any adb client"),
@@ -151,7 +153,7 @@ SECTIONS: dict[str, tuple[str, ...]] = {
     "Operator app": ("operator", "grant-device-permissions"),
     "Emulators": ("emulator", "provision"),
     "History and reports": ("history", "logs", "report"),
-    "Console and servers": ("console", "serve", "mcp"),
+    "Console and servers": ("console", "serve", "mcp", "fleet"),
     "Policy and settings": ("policy", "config"),
     "Develop": ("demo", "sim", "schema", "version", "warm", "completion", "guide", "explain", "help"),
 }
@@ -178,6 +180,7 @@ GROUPS: dict[str, str] = {
     ),
     "policy": "policy show|check|schema [options]",
     "config": "config path|show|check|schema [options]",
+    "fleet": "fleet join|devices <nats://host:port> [options]",
     "warm": "warm start|stop|status [options]",
 }
 """Words that require a second one → the form that USAGE errors quote."""

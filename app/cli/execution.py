@@ -9,16 +9,17 @@ from clawperator.app.cli import diagnostics
 from clawperator.app.cli.command import Answer
 from clawperator.app.cli.flat_profile import flat_error, profile
 from clawperator.app.cli.session import run
-from clawperator.engine import EngineError, RunOptions
+from clawperator.engine import EngineError, ErrorCode, RunOptions
 from clawperator.engine.contracts.limits import MAX_SOURCE_LENGTH
 from clawperator.engine.text.flat_names import flat_named
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Awaitable, Callable, Iterable, Mapping
     from contextlib import AbstractAsyncContextManager
     from typing import Any
 
     from clawperator.app.cli.command import Options
+    from clawperator.app.fleet.client import Fleet
     from clawperator.engine import Engine, ExecutionResult, Settings
     from clawperator.engine.skills.artifact_run import ArtifactReport
 
@@ -33,6 +34,8 @@ def execute(
     settings_source: Callable[[], AbstractAsyncContextManager[Settings]] | None = None,
 ) -> Answer:
     """Run ``payload`` on the chosen device. Commands of the flat profile are answered in its names (``flat_profile``)."""
+    if getattr(options, "fleet", None) is not None:
+        return _execute_remotely(payload, options)
     choices = run_options(options)
 
     async def use(engine: Engine) -> ExecutionResult:
@@ -57,6 +60,16 @@ def execute(
     return answered(Answer(document(result), view="execution", failed=not result.succeeded), options)
 
 
+def _execute_remotely(payload: object, options: Options) -> Answer:
+    """Run ``payload`` on the chosen device of the fleet."""
+    from clawperator.app.cli import fan_out
+
+    found = fan_out.on_one(options, _remotely(payload, options))
+    failed = found.get("outcome", {}).get("status", "succeeded") not in ("succeeded", "partial") or not found["ok"]
+    answer = flat_named(found) if profile(options) == "flat" else found
+    return answered(Answer(answer, view="execution" if "envelope" in found else "play_report", failed=failed), options)
+
+
 def on_devices(payload: object, options: Options) -> int:
     """Run ``payload``, or the output of ``compile-artifact``, on each device of ``--devices``."""
     from clawperator.app.cli import fan_out
@@ -79,7 +92,24 @@ def on_devices(payload: object, options: Options) -> int:
         from clawperator.engine.executions.validate import validate
 
         validate(payload, timeout_ms=options.timeout_ms, profile=profile(options))
-    return fan_out.run(options, "clawperator execute", run_one)
+    remotely = _remotely(payload, options)
+
+    async def run_remotely(fleet: Fleet, device: str) -> Mapping[str, Any]:
+        return answered(Answer(await remotely(fleet, device)), options).document
+
+    return fan_out.run(options, "clawperator execute", run_one, run_remotely)
+
+
+def _remotely(payload: object, options: Options) -> Callable[[Fleet, str], Awaitable[Mapping[str, Any]]]:
+    """Return what runs ``payload`` on a device of a fleet."""
+    from clawperator.engine.executions.composition import Composition
+
+    if isinstance(payload, Composition):
+        raise EngineError(
+            ErrorCode.NOT_IMPLEMENTED, "This command cannot run on a fleet; send a plan with execute --fleet"
+        )
+    how = {"timeout_ms": options.timeout_ms, "wait_ms": options.wait, "options": run_options(options)}
+    return lambda fleet, device: fleet.execute(payload, device, **how)
 
 
 def answered(answer: Answer, options: Options) -> Answer:

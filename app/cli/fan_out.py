@@ -16,15 +16,48 @@ from clawperator.engine.contracts.limits import JOBS
 from clawperator.engine.errors import EngineError, ErrorCode
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Mapping
+    from collections.abc import Awaitable, Callable, Mapping, Sequence
+    from contextlib import AbstractAsyncContextManager
     from typing import Any
 
     from clawperator.app.cli.command import Options
+    from clawperator.app.fleet.client import Fleet
     from clawperator.engine import Engine
 
+    Remotely = Callable[[Fleet, str], Awaitable[Mapping[str, Any]]]
 
-def run(options: Options, name: str, run_one: Callable[[Engine, str], Awaitable[Mapping[str, Any]]]) -> int:
+
+def on_one(options: Options, run_remotely: Remotely) -> Mapping[str, Any]:
+    """Call ``run_remotely`` for ``--device-id`` in the fleet of ``--fleet``."""
+
+    async def use(_: Engine) -> Mapping[str, Any]:
+        if not options.device_id:
+            raise EngineError(ErrorCode.MULTIPLE_DEVICES_DEVICE_ID_REQUIRED, "A fleet needs --device host/serial")
+        async with _fleet(options) as found:
+            return await run_remotely(found, options.device_id)
+
+    return run_session(options, use, remote=True)
+
+
+def _fleet(options: Options) -> AbstractAsyncContextManager[Fleet]:
+    try:
+        from clawperator.app.fleet.client import fleet
+    except ImportError as exc:
+        from clawperator.app.extras import not_installed
+
+        raise not_installed("fleet", f"A fleet needs the package '{exc.name}'") from exc
+    return fleet(options.fleet)
+
+
+def run(
+    options: Options,
+    name: str,
+    run_one: Callable[[Engine, str], Awaitable[Mapping[str, Any]]],
+    run_remotely: Remotely | None = None,
+) -> int:
     """Call ``run_one`` for each device of ``--devices`` and print what the module says; ``name`` is that of the JUnit suite.
+
+    With ``--fleet``, ``run_remotely`` is called in its place.
 
     After a signal what runs is ended, its rows and the summary are printed, and the exit code is 130.
     """
@@ -33,16 +66,18 @@ def run(options: Options, name: str, run_one: Callable[[Engine, str], Awaitable[
     not_ready: list[Any] = []
 
     async def use(engine: Engine) -> None:
+        if run_remotely is not None and options.fleet is not None:
+            async with _fleet(options) as found:
+                await on_each(await found.targets(options.devices), lambda device: run_remotely(found, device))
+            return
         listed = await engine.devices()
         if fan_out.takes_all(options.devices):
             not_ready.extend(listed)
         targets = fan_out.choose_devices(options.devices, listed, engine.settings.devices)
-        each = fan_out.run_on_each(
-            targets,
-            lambda serial: run_one(engine, serial),
-            jobs=options.jobs or JOBS,
-            fail_fast=options.fail_fast,
-        )
+        await on_each(targets, lambda serial: run_one(engine, serial))
+
+    async def on_each(targets: Sequence[fan_out.Target], run_on: fan_out.Run) -> None:
+        each = fan_out.run_on_each(targets, run_on, jobs=options.jobs or JOBS, fail_fast=options.fail_fast)
         async with aclosing(each):
             async for row in each:
                 rows.append(row)
@@ -53,7 +88,7 @@ def run(options: Options, name: str, run_one: Callable[[Engine, str], Awaitable[
     with file as stream:
         interrupted = False
         try:
-            run_session(options, use)
+            run_session(options, use, remote=run_remotely is not None)
         except EngineError as exc:
             if exc.code is not ErrorCode.INTERRUPTED or not rows:
                 raise

@@ -13,13 +13,12 @@ from clawperator.app.cli import after_output, diagnostics
 from clawperator.app.cli.settings import FACE, resolve_settings
 from clawperator.app.signals import signal_handlers
 from clawperator.engine import Engine, Settings
-from clawperator.engine.errors import interruption
+from clawperator.engine.errors import EngineError, ErrorCode, interruption
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterator, Mapping
 
     from clawperator.app.cli.command import Options
-    from clawperator.engine import EngineError
     from clawperator.engine.executions.attempt import Attempt
 
 T = TypeVar("T")
@@ -30,13 +29,18 @@ def run(
     use: Callable[[Engine], Awaitable[T]],
     *,
     settings_source: Callable[[], AbstractAsyncContextManager[Settings]] | None = None,
+    remote: bool = False,
 ) -> T:
     """Call ``use`` with an engine and return its answer.
 
-    ``settings_source`` provides the settings of commands that do not work on the user's own devices.
+    ``remote``: ``use`` respects ``--fleet``, which is refused otherwise. ``settings_source`` provides the settings of commands that do not work on the user's own devices.
 
     Raises what ``use`` raises; ``EngineError`` (INTERRUPTED) after SIGINT.
     """
+    if getattr(options, "fleet", None) is not None and not remote:
+        raise EngineError(
+            ErrorCode.NOT_IMPLEMENTED, "This command cannot run on a fleet; send a plan with execute --fleet"
+        )
     enter = settings_source or partial(_own_devices, options)
     interrupt = _Interrupt()
     interrupts.outcome = interrupt.error

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from clawperator.app.http.events.frames import StreamEvent, following
+from clawperator.app.serve.event_frames import StreamEvent, following
 
 if TYPE_CHECKING:
     from clawperator.engine.facade import Engine

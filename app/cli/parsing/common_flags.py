@@ -15,7 +15,11 @@ POLICY_FLAG = Flag("--policy", "<file>", "use this policy file [policy.toml in t
 POLICY_FLAGS = (POLICY_FLAG, switch("--safe-logs", "keep screen texts out of the log and the history"))
 """What limits a command and what is recorded about it."""
 BRIEF_FLAG = switch("--brief", "print only the outcome, the data of the steps and the view")
+FLEET_FLAG = Flag(
+    "--fleet", "<nats://host:port>", "run on a device of this fleet: --device host/serial, --devices tag:name"
+)
 OBSERVE_FLAGS = (
+    FLEET_FLAG,
     switch("--raw-envelope", "print the device's envelope unchanged, without derived codes and host keys"),
     BRIEF_FLAG,
     Flag("--max-snapshot-bytes", "<n>", "truncate UI tree text after n bytes [no limit]", bounds=(1, 2**31)),

@@ -34,7 +34,7 @@ from clawperator.app.console.remote.stream import (
     words_of,
 )
 from clawperator.app.console.remote.trees import TreeFetcher
-from clawperator.app.http.events import frames
+from clawperator.app.serve import event_frames
 from clawperator.engine.adb.parse import DeviceEntry
 from clawperator.engine.contracts.read_only import refuse_acting
 from clawperator.engine.errors import EngineError, ErrorCode
@@ -118,9 +118,9 @@ class RemoteEngine:
 
     def _take_devices(self, event: ServerSentEvent) -> None:
         with suppress(ValidationError):  # the next list is complete
-            if event.event == frames.DEVICES:
+            if event.event == event_frames.DEVICES:
                 self.events.publish(read_devices(event))
-            elif event.event == frames.LINK:
+            elif event.event == event_frames.LINK:
                 link = wire.read(wire.LinkEvent, event.data)
                 if link.state == "adb-lost":
                     self.events.publish(AdbServerLost(reason=f"adb of the server: {link.reason}"))

@@ -12,7 +12,7 @@ from pydantic import ValidationError
 from clawperator.app.console.remote import wire
 from clawperator.app.console.remote.client import Client, error_of
 from clawperator.app.console.remote.stream import Down, is_lost, listen
-from clawperator.app.http.events import frames
+from clawperator.app.serve import event_frames
 from clawperator.engine.follow.follower import PAINT_LIMIT, FollowState
 
 _LOOK = "follow-"
@@ -39,7 +39,7 @@ class RemoteFollow:
             async for one in news:
                 if isinstance(one, Down):
                     self._say(FollowState("away" if is_lost(one.error) else "failing", error=one.error))
-                elif isinstance(one, ServerSentEvent) and one.event == frames.FOLLOW:
+                elif isinstance(one, ServerSentEvent) and one.event == event_frames.FOLLOW:
                     with suppress(ValidationError):
                         self._say(_state_of(wire.read(wire.FollowEvent, one.data)))
 

@@ -14,7 +14,7 @@ from httpx_sse import ServerSentEvent
 
 from clawperator.app.console.remote import wire
 from clawperator.app.console.remote.client import Client
-from clawperator.app.http.events import frames
+from clawperator.app.serve import event_frames
 from clawperator.engine.errors import EngineError, ErrorCode
 from clawperator.engine.events.types import (
     CommandProgress,
@@ -64,12 +64,12 @@ async def listen(client: Client, params: Mapping[str, Any]) -> AsyncGenerator[St
             async with client.events(params, last) as events:
                 async for event in events:
                     last = event.id if _ID.fullmatch(event.id) else last
-                    if event.event == frames.HEARTBEAT:
+                    if event.event == event_frames.HEARTBEAT:
                         failures = 0
                         yield Up()
-                    elif event.event == frames.RESET:
+                    elif event.event == event_frames.RESET:
                         yield Missed()
-                    elif event.event == frames.DROPPED:
+                    elif event.event == event_frames.DROPPED:
                         hasty = "too slow" in event.data  # queued events are sent again
                     else:
                         yield event
@@ -105,9 +105,9 @@ def read_devices(event: ServerSentEvent) -> DevicesChanged:
 def read_event(event: ServerSentEvent, device_id: str, skew: float) -> EngineEvent | wire.SnapshotEvent | None:
     """Convert one event about ``device_id``; a tree must be fetched first. ``None``: not relevant."""
     match event.event:
-        case frames.EVENT:
+        case event_frames.EVENT:
             return _progress(wire.read(wire.Progress, event.data), device_id, skew)
-        case frames.ENVELOPE:
+        case event_frames.ENVELOPE:
             seen = wire.read(wire.EnvelopeEvent, event.data)
             return EnvelopeSeen(
                 device_id=device_id,
@@ -118,14 +118,14 @@ def read_event(event: ServerSentEvent, device_id: str, skew: float) -> EngineEve
                 parts=max(1, seen.parts),
                 at=here(seen.at, skew),
             )
-        case frames.SNAPSHOT:
+        case event_frames.SNAPSHOT:
             return wire.read(wire.SnapshotEvent, event.data)
-        case frames.LINK:
+        case event_frames.LINK:
             link = wire.read(wire.LinkEvent, event.data)
             if link.state == "log-broken":
                 return LogGap(device_id=device_id, reason=link.reason, at=here(link.at, skew))
             return LogAttached(device_id=device_id, at=here(link.at, skew)) if link.state == "log-followed" else None
-        case frames.LOG:
+        case event_frames.LOG:
             return _log(wire.read(wire.LogEvent, event.data), device_id, skew)
     return None
 

@@ -12,7 +12,7 @@ from collections import deque
 from collections.abc import Collection, Iterator
 from typing import NamedTuple
 
-from clawperator.app.http.events import frames
+from clawperator.app.serve import event_frames
 from clawperator.engine.events.bus import EventBus
 
 KEPT_FRAMES = 4_096
@@ -88,7 +88,7 @@ class Client:
 
     def wants(self, frame: Frame) -> bool:
         """Return whether the client subscribed to the frame's type and device; a frame without a device is for all."""
-        if frame.name not in self._types and (self._types or frame.name in frames.OPT_IN):
+        if frame.name not in self._types and (self._types or frame.name in event_frames.OPT_IN):
             return False
         return not self._devices or frame.device_id is None or frame.device_id in self._devices
 
@@ -193,10 +193,10 @@ class Hub:
             while events := await subscription.batch():
                 began = loop.time()
                 for event in events:
-                    fleeting = frames.FLEETING_EVENTS.get(type(event))
+                    fleeting = event_frames.FLEETING_EVENTS.get(type(event))
                     if fleeting is not None and not self._asked_for(fleeting, event.device_id):
                         continue
-                    for news in frames.stream_events(event):
+                    for news in event_frames.stream_events(event):
                         self.publish(news)
                 self.lost_events = subscription.dropped
                 self._wake()
@@ -210,17 +210,17 @@ class Hub:
         for client in tuple(self._clients):
             client.wake()
 
-    def publish_now(self, news: frames.StreamEvent) -> None:
+    def publish_now(self, news: event_frames.StreamEvent) -> None:
         """Publish an event that does not come from the bus, without delay."""
         self.publish(news)
         self._wake()
 
-    def publish(self, news: frames.StreamEvent) -> None:
+    def publish(self, news: event_frames.StreamEvent) -> None:
         """Encode one event and append it to its ring."""
         self._order += 1
-        fleeting = news.name in frames.EPHEMERAL
+        fleeting = news.name in event_frames.EPHEMERAL
         ring, event_id = (self._fleeting, "") if fleeting else (self._kept, self.id_of(self._kept.next))
-        frame = Frame(self._order, news.name, news.device_id, frames.encoded(news.name, news.data, event_id))
+        frame = Frame(self._order, news.name, news.device_id, event_frames.encoded(news.name, news.data, event_id))
         for number, out in ring.push(frame):
             for client in tuple(self._clients):
                 if client.misses(ring, number, out):
@@ -238,7 +238,7 @@ class Hub:
 
     def _farewell(self, client: Client, reason: str) -> bytes:
         last_id = self.id_of(client.place(self._kept) - 1)
-        return frames.encoded(frames.DROPPED, {"reason": reason, "lastEventId": last_id})
+        return event_frames.encoded(event_frames.DROPPED, {"reason": reason, "lastEventId": last_id})
 
     def subscribe(
         self, *, devices: Collection[str] = (), types: Collection[str] = (), last_id: str = ""
@@ -247,8 +247,8 @@ class Hub:
         if self._closed or len(self._clients) >= MOST_CLIENTS:
             return None
         client = Client((self._kept, self._fleeting), devices, types)
-        hello = {"code": "CONNECTED", "message": "Clawperator SSE stream active", "version": frames.VERSION}
-        client.enqueue(frames.encoded(frames.HEARTBEAT, hello))
+        hello = {"code": "CONNECTED", "message": "Clawperator SSE stream active", "version": event_frames.VERSION}
+        client.enqueue(event_frames.encoded(event_frames.HEARTBEAT, hello))
         if last_id:
             self._catch_up(client, last_id)
         self._clients.add(client)
@@ -278,4 +278,4 @@ class Hub:
 
 
 def _reset(reason: str, message: str) -> bytes:
-    return frames.encoded(frames.RESET, {"reason": reason, "message": message})
+    return event_frames.encoded(event_frames.RESET, {"reason": reason, "message": message})

@@ -7,11 +7,11 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Depends, Header, Query, Request
 from starlette.responses import Response
 
-from clawperator.app.http.events import frames
 from clawperator.app.http.events.hub import Client
 from clawperator.app.http.events.stream import EventStream
 from clawperator.app.http.openapi import gives, ok_with
 from clawperator.app.http.service import HttpService
+from clawperator.app.serve import event_frames
 from clawperator.app.serve.answers import ok
 from clawperator.app.serve.gate import refuse_web_page
 from clawperator.engine.errors import EngineError, ErrorCode
@@ -52,7 +52,7 @@ async def events(
 ) -> Any:
     service: HttpService = request.app.state.service
     wanted = [_type(name) for name in types]
-    if follow or set(wanted) != {frames.DEVICES}:
+    if follow or set(wanted) != {event_frames.DEVICES}:
         service.admit(request, build.snapshot())  # events show the screen: the caller needs the permission to observe
     client = service.hub.subscribe(devices=device, types=wanted, last_id=last_event_id)
     if client is None:
@@ -70,11 +70,11 @@ def _left(service: HttpService, client: Client) -> None:
 
 def _type(name: str) -> str:
     full = name if name.startswith("clawperator:") else f"clawperator:{name}"
-    if full not in frames.TYPES:
+    if full not in event_frames.TYPES:
         raise EngineError(
             ErrorCode.INVALID_PARAMETER,
-            f"'type' must be one of: {', '.join(frames.TYPES)}",
-            details={"path": "type", "types": list(frames.TYPES)},
+            f"'type' must be one of: {', '.join(event_frames.TYPES)}",
+            details={"path": "type", "types": list(event_frames.TYPES)},
         )
     return full
 
@@ -88,4 +88,4 @@ def _type(name: str) -> str:
 )
 async def events_schema() -> Response:
     contracts = {name: json_schema(name) for name in ("envelope", "outcome", "result", "error")}
-    return ok(version=frames.VERSION, events=frames.schemas(lambda name: contracts[name]))
+    return ok(version=event_frames.VERSION, events=event_frames.schemas(lambda name: contracts[name]))

@@ -50,7 +50,19 @@ READS = {
     "guide": (),
 }
 """Commands that only show what this computer knows, and no screen."""
-SERVES = {"serve", "mcp", "console", "demo", "sim", "logs", "warm start", "warm stop", "warm status"}
+SERVES = {
+    "serve",
+    "mcp",
+    "console",
+    "demo",
+    "sim",
+    "logs",
+    "fleet join",
+    "fleet devices",
+    "warm start",
+    "warm stop",
+    "warm status",
+}
 """Commands that run, or concern what runs, until it is ended. What is asked of them then is held against the policy, each for itself."""
 
 

@@ -12,7 +12,7 @@ from typing import Any
 import httpx
 import pytest
 
-from clawperator.app.http.events.frames import EXECUTION
+from clawperator.app.serve.event_frames import EXECUTION
 from clawperator.engine.json_schema import json_schema
 from tests.app.http.conftest import HOME, JSON, Serve, nap, plan
 from tests.app.http.sse import stream

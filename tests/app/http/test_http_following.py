@@ -9,9 +9,9 @@ from typing import Any
 
 from jsonschema import Draft202012Validator
 
-from clawperator.app.http.events import frames
 from clawperator.app.http.events.hub import LOG_FRAMES, Hub
 from clawperator.app.http.followers import Followers
+from clawperator.app.serve import event_frames
 from clawperator.engine.events.bus import EventBus
 from clawperator.engine.events.types import LogBatch
 from clawperator.engine.follow.follower import FollowState
@@ -20,7 +20,13 @@ from tests.app.http.conftest import HOME, Serve
 from tests.app.http.sse import Event, stream
 from tests.support import patience
 
-FOLLOW, SNAPSHOT, ENVELOPE, LINK, LOG = (frames.FOLLOW, frames.SNAPSHOT, frames.ENVELOPE, frames.LINK, frames.LOG)
+FOLLOW, SNAPSHOT, ENVELOPE, LINK, LOG = (
+    event_frames.FOLLOW,
+    event_frames.SNAPSHOT,
+    event_frames.ENVELOPE,
+    event_frames.LINK,
+    event_frames.LOG,
+)
 
 
 class FakeFollow:
@@ -52,7 +58,7 @@ class FakeEngine:
 
 async def test_a_device_is_followed_once_for_all_who_listen_and_until_the_last_one_leaves() -> None:
     engine: Any = FakeEngine()
-    data: list[frames.StreamEvent] = []
+    data: list[event_frames.StreamEvent] = []
     followers = Followers(engine, data.append)
     with followers.following("a"):
         with followers.following("a"), followers.following("b"):
@@ -108,12 +114,12 @@ async def test_log_lines_are_written_for_those_who_want_them_and_kept_for_nobody
 
 async def test_a_client_that_drowns_in_log_lines_can_go_on_after_the_last_event_that_has_an_id() -> None:
     hub = Hub(EventBus())
-    client = hub.subscribe(types=[LOG, frames.EXECUTION])
+    client = hub.subscribe(types=[LOG, event_frames.EXECUTION])
     assert client is not None
-    hub.publish(frames.StreamEvent(frames.EXECUTION, None, {"deviceId": None, "input": None, "result": {}}))
+    hub.publish(event_frames.StreamEvent(event_frames.EXECUTION, None, {"deviceId": None, "input": None, "result": {}}))
     assert b"event: clawperator:execution" in await client.chunk()
     for _ in range(LOG_FRAMES + 1):
-        hub.publish(frames.StreamEvent(LOG, "a", {"lines": []}))
+        hub.publish(event_frames.StreamEvent(LOG, "a", {"lines": []}))
     assert client.closed
     assert f'"lastEventId":"{hub.id_of(1)}"'.encode() in await client.chunk()
 
@@ -165,7 +171,7 @@ async def test_what_only_a_console_wants_comes_on_wish_and_as_documented(serve: 
         names = set()
         while "clawperator:execution" not in names:
             names.add((await usual.next()).name)
-        assert names.isdisjoint(frames.OPT_IN)
+        assert names.isdisjoint(event_frames.OPT_IN)
 
 
 async def test_whoever_may_not_observe_gets_neither_log_lines_nor_looks(serve: Serve, tmp_path: Any) -> None:

@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from clawperator.app.http.events import hub as hubs
-from clawperator.app.http.events.frames import StreamEvent, encoded
 from clawperator.app.http.events.hub import Client, Hub
+from clawperator.app.serve.event_frames import StreamEvent, encoded
 from clawperator.engine.events.bus import EventBus
 from clawperator.engine.events.types import CommandProgress
 

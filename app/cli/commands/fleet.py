@@ -1,0 +1,111 @@
+"""``fleet join``: offer this host's devices to a fleet. ``fleet devices``: list those of all hosts."""
+
+from __future__ import annotations
+
+from clawperator.app.cli import diagnostics
+from clawperator.app.cli.command import Answer, Command, Options
+from clawperator.app.cli.listener_options import SCREENSHOTS_FLAG, screenshots_folder
+from clawperator.app.cli.parsing.common_flags import HISTORY_FLAG, POLICY_FLAGS
+from clawperator.app.cli.parsing.flags import Flag, Word
+
+TYPE_CHECKING = False
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from clawperator.app.fleet.host import FleetHost
+
+_SERVERS = Word("servers", "addresses of NATS servers, comma-separated")
+
+
+class Join(Command):
+    long_lived = True
+    usage = "<nats://host:port> [--name <host>] [options]"
+    notes = (
+        "Other hosts then run executions on host/serial or tag:name with --fleet. This host's policy decides what they may do, and its\n"
+        "history and audit record it. Servers on other computers need tls:// and the credentials file that CLAWPERATOR_FLEET_CREDS\n"
+        "names; CLAWPERATOR_FLEET_CA names the file of their certificate authority. Ctrl-C leaves the fleet."
+    )
+    examples = ("nats://127.0.0.1:4222", "tls://nats.example.com:4222 --name bench-3")
+    flags = (
+        _SERVERS,
+        Flag("--name", "<host>", "use this name for the host [its host name]"),
+        SCREENSHOTS_FLAG,
+        HISTORY_FLAG,
+        *POLICY_FLAGS,
+    )
+
+    def run(self, options: Options) -> int:
+        if options.servers is None:
+            raise self.missing("the address of a NATS server")
+        require_nats()
+        import asyncio
+
+        asyncio.run(_join(options))
+        return 0
+
+
+class Devices(Command):
+    usage = "<nats://host:port> [options]"
+    examples = ("nats://127.0.0.1:4222",)
+    flags = (_SERVERS,)
+
+    def run(self, options: Options) -> Answer:
+        if options.servers is None:
+            raise self.missing("the address of a NATS server")
+        require_nats()
+        import asyncio
+
+        return Answer({"ok": True, "devices": asyncio.run(_devices(options.servers))})
+
+
+def require_nats() -> None:
+    """Refuse a command that needs NATS where the extra is not installed."""
+    try:
+        import nats  # noqa: F401 -- a missing package is reported before anything starts
+    except ImportError as exc:
+        from clawperator.app.extras import not_installed
+
+        raise not_installed("fleet", f"A fleet needs the package '{exc.name}'") from exc
+
+
+async def _devices(servers: str) -> list[dict[str, object]]:
+    from clawperator.app.fleet.client import fleet
+
+    async with fleet(servers) as found:
+        return await found.devices()
+
+
+async def _join(options: Options) -> None:
+    import asyncio
+    import socket
+
+    from clawperator.app.cli.settings import resolve_settings
+    from clawperator.app.fleet.connection import connected
+    from clawperator.app.fleet.host import FleetHost
+    from clawperator.app.fleet.subjects import host_name
+    from clawperator.app.signals import signal_handlers
+    from clawperator.engine import Engine
+
+    name = host_name(options.name or socket.gethostname())
+    async with (
+        Engine(resolve_settings(options), face="fleet", logged=True) as engine,
+        connected(options.servers, name=f"clawperator host {name}", lasting=True, buffer=_BUFFER_BYTES) as client,
+    ):
+        host = FleetHost(engine, client, name, screenshots_folder(options))
+        task = asyncio.create_task(host.run(lambda: _announce(name, host, options)))
+        with signal_handlers(task.cancel):
+            await asyncio.wait({task})
+        if not task.cancelled():
+            task.result()
+
+
+_BUFFER_BYTES = 2 * 1024 * 1024
+
+
+def _announce(name: str, host: FleetHost, options: Options) -> None:
+    from clawperator.app.cli import output
+
+    if options.output == "pretty":
+        diagnostics.note(f"Host {name} joined the fleet (press Ctrl-C to leave)")
+    else:
+        output.print_json({"ok": True, "host": name, "devices": list(host.offered)})

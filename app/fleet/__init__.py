@@ -1,0 +1,1 @@
+"""A fleet: the devices of many hosts through one NATS system."""

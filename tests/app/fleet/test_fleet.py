@@ -1,0 +1,277 @@
+"""A fleet through a real NATS server: at most once, and truthful when something in the middle goes away."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import sys
+from collections import Counter
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from clawperator.app.fleet import subjects
+from clawperator.app.fleet.client import fleet
+from clawperator.app.fleet.connection import connected
+from clawperator.engine.errors import EngineError
+from clawperator.engine.fan_out import Target, run_on_each
+from tests.app.fleet.conftest import Host, Join, Nats, proxy
+from tests.app.http.conftest import HOME, nap, plan
+from tests.support import patience
+
+if TYPE_CHECKING:
+    from nats.aio.msg import Msg
+
+LOOK = {"id": "look", "type": "snapshot_ui"}
+
+
+@pytest.fixture
+def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Silence is noticed after half a second."""
+    monkeypatch.setattr(subjects, "ALIVE_SECONDS", 0.1)
+    monkeypatch.setattr(subjects, "SILENT_SECONDS", 0.5)
+
+
+async def running(host: Host) -> None:
+    """Return when a device of ``host`` has received a command."""
+    async with asyncio.timeout(patience(20)):
+        while not sum(device.commands for device in host.devices):  # noqa: ASYNC110 -- a simulated device says it
+            await asyncio.sleep(0.005)
+
+
+@given(st.text())
+def test_any_serial_is_one_token_and_no_two_are_the_same(serial: str) -> None:
+    token = subjects.token(serial)
+    assert token
+    assert set(token) <= set("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-=")
+    assert (token == subjects.token(f"{serial}.")) is False
+    assert subjects.device_subject("h", serial).count(".") == 4
+
+
+@pytest.mark.parametrize(
+    ("address", "code"),
+    [
+        ("nats://example.com", "FLEET_NOT_SECURED"),
+        ("tls://example.com", "FLEET_NOT_SECURED"),
+        ("nats://user:secret@10.0.0.1:4222", "FLEET_NOT_SECURED"),
+        ("nats://127.0.0.1,nats://example.com", "FLEET_NOT_SECURED"),
+        ("http://127.0.0.1", "USAGE"),
+        ("nats://127.0.0.1:x", "USAGE"),
+        ("", "USAGE"),
+        ("nats://user:secret@127.0.0.1:1", "FLEET_UNAVAILABLE"),
+    ],
+)
+async def test_addresses_that_are_refused(address: str, code: str) -> None:
+    with pytest.raises(EngineError) as caught:
+        async with fleet(address):
+            pass
+    assert caught.value.code == code
+    assert "secret" not in str(caught.value.to_dict())
+
+
+@pytest.mark.parametrize("name", ["", "host", "/x", "a b/x", "a*/x", "h/", f"h/{'x' * 256}"])
+async def test_a_device_is_named_by_host_and_serial(nats: Nats, name: str) -> None:
+    async with fleet(nats.url) as client:
+        with pytest.raises(EngineError) as caught:
+            await client.execute(plan(HOME), name)
+    assert caught.value.code == "INVALID_DEVICE_ID"
+
+
+async def test_devices_are_found_and_act_under_the_policy_and_audit_of_their_host(nats: Nats, join: Join) -> None:
+    bench = await join("bench", 2, tag="lab")
+    strict = await join("strict", policy='version = 1\n[profiles.default.capabilities]\nallow = ["observe"]\n')
+    serials = [device.serial for device in bench.devices]
+    async with fleet(nats.url, caller="ann@laptop") as client:
+        found = await client.devices()
+        assert [row["device"] for row in found] == sorted([*(f"bench/{s}" for s in serials), f"strict/{serials[0]}"])
+        assert await client.targets("tag:lab") == [Target(f"bench/{serial}") for serial in serials]
+        assert len(await client.targets(f"all,tag:lab,bench/{serials[0]}")) == 3
+        answer = await client.execute(plan(HOME), f"bench/{serials[0]}")
+        assert (answer["ok"], answer["deviceId"]) == (True, f"bench/{serials[0]}")
+        for text, code in (("tag:x", "DEVICE_TAG_UNKNOWN"), ("x", "INVALID_DEVICE_ID")):
+            with pytest.raises(EngineError) as caught:
+                await client.targets(text)
+            assert caught.value.code == code
+        with pytest.raises(EngineError) as caught:
+            await client.execute(plan(HOME), f"strict/{serials[0]}")
+        assert caught.value.code == "CAPABILITY_DENIED"
+        assert sum(device.commands for device in strict.devices) == 0
+        with pytest.raises(EngineError) as caught:
+            await client.execute(plan(HOME), "bench/nobody")
+        assert (caught.value.code, caught.value.extra["broadcastDispatchStatus"]) == ("DEVICE_NOT_FOUND", "not_sent")
+    for host in (bench, strict):
+        history = host.engine.history
+        assert history is not None
+        assert {row.caller for row in await history.audit(10)} == {"fleet:ann@laptop"}
+
+
+async def test_an_answer_larger_than_a_message_arrives_in_parts(nats: Nats, join: Join) -> None:
+    host = await join("bench", faults=[{"kind": "huge_tree", "nodes": 2_000}])
+    async with fleet(nats.url) as client:
+        answer = await client.execute(plan(LOOK), f"bench/{host.devices[0].serial}")
+    assert len(answer["envelope"]["stepResults"][0]["data"]["text"]) > 100_000
+
+
+async def test_events_and_trees_are_published_and_what_is_lost_is_counted(nats: Nats, join: Join) -> None:
+    host = await join("bench")
+    serial, seen = host.devices[0].serial, asyncio.Queue[Any]()
+
+    async def heard(message: Msg) -> None:
+        seen.put_nowait(message)
+
+    async with fleet(nats.url) as client, connected(nats.url, name="watcher", lasting=False) as watcher:
+        await watcher.subscribe(f"{subjects.PREFIX}.event.>", cb=heard)
+        await watcher.subscribe(f"{subjects.PREFIX}.tree.>", cb=heard)
+        await watcher.flush()
+        await client.execute(plan(LOOK), f"bench/{serial}")
+        kinds: set[str] = set()
+        async with asyncio.timeout(patience(20)):
+            while not {"tree", "clawperator=3Aexecution"} <= kinds:
+                message = await seen.get()
+                parts = message.subject.split(".")
+                assert parts[3:5] == ["bench", serial]
+                assert message.headers[subjects.DROPPED] == "0"
+                kinds.add("tree" if parts[2] == "tree" else parts[5])
+
+
+@pytest.mark.usefixtures("impatient")
+async def test_a_host_that_vanishes_leaves_an_unknown_outcome_and_runs_nothing_again(nats: Nats, join: Join) -> None:
+    host = await join("bench", speed=1)
+    serial = host.devices[0].serial
+    async with fleet(nats.url) as client:
+        asked = asyncio.create_task(client.execute(plan(nap(3_000)), f"bench/{serial}"))
+        await running(host)
+        host.leave()
+        with pytest.raises(EngineError) as caught:
+            await asked
+        assert (caught.value.code, caught.value.extra["broadcastDispatchStatus"]) == ("FLEET_NO_ANSWER", "unknown")
+        with pytest.raises(EngineError) as caught:
+            await client.execute(plan(HOME), f"bench/{serial}")
+        assert caught.value.code == "DEVICE_NOT_FOUND"
+    assert host.devices[0].commands == 1
+
+
+@pytest.mark.usefixtures("impatient")
+async def test_a_partition_is_noticed_and_what_was_sent_into_it_is_unknown(nats: Nats, join: Join) -> None:
+    async with proxy(nats.port) as (url, part):
+        host = await join("bench", url=url)
+        async with fleet(nats.url) as client:
+            device = f"bench/{host.devices[0].serial}"
+            assert (await client.execute(plan(HOME), device))["ok"]
+            part()
+            with pytest.raises(EngineError) as caught:
+                await client.execute(plan(HOME), device)
+            assert caught.value.code == "FLEET_NO_ANSWER"
+        assert host.devices[0].commands == 1
+
+
+async def test_after_a_restart_of_the_server_hosts_are_back_and_nothing_is_sent_late(nats: Nats, join: Join) -> None:
+    host = await join("bench", speed=1)
+    device = f"bench/{host.devices[0].serial}"
+    async with fleet(nats.url, lasting=True) as client:
+        asked = asyncio.create_task(client.execute(plan(nap(1_500)), device))
+        await running(host)
+        await nats.stop()
+        with pytest.raises(EngineError) as caught:
+            await asked
+        assert caught.value.code == "FLEET_NO_ANSWER"
+        with pytest.raises(EngineError) as caught:
+            await client.execute(plan(HOME), device)
+        assert (caught.value.code, caught.value.extra["broadcastDispatchStatus"]) == ("FLEET_UNAVAILABLE", "not_sent")
+        await nats.start()
+        async with asyncio.timeout(patience(30)):
+            while True:
+                with suppress(EngineError):  # nothing was sent: the command count below says so
+                    done = await client.execute(plan(HOME), device, wait_ms=20_000)
+                    break
+                await asyncio.sleep(0.05)
+    assert done["ok"]
+    assert host.devices[0].commands == 2
+
+
+async def test_a_name_belongs_to_one_host_and_a_request_to_one_of_two(nats: Nats, join: Join) -> None:
+    first = await join("bench")
+    with pytest.raises(EngineError) as caught:
+        await join("other", as_name="bench")
+    assert caught.value.code == "FLEET_HOST_TAKEN"
+    async with fleet(nats.url) as client:
+        assert (await client.execute(plan(HOME), f"bench/{first.devices[0].serial}"))["ok"]
+    assert first.devices[0].commands == 1
+
+
+async def test_a_reader_that_does_not_read_is_dropped_and_delays_nobody(nats: Nats, join: Join) -> None:
+    host = await join("bench", faults=[{"kind": "huge_tree", "nodes": 300}])
+    device = f"bench/{host.devices[0].serial}"
+    reader, writer = await asyncio.open_connection("127.0.0.1", nats.port, limit=1)
+    writer.write(b'CONNECT {"verbose":false}\r\nSUB clawperator.> 1\r\nPING\r\n')
+    await reader.readexactly(1)
+    async with fleet(nats.url) as client:
+        for _ in range(10):
+            assert (await client.execute(plan(LOOK), device))["ok"]
+    assert host.devices[0].commands == 10
+    writer.transport.abort()
+
+
+async def test_fifty_devices_of_two_hosts_have_one_row_each(nats: Nats, join: Join) -> None:
+    hosts = [await join(name, 25, tag="lab") for name in ("east", "west")]
+    async with fleet(nats.url) as client:
+        targets = await client.targets("tag:lab")
+        assert len(targets) == 50
+        rows = [row async for row in run_on_each(targets, lambda name: client.execute(plan(HOME), name), jobs=16)]
+    assert Counter(row.target.serial for row in rows) == Counter(target.serial for target in targets)
+    assert {row.status for row in rows} == {"succeeded"}
+    assert [device.commands for host in hosts for device in host.devices] == [1] * 50
+
+
+@pytest.mark.parametrize(
+    "data", [b"", b"[]", b"\xff", b'{"payload":{}}', b'{"payload":{},"options":{"x":1},"caller":1}']
+)
+async def test_messages_of_strangers_are_answered_with_an_error(nats: Nats, join: Join, data: bytes) -> None:
+    host = await join("bench")
+    subject = subjects.device_subject("bench", host.devices[0].serial)
+    async with connected(nats.url, name="stranger", lasting=False) as client:
+        inbox = client.new_inbox()
+        answers = await client.subscribe(inbox)
+        await client.publish(subject, data, reply=inbox)
+        await client.publish(subject, data)
+        while subjects.PART not in ((message := await answers.next_msg(timeout=patience(10))).headers or {}):
+            pass
+    assert json.loads(message.data)["ok"] is False
+    assert host.devices[0].commands == 0
+
+
+async def test_the_command_line_addresses_a_fleet(nats: Nats, join: Join) -> None:
+    host = await join("bench", 2, tag="lab")
+    serial = host.devices[0].serial
+    env = {**os.environ, "HOME": str(nats.folder), "XDG_CONFIG_HOME": str(nats.folder), "CLAWPERATOR_WARM": "0"}
+
+    async def command(*words: str) -> tuple[int | None, list[dict[str, Any]]]:
+        program = (sys.executable, "-m", "clawperator.app.cli")
+        child = await asyncio.create_subprocess_exec(*program, *words, env=env, stdout=asyncio.subprocess.PIPE)
+        out, _ = await child.communicate()
+        return child.returncode, [json.loads(line) for line in out.splitlines()]
+
+    there, text = ("--fleet", nats.url), json.dumps(plan(HOME))
+    exit_code, [listed] = await command("fleet", "devices", nats.url)
+    assert (exit_code, [row["serial"] for row in listed["devices"]]) == (0, [device.serial for device in host.devices])
+    exit_code, [answer] = await command("execute", text, *there, "--device", f"bench/{serial}")
+    assert (exit_code, answer["deviceId"]) == (0, f"bench/{serial}")
+    exit_code, lines = await command("execute", text, *there, "--devices", "tag:lab,bench/away", "--brief")
+    assert exit_code == 1
+    assert {line["deviceId"]: line["status"] for line in lines[:-1]} == {
+        "bench/away": "failed",
+        **{f"bench/{device.serial}": "succeeded" for device in host.devices},
+    }
+    for words, code in (
+        (("execute", text, *there), "MULTIPLE_DEVICES_DEVICE_ID_REQUIRED"),
+        (("execute", text, *there, "--device", serial), "INVALID_DEVICE_ID"),
+        (("fleet", "join", nats.url, "--name", "a/b"), "USAGE"),
+        (("fleet", "devices"), "USAGE"),
+    ):
+        exit_code, [refused] = await command(*words)
+        assert (exit_code, refused["code"]) == (1, code)
+    assert [device.commands for device in host.devices] == [2, 1]

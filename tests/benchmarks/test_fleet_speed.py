@@ -1,0 +1,61 @@
+"""What many devices and a fleet cost: ratios against the slowest device, and against the host's own execution."""
+
+from __future__ import annotations
+
+import statistics
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from clawperator.app.fleet.client import fleet
+from clawperator.engine import Engine, Settings
+from clawperator.engine.fan_out import Target, run_on_each
+from clawperator.engine.simulator.device import create_device
+from clawperator.engine.simulator.run import Simulation
+from clawperator.engine.simulator.scenario import Scenario
+from tests.app.fleet.conftest import Join, Nats, join, nats  # noqa: F401 -- fixtures
+from tests.app.http.conftest import HOME, nap, plan
+
+pytestmark = pytest.mark.benchmark
+
+
+async def test_twenty_devices_take_little_longer_than_the_slowest(tmp_path: Path) -> None:
+    worlds = [create_device(Scenario.model_validate({"speed": 1}), index=index) for index in range(20)]
+    async with Simulation(worlds, mode="server") as simulation:
+        settings = Settings.resolve({}, {"HOME": str(tmp_path), **simulation.env()})
+        async with Engine(settings) as engine:
+
+            async def run(serial: str) -> Mapping[str, Any]:
+                return (await engine.execute(plan(nap(2_000)), device_id=serial)).to_dict()
+
+            ratios = []
+            for _ in range(3):
+                began = time.monotonic()
+                rows = [row async for row in run_on_each([Target(world.serial) for world in worlds], run, jobs=20)]
+                spent = (time.monotonic() - began) * 1000
+                assert {row.status for row in rows} == {"succeeded"}
+                ratios.append(spent / max(row.duration_ms for row in rows))
+    print(f"fan-out to 20 devices: {min(ratios):.2f} times the slowest")
+    assert min(ratios) <= 1.3
+
+
+async def test_the_fleet_costs_less_than_three_milliseconds(nats: Nats, join: Join) -> None:  # noqa: F811 -- fixtures
+    host = await join("bench")
+    serial = host.devices[0].serial
+    own, remote = [], []
+    async with fleet(nats.url) as client:
+        for _ in range(60):
+            began = time.monotonic()
+            await host.engine.execute(plan(HOME), device_id=serial)
+            between = time.monotonic()
+            await client.execute(plan(HOME), f"bench/{serial}")
+            own.append((between - began) * 1000)
+            remote.append((time.monotonic() - between) * 1000)
+    added = statistics.median(remote) - statistics.median(own)
+    print(
+        f"own {statistics.median(own):.2f} ms, through the fleet {statistics.median(remote):.2f} ms: {added:.2f} ms more"
+    )
+    assert added <= 3
