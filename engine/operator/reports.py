@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from clawperator.engine.executions.compatibility import Compatibility
+if TYPE_CHECKING:
+    from clawperator.engine.executions.compatibility import Compatibility
 
 UNKNOWN_PACKAGE = "<unknown>"
 """The package in an error before it is known (cli.md#commands)."""

@@ -15,7 +15,11 @@ FORBIDDEN = (
     "clawperator.engine.emulators.manager", "clawperator.engine.emulators.lifecycle", "clawperator.engine.emulators.sdk",
     "asyncio", "subprocess", "socket", "os", "io", "pathlib", "threading", "tempfile", "shutil", "urllib", "http",
 )  # fmt: skip
-VALUES = {"clawperator.engine.doctor.verdict", "clawperator.engine.executions.headline"}
+VALUES = {
+    "clawperator.engine.doctor.verdict",
+    "clawperator.engine.executions.headline",
+    "clawperator.engine.operator.reports",
+}
 """Modules of values inside of forbidden packages."""
 ADB_VALUES = "clawperator.engine.adb.parse"
 CALLS = {"open", "print", "input", "exec", "eval", "__import__"}
