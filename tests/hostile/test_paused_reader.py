@@ -20,7 +20,7 @@ ROWS = b"".join(b"device-%05d\tdevice\n" % number for number in range(3_000))
 LINES = packets(record(b"[Clawperator-Command] stage-log commandId=c message=" + b"x" * 3_900) * 50)
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("number", [signal.SIGINT, pytest.param(signal.SIGTERM, marks=pytest.mark.ci)])
 @pytest.mark.parametrize("words", ["watch", "watch --output pretty"])
 def test_watch(
     simulator: int,
@@ -72,7 +72,7 @@ def test_logs(
         assert child.wait(patience(5)) in (0, 130)
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("number", [signal.SIGINT, pytest.param(signal.SIGTERM, marks=pytest.mark.ci)])
 @pytest.mark.parametrize(("flags", "stream"), [("--output pretty", "stdout"), ("--verbose", "stderr")])
 def test_a_script_that_prints_without_end(
     simulator: int,

@@ -108,7 +108,7 @@ def test_a_log_without_end(simulator: int, serve: Serve, name: str) -> None:
         assert served.child.wait(patience(10)) == 0
 
 
-@pytest.mark.parametrize("flood", ["silence", "empty packets"])
+@pytest.mark.parametrize("flood", ["silence", pytest.param("empty packets", marks=pytest.mark.ci)])
 def test_others_are_answered_and_the_end_is_heard(simulator: int, serve: Serve, flood: str) -> None:
     with hostile(simulator, Attack("^shell", FLOODS[flood])) as server, serve(server) as served:
         with ThreadPoolExecutor(1) as pool:

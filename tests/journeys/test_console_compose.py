@@ -146,7 +146,7 @@ COMPOSED = [
 ]
 
 
-@pytest.mark.parametrize("size", [(80, 24), (120, 36)])
+@pytest.mark.parametrize("size", [(80, 24), pytest.param((120, 36), marks=pytest.mark.ci)])
 async def test_a_plan_composed_by_form_from_nothing_runs(connect: Connect, size: tuple[int, int]) -> None:
     async with console(connect, size) as (app, pilot):
         await pilot.press("3")

@@ -53,7 +53,7 @@ async def recovered(app: ConsoleApp, pilot: Pilot[int]) -> None:
     await until(pilot, lambda: "Not ready" not in text_of(app))
 
 
-@pytest.mark.parametrize("way", ["key", "mouse"])
+@pytest.mark.parametrize("way", ["key", pytest.param("mouse", marks=pytest.mark.ci)])
 async def test_no_operator(connect: Connect, tmp_path: Path, way: str) -> None:
     bench = await connect(operator={"installed": False})
     async with console(bench.engine, bench.serial) as (app, pilot):
@@ -69,7 +69,7 @@ async def test_no_operator(connect: Connect, tmp_path: Path, way: str) -> None:
         await recovered(app, pilot)
 
 
-@pytest.mark.parametrize("way", ["key", "mouse"])
+@pytest.mark.parametrize("way", ["key", pytest.param("mouse", marks=pytest.mark.ci)])
 async def test_service_off(connect: Connect, way: str) -> None:
     bench = await connect(operator={"enabled": False})
     async with console(bench.engine, bench.serial) as (app, pilot):

@@ -25,6 +25,14 @@ from clawperator.engine.simulator.scenario import Scenario
 from tests.support import patience
 
 
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """With ``--warm`` only what runs a command line there is repeated."""
+    if config.getoption("--warm"):
+        repeated = [item for item in items if "warm_runtime" in getattr(item, "fixturenames", ())]
+        config.hook.pytest_deselected(items=[item for item in items if item not in repeated])
+        items[:] = repeated
+
+
 class Run(NamedTuple):
     """What a command line left behind."""
 

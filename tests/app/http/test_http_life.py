@@ -24,7 +24,10 @@ async def in_flight(client: httpx.AsyncClient) -> None:
         pass
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
+@pytest.mark.parametrize(
+    "number",
+    [signal.SIGTERM, *(pytest.param(number, marks=pytest.mark.ci) for number in (signal.SIGINT, signal.SIGHUP))],
+)
 async def test_the_end_waits_for_what_runs(serve: Serve, number: signal.Signals) -> None:
     served = await serve(process=True)
     async with stream(served.client) as events:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+from collections.abc import Callable
 
 import pytest
 from PIL import Image
@@ -51,8 +52,12 @@ def test_labels_do_not_cover_each_other() -> None:
     assert not any(one.intersects(other) for at, one in enumerate(taken) for other in taken[:at])
 
 
-@pytest.mark.parametrize("data", [b"", b"\x89PNG\r\n\x1a\n", png("red")[:-2_000], png("red", (9_000, 8_000))])
-def test_no_picture(data: bytes) -> None:
+@pytest.mark.parametrize(
+    "made",
+    [lambda: b"", lambda: b"\x89PNG\r\n\x1a\n", lambda: png("red")[:-2_000], lambda: png("red", (9_000, 8_000))],
+    ids=["empty", "header", "cut", "huge"],
+)
+def test_no_picture(made: Callable[[], bytes]) -> None:
     with pytest.raises(EngineError) as caught:
-        annotate(data, TREE)
+        annotate(made(), TREE)
     assert caught.value.code is ErrorCode.UNSUPPORTED_RUNTIME_SCREENSHOT

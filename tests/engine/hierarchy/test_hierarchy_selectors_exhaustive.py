@@ -94,6 +94,7 @@ def readable(folder: Path) -> Iterator[tuple[str, UiTree]]:
             yield path.name, parse(path.read_bytes(), recover=True)
 
 
+@pytest.mark.ci
 def test_the_whole_corpus_keeps_the_promise(corpus: Path) -> None:
     totals = [check_promise(tree, name) for name, tree in readable(corpus / "hierarchies")]
     targets, addressable = (sum(column) for column in zip(*totals, strict=True))

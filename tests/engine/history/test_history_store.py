@@ -382,8 +382,11 @@ def test_filters_mean_what_they_mean_everywhere(path: str, text: str, expected: 
 
 @pytest.mark.parametrize(
     "ask",
-    [History.runs, History.count, lambda history, where: list(history.export(where))],
-    ids=["runs", "count", "export"],
+    [
+        pytest.param(History.runs, id="runs"),
+        pytest.param(History.count, id="count", marks=pytest.mark.ci),
+        pytest.param(lambda history, where: list(history.export(where)), id="export", marks=pytest.mark.ci),
+    ],
 )
 def test_a_pattern_that_takes_too_long_over_all_runs_is_stopped_with_an_error(
     path: str, ask: Callable[[History, Filter], object]
