@@ -91,11 +91,11 @@ def test_execute_in_the_warm_process(installed_wheel: Path, report: Report, warm
         program(str(installed_wheel / "clawperator"), "execute", "--execution", payload, env=warm)()
 
     floor = python(installed_wheel, "import argparse, json, socket", warm)
-    compare(report, "`clawperator execute` of one click, warm", ours, floor, 2.4)
+    compare(report, "`clawperator execute` of one click, warm", ours, floor, 2.0)
 
 
 def test_snapshot_in_the_warm_process(installed_wheel: Path, report: Report, warm: dict[str, str]) -> None:
     words = ("observe", "snapshot", "--view", "compact")
     ours = program(str(installed_wheel / "clawperator"), *words, env=warm)
     floor = python(installed_wheel, "import argparse, json, socket", warm)
-    compare(report, "`clawperator observe snapshot --view compact`, warm", ours, floor, 2.5)
+    compare(report, "`clawperator observe snapshot --view compact`, warm", ours, floor, 2.2)

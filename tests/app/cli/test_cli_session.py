@@ -19,7 +19,9 @@ if TYPE_CHECKING:
 
     from tests.app.cli.conftest import Cli
 
-OPTIONS = SimpleNamespace(log_level=None, device_id=None, receiver_package=None, verbose=False, wait=None)
+OPTIONS = SimpleNamespace(
+    log_level=None, device_id=None, receiver_package=None, verbose=False, wait=None, backend=None, allow_unbind=False
+)
 pytestmark = pytest.mark.usefixtures("lonely")
 
 
