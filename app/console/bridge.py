@@ -199,7 +199,8 @@ class Bridge:
             if asyncio.iscoroutine(job):
                 job.close()
             return False
-        self._jobs[name] = self._group.create_task(self._guarded(job), name=name)
+        self._jobs[name] = task = self._group.create_task(self._guarded(job), name=name)
+        task.add_done_callback(lambda _: self._jobs.pop(name) if self._jobs.get(name) is task else None)
         return True
 
     def _spawn(self, job: Coroutine[Any, Any, None]) -> asyncio.Task[None]:

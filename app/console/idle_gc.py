@@ -16,8 +16,8 @@ QUIET_SECONDS = 1.5
 """Time without input after which the user counts as idle."""
 LEAST_GARBAGE = 50_000
 """Discarded nodes that are worth a collection."""
-REST_SECONDS = 60.0
-"""Interval of collections in idle times, for dialogs and messages."""
+REST_SECONDS = 10.0
+"""Interval of collections in idle times: under load, a minute's messages and frames are fifty megabytes."""
 _HARD_LIMIT = 10
 """Multiple of ``LEAST_GARBAGE`` that starts a collection without waiting for idle time."""
 _NEVER = 1_000_000

@@ -290,7 +290,7 @@ def test_memory_under_load(report: Report, request: pytest.FixtureRequest, tmp_p
             peak = console.ask("memory")["peak"]
             return peak, f"{empty:.0f} MB before, {console.ask('stream')['end']:,} lines"
 
-    most = 150 if seconds == LONG_LOAD_SECONDS else 130
+    most = 150 if seconds == LONG_LOAD_SECONDS else 125
     report.megabytes(f"console, 1,000 lines/s and 2 trees/s for {seconds:g} s: resident", most, measure)
 
 

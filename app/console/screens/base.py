@@ -10,6 +10,7 @@ from textual import on
 from textual.app import ComposeResult
 from textual.widget import Widget
 from textual.widgets import Input, Static, TextArea
+from textual.worker import Worker
 
 from clawperator.app.console.console import Console
 from clawperator.app.console.copyable import Copyable
@@ -26,6 +27,8 @@ from clawperator.widgets.notice_line import Notice, NoticeLine
 from clawperator.widgets.pane import Pane
 
 MIN_WIDTH, MIN_HEIGHT = 60, 16
+_COPY_SECONDS = 0.3
+"""A copy that takes longer says that it is being made."""
 
 
 class Menu(NamedTuple):
@@ -46,6 +49,7 @@ class ConsoleScreen(RefocusingScreen, inherit_bindings=False):
     def __init__(self) -> None:
         super().__init__()
         self.shares = PaneSplits(self)
+        self._copying: Worker[None] | None = None
 
     def compose(self) -> ComposeResult:
         yield HeaderLine()
@@ -220,7 +224,9 @@ class ConsoleScreen(RefocusingScreen, inherit_bindings=False):
         self.shares.drag(message.cells)
 
     def action_escape(self) -> None:
-        """Leave the zoom, else close a drawer, else clear the focused pane."""
+        """Cancel a copy that is being made, else leave the zoom, else close a drawer, else clear the focused pane."""
+        if self._stop_copying():
+            return
         if self.has_class("-zoomed"):
             self._unzoom()
         elif not self.close_drawers():
@@ -267,10 +273,24 @@ class ConsoleScreen(RefocusingScreen, inherit_bindings=False):
     def _copy(self, choice: str | None) -> None:
         thing = self.copyable().get(choice or "")
         if thing is not None:
-            self.run_worker(self._copy_made(thing), exit_on_error=True)
+            self._copying = self.run_worker(self._copy_made(thing), group="copy", exclusive=True, exit_on_error=True)
 
     async def _copy_made(self, thing: Copyable) -> None:
-        await self.console.copy(thing.text if thing.make is None else await asyncio.to_thread(thing.make), thing.what)
+        text = thing.text
+        if thing.make is not None:
+            making = asyncio.create_task(asyncio.to_thread(thing.make))
+            if not (await asyncio.wait({making}, timeout=_COPY_SECONDS))[0]:
+                self.console.say(Status.RUNNING, f"Copying {thing.what}… esc cancels")
+            text = await making
+        await self.console.copy(text, thing.what)
+
+    def _stop_copying(self) -> bool:
+        """Cancel the copy that is being made; return whether there is one."""
+        if self._copying is None or not self._copying.is_running:
+            return False
+        self._copying.cancel()
+        self.console.say(Status.SKIPPED, "The copy was cancelled. The clipboard is unchanged")
+        return True
 
     GO: ClassVar[str] = "go"
     """The menu behind ``g``."""

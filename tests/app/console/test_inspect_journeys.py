@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import io
 import json
+import threading
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from functools import partial
@@ -17,6 +18,7 @@ from textual import events
 from textual.pilot import Pilot
 
 from clawperator.app.console.app import ConsoleApp
+from clawperator.app.console.copyable import Copyable
 from clawperator.app.console.execution.dispatch_dialogs import DispatchDialog, TextForm
 from clawperator.app.console.inspect.screen import InspectScreen
 from clawperator.app.console.preferences import Preferences
@@ -50,6 +52,7 @@ from tests.app.console.support import (
     settled,
     until,
 )
+from tests.support import patience
 
 WIDE, SMALL = (120, 36), (80, 24)
 SIZES = pytest.mark.parametrize(
@@ -777,3 +780,24 @@ async def test_the_rail_appears_for_problems_only_and_gives_its_columns_to_the_t
         await until(pilot, lambda: not rail.display)
         engine.show_devices(DEVICE, SECOND)
         await until(pilot, lambda: rail.display and tree.size.width < alone)
+
+
+async def test_a_long_copy_says_so_and_esc_cancels_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A subtree of a hundred thousand nodes takes seconds; the console goes on meanwhile."""
+    release = threading.Event()
+
+    def make() -> str:
+        release.wait(patience(20))
+        return "all of it"
+
+    async with console() as (app, pilot, _):
+        screen = app.screen
+        monkeypatch.setattr(screen, "copyable", lambda: {"node": Copyable("the node", make=make)})
+        await pilot.press("y", "n")
+        await until(pilot, lambda: "Copying the node… esc cancels" in text_of(app))
+        await pilot.press("escape")
+        await until(pilot, lambda: "The copy was cancelled" in text_of(app))
+        release.set()
+        await settled(pilot)
+        assert isinstance(app.system_clipboard, FakeClipboard)
+        assert app.system_clipboard.texts == []
