@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Annotated, Any, Literal, NamedTuple
@@ -89,7 +90,9 @@ def checked_arguments(given: Arguments) -> Arguments:
     except ValidationError as exc:
         first = exc.errors(include_url=False)[0]
         path = joined(*first["loc"])
-        raise invalid(path, f"{path or 'the body'}: {first['msg']}", first.get("ctx", {}).get("hint") or None) from exc
+        words = re.sub(r"^\w+ should", "must", first["msg"]).replace("Field required", "is required")
+        hint = first.get("ctx", {}).get("hint") or None
+        raise invalid(path, f"'{path}' {words}" if path else f"The request {words}", hint) from exc
     return given
 
 

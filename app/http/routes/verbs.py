@@ -21,7 +21,7 @@ router = APIRouter(tags=["executions"])
 
 _ABOUT = (
     "The body has the arguments of the verb beside those of every execution. A composition (`set_checked`, `submit`, `wait_gone`, "
-    "`read_rows`, …) returns its facts in `result`. Verbs `app_…` and `device_…` are no executions: they take no `then`, and "
+    "`read_rows`, …) returns its facts in `result`. Verbs `app_…` and `device_…` are not executions: they take no `then`, and "
     "their answer has no envelope. Arguments (`|`: one of them; `?`: optional): "
 )
 
@@ -77,7 +77,7 @@ async def run_verb(
     if isinstance(sent, DeviceCommand):
         for name in ("then", "backend"):
             if name in body.model_fields_set:
-                raise invalid(name, f"{verb} takes no '{name}'", "It is no execution.")
+                raise invalid(name, f"{verb} takes no '{name}'", "It is not an execution.")
         with service.acting(caller_of(request)) as engine:
             admin = engine.device_admin(device_id=body.device_id or None, wait_ms=body.wait_ms)
             return answer(await sent.run(admin))

@@ -186,7 +186,7 @@ async def _action(service: McpService, call: Call, arguments: Arguments) -> Repl
     if isinstance(payload, DeviceCommand):
         for name in ("then", "backend"):
             if name in arguments:
-                raise invalid(name, f"{arguments['type']} takes no '{name}'", "It is no execution.")
+                raise invalid(name, f"{arguments['type']} takes no '{name}'", "It is not an execution.")
         with service.acting(call.caller) as engine:
             return Reply(await payload.run(engine.device_admin(device_id=device, wait_ms=arguments.get("waitMs"))))
     result = await service.execute(call, payload, device_id=device, options=base.run_options(arguments))
