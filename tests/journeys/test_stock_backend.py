@@ -10,7 +10,7 @@ import pytest
 
 from clawperator.engine import EngineError
 from clawperator.engine.config.device_profile import DeviceProfile
-from clawperator.engine.executions import build
+from clawperator.engine.executions import build, verbs
 from tests.journeys.conftest import Connect
 
 pytestmark = pytest.mark.adb
@@ -164,3 +164,20 @@ async def test_policy_forbids_the_stock_backend(connect: Connect, tmp_path: Path
     with pytest.raises(EngineError) as refused:
         await bench.engine.snapshot(backend="stock")
     assert (refused.value.code, refused.value.details["capability"]) == ("CAPABILITY_DENIED", "stock_backend")
+
+
+async def test_a_screen_that_never_rests_is_named_and_not_dumped_again(connect: Connect) -> None:
+    bench = await connect(**on("com.example.spinner"))
+    done = await bench.engine.snapshot(backend="stock")
+    assert done.envelope["errorCode"] == "UI_NOT_IDLE"
+    assert done.outcome.steps[0].retries == 0
+
+
+async def test_a_verb_shares_one_shell_and_awaits_the_operator_once(connect: Connect) -> None:
+    bench = await connect(start={"package": SHOP, "screen": "search"})
+    texts: list[str] = []
+    bench.engine.server.trace.listener = lambda call: texts.append(call.text)
+    done = await bench.engine.execute(verbs.set_text(FIELD, "desk"), backend="stock", allow_unbind=True)
+    assert done.facts == {"changed": True, "text": "desk"}
+    assert [warning["code"] for warning in done.warnings] == ["SERVICE_REBOUND"]
+    assert texts.count("exec sh") == 2, "it began and it ended"

@@ -146,6 +146,15 @@ async def test_text_that_did_not_arrive_is_an_error(answer: ShellResult | bytes,
     assert refused.value.code == "TEXT_NOT_DELIVERED"
 
 
+async def test_submit_presses_enter_behind_the_text() -> None:
+    shell = FakeShell(HEAD + field(""), HEAD + field("new", focused="true"), b"")
+    shown = await typed(shell, "new")
+    tree = parse(field("new"))
+    assert await shown.click(tree.nodes[0])
+    assert shell.scripts[2] == "input keyevent KEYCODE_ENTER"
+    assert shown.steps["s"].sent[-1] == "input keyevent KEYCODE_ENTER"
+
+
 async def test_a_display_that_changed_gets_no_text() -> None:
     shown = surface(FakeShell(HEAD + field("old"), ShellResult(b"", b"", 113)))
     await step(shown, "enter_text", matcher={"role": "textfield"}, text="new")
