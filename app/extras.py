@@ -17,3 +17,11 @@ def not_installed(extra: str, message: str) -> EngineError:
     else:
         command = f"pip install {package}"
     return EngineError(ErrorCode.HOST_DEPENDENCY_MISSING, message, hint=f"Install it: {command}")
+
+
+def require_nats() -> None:
+    """Raise ``not_installed`` where the extra ``fleet`` is missing, before anything starts."""
+    try:
+        import nats  # noqa: F401
+    except ImportError as exc:
+        raise not_installed("fleet", f"A fleet needs the package '{exc.name}'") from exc

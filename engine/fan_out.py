@@ -172,12 +172,22 @@ def _status(answer: Mapping[str, Any]) -> Status:
 
 
 async def report(
-    engine: Engine, text: str, run: Run, *, jobs: int = JOBS, fail_fast: bool = False, on_row: OnRow = _ignore
+    engine: Engine,
+    text: str,
+    run: Run,
+    *,
+    jobs: int = JOBS,
+    fail_fast: bool = False,
+    on_row: OnRow = _ignore,
+    remote: Sequence[Target] | None = None,
 ) -> dict[str, Any]:
-    """Call ``run`` on each of the devices of ``text`` and return the summary with all ``rows``; ``on_row`` gets row and total."""
+    """Call ``run`` on each of the devices of ``text`` and return the summary with all ``rows``; ``on_row`` gets row and total.
+
+    ``remote`` are the devices of a fleet, in place of those of ``engine``.
+    """
     began = time.monotonic()
-    listed = await engine.devices()
-    targets = choose_devices(text, listed, engine.settings.devices)
+    listed = await engine.devices() if remote is None else ()
+    targets = choose_devices(text, listed, engine.settings.devices) if remote is None else remote
     rows: list[DeviceRow] = []
     async with aclosing(run_on_each(targets, run, jobs=jobs, fail_fast=fail_fast)) as each:
         async for row in each:

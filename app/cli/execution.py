@@ -108,7 +108,9 @@ def _remotely(payload: object, options: Options) -> Callable[[Fleet, str], Await
         raise EngineError(
             ErrorCode.NOT_IMPLEMENTED, "This command cannot run on a fleet; send a plan with execute --fleet"
         )
-    how = {"timeout_ms": options.timeout_ms, "wait_ms": options.wait, "options": run_options(options)}
+    how: dict[str, Any] = {"timeout_ms": options.timeout_ms, "options": run_options(options)}
+    how |= {"wait_ms": options.wait, "backend": options.backend, "allow_unbind": options.allow_unbind or None}
+    how["receiver_package"] = options.receiver_package
     return lambda fleet, device: fleet.execute(payload, device, **how)
 
 

@@ -40,12 +40,11 @@ def on_one(options: Options, run_remotely: Remotely) -> Mapping[str, Any]:
 
 
 def _fleet(options: Options) -> AbstractAsyncContextManager[Fleet]:
-    try:
-        from clawperator.app.fleet.client import fleet
-    except ImportError as exc:
-        from clawperator.app.extras import not_installed
+    from clawperator.app.extras import require_nats
 
-        raise not_installed("fleet", f"A fleet needs the package '{exc.name}'") from exc
+    require_nats()
+    from clawperator.app.fleet.client import fleet
+
     return fleet(options.fleet)
 
 

@@ -9,7 +9,7 @@ import socket
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager, suppress
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Unpack
 
 from nats.errors import Error as NatsError
 
@@ -23,6 +23,8 @@ from clawperator.engine.fan_out import TAG, Target
 if TYPE_CHECKING:
     from nats.aio.client import Client
     from nats.aio.msg import Msg
+
+    from clawperator.engine.facade import BackendOptions
 
 _FIRST_SECONDS, _QUIET_SECONDS = 2.0, 0.4
 """How long a discovery waits for its first answer, and for the next one. Where nobody listens, the server says so at once."""
@@ -112,8 +114,8 @@ class Fleet:
         device: str,
         *,
         timeout_ms: object = None,
-        wait_ms: int | None = None,
         options: RunOptions | None = None,
+        **how: Unpack[BackendOptions],
     ) -> dict[str, Any]:
         """Run ``payload`` once on ``host/serial`` and return the host's answer document.
 
@@ -127,7 +129,7 @@ class Fleet:
             "options": chosen,
             "caller": self._caller,
             "timeoutMs": timeout_ms,
-            "waitMs": wait_ms,
+            "how": how,
         }
         data = json.dumps(body, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "surrogatepass")
         if len(data) > self._client.max_payload:

@@ -24,6 +24,7 @@ from clawperator.engine.contracts.issues import shown
 from clawperator.engine.errors import EngineError, ErrorCode, interruption
 from clawperator.engine.events.types import DevicesChanged, SnapshotSeen
 from clawperator.engine.executions.finish import RunOptions
+from clawperator.engine.facade import BackendOptions, Engine
 from clawperator.engine.skills.artifact_run import run_document
 from clawperator.engine.skills.compiled import is_compiled
 from clawperator.engine.version import __version__
@@ -33,13 +34,13 @@ if TYPE_CHECKING:
     from nats.micro.request import Request
     from nats.micro.service import Service
 
-    from clawperator.engine.facade import Engine
 
 _MAX_DEVICES = 1_024
 """Devices that one host offers; one that is gone is still answered for."""
 _MAX_REQUESTS = 256
 """Requests in work, waits for the device included."""
 _MAX_CALLER = 120
+_REACH = frozenset(BackendOptions.__annotations__)
 _OPTIONS = frozenset(field.name for field in fields(RunOptions)) - {"screenshot_overwrite"}
 
 
@@ -142,6 +143,8 @@ class FleetHost:
             answer = await self._execute(request.data, serial)
         except EngineError as exc:
             answer = exc.to_answer()
+        except Exception as exc:  # noqa: BLE001 -- the caller needs an answer
+            answer = EngineError(ErrorCode.UNKNOWN_RUNTIME_ERROR, f"{type(exc).__name__}: {exc}").to_answer()
         except asyncio.CancelledError as exc:  # the host leaves: the caller is told what is known
             cause = exc.__cause__
             answer = (cause if isinstance(cause, EngineError) else interruption("unknown")).to_answer()
@@ -156,16 +159,17 @@ class FleetHost:
                 body["payload"],
                 RunOptions(**{k: v for k, v in body["options"].items() if k in _OPTIONS}),
             )
+            reach: Any = {key: value for key, value in body["how"].items() if key in _REACH and value is not None}
             caller = Caller(name=f"fleet:{shown(str(body['caller']), _MAX_CALLER)}")
         except (ValueError, TypeError, LookupError, AttributeError, RecursionError) as exc:
             raise EngineError(ErrorCode.INVALID_BODY, "The request of the fleet cannot be read") from exc
         engine = self._engine.under(caller)
-        how = {"device_id": serial, "timeout_ms": body.get("timeoutMs"), "options": options}
+        how = {"device_id": serial, "timeout_ms": body.get("timeoutMs"), "options": options, **reach}
         if is_compiled(payload):
             report = await run_document(engine, payload, load_profile(engine.settings), **how)
             return report.to_dict()
         sent = with_confined_screenshots(engine.guard, payload, self._screenshots_dir)
-        return (await engine.execute(sent, **how, wait_ms=body.get("waitMs"))).to_dict()
+        return (await engine.execute(sent, **how)).to_dict()
 
     async def _stay_alive(self, request: Request) -> None:
         with suppress(NatsError, ValueError):  # ValueError: a request without a reply subject

@@ -14,6 +14,7 @@ from clawperator.app.mcp.progress import ExecutionProgress, Progress
 from clawperator.app.serve.screenshot_paths import with_confined_screenshots
 from clawperator.app.serve.service import CallerExecutor, Service
 from clawperator.engine.contracts.caller import ANONYMOUS, Caller
+from clawperator.engine.contracts.read_only import refuse_acting
 from clawperator.engine.errors import EngineError, ErrorCode, interruption
 from clawperator.engine.executions import build
 from clawperator.engine.executions.composition import Composition
@@ -22,6 +23,7 @@ from clawperator.engine.facade import BackendOptions
 from clawperator.engine.follow.trees import LastTrees, SeenTree
 
 if TYPE_CHECKING:
+    from clawperator.app.fleet.client import Fleet
     from clawperator.engine.executions.attempt import ExecutionResult
     from clawperator.engine.executions.finish import RunOptions
     from clawperator.engine.facade import Engine
@@ -74,8 +76,10 @@ class McpService(Service):
         trees: LastTrees | None = None,
         work: Drain | None = None,
         log_line: Callable[[str], object] = lambda _: None,
+        fleet: Fleet | None = None,
     ) -> None:
         super().__init__(engine, trees, work)
+        self.fleet = fleet
         self.log_line = log_line
         self._screenshots_dir = screenshots_dir
         self._cancelled: OrderedDict[tuple[str, str], CancelledCall] = OrderedDict()
@@ -122,6 +126,17 @@ class McpService(Service):
                     self._remember_interrupted(call, progress)
                     raise
         return call.finished
+
+    async def execute_remotely(
+        self, call: Call, payload: Mapping[str, Any], device: str, options: RunOptions
+    ) -> dict[str, Any]:
+        """Run ``payload`` on ``host/serial`` of the fleet, if the policy of this host allows it as well."""
+        assert self.fleet is not None
+        self.admit(call, payload, "execute")
+        if self.engine.settings.read_only:
+            refuse_acting(self.engine.validate(payload).execution)
+        with self.work.one():
+            return await self.fleet.execute(payload, device, options=options, **call.how)
 
     def executor(self, call: Call) -> Executor:
         """Return the executor of a compiled artifact for ``call``."""

@@ -16,6 +16,7 @@ from clawperator.app.mcp.service import McpService
 from clawperator.app.signals import signal_handlers
 
 if TYPE_CHECKING:
+    from clawperator.app.fleet.client import Fleet
     from clawperator.engine.facade import Engine
 
 MAX_LINE = 4 * 1024 * 1024
@@ -88,9 +89,11 @@ def _own_stdin() -> Iterator[int]:
     yield private  # not closed: the thread may still read
 
 
-async def serve(engine: Engine, *, screenshots_dir: str, log_line: Callable[[str], object]) -> None:
+async def serve(
+    engine: Engine, *, screenshots_dir: str, log_line: Callable[[str], object], fleet: Fleet | None = None
+) -> None:
     """Serve until stdin ends, or SIGINT, SIGTERM or SIGHUP, which cancel running calls; the history records whether they were sent."""
-    server = create_server(McpService(engine, screenshots_dir=screenshots_dir, log_line=log_line))
+    server = create_server(McpService(engine, screenshots_dir=screenshots_dir, log_line=log_line, fleet=fleet))
     with _own_stdin() as descriptor, _signals():
         lines = cast("Any", Lines(descriptor))
         with contextlib.suppress(asyncio.CancelledError):

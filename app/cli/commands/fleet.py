@@ -37,6 +37,8 @@ class Join(Command):
     def run(self, options: Options) -> int:
         if options.servers is None:
             raise self.missing("the address of a NATS server")
+        from clawperator.app.extras import require_nats
+
         require_nats()
         import asyncio
 
@@ -52,20 +54,12 @@ class Devices(Command):
     def run(self, options: Options) -> Answer:
         if options.servers is None:
             raise self.missing("the address of a NATS server")
+        from clawperator.app.extras import require_nats
+
         require_nats()
         import asyncio
 
         return Answer({"ok": True, "devices": asyncio.run(_devices(options.servers))})
-
-
-def require_nats() -> None:
-    """Refuse a command that needs NATS where the extra is not installed."""
-    try:
-        import nats  # noqa: F401 -- a missing package is reported before anything starts
-    except ImportError as exc:
-        from clawperator.app.extras import not_installed
-
-        raise not_installed("fleet", f"A fleet needs the package '{exc.name}'") from exc
 
 
 async def _devices(servers: str) -> list[dict[str, object]]:

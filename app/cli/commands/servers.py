@@ -12,11 +12,13 @@ from clawperator.app.cli.listener_options import (
     screenshots_folder,
 )
 from clawperator.app.cli.parsing.common_flags import HISTORY_FLAG, POLICY_FLAGS, REGISTRY_FLAG
-from clawperator.app.cli.parsing.flags import switch
+from clawperator.app.cli.parsing.flags import Flag, switch
 from clawperator.engine.errors import EngineError, ErrorCode
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any
+
     from clawperator.engine import Engine
 
 _HTTP_PORT, _MCP_PORT = 3000, 3001
@@ -73,6 +75,7 @@ class Mcp(Command):
     flags = (
         switch("--read-only", "refuse every action that changes a device"),
         switch("--http", "listen on HTTP instead of stdin and stdout"),
+        Flag("--fleet", "<nats://host:port>", "let execute use host/serial and tag:name of this fleet"),
         *_LISTENING_FLAGS,
         SCREENSHOTS_FLAG,
         REGISTRY_FLAG,
@@ -84,6 +87,12 @@ class Mcp(Command):
         for flag in () if options.http else _LISTENING_FLAGS:
             if getattr(options, flag.dest):
                 raise EngineError(ErrorCode.USAGE, f"{flag.names[0]} requires --http")
+        if options.fleet is not None:
+            if options.http:
+                raise EngineError(ErrorCode.USAGE, "--fleet and --http cannot be combined")
+            from clawperator.app.extras import require_nats
+
+            require_nats()
         try:
             from clawperator.app.mcp import http, stdio  # noqa: F401 -- a missing package is reported before anything starts
         except ImportError as exc:
@@ -121,7 +130,14 @@ async def _serve_stdio(options: Options) -> None:
             "Serving MCP on stdin and stdout. An MCP client should start this command (press Ctrl-C to stop)"
         )
     async with _engine(options) as engine:
-        await stdio.serve(engine, screenshots_dir=screenshots_folder(options), log_line=diagnostics.note)
+        how: dict[str, Any] = {"screenshots_dir": screenshots_folder(options), "log_line": diagnostics.note}
+        if options.fleet is None:
+            await stdio.serve(engine, **how)
+            return
+        from clawperator.app.fleet.client import fleet
+
+        async with fleet(options.fleet, lasting=True) as found:
+            await stdio.serve(engine, **how, fleet=found)
 
 
 async def _serve_http(options: Options) -> None:

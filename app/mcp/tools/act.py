@@ -47,8 +47,11 @@ async def _execute(service: McpService, call: Call, arguments: Arguments) -> Rep
 
 async def _run(service: McpService, call: Call, payload: Payload, arguments: Arguments) -> Reply:
     options = base.run_options(arguments)
-    result = await service.execute(call, payload, device_id=arguments.get("deviceId"), options=options)
-    document = result.to_dict()
+    device = arguments.get("deviceId")
+    if service.fleet is not None and "/" in (device or ""):
+        document = await service.execute_remotely(call, payload, str(device), options)
+    else:
+        document = (await service.execute(call, payload, device_id=device, options=options)).to_dict()
     view, most = arguments.get("view", "interactive"), int(arguments.get("maxBytes", DEFAULT_BYTES))
     await asyncio.to_thread(lean, document["envelope"], view, most)
     return outcome(document, arguments)
@@ -73,7 +76,8 @@ async def _on_devices(
         await call.progress.report(call.progress.done, total, f"{row.target.alias or row.target.serial}: {row.status}")
 
     try:
-        document = await fan_out.report(service.engine, arguments["devices"], one, on_row=ended)
+        remote = None if service.fleet is None else await service.fleet.targets(arguments["devices"])
+        document = await fan_out.report(service.engine, arguments["devices"], one, on_row=ended, remote=remote)
     except asyncio.CancelledError:
         for own in calls:
             service.remember_cancelled(own)
@@ -93,6 +97,8 @@ async def _execute_compiled(service: McpService, call: Call, arguments: Argument
 
 async def _run_compiled(service: McpService, call: Call, arguments: Arguments) -> Reply:
     document = arguments["execution"]
+    if service.fleet is not None and "/" in arguments.get("deviceId", ""):
+        raise invalid("execution", "a compiled artifact cannot run on the fleet")
     profile = service.profile(call.caller) or load_profile(service.engine.settings)
     device = arguments.get("deviceId") or None
     options = base.run_options(arguments)

@@ -46,7 +46,8 @@ async def _devices(service: McpService, call: Call, _: Arguments) -> Reply:
         if (cancelled := service.cancelled_call(call, entry.serial)) is not None:
             row["interrupted"] = cancelled.to_dict()
         rows.append(row)
-    return Reply({"ok": True, "devices": rows})
+    fleet = {} if service.fleet is None else {"fleet": await service.fleet.devices()}
+    return Reply({"ok": True, "devices": rows, **fleet})
 
 
 DEVICES = Tool(

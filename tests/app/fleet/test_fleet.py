@@ -21,6 +21,7 @@ from clawperator.engine.errors import EngineError
 from clawperator.engine.fan_out import Target, run_on_each
 from tests.app.fleet.conftest import Host, Join, Nats, proxy
 from tests.app.http.conftest import HOME, nap, plan
+from tests.app.mcp.conftest import document, talk
 from tests.support import patience
 
 if TYPE_CHECKING:
@@ -275,3 +276,20 @@ async def test_the_command_line_addresses_a_fleet(nats: Nats, join: Join) -> Non
         exit_code, [refused] = await command(*words)
         assert (exit_code, refused["code"]) == (1, code)
     assert [device.commands for device in host.devices] == [2, 1]
+
+
+async def test_an_agent_reaches_the_fleet(nats: Nats, join: Join) -> None:
+    host = await join("bench", 2, tag="lab")
+    env = {**os.environ, "HOME": str(nats.folder), "XDG_CONFIG_HOME": str(nats.folder), "ADB_PATH": "/nowhere"}
+    device = f"bench/{host.devices[0].serial}"
+    for flags, works in (((), True), (("--read-only",), False)):
+        async with talk(env, nats.folder / "stderr", "--fleet", nats.url, *flags) as agent:
+            result = await agent.call("execute", execution=plan(HOME), deviceId=device)
+            answer = document(result)
+            if not works:
+                assert answer["error"]["code"] == "READ_ONLY"
+                continue
+            assert answer["deviceId"] == device
+            many = await agent.ok("execute", execution=plan(HOME), devices="tag:lab", brief=True)
+            assert [row["status"] for row in many["rows"]] == ["succeeded"] * 2
+    assert [world.commands for world in host.devices] == [2, 1]
