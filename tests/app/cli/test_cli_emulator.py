@@ -139,6 +139,7 @@ def test_create(cli: Cli, sdk: FakeSdk, tmp_path: Path) -> None:
     assert cli("emulator", "create").document["abi"] == "x86"  # the first one that the settings allow
 
 
+@pytest.mark.cold
 @pytest.mark.parametrize(("machine", "abi"), [("x86_64", "x86_64"), ("aarch64", "arm64-v8a")])
 def test_the_default_abi_is_one_that_runs_here(
     cli: Cli, sdk: FakeSdk, monkeypatch: pytest.MonkeyPatch, machine: str, abi: str
