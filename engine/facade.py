@@ -108,10 +108,9 @@ class Engine:
         self.trees = KeptTrees(self.settings.trees_folder)
         """The recent trees of devices, to which references refer; without a history, in memory only."""
 
-    @property
-    def backend(self) -> str:
-        """The backend of executions that choose none."""
-        return self.settings.backend
+    def backend_of(self, device_id: str) -> str:
+        """Return the backend of executions on a device that choose none."""
+        return self.settings.backend_of(self.settings.serial_of(device_id))
 
     def use_backend(self, name: str) -> None:
         """Use ``name`` from now on; stock may then unbind accessibility services. Raises ``EngineError`` where policy forbids it."""
@@ -375,7 +374,7 @@ class Engine:
             send=lambda serial, command: self._send(serial, package, command),
             full=full,
             strict=strict,
-            backend=backend_name(backend or self.settings.backend),
+            backend=backend_name(backend or self.backend_of(device_id or self.settings.device_id)),
         )
 
     def fixer(self) -> Fixer:
@@ -526,7 +525,7 @@ class Engine:
             lock=lambda: self.lock(device_id),
             wait_for_device=lambda gone: _had_to_wait_for(self.server, device_id, gone),
             on_state=on_state,
-            budget_ms=lambda: BUDGET_MS if self.backend == BACKENDS[0] else STOCK_BUDGET_MS,
+            budget_ms=lambda: BUDGET_MS if self.backend_of(device_id) == BACKENDS[0] else STOCK_BUDGET_MS,
         )
 
 
@@ -547,9 +546,7 @@ async def _chosen_backend(engine: Engine, given: str | None, device_id: str | No
     settings = engine.settings
     if given or settings.backend_chosen or not any(profile.backend for profile in settings.devices.values()):
         return backend_name(given or settings.backend)
-    serial = (await engine.device(device_id)).serial
-    found = (profile.backend for profile in settings.devices.values() if profile.serial == serial)
-    return next(filter(None, found), settings.backend)
+    return settings.backend_of((await engine.device(device_id)).serial)
 
 
 _TREES_KEPT = 8

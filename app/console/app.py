@@ -143,7 +143,7 @@ class ConsoleApp(FaultTolerantApp):
             read_only=read_only,
             remote=remote,
             lines_kept=preferences.stream_lines,
-            backend=engine.backend,
+            backend=engine.backend_of(wanted_device),
         )
         self.bridge = Bridge(engine, self.post_message, self.clock, tick=TICK_SECONDS if tick is None else tick)
         self._mode_switcher = ModeSwitcher(self, self.bridge, fixed_tick=tick is not None)

@@ -53,8 +53,7 @@ class HistoryEngine(Protocol):
 class BackendEngine(Protocol):
     """Reaches devices by one backend at a time."""
 
-    @property
-    def backend(self) -> str: ...
+    def backend_of(self, device_id: str) -> str: ...
     def use_backend(self, name: str) -> None:
         """Use ``name`` from now on; stock may then unbind accessibility services. Raises ``EngineError``."""
 

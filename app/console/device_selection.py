@@ -81,6 +81,7 @@ class DeviceSelection:
         if serial == session.device_id:
             return
         session.device_id, session.offline, session.tree_problem, self._problem = serial, False, "", ""
+        session.backend = self._console.engine.backend_of(serial)
         self._bridge.use_device(serial)
         self._bridge.first_look()
         self._console.show(Facet.EVERYTHING)

@@ -27,11 +27,10 @@ class LateEngine:
         self._factory = factory
         self._closing = AsyncExitStack()
 
-    @property
-    def backend(self) -> str:
-        """The backend of executions, which the first frame names."""
+    def backend_of(self, device_id: str) -> str:
+        """Return the backend of executions on a device; the first frame names it."""
         engine = self.__dict__.get("_engine")
-        return str(self.settings.backend if engine is None else engine.backend)
+        return str(self.settings.backend if engine is None else engine.backend_of(device_id))
 
     async def __aenter__(self) -> Self:
         return self

@@ -40,7 +40,9 @@ class SavedDumps:
         """Nothing to record."""
 
     ids: tuple[str, ...] = ()
-    backend = "operator"
+
+    def backend_of(self, device_id: str) -> str:  # noqa: ARG002  # the shape of an engine
+        return "operator"
 
     def use_backend(self, name: str) -> NoReturn:  # noqa: ARG002  # the shape of an engine
         _refuse()

@@ -107,6 +107,13 @@ class Settings:
         """Return the serial of the device with this alias; any other ``name`` is a serial already."""
         return self.devices[name].serial if name in self.devices else name
 
+    def backend_of(self, serial: str) -> str:
+        """Return the backend for a device: the chosen one, that of the device's profile, or that of all devices."""
+        if self.backend_chosen:
+            return self.backend
+        profiles = (profile.backend for profile in self.devices.values() if profile.serial == serial)
+        return next(filter(None, profiles), self.backend)
+
     def with_options(self, **options: Any) -> Self:
         """Return these settings with the ``options`` of a call: ``wait_ms``, ``backend``, ``allow_unbind``."""
         return replace(self, **options, backend_chosen=self.backend_chosen or "backend" in options)

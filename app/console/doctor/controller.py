@@ -191,7 +191,8 @@ class DoctorController:
     def _wanted(self, *, full: bool = False, only: str = "", since: str = "") -> _Round:
         """Return the run to make: a partial one only for the device of the current report."""
         report = self.report
-        known = report.device_id == self._device_id and report.backend == self._engine.backend and report.checks
+        backend = self._engine.backend_of(self._device_id)
+        known = report.device_id == self._device_id and report.backend == backend and report.checks
         if (only or since) and not known:
             return _Round(self._device_id)
         return _Round(self._device_id, full or bool((only or since) and report.full), only, since)
@@ -258,7 +259,7 @@ class DoctorController:
             device=self.report.device,
             device_id=wanted.device_id,
             full=wanted.full,
-            backend=self._engine.backend,
+            backend=self._engine.backend_of(wanted.device_id),
         ).begun(pending)
         self._update(report=report)
         return report

@@ -75,6 +75,9 @@ class RemoteEngine:
         self._look_at_locks = asyncio.Event()
         self._follow: RemoteFollow | None = None
 
+    def backend_of(self, device_id: str) -> str:  # noqa: ARG002  # one for all devices of the server
+        return self.backend
+
     def use_backend(self, name: str) -> None:
         self.backend = name
 

@@ -217,7 +217,7 @@ class EngineSkillLibrary:
             registry,
             skill_id,
             settings=replace(
-                self._settings, backend=engine.settings.backend, allow_unbind=engine.settings.allow_unbind
+                self._settings, backend=engine.settings.backend_of(device_id), allow_unbind=engine.settings.allow_unbind
             ),
             device_id=device_id or None,
             args=args,

@@ -280,6 +280,9 @@ class FakeEngine:
         self.watched.append(device_id)
         await asyncio.Event().wait()
 
+    def backend_of(self, device_id: str) -> str:
+        return self.backend
+
     def use_backend(self, name: str) -> None:
         self.backend = name
         self.calls.append(f"use {name}")

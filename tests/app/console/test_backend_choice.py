@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from clawperator.app.console.empty_states import start_state
 from clawperator.app.console.screens.dialogs import ConfirmDialog
+from clawperator.engine.config.device_profile import DeviceProfile
+from clawperator.engine.config.settings import Settings
 from tests.app.console.support import DEVICE, FakeEngine, check, make_app, until
 from tests.app.console.test_console_journeys import text_of
 from tests.app.console.test_start_states import NO_OPERATOR, checked
@@ -33,6 +37,22 @@ async def test_the_backend_is_switched_after_a_confirmation_and_back() -> None:
         await pilot.press("B", "enter")
         await until(pilot, lambda: engine.backend == "operator")
         await until(pilot, lambda: app.session.verdict is not None and not app.session.verdict.ready)
+
+
+async def test_the_header_names_the_backend_of_the_devices_profile() -> None:
+    class Profiled(FakeEngine):
+        def backend_of(self, device_id: str) -> str:
+            return "stock" if device_id == DEVICE.serial else "operator"
+
+    app = make_app(Profiled(checks=STOCK))
+    async with app.run_test(size=(120, 30)) as pilot:
+        await until(pilot, lambda: "stock backend" in text_of(app).splitlines()[0])
+
+
+def test_a_choice_counts_more_than_a_devices_profile() -> None:
+    settings = replace(Settings.resolve({}, {}), devices={"pixel": DeviceProfile("R5", backend="stock")})
+    assert (settings.backend_of("R5"), settings.backend_of("other")) == ("stock", "operator")
+    assert settings.with_options(backend="operator").backend_of("R5") == "operator"
 
 
 def test_a_device_without_the_operator_offers_the_stock_backend() -> None:
