@@ -18,6 +18,7 @@ from clawperator.app.fleet.client import ask_hosts
 from clawperator.app.serve.answers import encode
 from clawperator.app.serve.event_frames import stream_events
 from clawperator.app.serve.screenshot_paths import with_confined_screenshots
+from clawperator.app.serve.service import CallerExecutor
 from clawperator.engine.config.active_profile import load_profile
 from clawperator.engine.contracts.caller import Caller
 from clawperator.engine.contracts.issues import shown
@@ -164,12 +165,13 @@ class FleetHost:
         except (ValueError, TypeError, LookupError, AttributeError, RecursionError) as exc:
             raise EngineError(ErrorCode.INVALID_BODY, "The request of the fleet cannot be read") from exc
         engine = self._engine.under(caller)
-        how = {"device_id": serial, "timeout_ms": body.get("timeoutMs"), "options": options, **reach}
+        how = {"device_id": serial, "timeout_ms": body.get("timeoutMs"), "options": options}
         if is_compiled(payload):
-            report = await run_document(engine, payload, load_profile(engine.settings), **how)
+            executor = CallerExecutor(engine.settings, partial(engine.execute, **reach))
+            report = await run_document(executor, payload, load_profile(engine.settings), **how)
             return report.to_dict()
         sent = with_confined_screenshots(engine.guard, payload, self._screenshots_dir)
-        return (await engine.execute(sent, **how)).to_dict()
+        return (await engine.execute(sent, **how, **reach)).to_dict()
 
     async def _stay_alive(self, request: Request) -> None:
         with suppress(NatsError, ValueError):  # ValueError: a request without a reply subject

@@ -110,6 +110,14 @@ async def test_devices_are_found_and_act_under_the_policy_and_audit_of_their_hos
         assert {row.caller for row in await history.audit(10)} == {"fleet:ann@laptop"}
 
 
+async def test_the_executions_of_a_compiled_artifact_run_on_their_host(nats: Nats, join: Join) -> None:
+    host = await join("bench")
+    compiled = {"executions": [plan(HOME, command="one"), plan(HOME, command="two")]}
+    async with fleet(nats.url) as client:
+        answer = await client.execute(compiled, f"bench/{host.devices[0].serial}", wait_ms=1_000)
+    assert (answer["ok"], len(answer["executions"]), host.devices[0].commands) == (True, 2, 2)
+
+
 async def test_an_answer_larger_than_a_message_arrives_in_parts(nats: Nats, join: Join) -> None:
     host = await join("bench", faults=[{"kind": "huge_tree", "nodes": 2_000}])
     async with fleet(nats.url) as client:
