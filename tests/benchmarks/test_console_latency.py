@@ -441,7 +441,7 @@ def test_first_frame_beside_bare_textual(report: Report, phone: Phone) -> None:
     report.ratio("console, start to first frame", "a bare Textual app of one line", 2.7, measure)
 
 
-@pytest.mark.parametrize(("size", "most"), [((80, 24), 4.0), ((120, 36), 4.5), ((200, 60), 10.0)], ids=str)
+@pytest.mark.parametrize(("size", "most"), [((80, 24), 4.0), ((120, 36), 6.5), ((200, 60), 16.0)], ids=str)
 def test_bytes_of_a_move(report: Report, tmp_path: Path, size: tuple[int, int], most: float) -> None:
     """One ``j`` until everything that follows the cursor has been drawn: within a page, and where the page scrolls."""
 
