@@ -26,7 +26,7 @@ from clawperator.engine.history.worker import HistoryWorker
 
 path, safe, command_id = sys.argv[1:]
 room = HistoryWorker(path, EventBus(), safe=bool(safe))
-room.write = lambda *_: None  # the thread of the history never has its turn
+room.write = lambda *_, **__: None  # the thread of the history never has its turn
 payload = {"commandId": command_id, "taskId": "t", "source": "tests", "expectedFormat": "android-ui-automator",
            "timeoutMs": 5000, "actions": [{"id": "a", "type": "enter_text", "params":
            {"matcher": {"textEquals": "Name"}, "text": "hunter2"}}]}
