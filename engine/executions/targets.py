@@ -1,6 +1,6 @@
-"""The node that a step acted on, and the nearest nodes if none matched, from the trees in the log. Pure.
+"""The node that a step acted on, and the nearest nodes if none matched. Pure.
 
-The device does not log the tree on which it matches, nor for most actions the node. But it logs every accessibility event: until the
+A backend that resolves selectors itself reports both (``Trace.taken``, ``Trace.missed``). The Operator's come from the trees in the log: the device does not log the tree on which it matches, nor for most actions the node. But it logs every accessibility event: until the
 next event or action, the last tree in the log is the one on the screen.
 """
 
@@ -10,7 +10,7 @@ import json
 import math
 import shlex
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Self
 
 from clawperator.engine.contracts.issues import Warning_, joined
@@ -28,6 +28,7 @@ SeenAt = tuple[float, "CapturedHierarchy"]
 """The host time of a tree (seconds since the epoch), and the tree."""
 
 _BY_MATCHER = frozenset({"click", "enter_text", "read_text", "wait_for_node"})
+_SELECTORS = ("matcher", "target", "container")
 _SCROLLING = "scroll_and_click"
 _LOOKING = frozenset({"read_text", "wait_for_node"})
 _EXPLAINED = (ErrorCode.NODE_NOT_FOUND, ErrorCode.NODE_NOT_CLICKABLE)
@@ -46,6 +47,8 @@ class SeenTrees:
     at_start: Mapping[str, int]
     at_end: Mapping[str, int]
     last: int
+    taken: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    missed: tuple[float, UiTree] | None = None
 
     @classmethod
     def of(cls, trace: Trace) -> Self:
@@ -56,6 +59,8 @@ class SeenTrees:
             {signal.fields.get("id", ""): signal.screen for signal in signals if signal.kind == "step-start"},
             {signal.fields.get("id", ""): signal.screen for signal in signals if signal.kind == "step-success"},
             signals[-1].screen if signals else -1,
+            trace.taken,
+            trace.missed,
         )
 
     @property
@@ -80,9 +85,10 @@ def with_nodes(
     for step in outcome.steps:
         target = reader.target(step) if step.status == "done" else None
         steps.append(step if target is None else replace(step, target=target))
-        if target is not None and target["matched"] > 1 and not _reads_all(execution, step):
+        if target is not None and target.get("matched", 0) > 1 and not _reads_all(execution, step):
             message = f'Step "{step.id}": {target["matched"]} nodes matched, and the device took the first'
-            path = joined("actions", step.index, "params", "matcher")
+            params = execution.actions[step.index].params
+            path = joined("actions", step.index, "params", next(name for name in _SELECTORS if name in params))
             warnings.append(Warning_("MATCHER_AMBIGUOUS", path, message))
     error, failed = outcome.error, outcome.failed_step
     if error is not None and failed is not None and error["code"] in _EXPLAINED:
@@ -93,7 +99,11 @@ def with_nodes(
 def wants_nodes(outcome: ExecutionOutcome, execution: Execution, trees: SeenTrees) -> bool:
     """Return whether ``with_nodes`` can add anything."""
     explained = outcome.error is not None and outcome.error["code"] in _EXPLAINED
-    return explained or (bool(trees.all) and any(action.type in _BY_MATCHER for action in execution.actions))
+    return (
+        explained
+        or bool(trees.taken)
+        or (bool(trees.all) and any(action.type in _BY_MATCHER for action in execution.actions))
+    )
 
 
 def _reads_all(execution: Execution, step: OutcomeStep) -> bool:
@@ -109,6 +119,8 @@ class _Reader:
 
     def target(self, step: OutcomeStep) -> dict[str, Any] | None:
         """Return the node of ``step``, by a tree of the run that agrees with the step's data."""
+        if (taken := self._trees.taken.get(step.id)) is not None:
+            return dict(taken)
         fields, params = self._fields(step), self._actions[step.index].params
         tried_again = step.retries > 0 and step.type not in _LOOKING
         if not fields or step.type == _SCROLLING or tried_again or params.get("container"):
@@ -123,11 +135,8 @@ class _Reader:
         found = find_all(tree, matcher)
         if not found or not _agrees(found, step, reads_all=bool(params.get("all"))):
             return None
-        taken = found[0]
-        texts = {"resourceId": taken.resource_id, "text": taken.label}
-        target: dict[str, Any] = {name: text for name, text in texts.items() if text}
-        target |= {"bounds": list(taken.bounds), "matched": len(found)}
-        if matcher.role and taken.role_approximate:
+        target = {**node_facts(found[0]), "matched": len(found)}
+        if matcher.role and found[0].role_approximate:
             target["approximate"] = True
         return target | {"tree": self._source(seen, step.started_at)}
 
@@ -140,17 +149,22 @@ class _Reader:
         now = self._trees.of_screen(self._trees.last)
         seen = now or (None if failed.type == _SCROLLING else self._earlier(failed))
         tree = self._tree(seen) if seen is not None else None
-        if seen is not None and tree is not None:
+        source: dict[str, Any] | None = None
+        if self._trees.missed is not None:
+            at, tree = self._trees.missed
+            source = {"stepId": failed.id, "ageMs": _age(at, failed.ended_at), "current": True}
+        elif seen is not None and tree is not None:
+            source = self._source(seen, failed.ended_at) | {"current": now is not None}
+        if source is not None and tree is not None:
             from clawperator.engine.hierarchy.explain import explain_tree, is_near
             from clawperator.engine.hierarchy.matcher import Matcher
             from clawperator.engine.hierarchy.queries import miss
 
             explanation = explain_tree(tree, Matcher.from_fields(fields), _NEAREST)
             near = [miss(each) for each in explanation.nearest if is_near(each)]
-            if now is not None or near:  # an older screen without near matches proves nothing
-                source = self._source(seen, failed.ended_at) | {"current": now is not None}
+            if source["current"] or near:  # an older screen without near matches proves nothing
                 details |= {"matches": explanation.matches, "nearest": near, "tree": source}
-        if now is not None and tree is not None:
+        if source is not None and source["current"]:
             return {**error, "details": details}
         selector = shlex.quote(json.dumps(fields, ensure_ascii=False, separators=(",", ":")))
         command = command_line(f"match --selector {selector} --explain", device_id)
@@ -191,7 +205,17 @@ class _Reader:
         """Return the origin of a tree, and its age at ``moment``; negative if it was read later."""
         at, tree = seen
         source = {"source": "log"} if seen is self._trees.before else {"stepId": tree.step_id}
-        return {**source, "ageMs": None if math.isnan(moment) else round((moment - at) * 1000)}
+        return {**source, "ageMs": _age(at, moment)}
+
+
+def _age(at: float, moment: float) -> int | None:
+    return None if math.isnan(moment) else round((moment - at) * 1000)
+
+
+def node_facts(node: UiNode) -> dict[str, Any]:
+    """Return how a step's target describes ``node``."""
+    texts = {"resourceId": node.resource_id, "text": node.label}
+    return {**{name: text for name, text in texts.items() if text}, "bounds": list(node.bounds)}
 
 
 def _agrees(found: Sequence[UiNode], step: OutcomeStep, *, reads_all: bool) -> bool:

@@ -11,9 +11,13 @@ import math
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
 
 from clawperator.engine.executions.outcome import LiveLine
 from clawperator.engine.logcat.signals import CapturedHierarchy, ProgressSignal
+
+if TYPE_CHECKING:
+    from clawperator.engine.hierarchy.nodes import UiTree
 
 LINES_KEPT = 5_000
 """Far more than 50 actions write; further lines are counted only."""
@@ -36,6 +40,10 @@ class Trace:
         self.trees: list[tuple[float, CapturedHierarchy]] = []
         self.tree_before: tuple[float, CapturedHierarchy] | None = None
         """The newest tree of the log stream before the run; its ``screen`` says whether it is still valid."""
+        self.taken: dict[str, Mapping[str, Any]] = {}
+        """By step id: the node that a backend took, as ``OutcomeStep.target``."""
+        self.missed: tuple[float, UiTree] | None = None
+        """The tree in which the selector of the last step matched nothing, if the backend read it itself."""
         self.raw: list[str] = []
         self.warnings: list[Mapping[str, str]] = []
         """Remarks about the device."""

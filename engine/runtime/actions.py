@@ -177,7 +177,8 @@ async def read_text(run: PlanRun, action: p.ReadText) -> ActionResult:
 
 async def _read_once(run: PlanRun, action: p.ReadText) -> ActionResult:
     tree = await run.tree()
-    found = _inside(tree, action)
+    found = _inside(run, tree, action)
+    run.observer.took(found[0], len(found))
     extra = {"container": str(action.container)} if action.container is not None else {}
     if action.all:
         labels = [node.label for node in found if node.label]
@@ -188,7 +189,7 @@ async def _read_once(run: PlanRun, action: p.ReadText) -> ActionResult:
     return _validated(run, action, found[0].label, extra)
 
 
-def _inside(tree: UiTree, action: p.ReadText) -> Sequence[UiNode]:
+def _inside(run: PlanRun, tree: UiTree, action: p.ReadText) -> Sequence[UiNode]:
     """All matches, within the container if one is given; at least one."""
     found = action.matcher.find_all(tree)
     if action.container is not None:
@@ -199,6 +200,7 @@ def _inside(tree: UiTree, action: p.ReadText) -> Sequence[UiNode]:
         if not found:
             raise StepFailure(failure("NODE_NOT_FOUND"))
     if not found:
+        run.observer.missed(tree)
         raise _no_node(action.matcher)
     return found
 
@@ -348,10 +350,13 @@ async def recording(run: PlanRun, action: p.RecordAction) -> ActionResult:
 
 async def _find(run: PlanRun, matcher: Query) -> UiNode:
     """The first match now. Raises ``PlanFailure``."""
-    node = matcher.first(await run.tree())
-    if node is None:
+    tree = await run.tree()
+    found = matcher.find_all(tree)
+    if not found:
+        run.observer.missed(tree)
         raise _no_node(matcher)
-    return node
+    run.observer.took(found[0], len(found))
+    return found[0]
 
 
 def _no_node(matcher: Query) -> PlanFailure:

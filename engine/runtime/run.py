@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from random import Random
 from typing import Generic, TypeVar
 
-from clawperator.engine.hierarchy.tree import UiTree
+from clawperator.engine.hierarchy.tree import UiNode, UiTree
 from clawperator.engine.runtime.outcome import ActionResult, PlanFailure
 from clawperator.engine.runtime.plan import Generation, PlanStep
 from clawperator.engine.runtime.retry import RetryPolicy
@@ -26,6 +26,12 @@ class Observer:
     def step_start(self, step_id: str, action_type: str) -> None: ...
 
     def step_done(self, step_id: str, action_type: str, outcome: ActionResult) -> None: ...
+
+    def took(self, node: UiNode, matched: int | None) -> None:
+        """``node`` is the one that the step uses; ``matched`` nodes satisfied its selector, ``None`` without one."""
+
+    def missed(self, tree: UiTree) -> None:
+        """The step's selector matched nothing in ``tree``."""
 
     def stage_start(self, stage: str, label: str) -> None: ...
 

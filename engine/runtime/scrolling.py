@@ -102,6 +102,7 @@ async def scroll(run: PlanRun, action: Scroll) -> ActionResult:
         return ActionResult(False, {"error": str(exc), **shape})
     if tree is None or container is None:
         return ActionResult(False, {"error": CONTAINER_NOT_FOUND, **shape})
+    _took(run, action, tree, container)
     moved = await run.stage(_once_stage(action), lambda: scroll_once(run, tree, container, action))
     data = {
         "scroll_outcome": moved.value,
@@ -113,6 +114,11 @@ async def scroll(run: PlanRun, action: Scroll) -> ActionResult:
     if moved is Moved.REFUSED:
         return ActionResult(False, {**data, "error": "GESTURE_FAILED"})
     return ActionResult(True, data)
+
+
+def _took(run: PlanRun, scroll: Scroll, tree: UiTree, container: UiNode) -> None:
+    matched = None if scroll.container is None else len(scroll.container.find_all(tree))
+    run.observer.took(container, matched)
 
 
 def _resolved(container: UiNode | None) -> dict[str, str]:
@@ -206,6 +212,7 @@ class _Loop:
         if tree is None or container is None:
             raise AssertionError("the loop scrolls only what it resolved")
         self.count += 1
+        _took(run, scroll, tree, container)
         return await run.stage(_once_stage(scroll), lambda: scroll_once(run, tree, container, scroll))
 
     def _visible(self, tree: UiTree | None) -> bool:
@@ -257,7 +264,8 @@ async def _swipe_to_target(run: PlanRun, action: ScrollAndClick) -> None:
     unmoved = 0
     for _ in range(action.max_swipes):
         tree = await run.tree()
-        if action.target.first(tree) is not None:
+        if found := action.target.find_all(tree):
+            run.observer.took(found[0], len(found))
             return
         if unmoved == 2:
             break
@@ -267,8 +275,11 @@ async def _swipe_to_target(run: PlanRun, action: ScrollAndClick) -> None:
             raise PlanFailure(_problem_text(str(exc), action.scroll.container)) from exc
         moved = await scroll_once(run, tree, container, action.scroll)
         unmoved = 0 if moved is Moved.YES else unmoved + 1
-    if action.target.first(await run.tree()) is None:
+    tree = await run.tree()
+    if not (found := action.target.find_all(tree)):
+        run.observer.missed(tree)
         raise PlanFailure(f"Target node not found after scrolling: {action.target}")
+    run.observer.took(found[0], len(found))
 
 
 def _problem_text(problem: str, container: Query | None) -> str:

@@ -181,3 +181,37 @@ async def test_a_verb_shares_one_shell_and_awaits_the_operator_once(connect: Con
     assert done.facts == {"changed": True, "text": "desk"}
     assert [warning["code"] for warning in done.warnings] == ["SERVICE_REBOUND"]
     assert texts.count("exec sh") == 2, "it began and it ended"
+
+
+async def test_steps_name_the_nodes_that_they_took(connect: Connect) -> None:
+    bench = await connect(**on(SETTINGS))
+    done = await bench.engine.execute(
+        plan(
+            ("read_text", {"matcher": {"textEquals": "Battery"}}),
+            ("scroll", {"direction": "down"}),
+            ("click", {"matcher": {"resourceId": "android:id/title"}}),
+        ),
+        backend="stock",
+    )
+    read, scrolled, clicked = (step.target for step in done.outcome.steps)
+    assert read is not None
+    assert scrolled is not None
+    assert clicked is not None
+    assert (read["text"], read["matched"], len(read["bounds"])) == ("Battery", 1, 4)
+    assert "matched" not in scrolled, "it has no selector"
+    x, y = ((clicked["bounds"][at] + clicked["bounds"][at + 2]) // 2 for at in (0, 1))
+    assert done.envelope["stepResults"][2]["data"]["dispatched"] == f"input tap {x} {y}"
+    assert clicked["matched"] > 1
+    (warning,) = done.warnings
+    assert (warning["code"], warning["path"]) == ("MATCHER_AMBIGUOUS", "actions.2.params.matcher")
+
+
+async def test_a_selector_without_a_match_is_explained_by_the_dump_of_its_step(connect: Connect) -> None:
+    bench = await connect(**on(SETTINGS))
+    missing = {"matcher": {"textEquals": "batery"}, "retry": {"maxAttempts": 1}}
+    done = await bench.engine.execute(plan(("click", missing)), backend="stock")
+    assert done.outcome.error is not None
+    details = done.outcome.error["details"]
+    assert (details["matches"], details["tree"]["current"]) == (0, True)
+    assert details["nearest"]
+    assert "match --selector" not in done.outcome.error["hint"]

@@ -122,7 +122,8 @@ def _target(target: Data) -> dict[str, str]:
     if "bounds" not in target:
         return {}
     name = target.get("resourceId") or target.get("text", "")
-    return {"node": f"{name} {target['bounds']}, {target['matched']} matched"}
+    matched = f", {target['matched']} matched" if "matched" in target else ""
+    return {"node": f"{name} {target['bounds']}{matched}"}
 
 
 def _short_data(data: Mapping[str, object]) -> Text:

@@ -27,7 +27,9 @@ from clawperator.engine.executions.backends.stock_surface import StockSurface, t
 from clawperator.engine.executions.command import Command
 from clawperator.engine.executions.log_events import LogEventPublisher
 from clawperator.engine.executions.probe import variants
+from clawperator.engine.executions.targets import node_facts
 from clawperator.engine.executions.trace import Trace
+from clawperator.engine.hierarchy.tree import UiNode, UiTree
 from clawperator.engine.logcat.entry import LogEntry
 from clawperator.engine.logcat.signals import CapturedHierarchy, EnvelopeSignal, HierarchySignal, ProgressSignal
 from clawperator.engine.runtime.actions import run_plan
@@ -241,6 +243,7 @@ class _Progress(Observer):
         self._bus = bus
         self._id = plan.command_id
         self._trace = trace
+        self._step_id = ""
 
     def note(self, kind: str, **fields: str) -> None:
         text = f"{kind} {' '.join(f'{name}={value}' for name, value in fields.items())}".rstrip()
@@ -261,11 +264,20 @@ class _Progress(Observer):
             self._events.publish([EnvelopeSignal(envelope, self._id, "", "", 1, entry)])
 
     def step_start(self, step_id: str, action_type: str) -> None:
+        self._step_id, self._trace.missed = step_id, None
         self.note("step-start", id=step_id, type=action_type)
 
     def step_done(self, step_id: str, action_type: str, outcome: ActionResult) -> None:
         data = ", ".join(f"{key}={value}" for key, value in outcome.data.items())
         self.note("step-success", id=step_id, type=action_type, data=f"{{{data}}}")
+
+    def took(self, node: UiNode, matched: int | None) -> None:
+        counted = {} if matched is None else {"matched": matched}
+        self._trace.taken[self._step_id] = {**node_facts(node), **counted, "tree": {"stepId": self._step_id}}
+        self._trace.missed = None
+
+    def missed(self, tree: UiTree) -> None:
+        self._trace.missed = time.time(), tree
 
     def stage_start(self, stage: str, label: str) -> None:
         self.note("stage-start", id=stage, label=label)
