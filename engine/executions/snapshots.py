@@ -107,12 +107,19 @@ async def run_between_snapshots(
         assert attempt.validated is not None
         with settling(held, attempt.trace):
             finished = await run(acting, device, attempt.validated, options, attempt.trace)
+        if options.then and not before and not _closes_apps(attempt.validated):
+            looked_at, before = attempt.trace.before_acting or (looked_at, "")
         if before:
             attempt.trace.trees.insert(0, (looked_at, CapturedHierarchy("then.before", before, complete=True)))
         if not options.then:
             return finished
         attempt.trace.enter("then")
         return replace(finished, then=await reader.then(attempt.validated, finished, before, options))
+
+
+def _closes_apps(validated: Validated) -> bool:
+    """Return whether the host stops apps before the plan."""
+    return any(action.type == "close_app" for action in validated.execution.actions)
 
 
 async def add_verified(device: AdbDevice, envelope: dict[str, Any], backend: Backend) -> None:

@@ -40,6 +40,8 @@ class Trace:
         self.trees: list[tuple[float, CapturedHierarchy]] = []
         self.tree_before: tuple[float, CapturedHierarchy] | None = None
         """The newest tree of the log stream before the run; its ``screen`` says whether it is still valid."""
+        self.before_acting: tuple[float, str] | None = None
+        """The time and the XML of the first tree that a backend read itself, if nothing that acts was sent before it."""
         self.taken: dict[str, Mapping[str, Any]] = {}
         """By step id: the node that a backend took, as ``OutcomeStep.target``."""
         self.missed: tuple[float, UiTree] | None = None
@@ -86,7 +88,7 @@ class Trace:
     def part(self) -> Iterator[Trace]:
         """Yield the trace of one part of the execution, and add it to this one at its end."""
         self.enter("")
-        part = Trace()
+        part, is_first = Trace(), not self.was_dispatched
         part.before_dispatch.append(self._note_dispatch)
         try:
             yield part
@@ -96,6 +98,8 @@ class Trace:
                 self.phases[name] = self.phases.get(name, 0.0) + spent
             self.lines += part.lines[: LINES_KEPT - len(self.lines)]
             self.trees += part.trees
+            if is_first:
+                self.before_acting = part.before_acting
             self.raw += part.raw
             self.warnings += part.warnings
             self.lines_left_out += part.lines_left_out

@@ -11,6 +11,7 @@ import pytest
 from clawperator.engine import EngineError
 from clawperator.engine.config.device_profile import DeviceProfile
 from clawperator.engine.executions import build, verbs
+from clawperator.engine.executions.finish import RunOptions
 from tests.journeys.conftest import Connect
 
 pytestmark = pytest.mark.adb
@@ -215,3 +216,39 @@ async def test_a_selector_without_a_match_is_explained_by_the_dump_of_its_step(c
     assert (details["matches"], details["tree"]["current"]) == (0, True)
     assert details["nearest"]
     assert "match --selector" not in done.outcome.error["hint"]
+
+
+@pytest.mark.parametrize(
+    ("action", "changed"),
+    [
+        (("click", {"matcher": {"textEquals": "Network & internet"}}), True),
+        (("read_text", {"matcher": {"textEquals": "Battery"}}), False),
+        (("press_key", {"key": "home"}), None),
+    ],
+    ids=lambda value: value[0] if isinstance(value, tuple) else "",
+)
+async def test_then_compares_with_the_tree_that_the_plan_itself_read(
+    connect: Connect, action: tuple[str, dict[str, Any]], changed: bool | None
+) -> None:
+    bench = await connect(**on(SETTINGS))
+    dumps: list[str] = []
+    bench.engine.server.trace.listener = lambda call: dumps.extend(["dump"] * call.text.count("uiautomator dump"))
+    done = await bench.engine.execute(plan(action), backend="stock", options=RunOptions(then="compact"))
+    assert done.then is not None
+    assert done.then["changed"] is changed
+    assert len(dumps) <= 3 * 2, "the plan's and two of the settled screen, each as it begins and ends"
+
+
+async def test_a_tree_read_after_something_was_sent_is_no_tree_of_before(connect: Connect) -> None:
+    bench = await connect(**on(SETTINGS))
+    steps = plan(("press_key", {"key": "home"}), ("snapshot_ui", {}))
+    done = await bench.engine.execute(steps, backend="stock", options=RunOptions(then="compact"))
+    assert done.then is not None
+    assert done.then["changed"] is None
+    typed = await bench.engine.execute(
+        verbs.set_checked({"textEquals": "no such switch"}, checked=True),
+        backend="stock",
+        options=RunOptions(then="none"),
+    )
+    assert typed.then is not None
+    assert typed.then["changed"] is False

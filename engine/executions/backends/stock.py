@@ -182,6 +182,7 @@ class StockBackend:
             outcome, code = PlanOutcome((), exc.message, run.step_id), exc.code
         finally:
             session.has_dumped = session.has_dumped or surface.has_dumped
+            trace.before_acting = surface.first
         progress.note("failure" if outcome.reason else "success", reason=outcome.reason)
         envelope = _envelope(plan, outcome, surface, code)
         progress.answered(envelope)

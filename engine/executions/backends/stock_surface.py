@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import re
 import secrets
+import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -81,6 +82,9 @@ class StockSurface:
         """The state of the display when the tree of this step was read."""
         self.steps: dict[str, Dispatched] = {}
         self.has_dumped = False
+        self.first: tuple[float, str] | None = None
+        """The time and the XML of the first tree, if nothing was sent to apps before it."""
+        self._has_acted = False
 
     async def begin(self, step: PlanStep) -> None:
         """Note the step that begins: what was seen before is out of date."""
@@ -113,7 +117,10 @@ class StockSurface:
         except OversizedError as exc:
             words = f"uiautomator's dump is larger than {MAX_DUMP // 2**20} MB"
             raise EngineError(ErrorCode.HIERARCHY_TOO_LARGE, words, details={"maxBytes": MAX_DUMP}) from exc
-        return await self._read(done)
+        found = await self._read(done)
+        if found is not None and self.first is None and not self._has_acted:
+            self.first = time.time(), found[0]
+        return found
 
     async def _read(self, done: ShellResult) -> tuple[str, UiTree] | None:
         head, _, text = done.stdout.partition(_HEAD)
@@ -213,6 +220,7 @@ class StockSurface:
         read = "" if node.password else _DUMP
         values |= {} if node.password else {"file": self._file}
         self.has_dumped = self.has_dumped or not node.password
+        self._has_acted = True
         script = self._guarded("".join(parts) + read, **values)
         done = await self._shell.run(script, timeout=None, limit=MAX_DUMP, label=f"input text {HIDDEN}")
         if done.exit_code == _DISPLAY_CHANGED:
@@ -251,6 +259,7 @@ class StockSurface:
         return await self._start(script, "am start -a android.intent.action.VIEW")
 
     async def _start(self, script: str, what: str) -> bool:
+        self._has_acted = True
         done = await self._shell.run(script)
         if done.exit_code or "Error:" in f"{done.text}{done.error_text}":
             return False
@@ -259,6 +268,7 @@ class StockSurface:
 
     async def _input(self, *words: str) -> bool:
         """Run ``input``; a gesture only if the display is still that of the step's tree. False if nothing was sent."""
+        self._has_acted = True
         make = device_script if words[0] == "keyevent" else self._guarded
         script = make("input {words}", words=words)
         return self._sent(await self._shell.run(script), f"input {' '.join(words)}")
