@@ -84,6 +84,8 @@ class Platform:
         self._calls: Counter[str] = Counter()
         self._pids = 1_200 + 40 * index
         self._tasks: set[asyncio.Task[None]] = set()
+        self.dumps: dict[int, asyncio.Task[None]] = {}
+        """The running ``uiautomator dump`` by pid."""
         self._on_disconnect: list[Callable[[], None]] = []
         self._on_connect: list[Callable[[], None]] = []
 

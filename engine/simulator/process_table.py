@@ -35,7 +35,7 @@ def processes(device: Platform) -> Iterator[ProcessRow]:
         name = held.command.partition(" ")[0].rpartition("/")[2]
         yield ProcessRow(held.user, CLIENT_PID, 1, name, held.command)
     if device.accessibility.dumping:
-        yield ProcessRow("shell", CLIENT_PID + 1, 411, "app_process", f"{_LAUNCHER} dump")
+        yield ProcessRow("shell", next(iter(device.dumps), CLIENT_PID + 1), 411, "app_process", f"{_LAUNCHER} dump")
     for name, pid in device.operator_pids.items():
         package = device.packages[name]
         if not package.stopped:

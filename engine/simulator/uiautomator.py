@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+
 from clawperator.engine.simulator.command_error import CommandError
 from clawperator.engine.simulator.platform import Platform
 from clawperator.engine.simulator.scenario import UiautomatorOutput
@@ -34,3 +36,23 @@ async def uiautomator_dump(platform: Platform) -> str:
     with platform.accessibility.ui_automation():
         await platform.clock.sleep(needed)
         return dump_hierarchy(platform)
+
+
+async def uiautomator_process(platform: Platform, pid: int) -> str:
+    """``uiautomator_dump`` as a process, which goes on when its shell is closed (4h). Raises ``CommandError`` too if it is killed."""
+    ended: list[str | CommandError] = []
+
+    async def work() -> None:
+        try:
+            ended.append(await uiautomator_dump(platform))
+        except CommandError as exc:
+            ended.append(exc)
+        finally:
+            platform.dumps.pop(pid, None)
+
+    platform.dumps[pid] = task = platform.spawn(work())
+    await asyncio.wait([task])
+    result = ended[0] if ended else CommandError("Killed", 137)
+    if isinstance(result, CommandError):
+        raise result
+    return result

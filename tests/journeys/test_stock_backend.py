@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
+import time
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -11,6 +14,7 @@ import pytest
 from clawperator.engine import EngineError
 from clawperator.engine.config.device_profile import DeviceProfile
 from clawperator.engine.executions import build, verbs
+from clawperator.engine.executions.backends import stock_surface
 from clawperator.engine.executions.finish import RunOptions
 from tests.journeys.conftest import Connect
 
@@ -252,3 +256,35 @@ async def test_a_tree_read_after_something_was_sent_is_no_tree_of_before(connect
     )
     assert typed.then is not None
     assert typed.then["changed"] is False
+
+
+async def test_a_plan_that_times_out_or_is_cancelled_ends_its_dump_on_the_device(connect: Connect) -> None:
+    bench = await connect(**on("com.example.spinner", speed=1))
+    done = await bench.engine.execute({**build.snapshot(), "timeoutMs": 1_000}, backend="stock")
+    assert "timed out" in done.envelope["error"]
+    assert not bench.world.accessibility.dumping
+    running = asyncio.create_task(bench.engine.snapshot(backend="stock"))
+    while not bench.world.accessibility.dumping:
+        assert not running.done()
+        await asyncio.sleep(0.01)
+    running.cancel()
+    with suppress(asyncio.CancelledError):
+        await running
+    assert not bench.world.accessibility.dumping
+    left = await (await bench.engine.device()).script("ls /data/local/tmp")
+    assert "clawperator" not in left.text
+
+
+@pytest.mark.parametrize("kind", ["wait_for_node", "wait_for_navigation"])
+async def test_a_wait_on_a_moving_screen_ends_in_time(
+    connect: Connect, monkeypatch: pytest.MonkeyPatch, kind: str
+) -> None:
+    monkeypatch.setattr(stock_surface, "_FIRST_LOOK_SECONDS", 0.1)
+    bench = await connect(**on("com.example.spinner", speed=1))
+    missing = {"textEquals": "not there"}
+    params = {"matcher": missing} if kind == "wait_for_node" else {"expectedNode": missing}
+    began = time.monotonic()
+    done = await bench.engine.execute(plan((kind, {**params, "timeoutMs": 700})), backend="stock")
+    assert 0.7 < time.monotonic() - began < 5, "a dump of that screen takes ten seconds"
+    assert done.outcome.status in ("failed", "partial")
+    assert not bench.world.accessibility.dumping

@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import AsyncIterator, Mapping, Sequence
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
 
 from clawperator.engine.adb.accessibility import parse_accessibility
 from clawperator.engine.adb.device import AdbDevice
@@ -23,7 +23,7 @@ from clawperator.engine.contracts.operator_identity import service_of
 from clawperator.engine.errors import EngineError, ErrorCode
 from clawperator.engine.events.bus import EventBus
 from clawperator.engine.executions.backend import Outcome
-from clawperator.engine.executions.backends.stock_surface import StockSurface, typed_pieces
+from clawperator.engine.executions.backends.stock_surface import StockSurface, dump_file, end_dump, typed_pieces
 from clawperator.engine.executions.command import Command
 from clawperator.engine.executions.log_events import LogEventPublisher
 from clawperator.engine.executions.probe import variants
@@ -40,6 +40,8 @@ from clawperator.engine.runtime.run import Observer, PlanRun
 
 _REBIND_SECONDS = 5.0
 _REBIND_POLL_SECONDS = 0.1
+_END_SECONDS = 2.0
+"""For ending what a cancelled plan has started on the device."""
 _WITHOUT_TREE = frozenset({"open_app", "open_uri", "close_app", "press_key", "sleep", "take_screenshot", "doctor_ping"})
 """Actions that never read the screen, beside a click at a coordinate and a wait for an app."""
 _STATE = (
@@ -51,16 +53,25 @@ _STATE = (
 class _Session:
     """One shell of a device, shared by the runs of one execution; another one after a script that did not end."""
 
-    def __init__(self, device: AdbDevice, shells: AsyncExitStack) -> None:
-        self._device, self._shells = device, shells
+    def __init__(self, device: AdbDevice) -> None:
+        self._device, self._shells = device, AsyncExitStack()
         self._shell: ShellSession | None = None
+        self.file = dump_file()
         self.has_dumped = False
 
     async def shell(self) -> ShellSession:
         if self._shell is None or self._shell.over:
-            await self._shells.aclose()
+            await self.close()
             self._shell = await self._shells.enter_async_context(open_shell(self._device))
         return self._shell
+
+    async def close(self) -> None:
+        """Close the shell, and end on the device the dump that its last script has left."""
+        shell, self._shell = self._shell, None
+        await self._shells.aclose()
+        if shell is not None and shell.over:
+            with suppress(EngineError):
+                await self._device.script(end_dump(self.file), timeout=_END_SECONDS)
 
 
 class StockBackend:
@@ -122,18 +133,18 @@ class StockBackend:
         if self._session is not None:
             yield
             return
-        async with AsyncExitStack() as shells:
-            self._session = session = _Session(device, shells)
-            cancelled = False
-            try:
-                yield
-            except asyncio.CancelledError:
-                cancelled = True
-                raise
-            finally:
-                self._session = None
-                if session.has_dumped and self._bound and not cancelled:
-                    trace.warnings.append(await self._rebound(device))
+        self._session = session = _Session(device)
+        cancelled = False
+        try:
+            yield
+        except asyncio.CancelledError:
+            cancelled = True
+            raise
+        finally:
+            self._session = None
+            await session.close()
+            if session.has_dumped and self._bound and not cancelled:
+                trace.warnings.append(await self._rebound(device))
 
     async def _rebound(self, device: AdbDevice) -> Mapping[str, str]:
         """Wait until the Operator's service is bound again; return the warning that says so."""
@@ -164,7 +175,8 @@ class StockBackend:
         except PayloadError as exc:
             raise EngineError(ErrorCode.EXECUTION_VALIDATION_FAILED, f"The plan cannot be run: {exc}") from exc
         progress = _Progress(self._bus, device.serial, plan, trace)
-        surface = StockSurface(await session.shell(), progress.saw, self._sdk)
+        await session.shell()
+        surface = StockSurface(session.shell, progress.saw, self._sdk, session.file)
         trace.dispatched()
         trace.enter("run")
         counts = {"timeoutMs": str(plan.timeout_ms), "actionCount": str(len(plan.steps))}

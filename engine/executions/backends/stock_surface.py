@@ -10,11 +10,12 @@ import asyncio
 import re
 import secrets
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from clawperator.engine.adb.device import ShellResult
-from clawperator.engine.adb.failures import OversizedError
+from clawperator.engine.adb.failures import AdbTimeoutError, OversizedError
 from clawperator.engine.adb.quote import device_script
 from clawperator.engine.adb.shell_session import ShellSession
 from clawperator.engine.adb.trace import HIDDEN
@@ -36,8 +37,13 @@ _SIZE = re.compile(r"cur=(\d{1,6})x(\d{1,6})", re.ASCII)
 _HEAD = b"clawperator-dump:\n"
 _DUMP = (
     f"{_DISPLAY}; echo {_HEAD.decode().strip()}; "
-    "uiautomator dump {file}; r=$?; cat {file} 2>/dev/null; rm -f {file}; exit $r"
+    """sh -c 'echo $$ > "$1.pid"; exec uiautomator dump "$1"' sh {file}; r=$?; """
+    "rm -f {file}.pid; cat {file} 2>/dev/null; rm -f {file}; exit $r"
 )
+_END_DUMP = 'p=$(cat {file}.pid 2>/dev/null) && kill -9 "$p" 2>/dev/null; rm -f {file} {file}.pid'
+"""A dump whose shell is closed goes on (android-facts 4h), and no other can start meanwhile (7f)."""
+_FIRST_LOOK_SECONDS = 3.0
+"""A dump of a screen at rest takes up to this long: a shorter wait would see nothing."""
 _HELD = ("already registered", "Killed")
 """What ``uiautomator`` says where another program holds the one UiAutomation connection (android-facts 7f)."""
 _SELECTS_ALL = 31
@@ -67,17 +73,22 @@ class Dispatched:
 
 
 class StockSurface:
-    """``runtime.Surface`` over one shell. ``saw`` gets the XML of each tree that the plan asks for.
+    """``runtime.Surface`` over a shell, which ``shell`` opens again after a script that did not end. ``saw`` gets the XML of each
+    tree that the plan asks for; ``file`` is where the device keeps a dump.
 
     Expected failures are those of ``Surface``; everything that must not be repeated, and a lost device, is an ``EngineError``.
     """
 
-    def __init__(self, shell: ShellSession, saw: Callable[[str, str], object], sdk: int) -> None:
+    def __init__(
+        self, shell: Callable[[], Awaitable[ShellSession]], saw: Callable[[str, str], object], sdk: int, file: str
+    ) -> None:
         self._shell = shell
         self._sdk = sdk
         self._saw = saw
-        self._file = f"/data/local/tmp/clawperator-{secrets.token_hex(8)}.xml"
+        self._file = file
         self._step: PlanStep | None = None
+        self._began = 0.0
+        self._has_looked = False
         self._display: str | None = None
         """The state of the display when the tree of this step was read."""
         self.steps: dict[str, Dispatched] = {}
@@ -88,7 +99,8 @@ class StockSurface:
 
     async def begin(self, step: PlanStep) -> None:
         """Note the step that begins: what was seen before is out of date."""
-        self._step, self._display = step, None
+        self._step, self._display, self._began = step, None, time.monotonic()
+        self._has_looked = False
         self.steps[step.id] = Dispatched()
 
     @property
@@ -111,9 +123,14 @@ class StockSurface:
 
     async def _look(self) -> tuple[str, UiTree] | None:
         """Return the XML and the tree of the active window; ``None`` without one, and while a wait finds the screen busy."""
-        self.has_dumped = True
+        left = self._seconds_left()
+        if left is not None and left <= 0:
+            return None
+        self.has_dumped = self._has_looked = True
         try:
-            done = await self._shell.run(device_script(_DUMP, file=self._file), timeout=None, limit=MAX_DUMP)
+            done = await self._run(device_script(_DUMP, file=self._file), timeout=left, limit=MAX_DUMP)
+        except AdbTimeoutError:
+            return None
         except OversizedError as exc:
             words = f"uiautomator's dump is larger than {MAX_DUMP // 2**20} MB"
             raise EngineError(ErrorCode.HIERARCHY_TOO_LARGE, words, details={"maxBytes": MAX_DUMP}) from exc
@@ -121,6 +138,17 @@ class StockSurface:
         if found is not None and self.first is None and not self._has_acted:
             self.first = time.time(), found[0]
         return found
+
+    def _seconds_left(self) -> float | None:
+        """Return how long a dump may take: in a wait with a limit as long as that lasts, its first look at least three seconds."""
+        action = self._step.action if self._step is not None else None
+        if not isinstance(action, WaitForNode | WaitForNavigation) or action.timeout_ms is None:
+            return None
+        left = self._began + action.timeout_ms / 1000 - time.monotonic()
+        return left if self._has_looked else max(left, _FIRST_LOOK_SECONDS)
+
+    async def _run(self, script: str, **how: Any) -> ShellResult:
+        return await (await self._shell()).run(script, **how)
 
     async def _read(self, done: ShellResult) -> tuple[str, UiTree] | None:
         head, _, text = done.stdout.partition(_HEAD)
@@ -156,13 +184,13 @@ class StockSurface:
         return error
 
     async def foreground(self) -> str:
-        text = (await self._shell.run(device_script(_FRONT))).text
+        text = (await self._run(device_script(_FRONT))).text
         found = (match[1] for line in text.splitlines() if (match := _PACKAGE.search(line)))
         return next(found, "")
 
     async def developer_settings(self) -> tuple[bool, bool]:
         script = "settings get global development_settings_enabled; settings get global adb_enabled"
-        values = (await self._shell.run(device_script(script))).text.split()
+        values = (await self._run(device_script(script))).text.split()
         return values[:1] == ["1"], values[1:2] == ["1"]
 
     # -- acting
@@ -222,7 +250,7 @@ class StockSurface:
         self.has_dumped = self.has_dumped or not node.password
         self._has_acted = True
         script = self._guarded("".join(parts) + read, **values)
-        done = await self._shell.run(script, timeout=None, limit=MAX_DUMP, label=f"input text {HIDDEN}")
+        done = await self._run(script, timeout=None, limit=MAX_DUMP, label=f"input text {HIDDEN}")
         if done.exit_code == _DISPLAY_CHANGED:
             return self._sent(done, "")
         sent = [] if node.focused else [f"input tap {x} {y}"]
@@ -260,7 +288,7 @@ class StockSurface:
 
     async def _start(self, script: str, what: str) -> bool:
         self._has_acted = True
-        done = await self._shell.run(script)
+        done = await self._run(script)
         if done.exit_code or "Error:" in f"{done.text}{done.error_text}":
             return False
         self._now.sent.append(what)
@@ -271,7 +299,7 @@ class StockSurface:
         self._has_acted = True
         make = device_script if words[0] == "keyevent" else self._guarded
         script = make("input {words}", words=words)
-        return self._sent(await self._shell.run(script), f"input {' '.join(words)}")
+        return self._sent(await self._run(script), f"input {' '.join(words)}")
 
     def _guarded(self, rest: str, **values: str | Sequence[str]) -> str:
         """Return ``rest`` filled with ``values``, behind the check of the display if this step has read a tree."""
@@ -293,6 +321,16 @@ class StockSurface:
 
     async def record(self, command: str, session_id: str) -> Mapping[str, str]:  # noqa: ARG002 - refused
         return {"error": "EXECUTION_ACTION_UNSUPPORTED", "message": "Recording needs the Operator app's event stream"}
+
+
+def dump_file() -> str:
+    """Return a new name for the file of dumps on a device."""
+    return f"/data/local/tmp/clawperator-{secrets.token_hex(8)}.xml"
+
+
+def end_dump(file: str) -> str:
+    """Return the script that ends the dump into ``file``, by the pid that it has left, and removes its files."""
+    return device_script(_END_DUMP, file=file)
 
 
 def typed_pieces(text: str) -> list[str]:

@@ -12,7 +12,7 @@ from clawperator.engine.simulator.dumpsys import SECOND_DISPLAY
 from clawperator.engine.simulator.process import Command, Process, command_of, encode
 from clawperator.engine.simulator.render import SRGB, blank_png, render_png, render_rgba
 from clawperator.engine.simulator.scenario import UiautomatorOutput
-from clawperator.engine.simulator.uiautomator import uiautomator_dump
+from clawperator.engine.simulator.uiautomator import uiautomator_process
 
 DUMP_PATH: Final = "/sdcard/window_dump.xml"
 SOURCES: Final = frozenset(
@@ -150,7 +150,7 @@ async def uiautomator(process: Process) -> int:
     device = process.device
     if (fault := device.scenario.of_device(UiautomatorOutput)) is not None:
         await process.out(fault.before)
-    xml = await uiautomator_dump(device)
+    xml = await uiautomator_process(device, process.shell.pid)
     try:
         await process.shell.open_sink(process.path(target)).write(encode(xml))
     except BrokenPipeError:

@@ -213,10 +213,13 @@ async def pidof(process: Process) -> int:
 
 
 async def kill(process: Process) -> int:
-    """Refuse: the caller's own processes do not outlive their command."""
+    """End a ``uiautomator dump``; other processes of the caller do not outlive their command."""
     _, words = process.options("ls:0123456789")
     own = {row.pid for row in processes(process.device)}
     for word in words:
+        if word.isdigit() and (dump := process.device.dumps.get(int(word))) is not None:
+            dump.cancel()
+            continue
         reason = "Operation not permitted" if word.isdigit() and int(word) in own else "No such process"
         raise CommandError(f"/system/bin/sh: kill: {word}: {reason}")
     return 0

@@ -31,7 +31,10 @@ class FakeShell:
 
 
 def surface(shell: FakeShell, *, sdk: int = 34) -> StockSurface:
-    return StockSurface(cast("ShellSession", shell), lambda *_: None, sdk)
+    async def same() -> ShellSession:
+        return cast("ShellSession", shell)
+
+    return StockSurface(same, lambda *_: None, sdk, "/data/local/tmp/clawperator-0.xml")
 
 
 async def step(shown: StockSurface, kind: str = "click", **params: Any) -> None:
