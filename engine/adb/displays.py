@@ -10,6 +10,12 @@ WINDOW_SCRIPT = (
     "dumpsys window displays | grep -E 'mCurrentFocus='; dumpsys window windows | grep -E 'Window #|mAttrs=|fl='; "
     "dumpsys input_method | grep -E 'mInputShown='"
 )
+STATE_SCRIPT = "dumpsys window displays | grep -oE 'cur=[0-9]+x[0-9]+|[rR]otation=[A-Z_0-9]+'"
+"""Prints the size and the rotation of the displays."""
+GUARD = f'[ "$({STATE_SCRIPT})" = {{seen}} ] || exit 113; '
+"""Put before a script, ends it where the display is not as in ``seen``, the output of ``STATE_SCRIPT``."""
+DISPLAY_CHANGED = 113
+"""The exit code of a script that ``GUARD`` has ended."""
 _MOST = 32
 _ID = re.compile(r"^\s*mDisplayId=(\d{1,9})\b", re.ASCII)
 _INFO = re.compile(r'm(Base|Override)DisplayInfo=DisplayInfo\{"([^"]{0,200})"(.*)', re.ASCII)

@@ -16,7 +16,8 @@ from functools import wraps
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeGuard
 
 from clawperator.engine.adb.device import AdbDevice
-from clawperator.engine.adb.quote import device_command
+from clawperator.engine.adb.displays import DISPLAY_CHANGED, GUARD
+from clawperator.engine.adb.quote import device_command, device_script
 from clawperator.engine.adb.trace import HIDDEN
 from clawperator.engine.contracts.actions import INPUT_ACTIONS
 from clawperator.engine.contracts.execution import Action, Execution
@@ -138,6 +139,7 @@ class Parts:
         self._backend = backend
         self._options = replace(options, max_snapshot_bytes=None)
         self._trace = trace
+        self._display = ""
         self._steps: dict[str, OutcomeStep] = {}
         self._results: dict[str, dict[str, Any]] = {}
         self._warnings: list[Mapping[str, Any]] = []
@@ -152,6 +154,7 @@ class Parts:
         validated = Validated(part, {}, part.wire_json(), ())
         with self._trace.part() as trace:
             finished = await run_held(self._backend, self.device, validated, self._options, trace)
+            self._display = trace.display
         self._warnings += finished.warnings
         for step in finished.outcome.steps:
             if step.id in ids:
@@ -191,14 +194,23 @@ class Parts:
                 return None
             await asyncio.sleep(POLL_SECONDS)
 
-    async def shell(self, step_id: str, *words: str, secret: bool = False) -> None:
-        """Run Android's ``input`` with ``words`` as the step. Ends the composition if it refuses; ``secret`` hides the last word."""
+    async def shell(self, step_id: str, *words: str, secret: bool = False, at_node: bool = False) -> bool:
+        """Run Android's ``input`` with ``words`` as the step. Ends the composition if it refuses; ``secret`` hides the last word.
+
+        Return whether it was sent: not ``at_node`` of a tree that was read when the display was turned otherwise.
+        """
         argv = ["input", *words]
+        guarded = at_node and bool(self._display)
+        script = device_command(argv)
+        if guarded:
+            script = device_script(GUARD + "input {words}", seen=self._display, words=words)
         self._trace.dispatched()
         self._trace.enter("run")
         began = time.time()
         label = device_command([*argv[:-1], HIDDEN] if secret else argv)
-        done = await self.device.script(device_command(argv), timeout=self.execution.timeout_ms / 1000, label=label)
+        done = await self.device.script(script, timeout=self.execution.timeout_ms / 1000, label=label)
+        if guarded and done.exit_code == DISPLAY_CHANGED:
+            return False
         said = f"{done.text}\n{done.error_text}".strip()
         action = next(action for action in self.execution.actions if action.id == step_id)
         index = self.execution.actions.index(action)
@@ -208,6 +220,7 @@ class Parts:
             code = ErrorCode.TEXT_NOT_DELIVERED if secret else ErrorCode.GESTURE_FAILED
             raise StepFailedError(step_id, EngineError(code, f"Android's input refused: {reason}"))
         self._results[step_id] = {"id": step_id, "actionType": action.type, "success": True, "data": {}}
+        return True
 
     # -- the result
 

@@ -14,7 +14,7 @@ from clawperator.engine.adb.quote import device_script
 from clawperator.engine.contracts.execution import Action
 from clawperator.engine.contracts.issues import shown, suggestion
 from clawperator.engine.errors import EngineError, ErrorCode
-from clawperator.engine.executions.composition import Composition, Parts, by_reference
+from clawperator.engine.executions.composition import Composition, Parts, StepFailedError, by_reference
 from clawperator.engine.executions.matcher_check import checked_matcher
 from clawperator.engine.executions.screenshot import find_display
 from clawperator.engine.executions.verbs import absent
@@ -48,6 +48,8 @@ LONG_PRESS_MS = 800
 """Longer than Android's longest setting of the touch and hold delay that is not an accessibility aid (500 ms)."""
 SWIPE_MS = 300
 DRAG_MS = 1_000
+_LOOKS = 3
+"""How often the node of a gesture is looked up where the display turns meanwhile."""
 _DISPLAY = re.compile(r"\bcur=(\d{1,6})x(\d{1,6})\b", re.ASCII)
 _SIZE = re.compile(r"size: (\d{1,6})x(\d{1,6})", re.ASCII)
 
@@ -125,27 +127,30 @@ def gesture(
     hold = str(usual if duration_ms is None else duration_ms)
 
     async def run(parts: Parts) -> dict[str, Any]:
-        if wanted is not None:
-            tree = await parts.look("look")
-            node = next(iter(find_all(tree, wanted)), None)
-            if node is None:
-                raise absent(tree, wanted)
-            screen, start = (tree.screen.width, tree.screen.height), node.bounds.clip(tree.screen).center
-        else:
-            assert at is not None
-            screen, start = await screen_size(parts.device, display), at
-        for name, point in (("at", start), ("to", to)):
-            _require_on_screen(name, point, screen)
-        words = {
-            "tap": ("tap", start),
-            "long_press": ("swipe", start, start, hold),  # input has no other way to hold (android-facts 8c)
-            "swipe": ("swipe", start, to, hold),
-            "drag": ("draganddrop", start, to, hold),
-        }[kind]
-        flat = [str(part) for word in words for part in (word if isinstance(word, tuple) else (word,))]
-        flat = [*(["-d", str(display)] if display else []), *flat]
-        await parts.shell(kind, *flat)
-        return {"sent": f"input {' '.join(flat)}", "point": list(start)}
+        for _ in range(_LOOKS):
+            if wanted is not None:
+                tree = await parts.look("look")
+                node = next(iter(find_all(tree, wanted)), None)
+                if node is None:
+                    raise absent(tree, wanted)
+                screen, start = (tree.screen.width, tree.screen.height), node.bounds.clip(tree.screen).center
+            else:
+                assert at is not None
+                screen, start = await screen_size(parts.device, display), at
+            for name, point in (("at", start), ("to", to)):
+                _require_on_screen(name, point, screen)
+            words = {
+                "tap": ("tap", start),
+                "long_press": ("swipe", start, start, hold),  # input has no other way to hold (android-facts 8c)
+                "swipe": ("swipe", start, to, hold),
+                "drag": ("draganddrop", start, to, hold),
+            }[kind]
+            flat = [str(part) for word in words for part in (word if isinstance(word, tuple) else (word,))]
+            flat = [*(["-d", str(display)] if display else []), *flat]
+            if await parts.shell(kind, *flat, at_node=wanted is not None):
+                return {"sent": f"input {' '.join(flat)}", "point": list(start)}
+        message = "The display turned or was resized between each look and the gesture; nothing was sent"
+        raise StepFailedError(kind, EngineError(ErrorCode.GESTURE_FAILED, message))
 
     given = {"matcher": matcher, "at": at and list(at), "to": to and list(to), "durationMs": duration_ms} | _on(display)
     act = Action(kind, f"input_{kind}", {name: value for name, value in given.items() if value is not None})

@@ -42,6 +42,8 @@ class Trace:
         """The newest tree of the log stream before the run; its ``screen`` says whether it is still valid."""
         self.before_acting: tuple[float, str] | None = None
         """The time and the XML of the first tree that a backend read itself, if nothing that acts was sent before it."""
+        self.display = ""
+        """The state of the display (``adb.displays.STATE_SCRIPT``) at the last tree, if the backend has read it with that."""
         self.taken: dict[str, Mapping[str, Any]] = {}
         """By step id: the node that a backend took, as ``OutcomeStep.target``."""
         self.missed: tuple[float, UiTree] | None = None

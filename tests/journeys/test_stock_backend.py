@@ -13,7 +13,7 @@ import pytest
 
 from clawperator.engine import EngineError
 from clawperator.engine.config.device_profile import DeviceProfile
-from clawperator.engine.executions import build, verbs
+from clawperator.engine.executions import build, shell_input, verbs
 from clawperator.engine.executions.backends import stock_surface
 from clawperator.engine.executions.finish import RunOptions
 from tests.journeys.conftest import Connect
@@ -100,12 +100,13 @@ async def test_text_without_keys_is_refused_before_anything_is_sent(connect: Con
 async def test_a_tap_never_uses_the_bounds_of_a_display_that_turned(connect: Connect) -> None:
     turned = {"kind": "program", "program": "uiautomator", "how": "rotate", "calls": [1]}
     bench = await connect(**on(SETTINGS, faults=[turned]))
+    before = bench.world.ui.window().screen.activity
     done = await bench.engine.execute(build.click({"textEquals": "Network & internet"}), backend="stock")
     data = done.envelope["stepResults"][0]["data"]
     assert data["display_changed"] == "true"
     assert data["dispatched"].count("input tap") == 1
     assert bench.world.ui.rotation == 1
-    assert bench.world.ui.window().screen.activity != "SettingsHomepageActivity"
+    assert bench.world.ui.window().screen.activity != before
 
 
 @pytest.mark.parametrize(
@@ -288,3 +289,20 @@ async def test_a_wait_on_a_moving_screen_ends_in_time(
     assert 0.7 < time.monotonic() - began < 5, "a dump of that screen takes ten seconds"
     assert done.outcome.status in ("failed", "partial")
     assert not bench.world.accessibility.dumping
+
+
+@pytest.mark.parametrize(("turns", "looks"), [([1], 2), ([], 3)], ids=["once", "always"])
+async def test_a_gesture_at_a_node_never_uses_the_bounds_of_a_display_that_turned(
+    connect: Connect, turns: list[int], looks: int
+) -> None:
+    turned = {"kind": "program", "program": "uiautomator", "how": "rotate", "calls": turns}
+    bench = await connect(**on(SETTINGS, faults=[turned]))
+    before = bench.world.ui.window().screen.activity
+    done = await bench.engine.execute(
+        shell_input.gesture("tap", matcher={"textEquals": "Network & internet"}), backend="stock"
+    )
+    assert done.outcome.steps[0].retries == looks - 1
+    assert done.succeeded is (looks == 2)
+    assert (bench.world.ui.window().screen.activity == before) is (looks == 3)
+    if not done.succeeded:
+        assert done.envelope["errorCode"] == "GESTURE_FAILED"

@@ -194,7 +194,7 @@ class StockBackend:
             outcome, code = PlanOutcome((), exc.message, run.step_id), exc.code
         finally:
             session.has_dumped = session.has_dumped or surface.has_dumped
-            trace.before_acting = surface.first
+            trace.before_acting, trace.display = surface.first, surface.display or ""
         progress.note("failure" if outcome.reason else "success", reason=outcome.reason)
         envelope = _envelope(plan, outcome, surface, code)
         progress.answered(envelope)

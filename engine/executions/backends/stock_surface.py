@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from clawperator.engine.adb.device import ShellResult
+from clawperator.engine.adb.displays import DISPLAY_CHANGED, GUARD, STATE_SCRIPT
 from clawperator.engine.adb.failures import AdbTimeoutError, OversizedError
 from clawperator.engine.adb.quote import device_script
 from clawperator.engine.adb.shell_session import ShellSession
@@ -29,14 +30,10 @@ MAX_DUMP = 16 * 1024 * 1024
 """Bytes of a dump; as much as the trees of one execution may have together."""
 _TAP_MS = 500
 """A shorter press is a tap: ``input tap`` has no duration."""
-_DISPLAY_CHANGED = 113
-"""The exit code of a script that sent nothing because the display was turned or resized."""
-_DISPLAY = "dumpsys window displays | grep -oE 'cur=[0-9]+x[0-9]+|[rR]otation=[A-Z_0-9]+'"
-_GUARD = f'[ "$({_DISPLAY})" = {{seen}} ] || exit 113; '
 _SIZE = re.compile(r"cur=(\d{1,6})x(\d{1,6})", re.ASCII)
 _HEAD = b"clawperator-dump:\n"
 _DUMP = (
-    f"{_DISPLAY}; echo {_HEAD.decode().strip()}; "
+    f"{STATE_SCRIPT}; echo {_HEAD.decode().strip()}; "
     """sh -c 'echo $$ > "$1.pid"; exec uiautomator dump "$1"' sh {file}; r=$?; """
     "rm -f {file}.pid; cat {file} 2>/dev/null; rm -f {file}; exit $r"
 )
@@ -89,7 +86,7 @@ class StockSurface:
         self._step: PlanStep | None = None
         self._began = 0.0
         self._has_looked = False
-        self._display: str | None = None
+        self.display: str | None = None
         """The state of the display when the tree of this step was read."""
         self.steps: dict[str, Dispatched] = {}
         self.has_dumped = False
@@ -99,7 +96,7 @@ class StockSurface:
 
     async def begin(self, step: PlanStep) -> None:
         """Note the step that begins: what was seen before is out of date."""
-        self._step, self._display, self._began = step, None, time.monotonic()
+        self._step, self.display, self._began = step, None, time.monotonic()
         self._has_looked = False
         self.steps[step.id] = Dispatched()
 
@@ -152,7 +149,7 @@ class StockSurface:
 
     async def _read(self, done: ShellResult) -> tuple[str, UiTree] | None:
         head, _, text = done.stdout.partition(_HEAD)
-        self._display = head.decode(errors="replace").strip()
+        self.display = head.decode(errors="replace").strip()
         said = f"{text[:2_000].decode(errors='replace')}\n{done.error_text[:2_000]}".strip()
         start = max(text.find(b"<?xml"), 0) or text.find(b"<hierarchy")
         if start < 0 and (done.exit_code == 137 or any(words in said for words in _HELD)):
@@ -162,7 +159,7 @@ class StockSurface:
             )
             raise EngineError(ErrorCode.BACKEND_UNAVAILABLE, words, hint=hint, details={"output": said[:500]})
         xml = text[start:].strip() if start >= 0 else said.encode()
-        size = _SIZE.search(self._display)
+        size = _SIZE.search(self.display)
         screen = Bounds(0, 0, int(size[1]), int(size[2])) if size else None
         try:
             tree = await asyncio.to_thread(parse, xml, screen=screen)
@@ -251,7 +248,7 @@ class StockSurface:
         self._has_acted = True
         script = self._guarded("".join(parts) + read, **values)
         done = await self._run(script, timeout=None, limit=MAX_DUMP, label=f"input text {HIDDEN}")
-        if done.exit_code == _DISPLAY_CHANGED:
+        if done.exit_code == DISPLAY_CHANGED:
             return self._sent(done, "")
         sent = [] if node.focused else [f"input tap {x} {y}"]
         sent += [f"input keyevent: delete the content ({length} characters)"] if length else []
@@ -303,13 +300,13 @@ class StockSurface:
 
     def _guarded(self, rest: str, **values: str | Sequence[str]) -> str:
         """Return ``rest`` filled with ``values``, behind the check of the display if this step has read a tree."""
-        if self._display is None:
+        if self.display is None:
             return device_script(rest, **values)
-        return device_script(_GUARD + rest, seen=self._display, **values)
+        return device_script(GUARD + rest, seen=self.display, **values)
 
     def _sent(self, done: ShellResult, what: str) -> bool:
         """Note what was sent. Raises ``EngineError`` (GESTURE_FAILED) if it was refused or broke off: it may have acted."""
-        if done.exit_code == _DISPLAY_CHANGED:
+        if done.exit_code == DISPLAY_CHANGED:
             self._now.facts["display_changed"] = "true"
             return False
         said = f"{done.text}\n{done.error_text}".strip()
