@@ -24,6 +24,7 @@ from clawperator.widgets.text.safe import shorten
 
 if TYPE_CHECKING:
     from clawperator.engine.hierarchy.align import Alignment
+    from clawperator.engine.hierarchy.diff import Change
     from clawperator.engine.hierarchy.nodes import UiNode, UiTree
     from clawperator.widgets.models.find import Find
     from clawperator.widgets.models.tree_rows import Rows, TreeView, VisibleRow
@@ -430,6 +431,14 @@ class UiTreePane(LinePane):
         newer trees arrive.
         """
         self._relaid(partial(self._model.compare, old))
+
+    def reveal_change(self, change: Change | None) -> None:
+        """Go to the node of ``change``; a removed one has a row unless a filter hides it."""
+        if change is not None and change.new is not None:
+            self.reveal_node(change.new)
+        elif change is not None:
+            nodes = self.rows.layout.nodes
+            self._go(next((place for place, node in enumerate(nodes) if node is change.old), self._place))
 
     def clear(self) -> bool:
         """Clear search, filters, comparison, marks: one per call; return whether there was one."""

@@ -12,10 +12,11 @@ from PIL import Image, ImageDraw
 
 from clawperator.app.console.execution.dispatch_dialogs import DispatchDialog
 from clawperator.app.console.inspect.screen import InspectScreen
+from clawperator.app.console.screens.dialogs import TreeCompareDialog
 from clawperator.engine.follow.follower import FollowState
 from clawperator.widgets.picture import ScreenPane
 from tests.app.console.support import CHECKS_OK, ROWS, FakeEngine, hostile_screen, make_app, settings_screen, until
-from tests.looks.poses import AT_SIZES, PINNED, TWO_SIZES, Compare, Typed, at_rest, before, plain_engine
+from tests.looks.poses import AT_SIZES, PINNED, TWO_SIZES, Before, Compare, Typed, at_rest, before, plain_engine, press
 
 pytestmark = PINNED
 BLUETOOTH = "Bluetooth"
@@ -52,6 +53,17 @@ def test_not_addressable(snap_compare: Compare, size: tuple[int, int]) -> None:
 @TWO_SIZES
 def test_compared_with_an_older_tree(snap_compare: Compare, size: tuple[int, int]) -> None:
     engine = plain_engine()
+    assert snap_compare(make_app(engine), terminal_size=size, run_before=comparing(engine, "escape"))
+
+
+@AT_SIZES
+def test_both_sides_of_a_comparison(snap_compare: Compare, size: tuple[int, int]) -> None:
+    engine = plain_engine()
+    assert snap_compare(make_app(engine), terminal_size=size, run_before=comparing(engine, "right_square_bracket"))
+
+
+def comparing(engine: FakeEngine, *keys: str) -> Before:
+    """Compare with the tree before it, then press ``keys``."""
 
     async def compare(pilot: Any) -> None:
         await before()(pilot)
@@ -59,10 +71,10 @@ def test_compared_with_an_older_tree(snap_compare: Compare, size: tuple[int, int
         await pilot.press("r")
         await until(pilot, lambda: len(pilot.app.session.trees) == 2)
         await before("c", "enter")(pilot)
-        await until(pilot, lambda: pilot.app.screen.tree_pane.compared is not None)
-        await at_rest(pilot)
+        await until(pilot, lambda: isinstance(pilot.app.screen, TreeCompareDialog))
+        await press(pilot, *keys)
 
-    assert snap_compare(make_app(engine), terminal_size=size, run_before=compare)
+    return compare
 
 
 @TWO_SIZES

@@ -16,8 +16,8 @@ SCOPES: dict[str, KeyScope] = {
         key("detail.fold_all", "minus", "fold_all", "fold all", "Collapse all; again: restore", display="-"),
     )),
     "compare": KeyScope("Compare", (
-        key("compare.next_difference", "right_square_bracket", "attention(1)", "next difference", "Next difference between A and B", show=True, display="]"),
-        key("compare.previous_difference", "left_square_bracket", "attention(-1)", "previous difference", "Previous difference between A and B", display="["),
+        key("compare.next_difference", "right_square_bracket", "attention(1)", "next difference", "Next difference", show=True, display="]"),
+        key("compare.previous_difference", "left_square_bracket", "attention(-1)", "previous difference", "Previous difference", display="["),
         key("compare.fold", "space", "fold", "fold", "Expand or collapse this section or value", show=True, display="␣"),
         key("compare.fold_all", "minus", "fold_all", "fold all", "Collapse all; again: restore", display="-"),
     )),

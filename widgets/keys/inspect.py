@@ -32,7 +32,7 @@ SCOPES: dict[str, KeyScope] = {
         key("inspect.bench", "w", "bench", "workbench", "Show or hide the workbench"),
         key("inspect.picture", "s", "picture", "screen", "Screen pane: bounds map, screenshot, off", show=True),
         key("inspect.blind", "b", "blind_spots", "blind spots", "What this tree cannot show, how sure that is, and what could show it"),
-        key("inspect.compare", "c", "compare", "compare", "Compare with an older tree; again: stop comparing"),
+        key("inspect.compare", "c", "compare", "compare", "Compare with an older tree, side by side; while comparing: show both sides again. esc stops"),
         key("inspect.older", "comma", "older", "older tree", "Older snapshot of this device", display=","),
         key("inspect.newer", "full_stop", "newer", "newer tree", "Newer snapshot; after the newest: live", display="."),
     )),

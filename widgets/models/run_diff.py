@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from clawperator.engine.hierarchy.diff import compare
+from clawperator.engine.hierarchy.diff import Change, compare
 from clawperator.widgets.models.outline import Path
 from clawperator.widgets.models.timeline import PHASES
 
@@ -239,8 +239,13 @@ def tree_counts(a: UiTree | None, b: UiTree | None) -> TreeCounts | None:
     """Return the differences of two trees; ``None`` where one is unknown. Takes milliseconds: not for the event loop."""
     if a is None or b is None:
         return None
+    return counts_of(compare(a, b))
+
+
+def counts_of(changes: Iterable[Change]) -> TreeCounts:
+    """Return the number of nodes by kind of change."""
     counts: Counter[str] = Counter()
-    for change in compare(a, b):
+    for change in changes:
         whole = change.kind in ("added", "removed")
         counts[change.kind] += change.node.end - change.node.index if whole else 1
     return TreeCounts(counts["added"], counts["removed"], counts["changed"], counts["moved"])

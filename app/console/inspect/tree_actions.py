@@ -14,6 +14,7 @@ from clawperator.app.console.screens.base import Menu
 from clawperator.app.console.screens.menu import Choice, MenuDialog
 from clawperator.app.console.session import Facet
 from clawperator.engine.hierarchy.blind import BlindSpot
+from clawperator.engine.hierarchy.diff import compare
 from clawperator.engine.hierarchy.nodes import UiTree
 from clawperator.widgets import keys
 from clawperator.widgets.models.snapshot import TreeSnapshot, unpack
@@ -78,12 +79,11 @@ class TreeActionsScreen(MatcherActionsScreen):
             self.console.say(Status.IDLE, otherwise)
 
     def action_compare(self) -> None:
-        """Choose an older tree to compare with; while comparing, stop it."""
+        """Choose an older tree to compare with; while comparing, show both sides again."""
         from clawperator.app.console.screens.dialogs import TreesDialog
 
         if self.tree_pane.compared is not None:
-            self.tree_pane.compare(None)
-            self.show(Facet.TREE)
+            self.run_worker(self._show_sides(), group="sides", exclusive=True, exit_on_error=True)
             return
         shown = self.tree_pane.snapshot
         others = [item for item in self.session.trees if item.readable and item.serial != shown.serial]
@@ -127,6 +127,22 @@ class TreeActionsScreen(MatcherActionsScreen):
     async def _compare(self, old: TreeSnapshot) -> None:
         self.tree_pane.compare(await asyncio.to_thread(unpack, old) if old.packed else old)
         self.show(Facet.TREE)
+        await self._show_sides()
+
+    async def _show_sides(self) -> None:
+        """Show both trees of the comparison side by side; the chosen change is shown in the tree."""
+        from clawperator.app.console.screens.dialogs import TreeCompareDialog
+
+        pane = self.tree_pane
+        old, new = pane.compared, pane.snapshot
+        if old is None or old.tree is None or new.tree is None:
+            return
+        pane.hold(True)  # the dialog is about this tree
+        changes = await asyncio.to_thread(compare, old.tree, new.tree)
+        if self.is_current:
+            self.app.push_screen(TreeCompareDialog(old, new, changes, self.console.clock), pane.reveal_change)
+        else:
+            pane.hold(False)
 
     async def _unpack(self, snapshot: TreeSnapshot) -> None:
         """Unpack a tree that the user went back to."""

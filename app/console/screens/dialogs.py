@@ -14,6 +14,7 @@ from textual.widgets import Label
 
 from clawperator.app.console.screens.menu import Dialog
 from clawperator.engine.hierarchy.blind import EXPLANATIONS, REMEDIES, BlindSpot
+from clawperator.engine.hierarchy.diff import Change
 from clawperator.widgets import keys
 from clawperator.widgets.device_list import DeviceList
 from clawperator.widgets.format.lines import Line, Row
@@ -24,6 +25,7 @@ from clawperator.widgets.notice_line import Notice
 from clawperator.widgets.row_list import ListRow, RowList, blank, ready
 from clawperator.widgets.text.safe import paragraphs, wrap
 from clawperator.widgets.text.times import WallClock, time_ago
+from clawperator.widgets.tree_compare import TreeCompare
 
 if TYPE_CHECKING:
     from clawperator.app.console.screens.base import Menu
@@ -217,6 +219,28 @@ class TreesDialog(Dialog):
     def _chosen(self, message: RowList.RowChosen) -> None:
         message.stop()
         self.dismiss(self._snapshots[message.index])
+
+
+class TreeCompareDialog(Dialog):
+    """Shows two trees side by side. Answers the chosen change, or ``None``."""
+
+    TITLE_TEXT = "before and after"
+    NOTE = "⏎ show in the tree · ] next · esc"
+
+    def __init__(self, old: TreeSnapshot, new: TreeSnapshot, changes: Sequence[Change], clock: WallClock) -> None:
+        super().__init__()
+        self._pane = TreeCompare(old, new, changes, clock, id="tree-compare")
+
+    def compose_dialog(self) -> ComposeResult:
+        yield self._pane
+
+    def on_mount(self) -> None:
+        self._pane.focus()
+
+    @on(TreeCompare.ChangeChosen)
+    def _chosen(self, message: TreeCompare.ChangeChosen) -> None:
+        message.stop()
+        self.dismiss(message.change)
 
 
 class BlindSpotsDialog(Dialog):

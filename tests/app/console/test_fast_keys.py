@@ -43,6 +43,7 @@ from clawperator.app.console.screens.dialogs import (
     DeviceDialog,
     HelpDialog,
     NoticesDialog,
+    TreeCompareDialog,
     TreesDialog,
 )
 from clawperator.app.console.screens.forms import FieldsForm, Form, PathForm, QuestionDialog
@@ -193,6 +194,7 @@ DIALOGS: Mapping[type[ModalScreen[Any]], Callable[[ConsoleApp], ModalScreen[Any]
     SleepForm: lambda _: SleepForm(SYMBOLS),
     StepForm: lambda _: StepForm(STEP, 0, SYMBOLS, new=False),
     TextForm: lambda _: TextForm("a field", 100, SYMBOLS),
+    TreeCompareDialog: lambda app: TreeCompareDialog(app.session.trees.newest, app.session.trees.newest, [], app.clock),
     TreesDialog: lambda app: TreesDialog([app.session.trees.newest], app.clock),
     UriForm: lambda _: UriForm(SYMBOLS),
 }

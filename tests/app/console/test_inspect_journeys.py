@@ -22,7 +22,7 @@ from clawperator.app.console.copyable import Copyable
 from clawperator.app.console.execution.dispatch_dialogs import DispatchDialog, TextForm
 from clawperator.app.console.inspect.screen import InspectScreen
 from clawperator.app.console.preferences import Preferences
-from clawperator.app.console.screens.dialogs import BlindSpotsDialog, HelpDialog, TreesDialog
+from clawperator.app.console.screens.dialogs import BlindSpotsDialog, HelpDialog, TreeCompareDialog, TreesDialog
 from clawperator.app.console.screens.menu import MenuDialog
 from clawperator.engine.config.settings_file import Confirm
 from clawperator.engine.errors import EngineError, ErrorCode
@@ -35,6 +35,7 @@ from clawperator.widgets.node_inspector import NodeInspector
 from clawperator.widgets.picture import ScreenPane
 from clawperator.widgets.picture_view import PictureView
 from clawperator.widgets.row_list import RowList
+from clawperator.widgets.tree_compare import TreeCompare
 from tests.app.console.execution.test_dispatcher import text_of
 from tests.app.console.support import (
     CHECKS_OK,
@@ -91,6 +92,10 @@ def said(app: ConsoleApp) -> str:
 def shown(line: InfoLine) -> str:
     row = line._row
     return row.left.plain + (row.right.plain if row.right is not None else "")
+
+
+def written(pane: TreeCompare) -> list[str]:
+    return [pane.row(index, pane.content_size.width).left.plain for index in range(pane.row_count())]
 
 
 async def find(pilot: Pilot[int], text: str) -> None:
@@ -459,8 +464,31 @@ async def test_comparing_with_an_older_tree_shows_what_was_removed() -> None:
         await until(pilot, lambda: mode.tree_pane.compared is not None)
         ghosts = [row.node.label for row in mode.tree_pane.rows if row.ghost]
         assert "Security & privacy" in ghosts
+        await until(pilot, lambda: isinstance(app.screen, TreeCompareDialog) and app.screen.focused is not None)
+        await pilot.press("escape", "escape")
+        await until(pilot, lambda: mode.tree_pane.compared is None)
+
+
+async def test_two_trees_are_compared_side_by_side() -> None:
+    async with console() as (app, pilot, engine):
+        mode = screen(app)
+        engine.screen = settings_screen(ROWS[:-2]).replace("HomeNet", "Office")
+        await pilot.press("r")
+        await until(pilot, lambda: mode.tree_pane.snapshot.serial == 2 and not mode.tree_pane.snapshot.coming)
         await pilot.press("c")
-        assert mode.tree_pane.compared is None
+        await until(pilot, lambda: isinstance(app.screen, TreesDialog))
+        await pilot.press("enter")
+        await until(pilot, lambda: isinstance(app.screen, TreeCompareDialog) and app.screen.focused is not None)
+        sides = app.screen.query_one(TreeCompare)
+        await until(pilot, lambda: sides.row_count() > 0)
+        assert "Office" in next(row for row in written(sides) if "HomeNet" in row)
+        await pilot.press("right_square_bracket")
+        gone = next(index for index, row in enumerate(written(sides)) if "removed" in row)
+        await until(pilot, lambda: sides.cursor > 0)
+        await pilot.click(sides, offset=(30, sides.HEAD_ROWS + gone - sides.top), times=2)
+        await until(pilot, lambda: app.screen is mode and mode.tree_pane.ghost is not None)
+        await pilot.press("c")
+        await until(pilot, lambda: isinstance(app.screen, TreeCompareDialog))
 
 
 async def test_what_a_tree_cannot_show_is_a_badge_and_explained_on_demand() -> None:
