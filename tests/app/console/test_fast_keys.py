@@ -39,6 +39,7 @@ from clawperator.app.console.run.draft_files import RecentDraftsDialog
 from clawperator.app.console.run.step_form import StepForm
 from clawperator.app.console.screens.choice_dialog import ChoiceDialog
 from clawperator.app.console.screens.dialogs import (
+    BlindSpotsDialog,
     ConfirmDialog,
     DeviceDialog,
     HelpDialog,
@@ -166,6 +167,7 @@ PLAN = PlannedFix("adb", "adb start-server", ("adb start-server",), False)
 DIALOGS: Mapping[type[ModalScreen[Any]], Callable[[ConsoleApp], ModalScreen[Any]]] = {
     AppForm: lambda _: AppForm("com.example", SYMBOLS),
     AsSentDialog: lambda _: AsSentDialog(PAYLOAD, PAYLOAD, SYMBOLS),
+    BlindSpotsDialog: lambda _: BlindSpotsDialog([]),
     ChoiceDialog: lambda _: ChoiceDialog("stop waiting", "Which?", CHOICES, SYMBOLS),
     ConfirmDialog: lambda _: ConfirmDialog("Leave?", "Nothing is stopped."),
     CreateForm: lambda _: CreateForm(frozenset({"phone"}), ("x86_64",), SYMBOLS),
