@@ -18,7 +18,7 @@ from typing import Any
 
 from clawperator.app.console.console_engine import ConsoleEngine, as_mapping
 from clawperator.app.console.doctor.controller import DoctorController, DoctorState
-from clawperator.app.console.execution.outcome import settling
+from clawperator.app.console.execution.outcome import settling, snapshot_problem
 from clawperator.app.console.inspect.follow_controller import FollowController
 from clawperator.app.console.inspect.mirror import Mirror
 from clawperator.app.console.inspect.pictures import take
@@ -255,7 +255,7 @@ class Bridge:
         problem, silent = "", None
         try:
             result = await self._engine.snapshot(device_id=device_id or None)
-            problem = _snapshot_problem(getattr(result, "envelope", {}))
+            problem = snapshot_problem(getattr(result, "envelope", {}))
             silent = False
         except EngineError as exc:
             problem = _notice_of(exc).text
@@ -462,15 +462,6 @@ def _notice_of(error: EngineError) -> Notice:
         return Notice(Status.WAITING, _conflict_words(error.details), error.code.value)
     hint = f" {error.hint}" if error.hint else ""
     return Notice(Status.FAILED, f"{error.message}.{hint}".replace("..", "."), error.code.value)
-
-
-def _snapshot_problem(envelope: Mapping[str, Any]) -> str:
-    """Return why a snapshot has no tree, from its envelope; empty where it has one."""
-    steps = envelope.get("stepResults") or [{}]
-    data = steps[0].get("data") or {}
-    if envelope.get("status") == "success" and steps[0].get("success", True):
-        return ""
-    return str(data.get("message") or data.get("error") or envelope.get("error") or "the Operator reported no reason")
 
 
 def _conflict_words(details: Mapping[str, Any]) -> str:

@@ -80,8 +80,23 @@ class Facet(Flag):
     EMULATORS = auto()
     SETUP = auto()
     SKILLS = auto()
+    OTHERS = auto()
+    """The tree of a device that is not the selected one."""
     EVERYTHING = (
-        DEVICES | TREE | STREAM | DOCTOR | LOCKS | NOTICE | WORK | FOLLOW | PICTURE | DRAFT | EMULATORS | SETUP | SKILLS
+        DEVICES
+        | TREE
+        | STREAM
+        | DOCTOR
+        | LOCKS
+        | NOTICE
+        | WORK
+        | FOLLOW
+        | PICTURE
+        | DRAFT
+        | EMULATORS
+        | SETUP
+        | SKILLS
+        | OTHERS
     )
 
 
@@ -195,6 +210,8 @@ class Session:
         self.backend = backend
         self.devices: tuple[DeviceEntry, ...] = ()
         self.devices_known = False
+        self.left: dict[str, tuple[DeviceEntry, float]] = {}
+        """By serial: devices that adb listed before, and when they disappeared."""
         self.adb_problem = ""
         self.device_id = ""
         self.gone_since = 0.0
@@ -235,7 +252,7 @@ class Session:
                 return self._take_devices(update)
             case SnapshotUpdate(snapshot):
                 self.nodes_dropped += self.trees_of(snapshot.device_id).add(snapshot)
-                return Facet.TREE if snapshot.device_id == self.device_id else Facet.NOTHING
+                return Facet.TREE if snapshot.device_id == self.device_id else Facet.OTHERS
             case StreamUpdate():
                 return self._take_stream(update)
             case DoctorUpdate():
@@ -276,6 +293,9 @@ class Session:
         restarted = self.adb_restarted or bool(self.adb_problem)
         self.adb_problem = news.problem
         if not news.problem:
+            listed = {entry.serial for entry in news.devices}
+            self.left |= {entry.serial: (entry, self.clock.now()) for entry in self.devices}
+            self.left = dict([item for item in self.left.items() if item[0] not in listed][-FINDINGS_KEPT:])
             self.devices, self.devices_known = news.devices, True
             self.log.present([entry.serial for entry in self.usable], self.clock.now())
         device = self.device

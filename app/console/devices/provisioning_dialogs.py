@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 def palette_entries(console: DevicesConsole) -> Iterator[PaletteEntry]:
     """Yield the palette's commands for virtual devices and the Operator app."""
     session, why_not = console.session, console.why_not
+    yield PaletteEntry("Devices: grid  (7 t)", "Overview of all devices as tiles", partial(grid, console))
     run = partial(provision, console)
     yield PaletteEntry("Emulator: provision…", "Reuse, start or create a virtual device", run, why_not("provision"))
     for avd in session.machines.avds:
@@ -61,6 +62,13 @@ def provision(console: DevicesConsole) -> None:
             _begun(console, emulators.provision(subject=plan.name))
 
     console.push_screen(PlanDialog(emulators, console.symbols), answered)
+
+
+def grid(console: DevicesConsole) -> None:
+    """Show all devices as tiles."""
+    from clawperator.app.console.devices.grid import show_grid
+
+    show_grid(console)
 
 
 def pair(console: DevicesConsole) -> None:

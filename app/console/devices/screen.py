@@ -14,7 +14,7 @@ from clawperator.app.console.copyable import Copyable
 from clawperator.app.console.devices import provisioning_dialogs
 from clawperator.app.console.devices.console import DevicesConsole
 from clawperator.app.console.empty_states import device_state, no_device_state
-from clawperator.app.console.navigation import Destination, EmulatorJobPlace
+from clawperator.app.console.navigation import Destination, DevicePlace, EmulatorJobPlace
 from clawperator.app.console.screens.two_pane import TwoPaneScreen
 from clawperator.app.console.session import Facet
 from clawperator.widgets import keys
@@ -63,6 +63,8 @@ class DevicesScreen(TwoPaneScreen):
     def arrive(self, place: Destination) -> None:
         if isinstance(place, EmulatorJobPlace):
             self.go_to("#job")
+        elif isinstance(place, DevicePlace) and self.devices.to_value(place.serial):
+            self._open_detail()
 
     @property
     def devices(self) -> EmulatorList:
@@ -168,6 +170,9 @@ class DevicesScreen(TwoPaneScreen):
 
     def action_provision(self) -> None:
         provisioning_dialogs.provision(self.console)
+
+    def action_grid(self) -> None:
+        provisioning_dialogs.grid(self.console)
 
     def action_pair(self) -> None:
         provisioning_dialogs.pair(self.console)

@@ -84,6 +84,15 @@ def settling(details: Mapping[str, Any]) -> str:
     return f"Device settling after {details.get('settlingAfter')}: free in {left}. Nothing was sent"
 
 
+def snapshot_problem(envelope: Mapping[str, Any]) -> str:
+    """Return why a snapshot has no tree, from its envelope; empty where it has one."""
+    steps = envelope.get("stepResults") or [{}]
+    data = steps[0].get("data") or {}
+    if envelope.get("status") == "success" and steps[0].get("success", True):
+        return ""
+    return str(data.get("message") or data.get("error") or envelope.get("error") or "the Operator reported no reason")
+
+
 def _silence(error: EngineError, seconds: float) -> str:
     details = error.details
     sent = {"sent": "yes", "not_sent": "no"}.get(str(error.extra.get("broadcastDispatchStatus")), "unknown")

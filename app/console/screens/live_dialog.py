@@ -16,7 +16,7 @@ from clawperator.widgets.key_bar import KeyBar, KeyHint, key_sign
 from clawperator.widgets.wrapped_text import WrappedText
 
 TICK_SECONDS = 1.0
-_SIGNS = {"enter": "⏎", "escape": "esc", "ctrl+o": "^o"}
+_SIGNS = {"enter": "⏎", "escape": "esc", "ctrl+o": "^o", "slash": "/"}
 
 
 class AskingDialog(Dialog):

@@ -60,7 +60,7 @@ def test_a_lost_server_keeps_the_devices_but_says_so() -> None:
 def test_news_of_another_device_do_not_redraw_the_tree() -> None:
     known = session()
     known.device_id = DEVICE.serial
-    assert known.absorb(SnapshotUpdate(TreeSnapshot(serial=1, device_id="other"))) is Facet.NOTHING
+    assert known.absorb(SnapshotUpdate(TreeSnapshot(serial=1, device_id="other"))) is Facet.OTHERS
     assert known.absorb(SnapshotUpdate(TreeSnapshot(serial=2, device_id=DEVICE.serial))) is Facet.TREE
 
 
