@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import islice
+from typing import TYPE_CHECKING
 
 from rich.segment import Segment
 from textual import events
@@ -28,6 +29,9 @@ from clawperator.widgets.format.tiles import (
 from clawperator.widgets.line_widget import LineWidget
 from clawperator.widgets.text.safe import wrap
 
+if TYPE_CHECKING:
+    from clawperator.widgets.picture_view import Picture
+
 
 class DeviceGrid(LineWidget, can_focus=True):
     """The owner passes ``Tile`` values with ``show``. The cursor stays on its device; ⏎ or a double click chooses it."""
@@ -47,13 +51,15 @@ class DeviceGrid(LineWidget, can_focus=True):
         self.cursor = self.top = 0
         """The tile under the cursor, and the first visible row of tiles."""
         self._empty: Sequence[str] = ()
+        self._picture: Picture | None = None
         self._drawn: dict[int, list[Strip]] = {}
         self._screens: dict[str, tuple[object, list[Strip]]] = {}
 
-    def show(self, tiles: Sequence[Tile], empty: Sequence[str] = ()) -> None:
-        """``empty`` are the sentences to show without tiles."""
-        if (tiles, empty) == (self.tiles, self._empty):
+    def show(self, tiles: Sequence[Tile], empty: Sequence[str] = (), picture: Picture | None = None) -> None:
+        """``empty`` are the sentences to show without tiles; a ``picture`` of a device is shown unless its tree is newer."""
+        if (tiles, empty) == (self.tiles, self._empty) and picture is self._picture:
             return
+        self._picture = picture
         before, serial = self.cursor, self.tile.serial if self.tile is not None else ""
         self.tiles, self._empty = tiles, empty
         self._screens = {tile.serial: kept for tile in tiles if (kept := self._screens.get(tile.serial)) is not None}
@@ -145,14 +151,17 @@ class DeviceGrid(LineWidget, can_focus=True):
 
     def _screen(self, tile: Tile, width: int, height: int) -> list[Strip]:
         """Return the picture, else the map of the tree, in strips of equal width; cached for each device."""
-        tree, image = tile.snapshot.tree, tile.picture.image if tile.picture is not None else None
-        key = (tree, tile.picture.digest if tile.picture is not None else b"", width, height, self.symbols.ascii)
+        tree, picture = tile.snapshot.tree, self._picture
+        if picture is not None and (picture.device_id != tile.serial or picture.at < tile.snapshot.at):
+            picture = None
+        image = picture.image if picture is not None else None
+        key = (tree, picture.digest if picture is not None else b"", width, height, self.symbols.ascii)
         known = self._screens.get(tile.serial)
         if known is not None and known[0] == key:
             return known[1]
         strips: list[Strip] = []
-        if image is not None and tile.picture is not None:
-            frame = fit(tile.picture.size, width, height)
+        if image is not None:
+            frame = fit(image.size, width, height)
             if frame is not None:
                 strips = [Strip(segments(row), frame.columns) for row in half_blocks(image, frame.columns, frame.rows)]
         elif tree is not None and (frame := frame_for(tree, width, height)) is not None:

@@ -12,7 +12,6 @@ from clawperator.widgets.models.status import Status
 
 if TYPE_CHECKING:
     from clawperator.widgets.format.runs import RunFacts
-    from clawperator.widgets.picture_view import Picture
 
 MIN_WIDTH, MIN_HEIGHT = 36, 9
 """Cells of the smallest tile."""
@@ -41,7 +40,6 @@ class Tile(NamedTuple):
     run: RunFacts | None = None
     ran: str = ""
     snapshot: TreeSnapshot = TreeSnapshot.EMPTY
-    picture: Picture | None = None
     seen: str = ""
     stale: str = ""
     problem: str = ""

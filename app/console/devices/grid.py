@@ -110,7 +110,7 @@ class GridDialog(LiveDialog):
         known = [*self._tiles()]
         shown = [tile for tile in known if fold(self._needle) in fold(tile.words)]
         first = not self.grid.tiles
-        self.grid.show(shown, self._empty_words(searched=bool(known)))
+        self.grid.show(shown, self._empty_words(searched=bool(known)), self._owner.session.picture)
         if first:
             self.grid.to_serial(self._owner.session.device_id)
         self._draw_summary(known, len(shown))
@@ -154,9 +154,7 @@ class GridDialog(LiveDialog):
 
     def _tile(self, device: DeviceEntry, run: Run | None) -> Tile:
         session, clock, serial = self._owner.session, self._owner.clock, device.serial
-        snapshot, picture, now = session.trees_of(serial).newest, session.picture, clock.now()
-        if picture is not None and (picture.device_id != serial or picture.at < snapshot.at):
-            picture = None
+        snapshot, now = session.trees_of(serial).newest, clock.now()
         alias = self._aliases.get(serial, "")
         more = (serial if alias else "", device.model.replace("_", " "), session.machines.name_of(serial))
         started = run.started if isinstance(run, ExecutionState) else run.started_at if run is not None else now
@@ -171,7 +169,6 @@ class GridDialog(LiveDialog):
             facts_of(run, clock) if run is not None else None,
             time_ago(now - started),
             snapshot,
-            picture,
             f"screen {time_ago(now - snapshot.at)}" if snapshot.readable else "screen not read",
             acted_since(session.log, snapshot) if snapshot.readable else "",
             self._problems.get(serial, ""),

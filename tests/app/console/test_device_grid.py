@@ -9,10 +9,12 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+from PIL import Image
 from textual.pilot import Pilot
 
 from clawperator.app.console.app import ConsoleApp
 from clawperator.app.console.devices.grid import GridDialog, last_runs
+from clawperator.app.console.messages import PictureUpdate
 from clawperator.engine.config.device_profile import DeviceProfile
 from clawperator.engine.config.settings import Settings
 from clawperator.engine.errors import EngineError, ErrorCode
@@ -22,6 +24,7 @@ from clawperator.widgets.device_grid import DeviceGrid
 from clawperator.widgets.format.tiles import MIN_HEIGHT, MIN_WIDTH, grid_layout
 from clawperator.widgets.models.execution import ExecutionState, StepState
 from clawperator.widgets.models.status import Status
+from clawperator.widgets.picture_view import Picture
 from tests.app.console.support import (
     CHECKS_OK,
     DEVICE,
@@ -237,6 +240,18 @@ async def test_a_click_moves_a_double_click_goes_and_the_wheel_scrolls() -> None
         await pilot.press("home")
         await pilot.click("#grid", offset=(shown.arrangement.width + 3, 2), times=2)
         await until(pilot, lambda: app.session.device_id == "device-00")
+
+
+async def test_the_picture_of_a_device_is_shown_until_its_tree_is_newer() -> None:
+    async with grid() as (app, pilot, engine, shown):
+        image = Image.new("RGB", (90, 200), (200, 40, 40))
+        picture = Picture(DEVICE.serial, engine.now(), (1080, 2400), image, digest=b"one")
+        app.post_message(PictureUpdate(picture))
+        await until(pilot, lambda: text_of(app).count("▀" * 7) > 9)
+        assert text_of(app).count("Mobi") == 1  # the other tile keeps its map
+        engine.now.at += 5  # type: ignore[attr-defined]  # the movable clock
+        await pilot.press("r")
+        await until(pilot, lambda: shown.tiles[0].seen == "screen now" and "▀" not in text_of(app))
 
 
 def _wheel(widget: DeviceGrid) -> Any:
