@@ -22,7 +22,7 @@ _WORD_CELLS = 18
 """Columns that a screen leaves to the words beside it."""
 _SCREEN_SHAPE = 0.9
 """Columns per row of a phone's screen: a cell is twice as high as wide."""
-_LIGHT, _HEAVY, _ASCII, _ASCII_HEAVY = "╭─╮│╰╯", "┏━┓┃┗┛", "+-+|++", "#=#|##"
+_LIGHT, _HEAVY, _ASCII, _ASCII_HEAVY = map(tuple, ("╭─╮│╰╯", "┏━┓┃┗┛", "+-+|++", "#=#|##"))
 
 
 class Tile(NamedTuple):
