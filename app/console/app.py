@@ -536,7 +536,8 @@ class ConsoleApp(FaultTolerantApp):
         from clawperator.app.console.devices import provisioning_dialogs
         from clawperator.app.console.palette.search import PaletteSearch
 
-        more = (self.commands.entries, partial(provisioning_dialogs.palette_entries, self))
+        devices = (provisioning_dialogs.palette_entries, provisioning_dialogs.grid_entries)
+        more = (self.commands.entries, *(partial(entries, self) for entries in devices))
         return PaletteSearch(self, self.screen, more)
 
     def action_command_palette(self) -> None:

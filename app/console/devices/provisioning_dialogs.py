@@ -31,7 +31,6 @@ if TYPE_CHECKING:
 def palette_entries(console: DevicesConsole) -> Iterator[PaletteEntry]:
     """Yield the palette's commands for virtual devices and the Operator app."""
     session, why_not = console.session, console.why_not
-    yield PaletteEntry("Devices: grid  (7 t)", "Overview of all devices as tiles", partial(grid, console))
     run = partial(provision, console)
     yield PaletteEntry("Emulator: provision…", "Reuse, start or create a virtual device", run, why_not("provision"))
     for avd in session.machines.avds:
@@ -62,6 +61,11 @@ def provision(console: DevicesConsole) -> None:
             _begun(console, emulators.provision(subject=plan.name))
 
     console.push_screen(PlanDialog(emulators, console.symbols), answered)
+
+
+def grid_entries(console: DevicesConsole) -> Iterator[PaletteEntry]:
+    """Yield the palette's command for the grid."""
+    yield PaletteEntry("Devices: grid  (7 t)", "Overview of all devices as tiles", partial(grid, console))
 
 
 def grid(console: DevicesConsole) -> None:
