@@ -536,8 +536,8 @@ class ConsoleApp(FaultTolerantApp):
         from clawperator.app.console.devices import provisioning_dialogs
         from clawperator.app.console.palette.search import PaletteSearch
 
-        devices = (provisioning_dialogs.palette_entries, provisioning_dialogs.grid_entries)
-        more = (self.commands.entries, *(partial(entries, self) for entries in devices))
+        jobs, grid = provisioning_dialogs.palette_entries, provisioning_dialogs.grid_entries
+        more = (self.commands.entries, partial(jobs, self), partial(grid, self))
         return PaletteSearch(self, self.screen, more)
 
     def action_command_palette(self) -> None:
