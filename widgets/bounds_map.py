@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from clawperator.engine.hierarchy.tree import UiNode
 
-_DRAG_ROWS = 2
+_DRAG_ROWS, _DRAG_COLUMNS = 2, 4
 """A shorter drag is a click."""
 
 
@@ -56,10 +56,11 @@ class ScreenView(LineWidget):
 
     @dataclass(eq=False)
     class SwipeWanted(Message):
-        """The pointer was dragged from ``place`` ``up``, or down."""
+        """The pointer was dragged from ``place``: from the pixel ``start`` of the screen to ``end``."""
 
         place: Offset
-        up: bool
+        start: tuple[int, int]
+        end: tuple[int, int]
 
     def __init__(self, *, id: str | None = None) -> None:  # noqa: A002  # Textual's own name
         super().__init__(id=id)
@@ -127,9 +128,13 @@ class ScreenView(LineWidget):
     def on_mouse_up(self, event: events.MouseUp) -> None:
         self.release_mouse()
         start, self._pressed = self._pressed, None
-        if start is not None and abs(event.y - start.y) >= _DRAG_ROWS:
+        frame = self.frame()
+        if start is None or frame is None:
+            return
+        end = event.screen_offset - self.content_region.offset
+        if abs(end.y - start.y) >= _DRAG_ROWS or abs(end.x - start.x) >= _DRAG_COLUMNS:
             self._swiped = True
-            self.post_message(self.SwipeWanted(start, up=event.y < start.y))
+            self.post_message(self.SwipeWanted(start, frame.pixel(*start), frame.pixel(*end)))
 
     def on_click(self, event: events.Click) -> None:
         offset = event.get_content_offset(self)

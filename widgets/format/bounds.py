@@ -52,6 +52,11 @@ class ScreenFrame(NamedTuple):
     rows: int
     margin: int
 
+    def pixel(self, column: int, row: int) -> tuple[int, int]:
+        """Return the pixel at the centre of a cell of the pane, or of the nearest one of the screen."""
+        column = max(0, min(column - self.margin, self.columns - 1))
+        return int((column + 0.5) * self.across), int((max(0, min(row, self.rows - 1)) + 0.5) * self.down)
+
     def box(self, bounds: Bounds) -> Box:
         """Return left, top, and one behind right and bottom of the cells whose centre is inside; at least one, clipped."""
         left, top, right, bottom = bounds

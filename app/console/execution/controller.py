@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from clawperator.app.console.console_engine import ExecutionEngine
 from clawperator.app.console.execution.outcome import ended, refused
@@ -13,6 +13,9 @@ from clawperator.engine.errors import EngineError, ErrorCode
 from clawperator.widgets.models.status import Status
 from clawperator.widgets.notice_line import Notice
 from clawperator.widgets.text.times import WallClock
+
+if TYPE_CHECKING:
+    from clawperator.engine.executions.composition import Composition
 
 SETTLE_SECONDS = 0.3
 """Between the end of an action and the snapshot that shows its effect."""
@@ -57,12 +60,14 @@ class ExecutionController:
         device_id: str,
         what: str,
         succeeded: Callable[[], object] = lambda: None,
+        composed: Composition | None = None,
     ) -> bool:
         """Send ``payload`` and report how it ended; return false while another one is pending.
 
-        ``what`` is its name; ``succeeded`` is called when all steps did.
+        ``what`` is its name; ``succeeded`` is called when all steps did. ``composed`` is what runs a payload that no
+        Operator takes.
         """
-        return self._start("execution", self._run(payload, device_id, what, succeeded))
+        return self._start("execution", self._run(payload, device_id, what, succeeded, composed))
 
     def stop_waiting(self) -> bool:
         """Stop waiting for the result; return whether one was pending. The device continues."""
@@ -85,14 +90,19 @@ class ExecutionController:
             self._post(NoticeUpdate(Notice(Status.OK, f"{package} was stopped on {device_id}")))
 
     async def _run(
-        self, payload: Mapping[str, Any], device_id: str, what: str, succeeded: Callable[[], object]
+        self,
+        payload: Mapping[str, Any],
+        device_id: str,
+        what: str,
+        succeeded: Callable[[], object],
+        composed: Composition | None,
     ) -> None:
         self._job, self._stopped, self.payload = asyncio.current_task(), False, payload
         began = self.since = self._clock.now()
         self.device_id, self.refusal = device_id, None
         self._post(WorkUpdate(f"{what}: waiting for the result…", began))
         try:
-            answered, notice = await self._outcome(payload, device_id, what, began)
+            answered, notice = await self._outcome(payload, device_id, what, began, composed)
             self._post(NoticeUpdate(notice._replace(result=True)))
             if notice.status is Status.OK:
                 succeeded()
@@ -108,11 +118,11 @@ class ExecutionController:
             self._start("settle", self._settle())
 
     async def _outcome(
-        self, payload: Mapping[str, Any], device_id: str, what: str, began: float
+        self, payload: Mapping[str, Any], device_id: str, what: str, began: float, composed: Composition | None
     ) -> tuple[bool, Notice]:
         """Return whether the device answered, and the outcome as a notice."""
         try:
-            result = await self._engine.execute(payload, device_id=device_id)
+            result = await self._engine.execute(composed or payload, device_id=device_id)
         except EngineError as exc:
             now, self.refusal = self._clock.now(), exc
             return False, refused(what, exc, seconds=now - began, now=now)

@@ -6,7 +6,9 @@ confirmation). Nothing is sent twice: after a refusal or a failure the user repe
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -19,12 +21,15 @@ from clawperator.engine.contracts.limits import MAX_MATCHER_VALUE_LENGTH
 from clawperator.engine.contracts.read_only import OBSERVING
 from clawperator.engine.errors import EngineError, ErrorCode
 from clawperator.engine.executions import snippets
-from clawperator.engine.executions.steps import VERBS, execution, step
+from clawperator.engine.executions.steps import SOURCE, VERBS, execution, step
 from clawperator.engine.hierarchy.matcher import Matcher
 from clawperator.widgets.models.status import Status
 
 if TYPE_CHECKING:
+    from clawperator.app.console.execution.dispatch_dialogs import Dispatch
     from clawperator.engine.config.settings_file import Confirm
+    from clawperator.engine.executions.composition import Composition
+    from clawperator.engine.executions.shell_input import Point
 
 
 class Dispatcher:
@@ -90,7 +95,7 @@ class Dispatcher:
 
         ``action`` is recorded. Nothing is asked where the setting ``confirm`` says so.
         """
-        from clawperator.app.console.execution.dispatch_dialogs import Dispatch, DispatchDialog, facts
+        from clawperator.app.console.execution.dispatch_dialogs import Dispatch
 
         ready = self._ready(payload) if self._has_device() else None
         if ready is None:
@@ -103,11 +108,47 @@ class Dispatcher:
             if name and self._send(normal, device, name, action):
                 sent(str(normal["commandId"]))
 
+        self._ask(shown, answered)
+
+    def _ask(self, shown: Dispatch, answered: Callable[[str | None], None]) -> None:
+        """Show what would be sent, unless the setting ``confirm`` says otherwise."""
+        from clawperator.app.console.execution.dispatch_dialogs import DispatchDialog, facts
+
         doubtful = any(status is Status.WARN for status, _ in facts(shown))
         if self.confirm == "always" or (self.confirm == "doubtful" and doubtful):
             self._console.push_screen(DispatchDialog(shown, self._console), answered)
         else:
-            answered(what)
+            answered(shown.what)
+
+    def swipe(self, start: Point, end: Point, doubts: Sequence[str] = ()) -> None:
+        """Swipe from one point of the screen to another through Android's ``input``, on ⏎."""
+        from clawperator.app.console.execution.dispatch_dialogs import Dispatch
+        from clawperator.engine.executions.shell_input import gesture
+
+        session = self._console.session
+        if session.remote:
+            self._console.say(Status.IDLE, "A swipe between two points runs only where the device is connected")
+            return
+        if not self._has_device() or not self._may_send(["input_swipe"]):
+            return
+        across, down = end[0] - start[0], end[1] - start[1]
+        way = ("right" if across > 0 else "left") if abs(across) > abs(down) else "down" if down > 0 else "up"
+        what = f"swipe {way} from {start[0]},{start[1]} to {end[0]},{end[1]}"
+        made = replace(gesture("swipe", start, to=end), source=SOURCE)
+        points = ("--at", f"{start[0]},{start[1]}", "--to", f"{end[0]},{end[1]}")
+        command = shlex.join(["clawperator", "input", "swipe", *points, "--device", session.device_id])
+        outdated = session.outdated(session.trees.shown)
+        notes = [*doubts, *([f"The tree is out of date: {outdated}"] if outdated else []), *self._busy()]
+        if self._recorder.on:
+            notes.append("It is not recorded: a draft has no swipes between points")
+        payload = made.validated().payload
+        device = session.device_id
+
+        def answered(name: str | None) -> None:
+            if name:
+                self._send(payload, device, name, None, made)
+
+        self._ask(Dispatch(what, device, command, payload, notes), answered)
 
     def stop_waiting(self) -> None:
         """Ask whether to stop waiting, after explaining what that means."""
@@ -222,14 +263,22 @@ class Dispatcher:
             return None
         if not self._may_send(action.type for action in validated.execution.actions):
             return None
-        advice = [warning.message for warning in validated.warnings]
-        if lock := self._console.session.lock:
-            advice.append(f"The device is busy now: {lock.get('commandId') or 'another execution'}")
-        return validated.payload, advice
+        return validated.payload, [*(warning.message for warning in validated.warnings), *self._busy()]
 
-    def _send(self, payload: Mapping[str, Any], device_id: str, what: str, action: Mapping[str, Any] | None) -> bool:
+    def _busy(self) -> list[str]:
+        lock = self._console.session.lock
+        return [f"The device is busy now: {lock.get('commandId') or 'another execution'}"] if lock else []
+
+    def _send(
+        self,
+        payload: Mapping[str, Any],
+        device_id: str,
+        what: str,
+        action: Mapping[str, Any] | None,
+        composed: Composition | None = None,
+    ) -> bool:
         done = self._recorder.recorded(action, what, device_id)
-        if self._executing.execute(payload, device_id, what, done):
+        if self._executing.execute(payload, device_id, what, done, composed):
             return True
         self._console.say(Status.WAITING, "You are already waiting for an execution. C stops waiting. Nothing was sent")
         return False

@@ -18,7 +18,7 @@ _PATIENCE_SECONDS = 5.0
 
 
 class PictureActionsScreen(TreeActionsScreen):
-    """Subclasses have the screen pane. Only nodes are tapped and scrolled, never coordinates."""
+    """Subclasses have the screen pane. Only nodes are tapped and scrolled; a drag elsewhere is a swipe between two points."""
 
     _awaited_tap: tuple[Offset, float] | None = None
     """A place that was tapped before tree and picture were of the same moment, and when."""
@@ -114,13 +114,17 @@ class PictureActionsScreen(TreeActionsScreen):
 
     @on(ScreenView.SwipeWanted)
     def _swipe_wanted(self, message: ScreenView.SwipeWanted) -> None:
+        """Scroll the container of a vertical drag, which works at any place; send every other drag as it is."""
         nodes = self.screen_pane.nodes_at(message.place)
         around = [nodes[0], *nodes[0].ancestors] if nodes else []
         container = next((node for node in around if node.scrollable), None)
-        if container is None:
-            self.console.say(Status.IDLE, "No node scrolls at this place")
-        else:
-            self._ask("scroll_down" if message.up else "scroll_up", container)
+        across, down = (end - start for start, end in zip(message.start, message.end, strict=True))
+        if container is not None and abs(down) > abs(across):
+            self._ask("scroll_down" if down < 0 else "scroll_up", container)
+            return
+        pictured = self.screen_pane.apart > FRESH_SECONDS
+        doubts = ["The picture and the tree are of different moments"] if pictured else []
+        self.console.dispatcher.swipe(message.start, message.end, doubts)
 
     def _ask(self, verb: str, node: UiNode | None) -> None:
         """Ask whether to run ``verb`` with the best selector of ``node``."""

@@ -33,6 +33,7 @@ from clawperator.engine.events.types import (
     LogBatch,
     SnapshotSeen,
 )
+from clawperator.engine.executions.composition import Composition
 from clawperator.engine.follow.follower import FollowState
 from clawperator.engine.guard import Guard
 from clawperator.engine.hierarchy.serialise import RenderNode, hierarchy_xml, render_node
@@ -351,10 +352,11 @@ class FakeEngine:
             await self.hold_execution.wait()
         if self.execute_error is not None:
             raise self.execute_error
+        sent = payload.head if isinstance(payload, Composition) else payload
         steps: list[tuple[str, str, bool, Mapping[str, str]]] = [
-            (action["id"], action["type"], True, {}) for action in payload["actions"]
+            (action["id"], action["type"], True, {}) for action in sent["actions"]
         ]
-        return Answered(make_envelope(payload["commandId"], steps))
+        return Answered(make_envelope(sent["commandId"], steps))
 
     async def record_seen(self) -> None:
         self.recording = True

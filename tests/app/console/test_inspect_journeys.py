@@ -658,6 +658,47 @@ async def test_a_drag_on_the_picture_scrolls_the_container_there() -> None:
         assert "container" in action["params"]
 
 
+@pytest.mark.parametrize(
+    ("along", "words"), [((-12, 1), "swipe left"), ((12, 0), "swipe right")], ids=["left", "right"]
+)
+async def test_a_drag_to_the_side_is_a_swipe_between_two_points(along: tuple[int, int], words: str) -> None:
+    engine = FakeEngine(screen=settings_screen(), checks=CHECKS_OK, photo=png())
+    async with console(engine, size=(200, 60)) as (app, pilot, _):
+        _pane, view = await live(app, pilot)
+        x, y = place_of(view, "Bluetooth")
+        await pilot.mouse_down(PictureView, offset=(x, y))
+        await pilot.mouse_up(PictureView, offset=(x + along[0], y + along[1]))
+        await until(pilot, lambda: isinstance(app.screen, DispatchDialog))
+        assert words in text_of(app)
+        assert not engine.executed
+        await pilot.press("enter")
+        await until(pilot, lambda: engine.executed)
+        composed = engine.executed[0]
+        (action,) = composed.actions
+        at, to = action.params["at"], action.params["to"]
+        assert (composed.name, action.type) == ("input", "input_swipe")
+        assert (to[0] > at[0]) == (along[0] > 0)
+        assert min(*at, *to) >= 0
+        await until(pilot, lambda: words in said(app))
+
+
+async def test_a_refused_swipe_says_why() -> None:
+    refusal = EngineError(ErrorCode.CAPABILITY_DENIED, "The policy does not allow input")
+    engine = FakeEngine(screen=settings_screen(), checks=CHECKS_OK, photo=png(), execute_error=refusal)
+    async with console(engine, size=(200, 60)) as (app, pilot, _):
+        _pane, view = await live(app, pilot)
+        x, y = place_of(view, "Bluetooth")
+        await pilot.mouse_down(PictureView, offset=(x, y))
+        await pilot.mouse_up(PictureView, offset=(x - 12, y))
+        await until(pilot, lambda: isinstance(app.screen, DispatchDialog))
+        await pilot.press("enter")
+        await until(pilot, lambda: "The policy does not allow input" in said(app))
+        app.session.remote = "http://elsewhere"
+        await pilot.mouse_down(PictureView, offset=(x, y))
+        await pilot.mouse_up(PictureView, offset=(x - 12, y))
+        await until(pilot, lambda: "only where the device is connected" in said(app))
+
+
 # -- by mouse alone
 
 
