@@ -673,7 +673,7 @@ async def test_a_drag_to_the_side_is_a_swipe_between_two_points(along: tuple[int
         assert not engine.executed
         await pilot.press("enter")
         await until(pilot, lambda: engine.executed)
-        composed = engine.executed[0]
+        composed: Any = engine.executed[0]
         (action,) = composed.actions
         at, to = action.params["at"], action.params["to"]
         assert (composed.name, action.type) == ("input", "input_swipe")
