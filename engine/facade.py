@@ -286,12 +286,12 @@ class Engine:
         with self.guard.refusals(what):
             admit(load_profile(self.settings), self.validate(payload).execution)
 
-    async def picture(self, *, device_id: str | None = None) -> bytes:
-        """Return the screen as a PNG, without the Operator and the device lock: black for secure windows and a screen that is off."""
+    async def picture(self, *, device_id: str | None = None, display: int = 0) -> bytes:
+        """Return the screen of a display as a PNG, without the Operator and the device lock: black for secure windows and a screen that is off."""
         from clawperator.engine.executions.screenshot import picture
 
         self.admit(build.screenshot(), "take a screenshot")
-        return await picture(await self.device(device_id))
+        return await picture(await self.device(device_id), display)
 
     async def force_stop(self, package: str, *, device_id: str | None = None) -> None:
         """Stop an app without the device lock: for a plan that cannot be cancelled (``executions/force_stop.py``)."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -120,16 +119,10 @@ def viewed(options: Options, name: str) -> Answer:
 def snapshot_with_blind(options: Options) -> Answer:
     """Return the execution of a snapshot with its whole text, and what that cannot show in ``data.blind``."""
     taken = _execute(SimpleNamespace(**{**vars(options), "brief": False}))
-    if (
-        not getattr(options, "raw_envelope", False)
-        and (data := _snapshot_data(taken)) is not None
-        and "truncated" not in data
-    ):
-        from clawperator.engine.hierarchy import blind
-        from clawperator.engine.hierarchy.tree import parse
+    if not getattr(options, "raw_envelope", False):
+        from clawperator.engine.hierarchy.blind import add_to
 
-        with suppress(EngineError):  # the text stands for itself
-            data |= blind.field(parse(data["text"], recover=True), blind.facts_of_step(data))
+        add_to(taken.document["envelope"])
     from clawperator.app.cli.execution import answered
 
     return answered(taken, options)

@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from clawperator.engine.facade import BackendOptions
 
 MAX_VIEW_BYTES = 2**31
+MAX_DISPLAY = 999_999
 _EXECUTION_HINT = "GET /schemas/execution returns the JSON Schema of an execution."
 
 
@@ -266,10 +267,14 @@ class Verb(Acting):
 
 class Snapshot(Where):
     brief: Brief = False
+    verify: Annotated[
+        bool, Field(description="Also ask the window and display managers what the tree cannot show.")
+    ] = False
     if_changed: Annotated[str, Field(pattern=f"^{TREE_ID.pattern}$")] = ""
 
 
 class Screenshot(Where):
+    display: Annotated[int, Field(ge=0, le=MAX_DISPLAY, description="The id of a display in `device_info`.")] = 0
     path: Annotated[str, AfterValidator(_not_blank), ErrorCode.INVALID_PATH] = ""
 
 

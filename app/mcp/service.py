@@ -19,13 +19,13 @@ from clawperator.engine.errors import EngineError, ErrorCode, interruption
 from clawperator.engine.executions import build
 from clawperator.engine.executions.composition import Composition
 from clawperator.engine.executions.drain import Drain
+from clawperator.engine.executions.finish import RunOptions
 from clawperator.engine.facade import BackendOptions
 from clawperator.engine.follow.trees import LastTrees, SeenTree
 
 if TYPE_CHECKING:
     from clawperator.app.fleet.client import Fleet
     from clawperator.engine.executions.attempt import ExecutionResult
-    from clawperator.engine.executions.finish import RunOptions
     from clawperator.engine.facade import Engine
     from clawperator.engine.skills.artifact_run import Executor
 
@@ -188,8 +188,11 @@ class McpService(Service):
 
     # -- trees
 
-    async def read_tree(self, call: Call, device_id: str | None, max_age_ms: int = 0) -> tuple[str, SeenTree]:
+    async def read_tree(
+        self, call: Call, device_id: str | None, max_age_ms: int = 0, *, verify: bool = False
+    ) -> tuple[str, SeenTree]:
         """Return the serial and a tree that is at most ``max_age_ms`` old: from the log, else a new one."""
         self.admit(call, build.snapshot(), "read the UI tree")
         payload = build.single("mcp-snap", "snapshot_ui", action_id="snap", source=SOURCE)
-        return await self.tree(partial(self.execute, call), payload, device_id, max_age_ms)
+        execute = partial(self.execute, call, options=RunOptions(verify=verify))
+        return await self.tree(execute, payload, device_id, 0 if verify else max_age_ms)

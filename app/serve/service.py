@@ -59,7 +59,9 @@ class Service:
             return serial, seen
         result = await execute(payload, device_id=serial)
         try:
-            return serial, self.trees.note(serial, tree_text(result.envelope), command_id=payload["commandId"])
+            text = tree_text(result.envelope)
+            step = {name: value for name, value in result.envelope["stepResults"][0]["data"].items() if name != "text"}
+            return serial, self.trees.note(serial, text, command_id=payload["commandId"], step=step)
         except EngineError as exc:
             exc.extra |= {"executionId": result.execution_id, "deviceId": serial}
             raise

@@ -80,6 +80,7 @@ class VerbArguments(Strict):
     permission: Text = optional("The name of a permission.")
     keepData: bool = optional("Keep the data of an app that is uninstalled.")
     rotation: Literal["0", "90", "180", "270", "auto"] = optional("Degrees, or auto.")
+    display: Whole = optional("The id of a display in device_info; other displays than 0 take no selector.", ge=0)
     lines: Whole = optional("Maximum number of log lines; default 200.", ge=1, le=MAX_LINES)
 
 
@@ -144,10 +145,15 @@ def _gesture(kind: str, required: tuple[str, ...] = (), optional: tuple[str, ...
         if duration is not None and not 1 <= duration <= shell_input.MAX_DURATION_MS:
             raise invalid("durationMs", f"durationMs must be in [1, {shell_input.MAX_DURATION_MS}]")
         return shell_input.gesture(
-            kind, pair(a.get("point")), matcher=a.get("selector"), to=pair(a.get("to")), duration_ms=duration
+            kind,
+            pair(a.get("point")),
+            matcher=a.get("selector"),
+            to=pair(a.get("to")),
+            duration_ms=duration,
+            display=int(a.get("display", 0)),
         )
 
-    return Verb(make, required, optional, one_of=("selector", "point"))
+    return Verb(make, required, (*optional, "display"), one_of=("selector", "point"))
 
 
 def _device(
@@ -208,8 +214,10 @@ VERBS: Mapping[str, Verb] = {
     "wait_app": Verb(
         lambda a: verbs.wait_app(a["applicationId"], wait_ms=a.get("timeoutMs")), ("applicationId",), ("timeoutMs",)
     ),
-    "input_key": Verb(lambda a: shell_input.key(a["key"]), ("key",)),
-    "input_text": Verb(lambda a: shell_input.text(a["text"]), ("text",)),
+    "input_key": Verb(lambda a: shell_input.key(a["key"], display=int(a.get("display", 0))), ("key",), ("display",)),
+    "input_text": Verb(
+        lambda a: shell_input.text(a["text"], display=int(a.get("display", 0))), ("text",), ("display",)
+    ),
     "input_tap": _gesture("tap"),
     "input_long_press": _gesture("long_press", optional=("durationMs",)),
     "input_swipe": _gesture("swipe", ("to",), ("durationMs",)),

@@ -65,13 +65,13 @@ def target_problem(path: str, *, overwrite: bool) -> EngineError | None:
     return None
 
 
-async def picture(device: AdbDevice) -> bytes:
-    """Return the screen of ``device`` as a PNG, without the device lock.
+async def picture(device: AdbDevice, display: int = 0) -> bytes:
+    """Return the screen of a ``display`` of ``device`` as a PNG, without the device lock.
 
     Raises ``EngineError``: UNSUPPORTED_RUNTIME_SCREENSHOT if the device sends anything else, and errors of the connection.
     """
     try:
-        return _png(await _screencap(device, SHELL_TIMEOUT))
+        return _png(await _screencap(device, SHELL_TIMEOUT, display))
     except CaptureError as exc:
         raise EngineError(ErrorCode.UNSUPPORTED_RUNTIME_SCREENSHOT, str(exc)) from exc
 

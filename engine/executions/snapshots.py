@@ -98,7 +98,8 @@ async def run_between_snapshots(
     async with backend.attached(device, attempt.trace):
         attempt.trace.enter("look")
         looked_at, before = time.time(), options.then_since
-        if not before and (references is not None or not backend.look_ms or options.then in _COMPARING):
+        compared = options.then in _COMPARING or _takes_pictures(attempt.validated)
+        if not before and (references is not None or not backend.look_ms or compared):
             before = await reader.before(needed=references is not None)
         if references is not None:
             resolved, composed = await asyncio.to_thread(references.resolved, before)
@@ -115,6 +116,11 @@ async def run_between_snapshots(
             return finished
         attempt.trace.enter("then")
         return replace(finished, then=await reader.then(attempt.validated, finished, before, options))
+
+
+def _takes_pictures(validated: Validated | None) -> bool:
+    """Return whether a tree of before tells whether the screen changed while a picture was taken."""
+    return validated is not None and any(action.type == "take_screenshot" for action in validated.execution.actions)
 
 
 def _closes_apps(validated: Validated) -> bool:

@@ -7,7 +7,7 @@ import hashlib
 import time
 from collections import OrderedDict
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from clawperator.engine.errors import EngineError, ErrorCode
@@ -35,6 +35,9 @@ class SeenTree:
     at: float
     command_id: str = ""
     tree: UiTree | None = None
+    step: Mapping[str, Any] = field(default_factory=dict)
+    """The other data of the snapshot's step, if an execution of this program read it: the one with the command id ``step_of``."""
+    step_of: str = ""
 
     async def read(self) -> UiTree:
         if self.tree is None:
@@ -58,7 +61,7 @@ class LastTrees:
     def __init__(self) -> None:
         self._trees: OrderedDict[str, SeenTree] = OrderedDict()
 
-    def note(self, serial: str, xml: str, *, command_id: str = "") -> SeenTree:
+    def note(self, serial: str, xml: str, *, command_id: str = "", step: Mapping[str, Any] | None = None) -> SeenTree:
         """Note a complete tree of the device; for an equal one only the time changes."""
         digest = digest_of(xml.encode("utf-8", "surrogatepass"))
         last = self._trees.pop(serial, None)
@@ -66,6 +69,8 @@ class LastTrees:
             last = SeenTree(xml, digest, time.time(), command_id)
         else:
             last.at = time.time()
+        if step is not None or command_id != last.step_of:
+            last.step, last.step_of = step or {}, command_id
         self._trees[serial] = last
         if len(self._trees) > _KEPT:
             self._trees.popitem(last=False)

@@ -7,12 +7,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from itertools import accumulate
 from typing import Any, Literal, NamedTuple, get_args
 
+from clawperator.engine.contracts.limits import DUMP_FORMAT
+from clawperator.engine.errors import EngineError
 from clawperator.engine.hierarchy.nodes import NO_BOUNDS, Bounds, UiNode, UiTree
 from clawperator.engine.hierarchy.traits import is_target
+from clawperator.engine.hierarchy.tree import parse
 
 BlindKind = Literal[
     "secure_window",
@@ -142,6 +146,16 @@ def field(tree: UiTree, facts: Facts = _NO_FACTS) -> dict[str, Any]:
     """Return the field ``blind`` of answers about ``tree``; empty where nothing was found."""
     found = [spot.to_dict() for spot in blind_spots(tree, facts)]
     return {"blind": found} if found else {}
+
+
+def add_to(envelope: Mapping[str, Any]) -> None:
+    """Add ``data.blind`` to each snapshot of an envelope (JSON data) that has its whole dump. Parses trees."""
+    for step in envelope.get("stepResults") or ():
+        data = step["data"]
+        whole = data.get("actual_format", DUMP_FORMAT) == DUMP_FORMAT and "truncated" not in data
+        if step["actionType"] == "snapshot_ui" and isinstance(data.get("text"), str) and whole:
+            with suppress(EngineError):  # the text stands for itself
+                data |= field(parse(data["text"], recover=True), facts_of_step(data))
 
 
 def facts_of_step(data: Mapping[str, Any], **more: Any) -> Facts:

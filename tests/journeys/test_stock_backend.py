@@ -306,3 +306,11 @@ async def test_a_gesture_at_a_node_never_uses_the_bounds_of_a_display_that_turne
     assert (bench.world.ui.window().screen.activity == before) is (looks == 3)
     if not done.succeeded:
         assert done.envelope["errorCode"] == "GESTURE_FAILED"
+
+
+async def test_a_screenshot_lies_between_two_trees_that_are_compared(connect: Connect, tmp_path: Path) -> None:
+    bench = await connect(**on(SETTINGS))
+    options = RunOptions(then="full")
+    done = await bench.engine.screenshot(path=str(tmp_path / "screen.png"), backend="stock", options=options)
+    assert done.then is not None
+    assert (done.then["changed"], done.then["settled"]) == (False, True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import base64
 from collections.abc import Coroutine, Mapping
+from dataclasses import replace
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Query, Request
@@ -24,6 +25,7 @@ from clawperator.engine.executions.attempt import ExecutionResult
 from clawperator.engine.executions.brief import brief
 from clawperator.engine.executions.finish import RunOptions
 from clawperator.engine.facade import BackendOptions
+from clawperator.engine.hierarchy import blind
 from clawperator.engine.skills import compiled_json
 from clawperator.engine.skills.artifact_run import run_document
 from clawperator.engine.skills.compiled import is_compiled
@@ -161,6 +163,7 @@ async def _run(request: Request, body: bodies.Execution, place: dict[str, Any]) 
     else:
         payload = with_confined_screenshots(service.guard(request), body.execution, service.options.screenshots_dir)
         document = (await service.execute(request, payload, **place, options=body.options)).to_dict()
+        await asyncio.to_thread(blind.add_to, document["envelope"])
     return brief(document) if body.brief else document
 
 
@@ -176,11 +179,14 @@ async def _snapshot(request: Request, options: RunOptions) -> dict[str, Any]:
     service: HttpService = request.app.state.service
     body = await bodies.Snapshot.of(request)
     payload = build.single("serve-snap", "snapshot_ui", action_id="snap", source=SOURCE)
+    options = replace(options, verify=body.verify)
     result = await service.execute(request, payload, **body.place, options=options)
     steps = result.envelope["stepResults"]
     if body.if_changed and steps and body.if_changed == tree_id(steps[0]["data"].get("text", "")):
         return {"ok": True, "unchanged": True, "tree": body.if_changed}
-    return in_route_words(brief(result.to_dict()) if body.brief else result.to_dict())
+    document = result.to_dict()
+    await asyncio.to_thread(blind.add_to, document["envelope"])
+    return in_route_words(brief(document) if body.brief else document)
 
 
 @router.post(
@@ -230,6 +236,7 @@ async def _picture(request: Request, inline: str, options: RunOptions) -> dict[s
         make_picture_folder(service.guard(request), service.options.screenshots_dir)
         path = confined(body.path, service.options.screenshots_dir)
     payload = build.single("serve-shot", "take_screenshot", {"path": path}, action_id="shot", source=SOURCE)
+    options = replace(options, display=body.display)
     document = in_route_words((await service.execute(request, payload, **body.place, options=options)).to_dict())
     if inline:
         for step in document["envelope"]["stepResults"]:

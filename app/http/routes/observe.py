@@ -18,6 +18,7 @@ from clawperator.app.serve.gate import refuse_web_page
 from clawperator.engine.contracts.limits import MAX_WAIT_MS
 from clawperator.engine.errors import EngineError, ErrorCode
 from clawperator.engine.executions import build
+from clawperator.engine.executions.finish import RunOptions
 from clawperator.engine.executions.matcher_check import checked_fields
 from clawperator.engine.facade import BackendOptions
 from clawperator.engine.follow.trees import SeenTree, viewed
@@ -35,13 +36,14 @@ async def _read_tree(
     max_age_ms: int,
     *,
     device_id: str | None,
+    verify: bool = False,
     **how: Unpack[BackendOptions],
 ) -> tuple[str, SeenTree]:
     """Return the serial and a tree that is at most ``max_age_ms`` old: from the log, else a new one."""
     payload = build.single("serve-snap", "snapshot_ui", action_id="snap", source=SOURCE)
     service.admit(request, payload)  # a cached tree needs the same permission
-    execute = partial(service.execute, request, **how)
-    return await service.tree(execute, payload, device_id, max_age_ms)
+    execute = partial(service.execute, request, options=RunOptions(verify=verify), **how)
+    return await service.tree(execute, payload, device_id, 0 if verify else max_age_ms)
 
 
 def _facts(serial: str, seen: SeenTree) -> dict[str, Any]:
@@ -92,6 +94,9 @@ async def live_snapshot(
     max_bytes: Annotated[
         int | None, Query(alias="maxBytes", ge=MIN_BYTES, le=2**31, description="Truncate larger views.")
     ] = None,
+    verify: Annotated[
+        bool, Query(description="Also ask the window and display managers what a new tree cannot show.")
+    ] = False,
     if_none_match: Annotated[str, Header(description="The `ETag` of the view that the client already has.")] = "",
 ) -> Response:
     service: HttpService = request.app.state.service
@@ -103,6 +108,7 @@ async def live_snapshot(
         backend=backend,
         allow_unbind=allow_unbind,
         wait_ms=wait_ms,
+        verify=verify,
     )
     service.followers.fetched(serial)
     tag = f'"{seen.digest}-{view}"'
@@ -111,7 +117,7 @@ async def live_snapshot(
     facts = _facts(serial, seen)
     if since in (seen.digest, seen.id):
         return answer({"ok": True, **facts, "changed": False}, headers={"ETag": tag})
-    shown = await asyncio.to_thread(viewed, seen.xml, await seen.read(), view, max_bytes)
+    shown = await asyncio.to_thread(viewed, seen.xml, await seen.read(), view, max_bytes, seen.step)
     return answer({"ok": True, **facts, "changed": True, "view": shown}, headers={"ETag": tag})
 
 
@@ -128,10 +134,16 @@ async def live_snapshot(
     ),
     response_class=Response,
 )
-async def picture(request: Request, device_id: str) -> Response:
+async def picture(
+    request: Request,
+    device_id: str,
+    display: Annotated[
+        int, Query(ge=0, le=bodies.MAX_DISPLAY, description="The id of a display in `device_info`.")
+    ] = 0,
+) -> Response:
     service: HttpService = request.app.state.service
     service.admit(request, build.screenshot())
-    return Response(await service.engine.picture(device_id=device_id), media_type="image/png")
+    return Response(await service.engine.picture(device_id=device_id, display=display), media_type="image/png")
 
 
 @router.get(

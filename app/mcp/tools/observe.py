@@ -66,13 +66,14 @@ DEVICES = Tool(
 
 
 async def _snapshot(service: McpService, call: Call, arguments: Arguments) -> Reply:
-    serial, seen = await service.read_tree(call, arguments.get("deviceId"), _int(arguments, "maxAgeMs", 0))
+    age, verify = _int(arguments, "maxAgeMs", 0), arguments.get("verify", False)
+    serial, seen = await service.read_tree(call, arguments.get("deviceId"), age, verify=verify)
     brief = arguments.get("brief", False)
     facts = {"ok": True, "deviceId": serial, **({} if brief else seen.facts())}
     if arguments.get("since") in (seen.digest, seen.id):
         return Reply({**facts, "unchanged": True, "tree": seen.id} if brief else {**facts, "changed": False})
     tree, most = await seen.read(), _int(arguments, "maxBytes", DEFAULT_BYTES)
-    shown = await asyncio.to_thread(viewed, seen.xml, tree, arguments.get("view", "interactive"), most)
+    shown = await asyncio.to_thread(viewed, seen.xml, tree, arguments.get("view", "interactive"), most, seen.step)
     return Reply({**facts, "view": brief_view(shown)} if brief else {**facts, "changed": True, "view": shown})
 
 
@@ -88,6 +89,7 @@ SNAPSHOT = Tool(
         "maxBytes": base.MAX_BYTES,
         "since": base.string("`tree` of your last view; an unchanged tree is not sent again.", 64),
         "maxAgeMs": base.MAX_AGE,
+        "verify": base.boolean("Ask Android more for `blind`."),
         "brief": base.ACT["brief"],
     },
     returns={"tree": base.STRING, "changed": base.BOOLEAN, "view": base.OBJECT},

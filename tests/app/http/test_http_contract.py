@@ -521,3 +521,35 @@ async def test_the_backend_of_a_request(serve: Serve) -> None:
     assert (await served.client.get(where)).json()["changed"] is True
     wrong = await served.client.post("/execute", json={"execution": plan(look), "backend": "adb"})
     assert (wrong.status_code, wrong.json()["error"]["code"]) == (400, "INVALID_BODY")
+
+
+async def test_what_a_tree_cannot_show_is_in_every_answer_with_a_tree(serve: Serve) -> None:
+    served = await serve(speed=0, start={"package": "com.example.shop"}, faults=[{"kind": "unseen", "what": "canvas"}])
+    look = {"execution": plan({"id": "look", "type": "snapshot_ui"})}
+    for route, body in (("/execute", look), ("/observe/snapshot", {}), ("/snapshot", {})):
+        document = (await served.client.post(route, json=body)).json()
+        (step,) = document["envelope"]["stepResults"]
+        assert [spot["kind"] for spot in step["data"]["blind"]] == ["canvas"], route
+    short = (await served.client.post("/observe/snapshot", json={"brief": True})).json()
+    assert "canvas" in json.dumps(short)
+
+
+async def test_verified_snapshots_and_other_displays(serve: Serve) -> None:
+    hidden = {"kind": "unseen", "what": "other_display"}
+    served = await serve(speed=0, start={"package": "com.example.shop"}, faults=[hidden])
+    seen = (await served.client.post("/observe/snapshot", json={"verify": True})).json()
+    (step,) = seen["envelope"]["stepResults"]
+    assert step["data"]["blind"][0]["kind"] == "other_display"
+    device = f"/devices/{served.serial}"
+    view = (await served.client.get(f"{device}/snapshot", params={"verify": True, "view": "compact"})).json()["view"]
+    assert view["blind"][0]["kind"] == "other_display"
+    other = step["data"]["verified"]["displays"][0]
+    pictures = [(await served.client.get(f"{device}/screen.png?display={at}")).content for at in (0, other)]
+    assert pictures[0] != pictures[1]
+    saved = (await served.client.post("/observe/screenshot?inline=base64", json={"display": other})).json()
+    assert base64.b64decode(saved["envelope"]["stepResults"][0]["data"]["base64"]) == pictures[1]
+    tap = {"point": {"x": 5, "y": 5}, "display": other}
+    tapped = (await served.client.post("/verbs/input_tap", json=tap)).json()
+    assert tapped["result"]["sent"] == f"input -d {other} tap 5 5"
+    absent = await served.client.post("/verbs/input_tap", json={**tap, "display": 77})
+    assert absent.json()["error"]["code"] == "EXECUTION_VALIDATION_FAILED"

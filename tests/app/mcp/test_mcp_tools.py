@@ -231,6 +231,8 @@ async def test_the_stock_backend_needs_no_app_and_may_not_unbind_one(visit: Visi
     async with bare.talk() as agent:
         seen = await agent.ok("snapshot", backend="stock")
         assert seen["view"]["package"] == "com.android.launcher3"
+        verified = await agent.ok("snapshot", backend="stock", verify=True, maxAgeMs=60_000)
+        assert verified["tree"] == seen["tree"]
         done = await agent.ok("action", type="press_key", key="home", backend="stock", then="none")
         assert done["then"]["settled"] is True
         assert "stock" in (await agent.refused("snapshot"))["hint"]

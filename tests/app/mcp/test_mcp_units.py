@@ -49,6 +49,7 @@ GIVEN: dict[str, Any] = {
     "keepData": True,
     "rotation": "90",
     "lines": 5,
+    "display": 0,
 }
 TEXTS = st.text(st.characters(exclude_categories=()), max_size=40)
 

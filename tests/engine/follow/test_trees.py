@@ -70,3 +70,12 @@ async def test_a_view_within_a_budget_names_the_callers_limit() -> None:
         viewed(seen.xml, tree, "interactive", 10)
     assert raised.value.details["path"] == "maxBytes"
     assert "maxBytes" in raised.value.message
+
+
+def test_the_data_of_a_step_stay_with_their_command_only() -> None:
+    last = LastTrees()
+    seen = last.note("a", XML.format("x"), command_id="1", step={"has_overlay": "true"})
+    last.note("a", XML.format("x"), command_id="1")  # the same snapshot, by an event
+    assert seen.step == {"has_overlay": "true"}
+    last.note("a", XML.format("x"), command_id="2")
+    assert seen.step == {}
