@@ -11,6 +11,7 @@ from clawperator.engine.adb.parse import DeviceEntry
 from clawperator.engine.errors import EngineError, ErrorCode
 from clawperator.engine.events.types import AdbServerLost
 from tests.app.console.support import CHECKS_OFF, CHECKS_OK, DEVICE, PHONE, SECOND, TABLET, FakeEngine, make_app, until
+from tests.app.console.test_backend_choice import STOCK
 from tests.app.console.test_start_states import CRASHED, NO_OPERATOR
 from tests.looks.poses import AT_SIZES, PINNED, Compare, press
 
@@ -28,9 +29,9 @@ SILENT = EngineError(
         pytest.param((PHONE,), (), id="unauthorized"),
         pytest.param((TABLET,), (), id="offline"),
         pytest.param((DEVICE, SECOND, PHONE), (), id="several"),
-        pytest.param((DEVICE,), NO_OPERATOR, id="no_operator"),
-        pytest.param((DEVICE,), CHECKS_OFF, id="service_off"),
-        pytest.param((DEVICE,), CRASHED, id="service_crashed"),
+        pytest.param((DEVICE,), (*STOCK, *NO_OPERATOR), id="no_operator"),
+        pytest.param((DEVICE,), (*STOCK, *CHECKS_OFF), id="service_off"),
+        pytest.param((DEVICE,), (*STOCK, *CRASHED), id="service_crashed"),
     ],
 )
 @AT_SIZES
