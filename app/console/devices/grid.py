@@ -32,6 +32,8 @@ from clawperator.widgets.text.times import time_ago
 if TYPE_CHECKING:
     from clawperator.engine.adb.parse import DeviceEntry
     from clawperator.engine.history.records import RunSummary
+    from clawperator.widgets.models.executions import ExecutionLog
+    from clawperator.widgets.models.snapshot import TreeSnapshot
 
     Run = ExecutionState | RunSummary
 
@@ -57,19 +59,37 @@ def show_grid(console: DevicesConsole) -> None:
     console.push_screen(GridDialog(console), chosen)
 
 
+def _started(run: Run) -> float:
+    return run.started if isinstance(run, ExecutionState) else run.started_at
+
+
+def _acted(run: Run) -> bool:
+    """Return whether a run did more than to observe successfully."""
+    if isinstance(run, ExecutionState):
+        fine, types = run.status is Status.OK, {step.type for step in run.steps}
+    else:
+        fine, types = run.status == "success", {step["type"] for step in (run.outcome or {}).get("steps", ())}
+    return not (fine and types <= OBSERVING)
+
+
 def last_runs(runs: Iterable[Run]) -> dict[str, Run]:
-    """Return the last run of each device; one that only observed successfully counts where no other is known."""
+    """Return the last run of each device; one that only observed counts where no other is known."""
     best: dict[str, tuple[tuple[bool, float], Run]] = {}
     for run in runs:
-        if isinstance(run, ExecutionState):
-            started, fine, types = run.started, run.status is Status.OK, {step.type for step in run.steps}
-        else:
-            steps = (run.outcome or {}).get("steps", ())
-            started, fine, types = run.started_at, run.status == "success", {step["type"] for step in steps}
-        rank = (not (fine and types <= OBSERVING), started)
+        rank = _acted(run), _started(run)
         if run.device_id not in best or rank >= best[run.device_id][0]:
             best[run.device_id] = rank, run
     return {serial: run for serial, (_, run) in best.items()}
+
+
+def _outdated(run: Run | None, snapshot: TreeSnapshot, log: ExecutionLog) -> str:
+    """Return why a device's tree is out of date, also by what other programs recorded; empty where nothing is known."""
+    if not snapshot.readable:
+        return ""
+    recorded = run is not None and not isinstance(run, ExecutionState) and run.status == "success"
+    if run is not None and recorded and _acted(run) and _started(run) > snapshot.at:
+        return "an execution ran since"
+    return acted_since(log, snapshot)
 
 
 class GridDialog(LiveDialog):
@@ -157,7 +177,6 @@ class GridDialog(LiveDialog):
         snapshot, now = session.trees_of(serial).newest, clock.now()
         alias = self._aliases.get(serial, "")
         more = (serial if alias else "", device.model.replace("_", " "), session.machines.name_of(serial))
-        started = run.started if isinstance(run, ExecutionState) else run.started_at if run is not None else now
         status, state, advice = self._state(device, now)
         return Tile(
             serial,
@@ -167,10 +186,10 @@ class GridDialog(LiveDialog):
             state,
             advice,
             facts_of(run, clock) if run is not None else None,
-            time_ago(now - started),
+            time_ago(now - _started(run)) if run is not None else "",
             snapshot,
             f"screen {time_ago(now - snapshot.at)}" if snapshot.readable else "screen not read",
-            acted_since(session.log, snapshot) if snapshot.readable else "",
+            _outdated(run, snapshot, session.log),
             self._problems.get(serial, ""),
             serial == session.device_id,
         )

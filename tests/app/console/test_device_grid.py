@@ -242,6 +242,30 @@ async def test_a_click_moves_a_double_click_goes_and_the_wheel_scrolls() -> None
         await until(pilot, lambda: app.session.device_id == "device-00")
 
 
+class Recorded:
+    """The history, with the runs of another program."""
+
+    def __init__(self, *runs: RunSummary) -> None:
+        self.kept = list(runs)
+
+    async def runs(self, *_: Any, **__: Any) -> list[RunSummary]:
+        return self.kept
+
+
+async def test_what_other_programs_recorded_is_shown_and_makes_the_screen_out_of_date() -> None:
+    async with grid() as (app, pilot, engine, shown):
+        outcome = {"steps": [{"type": "click", "status": "ok"}]}
+        run = RunSummary("x", "b", device_id=DEVICE.serial, status="success", outcome=outcome, action='click "OK"')
+        run = run._replace(started_at=NOON + 80, ended_at=NOON + 81, duration_ms=900.0, action_count=1)
+        engine.history = Recorded(run)
+        assert (shown.tiles[0].stale, shown.tiles[1].state) == ("", "busy")
+        engine.taken = []  # an execution ends: the history is read again
+        await until(pilot, lambda: shown.tiles[1].state == "" and shown.tiles[0].stale == "an execution ran since")
+        assert shown.tiles[0].run is not None
+        assert (shown.tiles[0].run.action, shown.tiles[0].ran) == ('click "OK"', "15 s ago")
+        await until(pilot, lambda: "1 min ago: an execution" in text_of(app))
+
+
 async def test_the_picture_of_a_device_is_shown_until_its_tree_is_newer() -> None:
     async with grid() as (app, pilot, engine, shown):
         image = Image.new("RGB", (90, 200), (200, 40, 40))
