@@ -108,6 +108,7 @@ def _attach_snapshots(steps: list[Step], snapshots: Sequence[CapturedHierarchy])
         if snapshot is not None:
             step["data"]["text"] = snapshot.xml
         if snapshot is not None and snapshot.cut_lines:
+            step["data"]["cut_lines"] = str(snapshot.cut_lines)
             step["data"]["warn"] = f"The device's log cut {snapshot.cut_lines} over-long line(s) of it."
 
 

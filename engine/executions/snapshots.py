@@ -68,6 +68,11 @@ def tree_of(outcome: Outcome) -> str:
     raise EngineError(ErrorCode.SNAPSHOT_EXTRACTION_FAILED, "No complete tree could be read from the device's log")
 
 
+def _cut_lines(outcome: Outcome) -> int:
+    """Return how many lines of a snapshot's tree the device's log has cut."""
+    return next((tree.cut_lines for tree in reversed(outcome.hierarchies) if tree.complete), 0)
+
+
 def _refusal(envelope: Envelope) -> EngineError:
     words = envelope.error or "The device gave no reason"
     code = ErrorCode.known(envelope.error_code or "") or derived_code(words) or ErrorCode.UNKNOWN_RUNTIME_ERROR
@@ -183,12 +188,15 @@ class _Reader:
         )
         own = self._trace.hierarchies[-1:] if actions[-1].type == "snapshot_ui" else []
         try:
-            after, seconds, settled = await self._settled(before, own[0].xml if own else "", acted=acted)
+            seen, seconds, settled = await self._settled(before, own[0].xml if own else "", acted=acted)
         except EngineError as exc:
             return {"error": exc.to_dict()}
+        after = tree_of(seen)
         self._trace.trees.append((time.time(), CapturedHierarchy("then.after", after, complete=True)))
         facts = {"settled": settled, "settledMs": round(seconds * 1000)}
-        known = {"settled": settled} | (await self._windows() if acted and after == before else {})
+        known = {"settled": settled, "cut_lines": _cut_lines(seen)} | (
+            await self._windows() if acted and after == before else {}
+        )
         return await asyncio.to_thread(_then, options, before, after, facts, known)
 
     async def _windows(self) -> dict[str, Any]:
@@ -201,17 +209,18 @@ class _Reader:
         except EngineError:
             return {}
 
-    async def _settled(self, before: str, last: str, *, acted: bool) -> tuple[str, float, bool]:
-        """Return a tree, after how many seconds it was read, and whether the one before it was equal."""
+    async def _settled(self, before: str, last: str, *, acted: bool) -> tuple[Outcome, float, bool]:
+        """Return a snapshot, after how many seconds it was read, and whether the one before it was equal."""
         loop = asyncio.get_running_loop()
         began = loop.time()
         while True:
-            tree = tree_of(await self._look(_AFTER_MS))
+            outcome = await self._look(_AFTER_MS)
+            tree = tree_of(outcome)
             seconds = loop.time() - began
             if tree == last and (tree != before or not acted or seconds >= _REACTION_SECONDS):
-                return tree, seconds, True
+                return outcome, seconds, True
             if seconds >= (_SLOW_SETTLE_SECONDS if self._backend.look_ms else _SETTLE_SECONDS):
-                return tree, seconds, False
+                return outcome, seconds, False
             last = tree
             await asyncio.sleep(_PAUSE_SECONDS)
 

@@ -72,6 +72,7 @@ _BACKGROUND = re.compile(
     r"background|scrim|shadow|gradient|overlay|shutter|dim|transparent|blur|touch_?outside", re.IGNORECASE
 )
 _SYSTEM_UI = "com.android.systemui"
+_COUNT = re.compile(r"[0-9]{1,9}", re.ASCII)
 _CANDIDATES = 16
 """Areas without text that are examined: the topmost ones, and those that apps draw themselves."""
 _MOST = 4
@@ -161,7 +162,9 @@ def add_to(envelope: Mapping[str, Any]) -> None:
 def facts_of_step(data: Mapping[str, Any], **more: Any) -> Facts:
     """Return the facts in the data of a ``snapshot_ui`` step (wire.md#actions-and-how-they-fail)."""
     overlay = str(data.get("overlay_package", "")) if data.get("has_overlay") == "true" else None
-    return Facts(**{"overlay": overlay, **data.get("verified", {}), **more})
+    cut, verified = str(data.get("cut_lines", "")), data.get("verified")  # a device can send any text under these names
+    facts = {"overlay": overlay, "cut_lines": int(cut) if _COUNT.fullmatch(cut) else 0}
+    return Facts(**{**facts, **(verified if isinstance(verified, Mapping) else {}), **more})
 
 
 def _secure(tree: UiTree, facts: Facts) -> Iterator[BlindSpot]:

@@ -12,6 +12,8 @@ from clawperator.engine.contracts.envelope import Envelope, StepResult
 from clawperator.engine.contracts.execution import Execution
 from clawperator.engine.errors import ErrorCode
 from clawperator.engine.executions.finish import RunOptions, Shot, finish
+from clawperator.engine.hierarchy.blind import blind_spots, facts_of_step
+from clawperator.engine.hierarchy.tree import parse
 from clawperator.engine.logcat.signals import CapturedHierarchy
 
 TREE = '<hierarchy rotation="0">\n</hierarchy>'
@@ -197,6 +199,12 @@ def test_lines_that_the_log_cut_are_remarked_on() -> None:
     ((_, data),) = steps_of(finished(snapshot(), snapshots=[dump(cut_lines=2)])[0])
     assert data["text"] == TREE
     assert "2 over-long line(s)" in data["warn"]
+    assert [spot.line for spot in blind_spots(parse(data["text"]), facts_of_step(data))] == ["truncated (certain)"]
+
+
+@pytest.mark.parametrize("data", [{"cut_lines": "many"}, {"cut_lines": "9" * 40}, {"verified": "text"}])
+def test_a_device_s_own_data_under_these_names_are_ignored(data: dict[str, str]) -> None:
+    assert facts_of_step(data) == facts_of_step({})
 
 
 @pytest.mark.parametrize(
