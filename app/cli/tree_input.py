@@ -153,7 +153,7 @@ def annotated(payload: object, options: Options) -> Answer:
         message = "The screen changed while the screenshot was taken: boxes and references may not match the picture."
         warning = {"code": "SCREEN_CHANGED", "path": "stepResults.0", "message": message}
         document["warnings"] = [*document.get("warnings", ()), warning]
-    taken.document = document
+    taken.document = taken.data = document
     return answered(taken, options)
 
 

@@ -162,6 +162,8 @@ class TestLooking:
         assert data["annotated"] == sum("can" in node for node in then["nodes"])
         assert (run.exit_code, run.document.get("warnings")) == (0, None)
         assert picture.read_bytes() != plain.read_bytes()
+        shown = cli("observe", "screenshot", "--annotate", "--path", str(picture), "--overwrite", "--output", "pretty")
+        assert f"interactive of tree {then['tree']}" in shown.out
 
     def test_lock_status(self, cli: Cli) -> None:
         assert cli("lock", "status").document == {"locks": []}
