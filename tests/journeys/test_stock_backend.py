@@ -261,7 +261,7 @@ async def test_a_tree_read_after_something_was_sent_is_no_tree_of_before(connect
 
 async def test_a_plan_that_times_out_or_is_cancelled_ends_its_dump_on_the_device(connect: Connect) -> None:
     bench = await connect(**on("com.example.spinner", speed=1))
-    done = await bench.engine.execute({**build.snapshot(), "timeoutMs": 1_000}, backend="stock")
+    done = await bench.engine.execute({**build.snapshot(), "timeoutMs": 2_000}, backend="stock")
     assert "timed out" in done.envelope["error"]
     assert not bench.world.accessibility.dumping
     running = asyncio.create_task(bench.engine.snapshot(backend="stock"))
