@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Mapping
+from dataclasses import replace
 from functools import partial
 from typing import Any, ClassVar, cast
 
@@ -23,6 +25,7 @@ from clawperator.app.console.navigation import ComparisonPlace, Destination
 from clawperator.app.console.screens.base import ConsoleScreen
 from clawperator.app.console.session import Facet
 from clawperator.engine.errors import EngineError
+from clawperator.engine.hierarchy.diff import compare
 from clawperator.engine.history.records import RunRecord
 from clawperator.widgets import keys
 from clawperator.widgets.execution_detail import ExecutionDetail
@@ -336,15 +339,32 @@ class HistoryScreen(ConsoleScreen):
 
     @on(RunCompare.TreesWanted)
     def _trees_wanted(self, message: RunCompare.TreesWanted) -> None:
-        """Show the tree of B compared with that of A."""
+        """Show the tree of B compared with that of A; where they differ, side by side."""
         if self._compared is None:
             return
         a, b = self._compared
         places = tree_place(a, message.a_key), tree_place(b, message.b_key)
         words = f"B {b.summary.command_id} against A {a.summary.command_id}"
-        then = partial(self.moment_area.show_pair, words=words)
+
+        def then(found: RunTree) -> None:
+            self.moment_area.show_pair(found, words)
+            if found.counts:
+                before = replace(found.before, name=f"A {a.summary.command_id}")
+                after = replace(found.snapshot, name=f"B {b.summary.command_id}")
+                self._start("sides", partial(self._show_sides, before, after))
+
         self.open_moments()
         self.call_after_refresh(self.past.trees, (a, places[0]), (b, places[1]), then)
+
+    async def _show_sides(self, before: TreeSnapshot, after: TreeSnapshot) -> None:
+        from clawperator.app.console.screens.dialogs import TreeCompareDialog
+
+        if before.tree is None or after.tree is None:
+            return
+        changes = await asyncio.to_thread(compare, before.tree, after.tree)
+        if self.is_current:
+            dialog = TreeCompareDialog(before, after, changes, self.console.clock)
+            self.app.push_screen(dialog, self.tree_pane.reveal_change)
 
     # -- one run
 

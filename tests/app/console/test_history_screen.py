@@ -21,6 +21,7 @@ from textual.widgets import Input
 
 from clawperator.app.console.app import ConsoleApp
 from clawperator.app.console.history.screen import HistoryScreen
+from clawperator.app.console.screens.dialogs import TreeCompareDialog
 from clawperator.engine.events.bus import EventBus
 from clawperator.engine.events.types import ExecutionStarted
 from clawperator.engine.history.records import LineRecord, RunRecord, RunSummary
@@ -528,6 +529,13 @@ async def test_without_marks_a_run_is_compared_with_the_one_before_of_its_task(p
         await until(pilot, lambda: "identical" in flat(app))
         screen.compared.post_message(screen.compared.TreesWanted(*screen.compared.tree_keys[1]))
         await until(pilot, lambda: "B cmd-7 against A cmd-6" in flat(app))
+        assert app.screen is screen, "the trees are identical"
+        (first, _), (_, second) = screen.compared.tree_keys[:2]
+        screen.compared.post_message(screen.compared.TreesWanted(first, second))
+        await until(pilot, lambda: isinstance(app.screen, TreeCompareDialog) and "after B cmd-7" in flat(app))
+        assert "before A cmd-6" in flat(app)
+        await pilot.press("escape")
+        await until(pilot, lambda: app.screen is screen)
         await press(pilot, screen, "escape", "end", "c")
         assert "no other run of this task" in app.session.notices[-1].text
 
