@@ -39,7 +39,14 @@ from clawperator.engine.adb.parse import DeviceEntry
 from clawperator.engine.contracts.read_only import refuse_acting
 from clawperator.engine.errors import EngineError, ErrorCode
 from clawperator.engine.events.bus import EventBus
-from clawperator.engine.events.types import AdbServerLost, CommandProgress, DevicesChanged, LogAttached, LogGap
+from clawperator.engine.events.types import (
+    AdbServerLost,
+    CommandProgress,
+    DevicesChanged,
+    LogAttached,
+    LogGap,
+    SnapshotSeen,
+)
 from clawperator.engine.executions import build
 from clawperator.engine.executions.attempt import Attempt, ExecutionResult
 from clawperator.engine.executions.command import ENVELOPE_WAIT_SECONDS
@@ -74,6 +81,7 @@ class RemoteEngine:
         self._flights: list[Mapping[str, Any]] = []
         self._look_at_locks = asyncio.Event()
         self._follow: RemoteFollow | None = None
+        self._watched = ""
 
     def backend_of(self, device_id: str) -> str:  # noqa: ARG002  # one for all devices of the server
         return self.backend
@@ -156,6 +164,7 @@ class RemoteEngine:
 
     async def watch_log(self, device_id: str) -> None:
         """Publish progress, envelopes, trees and lines of the device's log until cancelled."""
+        self._watched = device_id
         trees = TreeFetcher(self._client, device_id, self.events.publish, lambda: self._following(device_id))
         params = {"device": device_id, "type": list(_LOG_TYPES)}
         reported = False
@@ -212,8 +221,16 @@ class RemoteEngine:
     # -- executing
 
     async def snapshot(self, *, device_id: str | None = None) -> ExecutionResult:
-        """Take a snapshot; the tree arrives as an event."""
-        return await self.execute(build.snapshot(), device_id=device_id)
+        """Take a snapshot; its tree is published as an event: of a device whose log is not watched, from the answer."""
+        result = await self.execute(build.snapshot(), device_id=device_id)
+        command = str(result.envelope["commandId"])
+        for step in result.envelope["stepResults"] if device_id != self._watched else ():
+            if xml := step.get("data", {}).get("text"):
+                seen = SnapshotSeen(
+                    device_id=device_id, command_id=command, step_id=step["id"], xml=xml, at=time.time()
+                )
+                self.events.publish(seen)
+        return result
 
     async def execute(self, payload: object, *, device_id: str | None = None) -> ExecutionResult:
         """Run one execution on the server; it is sent once in any case."""

@@ -450,6 +450,15 @@ async def test_the_operator_app_that_was_chosen_is_named(monkeypatch: pytest.Mon
     assert json.loads(raw.asked[0].body)["receiverPackage"] == "com.example.op"
 
 
+async def test_the_tree_of_a_device_that_is_not_watched_comes_from_the_answer() -> None:
+    step = {"id": "s", "actionType": "snapshot_ui", "success": True, "data": {"text": "<one/>"}}
+    answer = http(json.dumps(RESULT | {"envelope": ENVELOPE | {"stepResults": [step]}}))
+    async with before(answer) as b:
+        await b.engine.snapshot(device_id=PHONE)
+        seen = await b.next(SnapshotSeen)
+        assert (seen.device_id, seen.step_id, seen.xml) == (PHONE, "s", "<one/>")
+
+
 async def test_a_picture_is_one_or_is_refused() -> None:
     async with before(http(b"\x89PNG", kind="image/png"), http("<html>", kind="text/html")) as b:
         assert await b.engine.picture(device_id="a/b") == b"\x89PNG"
