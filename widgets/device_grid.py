@@ -83,6 +83,12 @@ class DeviceGrid(LineWidget, can_focus=True):
     def arrangement(self) -> GridLayout:
         return grid_layout(len(self.tiles), *self.content_size)
 
+    @property
+    def on_screen(self) -> int:
+        """Return how many tiles there is space for."""
+        layout = self.arrangement
+        return layout.columns * max(1, self.content_size.height // layout.height)
+
     def move_to(self, index: int) -> None:
         """Put the cursor on a tile, clamped, and scroll as little as needed to show it."""
         self.cursor = max(0, min(index, len(self.tiles) - 1))

@@ -78,7 +78,7 @@ def grid_layout(count: int, width: int, height: int) -> GridLayout:
         for columns in range(1, min(most, max(1, count)) + 1)
     ]
     fitting = [layout for layout in layouts if layout.height >= MIN_HEIGHT]
-    return max(fitting, key=_screen_rows, default=GridLayout(most, width // most, MIN_HEIGHT))
+    return max(fitting, key=_screen_rows, default=GridLayout(most, width // most, height // (height // MIN_HEIGHT)))
 
 
 def _screen_rows(layout: GridLayout) -> float:

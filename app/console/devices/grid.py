@@ -160,6 +160,8 @@ class GridDialog(LiveDialog):
         right = Line(line.width // 2)
         if self._needle:
             right.add(f"{shown:,} of {len(known):,} with ", "muted").device(self._needle, "match")
+        elif shown > self.grid.on_screen:
+            right.add(f"{self.grid.on_screen:,} of {shown:,} on screen", "muted")
         elif session.remote:
             right.add("at ", "muted").device(session.remote, "accent")
         line.show(Row(words, right))
