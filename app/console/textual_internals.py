@@ -91,8 +91,9 @@ class _ChangedCells(CompositorUpdate):
         elif isinstance(frame, ChopsUpdate):
             for y, left, right in frame.spans:
                 for end, (x, strip) in zip(frame.chop_ends[y], frame.chops[y].items(), strict=False):
-                    if strip is not None and x <= right and end > left:
-                        shown.write(x, y, (strip,), colours)
+                    if strip is not None and x < right and end > left:
+                        # what lies beyond the span has not been rendered
+                        shown.write(x, y, (strip.crop(0, min(end, right) - x),), colours)
         else:
             return frame.render_segments(console)
         return shown.end()

@@ -10,9 +10,11 @@ from rich.color import ColorSystem
 from rich.console import Console
 from rich.segment import Segment
 from rich.style import Style
+from textual._compositor import ChopsUpdate
 from textual.strip import Strip
 
 from clawperator.app.console.terminal_diff import TerminalDiff, _parsed
+from clawperator.app.console.textual_internals import _ChangedCells
 from tests.benchmarks.pty_probe import Screen
 
 COLUMNS, ROWS = 30, 4
@@ -110,3 +112,14 @@ def test_a_picture_is_sent_as_it_is_and_what_it_covered_is_painted_again() -> No
     assert picture in diff.end()
     diff.write(0, 0, [Strip([Segment("  ", STYLES[0])])], ColorSystem.TRUECOLOR)
     assert "  " in diff.end()
+
+
+def test_nothing_beyond_the_changed_span_is_painted() -> None:
+    """The compositor leaves blanks there, because it has rendered the span only."""
+    changed, not_rendered = Strip([Segment("new", STYLES[0])]), Strip([Segment(" " * 27, STYLES[0])])
+    for left, right in ((0, 3), (0, 2)):
+        frame = ChopsUpdate([{0: changed, 3: not_rendered}], [(0, left, right)], [[3, 30]])
+        shown = Terminal()
+        shown.feed("\x1b[1;1H" + "x" * COLUMNS)
+        shown.feed(_ChangedCells(frame, TerminalDiff(), COLUMNS).render_segments(_console()))
+        assert shown.lines[0] == "new"[:right] + "x" * (COLUMNS - right)
