@@ -37,6 +37,7 @@ from clawperator.engine.adb import accessibility as bound_services
 from clawperator.engine.adb import (
     addresses,
     batch,
+    displays,
     failures,
     mdns,
     pairing,
@@ -444,7 +445,7 @@ PARSERS: dict[str, Parser] = {
         text_of(
             parse.parse_getprop, parse.parse_settings_list, parse.parse_wm_size, parse.parse_wm_density, parse.parse_packages, parse.parse_package_rows,
             partial(parse.parse_dumpsys_version, package=PACKAGE), parse.parse_dumpsys_app_id, parse.parse_broadcast, parse.parse_install_result,
-            bound_services.parse_accessibility, accessibility.clients, secure_list.entries,
+            bound_services.parse_accessibility, accessibility.clients, secure_list.entries, displays.parse_displays,
             lambda said: compatibility.judge(PACKAGE, said, said),
         ),
         DEVICE,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -15,17 +14,15 @@ from textual.widgets import Input
 sys.path.insert(0, str(Path(__file__).parents[2]))
 
 
-@pytest.fixture(scope="package", autouse=True)
-def only_the_picture() -> Iterator[None]:
+@pytest.fixture(autouse=True)
+def only_the_picture(monkeypatch: pytest.MonkeyPatch) -> None:
     """Paint one frame in eight, with all that changed since; a picture is painted whole, whatever was painted before."""
     every, numbers = Compositor.render_update, count(1)
 
     def render_update(self: Compositor, full: bool = False, *more: Any, **named: Any) -> Any:
         return every(self, full, *more, **named) if full or next(numbers) % 8 == 0 else None
 
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(Compositor, "render_update", render_update)
-        yield
+    monkeypatch.setattr(Compositor, "render_update", render_update)
 
 
 @pytest.fixture(autouse=True)

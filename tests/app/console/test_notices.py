@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from clawperator.app.console.messages import LocksUpdate, NoticeUpdate, WorkUpdate
+from clawperator.app.console.screens.dialogs import TreeCompareDialog
 from clawperator.app.console.session import Facet, Session
 from clawperator.engine.errors import ErrorCode
 from clawperator.engine.events.types import SnapshotSeen
@@ -66,4 +67,6 @@ async def test_a_comparison_says_which_side_is_which() -> None:
         await until(pilot, lambda: len(app.session.trees) == 2)
         await pilot.press("c")
         await pilot.press("enter")
+        await until(pilot, lambda: isinstance(app.screen, TreeCompareDialog))
+        await pilot.press("escape")
         await until(pilot, lambda: "− 22:29:00 + 22:30:00" in text_of(app))

@@ -141,6 +141,7 @@ async def proxy(port: int) -> AsyncIterator[tuple[str, Callable[[], None]]]:
     """A way to the server that can be cut without either side being told: a partition."""
     cut = False
     tasks: set[asyncio.Task[None]] = set()
+    writers: list[asyncio.StreamWriter] = []
 
     async def copy(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         while data := await reader.read(65_536):
@@ -150,6 +151,7 @@ async def proxy(port: int) -> AsyncIterator[tuple[str, Callable[[], None]]]:
 
     async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         far_reader, far_writer = await asyncio.open_connection("127.0.0.1", port)
+        writers.extend((writer, far_writer))
         tasks.update((asyncio.create_task(copy(reader, far_writer)), asyncio.create_task(copy(far_reader, writer))))
 
     def part() -> None:
@@ -164,3 +166,6 @@ async def proxy(port: int) -> AsyncIterator[tuple[str, Callable[[], None]]]:
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
+        for writer in writers:
+            writer.transport.abort()
+        await asyncio.gather(*(writer.wait_closed() for writer in writers), return_exceptions=True)

@@ -223,6 +223,8 @@ async def test_a_reader_that_does_not_read_is_dropped_and_delays_nobody(nats: Na
             assert (await client.execute(plan(LOOK), device))["ok"]
     assert host.devices[0].commands == 10
     writer.transport.abort()
+    with suppress(OSError):
+        await writer.wait_closed()
 
 
 async def test_fifty_devices_of_two_hosts_have_one_row_each(nats: Nats, join: Join) -> None:
