@@ -61,3 +61,22 @@ def test_a_storm_of_sizes_leaves_a_whole_screen(probe: Probe) -> None:
             probe.pause(chance.choice(GAPS))
         probe.resize(*chance.choice(SIZES))
         probe.wait_for(is_whole)
+
+
+BURSTS = ("", "jjj", "\t", "j", "?", "\x1b")
+
+
+def test_what_is_painted_in_parts_is_what_a_whole_frame_paints(tmp_path: Path) -> None:
+    """Only changed cells are sent: from the start on, the terminal shows what a repaint of everything shows."""
+    columns, rows = SIZES[0]
+    argv = [sys.executable, "-m", "clawperator.app.cli", "demo"]
+    with Probe(argv, size=SIZES[0], env={"HOME": str(tmp_path)}, patience=patience(30)) as probe:
+        probe.wait_for(lambda screen: "Thermostat" in screen and "doctor_ping" in screen)
+        for keys in BURSTS:
+            probe.write(keys)
+            probe.pause(0.5)
+            before = frames(probe.screen)
+            probe.resize(columns - 1, rows)
+            probe.wait_for(lambda screen, before=before: "Inspect" in screen and frames(screen) != before)
+            probe.resize(columns, rows)
+            probe.wait_for(lambda screen, before=before: frames(screen) == before)
