@@ -19,6 +19,7 @@ from textual.widgets import Input
 
 import clawperator.app.console
 from clawperator.app.console.app import ConsoleApp
+from clawperator.app.console.devices.grid import GridDialog
 from clawperator.app.console.devices.lock_dialog import LockDialog
 from clawperator.app.console.devices.pair_dialog import PairDialog
 from clawperator.app.console.devices.provisioning_dialogs import CreateForm, DeleteForm, PlanDialog
@@ -178,6 +179,7 @@ DIALOGS: Mapping[type[ModalScreen[Any]], Callable[[ConsoleApp], ModalScreen[Any]
     ),
     ExportForm: lambda _: ExportForm("run.zip", SYMBOLS),
     FixDialog: lambda _: FixDialog(Proposal("adb", DEVICE.serial, [PLAN], {}), SYMBOLS),
+    GridDialog: GridDialog,
     HelpDialog: lambda app: HelpDialog(app.screen.active_bindings, (), SYMBOLS),
     LockDialog: lambda app: LockDialog(app.session, SYMBOLS),
     MenuDialog: lambda _: MenuDialog("press", CHOICES, SYMBOLS),
