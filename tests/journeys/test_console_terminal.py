@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 import sys
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -66,6 +67,14 @@ def test_a_storm_of_sizes_leaves_a_whole_screen(probe: Probe) -> None:
 BURSTS = ("", "jjj", "\t", "j", "?", "\x1b")
 
 
+def shows(screen: Screen, before: list[str]) -> bool:
+    return frames(screen) == before
+
+
+def repainted(screen: Screen, before: list[str]) -> bool:
+    return "Inspect" in screen and frames(screen) != before
+
+
 def test_what_is_painted_in_parts_is_what_a_whole_frame_paints(tmp_path: Path) -> None:
     """Only changed cells are sent: from the start on, the terminal shows what a repaint of everything shows."""
     columns, rows = SIZES[0]
@@ -77,6 +86,6 @@ def test_what_is_painted_in_parts_is_what_a_whole_frame_paints(tmp_path: Path) -
             probe.pause(0.5)
             before = frames(probe.screen)
             probe.resize(columns - 1, rows)
-            probe.wait_for(lambda screen, before=before: "Inspect" in screen and frames(screen) != before)
+            probe.wait_for(partial(repainted, before=before))
             probe.resize(columns, rows)
-            probe.wait_for(lambda screen, before=before: frames(screen) == before)
+            probe.wait_for(partial(shows, before=before))
