@@ -95,7 +95,8 @@ class LinePane(LineWidget, can_focus=True):
         super().__init__(id=id, classes=classes)
         self._strips: LRUCache[Hashable, Strip] = LRUCache(_STRIPS_KEPT)
         self.empty_text = self.EMPTY
-        self._laid_out = 0
+        self._laid_out: int | str = 0
+        """The number of rows that the height is for; for an empty pane, its text."""
         self._bar_marks: tuple[int, int, dict[int, str]] | None = None
 
     # -- for subclasses
@@ -173,8 +174,9 @@ class LinePane(LineWidget, can_focus=True):
         count = self.row_count()
         self.set_reactive(LinePane.cursor, max(0, min(self.cursor, count - 1)))
         self.set_reactive(LinePane.top, max(0, min(self.top, self.last_top)))
-        grew, self._laid_out = count != self._laid_out, count
-        self.refresh(layout=grew and self.styles.is_auto_height)
+        content = count or self.empty_words()
+        changed, self._laid_out = content != self._laid_out, content
+        self.refresh(layout=changed and self.styles.is_auto_height)
 
     def render_line(self, y: int) -> Strip:
         width, height = self.content_size.width, self.view_height

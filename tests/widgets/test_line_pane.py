@@ -38,6 +38,17 @@ async def test_only_what_is_on_screen_is_drawn() -> None:
         assert lines(app)[9].startswith(" row 9")
 
 
+async def test_a_pane_as_high_as_its_content_grows_with_the_text_of_an_empty_one() -> None:
+    pane = Numbers(0)
+    pane.styles.height = "auto"
+    async with held(pane) as (_, pilot):
+        for count, text, height in ((0, "one", 1), (0, "one\ntwo\nthree", 3), (2, "", 2), (0, "one", 1)):
+            pane.count, pane.empty_text = count, text
+            pane.content_changed()
+            await drained(pilot)
+            assert pane.size.height == height
+
+
 async def test_a_move_draws_the_two_rows_concerned() -> None:
     pane = Numbers(100)
     async with held(pane) as (app, pilot):

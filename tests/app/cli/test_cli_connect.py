@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import importlib
 import json
+import pkgutil
 import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+import clawperator.app.console
 from clawperator.app.cli.commands import console
+from clawperator.app.console import remote
 from clawperator.engine.config.settings import Settings
 from tests.app.cli.conftest import Cli
 from tests.app.cli.test_cli_terminals import Terminal, terminal  # noqa: F401 -- a fixture
@@ -49,7 +53,12 @@ def test_what_makes_no_sense_is_refused(
 
 
 def test_without_the_extra_it_says_what_to_install(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in [name for name in sys.modules if name.startswith("clawperator.app.console.remote")]:
+    # All of them are there before, so that all are as they were afterwards: an import also sets an attribute of the package above.
+    names = [f"{remote.__name__}.{module.name}" for module in pkgutil.iter_modules(remote.__path__)]
+    for name in names:
+        importlib.import_module(name)
+    monkeypatch.setattr(clawperator.app.console, "remote", remote)
+    for name in (remote.__name__, *names):
         monkeypatch.delitem(sys.modules, name)
     monkeypatch.setitem(sys.modules, "httpx", None)
     run = cli("console", "--connect", "host")
