@@ -35,6 +35,15 @@ def frames(screen: Screen) -> list[str]:
     return ["".join(_SIDES.get(character, " ") for character in line) for line in screen.lines]
 
 
+def rested(probe: Probe) -> list[str]:
+    """The frames once three looks in a row show the same."""
+    looks = [frames(probe.screen)]
+    while len(looks) < 3 or looks[-3:] != looks[-1:] * 3:
+        probe.pause(0.2)
+        looks.append(frames(probe.screen))
+    return looks[-1]
+
+
 _SIDES = dict(zip("╭╮╰╯│─┏┓┗┛┃━", "╭╮╰╯│─╭╮╰╯│─", strict=True))
 
 
@@ -43,7 +52,7 @@ def test_the_whole_screen_and_the_focus_are_back_after_fg(probe: Probe) -> None:
     probe.wait_for("go to")
     probe.write("n")
     probe.wait_for(lambda screen: "▌node" in screen and "go to" not in screen)
-    before, switched = frames(probe.screen), probe.screen.switched
+    before, switched = rested(probe), probe.screen.switched
     probe.suspend_and_continue("\x1a")
     probe.wait_for(lambda screen: screen.switched == switched + 2 and "▌node" in screen and frames(screen) == before)
 
@@ -83,8 +92,7 @@ def test_what_is_painted_in_parts_is_what_a_whole_frame_paints(tmp_path: Path) -
         probe.wait_for(lambda screen: "Thermostat" in screen and "doctor_ping" in screen)
         for keys in BURSTS:
             probe.write(keys)
-            probe.pause(0.5)
-            before = frames(probe.screen)
+            before = rested(probe)
             probe.resize(columns - 1, rows)
             probe.wait_for(partial(repainted, before=before))
             probe.resize(columns, rows)

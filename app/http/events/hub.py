@@ -259,6 +259,7 @@ class Hub:
         number = int(digits) if digits.isascii() and digits.isdigit() and len(digits) < 16 else -1
         if boot != self._boot or not 0 <= number < self._kept.next:
             client.enqueue(_reset("unknown", "The server has restarted since. Fetch the current state"))
+            client.resume(self._kept, self._kept.first)  # what this server has sent, that client cannot have seen
             return
         if number + 1 < self._kept.first:
             client.enqueue(_reset("expired", "Some events have expired. Fetch the current state"))

@@ -69,13 +69,15 @@ def test_whoever_comes_back_gets_everything_or_is_told(before: int, after: int, 
     asyncio.run(scenario())
 
 
-async def test_a_restart_is_noticed() -> None:
+async def test_a_restart_is_noticed_and_what_happened_since_is_sent() -> None:
     old, new = Hub(EventBus()), Hub(EventBus())
     old.publish(news(1))
     new.publish(news(1))
     client = new.subscribe(last_id=old.id_of(1))
     assert client is not None
-    assert [event["name"] for event in await read(client)] == ["heartbeat", "clawperator:reset"]
+    hello, reset, *since = await read(client)
+    assert [hello["name"], reset["name"], reset["reason"]] == ["heartbeat", "clawperator:reset", "unknown"]
+    assert [event["number"] for event in since] == [1]
 
 
 async def test_filters_take_the_device_and_what_is_about_none() -> None:
