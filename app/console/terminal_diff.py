@@ -7,11 +7,12 @@ send tens of kilobytes.
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Iterable
 from functools import lru_cache
 from typing import NamedTuple
 
-from rich.cells import cell_len
+from rich.cells import cell_len, get_character_cell_size
 from rich.color import ColorSystem
 from rich.style import Style
 from textual.strip import Strip
@@ -88,7 +89,8 @@ class TerminalDiff:
     def _write_text(self, x: int, y: int, text: str, codes: str) -> int:
         """Write a piece of a row; return its width."""
         shown, shown_codes = self._characters[y], self._codes[y]
-        if not text.isascii() and (width := cell_len(text)) != len(text):
+        if not text.isascii() and not _has_certain_width(text):
+            width = cell_len(text)
             self._send(x, y, text, codes)
             shown_codes[x : x + width] = [_UNKNOWN] * width
             self._at = None  # terminals disagree about the width of some characters
@@ -121,6 +123,12 @@ class TerminalDiff:
         if codes != self._sent:
             self._out.append(_change(self._sent, codes))
             self._sent = codes
+
+
+@lru_cache(4096)
+def _has_certain_width(text: str) -> bool:
+    """Return whether each character has exactly one cell. The sum is no sign of it: a mark makes up for a wide letter."""
+    return all(get_character_cell_size(each) == 1 and unicodedata.category(each)[0] != "M" for each in text)
 
 
 @lru_cache(4096)

@@ -85,6 +85,20 @@ def _console() -> Console:
     return Console(force_terminal=True, color_system="truecolor", legacy_windows=False)
 
 
+@pytest.mark.parametrize(("old", "new"), [("日e\u0301", "日a\u0301"), ("e\u0301日x", "e\u0301月x"), ("का", "कि")])
+def test_characters_without_a_cell_of_their_own_move_none(old: str, new: str) -> None:
+    """A wide character and a combining mark have together as many cells as characters."""
+    diff, shown, whole = TerminalDiff(), Terminal(), Terminal()
+    diff.resize(COLUMNS)
+    for text in (old, new):
+        diff.write(0, 0, [Strip([Segment(text, STYLES[0])])], ColorSystem.TRUECOLOR)
+        shown.feed(diff.end())
+    whole.feed(f"\x1b[1;1H{Strip([Segment(new, STYLES[0])]).render(_console())}")
+    assert shown.lines == whole.lines
+    diff.write(0, 0, [Strip([Segment(new, STYLES[0])])], ColorSystem.TRUECOLOR)
+    assert new in diff.end()  # how wide it is, is the terminal's decision
+
+
 def test_an_equal_frame_sends_nothing_and_a_moved_cursor_little() -> None:
     diff = TerminalDiff()
     diff.resize(COLUMNS)
