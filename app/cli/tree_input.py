@@ -148,7 +148,8 @@ def annotated(payload: object, options: Options) -> Answer:
     drawn = annotate(read_file(path, _LARGEST_PICTURE), tree)
     write_file(path, drawn.png, replace=True)
     steps[0]["data"]["annotated"] = drawn.boxes
-    document["then"] = then | view(tree, "interactive", xml, facts=Facts(black=drawn.black, settled=then["settled"]))
+    facts = Facts(black=drawn.black, blank=drawn.blank, settled=then["settled"])
+    document["then"] = then | view(tree, "interactive", xml, facts=facts)
     if then["changed"] is not False or not then["settled"]:
         message = "The screen changed while the screenshot was taken: boxes and references may not match the picture."
         warning = {"code": "SCREEN_CHANGED", "path": "stepResults.0", "message": message}

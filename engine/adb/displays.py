@@ -6,17 +6,29 @@ import re
 from typing import NamedTuple
 
 DISPLAY_SCRIPT = "dumpsys display | grep -E 'mDisplayId=|DisplayInfo=DisplayInfo'"
+FRONT_SCRIPT = (
+    "dumpsys window displays | grep -E 'mCurrentFocus=|mFocusedApp=' || "
+    "dumpsys window windows | grep -E 'mCurrentFocus=|mFocusedApp='"
+)
+"""Prints the focused window and app, which Android 9 and before list with the windows, later ones with the displays."""
 WINDOW_SCRIPT = (
-    "dumpsys window displays | grep -E 'mCurrentFocus='; dumpsys window windows | grep -E 'Window #|mAttrs=|fl='; "
+    "dumpsys window displays | grep -E 'mCurrentFocus='; dumpsys window windows | grep -E 'Window #|mAttrs=|fl=|mCurrentFocus='; "
     "dumpsys input_method | grep -E 'mInputShown='"
 )
-STATE_SCRIPT = "dumpsys window displays | grep -oE 'cur=[0-9]+x[0-9]+|[rR]otation=[A-Z_0-9]+'"
-"""Prints the size and the rotation of the displays."""
+STATE_SCRIPT = (
+    "dumpsys display | grep -oE 'displayId=0, [^}]*orientation=[0-9]+, logicalFrame=Rect.[0-9, -]+' || "
+    "dumpsys window displays | grep -oE 'cur=[0-9]+x[0-9]+'"
+)
+"""Prints the size and the rotation of the main display. The window manager's dump also has the rotation that the sensor expects,
+which changes in the hand without a turn."""
 GUARD = f'[ "$({STATE_SCRIPT})" = {{seen}} ] || exit 113; '
 """Put before a script, ends it where the display is not as in ``seen``, the output of ``STATE_SCRIPT``."""
 DISPLAY_CHANGED = 113
 """The exit code of a script that ``GUARD`` has ended."""
 _MOST = 32
+_STATE_SIZE = re.compile(
+    r"logicalFrame=Rect\(\d{1,6}, \d{1,6} - (\d{1,6}), (\d{1,6})|cur=(\d{1,6})x(\d{1,6})", re.ASCII
+)
 _ID = re.compile(r"^\s*mDisplayId=(\d{1,9})\b", re.ASCII)
 _INFO = re.compile(r'm(Base|Override)DisplayInfo=DisplayInfo\{"([^"]{0,200})"(.*)', re.ASCII)
 _REAL = re.compile(r"\breal (\d{1,6}) x (\d{1,6})\b", re.ASCII)
@@ -45,6 +57,15 @@ class Display(NamedTuple):
 
     def to_dict(self) -> dict[str, object]:
         return {**self._asdict(), "rotation": self.rotation * 90}
+
+
+def state_size(text: str) -> tuple[int, int] | None:
+    """Return width and height in the output of ``STATE_SCRIPT``, ``None`` if it has none."""
+    found = _STATE_SIZE.search(text)
+    if found is None:
+        return None
+    width, height = (int(number) for number in found.groups() if number is not None)
+    return width, height
 
 
 def parse_displays(text: str) -> list[Display]:

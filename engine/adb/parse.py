@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 
 __all__ = [
+    "INPUT_BLOCKED_HINT",
     "BroadcastResult",
     "DeviceEntry",
     "DeviceState",
@@ -28,6 +29,7 @@ __all__ = [
     "parse_devices",
     "parse_dumpsys_app_id",
     "parse_dumpsys_version",
+    "parse_failure",
     "parse_getprop",
     "parse_install_result",
     "parse_package_rows",
@@ -200,3 +202,24 @@ def parse_install_result(text: str) -> InstallResult:
         return InstallResult(ok=True, code="", message="")
     lines = [line.strip() for line in text.splitlines() if line.strip()]
     return InstallResult(ok=False, code="", message=lines[-1] if lines else "the package manager returned no output")
+
+
+# -- failures of Android's programs
+
+_FAILURE = re.compile(r"\s*(?:Error\b|Exception\b|[\w.$]+(?:Exception|Error)\b)", re.ASCII)
+_REASON = re.compile(r"(?:Error|[\w.$]+(?:Exception|Error)): .", re.ASCII)
+INPUT_BLOCKED_HINT = (
+    "This phone's settings block input from adb. In the developer options, switch on 'USB debugging (Security settings)' "
+    "(Xiaomi, Redmi, POCO) or 'Disable permission monitoring' (OPPO, OnePlus, realme), then reconnect."
+)
+"""For a failure of ``input`` that names INJECT_EVENTS."""
+
+
+def parse_failure(text: str, exit_code: int) -> str:
+    """Return why a program of Android's failed, empty if it did not: several print an exception and exit with 0."""
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    if not exit_code and not any(map(_FAILURE.match, lines)):
+        return ""
+    words = [line for line in lines if not line.startswith("at ")]
+    found = next(filter(_REASON.match, words), words[-1] if words else f"it ended with exit code {exit_code}")
+    return found[:500]

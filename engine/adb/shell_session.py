@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
 from clawperator.engine.adb.connection import deadline
-from clawperator.engine.adb.device import SHELL_TIMEOUT, AdbDevice, PlainStream, ShellResult, ShellStream
+from clawperator.engine.adb.device import SHELL_TIMEOUT, AdbDevice, ShellResult, ShellStream
 from clawperator.engine.adb.failures import broken, oversized
 from clawperator.engine.adb.protocol import MAX_OUTPUT, STDERR, STDOUT, encode_text
 from clawperator.engine.adb.quote import device_script
@@ -68,9 +68,14 @@ class ShellSession:
 
 @asynccontextmanager
 async def open_shell(device: AdbDevice) -> AsyncIterator[ShellSession]:
-    """Open a shell of ``device``; leaving the block ends it. Raises BACKEND_UNAVAILABLE without shell v2 (before Android 7)."""
+    """Open a shell of ``device``; leaving the block ends it. ``require_sessions`` says whether the device can."""
     async with device.stream(device_script("exec sh"), stdin=None) as stream:
-        if isinstance(stream, PlainStream):
-            words = f"The stock backend needs Android 7; the shell of {device.serial} is older"
-            raise EngineError(ErrorCode.BACKEND_UNAVAILABLE, words)
         yield ShellSession(device, stream)
+
+
+async def require_sessions(device: AdbDevice) -> None:
+    """Raise ``EngineError`` (BACKEND_UNAVAILABLE) for a device without shell v2: before Android 7, or behind an old adb server."""
+    if "shell_v2" not in await device.features():
+        words = f"The stock backend needs Android 7 or later; the shell of {device.serial} is older"
+        hint = "Use the operator backend, or update adb on this computer if the device has Android 7 or later."
+        raise EngineError(ErrorCode.BACKEND_UNAVAILABLE, words, hint=hint)

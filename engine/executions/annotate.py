@@ -11,12 +11,18 @@ from clawperator.engine.hierarchy.nodes import NO_BOUNDS, Bounds, UiNode, UiTree
 from clawperator.engine.hierarchy.traits import abilities
 
 if TYPE_CHECKING:
+    from PIL.Image import Image
     from PIL.ImageDraw import ImageDraw
 
 _MAX_PIXELS = 16_000_000
 """Twice a 4K screen; a decoded pixel takes four bytes."""
 _BLACK = 10
 """The brightest channel value of a picture that counts as black."""
+_SAME = 6
+"""The largest difference of a channel within one colour."""
+_SMALLEST = 8
+"""Pixels of a side of a text that is compared with the picture; smaller ones may be cut off."""
+_MOST_TEXTS = 64
 _EDGE = 0.08
 """Share of the height at the top and bottom where system bars are."""
 _COLOURS = ("#d81b60", "#1565c0", "#2e7d32", "#6a1b9a", "#b84300", "#00695c")
@@ -24,11 +30,15 @@ _COLOURS = ("#d81b60", "#1565c0", "#2e7d32", "#6a1b9a", "#b84300", "#00695c")
 
 
 class Annotated(NamedTuple):
-    """A PNG with ``boxes`` numbered boxes; ``black``: nothing but black was in the picture between the system bars."""
+    """A PNG with ``boxes`` numbered boxes; ``black``: nothing but black was in the picture between the system bars.
+
+    ``blank``: how many of how many texts of the tree have one colour there.
+    """
 
     png: bytes
     boxes: int
     black: bool
+    blank: tuple[int, int]
 
 
 def annotate(png: bytes, tree: UiTree) -> Annotated:
@@ -50,12 +60,21 @@ def annotate(png: bytes, tree: UiTree) -> Annotated:
     channels: Sequence[tuple[int, int]] = middle.getextrema()  # type: ignore[assignment] # one pair for each of R, G, B
     black = max(high for _, high in channels) <= _BLACK
     screen = Bounds(0, 0, picture.width, picture.height)
+    boxes = [node.bounds.clip(screen) for node in tree.on_screen if node.text and node.end == node.index + 1]
+    boxes = [box for box in boxes if min(box.width, box.height) >= _SMALLEST][:_MOST_TEXTS]
+    blank = sum(_is_blank(picture.crop(box)) for box in boxes)
     nodes = [node for node in tree.on_screen if abilities(node) and node.bounds is not NO_BOUNDS]
     nodes = [node for node in nodes if node.bounds.intersects(screen)]
     _draw(ImageDraw.Draw(picture), nodes, screen)
     written = io.BytesIO()
     picture.save(written, "PNG", compress_level=1)
-    return Annotated(written.getvalue(), len(nodes), black)
+    return Annotated(written.getvalue(), len(nodes), black, (blank, len(boxes)))
+
+
+def _is_blank(part: Image) -> bool:
+    """Return whether a part of a picture has one colour."""
+    channels: Sequence[tuple[int, int]] = part.getextrema()  # type: ignore[assignment] # one pair for each of R, G, B
+    return all(high - low <= _SAME for low, high in channels)
 
 
 def require_small(width: int, height: int) -> None:

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, ParamSpec, TypeGuard
 
 from clawperator.engine.adb.device import AdbDevice
 from clawperator.engine.adb.displays import DISPLAY_CHANGED, GUARD
+from clawperator.engine.adb.parse import INPUT_BLOCKED_HINT, parse_failure
 from clawperator.engine.adb.quote import device_command, device_script
 from clawperator.engine.adb.trace import HIDDEN
 from clawperator.engine.contracts.actions import INPUT_ACTIONS
@@ -38,6 +39,10 @@ if TYPE_CHECKING:
 P = ParamSpec("P")
 
 POLL_SECONDS = 0.1
+FIRST_LOOK_MS = 3_000
+"""Where a look takes seconds: a shorter wait would see nothing."""
+_BUSY = (ErrorCode.UI_NOT_IDLE, ErrorCode.EXECUTION_TIMEOUT, ErrorCode.UI_TREE_UNAVAILABLE)
+"""Codes of a look at a screen that moves, or that has no window for a moment."""
 
 
 class StepFailedError(Exception):
@@ -147,10 +152,12 @@ class Parts:
 
     # -- dispatching
 
-    async def send(self, *ids: str) -> list[dict[str, Any]]:
-        """Dispatch these steps to the Operator as one plan; return their results. Ends the composition if one fails."""
+    async def send(self, *ids: str, limit_ms: float | None = None) -> list[dict[str, Any]]:
+        """Dispatch these steps as one plan, within ``limit_ms``; return their results. Ends the composition if one fails."""
         actions = tuple(action for action in self.execution.actions if action.id in ids)
         part = replace(self.execution, actions=actions)
+        if limit_ms is not None:
+            part = replace(part, timeout_ms=max(1, min(part.timeout_ms, round(limit_ms))))
         validated = Validated(part, {}, part.wire_json(), ())
         with self._trace.part() as trace:
             finished = await run_held(self._backend, self.device, validated, self._options, trace)
@@ -168,11 +175,11 @@ class Parts:
             raise _PartFailedError
         return results
 
-    async def look(self, *ids: str) -> UiTree:
+    async def look(self, *ids: str, limit_ms: float | None = None) -> UiTree:
         """Dispatch these steps, the last of which is a snapshot, and return its tree."""
         from clawperator.engine.hierarchy.tree import parse
 
-        data = (await self.send(*ids))[-1]["data"]
+        data = (await self.send(*ids, limit_ms=limit_ms))[-1]["data"]
         return await asyncio.to_thread(parse, data.pop("text"), recover=True)  # the history keeps the tree
 
     async def act_until(
@@ -194,6 +201,33 @@ class Parts:
                 return None
             await asyncio.sleep(POLL_SECONDS)
 
+    async def wait_until(self, step_id: str, holds: Callable[[UiTree], bool], limit_ms: float) -> bool:
+        """As ``look_until``, for a wait with a limit: where a look takes seconds it ends with the wait, the first after three.
+
+        A screen that does not come to rest meanwhile ends the composition only if it was never read.
+        """
+        if not self._backend.look_ms:
+            return await self.look_until(step_id, holds, limit_ms) is not None
+        until, before, seen = time.monotonic() + limit_ms / 1000, len(self._trace.trees), False
+        busy: ExecutionOutcome | None = None
+        left = max(limit_ms, FIRST_LOOK_MS)
+        while left > 0:
+            del self._trace.trees[before:]
+            try:
+                if holds(await self.look(step_id, limit_ms=left)):
+                    return True
+                seen = True
+            except _PartFailedError:
+                if self._bad is None or (self._bad.error or {}).get("code") not in _BUSY:
+                    raise
+                busy, self._bad = self._bad, None
+            await asyncio.sleep(min(POLL_SECONDS, max(0.0, until - time.monotonic())))
+            left = (until - time.monotonic()) * 1000
+        if not seen:
+            self._bad = busy
+            raise _PartFailedError
+        return False
+
     async def shell(self, step_id: str, *words: str, secret: bool = False, at_node: bool = False) -> bool:
         """Run Android's ``input`` with ``words`` as the step. Ends the composition if it refuses; ``secret`` hides the last word.
 
@@ -211,14 +245,15 @@ class Parts:
         done = await self.device.script(script, timeout=self.execution.timeout_ms / 1000, label=label)
         if guarded and done.exit_code == DISPLAY_CHANGED:
             return False
-        said = f"{done.text}\n{done.error_text}".strip()
+        said = f"{done.text}\n{done.error_text}"
         action = next(action for action in self.execution.actions if action.id == step_id)
         index = self.execution.actions.index(action)
         self._steps[step_id] = OutcomeStep(index, step_id, action.type, "done", "", began, time.time())
-        if done.exit_code != 0 or "Exception" in said or said.startswith("Error"):
-            reason = "the text was refused" if secret else (said.splitlines() or ["no reason"])[-1][:500]
+        if failure := parse_failure(said, done.exit_code):
+            reason = "the text was refused" if secret else failure
             code = ErrorCode.TEXT_NOT_DELIVERED if secret else ErrorCode.GESTURE_FAILED
-            raise StepFailedError(step_id, EngineError(code, f"Android's input refused: {reason}"))
+            hint = INPUT_BLOCKED_HINT if "INJECT_EVENTS" in said else ""
+            raise StepFailedError(step_id, EngineError(code, f"Android's input refused: {reason}", hint=hint))
         self._results[step_id] = {"id": step_id, "actionType": action.type, "success": True, "data": {}}
         return True
 

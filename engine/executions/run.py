@@ -7,7 +7,7 @@ import os
 import re
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +19,7 @@ from clawperator.engine.errors import EngineError, ErrorCode
 from clawperator.engine.executions.backend import Backend
 from clawperator.engine.executions.command import Command
 from clawperator.engine.executions.finish import RunOptions, Shot, finish
-from clawperator.engine.executions.outcome import ExecutionOutcome, outcome_of
+from clawperator.engine.executions.outcome import ExecutionOutcome, facts_of, outcome_of
 from clawperator.engine.executions.screenshot import CaptureError, capture, target_problem
 from clawperator.engine.executions.trace import Trace
 from clawperator.engine.executions.validate import Validated
@@ -59,6 +59,8 @@ async def run_held(
         options=options,
     )
     steps = outcome_of(validated.execution.steps, trace.live_lines, envelope, device_status=outcome.envelope.status)
+    if trace.refusal is not None and steps.error is not None:
+        steps = replace(steps, error=facts_of(trace.refusal))
     steps, ambiguous = await _with_nodes(steps, validated.execution, trace, device.serial)
     return Finished(envelope, steps, [warning.to_dict() for warning in (*warnings, *ambiguous)])
 

@@ -13,6 +13,9 @@ from clawperator.engine.files.regular import check_target, write_file
 
 _PNG_HEAD = b"\x89PNG\r\n\x1a\n"
 _PNG_TAIL = b"IEND\xaeB`\x82"
+_SEVERAL = b"Multiple displays were found"
+"""A foldable's screencap shows any of its displays, maybe one that is off, where none is chosen."""
+_LONGEST_WARNING = 4_096
 _MOST_BYTES = 32 * 1024 * 1024
 """Size of an uncompressed screen of 3840 × 2160 pixels."""
 
@@ -21,9 +24,13 @@ class CaptureError(Exception):
     """A screenshot failed; the message says why."""
 
 
+async def _displays(device: AdbDevice) -> list[Display]:
+    return parse_displays((await device.script(device_script(DISPLAY_SCRIPT))).text)
+
+
 async def find_display(device: AdbDevice, number: int) -> Display:
     """Return a display that is not the main one. Raises ``EngineError`` (EXECUTION_VALIDATION_FAILED) if the device has none with that id."""
-    found = parse_displays((await device.script(device_script(DISPLAY_SCRIPT))).text)
+    found = await _displays(device)
     display = next((each for each in found if each.id == number), None)
     if display is None:
         known = ", ".join(str(each.id) for each in found) or "unknown"
@@ -77,13 +84,18 @@ async def picture(device: AdbDevice, display: int = 0) -> bytes:
 
 
 async def _screencap(device: AdbDevice, timeout: float, display: int = 0) -> bytes:
-    words = ["screencap", "-p"]
+    async def taken(*of: str) -> bytes:
+        return await device.exec_out(["screencap", "-p", *of], timeout=timeout, limit=_MOST_BYTES)
+
     if display:
-        physical = (await find_display(device, display)).physical
-        if not physical:
-            raise CaptureError(f"display {display} is virtual: screencap shows physical displays only")
-        words += ["-d", physical]
-    return await device.exec_out(words, timeout=timeout, limit=_MOST_BYTES)
+        if physical := (await find_display(device, display)).physical:
+            return await taken("-d", physical)
+        raise CaptureError(f"display {display} is virtual: screencap shows physical displays only")
+    output = await taken()
+    if output.find(_SEVERAL, 0, _LONGEST_WARNING) < 0:
+        return output
+    main = next((each.physical for each in await _displays(device) if not each.id), "")
+    return await taken("-d", main) if main else output
 
 
 def _png(output: bytes) -> bytes:

@@ -10,6 +10,7 @@ import re
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from clawperator.engine.adb.parse import parse_wm_size
 from clawperator.engine.adb.quote import device_script
 from clawperator.engine.contracts.execution import Action
 from clawperator.engine.contracts.issues import shown, suggestion
@@ -51,7 +52,6 @@ DRAG_MS = 1_000
 _LOOKS = 3
 """How often the node of a gesture is looked up where the display turns meanwhile."""
 _DISPLAY = re.compile(r"\bcur=(\d{1,6})x(\d{1,6})\b", re.ASCII)
-_SIZE = re.compile(r"size: (\d{1,6})x(\d{1,6})", re.ASCII)
 
 Point = tuple[int, int]
 
@@ -168,8 +168,10 @@ async def screen_size(device: AdbDevice, display: int = 0) -> tuple[int, int]:
 
 def parse_screen_size(text: str, serial: str) -> tuple[int, int]:
     """Return width and height from ``dumpsys window displays``, else from ``wm size``, which ignores how the display is turned."""
-    if (now := _DISPLAY.search(text)) or (now := _SIZE.search(text)):
+    if now := _DISPLAY.search(text):
         return int(now[1]), int(now[2])
+    if all(size := parse_wm_size(text)):
+        return size.width, size.height
     raise EngineError(ErrorCode.DEVICE_SHELL_UNAVAILABLE, f"The size of the screen of {serial} cannot be read")
 
 

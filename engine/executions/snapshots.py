@@ -147,6 +147,7 @@ async def add_verified(device: AdbDevice, envelope: dict[str, Any], backend: Bac
     facts: dict[str, Any] = {**window_facts(window.text), "accessibility_tool": backend.name != BACKENDS[0]}
     if displays := parse_displays(display.text):
         facts["displays"] = [other.id for other in displays if other.on and other.id]
+        facts["screen"] = next(([main.width, main.height] for main in displays if not main.id), [])
     if sdk.text.strip().isdecimal():
         facts["sdk"] = int(sdk.text)
     steps[-1]["data"]["verified"] = facts

@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
+from clawperator.engine.errors import EngineError
 from clawperator.engine.executions.outcome import LiveLine
 from clawperator.engine.logcat.signals import CapturedHierarchy, ProgressSignal
 
@@ -46,6 +47,8 @@ class Trace:
         """The state of the display (``adb.displays.STATE_SCRIPT``) at the last tree, if the backend has read it with that."""
         self.taken: dict[str, Mapping[str, Any]] = {}
         """By step id: the node that a backend took, as ``OutcomeStep.target``."""
+        self.refusal: EngineError | None = None
+        """Why a backend ended the plan, where it is not the device's word."""
         self.missed: tuple[float, UiTree] | None = None
         """The tree in which the selector of the last step matched nothing, if the backend read it itself."""
         self.raw: list[str] = []

@@ -189,7 +189,7 @@ def _wait(
             facts.update(found(seen[0], now) or {})
             return bool(facts)
 
-        if await parts.look_until("look", holds, limit) is None:
+        if not await parts.wait_until("look", holds, limit):
             raise StepFailedError("look", EngineError(ErrorCode.VERIFY_FAILED, f"{complaint} after {limit:g} ms"))
         return facts
 

@@ -75,6 +75,10 @@ _SYSTEM_UI = "com.android.systemui"
 _COUNT = re.compile(r"[0-9]{1,9}", re.ASCII)
 _CANDIDATES = 16
 """Areas without text that are examined: the topmost ones, and those that apps draw themselves."""
+_FEWEST_TEXTS = 3
+"""Texts of a tree that are compared with a picture."""
+_WHOLE = 0.75
+"""Share of the display's width and height from which a window is taken for all of it."""
 _MOST = 4
 """Findings of one kind that are reported."""
 
@@ -101,6 +105,10 @@ class Facts:
     """Other displays that are on."""
     black: bool = False
     """Whether a picture of the same moment is black."""
+    blank: tuple[int, int] = (0, 0)
+    """How many of how many texts of the tree have one colour in that picture."""
+    screen: Sequence[int] = ()
+    """Width and height of the display as it is turned."""
 
 
 class BlindSpot(NamedTuple):
@@ -184,17 +192,18 @@ def _windows(tree: UiTree, facts: Facts) -> Iterator[BlindSpot]:
     if facts.keyboard:
         yield BlindSpot("other_window", "certain", "the keyboard is shown")
     if len(active) == 1 and not facts.overlay:
-        yield from _partial_window(active[0])
+        yield from _partial_window(active[0], facts.screen)
     for display in facts.displays[:_MOST]:
         yield BlindSpot("other_display", "certain", f"display {display} is on")
 
 
-def _partial_window(root: UiNode) -> Iterator[BlindSpot]:
+def _partial_window(root: UiNode, screen: Sequence[int]) -> Iterator[BlindSpot]:
     """A dialog, a menu, one half of a split screen; system bars alone do not count."""
     box = root.bounds
     if box is NO_BOUNDS or box.empty:
         return
-    if box.left > 0 or box.top > box.bottom // 10:
+    narrow = len(screen) == 2 and (box.width < _WHOLE * screen[0] or box.height < _WHOLE * screen[1])
+    if box.left > 0 or box.top > box.bottom // 10 or narrow:
         yield BlindSpot("other_window", "likely", "the window covers only part of the screen", root, box)
     elif root.package == _SYSTEM_UI and box.height > box.width // 2:
         yield BlindSpot("other_window", "likely", "a window of the system covers the app", root, box)
@@ -276,6 +285,9 @@ def _is_background(node: UiNode, box: Bounds, contents: Sequence[UiNode]) -> boo
 def _cache(tree: UiTree, facts: Facts) -> Iterator[BlindSpot]:
     if facts.focus and tree.package and facts.focus not in {root.package for root in tree.active_roots}:
         yield BlindSpot("stale_cache", "likely", f"the focused window is of {facts.focus}, the tree of {tree.package}")
+    blank, texts = facts.blank
+    if texts >= _FEWEST_TEXTS and 2 * blank > texts and facts.settled and not (facts.black or facts.secure):
+        yield BlindSpot("stale_cache", "possible", f"the picture is blank at {blank} of {texts} texts of the tree")
 
 
 def _completeness(tree: UiTree, facts: Facts) -> Iterator[BlindSpot]:

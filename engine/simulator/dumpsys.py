@@ -11,7 +11,7 @@ from clawperator.engine.simulator.packages import dumpsys_package
 from clawperator.engine.simulator.platform import Platform
 from clawperator.engine.simulator.process_table import pid_of, processes
 from clawperator.engine.simulator.procfs import FREE_KB, TOTAL_KB
-from clawperator.engine.simulator.scenario import ServiceDown
+from clawperator.engine.simulator.scenario import Foldable, ServiceDown
 
 _RUNNING = (
     "Service[label=Clawperator Operator, feedbackType[FEEDBACK_GENERIC], capabilities=33, eventTypes=TYPES_ALL_MASK, "
@@ -82,16 +82,18 @@ def _window(device: Platform, arguments: Sequence[str]) -> str:
     window, (width, height) = device.ui.window(), device.ui.display
     name = _SHADE if device.unseen == "other_window" else f"Window{{6d2f1a4 u0 {_full(window.component)}}}"
     focus = name if device.ui.awake else "null"
+    fronts = f"  mCurrentFocus={focus}\n  mFocusedApp=ActivityRecord{{a1b2c3d u0 {window.component} t12}}\n"
     if "windows" in arguments:
-        return f"{_windows(device)}  mCurrentFocus={focus}\n"
+        return f"{_windows(device)}{'' if device.sdk >= 29 else fronts}"
     return (
         "WINDOW MANAGER LAST ANR (dumpsys window lastanr)\n  <no ANR has occurred since boot>\n\n"
         + ("" if arguments else f"{_policy(device)}\n")
         + "WINDOW MANAGER DISPLAY CONTENTS (dumpsys window displays)\n"
         f"  Display: mDisplayId=0\n    init={device.ui.metrics.width}x{device.ui.metrics.height}"
         f" {device.ui.metrics.density}dpi cur={width}x{height} rotation={device.ui.rotation}\n"
-        f"  mCurrentFocus={focus}\n"
-        f"  mFocusedApp=ActivityRecord{{a1b2c3d u0 {window.component} t12}}\n"
+        f"{fronts if device.sdk >= 29 or not arguments else ''}"
+        f"  WindowOrientationListener\n      mProposedRotation={device.ui.rotation}\n"
+        f"      mPredictedRotation={next(device.tilts)}\n"
         f"  mAwake={str(device.ui.awake).lower()}\n"
     )
 
@@ -225,13 +227,17 @@ _SECOND_DISPLAY = (
     '    mBaseDisplayInfo=DisplayInfo{"HDMI Screen", displayId 2, real 1920 x 1080, rotation 0, state ON, type EXTERNAL, '
     f'uniqueId "local:{SECOND_DISPLAY}", density 213}}\n'
 )
+_OUTER_DISPLAY = _SECOND_DISPLAY.replace("HDMI Screen", "Outer Screen").replace(
+    "state ON, type EXTERNAL", "state OFF, type INTERNAL"
+)
 
 
 def _display(device: Platform, _: Sequence[str]) -> str:
     width, height = device.ui.display
     state = "ON" if device.ui.awake else "OFF"
     frame = f"Rect(0, 0 - {width}, {height})"
-    second = device.unseen == "other_display"
+    folds = device.scenario.of_device(Foldable) is not None
+    second = _SECOND_DISPLAY if device.unseen == "other_display" else _OUTER_DISPLAY if folds else ""
     return (
         "DISPLAY MANAGER (dumpsys display)\n"
         "  mOnlyCore=false\n  mSafeMode=false\n"
@@ -239,11 +245,11 @@ def _display(device: Platform, _: Sequence[str]) -> str:
         f"uniqueId='local:4619827259835644672', physicalPort=0, orientation={device.ui.rotation}, "
         f"logicalFrame={frame}, physicalFrame={frame}, deviceWidth={width}, deviceHeight={height}}}]\n"
         f"\nDisplay States: size=1\n  Display Id=0\n  Display State={state}\n"
-        f"\nLogical Displays: size={1 + second}\n  Display 0:\n    mDisplayId=0\n"
+        f"\nLogical Displays: size={1 + bool(second)}\n  Display 0:\n    mDisplayId=0\n"
         f'    mBaseDisplayInfo=DisplayInfo{{"Built-in Screen", displayId 0, real {width} x {height}, '
         f'rotation {device.ui.rotation}, state {state}, type INTERNAL, uniqueId "local:4619827259835644672", '
         f"density {device.ui.metrics.density}}}\n"
-    ) + (_SECOND_DISPLAY if second else "")
+    ) + second
 
 
 def _input(device: Platform, _: Sequence[str]) -> str:

@@ -10,6 +10,7 @@ import asyncio
 import time
 from collections import Counter
 from collections.abc import Callable, Coroutine
+from itertools import cycle
 from typing import Any
 
 from clawperator.engine.errors import EngineError, ErrorCode
@@ -87,6 +88,8 @@ class Platform:
         self.dumps: dict[int, asyncio.Task[None]] = {}
         """The running ``uiautomator dump`` by pid."""
         self._on_disconnect: list[Callable[[], None]] = []
+        self.tilts = cycle((0, 1))
+        """The rotation that the sensor expects, each time that it is asked: the phone is in someone's hand."""
         self._on_connect: list[Callable[[], None]] = []
 
     def before_back(self) -> None:
@@ -104,6 +107,7 @@ class Platform:
         apps = [*APPS, *extra]
         ui = Ui({app.package: app for app in apps}, self.settings, metrics, home=LAUNCHER_PACKAGE)
         ui.secure = self.unseen == "secure_window"
+        ui.part = self.unseen
         start = apps[-1].package if extra else scenario.start.package
         if start != LAUNCHER_PACKAGE or scenario.start.screen:
             screen = "" if extra else scenario.start.screen
@@ -121,7 +125,7 @@ class Platform:
         return fault.what if fault is not None else ""
 
     def calls(self, program: str) -> str:
-        """Count a call of ``program`` in a shell and return the fault that hits it: ``killed``, ``reboot``, ``rotate`` or none."""
+        """Count a call of ``program`` in a shell and return the fault that hits it: ``killed``, ``reboot`` … or none."""
         self._calls[program] += 1
         programs = (fault for fault in self.scenario.faults if isinstance(fault, faults.ProgramFault))
         hits = (f for f in programs if f.program == program and (not f.calls or self._calls[program] in f.calls))

@@ -257,14 +257,15 @@ class UiautomatorOutput(_Strict):
 
 
 class ProgramFault(_Strict):
-    """A call of ``program`` in the device's shell is ``killed`` or reboots the device; or the display turns when it ends.
+    """A call of ``program`` in the device's shell is ``killed`` or reboots the device, or the display turns when it ends.
 
+    ``blocked``: the maker's settings forbid it with a SecurityException, as for ``input`` on some phones; ``missing``: there is no such program.
     ``calls`` are the numbers of the calls, from 1; without them, all calls.
     """
 
     kind: Literal["program"]
     program: str = "input"
-    how: Literal["killed", "reboot", "rotate"] = "killed"
+    how: Literal["killed", "reboot", "rotate", "blocked", "missing"] = "killed"
     calls: tuple[Annotated[int, Field(ge=1)], ...] = ()
 
 
@@ -312,8 +313,8 @@ class Unseen(_Strict):
 
     ``secure_window``: screenshots are black. ``accessibility_data_sensitive``: from Android 14 on, services that are not accessibility
     tools see the window without its content. ``webview_empty`` and ``canvas``: an app with such a view is in front. ``stale_cache``: the
-    Operator returns the first tree that it read for ever. ``other_window``: the notification shade is open. ``other_display``: a second
-    display is on.
+    Operator returns the first tree that it read for ever. ``other_window``: the notification shade is open. ``dialog`` and
+    ``split_screen``: the active window covers a part of the display. ``other_display``: a second display is on.
     """
 
     kind: Literal["unseen"]
@@ -324,8 +325,23 @@ class Unseen(_Strict):
         "canvas",
         "stale_cache",
         "other_window",
+        "dialog",
+        "split_screen",
         "other_display",
     ] = "secure_window"
+
+
+class Foldable(_Strict):
+    """The device has a second display, which is off; ``screencap`` shows that one unless it is told which, and warns."""
+
+    kind: Literal["foldable"]
+
+
+class TwoLaunchers(_Strict):
+    """``package`` has two launcher entries: asked for the one, Android names its dialog that lets the user choose."""
+
+    kind: Literal["two_launchers"]
+    package: str = "com.example.shop"
 
 
 CommandFault = (
@@ -356,7 +372,9 @@ AnyFault = Annotated[
     | Unauthorized
     | NoiseFault
     | HugeTree
-    | Unseen,
+    | Unseen
+    | Foldable
+    | TwoLaunchers,
     Field(discriminator="kind"),
 ]
 

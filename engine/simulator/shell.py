@@ -28,6 +28,12 @@ MAX_ARGUMENT: Final = 131_071
 """Bytes in one argument of a program (android-facts 6d); what the shell does itself has no such limit."""
 SIGPIPE: Final = 141
 
+_BLOCKED = (
+    "\nException occurred while executing 'tap':\n"
+    "java.lang.SecurityException: Injecting input events requires the caller (or the source of the instrumentation, if any) to have "
+    "the INJECT_EVENTS permission.\n\tat com.android.server.input.InputManagerService.injectInputEventToTarget(InputManagerService.java:716)"
+)
+
 
 class RedirectionError(CommandError):
     """A file cannot be opened for a command."""
@@ -352,6 +358,10 @@ class Shell:
             self.device.reboot()
         if fault in ("killed", "reboot"):
             raise CommandError("Killed", 137)
+        if fault == "blocked":
+            raise CommandError(_BLOCKED, 255)
+        if fault == "missing":
+            raise CommandError(f"/system/bin/sh: {process.name}: inaccessible or not found", 127)
         status = await command(process)
         if fault == "rotate":
             self.device.ui.turn()

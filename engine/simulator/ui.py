@@ -113,6 +113,8 @@ class Ui:
         self.awake = True
         self.secure = False
         """Whether pictures of all windows are black."""
+        self.part = ""
+        """``dialog`` or ``split_screen``: windows take that part of the display, and nothing of the rest is in the tree."""
         self.listener: Listener = lambda _type, _package, _node: None
         self.facts: dict[str, str] = {}
         self._states: dict[str, dict[str, Any]] = {}
@@ -189,10 +191,16 @@ class Ui:
     def _lay_out(self) -> Window:
         app, frame = self.front.app, self.front.frames[-1]
         screen = app.screens[frame.screen](self._scene(app, frame))
-        box = Bounds(0, 0, *self.display)
+        width, height = self.display
+        display = Bounds(0, 0, width, height)
+        parts = {
+            "dialog": Bounds(width // 12, height // 4, width - width // 12, height - height // 4),
+            "split_screen": Bounds(0, 0, width, height // 2),
+        }
+        box = parts.get(self.part, display)
         how = Placing(app.package, self.metrics.density / 160, frame.offsets, frame.focus)
         self._settings_seen = deepcopy(self.settings)
-        return Window(app, screen, place(screen.root, box, how), Bounds(*box), self.rotation)
+        return Window(app, screen, place(screen.root, box, how), display, self.rotation)
 
     # --- EffectTarget: what effects may do
 

@@ -13,7 +13,7 @@ import pytest
 
 from clawperator.engine import EngineError
 from clawperator.engine.config.device_profile import DeviceProfile
-from clawperator.engine.executions import build, shell_input, verbs
+from clawperator.engine.executions import build, composition, shell_input, verbs
 from clawperator.engine.executions.backends import stock_surface
 from clawperator.engine.executions.finish import RunOptions
 from tests.journeys.conftest import Connect
@@ -112,10 +112,10 @@ async def test_a_tap_never_uses_the_bounds_of_a_display_that_turned(connect: Con
 @pytest.mark.parametrize(
     ("fault", "code"),
     [
-        ({"kind": "ui_automation_held"}, "BACKEND_UNAVAILABLE"),
         ({"kind": "uiautomator_output", "padding_kib": 20_480}, "HIERARCHY_TOO_LARGE"),
         ({"kind": "program", "program": "input", "how": "killed"}, "GESTURE_FAILED"),
         ({"kind": "program", "program": "uiautomator", "how": "killed"}, "BACKEND_UNAVAILABLE"),
+        ({"kind": "program", "program": "uiautomator", "how": "missing"}, "BACKEND_UNAVAILABLE"),
     ],
     ids=lambda value: value if isinstance(value, str) else "",
 )
@@ -127,6 +127,67 @@ async def test_a_program_that_fails_ends_the_plan_and_is_not_repeated(
     assert (done.envelope["status"], done.envelope["errorCode"]) == ("failed", code)
     assert done.outcome.failed_step is not None
     assert done.outcome.failed_step.code == code
+
+
+async def test_input_that_the_maker_blocks_is_explained(connect: Connect) -> None:
+    bench = await connect(**on(SETTINGS, faults=[{"kind": "program", "program": "input", "how": "blocked"}]))
+    for done in (
+        await bench.engine.execute(build.click({"textEquals": "Battery"}), backend="stock"),
+        await bench.engine.execute(shell_input.gesture("tap", (500, 500)), backend="stock"),
+    ):
+        assert done.outcome.error is not None
+        assert done.outcome.error["code"] == "GESTURE_FAILED"
+        assert "SecurityException: Injecting input events" in done.outcome.error["message"]
+        assert "USB debugging (Security settings)" in done.outcome.error["hint"]
+
+
+async def test_another_holder_of_ui_automation_is_named_before_anything_is_sent(connect: Connect) -> None:
+    bench = await connect(**on(SETTINGS, faults=[{"kind": "ui_automation_held"}]))
+    with pytest.raises(EngineError) as refused:
+        await bench.engine.execute(plan(("press_key", {"key": "home"}), ("snapshot_ui", {})), backend="stock")
+    assert (refused.value.code, refused.value.extra["broadcastDispatchStatus"]) == ("BACKEND_UNAVAILABLE", "not_sent")
+    assert "doctor --backend stock" in refused.value.hint
+    assert bench.world.ui.package == SETTINGS
+
+
+async def test_android_6_is_refused_before_an_app_is_closed(connect: Connect) -> None:
+    bench = await connect(**on(SETTINGS, device={"sdk": 23}))
+    closing = plan(("close_app", {"applicationId": SETTINGS}), ("press_key", {"key": "back"}))
+    with pytest.raises(EngineError, match="needs Android 7") as refused:
+        await bench.engine.execute(closing, backend="stock")
+    assert (refused.value.code, refused.value.extra["broadcastDispatchStatus"]) == ("BACKEND_UNAVAILABLE", "not_sent")
+    assert bench.world.ui.package == SETTINGS
+
+
+async def test_an_app_with_two_launcher_entries_opens_the_first(connect: Connect) -> None:
+    bench = await connect(**WITHOUT_OPERATOR, faults=[{"kind": "two_launchers", "package": SHOP}])
+    assert (await bench.engine.execute(build.open_app(SHOP), backend="stock")).succeeded
+    assert bench.world.ui.package == SHOP
+    once = plan(("open_app", {"applicationId": "com.example.absent", "retry": {"maxAttempts": 1}}))
+    assert (await bench.engine.execute(once, backend="stock")).envelope["errorCode"] == "APP_NOT_FOUND"
+
+
+@pytest.mark.parametrize("sdk", [24, 28, 29, 36])
+async def test_the_app_in_front_is_known_on_every_android(connect: Connect, sdk: int) -> None:
+    bench = await connect(**WITHOUT_OPERATOR, device={"sdk": sdk})
+    done = await bench.engine.execute(
+        plan(
+            ("open_app", {"applicationId": SETTINGS}),
+            ("press_key", {"key": "home"}),
+            ("wait_for_navigation", {"expectedPackage": "com.android.launcher3", "timeoutMs": 100}),
+        ),
+        backend="stock",
+    )
+    assert (
+        done.envelope["stepResults"][2]["data"].get("last_package", "com.android.launcher3") == "com.android.launcher3"
+    )
+
+
+async def test_the_longest_text_arrives(connect: Connect) -> None:
+    bench = await connect(**on(SHOP, "search"))
+    text = ("0123456789 'quoted' %s " * 30)[:512]
+    assert (await bench.engine.execute(build.enter_text(FIELD, text), backend="stock")).succeeded
+    assert bench.world.ui.state["query"] == text
 
 
 async def test_warnings_before_the_xml_are_ignored(connect: Connect) -> None:
@@ -289,6 +350,35 @@ async def test_a_wait_on_a_moving_screen_ends_in_time(
     assert 0.7 < time.monotonic() - began < 5, "a dump of that screen takes ten seconds"
     assert done.outcome.status in ("failed", "partial")
     assert not bench.world.accessibility.dumping
+
+
+@pytest.mark.parametrize("make", [verbs.wait_gone, verbs.wait_text_changes], ids=["gone", "text"])
+async def test_a_composed_wait_on_a_moving_screen_ends_in_time(
+    connect: Connect, monkeypatch: pytest.MonkeyPatch, make: Any
+) -> None:
+    monkeypatch.setattr(composition, "FIRST_LOOK_MS", 100)
+    bench = await connect(**on("com.example.spinner", speed=1))
+    began = time.monotonic()
+    done = await bench.engine.execute(make({"textEquals": "Cancel"}, wait_ms=700), backend="stock")
+    assert time.monotonic() - began < 5, "a dump of that screen takes ten seconds"
+    assert done.outcome.error is not None
+    assert done.outcome.error["code"] in ("UI_NOT_IDLE", "EXECUTION_TIMEOUT")
+    assert not bench.world.accessibility.dumping
+
+
+async def test_a_wait_outlasts_a_moving_screen(connect: Connect) -> None:
+    bench = await connect(**on("com.example.spinner"))
+    dumps: list[str] = []
+
+    def leave(call: Any) -> None:
+        dumps.extend(["dump"] * call.text.count("uiautomator dump"))
+        if len(dumps) > 2:
+            bench.world.ui.go_home()
+
+    bench.engine.server.trace.listener = leave
+    done = await bench.engine.execute(verbs.wait_gone({"textEquals": "Cancel"}, wait_ms=60_000), backend="stock")
+    assert done.facts == {"gone": True}
+    assert len(dumps) > 2
 
 
 @pytest.mark.parametrize(("turns", "looks"), [([1], 2), ([], 3)], ids=["once", "always"])

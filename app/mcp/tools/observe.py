@@ -173,7 +173,7 @@ async def _screenshot(service: McpService, call: Call, arguments: Arguments) -> 
         tree = await seen.read()
         marked = await asyncio.to_thread(annotate, png, tree)
         png = marked.png
-        spots = blind.field(tree, blind.facts_of_step(seen.step, black=marked.black))
+        spots = blind.field(tree, blind.facts_of_step(seen.step, black=marked.black, blank=marked.blank))
         drawn = {"tree": seen.id, "annotated": marked.boxes, **spots}
         if before.digest != seen.digest:
             drawn["screenChanged"] = True

@@ -91,7 +91,7 @@ class OperatorBackend:
         setup = f"{command_line('operator setup', device.serial)} --apk <path>"
         installed = list(facts.packages)
         detail = "Neither the release nor the debug variant is listed by the package manager."
-        hint = f"Install the Operator app: `{setup}`; or pass --backend stock, which needs no app on the device."
+        hint = f"Install the Operator app: `{setup}`; or pass --backend stock (HTTP, MCP: backend), which needs no app on the device."
         if installed:
             detail = f"{' and '.join(installed)} is installed."
             hint = f"Pass --receiver-package {installed[0]} (HTTP: receiverPackage), or install {self._package}."

@@ -7,23 +7,31 @@ reads the screen is refused while the Operator's service is bound, unless the ca
 from __future__ import annotations
 
 import asyncio
+import re
 import time
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
+from typing import NamedTuple
 
 from clawperator.engine.adb.accessibility import parse_accessibility
 from clawperator.engine.adb.device import AdbDevice
 from clawperator.engine.adb.failures import TransportError
 from clawperator.engine.adb.quote import device_script
 from clawperator.engine.adb.secure_list import contains, entries
-from clawperator.engine.adb.shell_session import ShellSession, open_shell
+from clawperator.engine.adb.shell_session import ShellSession, open_shell, require_sessions
 from clawperator.engine.contracts.envelope import Envelope, StepResult
 from clawperator.engine.contracts.execution import Action, Execution
 from clawperator.engine.contracts.operator_identity import service_of
 from clawperator.engine.errors import EngineError, ErrorCode
 from clawperator.engine.events.bus import EventBus
 from clawperator.engine.executions.backend import Outcome
-from clawperator.engine.executions.backends.stock_surface import StockSurface, dump_file, end_dump, typed_pieces
+from clawperator.engine.executions.backends.stock_surface import (
+    StockSurface,
+    dump_file,
+    end_dump,
+    held_by_other,
+    typed_pieces,
+)
 from clawperator.engine.executions.command import Command
 from clawperator.engine.executions.log_events import LogEventPublisher
 from clawperator.engine.executions.probe import variants
@@ -45,9 +53,23 @@ _END_SECONDS = 2.0
 _WITHOUT_TREE = frozenset({"open_app", "open_uri", "close_app", "press_key", "sleep", "take_screenshot", "doctor_ping"})
 """Actions that never read the screen, beside a click at a coordinate and a wait for an app."""
 _STATE = (
-    "getprop ro.build.version.sdk; settings get secure accessibility_enabled; "
-    "settings get secure enabled_accessibility_services; dumpsys accessibility"
+    'echo "sdk=$(getprop ro.build.version.sdk)"; echo "on=$(settings get secure accessibility_enabled)"; '
+    'echo "listed=$(settings get secure enabled_accessibility_services)"; dumpsys accessibility'
 )
+_SDK, _ON, _LISTED = (re.compile(rf"^{name}=(.*)$", re.MULTILINE) for name in ("sdk", "on", "listed"))
+
+
+class _State(NamedTuple):
+    """The API level, the Operator's service that is switched on, and whether it runs: ``None`` where Android does not show it.
+
+    ``running`` counts the services that run; ``held``: another program holds UiAutomation.
+    """
+
+    sdk: int
+    service: str = ""
+    bound: bool | None = False
+    running: int = 0
+    held: bool = False
 
 
 class _Session:
@@ -85,47 +107,47 @@ class StockBackend:
         self._bus = bus
         self._services = [service_of(name) for name in variants(package)]
         self._allow_unbind = allow_unbind
-        self._sdk = 0
-        self._bound = ""
-        """The Operator's service that was bound before the dispatch."""
+        self._before = _State(0)
+        """The state before the dispatch."""
         self._session: _Session | None = None
 
     async def check(self, device: AdbDevice, execution: Execution | None = None) -> Sequence[Mapping[str, str]]:
         """Look at what is bound, before the dispatch.
 
         Raises ``EngineError``: EXECUTION_ACTION_UNSUPPORTED for recordings, TEXT_NOT_DELIVERED for text that cannot be typed,
-        UNBIND_REQUIRED where the plan would unbind the Operator's service.
+        BACKEND_UNAVAILABLE before Android 7 and where another program holds UiAutomation, UNBIND_REQUIRED where the plan would unbind
+        the Operator's service.
         """
         actions = () if execution is None else execution.actions
         for action in actions:
             _refuse_impossible(action)
+        await require_sessions(device)
         if execution is not None and not any(map(_reads_screen, actions)):
             return ()
-        self._sdk, self._bound = await self._state(device)
-        if self._bound and not self._allow_unbind:
+        self._before = before = await self._state(device)
+        if before.held:
+            raise held_by_other()
+        if before.bound is not False and not self._allow_unbind:
             raise EngineError(
                 ErrorCode.UNBIND_REQUIRED,
                 f"Reading the screen of {device.serial} with uiautomator would unbind the Operator's accessibility service",
-                details={"service": self._bound},
+                details={"service": before.service},
             )
         return ()
 
-    async def _state(self, device: AdbDevice) -> tuple[int, str]:
-        """Return the API level and the Operator's bound service, empty if none is. Raises DEVICE_SHELL_UNAVAILABLE."""
+    async def _state(self, device: AdbDevice) -> _State:
+        """Read the state of ``device``. Raises ``EngineError`` (DEVICE_SHELL_UNAVAILABLE)."""
         done = await device.script(device_script(_STATE))
-        sdk, _, rest = done.text.partition("\n")
-        if not sdk.strip().isdecimal():
+        sdk, on, listed = (match[1].strip() if (match := key.search(done.text)) else "" for key in (_SDK, _ON, _LISTED))
+        if not sdk.isdecimal():
             words = f"{device.serial} did not report its Android version"
             raise EngineError(ErrorCode.DEVICE_SHELL_UNAVAILABLE, words, details={"exitCode": done.exit_code})
-        return int(sdk), self._bound_service(rest)
-
-    def _bound_service(self, text: str) -> str:
-        switch, listed, dump = (*text.split("\n", 2), "", "")[:3]
-        if switch.strip() != "1":
-            return ""
-        found, count = parse_accessibility(dump), len([entry for entry in entries(listed.strip()) if entry])
-        on = (service for service in self._services if contains(listed.strip(), service))
-        return next((service for service in on if found.is_bound(service, count) is not False), "")
+        found, count = parse_accessibility(done.text), len([entry for entry in entries(listed) if entry])
+        state = _State(int(sdk), running=len(found.bound), held=found.ui_automation)
+        for service in self._services if on == "1" else ():
+            if contains(listed, service) and (bound := found.is_bound(service, count)) is not False:
+                return state._replace(service=service, bound=bound)
+        return state
 
     @asynccontextmanager
     async def attached(self, device: AdbDevice, trace: Trace) -> AsyncIterator[None]:
@@ -143,20 +165,20 @@ class StockBackend:
         finally:
             self._session = None
             await session.close()
-            if session.has_dumped and self._bound and not cancelled:
+            if session.has_dumped and self._before.service and not cancelled:
                 trace.warnings.append(await self._rebound(device))
 
     async def _rebound(self, device: AdbDevice) -> Mapping[str, str]:
         """Wait until the Operator's service is bound again; return the warning that says so."""
         began = time.monotonic()
-        service, back = self._bound, ""
+        before, back = self._before, False
         try:
             async with asyncio.timeout(_REBIND_SECONDS):
-                while not (back := (await self._state(device))[1]):  # noqa: ASYNC110 -- the device sends no event
+                while not (back := _is_back(await self._state(device), before)):  # noqa: ASYNC110 -- the device sends no event
                     await asyncio.sleep(_REBIND_POLL_SECONDS)
         except (TimeoutError, EngineError):
             pass
-        ms = round((time.monotonic() - began) * 1000)
+        ms, service = round((time.monotonic() - began) * 1000), before.service
         if back:
             message = f"uiautomator unbound the Operator's service {service}; it was bound again after {ms} ms"
             return {"code": "SERVICE_REBOUND", "path": "", "message": message}
@@ -176,7 +198,7 @@ class StockBackend:
             raise EngineError(ErrorCode.EXECUTION_VALIDATION_FAILED, f"The plan cannot be run: {exc}") from exc
         progress = _Progress(self._bus, device.serial, plan, trace)
         await session.shell()
-        surface = StockSurface(session.shell, progress.saw, self._sdk, session.file)
+        surface = StockSurface(session.shell, progress.saw, self._before.sdk, session.file)
         trace.dispatched()
         trace.enter("run")
         counts = {"timeoutMs": str(plan.timeout_ms), "actionCount": str(len(plan.steps))}
@@ -191,7 +213,7 @@ class StockBackend:
             exc.hint = "Take a snapshot when the device is back: the plan may have acted."
             raise
         except EngineError as exc:
-            outcome, code = PlanOutcome((), exc.message, run.step_id), exc.code
+            outcome, code, trace.refusal = PlanOutcome((), exc.message, run.step_id), exc.code, exc
         finally:
             session.has_dumped = session.has_dumped or surface.has_dumped
             trace.before_acting, trace.display = surface.first, surface.display or ""
@@ -210,6 +232,11 @@ class _Clock:
 
     async def sleep(self, seconds: float) -> None:
         await asyncio.sleep(seconds)
+
+
+def _is_back(now: _State, before: _State) -> bool:
+    """Return whether the Operator's service runs again; where Android prints labels only, as many services as before must."""
+    return now.service == before.service and (now.bound is True or now.running >= max(1, before.running))
 
 
 def _refuse_impossible(action: Action) -> None:

@@ -15,8 +15,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from clawperator.engine.adb.device import ShellResult
-from clawperator.engine.adb.displays import DISPLAY_CHANGED, GUARD, STATE_SCRIPT
+from clawperator.engine.adb.displays import DISPLAY_CHANGED, FRONT_SCRIPT, GUARD, STATE_SCRIPT, state_size
 from clawperator.engine.adb.failures import AdbTimeoutError, OversizedError
+from clawperator.engine.adb.parse import INPUT_BLOCKED_HINT, parse_failure
 from clawperator.engine.adb.quote import device_script
 from clawperator.engine.adb.shell_session import ShellSession
 from clawperator.engine.adb.trace import HIDDEN
@@ -30,7 +31,6 @@ MAX_DUMP = 16 * 1024 * 1024
 """Bytes of a dump; as much as the trees of one execution may have together."""
 _TAP_MS = 500
 """A shorter press is a tap: ``input tap`` has no duration."""
-_SIZE = re.compile(r"cur=(\d{1,6})x(\d{1,6})", re.ASCII)
 _HEAD = b"clawperator-dump:\n"
 _DUMP = (
     f"{STATE_SCRIPT}; echo {_HEAD.decode().strip()}; "
@@ -41,8 +41,12 @@ _END_DUMP = 'p=$(cat {file}.pid 2>/dev/null) && kill -9 "$p" 2>/dev/null; rm -f 
 """A dump whose shell is closed goes on (android-facts 4h), and no other can start meanwhile (7f)."""
 _FIRST_LOOK_SECONDS = 3.0
 """A dump of a screen at rest takes up to this long: a shorter wait would see nothing."""
-_HELD = ("already registered", "Killed")
-"""What ``uiautomator`` says where another program holds the one UiAutomation connection (android-facts 7f)."""
+_HELD = "already registered"
+"""What ``uiautomator`` prints where another program holds the one UiAutomation connection (android-facts 7f)."""
+_NO_TREE = ("could not get idle state", "null root node")
+"""What it prints, without a failure of its own, where the screen gives no tree (7a)."""
+_DUMPED = "dumped to"
+_KILLED = 137
 _SELECTS_ALL = 31
 """The first API level whose ``input`` has key combinations."""
 _CLEAR_ALL = "input keycombination CTRL_LEFT A >/dev/null 2>&1 && input keyevent KEYCODE_DEL >&2 || "
@@ -52,11 +56,14 @@ _MOST_KEYS = 1_000
 _PASSWORD_KEYS = 64
 """A password's length may not show."""
 _LAUNCH = (
-    "c=$(cmd package resolve-activity --brief {package} | tail -n 1); "
-    'case "$c" in {package}/*) am start -a android.intent.action.MAIN -c android.intent.category.LAUNCHER '
-    '-f 0x10200000 -n "$c";; *) exit 113;; esac'
+    'r=$(cmd package resolve-activity --brief {package} 2>&1); c=$(echo "$r" | grep -F -m 1 {entry}) || '
+    "c=$(cmd package query-activities --brief {package} 2>/dev/null | grep -F -m 1 {entry}) || "
+    '{ echo "$r"; exit 113; }; '
+    'am start -a android.intent.action.MAIN -c android.intent.category.LAUNCHER -f 0x10200000 -n "${c##* }"'
 )
-_FRONT = "dumpsys window displays | grep -E 'mCurrentFocus=|mFocusedApp='"
+"""Of several launcher entries the first is started; asked for one, Android names its dialog for the choice."""
+_START_HINT = "Unlock the device, or start the app by hand once: Android or the phone's maker refused to start it."
+_NOTHING_TO_START = ("No activity found", "No activities found", "unable to resolve Intent", "does not exist")
 _PACKAGE = re.compile(r"[ {]([A-Za-z][\w.]*)/[\w.$]+", re.ASCII)
 _KEYS = {"back": "KEYCODE_BACK", "home": "KEYCODE_HOME", "recents": "KEYCODE_APP_SWITCH"}
 
@@ -152,15 +159,11 @@ class StockSurface:
         self.display = head.decode(errors="replace").strip()
         said = f"{text[:2_000].decode(errors='replace')}\n{done.error_text[:2_000]}".strip()
         start = max(text.find(b"<?xml"), 0) or text.find(b"<hierarchy")
-        if start < 0 and (done.exit_code == 137 or any(words in said for words in _HELD)):
-            words = "uiautomator could not start: another program holds the connection for UI automation"
-            hint = (
-                "End the other test tool (Appium, uiautomator2, Maestro …) on the device, or use the operator backend."
-            )
-            raise EngineError(ErrorCode.BACKEND_UNAVAILABLE, words, hint=hint, details={"output": said[:500]})
+        if start < 0 and (refusal := _broken_dump(done, said)) is not None:
+            raise refusal
         xml = text[start:].strip() if start >= 0 else said.encode()
-        size = _SIZE.search(self.display)
-        screen = Bounds(0, 0, int(size[1]), int(size[2])) if size else None
+        size = state_size(self.display)
+        screen = Bounds(0, 0, *size) if size else None
         try:
             tree = await asyncio.to_thread(parse, xml, screen=screen)
         except EngineError as exc:
@@ -181,7 +184,7 @@ class StockSurface:
         return error
 
     async def foreground(self) -> str:
-        text = (await self._run(device_script(_FRONT))).text
+        text = (await self._run(device_script(FRONT_SCRIPT))).text
         found = (match[1] for line in text.splitlines() if (match := _PACKAGE.search(line)))
         return next(found, "")
 
@@ -259,7 +262,8 @@ class StockSurface:
                 raise _undelivered(f"typing broke off with exit code {done.exit_code}")
             self._now.facts["note"] = "A password is not read back."
         elif _HEAD not in done.stdout:
-            raise _undelivered(f"typing broke off: {(done.error_text.splitlines() or ['no reason given'])[-1][:300]}")
+            hint = INPUT_BLOCKED_HINT if "INJECT_EVENTS" in done.error_text else ""
+            raise _undelivered(f"typing broke off: {parse_failure(done.error_text, done.exit_code or 1)}", hint)
         else:
             await self._read_back(done, node, text)
         return True
@@ -277,19 +281,24 @@ class StockSurface:
             raise _undelivered(f"{seen}, not the {len(text)} that were typed")
 
     async def launch(self, package: str) -> bool:
-        return await self._start(device_script(_LAUNCH, package=package), f"am start of {package}'s launcher entry")
+        script = device_script(_LAUNCH, package=package, entry=f"{package}/")
+        return await self._start(script, f"am start of {package}'s launcher entry")
 
     async def open_uri(self, uri: str) -> bool:
         script = device_script("am start -a android.intent.action.VIEW -d {uri}", uri=uri)
         return await self._start(script, "am start -a android.intent.action.VIEW")
 
     async def _start(self, script: str, what: str) -> bool:
+        """Return whether an activity was started; false if there is none. Raises ``EngineError`` if Android refuses to start it."""
         self._has_acted = True
         done = await self._run(script)
-        if done.exit_code or "Error:" in f"{done.text}{done.error_text}":
+        said = f"{done.text}\n{done.error_text}"
+        if not (failure := parse_failure(said, done.exit_code)):
+            self._now.sent.append(what)
+            return True
+        if any(words in said for words in _NOTHING_TO_START):
             return False
-        self._now.sent.append(what)
-        return True
+        raise EngineError(ErrorCode.DEVICE_SHELL_UNAVAILABLE, f"Android's {what} failed: {failure}", hint=_START_HINT)
 
     async def _input(self, *words: str) -> bool:
         """Run ``input``; a gesture only if the display is still that of the step's tree. False if nothing was sent."""
@@ -309,10 +318,10 @@ class StockSurface:
         if done.exit_code == DISPLAY_CHANGED:
             self._now.facts["display_changed"] = "true"
             return False
-        said = f"{done.text}\n{done.error_text}".strip()
-        if done.exit_code or "Exception" in said or said.startswith("Error"):
-            last = (said.splitlines() or [f"it ended with exit code {done.exit_code}"])[-1][:500]
-            raise EngineError(ErrorCode.GESTURE_FAILED, f"Android's {what} failed: {last}")
+        said = f"{done.text}\n{done.error_text}"
+        if failure := parse_failure(said, done.exit_code):
+            hint = INPUT_BLOCKED_HINT if "INJECT_EVENTS" in said else ""
+            raise EngineError(ErrorCode.GESTURE_FAILED, f"Android's {what} failed: {failure}", hint=hint)
         self._now.sent.append(what)
         return True
 
@@ -330,6 +339,36 @@ def end_dump(file: str) -> str:
     return device_script(_END_DUMP, file=file)
 
 
+def held_by_other(output: str = "") -> EngineError:
+    """Return the error for a device whose UiAutomation another program holds."""
+    return EngineError(
+        ErrorCode.BACKEND_UNAVAILABLE,
+        "uiautomator cannot start: another program holds the device's connection for UI automation",
+        hint="End the other test tool (Appium, uiautomator2, Maestro …): `clawperator doctor --backend stock` names it. "
+        "Or wait until it has ended.",
+        details={"output": output[:500]} if output else None,
+    )
+
+
+def _broken_dump(done: ShellResult, said: str) -> EngineError | None:
+    """Return why ``uiautomator`` gave no XML, ``None`` where that is about the screen."""
+    if _HELD in said:
+        return held_by_other(said)
+    if any(words in said for words in _NO_TREE) or not (done.exit_code or _DUMPED in said):
+        return None
+    reason = parse_failure(said, done.exit_code) or "the file that it wrote cannot be read"
+    if done.exit_code == _KILLED:
+        reason = "it was killed; another program may hold the connection for UI automation"
+    elif done.exit_code:
+        reason = f"{reason} (exit code {done.exit_code})"
+    return EngineError(
+        ErrorCode.BACKEND_UNAVAILABLE,
+        f"uiautomator gave no tree: {reason}",
+        hint="Run `clawperator doctor --backend stock`, or use the operator backend.",
+        details={"output": said[:500], "exitCode": done.exit_code},
+    )
+
+
 def typed_pieces(text: str) -> list[str]:
     """Return ``text`` as arguments of ``input text``: it reads ``%s`` as a space, so a literal one is typed in two pieces.
 
@@ -341,5 +380,5 @@ def typed_pieces(text: str) -> list[str]:
     return [piece.replace(" ", "%s") for piece in text.replace("%s", "%\0s").split("\0")]
 
 
-def _undelivered(reason: str) -> EngineError:
-    return EngineError(ErrorCode.TEXT_NOT_DELIVERED, f"The text did not arrive: {reason}")
+def _undelivered(reason: str, hint: str = "") -> EngineError:
+    return EngineError(ErrorCode.TEXT_NOT_DELIVERED, f"The text did not arrive: {reason}", hint=hint)

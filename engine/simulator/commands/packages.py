@@ -12,6 +12,7 @@ from clawperator.engine.simulator.dumpsys import dumpsys
 from clawperator.engine.simulator.installing import install
 from clawperator.engine.simulator.packages import SimulatedPackage
 from clawperator.engine.simulator.process import Command, Process, Service, command_of
+from clawperator.engine.simulator.scenario import TwoLaunchers
 
 MAX_APK: Final = 512 * 1024 * 1024
 _LIST_FLAGS: Final = "fdes3iluUa"
@@ -119,12 +120,27 @@ async def _resolve_activity(process: Process, words: list[str]) -> int:
     activities = process.device.activities
     name = activities.viewer(intent.data) if intent.data else intent.package or intent.component.partition("/")[0]
     launcher = activities.launcher_activity(name)
-    if not launcher:
-        await process.out("No activity found\n")
-    else:
-        await process.out(
-            f"priority=0 preferredOrder=0 match=0x108000 specificIndex=-1 isDefault=false\n{name}/{launcher}\n"
-        )
+    several = process.device.scenario.of_device(TwoLaunchers)
+    component = f"{name}/{launcher}"
+    if several is not None and several.package == name and not intent.data:
+        component = "android/com.android.internal.app.ResolverActivity"
+    await process.out(f"{_MATCH}\n{component}\n" if launcher else "No activity found\n")
+    return 0
+
+
+_MATCH: Final = "priority=0 preferredOrder=0 match=0x108000 specificIndex=-1 isDefault=false"
+
+
+async def _query_activities(process: Process, words: list[str]) -> int:
+    """``query-activities --brief PACKAGE``: all launcher entries."""
+    name = parse_intent([word for word in words if word not in ("--brief", "--components")]).package
+    launcher = process.device.activities.launcher_activity(name)
+    several = process.device.scenario.of_device(TwoLaunchers)
+    entries = [launcher] if launcher else []
+    if entries and several is not None and several.package == name:
+        entries.append(".OtherEntry")
+    rows = (f"  Activity #{at}:\n    {_MATCH}\n    {name}/{entry}\n" for at, entry in enumerate(entries))
+    await process.out(f"{len(entries)} activities found:\n{''.join(rows)}" if entries else "No activities found\n")
     return 0
 
 
@@ -246,6 +262,7 @@ _VERBS: Final[dict[str, Service]] = {
     "install": _install,
     "list": _list,
     "path": _path,
+    "query-activities": _query_activities,
     "resolve-activity": _resolve_activity,
     "revoke": _revoke,
     "uninstall": _uninstall,

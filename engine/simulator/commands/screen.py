@@ -11,7 +11,7 @@ from clawperator.engine.simulator.device import SimulatedDevice
 from clawperator.engine.simulator.dumpsys import SECOND_DISPLAY
 from clawperator.engine.simulator.process import Command, Process, command_of, encode
 from clawperator.engine.simulator.render import SRGB, blank_png, render_png, render_rgba
-from clawperator.engine.simulator.scenario import UiautomatorOutput
+from clawperator.engine.simulator.scenario import Foldable, UiautomatorOutput
 from clawperator.engine.simulator.uiautomator import uiautomator_process
 
 DUMP_PATH: Final = "/sdcard/window_dump.xml"
@@ -164,12 +164,24 @@ async def uiautomator(process: Process) -> int:
     return 0
 
 
+_SEVERAL: Final = (
+    "[Warning] Multiple displays were found, but no display id was specified! Defaulting to the first display found, however this "
+    "default is not guaranteed to be consistent across captures. A display id should be specified.\n"
+    "A display ID can be specified with the [-d display-id] option.\n"
+    'See "dumpsys SurfaceFlinger --display-id" for valid display IDs.'
+)
+
+
 async def screencap(process: Process) -> int:
     """``screencap [-p] [FILE]``: PNG with ``-p`` or a file called ``.png``, else raw RGBA behind a short header."""
     options, words = process.options("phd:a")
     await process.device.clock.sleep(process.device.scenario.latency_ms.screencap / 1000)
     wants_png = "p" in options or (bool(words) and words[0].endswith(".png"))
-    if options.get("d") == SECOND_DISPLAY and process.device.unseen == "other_display":
+    folds = process.device.scenario.of_device(Foldable) is not None
+    if folds and "d" not in options:
+        await process.error(_SEVERAL)
+    second = process.device.unseen == "other_display" or folds
+    if second and options.get("d", SECOND_DISPLAY if folds else "") == SECOND_DISPLAY:
         data = blank_png(1_920, 1_080)
     else:
         data = render_png(process.device.ui) if wants_png else _raw_pixels(process.device)

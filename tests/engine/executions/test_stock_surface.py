@@ -10,6 +10,7 @@ import pytest
 from clawperator.engine.adb.device import ShellResult
 from clawperator.engine.adb.shell_session import ShellSession
 from clawperator.engine.errors import EngineError
+from clawperator.engine.executions.backends import stock
 from clawperator.engine.executions.backends.stock_surface import StockSurface, typed_pieces
 from clawperator.engine.hierarchy.tree import parse
 from clawperator.engine.runtime.payload import read_plan
@@ -79,7 +80,9 @@ async def test_dumps_of_real_devices_are_read_behind_warnings(corpus: Path) -> N
             0,
             "BACKEND_UNAVAILABLE",
         ),
-        (b"sh: uiautomator: inaccessible or not found", 127, "HIERARCHY_MALFORMED"),
+        (b"sh: uiautomator: inaccessible or not found", 127, "BACKEND_UNAVAILABLE"),
+        (b"WARNING: linker: libvendor.so has text relocations\nSegmentation fault \n", 139, "BACKEND_UNAVAILABLE"),
+        (b"UI hierchary dumped to: /data/local/tmp/clawperator-0.xml\n", 0, "BACKEND_UNAVAILABLE"),
     ],
 )
 async def test_what_uiautomator_says_instead_of_a_tree(stderr: bytes, exit_code: int, code: str) -> None:
@@ -169,3 +172,55 @@ async def test_a_display_that_changed_gets_no_text() -> None:
 
 def test_a_literal_percent_s_is_typed_in_two_pieces() -> None:
     assert typed_pieces("a %s b%%s") == ["a%s%", "s%sb%%", "s"]
+
+
+@pytest.mark.parametrize(
+    ("output", "started"),
+    [
+        (ShellResult(b"No activity found\n", b"", 113), False),
+        (ShellResult(b"android/com.android.internal.app.ResolverActivity\n", b"", 113), None),
+        (ShellResult(b"cmd: Can't find service: package\n", b"", 113), None),
+        (
+            ShellResult(
+                b"Starting: Intent { cmp=a.b/.C }\n",
+                b"Error type 3\nError: Activity class {a.b/.C} does not exist.\n",
+                1,
+            ),
+            False,
+        ),
+        (
+            ShellResult(
+                b"Starting: Intent { cmp=a.b/.C }\n",
+                b"java.lang.SecurityException: Permission Denial: starting\n\tat x.y\n",
+                0,
+            ),
+            None,
+        ),
+        (
+            ShellResult(
+                b"Starting: Intent { dat=https://a.b/?q=Error: }\n",
+                b"Warning: Activity not started, its current task\n",
+                0,
+            ),
+            True,
+        ),
+    ],
+)
+async def test_starting_an_app_ends_with_what_android_printed(output: ShellResult, *, started: bool | None) -> None:
+    shown = surface(FakeShell(output))
+    await step(shown, "open_app", applicationId="a.b")
+    if started is None:
+        with pytest.raises(
+            EngineError, match=r"failed: (java.lang.SecurityException: Permission|cmd: Can't|android/com)"
+        ):
+            await shown.launch("a.b")
+    else:
+        assert await shown.launch("a.b") is started
+
+
+def test_a_service_is_back_only_if_it_is_seen() -> None:
+    before = stock._State(34, "a/.B", None, running=2)
+    assert not stock._is_back(stock._State(34), before)
+    assert not stock._is_back(stock._State(34, "a/.B", None, running=1), before)
+    assert stock._is_back(stock._State(34, "a/.B", None, running=2), before)
+    assert stock._is_back(stock._State(34, "a/.B", bound=True, running=1), before)

@@ -10,7 +10,7 @@ import pytest
 from PIL import Image
 
 from clawperator.engine import Engine, EngineError, RunOptions
-from clawperator.engine.adb.displays import parse_displays, window_facts
+from clawperator.engine.adb.displays import parse_displays, state_size, window_facts
 from clawperator.engine.executions import build, shell_input
 from clawperator.engine.hierarchy.blind import blind_spots, facts_of_step
 from clawperator.engine.hierarchy.tree import parse
@@ -33,6 +33,8 @@ async def found(engine: Engine) -> tuple[list[str], dict[str, Any]]:
         ("webview_empty", ["webview_empty e6 (likely)"]),
         ("canvas", ["canvas e6 (likely)"]),
         ("other_window", ["other_window (certain)"]),
+        ("dialog", ["other_window e0 (likely)"]),
+        ("split_screen", ["other_window e0 (likely)"]),
         ("other_display", ["other_display (certain)"]),
         ("stale_cache", ["stale_cache (likely)"]),
         ("", []),
@@ -74,10 +76,34 @@ async def test_what_a_verified_snapshot_finds(tmp_path: Path, what: str, expecte
             ),
             {"focus": "a.b", "secure": False},
         ),
+        (  # Android 9 and before
+            (
+                "  Window #2 Window{b4 u0 a.b/a.b.C}:\n    mAttrs=WM.LayoutParams{(0,0)(fillxfill) ty=1 fl=#812100 fmt=-1}\n"
+                "  mCurrentFocus=Window{b4 u0 a.b/a.b.C}\n"
+            ),
+            {"focus": "a.b", "secure": True},
+        ),
     ],
 )
 def test_windows_of_android_versions(text: str, facts: dict[str, object]) -> None:
     assert window_facts(text) == facts
+
+
+@pytest.mark.parametrize(
+    ("text", "size"),
+    [
+        ("displayId=0, orientation=0, logicalFrame=Rect(0, 0 - 1080, 1920\n", (1080, 1920)),
+        ("displayId=0, uniqueId='null', orientation=1, logicalFrame=Rect(0, 0 - 1920, 720\n", (1920, 720)),
+        (
+            "displayId=0, uniqueId='local:0', physicalPort=0, orientation=3, logicalFrame=Rect(0, 0 - 2400, 1080\n",
+            (2400, 1080),
+        ),
+        ("cur=1080x2220\n", (1080, 2220)),
+        ("", None),
+    ],
+)
+def test_the_display_of_android_versions(text: str, size: tuple[int, int] | None) -> None:
+    assert state_size(text) == size
 
 
 def test_displays() -> None:
@@ -92,6 +118,11 @@ def test_displays() -> None:
     assert (first.id, first.width, first.rotation, first.on, first.physical) == (0, 2400, 1, True, "461")
     assert (second.id, second.name, second.density, second.on, second.physical) == (7, "Overlay #1", None, False, "")
     assert parse_displays("mDisplayId=x\nDisplayInfo{") == []
+
+
+async def test_a_picture_of_a_foldable_shows_the_display_that_is_on(tmp_path: Path) -> None:
+    async with phones(tmp_path, start=SHOP, faults=[{"kind": "foldable"}]) as (engine, (world,)):
+        assert Image.open(io.BytesIO(await engine.picture())).size == world.ui.display
 
 
 async def test_pictures_and_input_of_another_display(tmp_path: Path) -> None:

@@ -223,7 +223,7 @@ def test_dumpsys_package(make: Make) -> None:
 
 def test_other_services(make: Make) -> None:
     device = make(start=SHOP)
-    assert f"mCurrentFocus=Window{{6d2f1a4 u0 {SHOP}/{SHOP}.MainActivity}}" in dumpsys(device, "window", ["windows"])
+    assert f"mCurrentFocus=Window{{6d2f1a4 u0 {SHOP}/{SHOP}.MainActivity}}" in dumpsys(device, "window", ["displays"])
     assert f"u0 {SHOP}/.MainActivity t12" in dumpsys(device, "activity", ["activities"])
     assert "  level: 87\n" in dumpsys(device, "battery")
     assert "mWakefulness=Awake" in dumpsys(device, "power")
