@@ -12,7 +12,7 @@ from clawperator.engine.errors import EngineError, ErrorCode
 from clawperator.engine.files.regular import read_file
 from clawperator.engine.guard import Guard
 from clawperator.engine.skills.compiled import Compiled
-from clawperator.engine.skills.registry import Registry
+from clawperator.engine.skills.registry import Registry, texts_of
 from clawperator.engine.skills.variables import parse_vars
 
 if TYPE_CHECKING:
@@ -109,7 +109,7 @@ def find_artifact(registry: Registry, skill_id: str, name: str) -> Artifact:
     """
     entry = registry.get(skill_id)
     base, suffixes = _split(name)
-    listed = [path for path in entry.get("artifacts") or () if isinstance(path, str)]
+    listed = texts_of(entry, "artifacts")
     for suffix in suffixes:
         for path in listed:
             stem = path[: -len(suffix)]

@@ -12,7 +12,7 @@ from clawperator.engine.errors import EngineError, ErrorCode
 from clawperator.engine.skills.artifact import RECIPE, TEMPLATE, compile_artifact, required_inputs, sample_variables
 from clawperator.engine.skills.index import GENERATED, SKILL_JSON, check_index
 from clawperator.engine.skills.lint import SEVERITIES, Finding, LintRules, has_errors, lint_registered
-from clawperator.engine.skills.registry import FOLDER, Registry
+from clawperator.engine.skills.registry import FOLDER, Registry, texts_of
 from clawperator.engine.skills.validation import validate_all, validate_skill
 
 METADATA, REGISTRY, FILES, INDEX = "metadata", "registry", "files", "index"
@@ -151,8 +151,7 @@ def _check_of(code: str) -> str:
 
 
 def _compile(registry: Registry, skill_id: str, put: Put) -> None:
-    entry = registry.get(skill_id)
-    artifacts = [path for path in entry.get("artifacts") or () if isinstance(path, str)]
+    artifacts = texts_of(registry.get(skill_id), "artifacts")
     for path in artifacts:
         name = path.rpartition("/")[2]
         if name.lower().endswith(TEMPLATE):

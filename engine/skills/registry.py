@@ -264,12 +264,15 @@ def _unusable(entry: object) -> str:
         return f"{', '.join(wrong)} must be text"
     if empty := [key for key in ("id", "path", "skillFile") if not entry[key]]:
         return f"{', '.join(empty)} must not be empty"
-    paths = [entry["path"], entry["skillFile"]]
-    for key in ("scripts", "artifacts"):
-        if isinstance(values := entry.get(key), list):
-            paths += [value for value in values if isinstance(value, str)]
+    paths = [entry["path"], entry["skillFile"], *texts_of(entry, "scripts"), *texts_of(entry, "artifacts")]
     outside = next((relative for relative in paths if leaves(relative)), None)
     return f"its path {_shown(outside)} is outside of the registry's folder" if outside is not None else ""
+
+
+def texts_of(entry: Mapping[str, Any], key: str) -> list[str]:
+    """Return the texts of a list in an entry, which is untrusted: other values count as absent."""
+    values = entry.get(key)
+    return [value for value in values if isinstance(value, str)] if isinstance(values, list) else []
 
 
 def leaves(relative: str) -> bool:

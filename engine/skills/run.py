@@ -42,6 +42,12 @@ _ENDED = (
     ErrorCode.SKILL_OUTPUT_ASSERTION_FAILED,
 )
 """Errors of scripts that ran."""
+_START_HINTS = {
+    "ENOENT": "The interpreter in the script's first line does not exist.",
+    "E2BIG": "Pass shorter arguments.",
+    "EACCES": "Make the script executable: chmod +x.",
+    "ENOEXEC": "This computer cannot run the script: use .js, .py or .sh, or name its interpreter in the first line (#!).",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,7 +139,7 @@ async def run_skill(
                 raise _not_started(skill_id, script, exc.reason) from exc
             output.end()
             duration_ms = (time.monotonic() - began) * 1000
-            _require_success(skill_id, ended, limit, expect_contains, output)
+            _require_success(skill_id, script, ended, limit, output)
             output.log.complete(duration_ms)
         return SkillRun(
             skill_id,
@@ -177,7 +183,7 @@ async def run_with_then(
     return {"ok": True, **done.to_dict(), "then": await then()}
 
 
-def _require_success(skill_id: str, ended: Ended, limit: int, expected: str | None, output: _Output) -> None:
+def _require_success(skill_id: str, script: Script, ended: Ended, limit: int, output: _Output) -> None:
     """Raise the error of a script that timed out, failed, or did not print the expected text."""
     if ended.timed_out:
         raise EngineError(
@@ -187,9 +193,9 @@ def _require_success(skill_id: str, ended: Ended, limit: int, expected: str | No
             extra={"skillId": skill_id, **output.said()},
         )
     if ended.exit_code:
-        raise _failed(skill_id, ended.exit_code, output)
+        raise _failed(skill_id, script, ended.exit_code, output)
     if not output.expected.found:
-        raise _not_said(skill_id, expected, output)
+        raise _not_said(skill_id, output)
 
 
 def _limit(timeout_ms: int | None) -> int:
@@ -211,6 +217,7 @@ class _Output:
 
     def __init__(self, expected: str | None, on_line: Callable[[OutputLine], object], log: RunLog) -> None:
         self.stdout, self.stderr = BoundedOutput(MAX_OUTPUT, _TAIL), BoundedOutput(0, MAX_ERRORS)
+        self.wanted = expected
         self.expected = StreamSearch(expected or "")
         self.log = log
         self.warnings: list[dict[str, Any]] = []
@@ -258,11 +265,11 @@ class _Output:
 
 
 def _not_started(skill_id: str, script: Script, reason: OSError | ValueError) -> EngineError:
-    name, text, hint = "EINVAL", str(reason), "Arguments must not contain NUL characters."
+    name, text = "EINVAL", str(reason)
+    hint: str | None = "Arguments must not contain NUL characters."
     if isinstance(reason, OSError):
         name, text = errno.errorcode.get(reason.errno or 0, type(reason).__name__), reason.strerror or text
-        missing = isinstance(reason, FileNotFoundError)
-        hint = "The interpreter in the script's first line does not exist." if missing else ""
+        hint = script.windows_hint() or _START_HINTS.get(name)
     return EngineError(
         ErrorCode.SKILL_EXECUTION_FAILED,
         f"Skill {skill_id} {name}: {text}",
@@ -272,7 +279,7 @@ def _not_started(skill_id: str, script: Script, reason: OSError | ValueError) ->
     )
 
 
-def _failed(skill_id: str, exit_code: int, output: _Output) -> EngineError:
+def _failed(skill_id: str, script: Script, exit_code: int, output: _Output) -> EngineError:
     """Return the error of a failed script; the exit code of a signal is 128 plus its number, as in shells."""
     details = {}
     if exit_code < 0:
@@ -281,6 +288,7 @@ def _failed(skill_id: str, exit_code: int, output: _Output) -> EngineError:
     return EngineError(
         ErrorCode.SKILL_EXECUTION_FAILED,
         f"Skill {skill_id} exited with code {exit_code}",
+        hint=script.windows_hint() or None,
         details=details,
         extra={"skillId": skill_id, "exitCode": exit_code, **output.said()},
     )
@@ -293,11 +301,11 @@ def _signal_name(number: int) -> str:
         return str(number)
 
 
-def _not_said(skill_id: str, expected: str | None, output: _Output) -> EngineError:
+def _not_said(skill_id: str, output: _Output) -> EngineError:
     said = output.said()
     said["output"] = said.pop("stdout")
     return EngineError(
         ErrorCode.SKILL_OUTPUT_ASSERTION_FAILED,
         f"Skill {skill_id} did not print the expected text",
-        extra={"skillId": skill_id, "exitCode": 0, **said, "expectedSubstring": expected},
+        extra={"skillId": skill_id, "exitCode": 0, **said, "expectedSubstring": output.wanted},
     )

@@ -7,10 +7,13 @@ import shutil
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from shlex import quote
 
 from clawperator.engine.errors import EngineError, ErrorCode
 from clawperator.engine.files.regular import open_regular
-from clawperator.engine.skills.registry import Registry
+from clawperator.engine.skills.registry import Registry, texts_of
+
+_FIRST_LINE = 4096
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,6 +23,21 @@ class Script:
     path: str
     command: tuple[str, ...]
 
+    def windows_hint(self) -> str:
+        """Return what to do about Windows line ends, which shells read as part of their commands; '' for other scripts."""
+        if self.path.lower().endswith((".js", ".py")):
+            return ""
+        try:
+            with open_regular(self.path) as file:
+                first = file.readline(_FIRST_LINE)
+        except OSError:
+            return ""
+        return (
+            f"Its lines end as on Windows. Remove them: sed -i 's/\\r$//' {quote(self.path)}"
+            if first.endswith(b"\r\n")
+            else ""
+        )
+
 
 def choose_script(registry: Registry, skill_id: str, env: Mapping[str, str]) -> Script:
     """Return the preferred script of a skill: ``.js`` if node is installed, ``.py``, ``.sh``, else the first.
@@ -27,8 +45,7 @@ def choose_script(registry: Registry, skill_id: str, env: Mapping[str, str]) -> 
     Raises ``EngineError``: SKILL_NOT_FOUND, SKILL_SCRIPT_NOT_FOUND, REGISTRY_READ_FAILED (a path outside of the root),
     SKILL_EXECUTION_FAILED with HOST_DEPENDENCY_MISSING in ``details.cause`` if its interpreter is missing.
     """
-    listed = registry.get(skill_id).get("scripts")
-    scripts = [entry for entry in listed if isinstance(entry, str)] if isinstance(listed, list) else []
+    scripts = texts_of(registry.get(skill_id), "scripts")
     if not scripts:
         raise EngineError(
             ErrorCode.SKILL_SCRIPT_NOT_FOUND,

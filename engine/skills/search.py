@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from clawperator.engine.skills.registry import texts_of
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Mapping
     from typing import Any
 
     from clawperator.engine.skills.registry import Registry
@@ -29,16 +31,6 @@ def search(
 
 
 def _described(entry: Mapping[str, Any]) -> str:
-    """Return the searchable texts of an entry, joined by NUL, which no keyword contains: there may be thousands."""
-    try:
-        return "\0".join((entry["id"], entry["summary"], entry["applicationId"], *entry.get("keywords", ())))
-    except (KeyError, TypeError):  # the file is untrusted
-        return "\0".join(_texts(entry))
-
-
-def _texts(entry: Mapping[str, Any]) -> Iterator[str]:
-    for key in ("id", "summary", "applicationId"):
-        if isinstance(value := entry.get(key), str):
-            yield value
-    if isinstance(words := entry.get("keywords"), list):
-        yield from (word for word in words if isinstance(word, str))
+    """Return the searchable texts of an entry, joined by NUL, which no keyword contains."""
+    named = (text for key in ("id", "summary", "applicationId") if isinstance(text := entry.get(key), str))
+    return "\0".join((*named, *texts_of(entry, "keywords")))

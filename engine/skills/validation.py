@@ -15,7 +15,7 @@ from clawperator.engine.contracts.strict_json import parse_json
 from clawperator.engine.errors import EngineError, ErrorCode
 from clawperator.engine.files.regular import read_file
 from clawperator.engine.skills.json_template import PLACEHOLDER
-from clawperator.engine.skills.registry import MAX_FILE_BYTES, LeftOut, Registry, read_document
+from clawperator.engine.skills.registry import MAX_FILE_BYTES, LeftOut, Registry, read_document, texts_of
 
 MIRRORED = ("id", "applicationId", "intent", "summary", "path", "skillFile", "scripts", "artifacts")
 """Keys that must be equal in a registry entry and in ``skill.json``."""
@@ -141,10 +141,8 @@ def schema_problems(model: type[BaseModel], value: object, file: str, pointer: s
 
 def run_warnings(registry: Registry, skill_id: str) -> list[dict[str, Any]]:
     """Return problems that do not prevent the script from running, as ``{code, path, message}``. Raises ``SKILL_NOT_FOUND``."""
-    listed = registry.get(skill_id).get("artifacts")
-    artifacts = [name for name in listed if isinstance(name, str)] if isinstance(listed, list) else []
     found = []
-    for artifact in artifacts:
+    for artifact in texts_of(registry.get(skill_id), "artifacts"):
         if artifact.casefold().endswith((_JSON, _RECIPE)):
             try:
                 _check_artifact(registry, skill_id, artifact)

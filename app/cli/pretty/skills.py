@@ -8,6 +8,7 @@ from rich.text import Text
 
 from clawperator.app.cli.pretty.styles import BAD, FAINT, GOOD, OK, UNSURE
 from clawperator.app.cli.pretty.toolbox import Columns, Data, Drawing, line, records, safe_text, warnings
+from clawperator.engine.skills.registry import texts_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -33,8 +34,8 @@ def skills(data: tuple[Registry, Sequence[Data]]) -> Drawing:
         columns: Columns = {
             "skill": "id",
             "summary": "summary",
-            "scripts": lambda entry: (_kinds(entry.get("scripts")), FAINT),
-            "artifacts": lambda entry: (_kinds(entry.get("artifacts")), FAINT),
+            "scripts": lambda entry: (_kinds(entry, "scripts"), FAINT),
+            "artifacts": lambda entry: (_kinds(entry, "artifacts"), FAINT),
         }
         yield records(entries, columns)
     yield from _source(registry)
@@ -47,7 +48,7 @@ def skill(data: tuple[Registry, Data]) -> Drawing:
     for label, key in (("app", "applicationId"), ("intent", "intent"), ("folder", "path")):
         yield safe_text(f"  {label}: {entry.get(key, '')}", FAINT)
     for label, key in (("keyword", "keywords"), ("script", "scripts"), ("artifact", "artifacts")):
-        for value in _texts(entry.get(key)):
+        for value in texts_of(entry, key):
             yield safe_text(f"  {label}: {value}", FAINT)
     for key in entry:
         if key not in _DRAWN:
@@ -61,14 +62,10 @@ def _source(registry: Registry) -> Drawing:
     yield safe_text(f"from {registry.path} ({_SOURCES.get(registry.source, registry.source)})", FAINT)
 
 
-def _kinds(paths: object) -> str:
+def _kinds(entry: Data, key: str) -> str:
     """The kinds of files, by their endings: ``js sh``, ``recipe.md``."""
-    names = (path.rsplit("/", 1)[-1] for path in _texts(paths))
+    names = (path.rsplit("/", 1)[-1] for path in texts_of(entry, key))
     return " ".join(sorted({name.partition(".")[2] or name for name in names}))
-
-
-def _texts(value: object) -> list[str]:
-    return [text for text in value if isinstance(text, str)] if isinstance(value, list) else []
 
 
 def skill_valid(data: Data) -> Drawing:

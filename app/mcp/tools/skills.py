@@ -16,7 +16,7 @@ from clawperator.engine.errors import EngineError, ErrorCode
 from clawperator.engine.hierarchy.queries import cut
 from clawperator.engine.skills.artifact import compile_artifact, describe_inputs
 from clawperator.engine.skills.artifact_run import run_artifact
-from clawperator.engine.skills.registry import Registry, open_registry
+from clawperator.engine.skills.registry import Registry, open_registry, texts_of
 from clawperator.engine.skills.run import MAX_TIMEOUT_MS, SkillRun, run_skill, run_with_then
 from clawperator.engine.skills.search import search
 
@@ -52,7 +52,7 @@ def _with_inputs(registry: Registry, skill_id: str) -> dict[str, Any]:
     """Return the entry with ``inputs``: the variables of each artifact, or the error of one that cannot be read."""
     entry = registry.get(skill_id)
     inputs: dict[str, Any] = {}
-    for path in [path for path in entry.get("artifacts") or () if isinstance(path, str)][:_MAX_ARTIFACTS]:
+    for path in texts_of(entry, "artifacts")[:_MAX_ARTIFACTS]:
         name = path.rpartition("/")[2]
         try:
             variables = describe_inputs(registry, skill_id, name)

@@ -8,15 +8,17 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from clawperator.app.cli.output import encode
 from clawperator.engine.errors import EngineError
+from clawperator.engine.skills.artifact import describe_inputs, find_artifact
 from clawperator.engine.skills.index import check_index
 from clawperator.engine.skills.registry import load_registry
+from clawperator.engine.skills.script import choose_script
 from clawperator.engine.skills.search import search
-from clawperator.engine.skills.validation import validate_all
+from clawperator.engine.skills.validation import run_warnings, validate_all
 
 KEYS = (
     "id",
@@ -61,6 +63,7 @@ ENTRIES = VALUES | CHANGES.map(lambda changes: {**GOOD, **changes})
     ENTRIES,
     TEXTS,
 )
+@example([{**GOOD, "artifacts": 5, "scripts": 5, "keywords": 5}], {}, None, "")
 def test_any_registry(skills: list[Any], head: dict[str, Any], own: Any, text: str) -> None:
     with tempfile.TemporaryDirectory() as folder:
         root = Path(folder)
@@ -80,6 +83,13 @@ def test_any_registry(skills: list[Any], head: dict[str, Any], own: Any, text: s
             return
         encode({"skills": loaded.skills})
         search(loaded, keyword="a", app=None)
+        for entry in loaded.skills:
+            for read in (find_artifact, describe_inputs):
+                with suppress(EngineError):
+                    read(loaded, entry["id"], "x")
+            with suppress(EngineError):
+                choose_script(loaded, entry["id"], {})
+            run_warnings(loaded, entry["id"])
         try:
             encode(validate_all(loaded, dry_run=True))
             encode(loaded.get(text))

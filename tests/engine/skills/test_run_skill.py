@@ -144,21 +144,31 @@ async def test_a_failure_comes_before_the_expectation(tmp_path: Path, settings: 
 
 
 @pytest.mark.parametrize(
-    ("text", "args", "cause"),
+    ("name", "text", "args", "cause", "hint"),
     [
-        ("#!/no/such/interpreter\n", [], "ENOENT"),
-        ("#!/bin/sh\n", ["x" * 3_000_000], "E2BIG"),
-        ("#!/bin/sh\n", ["a\0b"], "EINVAL"),
+        ("run.sh", "#!/no/such/interpreter\n", [], "ENOENT", "interpreter"),
+        ("run.sh", "#!/bin/sh\r\necho x\r\n", [], "ENOENT", r"sed -i 's/\r$//' "),
+        ("run.sh", "#!/bin/sh\n", ["x" * 3_000_000], "E2BIG", "shorter"),
+        ("run.sh", "#!/bin/sh\n", ["a\0b"], "EINVAL", "NUL"),
+        ("run.bat", "echo x\n", [], "ENOEXEC", ".sh"),
     ],
 )
 async def test_a_script_that_does_not_start(
-    tmp_path: Path, settings: Settings, text: str, args: list[str], cause: str
+    tmp_path: Path, settings: Settings, name: str, text: str, args: list[str], cause: str, hint: str
 ) -> None:
-    error = await refusal(skill(tmp_path, "run.sh", text), SKILL, settings=settings, args=args)
+    error = await refusal(skill(tmp_path, name, text), SKILL, settings=settings, args=args)
+    assert hint in error.hint
     assert error.code is ErrorCode.SKILL_EXECUTION_FAILED
     assert error.message.startswith(f"Skill {SKILL} {cause}: ")
     assert error.details["cause"] == cause
     assert error.extra == {"skillId": SKILL, "exitCode": 1}
+
+
+@pytest.mark.parametrize("mode", [0o755, 0o644])
+async def test_windows_line_ends_are_named(tmp_path: Path, settings: Settings, mode: int) -> None:
+    made = skill(tmp_path, "run.sh", b"#!/usr/bin/env bash\r\nif true; then\r\n exit 0\r\nfi\r\n")
+    os.chmod(made.place(SKILL, made.get(SKILL)["scripts"][0]), mode)
+    assert "as on Windows" in (await refusal(made, SKILL, settings=settings)).hint
 
 
 async def test_bytes_that_are_no_text(tmp_path: Path, settings: Settings) -> None:
