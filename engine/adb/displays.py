@@ -36,6 +36,7 @@ _ROTATION = re.compile(r"\brotation ([0-3])\b", re.ASCII)
 _DENSITY = re.compile(r"\bdensity (\d{1,5})\b", re.ASCII)
 _STATE = re.compile(r"\bstate ([A-Z_]{2,20})\b", re.ASCII)
 _PHYSICAL = re.compile(r'\buniqueId "local:(\d{1,20})"', re.ASCII)
+_PACKAGE = re.compile(r"[ {]([A-Za-z][\w.]*)/[\w.$]+", re.ASCII)
 _FOCUS = re.compile(r"mCurrentFocus=Window\{\S+ (?:u\d+ )?([^\s}]+)", re.ASCII)
 _WINDOW = re.compile(r"Window #\d+ Window\{\S+ (?:u\d+ )?([^\s}]+)", re.ASCII)
 _FLAGS = re.compile(r"(?:^|\s)fl=(#[0-9a-fA-F]{1,8}|[A-Z_ ]+)", re.ASCII)
@@ -66,6 +67,11 @@ def state_size(text: str) -> tuple[int, int] | None:
         return None
     width, height = (int(number) for number in found.groups() if number is not None)
     return width, height
+
+
+def front_package(text: str) -> str:
+    """Return the package of the focused window, else of the focused app, in the output of ``FRONT_SCRIPT``; empty without one."""
+    return next((match[1] for line in text.splitlines() if (match := _PACKAGE.search(line))), "")
 
 
 def parse_displays(text: str) -> list[Display]:

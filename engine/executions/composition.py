@@ -16,7 +16,7 @@ from functools import wraps
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeGuard
 
 from clawperator.engine.adb.device import AdbDevice
-from clawperator.engine.adb.displays import DISPLAY_CHANGED, GUARD
+from clawperator.engine.adb.displays import DISPLAY_CHANGED, FRONT_SCRIPT, GUARD, front_package
 from clawperator.engine.adb.parse import INPUT_BLOCKED_HINT, parse_failure
 from clawperator.engine.adb.quote import device_command, device_script
 from clawperator.engine.adb.trace import HIDDEN
@@ -204,7 +204,7 @@ class Parts:
     async def wait_until(self, step_id: str, holds: Callable[[UiTree], bool], limit_ms: float) -> bool:
         """As ``look_until``, for a wait with a limit: where a look takes seconds it ends with the wait, the first after three.
 
-        A screen that does not come to rest meanwhile ends the composition only if it was never read.
+        A screen that does not come to rest meanwhile ends the composition (UI_NOT_IDLE) only if it was never read.
         """
         if not self._backend.look_ms:
             return await self.look_until(step_id, holds, limit_ms) is not None
@@ -223,10 +223,35 @@ class Parts:
                 busy, self._bad = self._bad, None
             await asyncio.sleep(min(POLL_SECONDS, max(0.0, until - time.monotonic())))
             left = (until - time.monotonic()) * 1000
-        if not seen:
+        if seen:
+            return False
+        if busy is not None and (busy.error or {}).get("code") == ErrorCode.UI_TREE_UNAVAILABLE:
             self._bad = busy
             raise _PartFailedError
-        return False
+        message = f"The screen did not come to rest within {max(limit_ms, FIRST_LOOK_MS):g} ms, so uiautomator returned no tree"
+        raise StepFailedError(step_id, EngineError(ErrorCode.UI_NOT_IDLE, message))
+
+    async def wait_front(self, step_id: str, package: str, limit_ms: float) -> bool:
+        """Return whether ``package`` is in front within ``limit_ms``; where a look takes seconds, as the window manager reports it."""
+        if not self._backend.look_ms:
+            return await self.look_until(step_id, lambda now: now.package == package, limit_ms) is not None
+        self._trace.dispatched()
+        self._trace.enter("run")
+        began, until = time.time(), time.monotonic() + limit_ms / 1000
+        while front_package((await self.device.script(device_script(FRONT_SCRIPT))).text) != package:
+            self._ran(step_id, began)
+            if time.monotonic() + POLL_SECONDS > until:
+                return False
+            await asyncio.sleep(POLL_SECONDS)
+        self._ran(step_id, began)
+        return True
+
+    def _ran(self, step_id: str, began: float) -> None:
+        """Note that a step of the host's own was run."""
+        action = next(action for action in self.execution.actions if action.id == step_id)
+        index = self.execution.actions.index(action)
+        self._steps[step_id] = OutcomeStep(index, step_id, action.type, "done", "", began, time.time())
+        self._results[step_id] = {"id": step_id, "actionType": action.type, "success": True, "data": {}}
 
     async def shell(self, step_id: str, *words: str, secret: bool = False, at_node: bool = False) -> bool:
         """Run Android's ``input`` with ``words`` as the step. Ends the composition if it refuses; ``secret`` hides the last word.
@@ -246,15 +271,13 @@ class Parts:
         if guarded and done.exit_code == DISPLAY_CHANGED:
             return False
         said = f"{done.text}\n{done.error_text}"
-        action = next(action for action in self.execution.actions if action.id == step_id)
-        index = self.execution.actions.index(action)
-        self._steps[step_id] = OutcomeStep(index, step_id, action.type, "done", "", began, time.time())
+        self._ran(step_id, began)
         if failure := parse_failure(said, done.exit_code):
             reason = "the text was refused" if secret else failure
             code = ErrorCode.TEXT_NOT_DELIVERED if secret else ErrorCode.GESTURE_FAILED
             hint = INPUT_BLOCKED_HINT if "INJECT_EVENTS" in said else ""
+            del self._results[step_id]
             raise StepFailedError(step_id, EngineError(code, f"Android's input refused: {reason}", hint=hint))
-        self._results[step_id] = {"id": step_id, "actionType": action.type, "success": True, "data": {}}
         return True
 
     # -- the result

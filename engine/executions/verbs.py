@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from clawperator.engine.contracts.execution import Action
@@ -149,11 +149,14 @@ def wait_gone(matcher: Fields, *, wait_ms: float | None = None) -> Composition:
 def wait_app(package: str, *, wait_ms: float | None = None) -> Composition:
     """Wait until ``package`` is in front."""
     require_package(package)
-    return _wait(
-        wait_ms,
-        f"{package} is not in front",
-        lambda _, now: {"app": package} if now.package == package else None,
-    )
+    limit = WAIT_MS if wait_ms is None else wait_ms
+
+    async def run(parts: Parts) -> dict[str, Any]:
+        if not await parts.wait_front("look", package, limit):
+            raise _too_late(f"{package} is not in front", limit)
+        return {"app": package}
+
+    return _waiting(run, limit)
 
 
 @by_reference
@@ -190,10 +193,18 @@ def _wait(
             return bool(facts)
 
         if not await parts.wait_until("look", holds, limit):
-            raise StepFailedError("look", EngineError(ErrorCode.VERIFY_FAILED, f"{complaint} after {limit:g} ms"))
+            raise _too_late(complaint, limit)
         return facts
 
+    return _waiting(run, limit)
+
+
+def _waiting(run: Callable[[Parts], Awaitable[dict[str, Any]]], limit: float) -> Composition:
     return Composition("wait", (_LOOK,), run, timeout_ms=max(time_around(limit), DEFAULT_TIMEOUT_MS))
+
+
+def _too_late(complaint: str, limit: float) -> StepFailedError:
+    return StepFailedError("look", EngineError(ErrorCode.VERIFY_FAILED, f"{complaint} after {limit:g} ms"))
 
 
 # -- rows

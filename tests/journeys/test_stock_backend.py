@@ -362,8 +362,17 @@ async def test_a_composed_wait_on_a_moving_screen_ends_in_time(
     done = await bench.engine.execute(make({"textEquals": "Cancel"}, wait_ms=700), backend="stock")
     assert time.monotonic() - began < 5, "a dump of that screen takes ten seconds"
     assert done.outcome.error is not None
-    assert done.outcome.error["code"] in ("UI_NOT_IDLE", "EXECUTION_TIMEOUT")
+    assert done.outcome.error["code"] == "UI_NOT_IDLE"
     assert not bench.world.accessibility.dumping
+
+
+@pytest.mark.parametrize("sdk", [28, 34])
+async def test_a_wait_for_an_app_needs_no_tree(connect: Connect, sdk: int) -> None:
+    bench = await connect(**on("com.example.spinner", device={"sdk": sdk}))
+    there = await bench.engine.execute(verbs.wait_app("com.example.spinner"), backend="stock")
+    assert there.facts == {"app": "com.example.spinner"}
+    elsewhere = await bench.engine.execute(verbs.wait_app(SHOP, wait_ms=50), backend="stock")
+    assert (elsewhere.envelope["errorCode"], elsewhere.outcome.status) == ("VERIFY_FAILED", "failed")
 
 
 async def test_a_wait_outlasts_a_moving_screen(connect: Connect) -> None:

@@ -7,7 +7,6 @@ node's tree was read: if not, nothing is sent, and the action reads the tree aga
 from __future__ import annotations
 
 import asyncio
-import re
 import secrets
 import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
@@ -15,7 +14,14 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from clawperator.engine.adb.device import ShellResult
-from clawperator.engine.adb.displays import DISPLAY_CHANGED, FRONT_SCRIPT, GUARD, STATE_SCRIPT, state_size
+from clawperator.engine.adb.displays import (
+    DISPLAY_CHANGED,
+    FRONT_SCRIPT,
+    GUARD,
+    STATE_SCRIPT,
+    front_package,
+    state_size,
+)
 from clawperator.engine.adb.failures import AdbTimeoutError, OversizedError
 from clawperator.engine.adb.parse import INPUT_BLOCKED_HINT, parse_failure
 from clawperator.engine.adb.quote import device_script
@@ -64,7 +70,6 @@ _LAUNCH = (
 """Of several launcher entries the first is started; asked for one, Android names its dialog for the choice."""
 _START_HINT = "Unlock the device, or start the app by hand once: Android or the phone's maker refused to start it."
 _NOTHING_TO_START = ("No activity found", "No activities found", "unable to resolve Intent", "does not exist")
-_PACKAGE = re.compile(r"[ {]([A-Za-z][\w.]*)/[\w.$]+", re.ASCII)
 _KEYS = {"back": "KEYCODE_BACK", "home": "KEYCODE_HOME", "recents": "KEYCODE_APP_SWITCH"}
 
 
@@ -184,9 +189,7 @@ class StockSurface:
         return error
 
     async def foreground(self) -> str:
-        text = (await self._run(device_script(FRONT_SCRIPT))).text
-        found = (match[1] for line in text.splitlines() if (match := _PACKAGE.search(line)))
-        return next(found, "")
+        return front_package((await self._run(device_script(FRONT_SCRIPT))).text)
 
     async def developer_settings(self) -> tuple[bool, bool]:
         script = "settings get global development_settings_enabled; settings get global adb_enabled"
