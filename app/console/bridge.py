@@ -184,9 +184,9 @@ class Bridge:
         """Run the checks; return false while they run or a fix does."""
         return self._group is not None and self.doctor.run()
 
-    def first_look(self) -> None:
-        """Take the tree of a newly selected device, then run the checks."""
-        self.start(f"first look at {self.device_id}", self._first_look(self.device_id))
+    def first_look(self) -> bool:
+        """Take the tree of a newly selected device, then run the checks; return false while this is done already."""
+        return self.start(f"first look at {self.device_id}", self._first_look(self.device_id))
 
     def open_files(self, paths: Sequence[str]) -> bool:
         """Read saved dumps in order; each becomes a tree, or says why it is none."""
@@ -230,12 +230,10 @@ class Bridge:
     # -- jobs
 
     async def _first_look(self, device_id: str) -> None:
-        holder = (await self._locks()).get(device_id)
-        if holder is not None:
-            words = f"{device_id} is busy: {holder.get('commandId') or 'an execution'}. Press r to read the screen when it is free."
-            self._post(NoticeUpdate(Notice(Status.WAITING, words, ErrorCode.EXECUTION_CONFLICT_IN_FLIGHT.value)))
+        if device_id in await self._locks():
+            self._tree_due = True
             return
-        looking = self._spawn(self._snapshot(device_id, checks=False))
+        looking = self._spawn(self._snapshot(device_id, checks=False, later=True))
         await asyncio.wait({looking}, timeout=FIRST_LOOK_SECONDS)
         if device_id != self.device_id:
             return
@@ -249,7 +247,7 @@ class Bridge:
     async def _snapshot(self, device_id: str, *, checks: bool = True, later: bool = False) -> None:
         """Take a snapshot; run the ``checks`` again where its result contradicts their verdict.
 
-        ``later``: while the device is busy, wait until it is free.
+        ``later``: while the device is busy, wait until it is free; the first tree of a device always does.
         """
         self._post(WorkUpdate("Reading the screen…", self._clock.now()))
         problem, silent = "", None
@@ -261,8 +259,9 @@ class Bridge:
             problem = _notice_of(exc).text
             busy = exc.code is ErrorCode.EXECUTION_CONFLICT_IN_FLIGHT
             silent = None if busy else True
+            if busy and (later or device_id not in self._newest):
+                self._tree_due, problem = True, ""
             if busy and later:
-                self._tree_due = True
                 return
             raise
         finally:
@@ -315,10 +314,10 @@ class Bridge:
                 self._held = locks
                 self.mirror.look_now()
                 self._post(LocksUpdate(locks))
-                if self.device_id not in locks:
-                    self.doctor.device_free()
-            if self._tree_due and self.device_id not in locks:
-                self._tree_due = not self.start("snapshot", self._snapshot(self.device_id, later=True))
+            if self.device_id not in locks:  # since when is unknown: a short execution ends between two polls
+                self.doctor.device_free()
+                if self._tree_due:
+                    self._tree_due = not self.first_look()
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(LOCK_LOOK_SECONDS):
                     await self._look_at_locks.wait()

@@ -102,6 +102,10 @@ def _unusable(devices: Sequence[DeviceEntry]) -> StartState:
 
 def _no_tree(session: Session) -> StartState | None:
     """Return why the usable device has shown no tree."""
+    if session.lock and not session.trees.shown:
+        holder = sentence(str(session.lock.get("commandId") or "another execution"))
+        steps = ["The screen is read as soon as it is free."]
+        return StartState(Status.WAITING, f"{session.device_id} is busy: {holder}", steps)
     verdict = session.verdict
     report = session.findings.get(session.device_id)
     if verdict is not None and not verdict.ready and report is not None:

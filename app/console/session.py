@@ -58,8 +58,13 @@ RECENT_TREES = 5
 NOTICES_KEPT = 200
 RESULT_SECONDS = 5.0
 """So long a warning does not hide the result before it."""
+BUSY_SECONDS = 2.0
+"""After which a refusal by a busy device is over if no lock is known: the execution ended between two polls."""
+NEWS_SECONDS = 60.0
+"""So long a notice that is no problem is shown; problems stay until the next notice."""
 FINDINGS_KEPT = 50
 _RATE_SECONDS = 5.0
+_PROBLEMS = (Status.WARN, Status.FAILED)
 _NO_ANSWER = frozenset({ErrorCode.RESULT_ENVELOPE_TIMEOUT.value, ErrorCode.DEVICE_SHELL_UNAVAILABLE.value})
 
 
@@ -350,7 +355,13 @@ class Session:
 
     def pass_time(self) -> Facet:
         """End what has timed out; called once a second."""
-        return Facet.STREAM if self.log.expire(self.clock.now()) else Facet.NOTHING
+        now, last = self.clock.now(), self.last_notice
+        changed = Facet.STREAM if self.log.expire(now) else Facet.NOTHING
+        if last is not None and last.status not in _PROBLEMS and now - last.at >= NEWS_SECONDS:
+            self.last_notice = None
+            return changed | Facet.NOTICE
+        busy = bool(self.lock) or last is None or now - last.at < BUSY_SECONDS
+        return changed | self._end_waiting(busy=busy, code=ErrorCode.EXECUTION_CONFLICT_IN_FLIGHT)
 
     def _take_report(self, news: DoctorUpdate) -> Facet:
         self.report, self.fixes, self.doctor_watches = news.report, news.fixes, news.watching

@@ -79,9 +79,13 @@ class Screen:
             width = 1 if character < "\x7f" else get_character_cell_size(character)
             if not width or self._x + width > self.columns:
                 continue
-            row[self._x] = character
-            row[self._x + 1 : self._x + width] = [""] * (width - 1)
-            self._x += width
+            end = self._x + width
+            if not row[self._x]:
+                row[self._x - 1] = " "  # half of a wide character is none
+            if end < self.columns and not row[end]:
+                row[end] = " "
+            row[self._x : end] = [character, *[""] * (width - 1)]
+            self._x = end
 
     def _control(self, control: str) -> None:
         if control == "\r":

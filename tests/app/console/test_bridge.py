@@ -7,6 +7,7 @@ from typing import Any, TypeVar
 
 import pytest
 
+from clawperator.app.console import bridge as bridge_module
 from clawperator.app.console.bridge import Bridge
 from clawperator.app.console.messages import (
     DevicesUpdate,
@@ -30,6 +31,7 @@ from tests.app.console.support import (
     FakeEngine,
     MovableClock,
     agent_run,
+    check,
     log_lines,
     settings_screen,
 )
@@ -269,14 +271,36 @@ async def test_locks_are_told_when_they_change() -> None:
         assert inbox.of(LocksUpdate)[0].locks[DEVICE.serial]["commandId"] == "cmd-9"
 
 
-async def test_a_busy_device_is_not_disturbed_by_the_first_look() -> None:
-    engine = FakeEngine(taken=[{"deviceId": DEVICE.serial, "state": "held", "commandId": "cmd-9"}])
+async def test_a_busy_device_is_read_and_checked_as_soon_as_it_is_free(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(bridge_module, "LOCK_LOOK_SECONDS", 0.01)
+    engine = FakeEngine(taken=[{"deviceId": DEVICE.serial, "state": "held", "commandId": "cmd-9"}], checks=CHECKS_OK)
     async with bridged(engine) as (bridge, inbox):
         bridge.use_device(DEVICE.serial)
         bridge.first_look()
-        await inbox.until(lambda _: inbox.of(NoticeUpdate))
-        assert "busy: cmd-9" in inbox.of(NoticeUpdate)[0].notice.text
+        await inbox.until(lambda _: inbox.of(LocksUpdate))
         assert engine.calls == []
+        engine.taken.clear()
+        await inbox.until(lambda _: len(engine.calls) == 2)
+        assert engine.calls == [f"snapshot {DEVICE.serial}", f"doctor {DEVICE.serial}"]
+
+
+async def test_an_execution_between_two_polls_of_the_locks_delays_the_first_look_only(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A second console that started at the same time refused both, and no lock was ever seen."""
+    monkeypatch.setattr(bridge_module, "LOCK_LOOK_SECONDS", 0.01)
+    busy = check("readiness.handshake", "fail", "Refused", code="EXECUTION_CONFLICT_IN_FLIGHT")
+    error = EngineError(ErrorCode.EXECUTION_CONFLICT_IN_FLIGHT, "Another execution is in flight")
+    engine = FakeEngine(screen=settings_screen(), snapshot_error=error, checks=(busy,))
+    async with bridged(engine) as (bridge, inbox):
+        bridge.use_device(DEVICE.serial)
+        bridge.first_look()
+        await inbox.until(lambda _: any(news.report.ended for news in inbox.of(DoctorUpdate)))
+        assert not inbox.of(SnapshotUpdate)
+        engine.snapshot_error, engine.checks = None, CHECKS_OK
+        await inbox.until(lambda _: inbox.of(SnapshotUpdate))
+        await inbox.until(lambda _: inbox.of(DoctorUpdate)[-1].report.verdict().ready)
+        assert not inbox.of(NoticeUpdate)
 
 
 async def test_changing_the_device_changes_the_log_that_is_followed() -> None:

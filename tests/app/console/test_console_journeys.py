@@ -178,7 +178,7 @@ async def test_a_busy_device_is_not_disturbed() -> None:
         ]
     )
     async with console(engine, look=False) as (app, pilot, _):
-        await until(pilot, lambda: app.session.lock and app.session.notices)
+        await until(pilot, lambda: f"{DEVICE.serial} is busy: cmd-123" in text_of(app))
         assert engine.calls == []
         await until(pilot, lambda: "cmd-123 openclaw 4.1 s/30 s" in text_of(app))
         app.action_lock()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from clawperator.app.console.messages import LocksUpdate, NoticeUpdate, WorkUpdate
 from clawperator.app.console.screens.dialogs import TreeCompareDialog
 from clawperator.app.console.session import Facet, Session
@@ -31,6 +33,32 @@ def test_a_busy_device_is_no_longer_news_when_it_is_free() -> None:
     assert known.absorb(LocksUpdate({})) == Facet.LOCKS | Facet.NOTICE
     assert known.last_notice is None
     assert [notice.text for notice in known.notices] == [BUSY.text]
+
+
+def test_a_refusal_by_an_execution_that_no_poll_saw_is_over_soon() -> None:
+    clock = MovableClock()
+    known = session(clock)
+    known.absorb(NoticeUpdate(BUSY))
+    assert not known.pass_time()
+    clock.at += 3
+    assert known.pass_time() == Facet.NOTICE
+    assert known.last_notice is None
+
+
+@pytest.mark.parametrize(
+    ("status", "shown"), [(Status.OK, False), (Status.IDLE, False), (Status.WARN, True), (Status.FAILED, True)]
+)
+def test_news_of_a_minute_ago_are_not_shown_any_more_and_problems_are(status: Status, shown: bool) -> None:
+    clock = MovableClock()
+    known = session(clock)
+    known.say(status, "tap Wi-Fi", "" if status is Status.OK else "CODE")
+    clock.at += 59
+    known.pass_time()
+    assert known.last_notice is not None
+    clock.at += 2
+    known.pass_time()
+    assert (known.last_notice is not None) == shown
+    assert len(known.notices) == 1
 
 
 def test_what_was_refused_during_work_is_over_with_it() -> None:

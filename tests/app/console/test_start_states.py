@@ -8,7 +8,14 @@ import pytest
 
 from clawperator.app.console.chips import header_chips
 from clawperator.app.console.empty_states import start_state
-from clawperator.app.console.messages import DevicesUpdate, DoctorUpdate, SnapshotUpdate, StreamUpdate, WorkUpdate
+from clawperator.app.console.messages import (
+    DevicesUpdate,
+    DoctorUpdate,
+    LocksUpdate,
+    SnapshotUpdate,
+    StreamUpdate,
+    WorkUpdate,
+)
 from clawperator.app.console.session import Session
 from clawperator.engine.adb.parse import DeviceEntry
 from clawperator.engine.events.types import ExecutionFinished
@@ -73,6 +80,14 @@ def checked(checks: tuple[object, ...]) -> Session:
     report = DoctorReport(checks=checks, ended=NOON, device_id=DEVICE.serial, device=mark_of(DEVICE))  # type: ignore[arg-type]
     found.absorb(DoctorUpdate(report))
     return found
+
+
+def test_a_busy_device_without_a_tree_says_who_has_it() -> None:
+    found = checked((check("readiness.handshake", "fail", "Refused", code="EXECUTION_CONFLICT_IN_FLIGHT"),))
+    found.absorb(LocksUpdate({DEVICE.serial: {"deviceId": DEVICE.serial, "commandId": "cmd-\x1b[2J9"}}))
+    state = state_of(found)
+    assert (state.status, state.reason) == (Status.WAITING, f"{DEVICE.serial} is busy: cmd-␛[2J9")
+    assert state.steps == ["The screen is read as soon as it is free."]
 
 
 def state_of(found: Session) -> StartState:

@@ -31,10 +31,15 @@ PIECES = ("", "a", "Item 12", "      ", "│ ", "▌", "text", "日本", "e\u030
 class Terminal(Screen):
     """Keeps the colours of the cells as well."""
 
-    def __init__(self) -> None:
-        super().__init__(COLUMNS, ROWS)
+    def __init__(self, columns: int = COLUMNS, rows: int = ROWS) -> None:
+        super().__init__(columns, rows)
         self._now = _parsed("\x1b[0m")
-        self.colours = {(x, y): self._now for x in range(COLUMNS) for y in range(ROWS)}
+        self.colours = {(x, y): self._now for x in range(columns) for y in range(rows)}
+
+    def resize(self, columns: int, rows: int) -> None:
+        super().resize(columns, rows)
+        plain = _parsed("\x1b[0m")
+        self.colours = {(x, y): self.colours.get((x, y), plain) for x in range(columns) for y in range(rows)}
 
     def _write(self, text: str) -> None:
         for character in text:
