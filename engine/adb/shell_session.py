@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import secrets
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -13,9 +14,6 @@ from clawperator.engine.adb.protocol import MAX_OUTPUT, STDERR, STDOUT, encode_t
 from clawperator.engine.adb.quote import device_script
 from clawperator.engine.errors import EngineError, ErrorCode
 
-_LONGEST_STATUS = 8
-"""Characters of an exit code and the line feed behind it."""
-
 
 class ShellSession:
     """Runs scripts one after the other. ``over``: a script did not come to its end, so that the rest of its output may still arrive."""
@@ -23,7 +21,9 @@ class ShellSession:
     def __init__(self, device: AdbDevice, stream: ShellStream) -> None:
         self._device = device
         self._stream = stream
-        self._mark = f"clawperator-{secrets.token_hex(8)}:".encode()
+        self._word = f"clawperator-{secrets.token_hex(8)}:"
+        self._mark = re.compile(rb"%b(\d{1,3})\r?\n" % self._word.encode())
+        self._longest_mark = len(self._word) + len("255\r\n")
         self.over = False
 
     async def run(
@@ -35,8 +35,7 @@ class ShellSession:
         """
         serial = self._device.serial
         with self._device.server.trace.of(label or script, serial) as call:
-            mark = self._mark.decode()
-            framed = f"(\n{script}\n) </dev/null; r=$?; echo {mark}$r; echo {mark}$r >&2\n"
+            framed = f"(\n{script}\n) </dev/null; r=$?; echo {self._word}$r; echo {self._word}$r >&2\n"
             if self.over:
                 raise broken("the device's shell is in the middle of another script", serial=serial)
             self.over = True
@@ -48,19 +47,19 @@ class ShellSession:
             return result
 
     async def _collect(self, limit: int) -> ShellResult:
-        """Read both channels up to their marks: they may arrive in any order."""
+        """Read both channels up to their marks: they may arrive in any order, and other programs' output behind them."""
         found = {STDOUT: bytearray(), STDERR: bytearray()}
         codes: dict[int, int] = {}
+        size = 0
         async for channel, data in self._stream:
-            text = found[channel]
-            text += data
-            if sum(map(len, found.values())) > limit:
+            if (size := size + len(data)) > limit:
                 raise oversized("device shell", limit, serial=self._device.serial)
-            # the mark ends the output: only its tail is searched
-            start = text.rfind(self._mark, max(0, len(text) - len(self._mark) - _LONGEST_STATUS))
-            if start >= 0 and text.endswith(b"\n"):
-                codes[channel] = int(text[start + len(self._mark) :])
-                del text[start:]
+            text = found[channel]
+            searched = max(0, len(text) - self._longest_mark)
+            text += data
+            if channel not in codes and (mark := self._mark.search(text, searched)) is not None:
+                codes[channel] = int(mark[1])
+                del text[mark.start() :]
             if len(codes) == len(found):
                 return ShellResult(bytes(found[STDOUT]), bytes(found[STDERR]), codes[STDOUT])
         raise broken("the device's shell ended in the middle of a script", serial=self._device.serial)

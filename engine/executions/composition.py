@@ -228,7 +228,7 @@ class Parts:
         if busy is not None and (busy.error or {}).get("code") == ErrorCode.UI_TREE_UNAVAILABLE:
             self._bad = busy
             raise _PartFailedError
-        message = f"The screen did not come to rest within {max(limit_ms, FIRST_LOOK_MS):g} ms, so uiautomator returned no tree"
+        message = f"uiautomator returned no tree within {max(limit_ms, FIRST_LOOK_MS):g} ms: the screen moves, or the device is slow"
         raise StepFailedError(step_id, EngineError(ErrorCode.UI_NOT_IDLE, message))
 
     async def wait_front(self, step_id: str, package: str, limit_ms: float) -> bool:
