@@ -158,7 +158,8 @@ def expect_okay(serial: str = "") -> Conversation[None]:
     if status == b"FAIL":
         reason = yield from read_text()
         raise refusal(reason, serial=serial)
-    raise broken(f"adb server: unexpected response {status!r}", serial=serial)
+    sent = repr(status.decode("ascii", "backslashreplace"))
+    raise broken(f"the response begins with {sent} instead of OKAY or FAIL: this is not an adb server", serial=serial)
 
 
 def read_text() -> Conversation[str]:

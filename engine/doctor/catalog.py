@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from clawperator.engine.doctor import accessibility, device_health, gradle, host, readiness, stock
 from clawperator.engine.doctor import device as device_checks
 from clawperator.engine.doctor.check import Check
 from clawperator.engine.doctor.probes import BlockedError, Probes
-from clawperator.engine.errors import EngineError
+from clawperator.engine.errors import EngineError, ErrorCode
 from clawperator.engine.skills.registry import open_registry
 
 
@@ -47,11 +47,13 @@ async def _skills(probes: Probes) -> Check:
 async def _adb(probes: Probes) -> Check:
     path, said = await probes.adb()
     answers = said is None and await probes.server_answers()
-    return host.adb_presence(path, said, server_at=str(probes.server.address) if answers else "")
+    server_at = str(probes.server.address) if answers else ""
+    return host.adb_presence(path, said, server_at=server_at, chosen=probes.settings.adb_path)
 
 
 async def _server(probes: Probes) -> Check:
-    return host.adb_server(str(probes.server.address), await probes.server_version())
+    address = probes.server.address
+    return host.adb_server(str(address), await probes.server_version(), local=address.is_local)
 
 
 async def _adb_version(probes: Probes) -> Check:
@@ -61,7 +63,7 @@ async def _adb_version(probes: Probes) -> Check:
     if isinstance(protocol, EngineError):
         await probes.need("host.adb.server")
         raise protocol
-    return host.adb_version(said or "", protocol)
+    return host.adb_version(said or "", protocol, local=probes.server.address.is_local)
 
 
 async def _adb_servers(probes: Probes) -> Check:
@@ -185,7 +187,16 @@ async def _handshake(probes: Probes) -> Check:
     await probes.need("readiness.apk.presence")
     await probes.need("readiness.version.compatibility")
     async with probes.timed("handshake"):
-        return await readiness.handshake(probes.send, probes.serial, probes.package)
+        found = await readiness.handshake(probes.send, probes.serial, probes.package)
+    if found.code is not ErrorCode.DEVICE_ACCESSIBILITY_NOT_RUNNING:
+        return found
+    for check_id in ("readiness.accessibility.enabled", "readiness.accessibility.bound"):
+        cause = await probes.begin(check_id)
+        if cause.code is not None:  # its fix is the right one
+            found = replace(found, fix_title=cause.fix_title, fix=cause.fix)
+            switchable = any(step.kind == "shell" for step in cause.fix)
+            return found if switchable else replace(found, guidance_screen="", guidance=())
+    return found
 
 
 async def _smoke(probes: Probes) -> Check:

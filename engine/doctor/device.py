@@ -6,8 +6,9 @@ from collections.abc import Sequence
 
 from clawperator.engine.adb.batch import BatchOutput
 from clawperator.engine.adb.parse import DeviceEntry, DeviceState
-from clawperator.engine.doctor.check import Check, manual, shell
+from clawperator.engine.doctor.check import Check, FixStep, manual, shell
 from clawperator.engine.errors import EngineError, ErrorCode
+from clawperator.engine.text.suggestions import adb_line
 
 _ID = "device.discovery"
 _FIRST = (ErrorCode.DEVICE_UNAUTHORIZED, ErrorCode.DEVICE_OFFLINE, ErrorCode.ADB_NO_USB_PERMISSIONS)
@@ -33,9 +34,20 @@ def discovery(devices: tuple[DeviceEntry, ...], wanted: str) -> tuple[Check, str
     if serial not in usable:
         state = next((entry.state for entry in devices if entry.serial == serial), "absent")
         summary = f"{serial} is not connected" if state == "absent" else f"{serial} is in the state {state}"
-        return Check(_ID, "fail", summary, ErrorCode.DEVICE_NOT_FOUND, evidence={"targetState": state}), ""
+        fix, evidence = _reachable(serial, state, usable), {"targetState": state}
+        title = "Make the device available"
+        return Check(_ID, "fail", summary, ErrorCode.DEVICE_NOT_FOUND, "", title, fix, evidence=evidence), ""
     others = [f"{entry.serial} is {entry.state}" for entry in devices if not entry.usable]
     return Check(_ID, "pass", f"Device {serial}", detail="; ".join(others), evidence={"serial": serial}), serial
+
+
+def _reachable(serial: str, state: str, usable: Sequence[str]) -> tuple[FixStep, ...]:
+    """Return what makes the chosen device usable."""
+    if state in (DeviceState.RECOVERY, DeviceState.SIDELOAD, DeviceState.RESCUE):
+        return manual(adb_line(serial, "reboot"))
+    if state == "absent":
+        return manual("Connect it." if not usable else f"Connect it, or pass --device-id {' or '.join(usable)}.")
+    return manual("Start Android on the device and reconnect it.")
 
 
 def _ambiguous(devices: tuple[DeviceEntry, ...]) -> Check:

@@ -27,6 +27,8 @@ _ADB_HINTS = manual(
     "Or download the Android SDK Platform-Tools and set ADB_PATH to its adb.",
 )
 RESTART = shell("adb kill-server", "adb start-server")
+_ELSEWHERE = manual("Check ADB_SERVER_SOCKET, and restart the adb server on the computer that it names.")
+"""For a server on another computer, which is not restarted from here."""
 
 
 def python_version(running: Sequence[int] = sys.version_info[:3]) -> Check:
@@ -103,28 +105,33 @@ def skills_registry(found: Registry | EngineError) -> Check:
     return Check(check_id, "warn", summary, code, detail, "Correct the registry", fix, evidence=evidence)
 
 
-def adb_presence(path: str, said: str | None, *, server_at: str = "") -> Check:
+def adb_presence(path: str, said: str | None, *, server_at: str = "", chosen: str = "") -> Check:
     """Check the adb program at ``path`` ('' if not found) by the output of ``adb version`` (``None`` if it does not run).
 
-    ``server_at`` is the address of a running server, which is enough for everything but starting one.
+    ``server_at`` is the address of a running server, which is enough for everything but starting one. ``chosen`` is the path in
+    the settings, the only one that is searched.
     """
     check_id = "host.adb.presence"
     if said is not None:
         version = _VERSION.search(said.partition("Version")[2] or said)
         shown = version[0] if version else "of unknown version"
         return Check(check_id, "pass", f"adb {shown}", evidence={"version": shown, "path": path})
-    title, code = "Install the Android platform tools", ErrorCode.ADB_NOT_FOUND
+    title, code, hints = "Install the Android platform tools", ErrorCode.ADB_NOT_FOUND, _ADB_HINTS
+    searched = "Searched PATH and the Android SDK folders."
+    if chosen:
+        searched = f"ADB_PATH or the setting adb_path is {chosen}, which is no program."
+        title, hints = "Correct the path", manual("Correct or remove it, so that PATH and the SDK are searched.")
     if server_at:
         detail = f"Clawperator uses the server at {server_at}, but cannot restart it without the adb program."
         summary = "adb was not found, but an adb server answers"
-        return Check(check_id, "warn", summary, code, detail, title, _ADB_HINTS)
+        return Check(check_id, "warn", summary, code, detail, title, hints)
     summary = f"{path} does not run" if path else "adb was not found"
-    detail = "It did not print its version." if path else "Searched ADB_PATH, PATH and the Android SDK folders."
-    return Check(check_id, "fail", summary, code, detail, title, _ADB_HINTS)
+    detail = "It did not print its version." if path else searched
+    return Check(check_id, "fail", summary, code, detail, title, hints)
 
 
-def adb_server(address: str, answer: int | EngineError) -> Check:
-    """Check that the adb server answers with its protocol version."""
+def adb_server(address: str, answer: int | EngineError, *, local: bool = True) -> Check:
+    """Check that the adb server answers with its protocol version; ``local``: it is on this computer."""
     check_id = "host.adb.server"
     if isinstance(answer, EngineError):
         return Check(
@@ -134,12 +141,12 @@ def adb_server(address: str, answer: int | EngineError) -> Check:
             ErrorCode.ADB_SERVER_FAILED,
             answer.message,
             "Restart the adb server",
-            RESTART,
+            RESTART if local else _ELSEWHERE,
         )
     return Check(check_id, "pass", f"adb server at {address}", evidence={"address": address, "protocol": answer})
 
 
-def adb_version(said: str, protocol: int) -> Check:
+def adb_version(said: str, protocol: int, *, local: bool = True) -> Check:
     """Check that the adb program (``said``) and the server use the same protocol version: otherwise adb restarts it."""
     check_id = "host.adb.version"
     match = _PROTOCOL.search(said)
@@ -157,7 +164,10 @@ def adb_version(said: str, protocol: int) -> Check:
         f"The adb program uses protocol version {ours}, the running server {protocol}",
         detail="An adb command of another version restarts the server and drops all of its connections.",
         fix_title="Use a single adb version",
-        fix=(*RESTART, *manual("Remove the other adb from PATH, or set ADB_PATH to the version to use.")),
+        fix=(
+            *(RESTART if local else _ELSEWHERE),
+            *manual("Remove the other adb from PATH, or set ADB_PATH to the version to use."),
+        ),
         evidence=evidence,
     )
 

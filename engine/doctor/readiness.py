@@ -174,6 +174,8 @@ def _unanswered(exc: EngineError, device_id: str, package: str) -> Check:
     if silent:
         look = ("--receiver-package", package, "--timeout-ms", "5000", "--verbose")
         steps = (*granting(device_id, package), *shell(command_line("observe snapshot", device_id, *look)))
+    elif exc.code is ErrorCode.RESULT_ENVELOPE_MALFORMED:
+        steps = manual(f"Reinstall the Operator app: {command_line('operator setup --apk <path>', device_id)}")
     elif exc.code is ErrorCode.EXECUTION_CONFLICT_IN_FLIGHT:
         steps = manual("Wait until the running execution has finished, then run the doctor again.")
     return Check(

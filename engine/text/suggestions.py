@@ -15,4 +15,4 @@ def adb_line(device_id: str, *words: str) -> str:
     """Return an ``adb`` command for one device; a last word in angle brackets is a placeholder and not quoted."""
     *fixed, last = words
     end = last if last.startswith("<") else shlex.quote(last)
-    return f"adb -s {shlex.quote(device_id)} {shlex.join(fixed)} {end}"
+    return f"{shlex.join(['adb', '-s', device_id, *fixed])} {end}"

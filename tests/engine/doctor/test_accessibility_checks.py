@@ -215,7 +215,7 @@ async def test_a_service_that_crashed(admit: Admit, sdk: int) -> None:
     assert checks["readiness.accessibility.enabled"].status == "pass"
     assert checks["readiness.accessibility.bound"].code is ErrorCode.DEVICE_ACCESSIBILITY_NOT_RUNNING
     assert checks["readiness.handshake"].code is ErrorCode.DEVICE_ACCESSIBILITY_NOT_RUNNING
-    assert [step.value for step in checks["readiness.handshake"].fix] == [GRANT]
+    assert [step.value for step in checks["readiness.handshake"].fix] == [f"{GRANT} --force"]
 
 
 async def test_a_leftover_client(admit: Admit) -> None:

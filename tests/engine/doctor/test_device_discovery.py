@@ -74,6 +74,21 @@ def test_a_device_in_a_state_without_a_rule_is_not_found(state: str) -> None:
     assert check.evidence == {"targetState": state}
 
 
+@pytest.mark.parametrize(
+    ("devices", "wanted", "step"),
+    [
+        ((DeviceEntry("A", "recovery"),), "", "adb -s A reboot"),
+        ((DeviceEntry("A", "sideload"), GOOD), "A", "adb -s A reboot"),
+        ((DeviceEntry("A", "bootloader"),), "A", "Start Android on the device and reconnect it."),
+        ((GOOD, OTHER), "A", "Connect it, or pass --device-id emulator-5554 or R5CT."),
+        ((DeviceEntry("B", "recovery"),), "A", "Connect it."),
+    ],
+)
+def test_a_device_that_is_not_found_has_a_next_action(devices: tuple[DeviceEntry, ...], wanted: str, step: str) -> None:
+    check, _ = discovery(devices, wanted)
+    assert next_actions([check], "") == [step]
+
+
 def test_several_devices_are_named_with_what_keeps_the_bad_ones() -> None:
     check, _ = discovery((GOOD, OTHER, DeviceEntry("A", "offline")), "")
     assert check.evidence == {"devices": ["emulator-5554", "R5CT", "A"]}

@@ -14,7 +14,7 @@ from clawperator.engine.doctor import catalog, host, readiness
 from clawperator.engine.doctor.catalog import CATALOG
 from clawperator.engine.doctor.check import CRITICAL, Check
 from clawperator.engine.doctor.probes import Probes
-from clawperator.engine.doctor.run import report
+from clawperator.engine.doctor.run import next_actions, report
 from clawperator.engine.doctor.verdict import concerns
 from clawperator.engine.errors import ErrorCode
 from clawperator.engine.simulator.packages import version_code_of
@@ -404,3 +404,19 @@ async def test_a_smoke_test_that_fails(admit: Admit) -> None:
     check = await readiness.smoke(patient.engine.doctor()._send, "emulator-5554")
     assert (check.status, check.code) == ("fail", ErrorCode.SMOKE_OPEN_SETTINGS_FAILED)
     assert check.detail == "Accessibility service is not available"
+
+
+@pytest.mark.parametrize(
+    ("fault", "actions"),
+    [
+        ({"kind": "service_down", "how": "unbound"}, ["--force", "Accessibility Settings"]),
+        ({"kind": "service_down", "how": "binding"}, ["Wait three seconds"]),
+        ({"kind": "ui_automation_held"}, [" shell kill "]),
+    ],
+)
+async def test_a_service_that_is_down_has_one_remedy(admit: Admit, fault: dict[str, str], actions: list[str]) -> None:
+    """Restarting it does not help where another program holds UiAutomation, and is not needed while it starts."""
+    patient = await admit(faults=[fault])
+    found = next_actions([check for check in await patient.checks() if not check.id.startswith("host.")], "x")
+    assert len(found) == len(actions)
+    assert all(part in action for part, action in zip(actions, found, strict=True))

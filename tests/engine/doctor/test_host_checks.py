@@ -88,6 +88,9 @@ def test_adb() -> None:
     assert outcome(missing) == ("fail", ErrorCode.ADB_NOT_FOUND)
     assert missing.stops
     assert {step.kind for step in missing.fix} == {"manual"}
+    named = host.adb_presence("", None, chosen="/nope/adb")
+    assert "/nope/adb, which is no program" in named.detail
+    assert named.fix_title == "Correct the path"
     assert outcome(host.adb_presence("/opt/adb", None)) == ("fail", ErrorCode.ADB_NOT_FOUND)
     assert outcome(host.adb_presence("", None, server_at="tcp:127.0.0.1:5037")) == ("warn", ErrorCode.ADB_NOT_FOUND)
 
@@ -101,6 +104,8 @@ def test_adb_server() -> None:
         ("shell", "adb kill-server"),
         ("shell", "adb start-server"),
     ]
+    far = host.adb_server("a", EngineError(ErrorCode.ADB_SERVER_FAILED, "refused"), local=False)
+    assert {step.kind for step in (*far.fix, *host.adb_version(DEBIAN, 40, local=False).fix)} == {"manual"}
 
 
 @pytest.mark.parametrize(
