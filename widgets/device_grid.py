@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from rich.segment import Segment
@@ -51,15 +52,17 @@ class DeviceGrid(LineWidget, can_focus=True):
         self.cursor = self.top = 0
         """The tile under the cursor, and the first visible row of tiles."""
         self._empty: Sequence[str] = ()
-        self._picture: Picture | None = None
+        self._pictures: Mapping[str, Picture] = {}
         self._drawn: dict[int, list[Strip]] = {}
         self._screens: dict[str, tuple[object, list[Strip]]] = {}
 
-    def show(self, tiles: Sequence[Tile], empty: Sequence[str] = (), picture: Picture | None = None) -> None:
-        """``empty`` are the sentences to show without tiles; a ``picture`` of a device is shown unless its tree is newer."""
-        if (tiles, empty) == (self.tiles, self._empty) and picture is self._picture:
+    def show(
+        self, tiles: Sequence[Tile], empty: Sequence[str] = (), pictures: Mapping[str, Picture] = MappingProxyType({})
+    ) -> None:
+        """``empty`` are the sentences to show without tiles; a device's picture is shown unless its tree is newer."""
+        if (tiles, empty) == (self.tiles, self._empty) and pictures == self._pictures:
             return
-        self._picture = picture
+        self._pictures = dict(pictures)
         before, serial = self.cursor, self.tile.serial if self.tile is not None else ""
         self.tiles, self._empty = tiles, empty
         self._screens = {tile.serial: kept for tile in tiles if (kept := self._screens.get(tile.serial)) is not None}
@@ -157,8 +160,8 @@ class DeviceGrid(LineWidget, can_focus=True):
 
     def _screen(self, tile: Tile, width: int, height: int) -> list[Strip]:
         """Return the picture, else the map of the tree, in strips of equal width; cached for each device."""
-        tree, picture = tile.snapshot.tree, self._picture
-        if picture is not None and (picture.device_id != tile.serial or picture.at < tile.snapshot.at):
+        tree, picture = tile.snapshot.tree, self._pictures.get(tile.serial)
+        if picture is not None and picture.at < tile.snapshot.at:
             picture = None
         image = picture.image if picture is not None else None
         key = (tree, picture.digest if picture is not None else b"", width, height, self.symbols.ascii)

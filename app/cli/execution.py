@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import partial
 from typing import TYPE_CHECKING
 
 from clawperator.app.cli import diagnostics
@@ -14,11 +15,12 @@ from clawperator.engine.contracts.limits import MAX_SOURCE_LENGTH
 from clawperator.engine.text.flat_names import flat_named
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Iterable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
     from contextlib import AbstractAsyncContextManager
     from typing import Any
 
     from clawperator.app.cli.command import Options
+    from clawperator.app.cli.fan_out import Remotely
     from clawperator.app.fleet.client import Fleet
     from clawperator.engine import Engine, ExecutionResult, Settings
     from clawperator.engine.skills.artifact_run import ArtifactReport
@@ -61,10 +63,14 @@ def execute(
 
 
 def _execute_remotely(payload: object, options: Options) -> Answer:
-    """Run ``payload`` on the chosen device of the fleet."""
+    return fleet_answer(remotely(payload, options), options)
+
+
+def fleet_answer(run: Remotely, options: Options) -> Answer:
+    """Return the answer of ``run`` about the chosen device of the fleet."""
     from clawperator.app.cli import fan_out
 
-    found = fan_out.on_one(options, _remotely(payload, options))
+    found = fan_out.on_one(options, run)
     failed = found.get("outcome", {}).get("status", "succeeded") not in ("succeeded", "partial") or not found["ok"]
     answer = flat_named(found) if profile(options) == "flat" else found
     return answered(Answer(answer, view="execution" if "envelope" in found else "play_report", failed=failed), options)
@@ -92,15 +98,12 @@ def on_devices(payload: object, options: Options) -> int:
         from clawperator.engine.executions.validate import validate
 
         validate(payload, timeout_ms=options.timeout_ms, profile=profile(options))
-    remotely = _remotely(payload, options)
-
-    async def run_remotely(fleet: Fleet, device: str) -> Mapping[str, Any]:
-        return answered(Answer(await remotely(fleet, device)), options).document
-
-    return fan_out.run(options, "clawperator execute", run_one, run_remotely)
+    return fan_out.run(
+        options, "clawperator execute", lambda engine: partial(run_one, engine), remotely(payload, options)
+    )
 
 
-def _remotely(payload: object, options: Options) -> Callable[[Fleet, str], Awaitable[Mapping[str, Any]]]:
+def remotely(payload: object, options: Options) -> Remotely:
     """Return what runs ``payload`` on a device of a fleet."""
     from clawperator.engine.executions.composition import Composition
 
@@ -108,10 +111,19 @@ def _remotely(payload: object, options: Options) -> Callable[[Fleet, str], Await
         raise EngineError(
             ErrorCode.NOT_IMPLEMENTED, "This command cannot run on a fleet; send a plan with execute --fleet"
         )
+    if options.fleet is not None and getattr(options, "overwrite", False):
+        raise EngineError(
+            ErrorCode.USAGE, "--overwrite and --fleet cannot be combined: screenshots are files of the host"
+        )
     how: dict[str, Any] = {"timeout_ms": options.timeout_ms, "options": run_options(options)}
     how |= {"wait_ms": options.wait, "backend": options.backend, "allow_unbind": options.allow_unbind or None}
     how["receiver_package"] = options.receiver_package
-    return lambda fleet, device: fleet.execute(payload, device, **how)
+
+    async def run(fleet: Fleet, device: str) -> Mapping[str, Any]:
+        answer = await fleet.execute(payload, device, **how)
+        return answer if options.devices is None else answered(Answer(answer), options).document
+
+    return lambda _, fleet: partial(run, fleet)
 
 
 def answered(answer: Answer, options: Options) -> Answer:
@@ -128,6 +140,8 @@ def play_compiled(document: object, options: Options) -> Answer:
     from clawperator.engine.config.active_profile import load_profile
     from clawperator.engine.skills.artifact_run import run_document
 
+    if getattr(options, "fleet", None) is not None:
+        return _execute_remotely(document, options)
     choices = run_options(options)
 
     async def use(engine: Engine) -> ArtifactReport:

@@ -16,7 +16,7 @@ from clawperator.engine.contracts.limits import JOBS
 from clawperator.engine.errors import EngineError, ErrorCode
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
     from contextlib import AbstractAsyncContextManager
     from typing import Any
 
@@ -24,17 +24,18 @@ if TYPE_CHECKING:
     from clawperator.app.fleet.client import Fleet
     from clawperator.engine import Engine
 
-    Remotely = Callable[[Fleet, str], Awaitable[Mapping[str, Any]]]
+    Remotely = Callable[[Engine, Fleet], fan_out.Run]
+    """What runs on one device of a fleet, given the engine of this computer and the fleet; called once."""
 
 
-def on_one(options: Options, run_remotely: Remotely) -> Mapping[str, Any]:
-    """Call ``run_remotely`` for ``--device-id`` in the fleet of ``--fleet``."""
+def on_one(options: Options, remotely: Remotely) -> Mapping[str, Any]:
+    """Run on ``--device-id`` in the fleet of ``--fleet``."""
 
-    async def use(_: Engine) -> Mapping[str, Any]:
+    async def use(engine: Engine) -> Mapping[str, Any]:
         if not options.device_id:
             raise EngineError(ErrorCode.MULTIPLE_DEVICES_DEVICE_ID_REQUIRED, "A fleet needs --device host/serial")
         async with _fleet(options) as found:
-            return await run_remotely(found, options.device_id)
+            return await remotely(engine, found)(options.device_id)
 
     return run_session(options, use, remote=True)
 
@@ -51,12 +52,12 @@ def _fleet(options: Options) -> AbstractAsyncContextManager[Fleet]:
 def run(
     options: Options,
     name: str,
-    run_one: Callable[[Engine, str], Awaitable[Mapping[str, Any]]],
-    run_remotely: Remotely | None = None,
+    locally: Callable[[Engine], fan_out.Run] | None,
+    remotely: Remotely | None = None,
 ) -> int:
-    """Call ``run_one`` for each device of ``--devices`` and print what the module says; ``name`` is that of the JUnit suite.
+    """Run on each device of ``--devices`` and print what the module says; ``name`` is that of the JUnit suite.
 
-    With ``--fleet``, ``run_remotely`` is called in its place.
+    ``locally`` and, with ``--fleet``, ``remotely`` return what runs; they are called once, before anything is sent.
 
     After a signal what runs is ended, its rows and the summary are printed, and the exit code is 130.
     """
@@ -65,15 +66,16 @@ def run(
     not_ready: list[Any] = []
 
     async def use(engine: Engine) -> None:
-        if run_remotely is not None and options.fleet is not None:
+        if remotely is not None and options.fleet is not None:
             async with _fleet(options) as found:
-                await on_each(await found.targets(options.devices), lambda device: run_remotely(found, device))
+                await on_each(await found.targets(options.devices), remotely(engine, found))
             return
+        assert locally is not None
         listed = await engine.devices()
         if fan_out.takes_all(options.devices):
             not_ready.extend(listed)
         targets = fan_out.choose_devices(options.devices, listed, engine.settings.devices)
-        await on_each(targets, lambda serial: run_one(engine, serial))
+        await on_each(targets, locally(engine))
 
     async def on_each(targets: Sequence[fan_out.Target], run_on: fan_out.Run) -> None:
         each = fan_out.run_on_each(targets, run_on, jobs=options.jobs or JOBS, fail_fast=options.fail_fast)
@@ -87,7 +89,7 @@ def run(
     with file as stream:
         interrupted = False
         try:
-            run_session(options, use, remote=run_remotely is not None)
+            run_session(options, use, remote=remotely is not None)
         except EngineError as exc:
             if exc.code is not ErrorCode.INTERRUPTED or not rows:
                 raise

@@ -100,6 +100,9 @@ class PictureUpdate(StateUpdate, bubble=False):
 
     picture: Picture
 
+    def can_replace(self, message: Message) -> bool:
+        return isinstance(message, PictureUpdate) and message.picture.device_id == self.picture.device_id
+
 
 @dataclass(eq=False)
 class EmulatorsUpdate(StateUpdate, bubble=False):

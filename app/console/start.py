@@ -20,7 +20,7 @@ from clawperator.app.console.crash import CrashReports
 from clawperator.app.console.inspect.pictures import choose_graphics, open_graphics
 from clawperator.app.console.late_engine import LateEngine
 from clawperator.app.console.preferences import DEFAULTS, Preferences
-from clawperator.app.extras import not_installed
+from clawperator.app.extras import not_installed, require_nats
 from clawperator.app.interrupts import INTERRUPTED
 from clawperator.app.signals import signal_handlers
 from clawperator.engine.config.active_profile import load_profile
@@ -29,6 +29,8 @@ from clawperator.engine.errors import EngineError, ErrorCode
 
 if TYPE_CHECKING:
     from clawperator.app.console.console_engine import ConsoleEngine
+    from clawperator.app.console.remote.engine import RemoteEngine
+    from clawperator.app.console.remote.fleet import FleetEngine
     from clawperator.engine.config.settings import Settings
 
 EngineFactory = Callable[["Settings"], AbstractAsyncContextManager[Any]]
@@ -85,15 +87,42 @@ def connect(url: str, token_file: str, settings: Settings, preferences: Preferen
         if (exc.name or "").partition(".")[0] not in ("httpx", "httpx_sse"):
             raise
         raise not_installed("server", f"A console before a server needs the package '{exc.name}'") from exc
-    package = settings.receiver_package if settings.package_chosen else ""
-    wanted, read_only = settings.device_id, settings.read_only
-    engine = remote.connect(url, token_file, receiver_package=package, read_only=read_only)
+    engine = remote.connect(url, token_file, receiver_package=_package(settings), read_only=settings.read_only)
+    return _run_remote(engine, settings, preferences)
+
+
+def join_fleet(servers: str, settings: Settings, preferences: Preferences = DEFAULTS) -> int:
+    """Open the console on the devices of a fleet; return the exit code.
+
+    Raises ``EngineError``: as ``app.fleet.connection``, HOST_DEPENDENCY_MISSING without an extra.
+    """
+    require_nats()
+    try:
+        from clawperator.app.console.remote.fleet import FleetEngine
+    except ModuleNotFoundError as exc:
+        if (exc.name or "").partition(".")[0] not in ("httpx", "httpx_sse"):
+            raise
+        raise not_installed("server", f"A console before a fleet needs the package '{exc.name}'") from exc
+    engine = FleetEngine(servers, receiver_package=_package(settings), read_only=settings.read_only)
+    return _run_remote(engine, settings, preferences)
+
+
+def _package(settings: Settings) -> str:
+    return settings.receiver_package if settings.package_chosen else ""
+
+
+def _run_remote(engine: RemoteEngine | FleetEngine, settings: Settings, preferences: Preferences) -> int:
+    from clawperator.app.console.remote.engine import without
 
     async def open_and_run() -> int:
         async with engine:
-            without = remote.without(engine.host)
             return await run_async(
-                engine, preferences, wanted_device=wanted, read_only=read_only, remote=engine.host, without=without
+                cast("ConsoleEngine", engine),
+                preferences,
+                wanted_device=settings.device_id,
+                read_only=settings.read_only,
+                remote=engine.host,
+                without=without(engine.host),
             )
 
     if not _can_draw(os.environ):

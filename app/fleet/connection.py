@@ -3,23 +3,59 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import os
+import re
 import ssl
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, suppress
 from typing import Any
-from urllib.parse import SplitResult, urlsplit
+from urllib.parse import ParseResult, SplitResult, urlsplit
 
-import nats
 from nats.aio.client import Client
 from nats.errors import Error as NatsError
+from nats.errors import NoServersError
 
-from clawperator.engine.errors import EngineError, ErrorCode
+from clawperator.app.extras import not_installed
+from clawperator.engine.errors import EngineError, ErrorCode, not_readable
+from clawperator.engine.files.regular import open_regular
 
 CREDENTIALS_VARIABLE, CA_VARIABLE = "CLAWPERATOR_FLEET_CREDS", "CLAWPERATOR_FLEET_CA"
 _CONNECT_SECONDS = 5
 _PING_SECONDS = 10
-_LOOPBACK = ("localhost", "127.0.0.1", "::1")
+_RETRY_SECONDS = 1
+_LOOPBACK = re.compile(r"localhost|::1|127(\.\d{1,3}){3}")
+_LONGEST_FILE = 64 * 1024
+_NKEY = re.compile(r"SU[A-Z2-7]{56}")
+"""The seed of a user's nkey."""
+
+
+class _UnprotectedError(NatsError):
+    """A server lacks what the connection to it needs."""
+
+
+class _Client(Client):
+    """Sends credentials to protected servers only, also to those that another server announced."""
+
+    def _connect_command(self) -> bytes:
+        """Return what is sent after the server's first message: nats-py itself encrypts only if the server asks for it."""
+        server: ParseResult | None = self._current_server.uri if self._current_server is not None else None
+        if server is not None and (missing := _missing(server, self._server_info)):
+            words = f"{server.hostname}:{server.port} does not require {missing}"
+            raise _UnprotectedError(words)
+        return super()._connect_command()
+
+
+def _missing(server: ParseResult, info: dict[str, Any]) -> str:
+    """Return what the server should require but, by its first message, does not; empty if it is protected."""
+    local = _is_loopback(server.hostname)
+    if not info.get("tls_required") and (server.scheme == "tls" or not local):
+        return "TLS"
+    return "" if local or info.get("auth_required") else "credentials"
+
+
+def _is_loopback(host: str | None) -> bool:
+    return _LOOPBACK.fullmatch(host or "") is not None
 
 
 @asynccontextmanager
@@ -29,78 +65,181 @@ async def connected(
     name: str,
     lasting: bool,
     on_lost: Callable[[], object] = lambda: None,
+    on_back: Callable[[], object] = lambda: None,
+    on_closed: Callable[[str], object] = lambda _: None,
+    on_error: Callable[[Exception], object] = lambda _: None,
     buffer: int = 0,
 ) -> AsyncIterator[Client]:
     """Connect to the comma-separated ``servers`` for the time of the block; ``lasting``: reconnect whenever it is lost.
 
-    ``buffer`` bytes are kept while disconnected: 0 for senders of requests, which must never be sent later. Credentials and CA
-    are files that environment variables name. Raises ``EngineError``: FLEET_NOT_SECURED, FLEET_UNAVAILABLE.
+    ``buffer`` bytes are kept while disconnected: 0 for senders of requests, which must never be sent later. ``on_closed`` gets the
+    reason if a server ends a lasting connection for good, as it does when credentials expire; ``on_error`` what a server refuses.
+    Credentials and CA are files that environment variables name.
+
+    Raises ``EngineError``: USAGE, FLEET_NOT_SECURED, FLEET_UNAVAILABLE, FILE_NOT_READABLE, TOKEN_FILE_INVALID,
+    HOST_DEPENDENCY_MISSING.
     """
     credentials, ca = os.environ.get(CREDENTIALS_VARIABLE, ""), os.environ.get(CA_VARIABLE, "")
     parts = [_parsed(server) for server in servers.split(",")]
     for part in parts:
         _require_protection(part, credentials=credentials)
-    shown = ",".join(f"{part.scheme}://{part.hostname}:{part.port or 4222}" for part in parts)
-    options: dict[str, Any] = {"user_credentials": credentials} if credentials else {}
-    if any(part.scheme == "tls" for part in parts):
+    shown = ",".join(f"{part.scheme}://{part.netloc}" for part in parts)
+    options: dict[str, Any] = _credentials(credentials) if credentials else {}
+    if ca or any(part.scheme == "tls" for part in parts):
         options["tls"] = _tls(ca)
+    client, failure, open_ = _Client(), _Failure(), False
 
-    async def gone() -> None:
-        on_lost()
+    async def lost() -> None:
+        if open_:
+            on_lost()
 
-    async def ignore(_: Exception) -> None:
-        """Errors of single operations are raised by them; nats-py would log these."""
+    async def back() -> None:
+        failure.clear()
+        on_back()
+
+    async def closed() -> None:
+        if open_:
+            on_closed(failure.words)
+
+    async def failed(error: Exception) -> None:
+        """Note the failure: nats-py would log it."""
+        failure.note(error)
+        on_error(error)
 
     try:
-        async with asyncio.timeout(_CONNECT_SECONDS):
-            client = await nats.connect(
-                [part.geturl() for part in parts],
-                name=name,
-                allow_reconnect=lasting,
-                max_reconnect_attempts=-1 if lasting else 1,
-                reconnect_time_wait=1,
-                connect_timeout=_CONNECT_SECONDS,
-                ping_interval=_PING_SECONDS,
-                pending_size=buffer,
-                disconnected_cb=gone,
-                error_cb=ignore,
-                **options,
-            )
-    except (NatsError, OSError, TimeoutError, ValueError) as exc:
-        raise EngineError(
-            ErrorCode.FLEET_UNAVAILABLE, f"NATS at {shown} cannot be used: {str(exc) or type(exc).__name__}"
-        ) from exc
-    try:
+        try:
+            async with asyncio.timeout(_CONNECT_SECONDS):
+                await client.connect(
+                    [part.geturl() for part in parts],
+                    name=name,
+                    max_reconnect_attempts=1,
+                    reconnect_time_wait=0.2,  # type: ignore[arg-type]  # seconds, to sleep
+                    connect_timeout=_CONNECT_SECONDS,
+                    ping_interval=_PING_SECONDS,
+                    pending_size=buffer,
+                    disconnected_cb=lost,
+                    reconnected_cb=back,
+                    closed_cb=closed,
+                    error_cb=failed,
+                    **options,
+                )
+        except (NatsError, OSError, TimeoutError, ValueError) as exc:
+            failure.note(exc)
+            raise failure.to_engine_error(shown) from exc
+        client.options |= {
+            "allow_reconnect": lasting,
+            "max_reconnect_attempts": -1 if lasting else 1,
+            "reconnect_time_wait": _RETRY_SECONDS,
+        }
+        failure.clear()
+        open_ = True
         yield client
     finally:
+        open_ = False
         with suppress(NatsError, OSError, TimeoutError):
             await client.close()
+
+
+class _Failure:
+    """The best known reason why a connection fails: that of the server or of TLS rather than of the socket."""
+
+    def __init__(self) -> None:
+        self.clear()
+
+    def clear(self) -> None:
+        self.words, self._kind = "the connection was closed", Exception
+
+    def note(self, error: Exception) -> None:
+        named = isinstance(error, NatsError | ssl.SSLError) and not isinstance(error, NoServersError | TimeoutError)
+        if not named and self._kind is not Exception:
+            return
+        self._kind = type(error)
+        words = str(error).removeprefix("nats: ").strip("'") or type(error).__name__
+        if isinstance(error, ssl.SSLError):
+            words = f"TLS failed: {getattr(error, 'verify_message', '') or error.reason or words}"
+        self.words = words
+
+    def to_engine_error(self, shown: str) -> EngineError:
+        if self._kind is _UnprotectedError:
+            hint = "Configure tls and authorization on the server."
+            return EngineError(ErrorCode.FLEET_NOT_SECURED, f"The NATS server {self.words}", hint=hint)
+        return EngineError(ErrorCode.FLEET_UNAVAILABLE, f"NATS at {shown} cannot be used: {self.words}")
+
+
+# -- addresses and protection
 
 
 def _parsed(server: str) -> SplitResult:
     try:
         part = urlsplit(server.strip())
-        part.port  # noqa: B018 -- raises for a wrong one
+        port = part.port or 4222
     except ValueError:
-        part = SplitResult("", "", "", "", "")
-    if part.scheme not in ("nats", "tls") or not part.hostname:
+        part, port = SplitResult("", "", "", "", ""), 0
+    if part.scheme not in ("nats", "tls") or not part.hostname or part.path.strip("/") or part.query or part.fragment:
         raise EngineError(ErrorCode.USAGE, "The address of a fleet has the form nats://host:port or tls://host:port")
-    return part
+    if part.username is not None:
+        raise EngineError(
+            ErrorCode.USAGE,
+            "The address of a fleet must not contain credentials: other users of this computer can see it",
+            hint=f"Write user:password or the token into a file, and name it in {CREDENTIALS_VARIABLE}.",
+        )
+    name = f"[{part.hostname}]" if ":" in part.hostname else part.hostname
+    return SplitResult(part.scheme, f"{name}:{port}", "", "", "")
 
 
 def _require_protection(part: SplitResult, *, credentials: str) -> None:
-    if part.hostname in _LOOPBACK or (part.scheme == "tls" and (credentials or part.username)):
+    if _is_loopback(part.hostname) or (part.scheme == "tls" and credentials):
         return
     missing = "TLS" if part.scheme != "tls" else "credentials"
     raise EngineError(
         ErrorCode.FLEET_NOT_SECURED,
         f"{part.hostname} is another computer: the connection needs {missing}",
-        hint=f"Use tls://…, and name a NATS credentials file in {CREDENTIALS_VARIABLE}.",
+        hint=f"Use tls://…, and name a file with credentials in {CREDENTIALS_VARIABLE}.",
     )
 
 
+def _credentials(path: str) -> dict[str, Any]:
+    """Return the options of nats-py for a file: a NATS credentials file, the seed of an nkey, ``user:password`` or a token."""
+    try:
+        with open_regular(path) as stream:
+            mode = os.fstat(stream.fileno()).st_mode
+            text = stream.read(_LONGEST_FILE).decode("utf-8", "replace").strip()
+    except (OSError, ValueError) as exc:
+        raise not_readable(path, exc, what=CREDENTIALS_VARIABLE) from exc
+    if os.name == "posix" and mode & 0o077:
+        words = f"{CREDENTIALS_VARIABLE} {path} can be read by other users"
+        raise EngineError(ErrorCode.TOKEN_FILE_INVALID, words, hint=f"Run: chmod 600 {path}")
+    if "BEGIN NATS USER JWT" in text:
+        _require_nkeys()
+        return {"user_credentials": path}
+    if _NKEY.fullmatch(text):
+        _require_nkeys()
+        return {"nkeys_seed_str": text}
+    if not text or "\n" in text:
+        raise EngineError(
+            ErrorCode.TOKEN_FILE_INVALID,
+            f"{CREDENTIALS_VARIABLE} {path} has no credentials",
+            hint="It holds a NATS credentials file, the seed of an nkey, user:password, or a token.",
+        )
+    user, colon, password = text.partition(":")
+    return {"user": user, "password": password} if colon else {"token": text}
+
+
+def _require_nkeys() -> None:
+    try:
+        import nkeys  # type: ignore[import-untyped]  # noqa: F401
+    except ImportError as exc:
+        raise not_installed("fleet", f"These credentials need the package '{exc.name}'") from exc
+
+
 def _tls(ca: str) -> ssl.SSLContext:
+    logging.getLogger("asyncio").addFilter(_is_relevant)
     try:
         return ssl.create_default_context(cafile=ca or None)
     except OSError as exc:
-        raise EngineError(ErrorCode.FILE_NOT_READABLE, f"{CA_VARIABLE}: {ca} cannot be read: {exc.strerror}") from exc
+        raise not_readable(ca, exc, what=CA_VARIABLE) from exc
+
+
+def _is_relevant(record: logging.LogRecord) -> bool:
+    """Return false for asyncio's remark about how nats-py makes streams of TLS, which every closed connection causes."""
+    return "eof_received" not in str(record.msg)

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import asyncio
+import base64
 import json
-from collections.abc import Callable, Mapping
+import time
+from collections.abc import Callable, Coroutine, Mapping
 from contextlib import suppress
 from dataclasses import fields
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from nats.errors import Error as NatsError
 from nats.micro import add_service
+from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError
 
 from clawperator.app.fleet import subjects
 from clawperator.app.fleet.client import ask_hosts
@@ -28,6 +31,8 @@ from clawperator.engine.executions.finish import RunOptions
 from clawperator.engine.facade import BackendOptions, Engine
 from clawperator.engine.skills.artifact_run import run_document
 from clawperator.engine.skills.compiled import is_compiled
+from clawperator.engine.skills.registry import open_registry
+from clawperator.engine.skills.run import SkillRun, run_skill, run_with_then
 from clawperator.engine.version import __version__
 
 if TYPE_CHECKING:
@@ -35,14 +40,45 @@ if TYPE_CHECKING:
     from nats.micro.request import Request
     from nats.micro.service import Service
 
-
 _MAX_DEVICES = 1_024
 """Devices that one host offers; one that is gone is still answered for."""
 _MAX_REQUESTS = 256
 """Requests in work, waits for the device included."""
 _MAX_CALLER = 120
-_REACH = frozenset(BackendOptions.__annotations__)
-_OPTIONS = frozenset(field.name for field in fields(RunOptions)) - {"screenshot_overwrite"}
+_KNOWN = {*BackendOptions.__annotations__, *(field.name for field in fields(RunOptions))} - {"screenshot_overwrite"}
+
+
+class _Request(BaseModel):
+    """What a client publishes on the subject of a device; ``options`` are those of ``RunOptions``, ``how`` of ``BackendOptions``."""
+
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+    ask: Literal["execute", "picture", "doctor", "skill"] = "execute"
+    payload: Any = None
+    caller: str
+    timeoutMs: Any = None  # noqa: N815 -- its name in JSON
+    options: dict[str, Any] = {}
+    how: dict[str, Any] = {}
+
+    def run_options(self) -> RunOptions:
+        """Return ``options``. Raises ``ValidationError``, and ``EngineError`` for one that this version does not have."""
+        if unknown := sorted({*self.options, *self.how} - _KNOWN):
+            raise EngineError(
+                ErrorCode.INVALID_BODY,
+                f"The host has no option {shown(unknown[0])}: its version is {__version__}",
+                hint="Use the same version on all computers of the fleet.",
+            )
+        return TypeAdapter(RunOptions).validate_json(json.dumps(self.options), strict=True)
+
+
+class _Skill(BaseModel):
+    """The payload of a request for a skill."""
+
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+    id: str
+    args: list[str] = []
+    expectContains: str | None = None  # noqa: N815 -- its name in JSON
 
 
 class FleetHost:
@@ -64,7 +100,7 @@ class FleetHost:
 
         Raises ``EngineError`` (FLEET_HOST_TAKEN) if another host of the fleet has this name.
         """
-        if any(host["host"] == self._name for host in await ask_hosts(self._client)):
+        if self._name in await ask_hosts(self._client):
             raise EngineError(ErrorCode.FLEET_HOST_TAKEN, f"The fleet has a host {self._name} already")
         service = await add_service(
             self._client,
@@ -74,11 +110,13 @@ class FleetHost:
             metadata={"host": self._name},
             stats_handler=lambda _: {"dropped": self.dropped, "running": len(self._requests)},
         )
+        group = f"host-{subjects.token(self._name)}"  # every host answers
+        await service.add_endpoint(name="hosts", subject=subjects.HOSTS, queue_group=group, handler=self._describe)
         for tag in {tag for profile in self._engine.settings.devices.values() for tag in profile.tags}:
             await service.add_endpoint(
                 name="tag",
                 subject=subjects.tag_subject(tag),
-                queue_group=f"host-{subjects.token(self._name)}",  # every host answers
+                queue_group=group,
                 handler=partial(self._list, tag),
                 metadata={"tag": tag},
             )
@@ -126,6 +164,17 @@ class FleetHost:
         tagged = [profile.serial for profile in self._engine.settings.devices.values() if tag in profile.tags]
         await request.respond(encode({"host": self._name, "serials": tagged}))
 
+    async def _describe(self, request: Request) -> None:
+        """Answer with the devices in any state, and the locks."""
+        locks = [lock.to_dict() for lock in await asyncio.to_thread(self._engine.locks)]
+        about = {"host": self._name, "version": __version__, "at": time.time(), "locks": locks}
+        profiles = {profile.serial: (alias, profile.tags) for alias, profile in self._engine.settings.devices.items()}
+        devices = []
+        for entry in await self._engine.devices():
+            alias, tags = profiles.get(entry.serial, ("", ()))
+            devices.append({**entry.to_dict(), "alias": alias, "tags": tags})
+        await request.respond(encode({**about, "devices": devices}))
+
     # -- executions
 
     async def _take(self, serial: str, request: Request) -> None:
@@ -141,11 +190,13 @@ class FleetHost:
     async def _work(self, request: Request, serial: str) -> None:
         alive = asyncio.create_task(self._stay_alive(request), name="signs of life")
         try:
-            answer = await self._execute(request.data, serial)
+            answer = await self._take_request(request.data, serial)
         except EngineError as exc:
             answer = exc.to_answer()
         except Exception as exc:  # noqa: BLE001 -- the caller needs an answer
-            answer = EngineError(ErrorCode.UNKNOWN_RUNTIME_ERROR, f"{type(exc).__name__}: {exc}").to_answer()
+            unknown = {"broadcastDispatchStatus": "unknown"}
+            error = EngineError(ErrorCode.UNKNOWN_RUNTIME_ERROR, f"{type(exc).__name__}: {exc}", extra=unknown)
+            answer = error.to_answer()
         except asyncio.CancelledError as exc:  # the host leaves: the caller is told what is known
             cause = exc.__cause__
             answer = (cause if isinstance(cause, EngineError) else interruption("unknown")).to_answer()
@@ -153,24 +204,29 @@ class FleetHost:
             alive.cancel()
         await self._answer(request, answer)
 
-    async def _execute(self, data: bytes, serial: str) -> Mapping[str, Any]:
+    async def _take_request(self, data: bytes, serial: str) -> Mapping[str, Any]:
         try:
-            body = json.loads(data)
-            payload, options = (
-                body["payload"],
-                RunOptions(**{k: v for k, v in body["options"].items() if k in _OPTIONS}),
-            )
-            reach: Any = {key: value for key, value in body["how"].items() if key in _REACH and value is not None}
-            caller = Caller(name=f"fleet:{shown(str(body['caller']), _MAX_CALLER)}")
-        except (ValueError, TypeError, LookupError, AttributeError, RecursionError) as exc:
+            body = _Request.model_validate_json(data)
+            options = body.run_options()
+            skill = _Skill.model_validate(body.payload) if body.ask == "skill" else None
+        except (ValidationError, ValueError, RecursionError) as exc:
             raise EngineError(ErrorCode.INVALID_BODY, "The request of the fleet cannot be read") from exc
-        engine = self._engine.under(caller)
-        how = {"device_id": serial, "timeout_ms": body.get("timeoutMs"), "options": options}
-        if is_compiled(payload):
+        engine = self._engine.under(Caller(name=f"fleet:{shown(body.caller, _MAX_CALLER)}"))
+        if skill is not None:
+            return await _run_skill(engine, serial, skill, body, options)
+        if body.ask == "picture":
+            return {"ok": True, "png": base64.b64encode(await engine.picture(device_id=serial)).decode()}
+        if body.ask == "doctor":
+            backend = body.how.get("backend")
+            checks = [check.to_dict() async for check in engine.doctor(device_id=serial, backend=backend).checks()]
+            return {"ok": True, "checks": checks}
+        reach: Any = _given(body.how)
+        how: Any = {"device_id": serial, "timeout_ms": body.timeoutMs, "options": options}
+        if is_compiled(body.payload):
             executor = CallerExecutor(engine.settings, partial(engine.execute, **reach))
-            report = await run_document(executor, payload, load_profile(engine.settings), **how)
+            report = await run_document(executor, body.payload, load_profile(engine.settings), **how)
             return report.to_dict()
-        sent = with_confined_screenshots(engine.guard, payload, self._screenshots_dir)
+        sent = with_confined_screenshots(engine.guard, body.payload, self._screenshots_dir)
         return (await engine.execute(sent, **how, **reach)).to_dict()
 
     async def _stay_alive(self, request: Request) -> None:
@@ -197,10 +253,38 @@ class FleetHost:
             for each in stream_events(event)
         ]
         if isinstance(event, SnapshotSeen) and event.complete and event.device_id:
-            messages.append((subjects.tree_subject(self._name, event.device_id), event.xml.encode(errors="replace")))
+            tree = event.xml.encode(errors="replace")
+            messages.append((subjects.tree_subject(self._name, event.device_id), tree))
+            headers[subjects.FACTS] = json.dumps(dict(next(stream_events(event)).data))
         for subject, data in messages:
             if not self._client.is_connected or len(data) > self._client.max_payload - 4_096:
                 self.dropped += 1
                 continue
             with suppress(NatsError):
                 await self._client.publish(subject, data, headers=headers)
+
+
+def _given(options: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in options.items() if value is not None}
+
+
+async def _run_skill(
+    engine: Engine, serial: str, skill: _Skill, body: _Request, options: RunOptions
+) -> Mapping[str, Any]:
+    """Run the script of a skill of this host's registry."""
+    settings = engine.settings.with_options(**_given(body.how))
+    registry = await asyncio.to_thread(open_registry, settings.environment, settings.skills_registry or None)
+
+    def script() -> Coroutine[Any, Any, SkillRun]:
+        return run_skill(
+            registry,
+            skill.id,
+            settings=settings,
+            device_id=serial,
+            args=skill.args,
+            timeout_ms=body.timeoutMs,
+            expect_contains=skill.expectContains,
+            guard=engine.guard,
+        )
+
+    return await run_with_then(engine, script, options, serial)

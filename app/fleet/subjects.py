@@ -12,13 +12,16 @@ from clawperator.engine.errors import EngineError, ErrorCode
 
 SERVICE = "clawperator"
 PREFIX = "clawperator.v1"
-ALIVE, PART, DROPPED = "Clawperator-Alive", "Clawperator-Part", "Clawperator-Dropped"
-"""Headers: a sign of life, ``<number>/<count>`` of a part, and events that were lost before this one."""
+HOSTS = f"{PREFIX}.hosts"
+"""Every host answers with its devices and locks."""
+ALIVE, PART, DROPPED, FACTS = (f"Clawperator-{name}" for name in ("Alive", "Part", "Dropped", "Facts"))
+"""Headers: a sign of life, ``<number>/<count>`` of a part, events that were lost before this one, JSON about a tree."""
 ALIVE_SECONDS = 1.0
 SILENT_SECONDS = 5.0
 """After this long without a sign of life, the outcome is unknown."""
 MAX_ANSWER_BYTES = 64 * 1024 * 1024
-_HOST = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,62}")
+HOST = r"[A-Za-z0-9][A-Za-z0-9._-]{0,62}"
+_HOST = re.compile(HOST)
 _UNSAFE = re.compile(rb"[^A-Za-z0-9_-]")
 
 
@@ -26,6 +29,12 @@ def token(text: str) -> str:
     """Return ``text`` as one token of a subject: other bytes than letters, digits, ``_`` and ``-`` are ``=XX``."""
     data = text.encode("utf-8", "surrogatepass")
     return _UNSAFE.sub(lambda found: b"=%02X" % found[0][0], data).decode() or "="
+
+
+def untoken(token: str) -> str:
+    """Return the text of a token; what no token contains stays as it is."""
+    data = re.sub(rb"=([0-9A-F]{2})", lambda found: bytes([int(found[1], 16)]), token.encode())
+    return data.decode("utf-8", "replace")
 
 
 def device_subject(host: str, serial: str) -> str:

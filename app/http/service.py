@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any, Unpack
 
@@ -96,12 +96,17 @@ class HttpService(Service):
 
     def _set_devices(self, devices: tuple[DeviceEntry, ...]) -> None:
         self.devices = devices
-        self.device_list = encode({"ok": True, "devices": [entry.to_dict() for entry in devices]})
+        self.device_list = encode({"ok": True, **self.device_document(devices)})
         usable = {entry.serial for entry in devices if entry.usable}
         for serial in usable - self._watchers.keys():
             self._watchers[serial] = asyncio.create_task(self.engine.watch_log(serial), name=f"log of {serial}")
         for serial in self._watchers.keys() - {entry.serial for entry in devices}:
             self._watchers.pop(serial).cancel()
+
+    def device_document(self, devices: Iterable[DeviceEntry]) -> dict[str, Any]:
+        """Return the body of ``GET /devices``."""
+        aliases = {profile.serial: alias for alias, profile in reversed([*self.engine.settings.devices.items()])}
+        return {"devices": [entry.to_dict() for entry in devices], "aliases": aliases}
 
     # -- executing
 

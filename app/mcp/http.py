@@ -23,6 +23,7 @@ from clawperator.engine.errors import EngineError, ErrorCode
 from clawperator.engine.executions.drain import Drain
 
 if TYPE_CHECKING:
+    from clawperator.app.fleet.client import Fleet
     from clawperator.app.serve.options import ServeOptions
     from clawperator.engine.facade import Engine
 
@@ -88,14 +89,16 @@ async def _refuse(scope: Scope, receive: Receive, send: Send) -> None:
     await failure(error)(scope, receive, send)
 
 
-async def serve(engine: Engine, options: ServeOptions, *, ready: OnReady, log_line: LogLine) -> None:
+async def serve(
+    engine: Engine, options: ServeOptions, *, ready: OnReady, log_line: LogLine, fleet: Fleet | None = None
+) -> None:
     """Serve until SIGINT, SIGTERM or SIGHUP; a second signal abandons running calls.
 
     Raises ``EngineError`` before anything is served: ADDRESS_UNAVAILABLE, TOKEN_FILE_INVALID, USAGE.
     """
     host = Host(options, engine.guard)
     try:
-        app = McpApp(McpService(engine, screenshots_dir=options.screenshots_dir, log_line=log_line))
+        app = McpApp(McpService(engine, screenshots_dir=options.screenshots_dir, log_line=log_line, fleet=fleet))
 
         refusals = Refusals(engine)
 

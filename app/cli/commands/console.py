@@ -32,11 +32,11 @@ DRAWING_FLAGS = (
 class Console(Command):
     long_lived = True
     keeps_warm = True
-    usage = "[--snapshot <file> [<file> …]] [--connect <url> [--token-file <file>]] [--read-only] [--no-history] [--web [--port <n>]] [options]"
+    usage = "[--snapshot <file> [<file> …]] [--connect <url> [--token-file <file>] | --fleet <nats://host:port>] [--read-only] [--no-history] [--web [--port <n>]] [options]"
     notes = (
         "With --snapshot, it shows saved dumps instead of a device and does not use adb. With --web, it opens in a browser on"
         " this computer, at a private address that it prints. With --connect, it uses the devices of"
-        " a server (clawperator serve) instead of local ones."
+        " a server (clawperator serve) instead of local ones, with --fleet those of all hosts of a fleet."
     )
     examples = (
         "",
@@ -44,12 +44,14 @@ class Console(Command):
         "--snapshot before.xml after.xml",
         "--web --port 8080",
         "--connect http://127.0.0.1:3000",
+        "--fleet nats://127.0.0.1:4222",
     )
     flags = (
         Flag("--snapshot", "<file>", "open this saved dump; more may follow", file=True),
         Word("file", "more saved dumps after --snapshot <file>", many=True),
         Flag("--connect", "<url>", "use the devices of this server (needs the extra 'server')"),
         Flag("--token-file", "<file>", "read the server's token from this file (with --connect)", file=True),
+        Flag("--fleet", "<nats://host:port>", "use the devices of this fleet (needs the extras 'fleet' and 'server')"),
         switch("--read-only", "send nothing that can change the device"),
         HISTORY_FLAG,
         switch("--web", "open the console in a local browser (needs the extra 'web')"),
@@ -96,13 +98,15 @@ def _check_connection(files: list[str], options: Options) -> None:
     """Refuse flags that exclude a server, or that need one."""
     if options.token_file is not None and options.connect is None:
         raise EngineError(ErrorCode.USAGE, "--token-file requires --connect")
-    if options.connect is not None and files:
-        raise EngineError(ErrorCode.USAGE, "use --snapshot OR --connect, not both")
-    if options.connect is not None and options.no_history:
+    given = [flag for flag, value in (("--connect", options.connect), ("--fleet", options.fleet)) if value is not None]
+    if len(given) + bool(files) > 1:
+        first, second, *_ = (*(["--snapshot"] if files else []), *given)
+        raise EngineError(ErrorCode.USAGE, f"use {first} OR {second}, not both")
+    if given and options.no_history:
         raise EngineError(
             ErrorCode.USAGE,
-            "--no-history cannot be used with --connect: the server keeps the history",
-            hint="Start the server with --no-history.",
+            f"--no-history cannot be used with {given[0]}: the computer of the devices keeps the history",
+            hint="Use --no-history there.",
         )
 
 
@@ -145,9 +149,11 @@ def _open(options: Options) -> int:
     from dataclasses import replace
 
     from clawperator.app.cli.settings import resolve_settings
-    from clawperator.app.console.start import connect, run
+    from clawperator.app.console.start import connect, join_fleet, run
 
     chosen = replace(resolve_settings(options), read_only=options.read_only)
+    if getattr(options, "fleet", None) is not None:
+        return join_fleet(options.fleet, chosen, _preferences(options))
     if getattr(options, "connect", None) is not None:  # the bare command has no such flag
         return connect(options.connect, options.token_file or "", chosen, _preferences(options))
     return run(chosen, _preferences(options))
@@ -230,6 +236,7 @@ def _flags(files: list[str], options: Options) -> list[str]:
         "--device-id": options.device_id,
         "--receiver-package": options.receiver_package,
         "--connect": options.connect,
+        "--fleet": options.fleet,
         "--token-file": options.token_file,
         "--theme": options.theme,
         "--pictures": options.pictures,

@@ -7,11 +7,12 @@ from clawperator.app.cli.command import Answer, Command, Options
 from clawperator.app.cli.listener_options import SCREENSHOTS_FLAG, screenshots_folder
 from clawperator.app.cli.parsing.common_flags import HISTORY_FLAG, POLICY_FLAGS
 from clawperator.app.cli.parsing.flags import Flag, Word
-
-TYPE_CHECKING = False
+from clawperator.engine.errors import EngineError, ErrorCode
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any
+
     from clawperator.app.fleet.host import FleetHost
 
 _SERVERS = Word("servers", "addresses of NATS servers, comma-separated")
@@ -22,8 +23,9 @@ class Join(Command):
     usage = "<nats://host:port> [--name <host>] [options]"
     notes = (
         "Other hosts then run executions on host/serial or tag:name with --fleet. This host's policy decides what they may do, and its\n"
-        "history and audit record it. Servers on other computers need tls:// and the credentials file that CLAWPERATOR_FLEET_CREDS\n"
-        "names; CLAWPERATOR_FLEET_CA names the file of their certificate authority. Ctrl-C leaves the fleet."
+        "history and audit record it. Servers on other computers need tls:// and credentials: CLAWPERATOR_FLEET_CREDS names a private\n"
+        "file with a NATS credentials file, an nkey, user:password, or a token; CLAWPERATOR_FLEET_CA names the certificate authority's\n"
+        "file. Ctrl-C leaves the fleet."
     )
     examples = ("nats://127.0.0.1:4222", "tls://nats.example.com:4222 --name bench-3")
     flags = (
@@ -81,16 +83,30 @@ async def _join(options: Options) -> None:
     from clawperator.engine import Engine
 
     name = host_name(options.name or socket.gethostname())
+    closed: asyncio.Future[str] = asyncio.get_running_loop().create_future()
+    how: dict[str, Any] = {
+        "name": f"clawperator host {name}",
+        "lasting": True,
+        "buffer": _BUFFER_BYTES,
+        "on_lost": lambda: diagnostics.note("The connection to NATS is lost; reconnecting"),
+        "on_back": lambda: diagnostics.note("Connected to NATS again"),
+        "on_closed": closed.set_result,
+    }
     async with (
         Engine(resolve_settings(options), face="fleet", logged=True) as engine,
-        connected(options.servers, name=f"clawperator host {name}", lasting=True, buffer=_BUFFER_BYTES) as client,
+        connected(options.servers, **how) as client,
     ):
         host = FleetHost(engine, client, name, screenshots_folder(options))
         task = asyncio.create_task(host.run(lambda: _announce(name, host, options)))
         with signal_handlers(task.cancel):
-            await asyncio.wait({task})
+            await asyncio.wait({task, closed}, return_when=asyncio.FIRST_COMPLETED)
+            if closed.done():
+                task.cancel()
+                await asyncio.wait({task})
         if not task.cancelled():
             task.result()
+        if closed.done():
+            raise EngineError(ErrorCode.FLEET_UNAVAILABLE, f"NATS ended the connection: {closed.result()}")
 
 
 _BUFFER_BYTES = 2 * 1024 * 1024

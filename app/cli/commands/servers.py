@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from contextlib import asynccontextmanager
+
 from clawperator.app.cli import diagnostics
 from clawperator.app.cli.command import Command, Options
 from clawperator.app.cli.listener_options import (
@@ -17,8 +19,10 @@ from clawperator.engine.errors import EngineError, ErrorCode
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
     from typing import Any
 
+    from clawperator.app.fleet.client import Fleet
     from clawperator.engine import Engine
 
 _HTTP_PORT, _MCP_PORT = 3000, 3001
@@ -88,8 +92,6 @@ class Mcp(Command):
             if getattr(options, flag.dest):
                 raise EngineError(ErrorCode.USAGE, f"{flag.names[0]} requires --http")
         if options.fleet is not None:
-            if options.http:
-                raise EngineError(ErrorCode.USAGE, "--fleet and --http cannot be combined")
             from clawperator.app.extras import require_nats
 
             require_nats()
@@ -131,23 +133,31 @@ async def _serve_stdio(options: Options) -> None:
         )
     async with _engine(options) as engine:
         how: dict[str, Any] = {"screenshots_dir": screenshots_folder(options), "log_line": diagnostics.note}
-        if options.fleet is None:
-            await stdio.serve(engine, **how)
-            return
-        from clawperator.app.fleet.client import fleet
-
-        async with fleet(options.fleet, lasting=True) as found:
+        async with _fleet(options) as found:
             await stdio.serve(engine, **how, fleet=found)
+
+
+@asynccontextmanager
+async def _fleet(options: Options) -> AsyncIterator[Fleet | None]:
+    """Connect to the fleet of ``--fleet``, if there is one."""
+    if options.fleet is None:
+        yield None
+        return
+    from clawperator.app.fleet.client import fleet
+
+    async with fleet(options.fleet, lasting=True) as found:
+        yield found
 
 
 async def _serve_http(options: Options) -> None:
     from clawperator.app.mcp import http
 
     chosen = listening_options(options, _MCP_PORT)
-    async with _engine(options) as engine:
+    async with _engine(options) as engine, _fleet(options) as found:
         await http.serve(
             engine,
             chosen,
+            fleet=found,
             ready=lambda listening: announce(listening, f"{listening.url}{http.PATH}", "MCP server", options),
             log_line=diagnostics.note,
         )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 from contextlib import nullcontext
+from functools import partial
 
 from clawperator.app.cli.command import Answer, Command, Options
 from clawperator.app.cli.parsing.common_flags import (
@@ -19,11 +20,13 @@ from clawperator.engine.errors import EngineError, ErrorCode
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Coroutine, Mapping
+    from collections.abc import Awaitable, Callable, Coroutine, Mapping
     from typing import Any, TypeVar
 
+    from clawperator.app.fleet.client import Fleet
     from clawperator.engine import Engine
     from clawperator.engine.skills.artifact_run import ArtifactReport
+    from clawperator.engine.skills.compiled import Compiled
     from clawperator.engine.skills.run import OutputLine, SkillRun
 
     T = TypeVar("T")
@@ -68,6 +71,8 @@ class Run(Command):
         check_devices(options)
         if options.artifact is None:
             _refuse(options, _ONLY_ARTIFACTS, "requires --artifact")
+            if options.fleet is not None:
+                return _run_remotely(options)
             return _run_script(options) if options.devices is None else _run_scripts(options)
         _refuse(options, _ONLY_SCRIPTS, "cannot be used with --artifact")
         return _play(options)
@@ -121,10 +126,34 @@ def _run_scripts(options: Options) -> int:
 
     script = _script(options)
 
-    async def run_one(engine: Engine, serial: str) -> Mapping[str, Any]:
-        return await script(engine, serial, _listener(options))
+    def on_devices(engine: Engine) -> Callable[[str], Awaitable[Mapping[str, Any]]]:
+        return lambda serial: script(engine, serial, _listener(options))
 
-    return fan_out.run(options, f"clawperator skills run {options.id}", run_one)
+    return fan_out.run(options, f"clawperator skills run {options.id}", on_devices)
+
+
+def _run_remotely(options: Options) -> Answer | int:
+    """Run the script that the hosts of a fleet have under this id, on their devices."""
+    _refuse(options, ("registry", "skip_validate"), "and --fleet cannot be combined: the host has the skill")
+    limit = _script_limit(options)
+    from clawperator.app.cli import fan_out
+
+    how = {"wait_ms": options.wait, "backend": options.backend, "allow_unbind": options.allow_unbind or None}
+
+    def on_fleet(_: Engine, fleet: Fleet) -> Callable[[str], Awaitable[Mapping[str, Any]]]:
+        return partial(
+            fleet.run_skill,
+            options.id,
+            args=options.args or (),
+            timeout_ms=limit,
+            expect_contains=options.expect_contains,
+            then=options.then,
+            **how,
+        )
+
+    if options.devices is not None:
+        return fan_out.run(options, f"clawperator skills run {options.id}", None, on_fleet)
+    return Answer(fan_out.on_one(options, on_fleet), view="skill_run")
 
 
 def _run_script(options: Options) -> Answer:
@@ -260,21 +289,33 @@ def _interrupted(skill_id: str) -> EngineError:
 
 def _play(options: Options) -> Answer | int:
     chosen = registry(options)
-    from clawperator.app.cli.execution import answered, artifact_answer, run_options
+    from clawperator.app.cli.execution import answered, artifact_answer, fleet_answer, remotely, run_options
     from clawperator.app.cli.session import run
     from clawperator.engine.skills.artifact import compile_for
     from clawperator.engine.skills.artifact_run import run_artifact
 
-    async def use(engine: Engine, serial: str | None = None) -> ArtifactReport:
-        compiled = compile_for(engine.guard, chosen, options.id, options.artifact, options.vars)
+    def compiled(engine: Engine) -> Compiled:
+        return compile_for(engine.guard, chosen, options.id, options.artifact, options.vars)
+
+    async def play(engine: Engine, artifact: Compiled, serial: str | None = None) -> ArtifactReport:
         how = {"timeout_ms": options.timeout_ms, "options": run_options(options)}
-        return await run_artifact(engine, compiled, device_id=serial, **how)
+        return await run_artifact(engine, artifact, device_id=serial, **how)
+
+    def on_devices(engine: Engine) -> Callable[[str], Awaitable[Mapping[str, Any]]]:
+        artifact = compiled(engine)
+
+        async def run_one(serial: str) -> Mapping[str, Any]:
+            return answered(Answer((await play(engine, artifact, serial)).to_dict()), options).document
+
+        return run_one
+
+    def on_fleet(engine: Engine, fleet: Fleet) -> Callable[[str], Awaitable[Mapping[str, Any]]]:
+        return remotely(compiled(engine).to_dict(), options)(engine, fleet)
 
     if options.devices is not None:
         from clawperator.app.cli import fan_out
 
-        async def run_one(engine: Engine, serial: str) -> Mapping[str, Any]:
-            return answered(Answer((await use(engine, serial)).to_dict()), options).document
-
-        return fan_out.run(options, f"clawperator skills run {options.id} {options.artifact}", run_one)
-    return artifact_answer(run(options, use), options)
+        return fan_out.run(options, f"clawperator skills run {options.id} {options.artifact}", on_devices, on_fleet)
+    if options.fleet is not None:
+        return fleet_answer(on_fleet, options)
+    return artifact_answer(run(options, lambda engine: play(engine, compiled(engine))), options)

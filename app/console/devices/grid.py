@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from textual import on
@@ -59,6 +59,15 @@ def show_grid(console: DevicesConsole) -> None:
     console.push_screen(GridDialog(console), chosen)
 
 
+def known_aliases(engine: object) -> Mapping[str, str]:
+    """Return the names of devices by serial: those in the settings, or those that the computers of the devices send."""
+    settings = getattr(engine, "settings", None)
+    if settings is None:
+        aliases: Mapping[str, str] = getattr(engine, "aliases", {})
+        return aliases
+    return {profile.serial: alias for alias, profile in settings.devices.items()}
+
+
 def _started(run: Run) -> float:
     return run.started if isinstance(run, ExecutionState) else run.started_at
 
@@ -80,6 +89,10 @@ def last_runs(runs: Iterable[Run]) -> dict[str, Run]:
         if run.device_id not in best or rank >= best[run.device_id][0]:
             best[run.device_id] = rank, run
     return {serial: run for serial, (_, run) in best.items()}
+
+
+def _began_after(run: Run | None, at: float) -> bool:
+    return run is not None and _acted(run) and _started(run) > at
 
 
 def _outdated(run: Run | None, snapshot: TreeSnapshot, log: ExecutionLog) -> str:
@@ -106,8 +119,6 @@ class GridDialog(LiveDialog):
         self._recorded: Sequence[RunSummary] = ()
         self._reading: set[str] = set()
         self._problems: dict[str, str] = {}
-        settings = getattr(console.engine, "settings", None)  # a server keeps its aliases
-        self._aliases = {profile.serial: alias for alias, profile in settings.devices.items()} if settings else {}
 
     def compose_question(self) -> ComposeResult:
         yield InfoLine(id="grid-summary")
@@ -130,7 +141,7 @@ class GridDialog(LiveDialog):
         known = [*self._tiles()]
         shown = [tile for tile in known if fold(self._needle) in fold(tile.words)]
         first = not self.grid.tiles
-        self.grid.show(shown, self._empty_words(searched=bool(known)), self._owner.session.picture)
+        self.grid.show(shown, self._empty_words(searched=bool(known)), self._owner.session.pictures)
         if first:
             self.grid.to_serial(self._owner.session.device_id)
         self._draw_summary(known, len(shown))
@@ -170,14 +181,18 @@ class GridDialog(LiveDialog):
 
     def _tiles(self) -> Iterator[Tile]:
         session = self._owner.session
+        aliases = known_aliases(self._owner.engine)
         runs = last_runs([*self._recorded, *(run for run in session.log.executions if not run.looks)])
         gone = (device for device, _ in session.left.values())
-        return (self._tile(device, runs.get(device.serial)) for device in (*session.devices, *gone))
+        devices = (*session.devices, *gone)
+        return (self._tile(each, runs.get(each.serial), aliases.get(each.serial, "")) for each in devices)
 
-    def _tile(self, device: DeviceEntry, run: Run | None) -> Tile:
+    def _tile(self, device: DeviceEntry, run: Run | None, alias: str) -> Tile:
         session, clock, serial = self._owner.session, self._owner.clock, device.serial
         snapshot, now = session.trees_of(serial).newest, clock.now()
-        alias = self._aliases.get(serial, "")
+        picture = session.pictures.get(serial)
+        pictured = picture is not None and picture.at >= snapshot.at
+        seen = picture.at if picture is not None and pictured else snapshot.at
         more = (serial if alias else "", device.model.replace("_", " "), session.machines.name_of(serial))
         status, state, advice = self._state(device, now)
         return Tile(
@@ -190,8 +205,8 @@ class GridDialog(LiveDialog):
             facts_of(run, clock) if run is not None else None,
             time_ago(now - _started(run)) if run is not None else "",
             snapshot,
-            f"screen {time_ago(now - snapshot.at)}" if snapshot.readable else "screen not read",
-            _outdated(run, snapshot, session.log),
+            f"screen {time_ago(now - seen)}" if snapshot.readable or pictured else "screen not read",
+            "" if pictured and not _began_after(run, seen) else _outdated(run, snapshot, session.log),
             self._problems.get(serial, ""),
             serial == session.device_id,
         )

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from clawperator.app.console.remote.client import Client
 from clawperator.app.console.remote.wire import Checks
 from clawperator.engine.errors import EngineError, ErrorCode
 from clawperator.engine.progress import OnProgress, unreported
@@ -13,13 +12,13 @@ from clawperator.engine.progress import OnProgress, unreported
 if TYPE_CHECKING:
     from clawperator.engine.doctor.fix import PlannedFix
 
-_SECONDS = 180.0
+DOCTOR_SECONDS = 180.0
 
 
 class RemoteDoctor:
-    """``DoctorRun`` over a server, without ``full`` runs."""
+    """``DoctorRun`` on another computer, without ``full`` runs; ``ask`` returns all its checks."""
 
-    def __init__(self, client: Client, device_id: str, *, full: bool, backend: str) -> None:
+    def __init__(self, ask: Callable[[], Awaitable[Checks]], *, full: bool, backend: str) -> None:
         from clawperator.engine.doctor.catalog import CATALOG
         from clawperator.engine.doctor.verdict import concerns
 
@@ -30,16 +29,12 @@ class RemoteDoctor:
             )
         wanted = (step.id for step in CATALOG if not step.full)
         self.ids = tuple(name for name in wanted if backend != "stock" or concerns(name, backend))
-        self._backend = backend
-        self._client = client
-        self._device_id = device_id
+        self._ask = ask
 
     async def checks(self, *, only: str = "", since: str = "") -> AsyncIterator[Mapping[str, Any]]:
         """Run all checks; yield those that were requested."""
-        params = {"deviceId": self._device_id} if self._device_id else {}
-        params |= {"backend": self._backend} if self._backend == "stock" else {}
         begun = not since
-        for check in (await self._client.get(Checks, "doctor", params, seconds=_SECONDS)).checks:
+        for check in (await self._ask()).checks:
             begun = begun or check.id == since
             if begun and only in ("", check.id):
                 yield check.to_dict()

@@ -11,6 +11,7 @@ import os
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import aclosing, suppress
+from functools import partial
 from types import TracebackType
 from typing import Any, NoReturn, Self
 from urllib.parse import quote
@@ -18,8 +19,9 @@ from urllib.parse import quote
 from httpx_sse import ServerSentEvent
 from pydantic import ValidationError
 
+from clawperator.app.console.console_engine import HistoryEngine
 from clawperator.app.console.remote import wire
-from clawperator.app.console.remote.checks import NoFixer, RemoteDoctor
+from clawperator.app.console.remote.checks import DOCTOR_SECONDS, NoFixer, RemoteDoctor
 from clawperator.app.console.remote.client import Client, read_token, read_url
 from clawperator.app.console.remote.emulators import RemoteEmulators
 from clawperator.app.console.remote.following import RemoteFollow
@@ -62,32 +64,126 @@ _LOG_TYPES = ("event", "envelope", "snapshot", "link", "log")
 _DENIED = (ErrorCode.CAPABILITY_DENIED, ErrorCode.ACTION_DENIED, ErrorCode.READ_ONLY)
 
 
-class RemoteEngine:
+class RemoteDevices:
+    """What an engine has whose devices are on other computers; ``host`` names them on screen."""
+
+    history: HistoryEngine | None = None
+
+    def __init__(self, host: str, *, receiver_package: str, read_only: bool) -> None:
+        self.events = EventBus()
+        self.host = host
+        self.backend = "operator"
+        self.aliases: Mapping[str, str] = {}
+        """By serial: the names of devices in the settings of their computer."""
+        self._package = receiver_package
+        self._read_only = read_only
+        self._locks: Mapping[str, Mapping[str, Any]] = {}
+        self._flights: list[Mapping[str, Any]] = []
+        self._look_at_locks = asyncio.Event()
+        self._watched = ""
+
+    def backend_of(self, device_id: str) -> str:  # noqa: ARG002  # one for all devices
+        return self.backend
+
+    def use_backend(self, name: str) -> None:
+        self.backend = name
+
+    def locks(self) -> Sequence[Mapping[str, Any]]:
+        """Return the locks as last polled, and those of this console's executions."""
+        own = {str(flight["deviceId"]): flight for flight in self._flights}
+        return list({**own, **self._locks}.values())
+
+    async def record_seen(self) -> None:
+        """The computer of the device records."""
+
+    # -- executing
+
+    async def snapshot(self, *, device_id: str | None = None) -> ExecutionResult:
+        """Take a snapshot; its tree is published as an event: of a device whose log is not watched, from the answer."""
+        result = await self.execute(build.snapshot(), device_id=device_id)
+        command = str(result.envelope["commandId"])
+        for step in result.envelope["stepResults"] if device_id != self._watched else ():
+            if xml := step.get("data", {}).get("text"):
+                seen = SnapshotSeen(
+                    device_id=device_id, command_id=command, step_id=step["id"], xml=xml, at=time.time()
+                )
+                self.events.publish(seen)
+        return result
+
+    async def execute(self, payload: object, *, device_id: str | None = None) -> ExecutionResult:
+        """Run one execution; it is sent once in any case."""
+        with Attempt(self.events, payload) as attempt:
+            validated = validate(payload)
+            attempt.admit(validated, "", self._package)
+            if self._read_only:
+                refuse_acting(validated.execution)
+            serial = _named(device_id)
+            attempt.start(serial)
+            body: dict[str, Any] = {"execution": validated.payload, "deviceId": serial}
+            if self._package:
+                body["receiverPackage"] = self._package
+            if self.backend == "stock":
+                body |= {"backend": self.backend, "allowUnbind": True}
+            flight = _own_lock(serial, validated.payload)
+            self._flights.append(flight)
+            attempt.trace.dispatched()  # from here on it may act, whatever is answered
+            try:
+                answer = await self._send(body)
+            except EngineError as exc:
+                exc.extra.setdefault("broadcastDispatchStatus", "not_sent")  # refused before dispatch
+                if exc.extra["broadcastDispatchStatus"] == "unknown":
+                    exc.hint = "It may have been sent to the device: check the device before sending it again."
+                raise
+            finally:
+                self._flights.remove(flight)
+                self._look_at_locks.set()
+            attempt.execution_id, attempt.backend = answer.execution_id, answer.backend
+            attempt.warnings = []
+            envelope = answer.envelope.to_dict()
+            steps = validated.execution.steps
+            outcome = answer.outcome.value() if answer.outcome is not None else outcome_of(steps, (), envelope)
+            return attempt.finish(Finished(envelope, outcome, answer.warnings))
+
+    async def _send(self, body: Mapping[str, Any]) -> wire.Result:
+        """Send the body of ``POST /execute``. Raises ``EngineError``."""
+        raise NotImplementedError
+
+    async def force_stop(self, package: str, *, device_id: str | None = None) -> NoReturn:  # noqa: ARG002  # the shape of an engine
+        raise EngineError(
+            ErrorCode.BACKEND_UNAVAILABLE,
+            f"{package} cannot be stopped from here: only its computer has a way past the device's lock",
+            hint="Send close_app when the device is free.",
+        )
+
+    def fixer(self) -> NoFixer:
+        return NoFixer()
+
+    def operator_app(self, *, device_id: str | None = None) -> NoReturn:  # noqa: ARG002  # the shape of an engine
+        raise EngineError(
+            ErrorCode.BACKEND_UNAVAILABLE,
+            "The Operator app is set up from the computer that has the device",
+            hint="Run there: clawperator operator setup --apk <file>.",
+        )
+
+    @property
+    def wireless(self) -> NoReturn:
+        raise EngineError(
+            ErrorCode.BACKEND_UNAVAILABLE, "Phones are paired on the computer of the server", hint="See `devices pair`."
+        )
+
+
+class RemoteEngine(RemoteDevices):
     """``ConsoleEngine`` over ``client``. Use as ``async with``; raises ``EngineError`` only.
 
     Follow mode is the server's, with the backend of the server's settings.
     """
 
     def __init__(self, client: Client, *, receiver_package: str = "", read_only: bool = False) -> None:
-        self.events = EventBus()
+        super().__init__(client.host, receiver_package=receiver_package, read_only=read_only)
         self.history = RemoteHistory(client)
-        self.host = client.host
-        self.backend = "operator"
         self.emulators = RemoteEmulators(client)
         self._client = client
-        self._package = receiver_package
-        self._read_only = read_only
-        self._locks: dict[str, Mapping[str, Any]] = {}
-        self._flights: list[Mapping[str, Any]] = []
-        self._look_at_locks = asyncio.Event()
         self._follow: RemoteFollow | None = None
-        self._watched = ""
-
-    def backend_of(self, device_id: str) -> str:  # noqa: ARG002  # one for all devices of the server
-        return self.backend
-
-    def use_backend(self, name: str) -> None:
-        self.backend = name
 
     async def __aenter__(self) -> Self:
         return self
@@ -100,7 +196,9 @@ class RemoteEngine:
     # -- devices
 
     async def devices(self) -> tuple[DeviceEntry, ...]:
-        return tuple((await self._client.get(wire.Devices, "devices")).devices)
+        answer = await self._client.get(wire.Devices, "devices")
+        self.aliases = answer.aliases
+        return tuple(answer.devices)
 
     async def watch_devices(self) -> None:
         """Publish the device list until cancelled; ``AdbServerLost`` while the server or its adb is unavailable."""
@@ -135,11 +233,6 @@ class RemoteEngine:
                 link = wire.read(wire.LinkEvent, event.data)
                 if link.state == "adb-lost":
                     self.events.publish(AdbServerLost(reason=f"adb of the server: {link.reason}"))
-
-    def locks(self) -> Sequence[Mapping[str, Any]]:
-        """Return the locks as last polled, and those of this console's executions."""
-        own = {str(flight["deviceId"]): flight for flight in self._flights}
-        return list({**own, **self._locks}.values())
 
     async def _watch_locks(self) -> None:
         while True:
@@ -205,9 +298,6 @@ class RemoteEngine:
         self.events.publish(LogGap(device_id=device_id, reason=reason))
         self.events.publish(LogAttached(device_id=device_id))
 
-    async def record_seen(self) -> None:
-        """The server records."""
-
     def follow(self, device_id: str, on_state: Callable[[FollowState], object]) -> RemoteFollow:
         self._follow = RemoteFollow(self._client, device_id, on_state)
         return self._follow
@@ -218,81 +308,16 @@ class RemoteEngine:
     async def picture(self, *, device_id: str | None = None) -> bytes:
         return await self._client.get_bytes(f"devices/{quote(_named(device_id), safe='')}/screen.png", "image/png")
 
-    # -- executing
-
-    async def snapshot(self, *, device_id: str | None = None) -> ExecutionResult:
-        """Take a snapshot; its tree is published as an event: of a device whose log is not watched, from the answer."""
-        result = await self.execute(build.snapshot(), device_id=device_id)
-        command = str(result.envelope["commandId"])
-        for step in result.envelope["stepResults"] if device_id != self._watched else ():
-            if xml := step.get("data", {}).get("text"):
-                seen = SnapshotSeen(
-                    device_id=device_id, command_id=command, step_id=step["id"], xml=xml, at=time.time()
-                )
-                self.events.publish(seen)
-        return result
-
-    async def execute(self, payload: object, *, device_id: str | None = None) -> ExecutionResult:
-        """Run one execution on the server; it is sent once in any case."""
-        with Attempt(self.events, payload) as attempt:
-            validated = validate(payload)
-            attempt.admit(validated, "", self._package)
-            if self._read_only:
-                refuse_acting(validated.execution)
-            serial = _named(device_id)
-            attempt.start(serial)
-            body: dict[str, object] = {"execution": validated.payload, "deviceId": serial}
-            if self._package:
-                body["receiverPackage"] = self._package
-            if self.backend == "stock":
-                body |= {"backend": self.backend, "allowUnbind": True}
-            flight = _own_lock(serial, validated.payload)
-            self._flights.append(flight)
-            attempt.trace.dispatched()  # from here on it may act, whatever is answered
-            try:
-                answer = await self._client.post(wire.Result, "execute", body, seconds=_patience(validated.payload))
-            except EngineError as exc:
-                exc.extra.setdefault("broadcastDispatchStatus", "not_sent")  # refused before dispatch
-                if exc.extra["broadcastDispatchStatus"] == "unknown":
-                    exc.hint = "It may have been sent to the device: check the device before sending it again."
-                raise
-            finally:
-                self._flights.remove(flight)
-                self._look_at_locks.set()
-            attempt.execution_id, attempt.backend = answer.execution_id, answer.backend
-            attempt.warnings = []
-            envelope = answer.envelope.to_dict()
-            steps = validated.execution.steps
-            outcome = answer.outcome.value() if answer.outcome is not None else outcome_of(steps, (), envelope)
-            return attempt.finish(Finished(envelope, outcome, answer.warnings))
-
-    async def force_stop(self, package: str, *, device_id: str | None = None) -> NoReturn:  # noqa: ARG002  # the shape of an engine
-        raise EngineError(
-            ErrorCode.BACKEND_UNAVAILABLE,
-            f"{package} cannot be stopped from here: the server has no way past the device's lock",
-            hint="Send close_app when the device is free.",
-        )
+    async def _send(self, body: Mapping[str, Any]) -> wire.Result:
+        return await self._client.post(wire.Result, "execute", body, seconds=_patience(body["execution"]))
 
     # -- readiness
 
     def doctor(self, *, device_id: str | None = None, full: bool = False) -> RemoteDoctor:
-        return RemoteDoctor(self._client, device_id or "", full=full, backend=self.backend)
-
-    def fixer(self) -> NoFixer:
-        return NoFixer()
-
-    def operator_app(self, *, device_id: str | None = None) -> NoReturn:  # noqa: ARG002  # the shape of an engine
-        raise EngineError(
-            ErrorCode.BACKEND_UNAVAILABLE,
-            "The Operator app is set up from the computer that has the device",
-            hint="Run there: clawperator operator setup --apk <file>.",
-        )
-
-    @property
-    def wireless(self) -> NoReturn:
-        raise EngineError(
-            ErrorCode.BACKEND_UNAVAILABLE, "Phones are paired on the computer of the server", hint="See `devices pair`."
-        )
+        params = {"deviceId": device_id} if device_id else {}
+        params |= {"backend": self.backend} if self.backend == "stock" else {}
+        ask = partial(self._client.get, wire.Checks, "doctor", params, seconds=DOCTOR_SECONDS)
+        return RemoteDoctor(ask, full=full, backend=self.backend)
 
 
 def without(host: str) -> dict[str, str]:

@@ -141,6 +141,8 @@ class Devices(Wire):
     """``GET /devices`` and ``clawperator:devices``."""
 
     devices: Annotated[list[Annotated[DeviceEntry, EngineValue(detail=LongText)]], Field(max_length=10_000)]
+    aliases: Annotated[dict[Name, Name], Field(max_length=10_000)] = Field(default_factory=dict)
+    """By serial; only ``GET /devices`` has them."""
 
 
 class Lock(Wire):

@@ -14,6 +14,11 @@ router = APIRouter(tags=["devices"])
 
 _TEXT = {"type": "string"}
 _MORE = dict.fromkeys(("model", "product", "device", "usb", "detail"), _TEXT) | {"transportId": {"type": "integer"}}
+_ALIASES = {
+    "type": "object",
+    "additionalProperties": _TEXT,
+    "description": "By serial, from the settings of the server; also of devices that are not connected.",
+}
 _DEVICE = obj({"serial": _TEXT, "state": _TEXT, **_MORE}, ["serial", "state"])
 
 
@@ -21,11 +26,13 @@ _DEVICE = obj({"serial": _TEXT, "state": _TEXT, **_MORE}, ["serial", "state"])
     "/devices",
     operation_id="listDevices",
     summary="List the devices that adb reports, in any state",
-    responses=gives(ok_with({"devices": {"type": "array", "items": _DEVICE}}), ErrorCode.ADB_NOT_FOUND),
+    responses=gives(
+        ok_with({"devices": {"type": "array", "items": _DEVICE}, "aliases": _ALIASES}), ErrorCode.ADB_NOT_FOUND
+    ),
     response_class=Response,
 )
 async def devices(request: Request) -> Response:
     service: HttpService = request.app.state.service
     if service.device_list is not None:
         return Response(service.device_list, media_type=JSON)
-    return ok(devices=[entry.to_dict() for entry in await service.engine.devices()])
+    return ok(**service.device_document(await service.engine.devices()))

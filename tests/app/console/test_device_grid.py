@@ -279,6 +279,29 @@ async def test_the_picture_of_a_device_is_shown_until_its_tree_is_newer() -> Non
         await until(pilot, lambda: shown.tiles[0].seen == "screen now" and "▀" not in text_of(app))
 
 
+async def test_every_device_keeps_its_picture_and_the_tile_says_how_old_it_is() -> None:
+    async with grid((200, 60)) as (app, pilot, engine, shown):
+        for serial, colour in ((DEVICE.serial, (200, 40, 40)), (SECOND.serial, (40, 200, 40))):
+            image = Image.new("RGB", (576, 1_280), colour)
+            picture = Picture(serial, engine.now(), (1080, 2400), image, digest=serial.encode())
+            app.post_message(PictureUpdate(picture))
+        await until(pilot, lambda: len(app.session.pictures) == 2)
+        app.post_message(PictureUpdate(Picture(SECOND.serial, engine.now(), problem="the device sent no picture")))
+        await until(pilot, lambda: app.session.picture and app.session.picture.problem)
+        await until(pilot, lambda: {(200, 40, 40), (40, 200, 40)} <= _colours(shown))
+        assert [shown.tiles[0].seen, shown.tiles[1].seen] == ["screen now"] * 2
+        small = app.session.pictures[SECOND.serial].image
+        assert small is not None
+        assert max(small.size) <= 320
+
+
+def _colours(shown: DeviceGrid) -> set[tuple[int, ...]]:
+    """The upper colours of half blocks in the grid."""
+    strips = [shown.render_line(row) for row in range(shown.size.height)]
+    styles = [segment.style for strip in strips for segment in strip if "▀" in segment.text and segment.style]
+    return {tuple(style.color.triplet) for style in styles if style.color and style.color.triplet}
+
+
 def _wheel(widget: DeviceGrid) -> Any:
     from textual.events import MouseScrollDown
 

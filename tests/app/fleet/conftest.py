@@ -28,7 +28,7 @@ PROGRAM = shutil.which("nats-server") or shutil.which("nats-server", path="/usr/
 class Nats:
     """A server on a port of its own; ``url`` is how to reach it."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, more: str = "") -> None:
         with socket.socket() as probe:
             probe.bind(("127.0.0.1", 0))
             self.port: int = probe.getsockname()[1]
@@ -36,7 +36,7 @@ class Nats:
         self.folder = folder
         self._config = folder / "nats.conf"
         self._config.write_text(
-            f'listen: "127.0.0.1:{self.port}"\nmax_payload: 65536\nmax_pending: 131072\nwrite_deadline: "1s"\n'
+            f'listen: "127.0.0.1:{self.port}"\nmax_payload: 65536\nmax_pending: 131072\nwrite_deadline: "1s"\n{more}\n'
         )
         self._process: asyncio.subprocess.Process | None = None
 
@@ -96,9 +96,15 @@ async def join(tmp_path: Path, nats: Nats) -> AsyncIterator[Join]:
             policy: str = "",
             url: str = "",
             as_name: str = "",
+            devices_of: Sequence[str | None] = (),
             **scenario: Any,
         ) -> Host:
-            worlds = [create_device(Scenario.model_validate({"speed": 0, **scenario}), index=i) for i in range(devices)]
+            serials = devices_of or [None] * devices
+            worlds = []
+            for index, serial in enumerate(serials):
+                device = {"device": {"serial": serial}} if serial else {}
+                chosen = Scenario.model_validate({"speed": 0, **scenario, **device})
+                worlds.append(create_device(chosen, index=index))
             simulation = await stack.enter_async_context(Simulation(worlds, mode="server"))
             home = tmp_path / name
             home.mkdir()

@@ -8,6 +8,7 @@ import os
 import sys
 from collections import Counter
 from contextlib import suppress
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -21,7 +22,7 @@ from clawperator.engine.errors import EngineError
 from clawperator.engine.fan_out import Target, run_on_each
 from tests.app.fleet.conftest import Host, Join, Nats, proxy
 from tests.app.http.conftest import HOME, nap, plan
-from tests.app.mcp.conftest import document, talk
+from tests.app.mcp.conftest import Listen, Place, calling, document, listen, talk  # noqa: F401 -- a fixture
 from tests.support import patience
 
 if TYPE_CHECKING:
@@ -58,12 +59,15 @@ def test_any_serial_is_one_token_and_no_two_are_the_same(serial: str) -> None:
     [
         ("nats://example.com", "FLEET_NOT_SECURED"),
         ("tls://example.com", "FLEET_NOT_SECURED"),
-        ("nats://user:secret@10.0.0.1:4222", "FLEET_NOT_SECURED"),
+        ("nats://user:secret@10.0.0.1:4222", "USAGE"),
         ("nats://127.0.0.1,nats://example.com", "FLEET_NOT_SECURED"),
         ("http://127.0.0.1", "USAGE"),
         ("nats://127.0.0.1:x", "USAGE"),
         ("", "USAGE"),
-        ("nats://user:secret@127.0.0.1:1", "FLEET_UNAVAILABLE"),
+        ("nats://user:secret@127.0.0.1:1", "USAGE"),
+        ("nats://secret@127.0.0.1:1", "USAGE"),
+        ("nats://127.0.0.1:1", "FLEET_UNAVAILABLE"),
+        ("tls://10.0.0.1:4222/x?y", "USAGE"),
     ],
 )
 async def test_addresses_that_are_refused(address: str, code: str) -> None:
@@ -239,7 +243,19 @@ async def test_fifty_devices_of_two_hosts_have_one_row_each(nats: Nats, join: Jo
 
 
 @pytest.mark.parametrize(
-    "data", [b"", b"[]", b"\xff", b'{"payload":{}}', b'{"payload":{},"options":{"x":1},"caller":1}']
+    "data",
+    [
+        b"",
+        b"[]",
+        b"\xff",
+        b"[" * 60_000,
+        b'{"payload":{}}',
+        b'{"payload":{},"options":{"x":1},"caller":1}',
+        b'{"payload":{},"options":{"display":"0"},"caller":"x"}',
+        b'{"payload":{},"how":{"then":"text"},"how":[],"caller":"x"}',
+        b'{"ask":"anything","caller":"x"}',
+        b'{"ask":"skill","payload":{"id":1},"caller":"x"}',
+    ],
 )
 async def test_messages_of_strangers_are_answered_with_an_error(nats: Nats, join: Join, data: bytes) -> None:
     host = await join("bench")
@@ -251,8 +267,105 @@ async def test_messages_of_strangers_are_answered_with_an_error(nats: Nats, join
         await client.publish(subject, data)
         while subjects.PART not in ((message := await answers.next_msg(timeout=patience(10))).headers or {}):
             pass
-    assert json.loads(message.data)["ok"] is False
+    assert json.loads(message.data)["error"]["code"] == "INVALID_BODY"
     assert host.devices[0].commands == 0
+
+
+@pytest.mark.usefixtures("impatient")
+@pytest.mark.parametrize(
+    ("data", "headers", "status"),
+    [
+        (b"", {}, "unknown"),
+        (b"[" * 60_000, {}, "unknown"),
+        (b"[1]", {}, "unknown"),
+        (b"{}", {}, "unknown"),
+        (b'{"ok":true,"envelope":1}', {}, "unknown"),
+        (b'{"ok":false,"error":"no"}', {}, "unknown"),
+        (b"{}", {subjects.PART: "x/y"}, "unknown"),
+        (b"{}", {subjects.PART: "1/2"}, "unknown"),
+        (b'{"ok":false,"error":{"code":7,"message":[],"hint":{},"details":1}}', {}, None),
+    ],
+)
+async def test_forged_answers_are_errors_about_an_unknown_outcome(
+    nats: Nats, data: bytes, headers: dict[str, str], status: str | None
+) -> None:
+    async with connected(nats.url, name="stranger", lasting=False) as stranger, fleet(nats.url) as client:
+
+        async def forge(message: Msg) -> None:
+            await stranger.publish(message.reply, data, headers=headers)
+
+        await stranger.subscribe(subjects.device_subject("evil", "x"), cb=forge)
+        await stranger.flush()
+        with pytest.raises(EngineError) as caught:
+            await client.execute(plan(HOME), "evil/x")
+    assert caught.value.extra.get("broadcastDispatchStatus") == status
+    assert caught.value.extra["deviceId"] == "evil/x"
+
+
+async def test_forged_hosts_are_left_out_and_the_others_found(nats: Nats, join: Join) -> None:
+    host = await join("bench", tag="lab")
+    forged = [
+        b"",
+        b"[" * 60_000,
+        b"[]",
+        b"{}",
+        b'{"host":"a b","devices":[],"serials":["x"]}',
+        b'{"host":"evil","devices":[{"serial":7}],"serials":[7]}',
+        b'{"host":"evil","devices":{},"serials":{"x":1}}',
+    ]
+    async with connected(nats.url, name="stranger", lasting=False) as stranger, fleet(nats.url) as client:
+
+        async def forge(message: Msg) -> None:
+            for data in forged:
+                await stranger.publish(message.reply, data)
+
+        for subject in (subjects.HOSTS, subjects.tag_subject("lab"), f"$SRV.PING.{subjects.SERVICE}"):
+            await stranger.subscribe(subject, cb=forge)
+        await stranger.flush()
+        device = f"bench/{host.devices[0].serial}"
+        assert [row["device"] for row in await client.devices()] == [device]
+        assert await client.targets("tag:lab") == [Target(device)]
+        await join("other")
+
+
+async def test_an_option_that_the_host_does_not_have_is_refused(nats: Nats, join: Join) -> None:
+    host = await join("bench")
+    how: Any = {"turbo": True}
+    async with fleet(nats.url) as client:
+        with pytest.raises(EngineError) as caught:
+            await client.execute(plan(HOME), f"bench/{host.devices[0].serial}", **how)
+    assert caught.value.code == "INVALID_BODY"
+    assert "no option turbo" in caught.value.message
+    assert host.devices[0].commands == 0
+
+
+async def test_a_phone_that_two_hosts_see_is_shown_so_and_used_once(nats: Nats, join: Join) -> None:
+    hosts = [await join(name, tag="lab", devices_of=["R58M12ABCDE", None]) for name in ("east", "west")]
+    async with fleet(nats.url) as client:
+        rows = {row["device"]: row for row in await client.devices()}
+        emulator = hosts[0].devices[1].serial
+        assert {name: row.get("alsoOn") for name, row in rows.items()} == {
+            "east/R58M12ABCDE": ["west"],
+            f"east/{emulator}": None,
+            "west/R58M12ABCDE": ["east"],
+            f"west/{emulator}": None,
+        }
+        once = ["east/R58M12ABCDE", f"east/{emulator}", f"west/{emulator}"]
+        for words in ("all", "tag:lab", "all,tag:lab"):
+            assert [target.serial for target in await client.targets(words)] == once
+        named = [target.serial for target in await client.targets("west/R58M12ABCDE,all")]
+        assert (named[0], len(named)) == ("west/R58M12ABCDE", 3)
+
+
+async def test_a_picture_the_checks_and_a_skill_are_those_of_the_host(nats: Nats, join: Join) -> None:
+    host = await join("bench")
+    device = f"bench/{host.devices[0].serial}"
+    async with fleet(nats.url, caller="ann") as client:
+        assert (await client.picture(device)).startswith(b"\x89PNG")
+        assert {"ok", "checks"} <= (await client.doctor(device, "operator")).keys()
+        with pytest.raises(EngineError) as caught:
+            await client.run_skill("com.example.nothing", device)
+        assert caught.value.code in ("SKILL_NOT_FOUND", "REGISTRY_READ_FAILED")
 
 
 async def test_the_command_line_addresses_a_fleet(nats: Nats, join: Join) -> None:
@@ -286,6 +399,43 @@ async def test_the_command_line_addresses_a_fleet(nats: Nats, join: Join) -> Non
         exit_code, [refused] = await command(*words)
         assert (exit_code, refused["code"]) == (1, code)
     assert [device.commands for device in host.devices] == [2, 1]
+
+
+async def test_skills_and_their_artifacts_run_on_a_fleet(nats: Nats, join: Join) -> None:
+    host = await join("bench", 2, tag="lab")
+    serial = host.devices[0].serial
+    env = {**os.environ, "HOME": str(nats.folder), "XDG_CONFIG_HOME": str(nats.folder), "CLAWPERATOR_WARM": "0"}
+
+    async def command(*words: str) -> tuple[int | None, list[dict[str, Any]]]:
+        program = (sys.executable, "-m", "clawperator.app.cli")
+        child = await asyncio.create_subprocess_exec(*program, *words, env=env, stdout=asyncio.subprocess.PIPE)
+        out, _ = await child.communicate()
+        return child.returncode, [json.loads(line) for line in out.splitlines()]
+
+    skill = ("skills", "run", "com.android.settings.overview", "--fleet", nats.url)
+    exit_code, [answer] = await command(*skill, "--device", f"bench/{serial}")
+    assert (exit_code, answer["code"]) == (1, "REGISTRY_READ_FAILED"), answer
+    host.engine.settings = replace(host.engine.settings, skills_registry="builtin")
+    exit_code, [answer] = await command(*skill, "--device", f"bench/{serial}")
+    assert (exit_code, answer["skillId"], answer["deviceId"]) == (0, skill[2], f"bench/{serial}"), answer
+    exit_code, lines = await command(*skill, "--devices", "tag:lab")
+    assert (exit_code, [line.get("status") for line in lines]) == (0, ["succeeded", "succeeded", None])
+    exit_code, lines = await command(*skill, "--registry", "builtin", "--device", f"bench/{serial}")
+    assert (exit_code, lines[0]["code"]) == (1, "USAGE")
+
+
+async def test_an_agent_reaches_the_fleet_through_a_server_that_listens(
+    nats: Nats,
+    join: Join,
+    listen: Listen,  # noqa: F811 -- a fixture
+) -> None:
+    host = await join("bench")
+    env = {**os.environ, "HOME": str(nats.folder), "XDG_CONFIG_HOME": str(nats.folder), "ADB_PATH": "/nowhere"}
+    listening = await listen(Place(host.devices, env, nats.folder), "--fleet", nats.url)
+    device = f"bench/{host.devices[0].serial}"
+    async with calling(listening.url) as agent:
+        assert (await agent.ok("execute", execution=plan(HOME), deviceId=device))["deviceId"] == device
+    assert host.devices[0].commands == 1
 
 
 async def test_an_agent_reaches_the_fleet(nats: Nats, join: Join) -> None:

@@ -1,0 +1,216 @@
+"""The engine of a console that is connected to a fleet: the devices of all its hosts, as ``host/serial``.
+
+Events and trees are those that the hosts publish; devices and locks are polled. Everything else is requested from the host of
+the device. The hosts keep the history.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Callable, Coroutine, Mapping
+from contextlib import AsyncExitStack, suppress
+from functools import partial
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, NoReturn, Self
+
+from httpx_sse import ServerSentEvent
+from nats.errors import Error as NatsError
+from pydantic import ValidationError
+
+from clawperator.app.console.remote import wire
+from clawperator.app.console.remote.checks import RemoteDoctor
+from clawperator.app.console.remote.engine import RemoteDevices
+from clawperator.app.console.remote.stream import here, read_event, words_of
+from clawperator.app.fleet import subjects
+from clawperator.app.fleet.client import HostState, fleet
+from clawperator.app.serve import event_frames
+from clawperator.engine.adb.parse import DeviceEntry
+from clawperator.engine.errors import EngineError, ErrorCode
+from clawperator.engine.events.types import AdbServerLost, DevicesChanged, LogAttached, SnapshotSeen
+from clawperator.engine.follow.follower import FollowState
+
+if TYPE_CHECKING:
+    from nats.aio.msg import Msg
+    from nats.aio.subscription import Subscription
+
+HOSTS_SECONDS = 2.0
+_OF_ALL = (event_frames.EVENT, event_frames.ENVELOPE, event_frames.LINK)
+"""Events of every device; log lines only of the one that is watched."""
+_MOST_MESSAGES, _MOST_BYTES = 4_096, 64 * 1024 * 1024
+"""What may wait unread; later messages are dropped."""
+
+
+class FleetEngine(RemoteDevices):
+    """``ConsoleEngine`` over the fleet at ``servers``. Use as ``async with``; raises ``EngineError`` only."""
+
+    def __init__(self, servers: str, *, receiver_package: str = "", read_only: bool = False) -> None:
+        addresses = ",".join(server.strip().partition("://")[2] for server in servers.split(","))
+        super().__init__(f"fleet {addresses}", receiver_package=receiver_package, read_only=read_only)
+        self._servers = servers
+        self._hosts: Mapping[str, HostState] = {}
+        self._closing = AsyncExitStack()
+
+    async def __aenter__(self) -> Self:
+        self._fleet = await self._closing.enter_async_context(fleet(self._servers, lasting=True))
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, tb: TracebackType | None
+    ) -> None:
+        await self._closing.aclose()
+
+    # -- devices
+
+    async def devices(self) -> tuple[DeviceEntry, ...]:
+        self._hosts = {host.host: host for host in await self._fleet.hosts()}
+        found, locks, aliases = {}, {}, {}
+        for name, host in self._hosts.items():
+            for device in host.devices:
+                serial = f"{name}/{device.serial}"
+                found[serial] = DeviceEntry(serial, device.state, model=device.model, detail=device.detail)
+                aliases[serial] = f"{name}/{device.alias}" if device.alias else ""
+            for each in host.locks:
+                with suppress(ValidationError):
+                    lock = wire.Lock.model_validate(each)
+                    moments = {
+                        key: value + host.skew for key in ("since", "not_before") if (value := getattr(lock, key))
+                    }
+                    moments["device_id"] = f"{name}/{lock.device_id}"
+                    locks[moments["device_id"]] = lock.model_copy(update=moments).model_dump(by_alias=True)
+        self.aliases = {serial: alias for serial, alias in aliases.items() if alias}
+        self._locks = locks
+        return tuple(found[serial] for serial in sorted(found))
+
+    async def watch_devices(self) -> None:
+        """Publish the device list until cancelled, and the events and trees of all devices."""
+        for name in (*map(subjects.token, _OF_ALL), subjects.token(event_frames.DEVICES)):
+            await self._subscribe(f"{subjects.PREFIX}.event.*.*.{name}", self._take_event)
+        await self._subscribe(f"{subjects.PREFIX}.tree.>", self._take_tree)
+        shown: tuple[DeviceEntry, ...] | None = None
+        while True:
+            self._look_at_locks.clear()
+            try:
+                devices = await self.devices()
+            except EngineError as exc:
+                shown, self._locks = None, {}
+                self.events.publish(AdbServerLost(reason=words_of(exc)))
+            else:
+                if devices != shown:
+                    shown = devices
+                    self.events.publish(DevicesChanged(devices=devices))
+            with suppress(TimeoutError):
+                async with asyncio.timeout(HOSTS_SECONDS):
+                    await self._look_at_locks.wait()
+
+    async def watch_log(self, device_id: str) -> None:
+        """Publish the lines of the device's log until cancelled."""
+        self.events.publish(LogAttached(device_id=device_id))
+        subject = subjects.event_subject(*subjects.address(device_id), event_frames.LOG)
+        lines = await self._subscribe(subject, self._take_event)
+        try:
+            await asyncio.Event().wait()
+        finally:
+            with suppress(NatsError):
+                await lines.unsubscribe()
+
+    async def _subscribe(self, subject: str, take: Callable[[Msg], Coroutine[Any, Any, None]]) -> Subscription:
+        """Call ``take`` with the messages of ``subject``. Raises ``EngineError``."""
+        try:
+            return await self._fleet.client.subscribe(
+                subject, cb=take, pending_msgs_limit=_MOST_MESSAGES, pending_bytes_limit=_MOST_BYTES
+            )
+        except NatsError as exc:
+            raise EngineError(ErrorCode.FLEET_UNAVAILABLE, f"The fleet cannot be watched: {exc}") from exc
+
+    async def _take_event(self, message: Msg) -> None:
+        _, _, _, host, serial, kind = message.subject.split(".")
+        name = subjects.untoken(kind)
+        if name == event_frames.DEVICES:
+            self._look_at_locks.set()
+            return
+        device = f"{subjects.untoken(host)}/{subjects.untoken(serial)}"
+        with suppress(ValidationError):
+            event = ServerSentEvent(event=name, data=message.data.decode("utf-8", "replace"))
+            read = read_event(event, device, self._skew(device))
+            if read is not None and not isinstance(read, wire.SnapshotEvent):
+                self.events.publish(read)
+                self._look_at_locks.set()
+
+    async def _take_tree(self, message: Msg) -> None:
+        device = "/".join(map(subjects.untoken, message.subject.split(".")[-2:]))
+        with suppress(ValidationError):
+            facts = wire.read(wire.SnapshotEvent, (message.headers or {}).get(subjects.FACTS, ""))
+            seen = SnapshotSeen(
+                device_id=device,
+                command_id=facts.command_id,
+                step_id=facts.step_id,
+                xml=message.data.decode("utf-8", "replace"),
+                at=here(facts.at, self._skew(device)),
+            )
+            self.events.publish(seen)
+
+    def _skew(self, device: str) -> float:
+        host = self._hosts.get(device.partition("/")[0])
+        return host.skew if host is not None else 0.0
+
+    def follow(self, device_id: str, on_state: Callable[[FollowState], object]) -> NoFollow:
+        return NoFollow(device_id, on_state)
+
+    async def picture(self, *, device_id: str | None = None) -> bytes:
+        return await self._fleet.picture(device_id or "")
+
+    # -- executing
+
+    async def _send(self, body: Mapping[str, Any]) -> wire.Result:
+        names = {"receiverPackage": "receiver_package", "backend": "backend", "allowUnbind": "allow_unbind"}
+        how: Any = {name: body[key] for key, name in names.items() if key in body}
+        answer = await self._fleet.execute(body["execution"], body["deviceId"], **how)
+        return self._read(wire.Result, answer)
+
+    def _read(self, kind: type[wire.Kind], answer: Mapping[str, Any]) -> wire.Kind:
+        try:
+            return wire.read(kind, json.dumps(answer))
+        except ValidationError as exc:
+            raise EngineError(
+                ErrorCode.FLEET_NO_ANSWER,
+                f"The answer of {answer.get('deviceId')} cannot be read",
+                extra={"broadcastDispatchStatus": "unknown"},
+            ) from exc
+
+    # -- readiness
+
+    def doctor(self, *, device_id: str | None = None, full: bool = False) -> RemoteDoctor:
+        return RemoteDoctor(partial(self._checks, device_id or ""), full=full, backend=self.backend)
+
+    async def _checks(self, device_id: str) -> wire.Checks:
+        return self._read(wire.Checks, await self._fleet.doctor(device_id, self.backend))
+
+    @property
+    def emulators(self) -> NoReturn:
+        raise EngineError(
+            ErrorCode.BACKEND_UNAVAILABLE,
+            "The virtual devices of a fleet are managed on their hosts",
+            hint="Run there: clawperator emulator list.",
+        )
+
+
+class NoFollow:
+    """``FollowRun`` that follows nothing: a fleet does not offer follow mode."""
+
+    def __init__(self, device_id: str, on_state: Callable[[FollowState], object]) -> None:
+        self.device_id = device_id
+        self.state = FollowState("reading")
+        self._on_state = on_state
+
+    async def run(self) -> None:
+        error = EngineError(ErrorCode.BACKEND_UNAVAILABLE, "A fleet has no follow mode; r reads the screen")
+        self.state = FollowState("failing", error=error)
+        self._on_state(self.state)
+        await asyncio.Event().wait()
+
+    def painted(self) -> None:
+        """Ignore a painted tree."""
+
+    def owns(self, command_id: str) -> bool:  # noqa: ARG002  # the shape of a follow run
+        return False

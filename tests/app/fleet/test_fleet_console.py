@@ -1,0 +1,102 @@
+"""The console before a fleet: one console, the devices of two hosts, through a real NATS server."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from functools import partial
+from typing import Any
+
+from clawperator.app.console.app import ConsoleApp
+from clawperator.app.console.devices.grid import GridDialog
+from clawperator.app.console.execution.dispatch_dialogs import DispatchDialog
+from clawperator.app.console.remote.engine import without
+from clawperator.app.console.remote.fleet import FleetEngine
+from clawperator.app.fleet.client import fleet
+from clawperator.engine.executions import build
+from tests.app.console.support import FakeClipboard, MemoryStore, until
+from tests.app.fleet.conftest import Join, Nats, join, nats  # noqa: F401 -- fixtures
+from tests.app.http.conftest import HOME, plan
+from tests.journeys.remote_support import header, notice_says, package
+
+
+@asynccontextmanager
+async def console(url: str, *, size: tuple[int, int] = (120, 36), **more: Any) -> AsyncIterator[Any]:
+    async with FleetEngine(url) as engine:
+        gone = without(engine.host)
+        app = ConsoleApp(
+            engine,
+            clipboard=FakeClipboard(),
+            drafts=MemoryStore(),
+            remote=engine.host,
+            without=gone,
+            **more,
+        )
+        async with app.run_test(size=size) as pilot:
+            yield pilot
+
+
+async def test_one_console_watches_and_uses_the_devices_of_two_hosts(nats: Nats, join: Join) -> None:  # noqa: F811
+    hosts = [await join(name, 2, tag="lab") for name in ("east", "west")]
+    first, second = (device.serial for device in hosts[0].devices)
+    async with console(nats.url, wanted_device=f"east/{first}", size=(200, 60)) as pilot:
+        app, session = pilot.app, pilot.app.session
+        await until(pilot, lambda: session.trees.shown and session.report.ended and not session.work)
+        assert [device.serial for device in session.devices] == [
+            f"{host}/{serial}" for host in ("east", "west") for serial in (first, second)
+        ]
+        assert "at fleet 127.0.0.1" in header(pilot)
+        assert not session.report.problem
+        assert not session.report.checks[0].get("error")
+
+        app.dispatcher.run(build.open_app("com.android.settings"), "open settings")
+        await until(pilot, lambda: isinstance(app.screen, DispatchDialog))
+        await pilot.press("enter")
+        await until(pilot, lambda: notice_says(pilot, "open settings: ok"))
+        await until(pilot, lambda: package(pilot) == "com.android.settings")
+
+        await pilot.press("7")
+        await pilot.press("t")
+        await until(pilot, lambda: isinstance(app.screen, GridDialog) and len(app.screen.grid.tiles) == 4)
+        assert [tile.name for tile in app.screen.grid.tiles] == ["east/d0", "east/d1", "west/d0", "west/d1"]
+        async with fleet(
+            nats.url
+        ) as other:  # what others do is seen here, on a device that this console did not choose
+            look = {"id": "look", "type": "snapshot_ui"}
+            assert (await other.execute(plan(HOME, look), f"west/{second}"))["ok"]
+        await until(pilot, lambda: app.screen.grid.tiles[3].snapshot.readable and app.screen.grid.tiles[3].run)
+        app.bridge.take_picture()
+        await until(pilot, lambda: f"east/{first}" in session.pictures)
+        await pilot.press("end", "enter")
+        await until(pilot, lambda: session.device_id == f"west/{second}")
+        hosts[1].leave()
+        await until(pilot, lambda: f"west/{second}" in session.left, seconds=30)
+
+
+async def test_a_fleet_that_is_lost_says_so_and_comes_back(nats: Nats, join: Join) -> None:  # noqa: F811
+    host = await join("east")
+    device = f"east/{host.devices[0].serial}"
+    async with console(nats.url) as pilot:
+        session = pilot.app.session
+        await until(pilot, lambda: session.device_id == device and session.trees.shown)
+        await nats.stop()
+        await until(pilot, lambda: "fleet" in session.adb_problem, seconds=30)
+        await pilot.press("r")
+        await until(pilot, lambda: notice_says(pilot, "The connection to the fleet is lost"))
+        await nats.start()
+        await until(pilot, lambda: not session.adb_problem and session.device is not None, seconds=60)
+        await pilot.press("r")
+        await until(pilot, lambda: session.trees.shown.source == "r" and not session.tree_problem)
+
+
+async def test_what_a_fleet_does_not_offer_says_so(nats: Nats, join: Join) -> None:  # noqa: F811
+    await join("east")
+    async with console(nats.url) as pilot:
+        session = pilot.app.session
+        await until(pilot, lambda: session.trees.shown)
+        await pilot.press("f")
+        await until(pilot, lambda: session.follow is not None and session.follow.phase == "failing")
+        await pilot.press("f", "7")
+        for key, words in (("P", "provision emulator"), ("o", "operator setup")):
+            await pilot.press(key)
+            await until(pilot, partial(notice_says, pilot, words))
