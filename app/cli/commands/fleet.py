@@ -83,14 +83,20 @@ async def _join(options: Options) -> None:
     from clawperator.engine import Engine
 
     name = host_name(options.name or socket.gethostname())
-    closed: asyncio.Future[str] = asyncio.get_running_loop().create_future()
+    closed = asyncio.Event()
+    reasons: list[str] = []
+
+    def ended(reason: str) -> None:
+        reasons.append(reason)
+        closed.set()
+
     how: dict[str, Any] = {
         "name": f"clawperator host {name}",
         "lasting": True,
         "buffer": _BUFFER_BYTES,
         "on_lost": lambda: diagnostics.note("The connection to NATS is lost; reconnecting"),
         "on_back": lambda: diagnostics.note("Connected to NATS again"),
-        "on_closed": closed.set_result,
+        "on_closed": ended,
     }
     async with (
         Engine(resolve_settings(options), face="fleet", logged=True) as engine,
@@ -98,15 +104,17 @@ async def _join(options: Options) -> None:
     ):
         host = FleetHost(engine, client, name, screenshots_folder(options))
         task = asyncio.create_task(host.run(lambda: _announce(name, host, options)))
+        waiting = asyncio.create_task(closed.wait())
         with signal_handlers(task.cancel):
-            await asyncio.wait({task, closed}, return_when=asyncio.FIRST_COMPLETED)
-            if closed.done():
+            await asyncio.wait({task, waiting}, return_when=asyncio.FIRST_COMPLETED)
+            waiting.cancel()
+            if reasons:
                 task.cancel()
-                await asyncio.wait({task})
+            await asyncio.wait({task})
         if not task.cancelled():
             task.result()
-        if closed.done():
-            raise EngineError(ErrorCode.FLEET_UNAVAILABLE, f"NATS ended the connection: {closed.result()}")
+        if reasons:
+            raise EngineError(ErrorCode.FLEET_UNAVAILABLE, f"NATS ended the connection: {reasons[0]}")
 
 
 _BUFFER_BYTES = 2 * 1024 * 1024
