@@ -19,6 +19,7 @@ from clawperator.engine.emulators.sdk import ToolTimeoutError, tool_missing
 from clawperator.engine.emulators.tool_errors import failure_hint, failure_message
 from clawperator.engine.errors import EngineError, ErrorCode
 from clawperator.engine.files.lock import FileLock
+from clawperator.engine.files.regular import private_folder, write_file
 from clawperator.engine.process.detached import Detached
 
 if TYPE_CHECKING:
@@ -51,9 +52,12 @@ class Stopped:
 
 
 class Lifecycle:
-    """Creates, starts, stops and deletes AVDs. ``home`` is the folder of the AVD files."""
+    """Creates, starts, stops and deletes AVDs. ``home`` is the folder of the AVD files, ``logs`` that of emulators' output."""
 
-    def __init__(self, sdk: Sdk, scanner: Scanner, home: str, supported_abis: tuple[str, ...], limits: Limits) -> None:
+    def __init__(
+        self, sdk: Sdk, scanner: Scanner, home: str, supported_abis: tuple[str, ...], limits: Limits, *, logs: str
+    ) -> None:
+        self._logs = logs
         self.sdk = sdk
         self.scanner = scanner
         self._home = home
@@ -76,6 +80,7 @@ class Lifecycle:
                 message = f"AVD {recipe.name} already exists"
                 raise _not_created(recipe, message, "Choose another name, or overwrite the AVD with --force.")
             await self._refuse_running(recipe.name)
+        self.sdk.require("sdkmanager", "avdmanager")  # before an image of gigabytes is downloaded
         await ensure_image(self.sdk, recipe.image, self.limits, progress)
         with progress.stage(stages.CREATE_AVD, self.limits.create, left=_unfinished_avd) as stage:
             done = await self._manage(create_arguments(recipe), recipe, stage)
@@ -154,10 +159,23 @@ class Lifecycle:
         return RunningEmulator(name, serial, True, self.avd(name).unsupported_reasons)
 
     def _spawn(self, name: str, log: str) -> Detached:
+        log = log or self._own_log(name)
         try:
             return Detached.start([self.sdk.path("emulator"), *start_arguments(name)], self.sdk.env, log)
         except (OSError, ValueError) as exc:
             raise tool_missing(("emulator",)) from exc
+
+    def _own_log(self, name: str) -> str:
+        """Return an emptied log file for an emulator, whose output says why it does not start; '' if it cannot be written."""
+        path = os.path.join(self._logs, f"emulator-{name}.log")
+        if not self._logs:
+            return ""
+        try:
+            private_folder(self._logs)
+            write_file(path, b"", replace=True)
+        except OSError:
+            return ""
+        return path
 
     async def registered(self, name: str, progress: JobProgress, boot: BootProcess | None = None) -> str:
         """Wait until adb lists the emulator as a device that takes commands, and return its serial.

@@ -57,7 +57,9 @@ class EmulatorManager:
         self._guard = guard or Guard(settings)
         self._sdk = Sdk(env, settings.adb_path)
         self._scanner = Scanner(server, env, self.home, self.supported_abis, self.limits)
-        self._lifecycle = Lifecycle(self._sdk, self._scanner, self.home, self.supported_abis, self.limits)
+        self._lifecycle = Lifecycle(
+            self._sdk, self._scanner, self.home, self.supported_abis, self.limits, logs=settings.log_dir
+        )
         self._provisioning = asyncio.Lock()
 
     def under(self, guard: Guard) -> Self:
@@ -117,6 +119,8 @@ class EmulatorManager:
 
     async def start(self, name: str, *, on_progress: OnProgress = unreported, log: str = "") -> RunningEmulator:
         """Start an AVD and wait until it has booted; the emulator's output is appended to the file ``log``.
+
+        Without it, the output of the last start is in the log folder.
 
         Raises ``EngineError`` EMULATOR_NOT_FOUND, EMULATOR_ALREADY_RUNNING, EMULATOR_START_FAILED, EMULATOR_BOOT_TIMEOUT,
         ANDROID_SDK_TOOL_MISSING.

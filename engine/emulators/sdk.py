@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import shutil
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -65,6 +66,12 @@ class Sdk:
         root = self.env.get("ANDROID_HOME") or self.env.get("ANDROID_SDK_ROOT")
         inside = os.path.join(root, *_PLACES[tool]) if root else ""
         return inside if inside and os.path.exists(inside) else tool
+
+    def require(self, *tools: str) -> None:
+        """Raise ``EngineError`` (ANDROID_SDK_TOOL_MISSING) for programs that are not there; starts none."""
+        search = self.env.get("PATH", os.defpath)
+        if missing := [tool for tool in tools if shutil.which(self.path(tool), path=search) is None]:
+            raise tool_missing(missing)
 
     async def missing(self, *, timeout: float) -> tuple[str, ...]:
         """Return the tools that cannot be started, in the order of ``TOOLS``."""

@@ -116,9 +116,16 @@ class Create(_OneAvd):
 
 class Start(_NamedEmulator):
     usage = "<name> [--log <file>] [options]"
-    notes = "Returns when it has booted and leaves it running. If it does not boot, or after Ctrl-C, it is stopped."
+    notes = (
+        "Returns when it has booted and leaves it running. If it does not boot, or after Ctrl-C, it is stopped. Its output is in\n"
+        "~/.clawperator/logs/emulator-<name>.log, which every start replaces."
+    )
     examples = ("clawperator-pixel", "clawperator-pixel --log emulator.log --json-progress")
-    flags = (_NAME_WORD, Flag("--log", "<file>", "append the emulator's output to this file", file=True), PROGRESS_FLAG)
+    flags = (
+        _NAME_WORD,
+        Flag("--log", "<file>", "append the emulator's output to this file instead", file=True),
+        PROGRESS_FLAG,
+    )
 
     def call(self, engine: Engine, options: Options) -> Awaitable[Any]:
         import os

@@ -316,7 +316,11 @@ async def test_missing_tools(sdk: FakeSdk, manage: Manage, heard: Heard) -> None
     assert (await refused(manage(env=no_adb).start("mine"))).details == {"missingTools": ["emulator"]}
     assert (await refused(manage(env=no_adb).delete("mine"))).details == {"missingTools": ["avdmanager"]}
     no_manager = {"SDKMANAGER_PATH": "/nowhere/sdkmanager"}
-    assert (await refused(manage(env=no_manager).create("new"))).details == {"missingTools": ["sdkmanager"]}
+    assert (await refused(manage(env=no_manager).create("new"))).details == {
+        "missingTools": ["sdkmanager", "avdmanager"]
+    }
+    assert (await refused(manage(env=no_adb).create("new"))).details == {"missingTools": ["avdmanager"]}
+    assert sdk.calls("sdkmanager") == []  # nothing was downloaded before
 
 
 @pytest.mark.parametrize(
@@ -345,8 +349,11 @@ async def test_an_emulator_that_dies_at_once(sdk: FakeSdk, manage: Manage, heard
     error = await refused(manage().start("mine", on_progress=heard))
     assert error.code is ErrorCode.EMULATOR_START_FAILED
     assert error.details == {"name": "mine", "exitCode": 1}
-    assert "--log" in error.hint
+    assert "PANIC: Broken AVD system path" in error.message
+    assert (sdk.home / ".clawperator/logs/emulator-mine.log").read_text().count("PANIC") == 1
     assert heard.ends == [("start", "done"), ("wait_adb", "failed")]
+    unwritable = manage(log_dir=str(sdk.tool("emulator")))
+    assert "--log" in (await refused(unwritable.start("mine"))).hint
     log = sdk.home / "emulator.log"
     error = await refused(manage().start("mine", log=str(log)))
     assert "PANIC: Broken AVD system path" in error.message
