@@ -7,7 +7,7 @@ import statistics
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -19,46 +19,55 @@ ATTEMPTS = 6
 """A machine that does something else meanwhile makes everything slower, never faster: the best of so many measurements counts."""
 
 
+Measured = tuple[float, str]
+"""A value, and details in words."""
+
+
+@dataclass(frozen=True)
+class Claim:
+    """What one value of a measurement is held to: an upper limit, or a lower one of a rate (``/s``)."""
+
+    what: str
+    limit: float
+    unit: str
+    floor: str = "–"
+
+    def holds(self, value: float) -> bool:
+        return value >= self.limit if self.unit == "/s" else value <= self.limit
+
+    def better(self, one: Measured, other: Measured) -> Measured:
+        return max(one, other) if self.unit == "/s" else min(one, other)
+
+    def row(self, value: float, detail: str) -> tuple[str, str, str, str, str]:
+        if self.unit == "/s":
+            return self.what, self.floor, f"{value:,.0f}/s", f"≥ {self.limit:,.0f}/s", detail
+        return self.what, self.floor, f"{value:.2f}{self.unit}", f"≤ {self.limit:g}{self.unit}", detail
+
+
 class Report:
     """Records one line of the table per claim, and holds the claim."""
 
-    def ratio(self, what: str, floor: str, limit: float, measure: Callable[[], tuple[float, str]]) -> None:
+    def ratio(self, what: str, floor: str, limit: float, measure: Callable[[], Measured]) -> None:
         """``measure`` gives how many times the floor it took, and details in words; repeated while it is above ``limit``."""
-        ratio, detail = self._best(measure, limit)
-        ROWS.append((what, floor, f"{ratio:.2f}×", f"≤ {limit:g}×", detail))
-        assert ratio <= limit, f"{what}: {ratio:.2f}x of {floor}, at most {limit:g}x ({detail})"
+        self.hold([Claim(what, limit, "×", floor)], lambda: [measure()])
 
-    def milliseconds(self, what: str, limit: float, measure: Callable[[], tuple[float, str]]) -> None:
-        value, detail = self._best(measure, limit)
-        ROWS.append((what, "–", f"{value:.2f} ms", f"≤ {limit:g} ms", detail))
-        assert value <= limit, f"{what}: {value:.2f} ms, at most {limit:g} ms ({detail})"
+    def milliseconds(self, what: str, limit: float, measure: Callable[[], Measured]) -> None:
+        self.hold([Claim(what, limit, " ms")], lambda: [measure()])
 
-    def megabytes(self, what: str, limit: float, measure: Callable[[], tuple[float, str]]) -> None:
-        value, detail = self._best(measure, limit)
-        ROWS.append((what, "–", f"{value:.0f} MB", f"≤ {limit:g} MB", detail))
-        assert value <= limit, f"{what}: {value:.0f} MB, at most {limit:g} MB ({detail})"
+    def value(self, what: str, limit: float, unit: str, measure: Callable[[], Measured]) -> None:
+        self.hold([Claim(what, limit, unit)], lambda: [measure()])
 
-    def kilobytes(self, what: str, limit: float, measure: Callable[[], tuple[float, str]]) -> None:
-        value, detail = self._best(measure, limit)
-        ROWS.append((what, "–", f"{value:.1f} KB", f"≤ {limit:g} KB", detail))
-        assert value <= limit, f"{what}: {value:.1f} KB, at most {limit:g} KB ({detail})"
-
-    def per_second(self, what: str, limit: float, measure: Callable[[], tuple[float, str]]) -> None:
-        """The other way round: at least ``limit`` a second."""
-        inverse, detail = self._best(lambda: _inverted(measure()), 1 / limit)
-        ROWS.append((what, "–", f"{1 / inverse:,.0f}/s", f"≥ {limit:,.0f}/s", detail))
-        assert 1 / inverse >= limit, f"{what}: {1 / inverse:,.0f}/s, at least {limit:,.0f}/s ({detail})"
-
-    def _best(self, measure: Callable[[], tuple[float, str]], limit: float) -> tuple[float, str]:
+    def hold(self, claims: Sequence[Claim], measure: Callable[[], Sequence[Measured]]) -> None:
+        """``measure`` gives a value for each of ``claims``; repeated while one of them has held in no run."""
         best = measure()
         for _ in range(ATTEMPTS - 1):
-            if best[0] > limit:
-                best = min(best, measure())
-        return best
-
-
-def _inverted(measured: tuple[float, str]) -> tuple[float, str]:
-    return 1 / measured[0], measured[1]
+            if all(claim.holds(value) for claim, (value, _) in zip(claims, best, strict=True)):
+                break
+            best = [claim.better(*pair) for claim, *pair in zip(claims, best, measure(), strict=True)]
+        rows = [claim.row(*found) for claim, found in zip(claims, best, strict=True)]
+        ROWS.extend(rows)
+        for claim, (value, _), row in zip(claims, best, rows, strict=True):
+            assert claim.holds(value), " | ".join(row)
 
 
 @pytest.fixture

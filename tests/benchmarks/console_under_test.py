@@ -3,8 +3,7 @@
 ``FD`` is a socket to the test. One word a line is asked there, one JSON object a line answers:
 
 ``snapshot``  publish a new tree; ``at`` is the instant just before (``time.monotonic``), ``label`` the text that no other tree has
-``load``      from now on log a thousand lines and publish two trees a second
-``lines``     the same without the trees
+``load N``    from now on log N thousand lines and publish 2 N trees a second
 ``cpu``       ``seconds`` of CPU that this process has used
 ``heart``     how late a timer of ten milliseconds came since the last ``heart``, in seconds: ``lags``; the first one starts it
 ``stream``    what the console keeps of the log: ``end`` and ``first`` of its ring, ``dropped``, and of the phone's numbered lines
@@ -201,29 +200,24 @@ class Script:
         )
         return {"at": at, "label": label}
 
-    def _lines(self) -> dict[str, Any]:
+    def _load(self, speed: str) -> dict[str, Any]:
         assert self._group is not None
-        self._group.create_task(self._keep_logging())
+        self._group.create_task(self._keep_logging(LINES_PER_SECOND * int(speed)))
+        self._group.create_task(self._keep_changing(SNAPSHOTS_PER_SECOND * int(speed)))
         return {}
 
-    def _load(self) -> dict[str, Any]:
-        self._lines()
-        assert self._group is not None
-        self._group.create_task(self._keep_changing())
-        return {}
-
-    async def _keep_logging(self) -> None:
+    async def _keep_logging(self, per_second: int) -> None:
         started, sent = time.monotonic(), 0
         while True:
             await asyncio.sleep(LOG_BEAT)
-            due = int((time.monotonic() - started) * LINES_PER_SECOND) - sent
+            due = int((time.monotonic() - started) * per_second) - sent
             self._engine.log(log_lines(due, start=sent))
             sent += due
 
-    async def _keep_changing(self) -> None:
+    async def _keep_changing(self, per_second: int) -> None:
         while True:
             self._snapshot()
-            await asyncio.sleep(1 / SNAPSHOTS_PER_SECOND)
+            await asyncio.sleep(1 / per_second)
 
 
 async def main(connection: socket.socket, nodes: int) -> int:

@@ -38,6 +38,8 @@ async def test_twenty_devices_take_little_longer_than_the_slowest(tmp_path: Path
                 spent = (time.monotonic() - began) * 1000
                 assert {row.status for row in rows} == {"succeeded"}
                 ratios.append(spent / max(row.duration_ms for row in rows))
+                if ratios[-1] <= 1.3:
+                    break
     print(f"fan-out to 20 devices: {min(ratios):.2f} times the slowest")
     assert min(ratios) <= 1.3
 

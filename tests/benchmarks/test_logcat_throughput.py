@@ -66,7 +66,7 @@ def test_text_lines_per_second(report: Report) -> None:
         taken = best_seconds(parse)
         return lines / taken, f"{taken / floor:.1f}× of splitting and decoding each line"
 
-    report.per_second("text logcat lines → entries → envelope detection, one core", LINES_PER_SECOND, measure)
+    report.value("text logcat lines → entries → envelope detection, one core", LINES_PER_SECOND, "/s", measure)
 
 
 def record(message: bytes) -> bytes:

@@ -15,7 +15,7 @@ from tests.benchmarks.raw_script import click
 
 pytestmark = [pytest.mark.benchmark, pytest.mark.timeout(600)]
 
-ROUNDS = 21
+ROUNDS = 11
 
 
 def program(*command: str, env: dict[str, str]) -> Callable[[], None]:

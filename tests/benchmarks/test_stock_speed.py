@@ -77,4 +77,4 @@ def test_one_click_at_zero_latency(phone: Phone, report: Report, monkeypatch: py
 def test_one_click_on_a_phone(phone: Phone, report: Report, monkeypatch: pytest.MonkeyPatch) -> None:
     sent = _Sent(monkeypatch)
     what, floor = "stock backend: one click, phone-like latencies", "raw-socket script of the same shell commands"
-    report.ratio(what, floor, 1.15, lambda: asyncio.run(side_by_side(phone, 5, sent)))
+    report.ratio(what, floor, 1.15, lambda: asyncio.run(side_by_side(phone, 2, sent)))
