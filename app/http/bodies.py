@@ -306,6 +306,7 @@ class SkillRun(Body):
     allow_unbind: AllowUnbind = _absent()
     wait_ms: Wait = _absent()
     expect_contains: Annotated[str, ErrorCode.INVALID_EXPECT_CONTAINS] = _absent()
+    brief: Brief = False
     then: Then = _absent()
     max_bytes: MaxBytes = _absent()
 

@@ -16,14 +16,25 @@ _DATA = {
 }
 """The data of successful steps that a caller cannot know before, by action type."""
 _OF_REPORTS = ("ok", "outputs", "variance", "errors", "warnings")
+_OF_SCRIPTS = ("ok", "frames", "outputTruncated", "warnings")
 
 
 def brief(document: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the brief form of an execution's result, or of a report of several executions."""
+    """Return the brief form of an execution's result, of a report of several executions, or of a script's result.
+
+    Of a script's output, it has the frames; the whole output if there are none.
+    """
     if "executions" in document:
         answer = {key: document[key] for key in _OF_REPORTS if key == "ok" or document.get(key)}
-        return {**answer, "executions": [_brief(execution) for execution in document["executions"]]}
-    return {"ok": document["ok"], **_brief(document)}
+        answer["executions"] = [_brief(execution) for execution in document["executions"]]
+    elif "output" in document:
+        kept = (*_OF_SCRIPTS, *(() if document.get("frames") else ("output",)))
+        answer = {key: document[key] for key in kept if key in document}
+    else:
+        return {"ok": document["ok"], **_brief(document)}
+    if then := document.get("then"):
+        answer["then"] = brief_view(then)
+    return answer
 
 
 def _brief(document: Mapping[str, Any]) -> dict[str, Any]:

@@ -183,7 +183,7 @@ class _Reader:
     ) -> Mapping[str, Any]:
         """Return the settled screen as JSON data."""
         actions = validated.execution.actions
-        acted = any(
+        acted = bool(options.then_since) or any(
             action.type not in OBSERVING and step.status in ("done", "unknown")
             for action, step in zip(actions, finished.outcome.steps, strict=False)
         )

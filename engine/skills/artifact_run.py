@@ -11,6 +11,7 @@ from typing import Any, Protocol
 from clawperator.engine.errors import EngineError
 from clawperator.engine.executions import build
 from clawperator.engine.executions.finish import RunOptions
+from clawperator.engine.follow.trees import tree_text
 from clawperator.engine.hierarchy.tree import parse
 from clawperator.engine.progress import unreported
 from clawperator.engine.skills.compiled import Choice, Compiled, with_matcher
@@ -33,7 +34,7 @@ class ArtifactReport:
 
     ``errors`` are error objects. ``variance``: optional steps that failed. ``outputs`` are redacted as the recipe declares; the
     envelopes in ``results`` are not. ``looks`` are the snapshots for choices; ``chosen`` has ``stepId``, ``executionId`` and
-    ``matcher`` (or ``None``) of each.
+    ``matcher`` (or ``None``) of each. ``then`` is the screen after the run, if ``RunOptions.then`` asked for it.
     """
 
     compiled: Compiled
@@ -45,6 +46,7 @@ class ArtifactReport:
     duration_ms: float
     looks: tuple[ExecutionResult, ...] = ()
     chosen: tuple[Mapping[str, Any], ...] = ()
+    then: Mapping[str, Any] | None = None
 
     @property
     def failed(self) -> bool:
@@ -67,12 +69,14 @@ class ArtifactReport:
             answer |= self.compiled.fallback
         if self.warnings:
             answer["warnings"] = [dict(warning) for warning in self.warnings]
+        if self.then is not None:
+            answer["then"] = dict(self.then)
         return {**answer, "durationMs": round(self.duration_ms)}
 
 
 def documented(result: ExecutionResult) -> dict[str, Any]:
     """Return one execution of a report, without the keys of the report itself."""
-    return {key: value for key, value in result.to_dict().items() if key not in ("ok", "deviceId")}
+    return {key: value for key, value in result.to_dict().items() if key not in ("ok", "deviceId", "then")}
 
 
 class Executor(Protocol):
@@ -90,6 +94,18 @@ class Executor(Protocol):
         timeout_ms: object = None,
         options: RunOptions | None = None,
     ) -> ExecutionResult: ...
+
+
+async def screen_after(
+    executor: Executor, options: RunOptions, device_id: str | None, receiver_package: str | None = None
+) -> Mapping[str, Any]:
+    """Return the settled screen, which an execution of its own reads, as ``options.then``; ``error`` if that fails."""
+    how = {"device_id": device_id, "receiver_package": receiver_package}
+    try:
+        result = await executor.execute(build.snapshot(), **how, options=options)
+    except EngineError as exc:
+        return {"error": exc.to_dict()}
+    return result.then or {}
 
 
 async def run_document(
@@ -119,8 +135,10 @@ async def run_artifact(
     """Run the executions of ``compiled`` in order, each with ``timeout_ms`` if given; ``on_event`` gets an event before and after each.
 
     An execution with a choice is preceded by a snapshot, as a separate execution; without exactly one node it has failed. A
-    failed execution or confirmation ends the run, unless it is optional. Every step counts (the flat profile); ``options.then`` is
-    for the last execution.
+    failed execution or confirmation ends the run, unless it is optional. Every step counts (the flat profile).
+
+    ``options.then`` is part of the last execution. Before several executions, a snapshot is taken to compare with; where the last
+    one did not run, an execution of its own reads the screen.
 
     Raises ``EngineError`` for an execution without a result, with ``skillId``, ``artifact`` and the previous ``executions``.
     """
@@ -132,10 +150,12 @@ async def run_artifact(
     run = _ArtifactRun(
         engine, compiled, device_id, how, replace(options or RunOptions(), profile="flat"), salt, on_event
     )
+    await run.begin()
     for index in range(len(compiled.executions)):
         await run.run(index)
         if run.errors:
             break
+    await run.end()
     return run.report(trouble, time.monotonic() - began)
 
 
@@ -155,6 +175,19 @@ class _ArtifactRun:
     chosen: list[Mapping[str, Any]] = field(default_factory=list)
     variance: list[Mapping[str, Any]] = field(default_factory=list)
     errors: list[Mapping[str, Any]] = field(default_factory=list)
+    then: Mapping[str, Any] | None = None
+
+    async def begin(self) -> None:
+        """Read the screen that ``then`` is compared with, unless the only execution does."""
+        if self.options.then and len(self.compiled.executions) > 1:
+            before = await self._look(self.compiled.executions[0])
+            self.options = replace(self.options, then_since=tree_text(before.envelope))
+
+    async def end(self) -> None:
+        """Read the screen after a run whose last execution did not."""
+        if self.options.then and self.then is None:
+            options = replace(self.options, raw_envelope=False, max_snapshot_bytes=None)
+            self.then = await screen_after(self.engine, options, self.device_id, self.how["receiver_package"])
 
     async def run(self, index: int) -> None:
         """Run one execution with its choice; a failure is added to ``errors``, or to ``variance`` if optional."""
@@ -174,6 +207,7 @@ class _ArtifactRun:
             _name(exc, self.compiled, self.results)
             raise
         self.results.append(result)
+        self.then = result.then
         succeeded = result.outcome.status == "succeeded"
         self.on_event({"event": "play.result", **about, "executionId": result.execution_id, "succeeded": succeeded})
         if succeeded:
@@ -190,9 +224,7 @@ class _ArtifactRun:
         choice = self.compiled.choice(execution)
         if choice is None:
             return execution
-        looked = await self._execute(
-            _snapshot(execution), replace(self.options, raw_envelope=False, max_snapshot_bytes=None, then=None)
-        )
+        looked = await self._look(execution)
         self.looks.append(looked)
         matcher, failure = await asyncio.to_thread(_chosen, looked, choice, execution)
         self.chosen.append({"stepId": choice.step_id, "executionId": looked.execution_id, "matcher": matcher})
@@ -204,6 +236,13 @@ class _ArtifactRun:
         else:
             self.errors.append(failure)
         return None
+
+    async def _look(self, execution: Mapping[str, Any]) -> ExecutionResult:
+        """Take a snapshot for the task of ``execution``."""
+        payload = {**build.snapshot(), "taskId": execution["taskId"], "source": execution["source"]}
+        return await self._execute(
+            payload, replace(self.options, raw_envelope=False, max_snapshot_bytes=None, then=None)
+        )
 
     async def _execute(self, payload: Mapping[str, Any], options: RunOptions) -> ExecutionResult:
         result = await self.engine.execute(payload, device_id=self.device_id, options=options, **self.how)
@@ -227,12 +266,8 @@ class _ArtifactRun:
             seconds * 1000,
             tuple(self.looks),
             tuple(self.chosen),
+            self.then,
         )
-
-
-def _snapshot(execution: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a snapshot payload for the task of ``execution``."""
-    return {**build.snapshot(), "taskId": execution["taskId"], "source": execution["source"]}
 
 
 def _chosen(

@@ -6,17 +6,19 @@ import asyncio
 import errno
 import signal
 import time
-from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 from clawperator.engine.errors import EngineError, ErrorCode
 from clawperator.engine.executions import build
+from clawperator.engine.executions.brief import brief, brief_view
 from clawperator.engine.follow.trees import tree_text
 from clawperator.engine.guard import Guard
 from clawperator.engine.process.child import CannotStartError, Ended, Stream, run_child
 from clawperator.engine.process.output import BoundedOutput, LineSplitter, StreamSearch
 from clawperator.engine.progress import unreported
+from clawperator.engine.skills.artifact_run import screen_after
 from clawperator.engine.skills.environment import own_command, script_environment
 from clawperator.engine.skills.frames import Frame, parse_frames
 from clawperator.engine.skills.registry import Registry
@@ -155,32 +157,31 @@ async def run_skill(
 
 
 async def run_with_then(
-    executor: Executor, run: Callable[[], Awaitable[SkillRun]], options: RunOptions, device_id: str | None = None
+    executor: Executor,
+    run: Callable[[], Awaitable[SkillRun]],
+    options: RunOptions,
+    device_id: str | None = None,
+    *,
+    short: bool = False,
 ) -> dict[str, Any]:
-    """Return the answer of a script that ``run`` runs; ``options.then`` adds the settled screen after it, and what it changed.
+    """Return the answer of a script that ``run`` runs, ``short`` in its brief form; ``options.then`` adds the settled screen after it.
 
-    The two snapshots are executions, before and after the script. A failed script has its ``then`` too. Raises ``EngineError``:
-    if the first snapshot is refused or fails, the script is not run.
+    The two snapshots are executions, before and after the script: it holds no device lock. A failed script has its ``then`` too.
+    Raises ``EngineError``: if the first snapshot is refused or fails, the script is not run.
     """
-    if options.then is None:
-        return {"ok": True, **(await run()).to_dict()}
-    first = await executor.execute(build.snapshot(), device_id=device_id)
-    since = replace(options, then_since=tree_text(first.envelope))
-
-    async def then() -> Mapping[str, Any]:
-        try:
-            result = await executor.execute(build.snapshot(), device_id=first.device_id, options=since)
-        except EngineError as exc:
-            return {"error": exc.to_dict()}
-        return result.then or {}
-
+    if options.then:
+        first = await executor.execute(build.snapshot(), device_id=device_id)
+        device_id, options = first.device_id, replace(options, then_since=tree_text(first.envelope))
     try:
-        done = await run()
+        answer = {"ok": True, **(await run()).to_dict()}
     except EngineError as exc:
-        if exc.code in _ENDED:
-            exc.extra["then"] = await then()
+        if options.then and exc.code in _ENDED:
+            then = await screen_after(executor, options, device_id)
+            exc.extra["then"] = brief_view(then) if short else then
         raise
-    return {"ok": True, **done.to_dict(), "then": await then()}
+    if options.then:
+        answer["then"] = await screen_after(executor, options, device_id)
+    return brief(answer) if short else answer
 
 
 def _require_success(skill_id: str, script: Script, ended: Ended, limit: int, output: _Output) -> None:

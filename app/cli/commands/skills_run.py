@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     T = TypeVar("T")
 
 _ONLY_SCRIPTS = ("expect_contains", "skip_validate", "args")
-_ONLY_ARTIFACTS = ("vars", "brief", "raw_envelope", "max_snapshot_bytes", "overwrite")
+_ONLY_ARTIFACTS = ("vars", "raw_envelope", "max_snapshot_bytes", "overwrite")
 _STREAMED = ("stdout", "stderr", "output")
 _MOST_LINES = 10_000
 """Lines of a script that are not printed yet."""
@@ -44,8 +44,10 @@ class Run(Command):
         "Runs the skill's script with these arguments: the device, if --device-id is given, and everything after --.\n"
         "--timeout limits the script's time [120000 ms]; after it, or after Ctrl-C, all its processes are stopped. With --output\n"
         "pretty, its output is shown live. Problems in the skill's other files, including artifacts, are warnings in the result\n"
-        "and do not stop the run. With --artifact, no script runs: the artifact is compiled and executed. --then takes a snapshot\n"
-        "before a script and shows the settled screen after it, also if the script fails."
+        "and do not stop the run. With --artifact, no script runs: the artifact is compiled and executed.\n"
+        "--then is part of the execution of an artifact. Around a script, or several executions of an artifact, it takes snapshots of\n"
+        "its own: changes by others in between are shown too. A failed run has its then as well. --brief leaves out a script's\n"
+        "output if it printed frames, such as RESULT|key=value."
     )
     examples = (
         f"{EXAMPLE} --device-id emulator-5554 -- 'red shoes'",
@@ -96,7 +98,7 @@ def _script(
     if options.expect_contains == "":
         raise EngineError(ErrorCode.USAGE, "--expect-contains value must not be empty")
     limit = _script_limit(options)
-    chosen = registry(options)
+    chosen, short = registry(options), options.brief and options.output != "pretty"
     from clawperator.engine import RunOptions
     from clawperator.engine.skills.run import run_skill, run_with_then
 
@@ -115,7 +117,7 @@ def _script(
                 guard=engine.guard,
             )
 
-        return await run_with_then(engine, script, RunOptions(then=options.then), device_id)
+        return await run_with_then(engine, script, RunOptions(then=options.then), device_id, short=short)
 
     return run
 

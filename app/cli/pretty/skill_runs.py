@@ -53,6 +53,8 @@ def play_report(data: Data) -> Drawing:
         if "expected" in details:
             compared = {key: details[key] for key in ("expected", "actual") if key in details}
             yield safe_text(f"  {as_json(compared)}", BAD)
+    if then := data.get("then"):
+        yield from draw_then(then)
 
 
 def _steps(data: Data) -> Iterator[tuple[object, ...]]:

@@ -86,7 +86,7 @@ async def skill(request: Request, skill_id: str) -> Response:
                 "warnings": OBJECTS,
                 "then": {"type": "object"},
             },
-            optional=[*_ONLY_WHERE_WRONG, "then"],
+            optional=[*_ONLY_WHERE_WRONG, "then", "skillId", "output", "exitCode", "durationMs"],
         ),
         ErrorCode.INVALID_BODY,
         ErrorCode.INVALID_DEVICE_ID,
@@ -129,4 +129,4 @@ async def run(request: Request, skill_id: str) -> Response:
 
         executor = CallerExecutor(engine.settings, execute)
         options = RunOptions(then=body.then, then_bytes=body.max_bytes)
-        return answer(await run_with_then(executor, script, options, device))
+        return answer(await run_with_then(executor, script, options, device, short=body.brief))

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from clawperator.engine.skills.compiled import Compiled
 
 _SCRIPT_ONLY = ("args", "expectContains")
-_ARTIFACT_ONLY = ("variables", "brief")
+_ARTIFACT_ONLY = ("variables",)
 _MAX_STRING = 512
 _MAX_ARTIFACTS = 20
 
@@ -119,12 +119,18 @@ async def _script(service: McpService, call: Call, arguments: Arguments) -> Repl
 
         try:
             async with lines.reporting():
-                document = await run_with_then(service.executor(call), script, base.run_options(arguments), device)
+                document = await run_with_then(
+                    service.executor(call),
+                    script,
+                    base.run_options(arguments),
+                    device,
+                    short=arguments.get("brief", False),
+                )
         except asyncio.CancelledError:
             service.remember(call, device or engine.settings.device_id, _ended(skill_id))
             raise
     most = int(arguments.get("maxBytes", DEFAULT_BYTES))
-    if len(document["output"]) > most:
+    if len(document.get("output", "")) > most:
         document |= {"output": tail(document["output"], most), "outputTruncated": True}
     return Reply(document)
 

@@ -148,7 +148,6 @@ class TestScripts:
         ((), "USAGE", "requires <id>"),
         ((SKILL, "--expect-contains", ""), "USAGE", "must not be empty"),
         ((SKILL, "--vars", "{}"), "USAGE", "--vars requires --artifact"),
-        ((SKILL, "--brief"), "USAGE", "--brief requires --artifact"),
         ((SKILL, "--raw-envelope"), "USAGE", "--raw-envelope requires --artifact"),
         ((SKILL, "--max-snapshot-bytes", "5"), "USAGE", "--max-snapshot-bytes requires --artifact"),
         ((SKILL, "--artifact", "a", "--skip-validate"), "USAGE", "--skip-validate cannot be used with --artifact"),

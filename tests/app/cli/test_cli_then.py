@@ -117,9 +117,23 @@ def test_the_screen_after_a_script(cli: Cli, tmp_path: Path, monkeypatch: pytest
         "settled after" in cli("skills", "run", "com.example.app.look", "--then", "none", "--output", "pretty").out
         or end
     )
+    brief = cli("skills", "run", "com.example.app.look", "--then", "none", "--brief").document
+    assert brief.keys() == {"ok", "output", "then"} or end
+    assert brief["then"]["changed"] is False
     monkeypatch.setenv("ANDROID_ADB_SERVER_PORT", "1")
     refused = cli("skills", "run", "com.example.app.look", "--then", "compact")
     assert "output" not in refused.document, "the script was not run"
+
+
+def test_the_screen_after_an_artifact(cli: Cli) -> None:
+    """One envelope, one row in the history; and it is drawn."""
+    cli("open", SETTINGS)
+    rows = len(cli("history", "list").document["executions"])
+    line = ("skills", "run", "com.android.settings.overview", "--artifact", "overview", "--registry", "builtin")
+    answer = cli(*line, "--then", "compact", "--brief").document
+    assert (len(answer["executions"]), len(cli("history", "list").document["executions"])) == (1, rows + 1)
+    assert lines(answer["then"], "Display") == ["label id=android:id/title: Display"]
+    assert "settled after" in cli(*line, "--then", "none", "--output", "pretty").out
 
 
 def test_for_eyes(cli: Cli) -> None:
@@ -142,7 +156,7 @@ def test_for_eyes(cli: Cli) -> None:
         (("click", "--text", "x", "--then", "all"), "EXECUTION_VALIDATION_FAILED"),
         (("observe", "snapshot", "--if-changed", "7f3a"), "EXECUTION_VALIDATION_FAILED"),
         (("observe", "snapshot", "--if-changed", "7f3a1b2c", "--snapshot", "-"), "USAGE"),
-        (("skills", "run", "com.example.thermostat.set-mode", "--registry", "builtin", "--brief"), "USAGE"),
+        (("skills", "run", "com.example.thermostat.set-mode", "--registry", "builtin", "--raw-envelope"), "USAGE"),
     ],
 )
 def test_what_is_refused(cli: Cli, line: tuple[str, ...], code: str) -> None:

@@ -17,7 +17,7 @@ from clawperator.engine.skills.compiled import Compiled, Confirm, Output
 
 def execution(number: int, *actions: str) -> dict[str, Any]:
     kinds = [{"id": name, "type": "read_text", "params": {"matcher": {"textEquals": name}}} for name in actions]
-    return {"commandId": f"cmd-{number}", "taskId": "task", "actions": kinds}
+    return {"commandId": f"cmd-{number}", "taskId": "task", "source": "test", "actions": kinds}
 
 
 def compiled(*executions: dict[str, Any], **declared: Any) -> Compiled:
@@ -60,15 +60,19 @@ class Device:
             step["data"] = {"error": "TARGET_NOT_FOUND"} if answer is False else {"text": answer}
             results.append(step)
         warning = {"code": "W", "path": "", "message": f"of {payload['commandId']}"}
-        outcome = outcome_of((), (), envelope)
+        outcome, name = outcome_of((), (), envelope), f"id-{len(self.asked)}"
+        options = how["options"]
+        then = {"since": options.then_since, "read by": name} if options.then else None
         return ExecutionResult(
-            envelope, outcome, "serial-1", f"id-{len(self.asked)}", "artifact_compiled", "operator", (warning,)
+            envelope, outcome, "serial-1", name, "artifact_compiled", "operator", (warning,), then=then
         )
 
 
-async def played(tmp_path: Path, artifact: Compiled, **answers: Any) -> tuple[ArtifactReport, Device]:
+async def played(
+    tmp_path: Path, artifact: Compiled, options: RunOptions | None = None, **answers: Any
+) -> tuple[ArtifactReport, Device]:
     device = Device(tmp_path, answers)
-    return await run_artifact(device, artifact), device  # type: ignore[arg-type]
+    return await run_artifact(device, artifact, options=options), device  # type: ignore[arg-type]
 
 
 ABORT = {"error": "No UI node found", "errorCode": "NODE_NOT_FOUND"}
@@ -246,3 +250,25 @@ async def test_somebody_hears_of_every_execution(tmp_path: Path) -> None:
     ]
     assert (heard[0]["optional"], heard[2]["optional"], heard[2]["actionCount"]) == ("maybe", "", 2)
     assert (heard[1]["succeeded"], heard[3]["succeeded"]) == (False, True)
+
+
+@pytest.mark.parametrize(
+    ("executions", "failing", "since", "reader", "count"),
+    [
+        ((execution(1, "a"),), "", "", "id-1", 1),
+        ((execution(1, "a"),), "a", "", "id-1", 1),
+        ((execution(1, "a"), execution(2, "b")), "", "<before/>", "id-3", 3),
+        ((execution(1, "a"), execution(2, "b")), "a", "<before/>", "id-3", 3),
+    ],
+    ids=["one", "one that fails", "two", "two, of which the first fails"],
+)
+async def test_the_screen_after_the_run(
+    tmp_path: Path, executions: tuple[Any, ...], failing: str, since: str, reader: str, count: int
+) -> None:
+    """It is part of the only execution; of several, it is compared with the screen before the first, also if one fails."""
+    answers: dict[str, Any] = {"snap": "<before/>", **({failing: ABORT} if failing else {})}
+    report, device = await played(tmp_path, compiled(*executions), RunOptions(then="diff"), **answers)
+    answer = report.to_dict()
+    assert answer["then"] == {"since": since, "read by": reader}
+    assert not any("then" in each for each in answer["executions"])
+    assert (len(device.asked), [asked["options"].then for asked in device.asked].count("diff")) == (count, 1)
