@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections import Counter, deque
-from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Container, Iterable, Mapping, Sequence
 from contextlib import aclosing
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
@@ -66,12 +66,12 @@ def choose_devices(text: str, listed: Iterable[DeviceEntry], known: Mapping[str,
     for word in (part.strip() for part in text.split(",")):
         if word == "all":
             chosen += [entry.serial for entry in entries if entry.usable]
-        elif word.startswith(TAG):
+        elif word.startswith(TAG) and word != TAG:
             chosen += _tagged(word.removeprefix(TAG), known)
         elif word in known or word in aliases or word in connected:
             chosen.append(known[word].serial if word in known else word)
-        elif not word:
-            raise EngineError(ErrorCode.USAGE, "--devices has an empty name", hint="Write --devices a,b,c.")
+        elif word in ("", TAG):
+            raise EngineError(ErrorCode.USAGE, "--devices has an empty name", hint="Write --devices a,b,tag:c.")
         else:
             raise EngineError(
                 ErrorCode.DEVICE_NOT_FOUND,
@@ -133,10 +133,8 @@ async def run_on_each(
                 working -= 1
             else:
                 yield row
-        reason = "Not run: the operation was interrupted" if interrupted else "Not run: another device failed"
         for target in pending:
-            error = EngineError(ErrorCode.NOT_RUN, reason, extra={"broadcastDispatchStatus": "not_sent"})
-            yield DeviceRow(target, "not_run", error.to_answer(), 0.0)
+            yield _not_run(target, _INTERRUPTED if interrupted else "Not run: another device failed")
     finally:
         stopped = True
         for worker in workers:
@@ -156,8 +154,28 @@ async def _row(target: Target, run: Run) -> DeviceRow:
     except EngineError as exc:
         answer = exc.to_answer()
     except Exception as exc:  # noqa: BLE001 -- the rows of the other devices must not be lost
-        answer = EngineError(ErrorCode.UNKNOWN_RUNTIME_ERROR, f"{type(exc).__name__}: {exc}").to_answer()
+        unknown = {"broadcastDispatchStatus": "unknown"}
+        answer = EngineError(ErrorCode.UNKNOWN_RUNTIME_ERROR, f"{type(exc).__name__}: {exc}", extra=unknown).to_answer()
     return DeviceRow(target, _status(answer), answer, (time.monotonic() - began) * 1000)
+
+
+def interrupted_rows(targets: Iterable[Target], started: Container[str], rows: Iterable[DeviceRow]) -> list[DeviceRow]:
+    """Return rows for the ``targets`` without one, after an interrupt that did not wait: ``unknown`` if ``started``."""
+    ended = {row.target for row in rows}
+    lost = interruption("error: unknown").to_answer()
+    return [
+        DeviceRow(target, "unknown", lost, 0.0) if target.serial in started else _not_run(target, _INTERRUPTED)
+        for target in targets
+        if target not in ended
+    ]
+
+
+_INTERRUPTED = "Not run: the operation was interrupted"
+
+
+def _not_run(target: Target, reason: str) -> DeviceRow:
+    error = EngineError(ErrorCode.NOT_RUN, reason, extra={"broadcastDispatchStatus": "not_sent"})
+    return DeviceRow(target, "not_run", error.to_answer(), 0.0)
 
 
 def _status(answer: Mapping[str, Any]) -> Status:

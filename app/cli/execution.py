@@ -121,7 +121,7 @@ def remotely(payload: object, options: Options) -> Remotely:
 
     async def run(fleet: Fleet, device: str) -> Mapping[str, Any]:
         answer = await fleet.execute(payload, device, **how)
-        return answer if options.devices is None else answered(Answer(answer), options).document
+        return answer if getattr(options, "devices", None) is None else answered(Answer(answer), options).document
 
     return lambda _, fleet: partial(run, fleet)
 

@@ -59,9 +59,13 @@ def run(
 
     ``locally`` and, with ``--fleet``, ``remotely`` return what runs; they are called once, before anything is sent.
 
-    After a signal what runs is ended, its rows and the summary are printed, and the exit code is 130.
+    After a signal what runs is ended, its rows and the summary are printed, and the exit code is 130; so also after a second signal,
+    which does not wait for what runs.
     """
     rows: list[fan_out.DeviceRow] = []
+    written: list[fan_out.DeviceRow] = []
+    chosen: list[fan_out.Target] = []
+    started: set[str] = set()
     began, at = time.monotonic(), time.time()
     not_ready: list[Any] = []
 
@@ -78,11 +82,17 @@ def run(
         await on_each(targets, locally(engine))
 
     async def on_each(targets: Sequence[fan_out.Target], run_on: fan_out.Run) -> None:
-        each = fan_out.run_on_each(targets, run_on, jobs=options.jobs or JOBS, fail_fast=options.fail_fast)
+        async def run_one(serial: str) -> Mapping[str, Any]:
+            started.add(serial)
+            return await run_on(serial)
+
+        chosen.extend(targets)
+        each = fan_out.run_on_each(targets, run_one, jobs=options.jobs or JOBS, fail_fast=options.fail_fast)
         async with aclosing(each):
             async for row in each:
                 rows.append(row)
                 await output.write(_line(row.to_dict(), "device_row", options))
+                written.append(row)
 
     target = os.path.expanduser(options.junit) if options.junit is not None else None
     file = policy_guard(options).new_file(target, replace=True, what="--junit") if target else nullcontext()
@@ -91,9 +101,12 @@ def run(
         try:
             run_session(options, use, remote=remotely is not None)
         except EngineError as exc:
-            if exc.code is not ErrorCode.INTERRUPTED or not rows:
+            if exc.code is not ErrorCode.INTERRUPTED or not chosen:
                 raise
             interrupted = True
+            rows += fan_out.interrupted_rows(chosen, started, rows)
+            for row in rows[len(written) :]:
+                output.print_bytes(_line(row.to_dict(), "device_row", options), output.Progress())
         spent = (time.monotonic() - began) * 1000
         if stream is not None:
             stream.write(fan_out.junit(rows, name, duration_ms=spent, at=at))

@@ -20,7 +20,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from clawperator.app.fleet import subjects
 from clawperator.app.fleet.connection import connected
 from clawperator.engine.contracts.issues import suggestion
-from clawperator.engine.errors import EngineError, ErrorCode
+from clawperator.engine.errors import EngineError, ErrorCode, interruption
 from clawperator.engine.executions.finish import RunOptions
 from clawperator.engine.fan_out import TAG, Target
 
@@ -266,6 +266,8 @@ class Fleet:
             except (NatsError, OSError) as exc:
                 raise _not_sent(ErrorCode.FLEET_UNAVAILABLE, "The connection to the fleet is lost", device) from exc
             answer = await _answer(wait.queue, device)
+        except asyncio.CancelledError as exc:
+            raise exc from interruption("sent", deviceId=device)
         finally:
             del self._waiting[name]
         if answer.get("ok") or "error" not in answer:

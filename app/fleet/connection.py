@@ -155,6 +155,10 @@ class _Failure:
             return
         self._kind = type(error)
         words = str(error).removeprefix("nats: ").strip("'") or type(error).__name__
+        if isinstance(error, TimeoutError):
+            words = "no answer"
+        elif isinstance(error, ConnectionRefusedError):
+            words = "connection refused"
         if isinstance(error, ssl.SSLError):
             words = f"TLS failed: {getattr(error, 'verify_message', '') or error.reason or words}"
         self.words = words

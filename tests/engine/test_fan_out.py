@@ -46,8 +46,9 @@ def test_devices_are_chosen_once_in_the_order_given(text: str, chosen: list[str]
         ("tag:labb", "DEVICE_TAG_UNKNOWN", "Did you mean 'lab'?"),
         ("tag:x", "DEVICE_TAG_UNKNOWN", "Known tags: field, lab."),
         ("pixle", "DEVICE_NOT_FOUND", "Did you mean 'pixel'?"),
-        ("A,,B", "USAGE", "Write --devices a,b,c."),
-        ("", "USAGE", "Write --devices a,b,c."),
+        ("A,,B", "USAGE", "Write --devices a,b,tag:c."),
+        ("", "USAGE", "Write --devices a,b,tag:c."),
+        ("A,tag:", "USAGE", "Write --devices a,b,tag:c."),
     ],
 )
 def test_a_name_that_nothing_has_is_refused_before_anything_runs(text: str, code: str, hint: str) -> None:
@@ -106,7 +107,7 @@ def error(code: ErrorCode, **extra: str) -> EngineError:
         (error(ErrorCode.DEVICE_OFFLINE), "failed"),
         (error(ErrorCode.LOGCAT_UNAVAILABLE, broadcastDispatchStatus="not_sent"), "failed"),
         (error(ErrorCode.LOGCAT_UNAVAILABLE, broadcastDispatchStatus="sent"), "unknown"),
-        (ValueError("a defect"), "failed"),
+        (ValueError("a defect"), "unknown"),
     ],
 )
 async def test_the_status_says_whether_the_device_may_have_acted(ending: Any, status: str) -> None:

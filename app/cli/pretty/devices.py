@@ -28,6 +28,21 @@ def devices(entries: Sequence[DeviceEntry]) -> Drawing:
     yield records(entries, columns)
 
 
+def fleet(data: Data) -> Drawing:
+    if not data["devices"]:
+        yield safe_text("No host of the fleet offers a device. Run on a host: clawperator fleet join", UNSURE)
+        return
+    columns: Columns = {
+        "device": "device",
+        "state": lambda row: (row["state"], GOOD if row["state"] == "device" else UNSURE),
+        "alias": "alias",
+        "tags": lambda row: ", ".join(row["tags"]),
+        "model": lambda row: row.get("model", ""),
+        "also on": lambda row: (", ".join(row.get("alsoOn", ())), UNSURE),
+    }
+    yield records(data["devices"], columns)
+
+
 def discovered(data: tuple[Sequence[DeviceEntry], Sequence[MdnsService]]) -> Drawing:
     yield from devices(data[0])
     yield from _announced(data[1])

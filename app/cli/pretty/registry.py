@@ -62,6 +62,7 @@ DRAWINGS: Mapping[str, Callable[[Any], Drawing]] = {
     "index_checked": skills.index_checked,
     "index_written": skills.index_written,
     "lint": skills.lint,
+    "fleet_devices": devices.fleet,
     "locks": devices.locks,
     "log_lines": logs.log_lines,
     "matches": trees.matches,

@@ -2,16 +2,26 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from xml.etree import ElementTree as ET
 
 import pytest
 
+from clawperator.app.cli import output
+from clawperator.app.cli.execution import on_devices
 from clawperator.engine.simulator.device import create_device
 from clawperator.engine.simulator.scenario import Scenario
 from tests.app.cli.conftest import served
+from tests.support import command_line, patience
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -129,3 +139,49 @@ def test_a_skill_runs_on_each_device(cli: Cli) -> None:
 def test_flags_that_have_no_effect_are_refused(cli: Cli, arguments: tuple[str, ...], message: str) -> None:
     run = cli("execute", PLAN, *arguments)
     assert (run.exit_code, run.document["code"], run.document["message"]) == (1, "USAGE", message)
+
+
+def test_an_interrupt_leaves_a_row_for_every_device_and_a_whole_junit_file(
+    lonely: dict[str, str], tmp_path: Path
+) -> None:
+    plan = json.loads(PLAN)
+    plan["actions"][0]["params"]["durationMs"] = 15_000
+    worlds = [create_device(Scenario.model_validate({"speed": 1}), index=index) for index in range(3)]
+    report = tmp_path / "report.xml"
+    words = ("execute", json.dumps(plan), "--devices", "all", "--jobs", "2", "--junit", str(report), "--no-warm")
+    with served(worlds) as env:
+        child = subprocess.Popen(
+            (sys.executable, "-m", "clawperator.app.cli", *words),
+            env={**os.environ, **lonely, **env},
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+        )
+        deadline = time.monotonic() + patience(30)
+        while sum(world.commands for world in worlds) < 2 and time.monotonic() < deadline:
+            time.sleep(0.01)
+        child.send_signal(signal.SIGINT)
+        out, errors = child.communicate(timeout=patience(30))
+    *rows, total = [json.loads(line) for line in out.splitlines()]
+    assert (child.returncode, errors) == (130, b"")
+    assert Counter(row["status"] for row in rows) == {"unknown": 2, "not_run": 1}
+    assert {row["deviceId"] for row in rows} == {world.serial for world in worlds}
+    assert total["summary"]["interrupted"] is True
+    assert len(ET.parse(report).findall(".//testcase")) == 3
+
+
+@pytest.mark.usefixtures("devices")
+def test_an_interrupt_while_a_row_is_written_loses_no_row(
+    monkeypatch: pytest.MonkeyPatch, capfdbinary: pytest.CaptureFixture[bytes], tmp_path: Path
+) -> None:
+    """As a second Ctrl-C, or one while stdout is blocked."""
+
+    async def cut(_: bytes) -> None:
+        raise asyncio.CancelledError
+
+    monkeypatch.setattr(output, "write", cut)
+    report = tmp_path / "report.xml"
+    options = command_line("execute", PLAN, "--devices", "all,away", "--jobs", "1", "--junit", str(report))
+    assert on_devices(json.loads(PLAN), options) == 130
+    *rows, total = [json.loads(line) for line in capfdbinary.readouterr().out.splitlines()]
+    assert [row["status"] for row in rows].count("not_run") >= 2
+    assert total["summary"]["devices"] == len(rows) == len(ET.parse(report).findall(".//testcase")) == 4

@@ -384,6 +384,12 @@ async def test_the_command_line_addresses_a_fleet(nats: Nats, join: Join) -> Non
     assert (exit_code, [row["serial"] for row in listed["devices"]]) == (0, [device.serial for device in host.devices])
     exit_code, [answer] = await command("execute", text, *there, "--device", f"bench/{serial}")
     assert (exit_code, answer["deviceId"]) == (0, f"bench/{serial}")
+    exit_code, [seen] = await command("observe", "snapshot", *there, "--device", f"bench/{serial}")
+    assert (exit_code, seen["envelope"]["status"]) == (0, "success")
+    exit_code, [missed] = await command(
+        "action", "click", "--text", "x", *there, "--device", f"bench/{serial}", "--brief"
+    )
+    assert (exit_code, missed["outcome"]["status"]) == (1, "failed")
     exit_code, lines = await command("execute", text, *there, "--devices", "tag:lab,bench/away", "--brief")
     assert exit_code == 1
     assert {line["deviceId"]: line["status"] for line in lines[:-1]} == {
@@ -398,7 +404,7 @@ async def test_the_command_line_addresses_a_fleet(nats: Nats, join: Join) -> Non
     ):
         exit_code, [refused] = await command(*words)
         assert (exit_code, refused["code"]) == (1, code)
-    assert [device.commands for device in host.devices] == [2, 1]
+    assert [device.commands for device in host.devices] == [4, 1]
 
 
 async def test_skills_and_their_artifacts_run_on_a_fleet(nats: Nats, join: Join) -> None:
@@ -418,10 +424,9 @@ async def test_skills_and_their_artifacts_run_on_a_fleet(nats: Nats, join: Join)
     host.engine.settings = replace(host.engine.settings, skills_registry="builtin")
     exit_code, [answer] = await command(*skill, "--device", f"bench/{serial}")
     assert (exit_code, answer["skillId"], answer["deviceId"]) == (0, skill[2], f"bench/{serial}"), answer
-    exit_code, lines = await command(*skill, "--devices", "tag:lab")
+    artifact = ("--registry", "builtin", "--artifact", "overview")
+    exit_code, lines = await command(*skill, *artifact, "--devices", "tag:lab")
     assert (exit_code, [line.get("status") for line in lines]) == (0, ["succeeded", "succeeded", None])
-    exit_code, lines = await command(*skill, "--registry", "builtin", "--device", f"bench/{serial}")
-    assert (exit_code, lines[0]["code"]) == (1, "USAGE")
 
 
 async def test_an_agent_reaches_the_fleet_through_a_server_that_listens(
