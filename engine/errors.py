@@ -168,7 +168,7 @@ class ErrorCode(StrEnum):
     GRANT_DEVICE_PERMISSIONS_FAILED = "GRANT_DEVICE_PERMISSIONS_FAILED", 500, _SETUP, "Run `clawperator doctor`, or grant it in the settings app.", "a permission could not be granted"
 
     # -- emulator (errors.md#codes)
-    ANDROID_SDK_TOOL_MISSING = "ANDROID_SDK_TOOL_MISSING", 500, _NO, "Install the SDK tools and set the path variables.", "adb, emulator, sdkmanager or avdmanager cannot be started"
+    ANDROID_SDK_TOOL_MISSING = "ANDROID_SDK_TOOL_MISSING", 500, _NO, "Install the Android SDK command-line tools, and set ANDROID_HOME, or EMULATOR_PATH, SDKMANAGER_PATH and AVDMANAGER_PATH.", "adb, emulator, sdkmanager or avdmanager cannot be started"
     EMULATOR_NOT_FOUND = "EMULATOR_NOT_FOUND", 404, _NO, "Run `clawperator emulator list`.", "no virtual device has this name"
     EMULATOR_NOT_RUNNING = "EMULATOR_NOT_RUNNING", 404, _NO, "Run `clawperator emulator status` to list the running ones.", "the virtual device is not running"
     EMULATOR_ALREADY_RUNNING = "EMULATOR_ALREADY_RUNNING", 409, _NO, "Stop the virtual device first.", "the virtual device is running"
@@ -195,13 +195,13 @@ class ErrorCode(StrEnum):
 
     # -- skills and recipes (errors.md#codes)
     REGISTRY_READ_FAILED = "REGISTRY_READ_FAILED", 500, _NO, "Run `clawperator skills install`, or check CLAWPERATOR_SKILLS_REGISTRY.", "the registry or an artifact cannot be read"
-    SKILL_NOT_FOUND = "SKILL_NOT_FOUND", 404, _NO, "Run `clawperator skills search`.", "the skill does not exist"
-    ARTIFACT_NOT_FOUND = "ARTIFACT_NOT_FOUND", 404, _NO, "Run `clawperator skills get`.", "the skill has no such artifact"
+    SKILL_NOT_FOUND = "SKILL_NOT_FOUND", 404, _NO, "Run `clawperator skills list`.", "the skill does not exist"
+    ARTIFACT_NOT_FOUND = "ARTIFACT_NOT_FOUND", 404, _NO, "Run `clawperator skills get <id>`.", "the skill has no such artifact"
     COMPILE_VARS_PARSE_FAILED = "COMPILE_VARS_PARSE_FAILED", 400, _NO, "Pass a JSON object, quoted for the shell.", "--vars is not a JSON object"
     COMPILE_VAR_MISSING = "COMPILE_VAR_MISSING", 400, _NO, "Add the variable.", "a placeholder has no value"
     COMPILE_VALIDATION_FAILED = "COMPILE_VALIDATION_FAILED", 400, _NO, "Correct the artifact.", "the compiled text is not a valid execution"
     COMPILE_VARS_REQUIRED = "COMPILE_VARS_REQUIRED", 400, _NO, "Pass the variables with --vars.", "reserved: the artifact needs variables"
-    SKILL_SCRIPT_NOT_FOUND = "SKILL_SCRIPT_NOT_FOUND", 400, _NO, "Run `clawperator skills sync`.", "the skill has no script"
+    SKILL_SCRIPT_NOT_FOUND = "SKILL_SCRIPT_NOT_FOUND", 400, _NO, "Run `clawperator skills update`.", "the skill has no script"
     SKILL_EXECUTION_FAILED = "SKILL_EXECUTION_FAILED", 400, _OBSERVE, "Read stderr.", "the skill's script failed or could not start"
     SKILL_EXECUTION_TIMEOUT = "SKILL_EXECUTION_TIMEOUT", 400, _OBSERVE, "Use a larger timeout.", "the skill's script exceeded its time limit"
     SKILL_OUTPUT_ASSERTION_FAILED = "SKILL_OUTPUT_ASSERTION_FAILED", 400, _OBSERVE, "Compare the output with expectedSubstring.", "the expected text is not in the script's output"
@@ -228,7 +228,7 @@ class ErrorCode(StrEnum):
     # -- references to nodes of a view
     REF_UNKNOWN = "REF_UNKNOWN", 404, _NO, "Take a new snapshot with a view and use its references.", "a reference's tree is no longer stored, is of another device, or has no such node"
     REF_STALE = "REF_STALE", 409, _OBSERVE, "Take a new snapshot, then decide.", "the screen no longer has exactly the node of a reference"
-    REF_AMBIGUOUS = "REF_AMBIGUOUS", 409, _NO, "Use a node near it: `clawperator suggest` explains why.", "no selector finds only the node of a reference"
+    REF_AMBIGUOUS = "REF_AMBIGUOUS", 409, _NO, "Use a node near it: `clawperator suggest --ref <ref>` explains why.", "no selector finds only the node of a reference"
 
     # -- history
     HISTORY_NOT_FOUND = "HISTORY_NOT_FOUND", 404, _NO, "Run `clawperator history list`.", "the run or tree is not in the history"
@@ -258,7 +258,7 @@ class ErrorCode(StrEnum):
     USAGE = "USAGE", 500, _NO, "Run `clawperator help <command>`.", "the command line is invalid or incomplete"
     UNKNOWN_COMMAND = "UNKNOWN_COMMAND", 500, _NO, "Run `clawperator --help`.", "the command does not exist"
     MISSING_ARGUMENT = "MISSING_ARGUMENT", 500, _NO, "Run `clawperator help <command>`.", "an argument or a required flag is missing"
-    MISSING_SELECTOR = "MISSING_SELECTOR", 500, _NO, "Pass at least one selector flag.", "the command needs a selector"
+    MISSING_SELECTOR = "MISSING_SELECTOR", 500, _NO, "Run `clawperator help <command>`, which lists the flags that choose a node.", "the command needs a selector"
     NOT_IMPLEMENTED = "NOT_IMPLEMENTED", 500, _NO, "Run `clawperator --help` to list the available commands.", "the command is not implemented"
     UNKNOWN = "UNKNOWN", 500, _NO, "Report this together with the log.", "an unexpected error occurred"
     INVALID_JSON = "INVALID_JSON", 400, _NO, "Send a JSON body.", "the body is not JSON"

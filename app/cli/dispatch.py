@@ -40,7 +40,7 @@ def _run(arguments: Sequence[str], *, leaving: bool) -> int:
             diagnostics.traceback(exc)
         outcome = exc
     except output.CannotWriteError as exc:
-        return _not_written(exc)
+        return not_written(exc)
     except Exception as exc:  # noqa: BLE001 -- the last handler: callers get one JSON object for every exception
         if "--verbose" in arguments:
             diagnostics.traceback(exc)
@@ -162,7 +162,7 @@ def _print(outcome: Answer | EngineError, fmt: str, progress: output.Progress) -
         else:
             output.print_bytes(output.encode(answer.document, indent=answer.indent) + b"\n", progress)
     except output.CannotWriteError as exc:
-        return _not_written(exc)
+        return not_written(exc)
     return _exit_code(outcome)
 
 
@@ -173,8 +173,8 @@ def _exit_code(outcome: Answer | EngineError) -> int:
     return 1 if outcome.failed else 0
 
 
-def _not_written(error: output.CannotWriteError) -> int:
-    """A closed pipe is no error to report; anything else is."""
+def not_written(error: output.CannotWriteError) -> int:
+    """Return the exit code, and report the error: a closed pipe is none."""
     if error.exit_code != output.READER_GONE:
         diagnostics.note(str(error))
     return error.exit_code

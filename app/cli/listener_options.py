@@ -39,6 +39,8 @@ def listening_options(options: Options, port: int) -> ServeOptions:
     """Return what the flags choose. Raises ``EngineError`` (USAGE, EXECUTION_VALIDATION_FAILED)."""
     from clawperator.app.serve.options import DEFAULT_HOST, EXPOSED_RATE, ServeOptions, is_loopback
 
+    if options.host is not None and not options.host.strip():
+        raise EngineError(ErrorCode.USAGE, "--host value must not be blank")
     host = options.host or DEFAULT_HOST
     rate = number("--rate", options.rate)
     if rate is None:

@@ -95,5 +95,7 @@ def _print_version() -> int:
     try:
         print_text(f"{__version__}\n")
     except CannotWriteError as exc:
-        return exc.exit_code
+        from clawperator.app.cli.dispatch import not_written
+
+        return not_written(exc)
     return 0

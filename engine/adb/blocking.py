@@ -10,7 +10,7 @@ import os
 import socket
 from time import monotonic
 
-from clawperator.engine.adb.failures import broken, oversized, timed_out, unreachable
+from clawperator.engine.adb.failures import broken, oversized, timed_out
 from clawperator.engine.adb.presence import parse_devices
 from clawperator.engine.adb.protocol import (
     CLOSE_STDIN,
@@ -26,6 +26,7 @@ from clawperator.engine.adb.protocol import (
     select_device_v1,
     server_address,
     shell_packet,
+    unreachable,
 )
 from clawperator.engine.errors import EngineError
 

@@ -71,12 +71,3 @@ def timed_out(what: str, seconds: float, *, serial: str = "") -> AdbTimeoutError
     details: dict[str, object] = {"deviceId": serial} if serial else {}
     details["timeoutMs"] = round(seconds * 1000)
     return AdbTimeoutError(code, f"{what}: no answer within {seconds:g} s", details=details)
-
-
-def unreachable(address: object, reason: str) -> EngineError:
-    """No adb server listens at ``address``."""
-    return EngineError(
-        ErrorCode.ADB_SERVER_FAILED,
-        f"no adb server listens at {address}: {reason}",
-        details={"address": str(address), "reason": reason},
-    )

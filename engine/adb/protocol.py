@@ -107,11 +107,22 @@ def _port(text: str, variable: str) -> int:
     return port
 
 
+def unreachable(address: Address, reason: str) -> EngineError:
+    """No adb server listens at ``address``."""
+    elsewhere = "Check ADB_SERVER_SOCKET, or ANDROID_ADB_SERVER_ADDRESS and ANDROID_ADB_SERVER_PORT."
+    return EngineError(
+        ErrorCode.ADB_SERVER_FAILED,
+        f"no adb server listens at {address}: {reason}",
+        hint="" if address.is_local else elsewhere,
+        details={"address": str(address), "reason": reason},
+    )
+
+
 def _bad_address(variable: str, value: str) -> EngineError:
     return EngineError(
         ErrorCode.ADB_SERVER_FAILED,
         f"{variable} names no adb server address: {value!r}",
-        hint=f"Correct or unset {variable}, e.g. ADB_SERVER_SOCKET=tcp:localhost:5037.",
+        hint=f"Correct or unset it: {variable}={'tcp:localhost:' if variable == 'ADB_SERVER_SOCKET' else ''}{DEFAULT_PORT}.",
     )
 
 

@@ -13,7 +13,7 @@ from contextlib import aclosing, closing, suppress
 from typing import Self
 
 from clawperator.engine.adb.connection import AdbConnection, deadline
-from clawperator.engine.adb.failures import broken, unreachable
+from clawperator.engine.adb.failures import broken
 from clawperator.engine.adb.parse import DeviceEntry, parse_devices
 from clawperator.engine.adb.protocol import (
     DEFAULT_PORT,
@@ -27,6 +27,7 @@ from clawperator.engine.adb.protocol import (
     select_device,
     select_device_v1,
     server_address,
+    unreachable,
 )
 from clawperator.engine.adb.trace import AdbTrace
 from clawperator.engine.errors import EngineError, ErrorCode

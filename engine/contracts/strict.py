@@ -81,7 +81,8 @@ def unknown(given: Iterable[str], known: Mapping[str, object]) -> Iterator[InitE
     keys = [shown(str(key)) for key in given if key not in known][:_KEYS_TO_NAME]
     if keys:
         hints = (suggestion(key, known) for key in keys[:_KEYS_TO_SUGGEST_FOR])
-        hint = next(filter(None, hints), "")
+        all_known = f"Known keys: {', '.join(known)}." if len(known) <= _KEYS_TO_NAME else ""
+        hint = next(filter(None, hints), all_known)
         names = ", ".join(f"'{key}'" for key in keys)
         words = f"has an unknown key: {names}" if len(keys) == 1 else f"has unknown keys: {names}"
         yield problem("unknown_keys", words, keys=tuple(keys), hint=hint)

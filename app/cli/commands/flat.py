@@ -129,7 +129,10 @@ class ReadValue(Flat, action.Action):
     )
 
     def payload(self, options: Options) -> dict[str, Any]:
-        return build.read_value(self.need(label(options)), every=options.all)
+        found = label(options)
+        if found is None:
+            raise self.missing("--label, --label-id or --label-desc", ErrorCode.MISSING_SELECTOR)
+        return build.read_value(found, every=options.all)
 
     def run(self, options: Options) -> Answer:
         return execute.checked_or_run(self.payload(options), options)
@@ -176,8 +179,8 @@ class WaitForNav(Flat, action.Action):
 
     def payload(self, options: Options) -> dict[str, Any]:
         package, node = text_value("--app", options.app, "actions.0.params.expectedPackage"), selector(options)
-        if package is None:
-            self.need(node)
+        if package is None and node is None:
+            raise self.missing("--app <package> or a selector", ErrorCode.MISSING_SELECTOR)
         if options.timeout_ms is None:
             raise self.missing("--timeout <ms>", ErrorCode.MISSING_ARGUMENT)
         wait_ms, options.timeout_ms = options.timeout_ms, None

@@ -15,7 +15,7 @@ class Flag:
 
     Values outside ``choices`` are refused; ``bounds`` makes the value an integer within them. ``default`` is the value without
     the flag, and the help shows it. ``suggest`` and ``file`` feed shell completion only; a text names a source of
-    ``completions``. ``code`` is the error's for a missing or repeated value.
+    ``completions``. ``code`` is the error's for a missing or repeated value; ``selects`` marks the flags that choose a node.
     """
 
     __slots__ = (
@@ -27,8 +27,10 @@ class Flag:
         "default",
         "dest",
         "file",
+        "form",
         "metavar",
         "names",
+        "selects",
         "suggest",
     )
 
@@ -44,12 +46,15 @@ class Flag:
         bounds: tuple[int, int] | None = None,
         default: str | int | None = None,
         code: ErrorCode = ErrorCode.USAGE,
+        selects: bool = False,
     ) -> None:
         self.names = (names,) if isinstance(names, str) else names
         self.dest = self.names[0].lstrip("-").replace("-", "_")
         self.metavar = metavar
         self.count = 0 if metavar is None else 1 if isinstance(metavar, str) else len(metavar)
         self.about = about if default is None else f"{about} [{default}]"
+        self.form = metavar if isinstance(metavar, str) else " ".join(metavar or ())
+        self.selects = selects
         self.choices = choices
         self.suggest = choices or suggest
         self.file = file

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 
-from clawperator.app.cli.command_table import COMMANDS, GROUPS, first_words, subcommands
+from clawperator.app.cli.command_table import COMMANDS, GROUPS, subcommands
 from clawperator.app.cli.parsing.flags import global_flags
 from clawperator.app.cli.parsing.parser import HELP, HelpWantedError, looks_like_flag, take, unrecognised
 from clawperator.engine.errors import EngineError, ErrorCode
@@ -17,6 +17,7 @@ _GLOBAL = {name: flag for flag in global_flags() for name in flag.names}
 _SPELLINGS = {
     "emulators": "emulator",
     "recording": "record",
+    "skill": "skills",
     "tap": "click",
     "fill": "type",
     "open-uri": "open",
@@ -80,16 +81,20 @@ def spelled(words: str) -> str:
 
 
 def _unknown_word(group: str, word: str) -> EngineError:
-    from clawperator.app.cli.parsing.suggest import closest_command
+    from clawperator.app.cli.parsing.suggest import meant_command
 
     if not group and word in _CANONICAL:
         canonical = f"clawperator {_CANONICAL[word]}"
-        return EngineError(ErrorCode.USAGE, f"Use {canonical}", extra={"canonical": canonical})
-    nearest = closest_command(word, subcommands(group) if group else first_words())
-    extra = {"suggestion": f"{group} {nearest}".strip()} if nearest else {}
-    meant = f" Did you mean '{nearest}'?" if nearest else ""
+        hint = f"Run `{canonical}`. `clawperator app install` installs other apps."
+        return EngineError(ErrorCode.USAGE, f"Use {canonical}", hint=hint, extra={"canonical": canonical})
+    nearest, hint = meant_command(group, word)
+    extra = {"suggestion": nearest} if nearest else {}
     if not group:
-        return EngineError(ErrorCode.UNKNOWN_COMMAND, f"Unknown command: {word}.{meant}", extra=extra)
+        meant = f" Did you mean '{nearest}'?" if nearest else ""
+        return EngineError(ErrorCode.UNKNOWN_COMMAND, f"Unknown command: {word}.{meant}", hint=hint, extra=extra)
     message = f"Unknown action subcommand '{word}'. Valid: {GROUPS[group]}" if group == "action" else GROUPS[group]
     example = {"example": f"clawperator {group} {next(subcommands(group))}"}
-    return EngineError(ErrorCode.USAGE, message, hint=f"Run `clawperator help {group}`.", extra={**extra, **example})
+    asked = f"Did you mean `clawperator {nearest}`? " if nearest else ""
+    return EngineError(
+        ErrorCode.USAGE, message, hint=f"{asked}Run `clawperator help {group}`.", extra={**extra, **example}
+    )

@@ -10,7 +10,7 @@ from collections import deque
 from types import SimpleNamespace
 
 from clawperator.app.cli.parsing.flags import Flag, Word
-from clawperator.app.cli.parsing.values import integer, timeout_ms
+from clawperator.app.cli.parsing.values import HELP_HINT, integer, timeout_ms
 from clawperator.engine.errors import EngineError, ErrorCode
 
 TYPE_CHECKING = False
@@ -168,16 +168,30 @@ def _scan(parser: Parser, words: str, arguments: Sequence[str]) -> dict[str, obj
         if flag is None:
             raise unrecognised(name, parser.flags)
         if flag.count and flag.dest in given:
-            raise EngineError(parser.codes[name], f"{name} must not appear more than once")
+            raise EngineError(parser.codes[name], f"{name} must not appear more than once", hint=HELP_HINT)
         given[flag.dest] = _value(name, flag, parser.codes[name], [inline] if equals else take(pending, flag.count))
     return given | _positionals(parser, positionals)
 
 
 def _positionals(parser: Parser, values: list[str]) -> dict[str, object]:
     if len(values) > len(parser.words) and not parser.many:
-        hint = f"Usage: {parser.usage}"
-        raise EngineError(ErrorCode.USAGE, f"unexpected argument '{values[len(parser.words)]}'", hint=hint)
+        spare = values[len(parser.words) :]
+        hint = f"{_spare_argument(parser, spare)}Usage: {parser.usage}"
+        raise EngineError(ErrorCode.USAGE, f"unexpected argument '{spare[0]}'", hint=hint)
     return {parser.many: values} if parser.many else dict(zip(parser.words, values, strict=False))
+
+
+def _spare_argument(parser: Parser, spare: Sequence[str]) -> str:
+    """What was probably meant by arguments that the command does not take, as the beginning of a hint."""
+    if parser.words:
+        return "Quote an argument that contains spaces. "
+    if [word.isdigit() for word in spare] == [True, True]:
+        points = {"--coordinate": " ".join(spare), "--at": ",".join(spare)}
+        return next(
+            (f"Pass a point with {name} {point}. " for name, point in points.items() if name in parser.flags), ""
+        )
+    selecting = next((name for name in ("--text", "--id") if name in parser.flags and parser.flags[name].selects), "")
+    return f"Choose a node with {selecting} '{spare[0]}'. " if selecting else ""
 
 
 def looks_like_flag(argument: str) -> bool:
@@ -199,10 +213,10 @@ def _value(name: str, flag: Flag, code: ErrorCode, values: list[str]) -> object:
         raise EngineError(code, f"{name} takes no value")
     if len(values) < flag.count:
         wanted = "a value" if flag.count == 1 else f"{flag.count} values"
-        hint = f"Write {name}=<value> for a value that starts with a dash." if flag.count == 1 else ""
-        raise EngineError(code, f"{name} requires {wanted}", hint=hint)
+        dash = f" Write {name}=<value> for a value that starts with a dash." if flag.count == 1 else ""
+        raise EngineError(code, f"{name} requires {wanted}", hint=f"Pass {name} {flag.form}.{dash}")
     if flag.choices and values[0] not in flag.choices:
-        raise EngineError(code, f"{name} must be one of: {', '.join(flag.choices)}")
+        raise EngineError(code, f"{name} must be one of: {', '.join(flag.choices)}", hint=HELP_HINT)
     if not flag.count:
         return True
     return values[0] if flag.count == 1 else values
@@ -211,6 +225,7 @@ def _value(name: str, flag: Flag, code: ErrorCode, values: list[str]) -> object:
 def _bounded(flag: Flag, value: str | list[str] | int | None) -> object:
     """The integer or integers of a flag with ``bounds``; a default is one already."""
     assert flag.bounds is not None
+    name, hint = flag.names[0], f"Pass {flag.names[0]} {flag.form}: {flag.about}."
     if isinstance(value, list):
-        return [integer(flag.names[0], text, *flag.bounds) for text in value]
-    return integer(flag.names[0], value, *flag.bounds) if isinstance(value, str) else value
+        return [integer(name, text, *flag.bounds, hint=hint) for text in value]
+    return integer(name, value, *flag.bounds, hint=hint) if isinstance(value, str) else value

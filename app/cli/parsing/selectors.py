@@ -33,7 +33,13 @@ _LABEL_FIELDS = (
 
 def _family(noun: str, rows: Iterable[tuple[str, str, str]], *, prefix: str = "") -> tuple[Flag, ...]:
     return tuple(
-        Flag(f"--{prefix}{name}", "<s>", f"match the {noun} by {meaning}", code=ErrorCode.EXECUTION_VALIDATION_FAILED)
+        Flag(
+            f"--{prefix}{name}",
+            "<s>",
+            f"match the {noun} by {meaning}",
+            code=ErrorCode.EXECUTION_VALIDATION_FAILED,
+            selects=True,
+        )
         for name, _, meaning in rows
     )
 

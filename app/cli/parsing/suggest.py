@@ -2,11 +2,75 @@
 
 from __future__ import annotations
 
+from clawperator.app.cli.command_table import first_words, subcommands
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
 FLAG_SIMILARITY = 0.75
+MEANT = {
+    "action tap": "action click",
+    "config get": "config show",
+    "device list": "devices",
+    "device status": "device info",
+    "emulator kill": "emulator stop",
+    "emulator launch": "emulator start",
+    "history get": "history show",
+    "skills create": "skills new",
+    "skills show": "skills get",
+    "capture": "screenshot",
+    "check": "doctor",
+    "connect": "devices connect",
+    "disconnect": "devices disconnect",
+    "dump": "snapshot",
+    "info": "device info",
+    "keyevent": "input key",
+    "launch": "open",
+    "list": "devices",
+    "logcat": "device logs",
+    "pair": "devices pair",
+    "run": "skills run",
+    "screencap": "screenshot",
+    "settings": "config show",
+    "start": "open",
+    "status": "doctor",
+    "stop": "close",
+    "swipe": "input swipe",
+    "tree": "snapshot",
+    "ui": "snapshot",
+    "uninstall": "app uninstall",
+}
+"""What other tools call a command → ours; in a group, with the word of the group."""
+_ADB_ONLY = (
+    "bugreport",
+    "forward",
+    "kill-server",
+    "pull",
+    "push",
+    "reboot",
+    "reverse",
+    "root",
+    "shell",
+    "start-server",
+)
+MEANT_FLAGS = {
+    "-f": ("--execution", "--from"),
+    "-o": ("--path", "--out", "--to"),
+    "-p": ("--port",),
+    "-s": ("--device-id",),
+    "-V": ("--version",),
+    "-v": ("--verbose",),
+    "--content-desc": ("--desc",),
+    "--file": ("--execution", "--input", "--snapshot"),
+    "--package": ("--app", "--receiver-package"),
+    "--plan": ("--execution",),
+    "--point": ("--coordinate", "--at"),
+    "--resource-id": ("--id",),
+    "--serial": ("--device-id",),
+    "--text-equals": ("--text",),
+}
+"""What other tools call a flag → ours: the first one that the command has."""
 
 
 def edit_distance(left: str, right: str) -> int:
@@ -23,6 +87,20 @@ def edit_distance(left: str, right: str) -> int:
     return row[-1]
 
 
+def meant_command(group: str, word: str) -> tuple[str, str]:
+    """Return the command that an unknown word of ``group`` ('' for none) probably means, and a hint; both may be empty."""
+    if not group and word in _ADB_ONLY:
+        return "", f"Clawperator has no such command. Run: adb {word}"
+    known = list(subcommands(group) if group else first_words())
+    folded = word.lower()
+    begun = next((name for name in known if name == folded or name.startswith(f"{folded}-")), "") if group else ""
+    if meant := MEANT.get(f"{group} {folded}".strip()):
+        return meant, ""
+    if near := begun or closest_command(folded, known):
+        return f"{group} {near}".strip(), ""
+    return MEANT.get(folded, folded if folded in first_words() else ""), ""
+
+
 def closest_command(word: str, known: Iterable[str]) -> str:
     """Return the nearest of ``known`` within half of the word's length (at least two edits), else ''."""
     limit = max(2, len(word) // 2)
@@ -31,7 +109,10 @@ def closest_command(word: str, known: Iterable[str]) -> str:
 
 
 def closest_flag(flag: str, known: Iterable[str]) -> str:
-    """Return the nearest of ``known`` if its similarity is above ``FLAG_SIMILARITY``, else ''."""
+    """Return the one of ``known`` that other tools call ``flag``, else the nearest above ``FLAG_SIMILARITY``, else ''."""
+    known = list(known)
+    if meant := next((name for name in MEANT_FLAGS.get(flag, ()) if name in known), ""):
+        return meant
     best, name = max(((similarity(flag[:64], name), name) for name in known), default=(0.0, ""))
     return name if best > FLAG_SIMILARITY else ""
 

@@ -9,21 +9,24 @@ if TYPE_CHECKING:
     from typing import Any
 
 
-def invalid(message: str, path: str = "") -> EngineError:
+HELP_HINT = "Run `clawperator help <command>`."
+"""``dispatch`` replaces the placeholder."""
+
+
+def invalid(message: str, path: str = "", *, hint: str = HELP_HINT) -> EngineError:
     """Return the error about a flag value; ``path`` names its place in the payload."""
-    hint = f"Correct the value of {path}." if path else "Run `clawperator help <command>`."
     return EngineError(
         ErrorCode.EXECUTION_VALIDATION_FAILED, message, hint=hint, details={"path": path} if path else None
     )
 
 
-def integer(flag: str, text: str | None, low: int, high: int) -> int | None:
+def integer(flag: str, text: str | None, low: int, high: int, *, hint: str = HELP_HINT) -> int | None:
     """Return an integer within bounds; ``None`` stays ``None``."""
     if text is None:
         return None
     digits = text.removeprefix("-")
     if not (digits.isascii() and digits.isdigit() and len(digits) < 20 and low <= int(text) <= high):
-        raise invalid(f"{flag} must be an integer in [{low}, {high}]", flag)
+        raise invalid(f"{flag} must be an integer in [{low}, {high}]", flag, hint=hint)
     return int(text)
 
 
@@ -74,14 +77,17 @@ def json_object(flag: str, text: str | None, path: str) -> dict[str, Any] | None
     try:
         value = parse_json(text)
     except EngineError as exc:
-        raise EngineError(
-            ErrorCode.EXECUTION_VALIDATION_FAILED,
-            f"{flag} must be valid JSON",
-            details={**exc.details, "path": path},
-        ) from exc
+        error = invalid(f"{flag} must be valid JSON", path, hint=_matcher_hint(flag, path))
+        error.details = {**exc.details, "path": path}
+        raise error from exc
     if not isinstance(value, dict):
-        raise invalid(f"{flag} must be a JSON object", path)
+        raise invalid(f"{flag} must be a JSON object", path, hint=_matcher_hint(flag, path))
     return value
+
+
+def _matcher_hint(flag: str, path: str) -> str:
+    simple = f"--{path.removesuffix('selector')}id"
+    return f"""Quote the JSON for the shell: {flag} '{{"textEquals":"OK"}}', or use simple flags such as {simple}."""
 
 
 def duration(flag: str, text: str | None) -> float | None:
@@ -99,5 +105,5 @@ def duration(flag: str, text: str | None) -> float | None:
 def text_value(flag: str, text: str | None, path: str = "") -> str | None:
     """Return a text that is not blank; ``None`` stays ``None``."""
     if text is not None and not text.strip():
-        raise invalid(f"{flag} value must not be blank", path)
+        raise invalid(f"{flag} value must not be blank", path, hint=f"Pass a value, or leave out {flag}.")
     return text

@@ -146,8 +146,10 @@ REFUSALS: list[tuple[str, str, str]] = [
     ("click --selector {}", VALIDATION, "`actions.0.params.matcher` must have at least one field"),
     # selectors and arguments that are missing
     *((f"{words}", "MISSING_SELECTOR", f"{words.split()[0]} requires a selector") for words in (
-        "click", "click --long", "read", "read --container-id x", "read-value", "type x", "wait", "wait --timeout 5",
-        "wait-for-nav --timeout 500", "scroll-until", "scroll-until up --click", "scroll-and-click")),
+        "click", "click --long", "read", "read --container-id x", "type x", "wait", "wait --timeout 5",
+        "scroll-until", "scroll-until up --click", "scroll-and-click")),
+    ("read-value", "MISSING_SELECTOR", "read-value requires --label, --label-id or --label-desc"),
+    ("wait-for-nav --timeout 500", "MISSING_SELECTOR", "wait-for-nav requires --app <package> or a selector"),
     ("open", "MISSING_ARGUMENT", "open requires the target"),
     ("close", "MISSING_ARGUMENT", "close requires the package"),
     ("press", "MISSING_ARGUMENT", "press requires the key"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shlex
 import subprocess
 import sys
@@ -10,7 +11,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from clawperator.app.cli.command import build_parser, load
 from clawperator.app.cli.command_table import COMMANDS, GROUPS
+from clawperator.app.cli.parsing import suggest
+from clawperator.engine.errors import ErrorCode
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -127,6 +131,75 @@ REFUSALS: list[tuple[tuple[str, ...], str, str]] = [
     (("action", "scroll", "--distance-ratio", "half"), "EXECUTION_VALIDATION_FAILED", "--distance-ratio must be a finite number"),
     (("action", "scroll-until", "--max-scrolls", "201"), "EXECUTION_VALIDATION_FAILED", "--max-scrolls must be an integer in [1, 200]"),
 ]  # fmt: skip
+
+
+NEXT_STEPS: list[tuple[tuple[str, ...], str]] = [
+    # the habits of adb and of other tools
+    (("-s", "emulator-5554", "snapshot"), "Did you mean '--device-id'?"),
+    (("snapshot", "--serial", "emulator-5554"), "Did you mean '--device-id'?"),
+    (("devices", "-V"), "Did you mean '--version'?"),
+    (("click", "--resource-id", "x"), "Did you mean '--id'?"),
+    (("click", "--text-equals", "x"), "Did you mean '--text'?"),
+    (("action", "open-app", "--package", "x"), "Did you mean '--app'?"),
+    (("snapshot", "--package", "x"), "Did you mean '--receiver-package'?"),
+    (("execute", "-f", "plan.json"), "Did you mean '--execution'?"),
+    (("logcat",), "Did you mean 'device logs'?"),
+    (("pair", "192.168.1.5:37313"), "Did you mean 'devices pair'?"),
+    (("ui",), "Did you mean 'snapshot'?"),
+    (("status",), "Did you mean 'doctor'?"),
+    (("DEVICES",), "Did you mean 'devices'?"),
+    (("shell", "ls"), "Run: adb shell"),
+    (("install", "shop.apk"), "`clawperator app install` installs other apps"),
+    (("device", "list"), "Did you mean `clawperator devices`?"),
+    (("action", "tap", "--text", "OK"), "Did you mean `clawperator action click`?"),
+    (("action", "press", "home"), "Did you mean `clawperator action press-key`?"),
+    (("action", "swipe"), "Did you mean `clawperator input swipe`?"),
+    (("observe", "tree"), "Did you mean `clawperator snapshot`?"),
+    (("history", "get", "1"), "Did you mean `clawperator history show`?"),
+    (("skill", "get"), "Run `clawperator help skills get`."),
+    # arguments without their flag, and values of another form
+    (("click", "Network & internet"), "Choose a node with --text 'Network & internet'."),
+    (("set", "Wi-Fi", "--checked", "true"), "Choose a node with --id 'Wi-Fi'."),
+    (("click", "100", "200"), "Pass a point with --coordinate 100 200."),
+    (("input", "tap", "100", "200"), "Pass a point with --at 100,200."),
+    (("type", "hello", "world", "--id", "x"), "Quote an argument that contains spaces."),
+    (("click", "--coordinate", "100,200"), "Pass --coordinate <x> <y>."),
+    (("click", "--text", "a", "--text", "b"), "Run `clawperator help click`."),
+    (("click", "--text", ""), "leave out --text"),
+    (("click", "--selector", "OK"), """--selector '{"textEquals":"OK"}', or use simple flags such as --id."""),
+    (("scroll", "down", "--container", "list"), "use simple flags such as --container-id."),
+    (("click", "--selector", '{"text":"OK"}'), "Known keys: resourceId, role, textEquals,"),
+    (("devices", "--wait", "5s"), "Pass --wait <ms>: wait up to this long"),
+    (("devices", "--timeout-ms"), "Pass --timeout-ms <ms>."),
+    (("wait-for-nav", "--timeout", "5"), "requires --app <package> or a selector"),
+    (("skills", "get", "qq", "--registry", "builtin"), "Run `clawperator skills list`."),
+    (("serve", "--host", ""), "--host value must not be blank"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"), NEXT_STEPS, ids=lambda value: " ".join(value)[:70] if isinstance(value, tuple) else ""
+)
+def test_the_error_says_the_next_step(cli: Cli, arguments: tuple[str, ...], words: str) -> None:
+    run = cli(*arguments)
+    assert (run.exit_code, run.err) == (1, "")
+    assert words in f"{run.document['message']} {run.document['hint']}"
+
+
+def test_suggested_commands_and_flags_exist(cli: Cli) -> None:
+    for word in suggest.MEANT:
+        assert cli(*word.split()).document["suggestion"] in COMMANDS
+    flags = {name for words in COMMANDS for name in build_parser(load(words)).flags}
+    assert {flag for known in suggest.MEANT_FLAGS.values() for flag in known} <= flags
+
+
+def test_commands_in_hints_run_as_they_stand(cli: Cli) -> None:
+    """They may fail here, where nothing is installed, but not as command lines."""
+    lines = {line for code in ErrorCode for line in re.findall(r"`clawperator ([^`<]+)`", code.hint)}
+    assert len(lines) > 10
+    for line in lines:
+        run = cli(*line.split())
+        assert not run.out.startswith(('{"code":"USAGE"', '{"code":"UNKNOWN_COMMAND"', '{"code":"MISSING_')), line
 
 
 @pytest.mark.parametrize(
