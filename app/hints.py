@@ -14,15 +14,25 @@ _OTHER_COMMANDS = r"`(?:clawperator|adb) [^`]*`"
 """Not translated: a person runs them on the engine's computer, and their flags are no arguments of a call."""
 
 
+def commands(calls: Mapping[str, str]) -> dict[str, str]:
+    """Return the words for commands of the command line: ``calls`` are a face's own by command."""
+    words: dict[str, str] = {}
+    for command, call in calls.items():
+        quoted = f"`clawperator {command}`"
+        words |= {quoted: call, f"Run {quoted}": f"Call {call}", f"run {quoted}": f"call {call}"}
+    return words
+
+
 def worded(document: Mapping[str, Any], words: Mapping[str, str]) -> dict[str, Any]:
-    """Return ``document`` with the messages and hints of its errors, outcome and executions in a face's ``words``."""
+    """Return ``document`` with the messages and hints of its errors, outcome, executions and rows in a face's ``words``."""
     changed = dict(document)
     if isinstance(error := changed.get("error"), Mapping):
         changed["error"] = _error(error, words)
     if isinstance(outcome := changed.get("outcome"), Mapping):
         changed["outcome"] = worded(outcome, words)
-    if "executions" in changed:
-        changed["executions"] = [worded(execution, words) for execution in changed["executions"]]
+    for name in ("executions", "rows"):
+        if name in changed:
+            changed[name] = [worded(each, words) for each in changed[name]]
     if "errors" in changed:
         changed["errors"] = [_error(error, words) for error in changed["errors"]]
     return changed

@@ -95,7 +95,7 @@ class ErrorCode(StrEnum):
     EXECUTION_VALIDATION_FAILED = "EXECUTION_VALIDATION_FAILED", 400, _NO, "Correct the field that the message names. `clawperator schema execution` prints the payload schema.", "the payload, a selector, a flag value or the timeout is invalid"
     EXECUTION_ACTION_UNSUPPORTED = "EXECUTION_ACTION_UNSUPPORTED", 400, _NO, "Correct the action type, or update the Operator app.", "the action is unknown, or newer than the installed Operator app"
     PAYLOAD_TOO_LARGE = "PAYLOAD_TOO_LARGE", 413, _NO, "Split the plan.", "the payload exceeds its size limit"
-    EXECUTION_CONFLICT_IN_FLIGHT = "EXECUTION_CONFLICT_IN_FLIGHT", 423, _WAIT, "Retry when it has finished, or wait for it with --wait <ms> (HTTP, MCP: waitMs).", "another execution holds the device"
+    EXECUTION_CONFLICT_IN_FLIGHT = "EXECUTION_CONFLICT_IN_FLIGHT", 423, _WAIT, "Retry when it has finished, or wait for it with --wait <ms>.", "another execution holds the device"
     CAPABILITY_DENIED = "CAPABILITY_DENIED", 403, _NO, "Change the policy or the plan.", "policy forbids a capability that the plan needs"
     PACKAGE_DENIED = "PACKAGE_DENIED", 403, _NO, "Change the policy or the plan.", "policy forbids an application that the plan touches"
     ACTION_DENIED = "ACTION_DENIED", 403, _NO, "Change the policy or the plan.", "policy forbids an action of the plan"
@@ -112,7 +112,7 @@ class ErrorCode(StrEnum):
     SNAPSHOT_EXTRACTION_FAILED = "SNAPSHOT_EXTRACTION_FAILED", 200, _OBSERVE, "Take the snapshot again and check version compatibility.", "the snapshot's tree could not be read from the log"
     UNSUPPORTED_RUNTIME_CLOSE = "UNSUPPORTED_RUNTIME_CLOSE", 200, _NO, "This is expected: the host stops the app before the plan runs; see data.host_preflight_ok.", "the Operator app cannot close apps itself"
     UNSUPPORTED_RUNTIME_SCREENSHOT = "UNSUPPORTED_RUNTIME_SCREENSHOT", 200, _OBSERVE, "Check the path and the adb connection.", "the Operator app cannot take screenshots, and the host's capture failed"
-    UNBIND_REQUIRED = "UNBIND_REQUIRED", 500, _NO, "Pass --allow-unbind (HTTP: allowUnbind; for MCP, when the server is started), or use the operator backend.", "the call would briefly stop the running accessibility services"
+    UNBIND_REQUIRED = "UNBIND_REQUIRED", 500, _NO, "Pass --allow-unbind, or use the operator backend.", "the call would briefly stop the running accessibility services"
     REPLAY_DIVERGED = "REPLAY_DIVERGED", 500, _OBSERVE, "Take a snapshot and compare it with the recording.", "the screen differs from the recording"
 
     # -- UI outcome (errors.md#codes)
@@ -255,7 +255,7 @@ class ErrorCode(StrEnum):
     NOT_CONFIRMED = "NOT_CONFIRMED", 500, _NO, "Nothing was changed. Pass --yes to confirm.", "the confirmation was not given"
 
     # -- CLI and HTTP usage (errors.md#codes)
-    USAGE = "USAGE", 500, _NO, "Run `clawperator help <command>`.", "the command line is invalid or incomplete"
+    USAGE = "USAGE", 400, _NO, "Run `clawperator help <command>`.", "the command line is invalid or incomplete"
     UNKNOWN_COMMAND = "UNKNOWN_COMMAND", 500, _NO, "Run `clawperator --help`.", "the command does not exist"
     MISSING_ARGUMENT = "MISSING_ARGUMENT", 500, _NO, "Run `clawperator help <command>`.", "an argument or a required flag is missing"
     MISSING_SELECTOR = "MISSING_SELECTOR", 500, _NO, "Run `clawperator help <command>`, which lists the flags that choose a node.", "the command needs a selector"

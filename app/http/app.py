@@ -10,11 +10,14 @@ from starlette.exceptions import HTTPException
 from starlette.responses import Response
 
 from clawperator.app.http import openapi
+from clawperator.app.http.bodies import in_words
 from clawperator.app.http.routes import ROUTERS
+from clawperator.app.http.routes.events import PATH as STREAM
 from clawperator.app.http.service import HttpService
 from clawperator.app.serve.answers import failure
-from clawperator.app.serve.gate import App, Gate, OnFault, Receive, Scope, Send
+from clawperator.app.serve.gate import App, Gate, OnFault, Receive, Scope, Send, route_of
 from clawperator.app.serve.tokens import Tokens
+from clawperator.engine.contracts.issues import shown, suggestion
 from clawperator.engine.errors import EngineError, ErrorCode
 
 
@@ -28,7 +31,7 @@ def create_app(service: HttpService, tokens: Tokens | None = None, *, on_fault: 
         redoc_url=None,
         openapi_url=None,
         redirect_slashes=False,
-        dependencies=[Depends(_require_single_values)],
+        dependencies=[Depends(_require_known_query)],
     )
     framework.state.service = service
     for router in ROUTERS:
@@ -61,7 +64,10 @@ def create_app(service: HttpService, tokens: Tokens | None = None, *, on_fault: 
 
 
 class CachedAnswers:
-    """Answers ``GET /devices`` from the cached list, without the overhead of the framework."""
+    """Answers ``GET /devices`` from the cached list, without the overhead of the framework, and HEAD as GET.
+
+    uvicorn sends no body for HEAD.
+    """
 
     def __init__(self, service: HttpService, app: App) -> None:
         self._service = service
@@ -77,12 +83,29 @@ class CachedAnswers:
                 await send({"type": "http.response.start", "status": 200, "headers": headers})
                 await send({"type": "http.response.body", "body": body})
                 return
+        if scope["type"] == "http" and scope["method"] == "HEAD" and scope["path"] != STREAM:
+            as_get = {**scope, "method": "GET"}
+            await self._app(as_get, receive, send)
+            scope["clawperator.route"] = route_of(as_get)
+            return
         await self._app(scope, receive, send)
 
 
-async def _require_single_values(request: Request) -> None:
-    """Refuse a repeated query key of a single-valued parameter. Raises INVALID_PARAMETER."""
-    for parameter in request.scope["route"].dependant.query_params:
+async def _require_known_query(request: Request) -> None:
+    """Refuse a repeated query key of a single-valued parameter, and an unknown one unless on GET. Raises INVALID_PARAMETER.
+
+    A misspelt ``validateOnly`` must not act; on GET, clients and proxies add keys of their own.
+    """
+    parameters = request.scope["route"].dependant.query_params
+    known = [parameter.alias for parameter in parameters]
+    for name in () if request.method == "GET" else request.query_params:
+        if name not in known:
+            message = f"{request.url.path} has no query parameter '{shown(name)}'"
+            hint = (
+                suggestion(name, known) or f"It has {', '.join(known) or 'none'}; other arguments belong in the body."
+            )
+            raise EngineError(ErrorCode.INVALID_PARAMETER, message, hint=hint, details={"path": shown(name)})
+    for parameter in parameters:
         count = len(request.query_params.getlist(parameter.alias))
         if count > 1 and get_origin(parameter.field_info.annotation) is not list:
             raise EngineError(
@@ -107,11 +130,15 @@ async def _engine_error(request: Request, exc: Exception) -> Response:
 async def _no_route(request: Request, exc: Exception) -> Response:
     assert isinstance(exc, HTTPException)
     if exc.status_code == 405:
-        error = EngineError(ErrorCode.METHOD_NOT_ALLOWED, f"{request.url.path} does not support {request.method}")
+        error = EngineError(
+            ErrorCode.METHOD_NOT_ALLOWED, f"{shown(request.url.path, 128)} does not support {request.method}"
+        )
         allow = (exc.headers or {}).get("Allow", "")
+        if allow == "GET" and request.url.path != STREAM:
+            allow = "GET, HEAD"
         return failure(error, {"Allow": allow} if allow else None)
     if exc.status_code == 404:
-        return failure(EngineError(ErrorCode.NOT_FOUND, f"There is no route {request.url.path}"))
+        return failure(EngineError(ErrorCode.NOT_FOUND, f"There is no route {shown(request.url.path, 128)}"))
     return failure(EngineError(ErrorCode.INVALID_BODY, str(exc.detail)))
 
 
@@ -119,5 +146,5 @@ async def _invalid_parameter(_: Request, exc: Exception) -> Response:
     assert isinstance(exc, RequestValidationError)
     first = exc.errors()[0]
     name = ".".join(str(part) for part in first["loc"][1:])
-    message = f"'{name}': {first['msg']}"
+    message = f"'{name}' {in_words(first)}"
     return failure(EngineError(ErrorCode.INVALID_PARAMETER, message, details={"path": name}))

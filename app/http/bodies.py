@@ -7,6 +7,7 @@ field decides on the code. A field that is ``null`` has the wrong type.
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Self
 
 from pydantic import (
@@ -26,6 +27,7 @@ from starlette.requests import Request
 from clawperator.app.http.openapi import Schema
 from clawperator.app.serve.verbs import Arguments, checked_arguments
 from clawperator.engine.config.settings import package_name
+from clawperator.engine.contracts.issues import shown
 from clawperator.engine.contracts.limits import BACKENDS, JOBS, MAX_JOBS, MAX_WAIT_MS, THEN
 from clawperator.engine.contracts.references import TREE_ID
 from clawperator.engine.contracts.strict_json import parse_json
@@ -122,6 +124,11 @@ MaxBytes = Annotated[int, Field(ge=MIN_BYTES, le=MAX_VIEW_BYTES, description="Tr
 _Argument = Annotated[Any, AfterValidator(_argument), WithJsonSchema({"type": ["string", "number", "boolean"]})]
 
 
+def in_words(error: Mapping[str, Any]) -> str:
+    """Return what is wrong with a value, to follow its name."""
+    return re.sub(r"^\w+ should", "must", error["msg"]).removeprefix("Value error, ").partition(", unable to ")[0]
+
+
 def _absent() -> Any:
     """Return the default of a field that may be absent, but not ``null``."""
     return None
@@ -148,9 +155,12 @@ class Body(BaseModel):
         name, *inside = error["loc"]
         field = next(field for field in cls.model_fields.values() if field.alias == name)
         code = next((item for item in field.metadata if isinstance(item, ErrorCode)), ErrorCode.INVALID_BODY)
-        words = re.sub(r"^\w+ should", "must", error["msg"]).removeprefix("Value error, ")
+        words = in_words(error)
         where = "".join(f"[{index}]" for index in inside)
-        return EngineError(code, f"'{name}{where}' {words}", details={"path": ".".join(map(str, error["loc"]))})
+        hint = "Correct the field that the message names." if code is ErrorCode.INVALID_BODY else None
+        return EngineError(
+            code, f"'{name}{where}' {words}", hint=hint, details={"path": ".".join(map(str, error["loc"]))}
+        )
 
     @classmethod
     def described(cls, **contracts: Schema) -> Schema:
@@ -166,18 +176,24 @@ class Body(BaseModel):
 
 
 async def _read_object(request: Request, *, required: bool) -> dict[str, Any]:
-    """Return the body as a JSON object, ``{}`` for an absent one unless ``required``; another content type counts as absent."""
-    kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    """Return the body as a JSON object, ``{}`` for an absent one unless ``required``."""
     data = await request.body()
-    if not data or kind != "application/json":
+    if not data:
         if required:
-            hint = f"Send it with the header Content-Type: application/json, not {kind}." if data and kind else None
-            raise EngineError(ErrorCode.INVALID_BODY, "The request needs a JSON object as its body", hint=hint)
+            raise EngineError(ErrorCode.INVALID_BODY, "The request needs a JSON object as its body")
         return {}
+    kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    if kind != "application/json":  # to ignore it would act on the default device instead of the one that it names
+        words = f"The body is {shown(kind)}, not JSON" if kind else "The body has no Content-Type"
+        raise EngineError(ErrorCode.INVALID_BODY, words, hint="Send it with the header Content-Type: application/json.")
+    encoding = request.headers.get("content-encoding", "identity").strip().lower()
+    if encoding != "identity":
+        hint = "Send the body without Content-Encoding."
+        raise EngineError(ErrorCode.INVALID_BODY, f"Bodies encoded with {shown(encoding)} are not supported", hint=hint)
     try:
         value = parse_json(data)
     except EngineError as exc:
-        raise EngineError(ErrorCode.INVALID_JSON, "Malformed JSON body", details=exc.details) from exc
+        raise EngineError(ErrorCode.INVALID_JSON, "Malformed JSON body", hint=exc.hint, details=exc.details) from exc
     if not isinstance(value, dict):
         raise EngineError(ErrorCode.INVALID_BODY, "The body must be a JSON object")
     return value
@@ -235,6 +251,8 @@ class _Payload(Body):
 class Execution(Acting, _Payload):  # fields of the last base come first, and so do their errors
     required = True
     model_config = ConfigDict(json_schema_extra={"required": ["execution"]})
+
+    validate_only: Annotated[bool, Field(description="Validate the payload without a device.")] = False
 
 
 class ExecutionOnMany(Execution):

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mcp_types import CallToolResult, ContentBlock, TextContent
 
-from clawperator.app.hints import MATCH_COMMAND, worded
+from clawperator.app.hints import MATCH_COMMAND, commands, worded
 from clawperator.app.serve.answers import encode
 from clawperator.engine.contracts.limits import RENDERED_FORMATS
 from clawperator.engine.errors import EngineError
@@ -27,7 +27,25 @@ _ERROR_TEXT = 4_096
 
 _TOOL_WORDS = {
     MATCH_COMMAND: "call `match` with `selector` as in details.selector.",
+    "match and inspect ui --view interactive show": "`match` and `snapshot` show",
+    "inspect ui --view interactive": "`snapshot`",
+    "`clawperator schema execution` prints": "The resource clawperator://schema/execution has",
+    "Run `clawperator help input`.": "The schema of `action` lists the arguments.",
+    "Check `clawperator packages list`.": "Correct the application id, or install the app.",
+    "Run doctor (": "Call `doctor` (",
+    **commands(
+        {"devices": "`devices`", "doctor": "`doctor`", "suggest": "`suggest`", "device info": "`action` device_info"}
+    ),
+    ", pass --registry <file>, or use --registry builtin for the built-in skills": " on the server, or start it with --registry <file>",
+    ", or pass --overwrite to replace the file": "",
+    "Pass --allow-unbind": "Start the server with --allow-unbind",
+    "Pass --receiver-package": "Start the server with --receiver-package",
+    "Pass --operator-package": "Start the server with --operator-package",
+    "--backend stock": "`backend`: stock",
     "--device-id": "`deviceId`",
+    "--devices": "`devices`",
+    "--text": "`text`",
+    "--wait": "`waitMs`",
     "--vars": "`variables`",
     "with --artifact": "with the argument `artifact` of `skill_run`",
     "--artifact": "`artifact`",

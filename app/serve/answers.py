@@ -8,16 +8,48 @@ from typing import Any
 
 from starlette.responses import Response
 
-from clawperator.app.hints import MATCH_COMMAND, worded
+from clawperator.app.hints import MATCH_COMMAND, commands, worded
 from clawperator.engine.errors import EngineError, ErrorCode
 from clawperator.engine.text.invisible import reveal
 
 JSON = "application/json"
 _ROUTE_WORDS = {
     MATCH_COMMAND: "POST /match with `selector` as in details.selector and `explain`: true.",
+    "match and inspect ui --view interactive show": "POST /match and GET /devices/{device_id}/snapshot?view=interactive show",
+    "inspect ui --view interactive": "GET /devices/{device_id}/snapshot?view=interactive",
+    "`clawperator schema execution` prints": "GET /schemas/execution returns",
+    "Run `clawperator help input`.": "The description of runVerb in /openapi.json lists the arguments.",
+    "Run doctor (": "Call GET /doctor (",
+    **commands(
+        {
+            "devices": "GET /devices",
+            "device info": "POST /verbs/device_info",
+            "doctor": "GET /doctor",
+            "emulator list": "GET /android/emulators",
+            "emulator provision": "POST /android/provision/emulator",
+            "emulator status": "GET /android/emulators/running",
+            "history list": "GET /history",
+            "packages list": "GET /devices/{device_id}/packages",
+            "skills get": "GET /skills/{skill_id}",
+            "skills search": "GET /skills",
+            "suggest": "POST /suggest",
+        }
+    ),
+    ", pass --registry <file>, or use --registry builtin for the built-in skills": " on the server, or set CLAWPERATOR_SKILLS_REGISTRY for it",
+    ", or run one of its artifacts with --artifact": "",
+    ", or pass --overwrite to replace the file": "",
+    "--allow-unbind": "`allowUnbind`: true",
+    "--backend stock": "`backend`: stock",
     "--device-id": "`deviceId`",
+    "--devices": "`devices`",
+    "--operator-package": "`operatorPackage`",
+    "--receiver-package": "`receiverPackage`",
+    "--text": "`text`",
+    "--wait": "`waitMs`",
 }
 """Words of command-line hints, and their equivalents for HTTP clients."""
+_REFUSALS = {ErrorCode.NODE_NOT_FOUND: 404, ErrorCode.TEXT_NOT_DELIVERED: 400}
+"""Codes of envelopes that also refuse a request, and their status there."""
 _SOON = frozenset({ErrorCode.RATE_LIMITED, ErrorCode.SERVER_BUSY})
 """Errors that are worth a retry after one second, unless their details say more."""
 RETRY_AFTER = _SOON | {ErrorCode.EXECUTION_CONFLICT_IN_FLIGHT}
@@ -42,8 +74,8 @@ def ok(**fields: Any) -> Response:
 
 
 def status_of(code: ErrorCode) -> int:
-    """Return the HTTP status of an error; codes that occur only in envelopes have none and become 500."""
-    return code.http if code.http >= 400 else 500
+    """Return the HTTP status of an error; codes of envelopes, which have none, become 500 unless the request was wrong."""
+    return code.http if code.http >= 400 else _REFUSALS.get(code, 500)
 
 
 def failure(error: EngineError, headers: Mapping[str, str] | None = None) -> Response:

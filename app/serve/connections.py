@@ -98,6 +98,14 @@ class BoundedProtocol(Implementation, asyncio.BufferedProtocol):
         if self._active is not None and not self._active.response_complete:
             _disconnect(self._active)
 
+    def eof_received(self) -> bool:  # type: ignore[override]  # as asyncio has it
+        """Return whether the connection stays open: a client may end its side before it reads the answer."""
+        request = self._request
+        if request is None or request.more_body or request.response_started:
+            return False
+        request.keep_alive = False
+        return True
+
     def get_buffer(self, sizehint: int) -> memoryview:  # noqa: ARG002 -- asyncio's form
         return _BUFFER if self._request is not None and self._request.more_body else _HEAD_BUFFER
 

@@ -106,7 +106,8 @@ class Gate:
         scope["path"] = scope["path"].removesuffix("/") or "/"  # with and without a trailing slash: the same route
         body = Body(receive, lambda: bool(status))
         try:
-            origin = await self._admit(scope)
+            origin, authorization = self._origin(scope)
+            await self._authenticate(scope, origin, authorization)
             if origin and scope["method"] == "OPTIONS":
                 await _preflight(send_with_cors)
                 return
@@ -127,8 +128,8 @@ class Gate:
             if self._on_request is not None:
                 self._on_request(scope["method"], route_of(scope), status, self._clock() - began)
 
-    async def _admit(self, scope: Scope) -> str:
-        """Return the allowed origin of a browser's request, else "". Raises ``EngineError``."""
+    def _origin(self, scope: Scope) -> tuple[str, str]:
+        """Return the allowed origin of a browser's request, else "", and the ``Authorization``. Raises ``EngineError``."""
         host = origin = site = authorization = b""
         seen: set[bytes] = set()
         if len(scope["headers"]) > MAX_HEADERS:
@@ -156,14 +157,17 @@ class Gate:
         if site in _OTHER_SITES and not shared_with:
             hint = "Use CORS mode from a page of an allowed origin, with fetch() or the crossorigin attribute."
             raise _refused("Requests of web pages are refused", hint, site=site.decode())
+        return shared_with, authorization.decode("latin-1")
+
+    async def _authenticate(self, scope: Scope, origin: str, authorization: str) -> None:
+        """Find the caller and count the request. Raises ``EngineError`` (UNAUTHORIZED, RATE_LIMITED)."""
         caller = ANONYMOUS
-        preflight = shared_with and scope["method"] == "OPTIONS"  # browsers send no token with it
+        preflight = origin and scope["method"] == "OPTIONS"  # browsers send no token with it
         if self._tokens is not None and scope["path"] not in _PUBLIC_PATHS and not preflight:
-            caller = await self._known(scope, self._tokens, authorization.decode("latin-1"))
+            caller = await self._known(scope, self._tokens, authorization)
         client = scope.get("client")
         scope[CALLER] = caller = caller._replace(peer=client[0] if client else "")
         self._limit_rate(caller)
-        return shared_with
 
     async def _known(self, scope: Scope, tokens: Tokens, authorization: str) -> Caller:
         """Return the owner of the token. Raises ``EngineError`` (UNAUTHORIZED, RATE_LIMITED), delayed for repeated wrong tokens."""
@@ -293,7 +297,7 @@ async def refuse(send: Send, error: EngineError) -> None:
 def _shared_with(origin: str) -> list[tuple[bytes, bytes]]:
     return [
         (b"access-control-allow-origin", origin.encode("latin-1")),
-        (b"access-control-expose-headers", b"mcp-session-id, etag"),
+        (b"access-control-expose-headers", b"mcp-session-id, etag, retry-after, www-authenticate"),
         (b"vary", b"Origin"),
     ]
 

@@ -311,7 +311,7 @@ class DeviceLocks:
             left = max(1, math.ceil((other.not_before - self._clock()) * 1000))
             details |= {"settlingAfter": other.command_id, "notBefore": other.not_before, "retryAfterMs": left}
             message = "The device is settling after an execution whose outcome is unknown"
-            hint = f"Retry in {left} ms, or wait for it: --wait {_SETTLE_WAIT_MS} (HTTP, MCP: waitMs)."
+            hint = f"Retry in {left} ms, or wait for it with --wait {_SETTLE_WAIT_MS}."
             return EngineError(ErrorCode.EXECUTION_CONFLICT_IN_FLIGHT, message, hint=hint, details=details)
         if other.pid:
             details |= {

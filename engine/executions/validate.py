@@ -48,6 +48,13 @@ class Validated:
     wire: str
     warnings: tuple[Warning_, ...]
 
+    def to_answer(self) -> dict[str, Any]:
+        """Return the answer to a request that only validates."""
+        answer: dict[str, Any] = {"ok": True, "validated": True, "execution": self.payload}
+        if self.warnings:
+            answer["warnings"] = [warning.to_dict() for warning in self.warnings]
+        return answer
+
 
 def validate(payload: object, *, timeout_ms: object = None, profile: Profile = "classic") -> Validated:
     """Check and normalise a parsed payload; ``timeout_ms`` replaces its own unless ``None``.

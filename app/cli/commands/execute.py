@@ -93,12 +93,10 @@ def checked_or_run(payload: object, options: Options) -> Answer:
     from clawperator.engine.executions.validate import validate
 
     validated = validate(payload, timeout_ms=options.timeout_ms, profile=profile(options))
+    document = validated.to_answer()
     if options.dry_run:
-        document = {"ok": True, "dryRun": True, "plan": _plan(validated.payload)}
-    else:
-        document = {"ok": True, "validated": True, "execution": validated.payload}
-    if validated.warnings:
-        document["warnings"] = [warning.to_dict() for warning in validated.warnings]
+        del document["validated"], document["execution"]
+        document = {"ok": True, "dryRun": True, "plan": _plan(validated.payload), **document}
     return Answer(document, view="plan" if options.dry_run else "validated")
 
 

@@ -20,12 +20,13 @@ from clawperator.engine.json_schema import json_schema
 
 router = APIRouter(tags=["events"])
 
+PATH = "/events"
 _MOST_NAMES = 64
 _Names = Annotated[list[str], Query(max_length=_MOST_NAMES)]
 
 
 @router.get(
-    "/events",
+    PATH,
     operation_id="streamEvents",
     dependencies=[Depends(refuse_web_page)],
     summary="Stream executions, progress, trees and devices (server-sent events)",
@@ -56,7 +57,9 @@ async def events(
         service.admit(request, build.snapshot())  # events show the screen: the caller needs the permission to observe
     client = service.hub.subscribe(devices=device, types=wanted, last_id=last_event_id)
     if client is None:
-        raise EngineError(ErrorCode.SHUTTING_DOWN, "The limit of event streams is reached")
+        if service.work.stopping:
+            raise EngineError(ErrorCode.SHUTTING_DOWN, "The server stops")
+        raise EngineError(ErrorCode.SERVER_BUSY, "The limit of event streams is reached")
     service.log.write("info", "serve.sse.client.connected", f"{len(service.hub)} clients of the event stream")
     following = service.followers.following(follow) if follow else None
     return EventStream(service.hub, client, beside=following, ended=lambda: _left(service, client))

@@ -64,7 +64,8 @@ OUTCOMES = (
     ErrorCode.RESULT_ENVELOPE_MALFORMED,
 )
 _PICTURES = (ErrorCode.INVALID_PATH, ErrorCode.FILE_EXISTS, ErrorCode.FILE_NOT_WRITABLE)
-_CHECKED = ok_with({"validated": YES, "execution": ref("execution")})
+_ValidateOnly = Annotated[bool, Query(alias="validateOnly", description="Validate the payload without a device.")]
+_CHECKED = ok_with({"validated": YES, "execution": ref("execution"), "warnings": OBJECTS}, optional=["warnings"])
 _COMPILED = "The complete output of `compile-artifact`: "
 _EXECUTIONS = {
     "anyOf": [
@@ -108,21 +109,20 @@ _PLAYED = obj(
     ),
     response_class=Response,
 )
-async def execute(
-    request: Request,
-    validate_only: Annotated[
-        bool, Query(alias="validateOnly", description="Validate the payload without a device.")
-    ] = False,
-) -> Response:
-    service: HttpService = request.app.state.service
+async def execute(request: Request, validate_only: _ValidateOnly = False) -> Response:
     body = await bodies.Execution.of(request)
-    if not validate_only:
-        return answer(in_route_words(await _run(request, body, body.place)))
+    if validate_only or body.validate_only:
+        return answer(await _checked(request, body))
+    return answer(in_route_words(await _run(request, body, body.place)))
+
+
+async def _checked(request: Request, body: bodies.Execution) -> Mapping[str, Any]:
+    """Validate the execution, or those of a compiled artifact, and return the answer."""
+    service: HttpService = request.app.state.service
     if is_compiled(body.execution):
-        return answer(compiled_json.checked(await asyncio.to_thread(compiled_json.read_compiled, body.execution)))
+        return compiled_json.checked(await asyncio.to_thread(compiled_json.read_compiled, body.execution))
     payload = with_confined_screenshots(service.guard(request), body.execution, service.options.screenshots_dir)
-    checked = service.engine.validate(payload)
-    return answer({"ok": True, "validated": True, "execution": checked.payload})
+    return service.engine.validate(payload).to_answer()
 
 
 @router.post(
@@ -131,12 +131,20 @@ async def execute(
     summary="Run one execution on many devices",
     description="One row per device, whatever happens to it; `ok` is true if every device succeeded. Nothing is repeated.",
     openapi_extra=bodies.ExecutionOnMany.described(execution=_EXECUTIONS),
-    responses=gives(_MANY, *OUTCOMES, *_PICTURES, ErrorCode.MISSING_EXECUTION, ErrorCode.DEVICE_TAG_UNKNOWN),
+    responses=gives(
+        {"anyOf": [_MANY, _CHECKED, _CHECKED_COMPILED]},
+        *OUTCOMES,
+        *_PICTURES,
+        ErrorCode.MISSING_EXECUTION,
+        ErrorCode.DEVICE_TAG_UNKNOWN,
+    ),
     response_class=Response,
 )
-async def execute_many(request: Request) -> Response:
+async def execute_many(request: Request, validate_only: _ValidateOnly = False) -> Response:
     service: HttpService = request.app.state.service
     body = await bodies.ExecutionOnMany.of(request)
+    if validate_only or body.validate_only:
+        return answer(await _checked(request, body))
     if not is_compiled(body.execution):
         service.admit(request, body.execution)
 

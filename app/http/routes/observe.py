@@ -112,7 +112,7 @@ async def live_snapshot(
     )
     service.followers.fetched(serial)
     tag = f'"{seen.digest}-{view}"'
-    if tag in (word.strip() for word in if_none_match.split(",")):
+    if tag in (word.strip().removeprefix("W/") for word in if_none_match.split(",")):
         return Response(status_code=304, headers={"ETag": tag})
     facts = _facts(serial, seen)
     if since in (seen.digest, seen.id):

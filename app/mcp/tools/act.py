@@ -35,10 +35,7 @@ async def _execute(service: McpService, call: Call, arguments: Arguments) -> Rep
         return await _execute_compiled(service, call, arguments)
     payload = completed(arguments["execution"])
     if arguments.get("validateOnly"):
-        checked = service.engine.validate(payload)
-        warnings = [warning.to_dict() for warning in checked.warnings]
-        more = {"warnings": warnings} if warnings else {}
-        return Reply({"ok": True, "validated": True, "execution": checked.payload, **more})
+        return Reply(service.engine.validate(payload).to_answer())
     if arguments.get("devices"):
         service.admit(call, payload, "execute")
         return await _on_devices(service, call, arguments, lambda one, its: _run(service, one, payload, its))

@@ -94,7 +94,7 @@ class OperatorBackend:
         hint = f"Install the Operator app: `{setup}`; or pass --backend stock (HTTP, MCP: backend), which needs no app on the device."
         if installed:
             detail = f"{' and '.join(installed)} is installed."
-            hint = f"Pass --receiver-package {installed[0]} (HTTP: receiverPackage), or install {self._package}."
+            hint = f"Pass --receiver-package {installed[0]}, or install {self._package}."
         return EngineError(
             ErrorCode.RECEIVER_NOT_INSTALLED,
             f"The Operator app {self._package} is not installed on {device.serial}",

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import base64
+import gzip
 import json
 import os
+import re
 from pathlib import Path
 from typing import Any
 
@@ -139,6 +141,8 @@ async def test_wrong_executions(client: httpx.AsyncClient, body: Any, status: in
         (b"\xff\xfe", JSON, (400, "INVALID_JSON")),
         (b"[" * 5_000, JSON, (400, "INVALID_JSON")),
         (b'{"execution": {}}', {"Content-Type": "text/plain"}, (400, "INVALID_BODY")),
+        (b'{"execution": {}}', {}, (400, "INVALID_BODY")),
+        (gzip.compress(b'{"execution": {}}', mtime=0), {**JSON, "Content-Encoding": "gzip"}, (400, "INVALID_BODY")),
         (b" " * 102_401, JSON, (413, "PAYLOAD_TOO_LARGE")),
     ],
 )
@@ -146,6 +150,34 @@ async def test_wrong_bodies(
     client: httpx.AsyncClient, content: bytes, headers: dict[str, str], expected: tuple[int, str]
 ) -> None:
     assert error_of(await client.post("/execute", content=content, headers=headers)) == expected
+
+
+@pytest.mark.parametrize(
+    "path", ["/observe/snapshot", "/screenshot", "/verbs/device_wake", "/skills/a.b/run", "/android/emulators/create"]
+)
+async def test_a_body_is_not_ignored_for_its_type(client: httpx.AsyncClient, path: str) -> None:
+    """``curl -d`` sends JSON as a form: without its arguments, a request would act on another device or with defaults."""
+    response = await client.post(path, content=b'{"deviceId": "one"}', headers={"Content-Type": "application/x-www-form-urlencoded"})  # fmt: skip
+    assert error_of(response) == (400, "INVALID_BODY")
+    assert response.json()["error"]["hint"] == "Send it with the header Content-Type: application/json."
+
+
+@pytest.mark.parametrize(
+    ("path", "more"), [("/execute", {}), ("/execute/many", {"devices": "all"}), ("/execute?validateOnly=true", {}), ("/execute/many?validateOnly=true", {"devices": "all"})]
+)  # fmt: skip
+async def test_what_is_only_validated_is_not_sent(client: httpx.AsyncClient, path: str, more: dict[str, str]) -> None:
+    body = {"execution": plan(command="only-validated"), **more} | ({} if "?" in path else {"validateOnly": True})
+    answer = (await client.post(path, json=body)).json()
+    assert (answer["ok"], answer["validated"], answer["execution"]["commandId"]) == (True, True, "only-validated")
+    assert (await client.get("/history/only-validated")).status_code == 404
+
+
+async def test_head_is_get_without_a_body(client: httpx.AsyncClient) -> None:
+    for path, status in (("/healthz", 200), ("/devices", 200), ("/history/nobody", 404), ("/execute", 405), ("/events", 405)):  # fmt: skip
+        response = await client.head(path)
+        assert (response.status_code, response.content) == (status, b"")
+        assert response.headers["content-type"] == "application/json"
+    assert (await client.put("/healthz")).headers["allow"] == "GET, HEAD"
 
 
 async def test_a_body_that_does_not_say_its_length_is_counted(client: httpx.AsyncClient) -> None:
@@ -190,6 +222,9 @@ async def test_bad_artifacts_and_entries_are_warnings(serve: Serve, tmp_path: Pa
         ("GET", "/doctor?deviceId=a&deviceId=b", (400, "INVALID_PARAMETER")),
         ("POST", "/execute?validateOnly=true&validateOnly=false", (400, "INVALID_PARAMETER")),
         ("POST", "/screenshot?inline=base64&inline=", (400, "INVALID_PARAMETER")),
+        ("POST", "/execute?validateonly=true", (400, "INVALID_PARAMETER")),
+        ("POST", "/verbs/device_wake?validateOnly=true", (400, "INVALID_PARAMETER")),
+        ("GET", "/healthz?_=1", (200, "")),
         ("GET", "/execute", (405, "METHOD_NOT_ALLOWED")),
         ("PUT", "/devices", (405, "METHOD_NOT_ALLOWED")),
         ("GET", "/events?type=nothing", (400, "INVALID_PARAMETER")),
@@ -204,7 +239,11 @@ async def test_bad_artifacts_and_entries_are_warnings(serve: Serve, tmp_path: Pa
 )
 async def test_wrong_requests(client: httpx.AsyncClient, method: str, path: str, expected: tuple[int, str]) -> None:
     response = await client.request(method, path)
+    if expected[0] == 200:
+        assert response.json()["ok"] is True
+        return
     assert error_of(response) == expected
+    assert not re.search("Input should|unable to", response.json()["error"]["message"])
     if expected[0] == 405:
         assert response.headers["allow"]
 
@@ -307,10 +346,11 @@ async def test_a_live_tree_is_sent_once(serve: Serve) -> None:
     digest = first.json()["digest"]
     again = (await served.client.get(path, params={"since": digest, "maxAgeMs": 60_000})).json()
     assert (again["changed"], again["digest"], "view" in again) == (False, digest, False)
-    tagged = await served.client.get(
-        path, params={"view": "interactive", "maxAgeMs": 60_000}, headers={"If-None-Match": first.headers["etag"]}
-    )
-    assert tagged.status_code == 304
+    for tag in (first.headers["etag"], f'"other", W/{first.headers["etag"]}'):  # a proxy that compresses weakens it
+        tagged = await served.client.get(
+            path, params={"view": "interactive", "maxAgeMs": 60_000}, headers={"If-None-Match": tag}
+        )
+        assert tagged.status_code == 304
     executions = (await served.client.get("/history")).json()["count"]
     assert executions == 1  # all but the first were answered from what was known
 
@@ -323,6 +363,8 @@ async def test_matching_and_suggesting_agree(client: httpx.AsyncClient) -> None:
     best = suggested["candidates"][0]
     checked = (await client.post("/match", json={"selector": best["selector"], "maxAgeMs": 60_000})).json()
     assert [match["path"] for match in checked["matches"]] == [node["path"]]
+    absent = await client.post("/suggest", json={"node": "9/9/9", "maxAgeMs": 60_000})
+    assert error_of(absent) == (404, "NODE_NOT_FOUND")
     nothing = (await client.post("/match", json={"selector": {"textEquals": "Nowhere"}, "maxAgeMs": 60_000})).json()
     assert nothing["count"] == 0
     assert nothing["explain"]["verdict"]
@@ -448,6 +490,9 @@ async def test_one_execution_on_many_devices(serve: Serve) -> None:
         await client.post("/execute/many", json={"execution": plan(HOME, command="leave"), "devices": serials[0]})
     ).json()
     assert (left["ok"], left["rows"][0]["status"], left["rows"][0]["ok"]) == (False, "unknown", False)
+    none = {"id": "x", "type": "click", "params": {"matcher": {"textEquals": "x"}, "retry": {"maxAttempts": 1}}}
+    failed = await client.post("/execute/many", json={"execution": plan(none), "devices": serials[1]})
+    assert "POST /match" in failed.json()["rows"][0]["outcome"]["error"]["hint"]
 
 
 @pytest.mark.parametrize(
@@ -459,6 +504,7 @@ async def test_one_execution_on_many_devices(serve: Serve) -> None:
         ({"execution": plan(), "devices": "all", "failFast": 1}, 400, "INVALID_BODY", "failFast"),
         ({"execution": {"actions": []}, "devices": "all"}, 400, "EXECUTION_VALIDATION_FAILED", ""),
         ({"execution": plan(), "devices": "tag:x"}, 404, "DEVICE_TAG_UNKNOWN", None),
+        ({"execution": plan(), "devices": " "}, 400, "USAGE", None),
         ({"execution": plan(), "devices": "nobody"}, 404, "DEVICE_NOT_FOUND", None),
     ],
 )

@@ -36,6 +36,16 @@ async def test_this_computer_is_answered(client: httpx.AsyncClient, host: str) -
     assert (await client.get("/healthz", headers={"Host": host})).status_code == 200
 
 
+async def test_an_allowed_page_reads_why_it_is_refused(serve: Serve, tmp_path: Path) -> None:
+    """Without CORS headers a browser reports a network error, and the page cannot ask for a token or wait."""
+    page = "https://console.example"
+    served = await serve("--allow-origin", page, "--token-file", str(tmp_path / "tokens"), wait=False)
+    refused = await served.client.get("/devices", headers={"Origin": page})
+    assert error_of(refused) == (401, "UNAUTHORIZED")
+    assert refused.headers["access-control-allow-origin"] == page
+    assert "retry-after" in refused.headers["access-control-expose-headers"]
+
+
 async def test_web_pages_are_refused_unless_allowed(serve: Serve) -> None:
     served = await serve("--allow-origin", "https://console.example")
     stranger = await served.client.post("/observe/snapshot", headers={"Origin": "https://evil.example"})

@@ -25,9 +25,12 @@ class App:
 
     def __init__(self) -> None:
         self.size = 2
-        self.answered = asyncio.Event()
+        self.asked, self.may_answer, self.answered = asyncio.Event(), asyncio.Event(), asyncio.Event()
+        self.may_answer.set()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        self.asked.set()
+        await self.may_answer.wait()
         start: Message = {
             "type": "http.response.start",
             "status": 200,
@@ -84,6 +87,21 @@ async def test_a_body_that_nobody_reads(monkeypatch: pytest.MonkeyPatch) -> None
     async with serving(App()) as (client, table):
         await loop.sock_sendall(client, HEAD + b"Content-Length: 100000\r\n\r\n" + b"x" * 90_000)
         assert (await loop.sock_recv(client, 4_096)).startswith(b"HTTP/1.1 200 ")
+        await until(lambda: not table._open)
+
+
+async def test_a_client_that_ends_its_side_gets_the_answer() -> None:
+    loop, app = asyncio.get_running_loop(), App()
+    app.may_answer.clear()
+    async with serving(app) as (client, table):
+        await loop.sock_sendall(client, HEAD + b"\r\n")
+        await app.asked.wait()
+        client.shutdown(socket.SHUT_WR)
+        loop.call_later(0.05, app.may_answer.set)
+        answer = b""
+        while part := await loop.sock_recv(client, 4_096):
+            answer += part
+        assert (answer[:13], answer[-2:]) == (b"HTTP/1.1 200 ", b"xx")
         await until(lambda: not table._open)
 
 
