@@ -21,10 +21,11 @@ _LOCKED = (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
 _DAMAGE = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
 
 
-def unavailable(path: str, reason: str) -> EngineError:
+def unavailable(path: str, reason: str, hint: str | None = None) -> EngineError:
     return EngineError(
         ErrorCode.HISTORY_UNAVAILABLE,
         f"The history {path} cannot be used: {reason}",
+        hint=hint,
         details={"path": path, "reason": reason},
     )
 

@@ -68,8 +68,9 @@ def clear_audit(db: sqlite3.Connection) -> None:
 
 def _oldest(db: sqlite3.Connection, count: int, before: float = math.inf) -> list[int]:
     rows = db.execute(
-        "SELECT number FROM executions WHERE started_at < ? AND status <> 'running' ORDER BY started_at LIMIT ?",
-        (before, count),
+        "SELECT number FROM executions WHERE (started_at < ? OR started_at IS NULL AND coalesce(ended_at, 0) < ?) "
+        "AND status <> 'running' ORDER BY started_at LIMIT ?",
+        (before, before, count),
     )
     return [number for (number,) in rows]
 

@@ -130,8 +130,17 @@ def _summary(row: Sequence[Any]) -> RunSummary:
         started_at=_moment(found.started_at),
         ended_at=_moment(found.ended_at),
         duration_ms=_moment(found.duration_ms),
-        outcome=json.loads(row[_OUTCOME]) if row[_OUTCOME] else None,
+        outcome=_outcome(row[_OUTCOME]),
     )
+
+
+def _outcome(text: str) -> dict[str, Any] | None:
+    """Return the outcome in a row; ``None`` for a damaged one, which must not hide the other rows of a list."""
+    try:
+        found = json.loads(text) if text else None
+    except (ValueError, TypeError, RecursionError):
+        return None
+    return found if isinstance(found, dict) else None
 
 
 def _record(db: sqlite3.Connection, summary: RunSummary, message: str) -> RunRecord:

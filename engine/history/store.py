@@ -202,15 +202,22 @@ class History:
         return self._read(lambda db: reads.audit(db, limit, before, events, device_id))
 
     def export(self, where: Filter | None = None, *, trees: bool = True) -> Iterator[dict[str, Any]]:
-        """Yield every run that matches ``where`` as JSON data, oldest first; with ``trees``, each has its ``text``."""
+        """Yield every run that matches ``where`` as JSON data, oldest first; with ``trees``, each has its ``text``.
+
+        ``remarks`` name the damaged runs, which are left out.
+        """
         from clawperator.engine.history import reads
 
         for number in self._read(lambda db: reads.numbers(db, where)):
-            with _optional():  # it may have been pruned meanwhile
+            try:
                 run = self.find(number).to_dict()
                 for tree in run["trees"] if trees else ():
                     tree["text"] = self.tree(tree["digest"])
-                yield run
+            except EngineError as exc:
+                if exc.code is not ErrorCode.HISTORY_NOT_FOUND:  # not merely pruned meanwhile
+                    self.remarks.append(f"Run {number} is left out. {exc.message}")
+                continue
+            yield run
 
     def version(self) -> int:
         """Return a number that changes with every write of any process."""
@@ -231,7 +238,9 @@ class History:
     def _write(self, work: Callable[[sqlite3.Connection], T]) -> T:
         """Do ``work`` in one transaction."""
         if self._newer:
-            raise connection.unavailable(self.path, "a newer clawperator created it; this version can only read it")
+            hint = "Upgrade clawperator, or choose another file: [history] path in the settings."
+            reason = "a newer clawperator created it; this version can only read it"
+            raise connection.unavailable(self.path, reason, hint)
 
         def write(db: sqlite3.Connection) -> T:
             db.execute("BEGIN IMMEDIATE")
@@ -256,7 +265,8 @@ class History:
         try:
             yield
         except _OF_FOREIGN_DATA as exc:
-            raise connection.unavailable(self.path, f"a row of it is damaged ({exc})") from exc
+            hint = "Only this run is unreadable. `clawperator history prune` removes old runs."
+            raise connection.unavailable(self.path, f"a row of it is damaged ({exc})", hint) from exc
 
     def _do(self, work: Callable[[sqlite3.Connection], T]) -> T:
         """Do ``work``; if the file is damaged, replace it and try again."""

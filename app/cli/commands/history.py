@@ -121,9 +121,12 @@ class Export(Command):
             if options.to is not None:
                 path = os.path.abspath(os.path.expanduser(options.to))
                 written = _write_lines(chosen, path, runs, replace=options.force)
-                return Answer({"ok": True, "path": path, **written}, view="exported")
+                left_out = _warn(history)
+                found = {"ok": True, "path": path, **written, **({"leftOut": left_out} if left_out else {})}
+                return Answer(found, view="exported")
             for run in runs:
                 output.print_json(run)
+            _warn(history)
         return 0
 
 
@@ -238,9 +241,16 @@ def _open(chosen: Settings) -> History:
     from clawperator.engine.history.store import History
 
     history = History.open(chosen.history_path, create=False)
-    for remark in history.remarks:
-        diagnostics.warn(remark)
+    _warn(history)
     return history
+
+
+def _warn(history: History) -> int:
+    """Log the remarks of the history and return their number."""
+    count = len(history.remarks)
+    while history.remarks:
+        diagnostics.warn(history.remarks.pop(0))
+    return count
 
 
 def _filter(options: Options) -> Filter:

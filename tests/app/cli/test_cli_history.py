@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 import os
+import sqlite3
 import stat
 import time
 import zipfile
+from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -192,6 +194,11 @@ def test_export_to_a_file_is_all_or_nothing_and_private(cli: Cli, three: Path, t
         assert cli("history", "export", "--to", str(path), "--force").document["code"] == "FILE_EXISTS"
     assert link.is_symlink()
     assert [name for name in os.listdir(tmp_path) if name.endswith(".part")] == []
+    with closing(sqlite3.connect(three)) as db, db:
+        db.execute("UPDATE envelopes SET content = x'00' WHERE number = 2")
+    damaged = cli("history", "export", "--to", str(target), "--force")
+    assert (damaged.document["executions"], damaged.document["leftOut"]) == (2, 1)
+    assert "Run 2 is left out" in damaged.err
 
 
 def test_one_run_as_a_bundle(cli: Cli, three: Path, tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import random
 import time
@@ -94,8 +95,10 @@ def test_too_much_goes_by_itself(path: str) -> None:
 def test_everything_goes_but_what_runs(path: str) -> None:
     with History.open(path) as history:
         history.put(a_run("over"), AuditRecord(time.time(), "result", "e", "over"))
+        history.put(a_run("beginning unknown", started_at=math.nan))
         history.put(a_run("running", status="running", pid=os.getpid()))
-        assert history.prune(everything=True).runs == 1
+        assert history.prune(older_than=60).runs == 0
+        assert history.prune(everything=True).runs == 2
         assert [run.command_id for run in history.runs()] == ["running"]
         assert history.audit() == []
 

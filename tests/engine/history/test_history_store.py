@@ -252,6 +252,23 @@ def test_what_is_no_database_is_set_aside_and_told_once(path: str) -> None:
         assert history.count() == 1
 
 
+def test_one_damaged_run_hides_no_other(path: str) -> None:
+    with History.open(path) as history:
+        for name in ("whole", "outcome", "envelope"):
+            history.put(a_run(name, outcome={"status": "succeeded"}))
+    with closing(sqlite3.connect(path)) as db, db:
+        db.execute("UPDATE executions SET outcome = '{' WHERE command_id = 'outcome'")
+        db.execute("UPDATE envelopes SET content = x'00' WHERE number = 3")
+    with History.open(path) as history:
+        assert [run.outcome for run in history.runs()] == [{"status": "succeeded"}, None, {"status": "succeeded"}]
+        assert [run["commandId"] for run in history.export()] == ["whole", "outcome"]
+        (remark,) = history.remarks
+        assert remark.startswith("Run 3 is left out. ")
+        with pytest.raises(EngineError, match="damaged") as caught:
+            history.find(3)
+        assert "permissions" not in caught.value.hint
+
+
 def test_a_page_that_is_broken_costs_the_old_runs_not_the_new_one(path: str) -> None:
     with History.open(path) as history:
         for index in range(200):
