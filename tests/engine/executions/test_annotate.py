@@ -45,6 +45,15 @@ def test_a_black_picture_is_recognised(colour: str, black: bool) -> None:
     assert annotate(png(colour), TREE).black is black
 
 
+def test_texts_of_the_tree_are_looked_for_in_the_picture() -> None:
+    picture = Image.new("RGB", (1080, 2400), "white")
+    picture.putpixel((200, 400), (0, 0, 0))
+    written = io.BytesIO()
+    picture.save(written, "PNG")
+    assert annotate(written.getvalue(), TREE).blank == (2, 3)
+    assert annotate(png("white", (80, 80)), TREE).blank == (0, 0), "no text is on that picture"
+
+
 def test_labels_do_not_cover_each_other() -> None:
     screen, taken = Bounds(0, 0, 1080, 2400), list[Bounds]()
     for _ in range(8):
