@@ -258,7 +258,12 @@ class Engine:
             from clawperator.engine.executions.backends.stock import StockBackend
 
             allowed = self.settings.allow_unbind if allow_unbind is None else allow_unbind
-            return StockBackend(self.events, package=self._package(receiver_package), allow_unbind=allowed)
+            return StockBackend(
+                self.events,
+                package=self._package(receiver_package),
+                allow_unbind=allowed,
+                input_method=self.settings.input_method,
+            )
         return OperatorBackend(
             self._logs,
             self._probe,

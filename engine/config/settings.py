@@ -29,6 +29,7 @@ VARIABLES: Mapping[str, tuple[str, ...]] = {
     "device_id": DEVICE_VARIABLES,
     "receiver_package": ("CLAWPERATOR_OPERATOR_PACKAGE", "CLAWPERATOR_RECEIVER_PACKAGE"),
     "backend": ("CLAWPERATOR_BACKEND",),
+    "input_method": ("CLAWPERATOR_INPUT_METHOD",),
     "action_agent_command": ("CLAWPERATOR_AGENT_ACTION",),
     "adb_path": ("ADB_PATH",),
     "policy_path": POLICY_VARIABLES[:1],
@@ -58,7 +59,7 @@ class Settings:
     """The settings of an ``Engine``.
 
     ``device_id`` and ``adb_path`` are empty if not chosen. ``backend`` is one of ``BACKENDS``; ``allow_unbind``: the stock backend may
-    unbind the Operator's accessibility service while it reads a screen. ``lock_dir`` does not depend on XDG variables: all processes of
+    unbind the Operator's accessibility service while it reads a screen; ``input_method`` types there what keys cannot. ``lock_dir`` does not depend on XDG variables: all processes of
     this user must share it.
     The history is kept for ``history_days`` and up to ``history_megabytes``. ``read_only``: executions that act on a device are
     refused. ``policy_path`` is empty for the optional file in the config folder; ``policy_profile`` is empty for the file's
@@ -73,6 +74,7 @@ class Settings:
     receiver_package: str = RELEASE_PACKAGE
     backend: str = BACKENDS[0]
     allow_unbind: bool = False
+    input_method: str = ""
     action_agent_command: str = AGENT_ACTION
     adb_path: str = ""
     lock_dir: str = ""

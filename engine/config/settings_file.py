@@ -27,12 +27,14 @@ from clawperator.engine.errors import EngineError, ErrorCode, not_readable
 _PATH = r"^([/~].*)?$"
 _ABI = "^(arm64-v8a|armeabi-v7a|x86|x86_64)$"
 _VERSION = r"^[0-9]{1,9}\.[0-9]{1,9}$"
+_COMPONENT = "^([A-Za-z][A-Za-z0-9_.]*/[A-Za-z0-9_.$]+)?$"
 _NAME = "^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$"
 _FORMS = {
     PACKAGE: "an Android package name",
     _PATH: "a path that begins with / or ~",
     _ABI: "an ABI of Android, such as x86_64",
     _VERSION: "a version of the form major.minor",
+    _COMPONENT: "a component, such as com.android.adbkeyboard/.AdbIME",
     _NAME: "a name of up to 64 letters, digits, dots, underscores and dashes",
 }
 
@@ -45,6 +47,12 @@ class ExecutionSettings(TomlTable):
     )
     allow_unbind: bool = Field(
         False, description="Let the stock backend unbind the Operator's accessibility service while it reads a screen."
+    )
+    input_method: str = Field(
+        "",
+        pattern=_COMPONENT,
+        max_length=255,
+        description="Where the stock backend types what keys cannot: an enabled input method that takes ADBKeyBoard's broadcasts.",
     )
 
 

@@ -111,6 +111,8 @@ class SimulatedDevice(Platform):
 
         Raises ``CommandError`` where the scenario makes the broadcast fail.
         """
+        if self.input.by_keyboard(action, extras):
+            return 0
         self.start()
         await self.pauses.at("broadcast")
         self.commands += 1

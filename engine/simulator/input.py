@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from base64 import b64decode
 from collections.abc import Callable, Mapping
 
 from clawperator.engine.simulator.clock import DeviceClock
 from clawperator.engine.simulator.command_error import CommandError
+from clawperator.engine.simulator.profile import ADB_KEYBOARD
 from clawperator.engine.simulator.ui import Ui
 
 KEYS = {
@@ -70,6 +72,22 @@ class InputManager:
     def _back(self) -> None:
         self._on_back()
         self._ui.back()
+
+    def by_keyboard(self, action: str, extras: Mapping[str, str]) -> bool:
+        """Type what a broadcast for ADBKeyBoard says, if that keyboard is chosen and shown; false for other broadcasts."""
+        if action not in ("ADB_CLEAR_TEXT", "ADB_INPUT_B64"):
+            return False
+        node = self._ui.focused_field()
+        if (
+            self._ui.setting("secure", "default_input_method") == ADB_KEYBOARD
+            and node is not None
+            and self._ui.keyboard_shown
+        ):
+            if action == "ADB_CLEAR_TEXT":
+                self._ui.set_text(node, "")
+            else:
+                self._ui.type_text(b64decode(extras.get("msg", "")).decode(errors="replace"))
+        return True
 
     def type_text(self, text: str) -> None:
         """``input text``: ``%s`` is a space; a character without a key types nothing at all (android-facts 8a)."""

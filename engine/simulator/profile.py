@@ -10,7 +10,9 @@ from clawperator.engine.simulator.packages import FIRST_APP_UID, SimulatedPackag
 RELEASES = {21: "5.0", 22: "5.1", 23: "6.0", 24: "7.0", 25: "7.1.1", 26: "8.0.0", 27: "8.1.0", 28: "9", 29: "10"}
 RELEASES |= {30: "11", 31: "12", 32: "12", 33: "13", 34: "14", 35: "15", 36: "16"}
 ABI = "x86_64"
-KEYBOARDS = ("com.google.android.inputmethod.latin/com.android.inputmethod.latin.LatinIME",)
+ADB_KEYBOARD = "com.android.adbkeyboard/.AdbIME"
+"""Types what broadcasts contain; installed, and not enabled at first."""
+KEYBOARDS = ("com.google.android.inputmethod.latin/com.android.inputmethod.latin.LatinIME", ADB_KEYBOARD)
 NOTIFICATIONS = "android.permission.POST_NOTIFICATIONS"
 
 _SYSTEM_PACKAGES = (

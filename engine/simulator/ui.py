@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, field
@@ -16,6 +17,7 @@ from clawperator.engine.simulator.apps.view import App, Scene, Screen
 from clawperator.engine.simulator.operator_log import split_message
 
 Settings = dict[str, dict[str, str]]
+_VALUE = re.compile(r'"[^"]*"')
 
 
 class DisplayMetrics(NamedTuple):
@@ -84,9 +86,10 @@ class Window:
         return self._log_entries
 
     def uiautomator_xml(self) -> str:
-        """As ``uiautomator dump`` writes it: one line, only what is visible (android-facts 7d)."""
+        """As ``uiautomator dump`` writes it: one line, only what is visible (android-facts 7d), line feeds of texts as references."""
         visible = _visible_copy(self.nodes[0])
-        lines = nodes_xml([visible] if visible else [], rotation=self.rotation).splitlines()
+        xml = nodes_xml([visible] if visible else [], rotation=self.rotation)
+        lines = _VALUE.sub(lambda value: value[0].replace("\n", "&#10;"), xml).split("\n")
         return lines[0] + "".join(line.strip() for line in lines[1:])
 
 

@@ -97,6 +97,44 @@ async def test_text_without_keys_is_refused_before_anything_is_sent(connect: Con
     assert bench.world.ui.package == SHOP
 
 
+KEYBOARD = "com.android.adbkeyboard/.AdbIME"
+
+
+async def test_an_input_method_types_what_keys_cannot_if_it_is_enabled_and_asked_for(connect: Connect) -> None:
+    bench = await connect(**on(SHOP, "search"))
+    bench.engine.settings = replace(bench.engine.settings, input_method=KEYBOARD)
+    text = "שלום 🙂\n'%s' $(reboot) é"
+    with pytest.raises(EngineError, match="is not enabled") as refused:
+        await bench.engine.execute(build.enter_text(FIELD, text), backend="stock")
+    assert (refused.value.code, refused.value.extra["broadcastDispatchStatus"]) == ("TEXT_NOT_DELIVERED", "not_sent")
+    device = await bench.engine.device()
+    before = (await device.shell(["settings", "get", "secure", "default_input_method"])).text
+    await device.shell(["ime", "enable", KEYBOARD])
+    for word, route in ((text, "input method"), ("plain", "input text")):
+        done = await bench.engine.execute(build.enter_text(FIELD, word), backend="stock")
+        assert done.succeeded, done.envelope
+        data = done.envelope["stepResults"][0]["data"]
+        assert (data["route"], data["verified"], bench.world.ui.state["query"]) == (route, "true", word)
+    assert (await device.shell(["settings", "get", "secure", "default_input_method"])).text == before
+    assert not (await device.shell(["ls", "/data/local/tmp"])).text
+
+
+async def test_a_cancelled_plan_brings_the_keyboard_back(connect: Connect) -> None:
+    bench = await connect(**on(SHOP, "search", speed=1))
+    bench.engine.settings = replace(bench.engine.settings, input_method=KEYBOARD)
+    device = await bench.engine.device()
+    await device.shell(["ime", "enable", KEYBOARD])
+    before = bench.world.settings["secure"]["default_input_method"]
+    running = asyncio.create_task(bench.engine.execute(build.enter_text(FIELD, "é"), backend="stock"))
+    while bench.world.settings["secure"]["default_input_method"] == before:
+        assert not running.done()
+        await asyncio.sleep(0.01)
+    running.cancel()
+    with suppress(asyncio.CancelledError):
+        await running
+    assert bench.world.settings["secure"]["default_input_method"] == before
+
+
 async def test_a_tap_never_uses_the_bounds_of_a_display_that_turned(connect: Connect) -> None:
     turned = {"kind": "program", "program": "uiautomator", "how": "rotate", "calls": [1]}
     bench = await connect(**on(SETTINGS, faults=[turned]))

@@ -103,10 +103,11 @@ class StockBackend:
     look_ms = 15_000
     """``uiautomator`` waits up to ten seconds for a screen that moves; cut off, it would go on and refuse the next one."""
 
-    def __init__(self, bus: EventBus, *, package: str, allow_unbind: bool) -> None:
+    def __init__(self, bus: EventBus, *, package: str, allow_unbind: bool, input_method: str = "") -> None:
         self._bus = bus
         self._services = [service_of(name) for name in variants(package)]
         self._allow_unbind = allow_unbind
+        self._method = input_method
         self._before = _State(0)
         """The state before the dispatch."""
         self._session: _Session | None = None
@@ -119,9 +120,12 @@ class StockBackend:
         the Operator's service.
         """
         actions = () if execution is None else execution.actions
-        for action in actions:
-            _refuse_impossible(action)
+        untypable = [error for action in actions if (error := _refusal(action)) is not None]
+        if untypable and not self._method:
+            raise untypable[0]
         await require_sessions(device)
+        if untypable:
+            await self._require_method(device)
         if execution is not None and not any(map(_reads_screen, actions)):
             return ()
         self._before = before = await self._state(device)
@@ -134,6 +138,13 @@ class StockBackend:
                 details={"service": before.service},
             )
         return ()
+
+    async def _require_method(self, device: AdbDevice) -> None:
+        """Raise ``EngineError`` (TEXT_NOT_DELIVERED) if the input method is not one of those that are enabled."""
+        if self._method not in (await device.script(device_script("ime list -s"))).text.split():
+            words = f"The input method {self._method} is not enabled on {device.serial}; nothing was sent"
+            hint = f"Install it and run: adb shell ime enable {self._method}"
+            raise EngineError(ErrorCode.TEXT_NOT_DELIVERED, words, hint=hint)
 
     async def _state(self, device: AdbDevice) -> _State:
         """Read the state of ``device``. Raises ``EngineError`` (DEVICE_SHELL_UNAVAILABLE)."""
@@ -198,7 +209,7 @@ class StockBackend:
             raise EngineError(ErrorCode.EXECUTION_VALIDATION_FAILED, f"The plan cannot be run: {exc}") from exc
         progress = _Progress(self._bus, device.serial, plan, trace)
         await session.shell()
-        surface = StockSurface(session.shell, progress.saw, self._before.sdk, session.file)
+        surface = StockSurface(session.shell, progress.saw, self._before.sdk, session.file, self._method)
         trace.dispatched()
         trace.enter("run")
         counts = {"timeoutMs": str(plan.timeout_ms), "actionCount": str(len(plan.steps))}
@@ -239,14 +250,19 @@ def _is_back(now: _State, before: _State) -> bool:
     return now.service == before.service and (now.bound is True or now.running >= max(1, before.running))
 
 
-def _refuse_impossible(action: Action) -> None:
+def _refusal(action: Action) -> EngineError | None:
+    """Return why keys cannot type the text of an action. Raises ``EngineError`` (EXECUTION_ACTION_UNSUPPORTED) for recordings."""
     if action.type in ("start_recording", "stop_recording"):
         message = f"{action.type} needs the Operator app, which sees the events of the screen"
         hint = "Use the operator backend."
         details = {"actionId": action.id, "actionType": action.type}
         raise EngineError(ErrorCode.EXECUTION_ACTION_UNSUPPORTED, message, hint=hint, details=details)
     if action.type == "enter_text" and isinstance(text := action.params.get("text"), str):
-        typed_pieces(text)
+        try:
+            typed_pieces(text)
+        except EngineError as exc:
+            return exc
+    return None
 
 
 def _reads_screen(action: Action) -> bool:

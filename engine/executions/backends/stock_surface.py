@@ -7,11 +7,12 @@ node's tree was read: if not, nothing is sent, and the action reads the tree aga
 from __future__ import annotations
 
 import asyncio
+import base64
 import secrets
 import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 from clawperator.engine.adb.device import ShellResult
 from clawperator.engine.adb.displays import (
@@ -43,7 +44,10 @@ _DUMP = (
     """sh -c 'echo $$ > "$1.pid"; exec uiautomator dump "$1"' sh {file}; r=$?; """
     "rm -f {file}.pid; cat {file} 2>/dev/null; rm -f {file}; exit $r"
 )
-_END_DUMP = 'p=$(cat {file}.pid 2>/dev/null) && kill -9 "$p" 2>/dev/null; rm -f {file} {file}.pid'
+_END_DUMP = (
+    'p=$(cat {file}.pid 2>/dev/null) && kill -9 "$p" 2>/dev/null; '
+    'm=$(cat {file}.ime 2>/dev/null) && ime set "$m" >/dev/null 2>&1; rm -f {file} {file}.pid {file}.ime'
+)
 """A dump whose shell is closed goes on (android-facts 4h), and no other can start meanwhile (7f)."""
 _FIRST_LOOK_SECONDS = 3.0
 """A dump of a screen at rest takes up to this long: a shorter wait would see nothing."""
@@ -57,6 +61,14 @@ _SELECTS_ALL = 31
 """The first API level whose ``input`` has key combinations."""
 _CLEAR_ALL = "input keycombination CTRL_LEFT A >/dev/null 2>&1 && input keyevent KEYCODE_DEL >&2 || "
 _OR_END = " >&2 || exit 1; "
+_BY_METHOD = (
+    "settings get secure default_input_method > {file}.ime; (ime set {method} >&2 || exit 1; input tap {x} {y} >&2 || exit 1; n=0; "
+    'until dumpsys input_method | grep -q mInputShown=true || [ "$n" -ge 20 ]; do n=$((n+1)); done; '
+    "am broadcast -p {package} -a ADB_CLEAR_TEXT >&2; am broadcast -p {package} -a ADB_INPUT_B64 --es msg {data} >&2; "
+)
+"""The broadcasts are those of ADBKeyBoard, which receives them once its view is shown."""
+_METHOD_BACK = '); r=$?; ime set "$(cat {file}.ime)" >/dev/null 2>&1; rm -f {file}.ime; exit $r'
+_NO_KEY_HINT = "Use the operator backend, or name an input method of the device in the setting execution.input_method."
 _MOST_KEYS = 1_000
 """Keys that delete before the cursor, and as many behind it."""
 _PASSWORD_KEYS = 64
@@ -81,20 +93,36 @@ class Dispatched:
     facts: dict[str, str] = field(default_factory=dict)
 
 
+class _Typing(NamedTuple):
+    """A script that types, with its values; ``end`` stands behind the dump that reads the field back."""
+
+    script: str
+    values: Mapping[str, str | Sequence[str]]
+    sent: list[str]
+    route: str
+    end: str = ""
+
+
 class StockSurface:
     """``runtime.Surface`` over a shell, which ``shell`` opens again after a script that did not end. ``saw`` gets the XML of each
-    tree that the plan asks for; ``file`` is where the device keeps a dump.
+    tree that the plan asks for; ``file`` is where the device keeps a dump; ``method`` is an input method for texts without keys.
 
     Expected failures are those of ``Surface``; everything that must not be repeated, and a lost device, is an ``EngineError``.
     """
 
     def __init__(
-        self, shell: Callable[[], Awaitable[ShellSession]], saw: Callable[[str, str], object], sdk: int, file: str
+        self,
+        shell: Callable[[], Awaitable[ShellSession]],
+        saw: Callable[[str, str], object],
+        sdk: int,
+        file: str,
+        method: str = "",
     ) -> None:
         self._shell = shell
         self._sdk = sdk
         self._saw = saw
         self._file = file
+        self._method = method
         self._step: PlanStep | None = None
         self._began = 0.0
         self._has_looked = False
@@ -234,32 +262,17 @@ class StockSurface:
 
         Raises ``EngineError`` (TEXT_NOT_DELIVERED) where the field does not have exactly ``text`` afterwards.
         """
-        length = max(utf16_length(node.text), _PASSWORD_KEYS if node.password else 0)
-        if length > _MOST_KEYS and self._sdk < _SELECTS_ALL:
-            words = f"The field holds {length} characters; keys can replace {_MOST_KEYS}"
-            raise EngineError(ErrorCode.TEXT_NOT_DELIVERED, f"{words}. Nothing was sent.")
-        x, y = map(str, node.bounds.center)
-        parts = [] if node.focused else [f"input tap {x} {y}{_OR_END}"]
-        keys = min(length, _MOST_KEYS)
-        dels = ["KEYCODE_DEL"] * keys + ["KEYCODE_FORWARD_DEL"] * keys
-        if length:
-            parts.append((_CLEAR_ALL if self._sdk >= _SELECTS_ALL else "") + "input keyevent {dels}" + _OR_END)
-        pieces = typed_pieces(text)
-        parts += [f"input text {{piece_{at}}}{_OR_END}" for at in range(len(pieces))]
-        values: dict[str, str | Sequence[str]] = {f"piece_{at}": piece for at, piece in enumerate(pieces)}
-        values |= {"dels": dels} if length else {}
-        read = "" if node.password else _DUMP
-        values |= {} if node.password else {"file": self._file}
+        typing = self._typing(node, text)
+        script = typing.script + ("" if node.password else _DUMP) + typing.end
         self.has_dumped = self.has_dumped or not node.password
         self._has_acted = True
-        script = self._guarded("".join(parts) + read, **values)
+        values = {**typing.values} | ({"file": self._file} if "{file}" in script else {})
+        script = self._guarded(script, **values)
         done = await self._run(script, timeout=None, limit=MAX_DUMP, label=f"input text {HIDDEN}")
         if done.exit_code == DISPLAY_CHANGED:
             return self._sent(done, "")
-        sent = [] if node.focused else [f"input tap {x} {y}"]
-        sent += [f"input keyevent: delete the content ({length} characters)"] if length else []
-        self._now.sent += [*sent, f"input text ({len(text)} characters)"]
-        self._now.facts |= {"route": "input text", "verified": "false" if node.password else "true"}
+        self._now.sent += typing.sent
+        self._now.facts |= {"route": typing.route, "verified": "false" if node.password else "true"}
         if node.password:
             if done.exit_code:
                 raise _undelivered(f"typing broke off with exit code {done.exit_code}")
@@ -270,6 +283,38 @@ class StockSurface:
         else:
             await self._read_back(done, node, text)
         return True
+
+    def _typing(self, node: UiNode, text: str) -> _Typing:
+        """Return how ``text`` is typed: by keys, else by the input method. Raises ``EngineError`` (TEXT_NOT_DELIVERED) if neither can."""
+        x, y = map(str, node.bounds.center)
+        try:
+            pieces = typed_pieces(text)
+        except EngineError:
+            if not self._method:
+                raise
+            data = base64.b64encode(text.encode()).decode()
+            values = {"method": self._method, "package": self._method.partition("/")[0], "x": x, "y": y, "data": data}
+            sent = [
+                f"ime set {self._method}",
+                f"input tap {x} {y}",
+                f"am broadcast: {len(text)} characters",
+                "ime set: as before",
+            ]
+            return _Typing(_BY_METHOD, values, sent, "input method", _METHOD_BACK)
+        length = max(utf16_length(node.text), _PASSWORD_KEYS if node.password else 0)
+        if length > _MOST_KEYS and self._sdk < _SELECTS_ALL:
+            words = f"The field holds {length} characters; keys can replace {_MOST_KEYS}"
+            raise EngineError(ErrorCode.TEXT_NOT_DELIVERED, f"{words}. Nothing was sent.")
+        tap = "" if node.focused else f"input tap {x} {y}{_OR_END}"
+        clear = (_CLEAR_ALL if self._sdk >= _SELECTS_ALL else "") + "input keyevent {dels}" + _OR_END if length else ""
+        typed = "".join(f"input text {{piece_{at}}}{_OR_END}" for at in range(len(pieces)))
+        keys = min(length, _MOST_KEYS)
+        dels = {"dels": ["KEYCODE_DEL"] * keys + ["KEYCODE_FORWARD_DEL"] * keys} if length else {}
+        sent = [f"input tap {x} {y}"] if tap else []
+        sent += [f"input keyevent: delete the content ({length} characters)"] if length else []
+        sent.append(f"input text ({len(text)} characters)")
+        values = {f"piece_{at}": piece for at, piece in enumerate(pieces)}
+        return _Typing(tap + clear + typed, {**values, **dels}, sent, "input text")
 
     async def _read_back(self, done: ShellResult, node: UiNode, text: str) -> None:
         try:
@@ -379,7 +424,7 @@ def typed_pieces(text: str) -> list[str]:
     """
     if bad := next((sign for sign in text if not " " <= sign <= "~"), ""):
         message = f"Android's input cannot type the character U+{ord(bad):04X}; nothing was sent"
-        raise EngineError(ErrorCode.TEXT_NOT_DELIVERED, message)
+        raise EngineError(ErrorCode.TEXT_NOT_DELIVERED, message, hint=_NO_KEY_HINT)
     return [piece.replace(" ", "%s") for piece in text.replace("%s", "%\0s").split("\0")]
 
 

@@ -83,7 +83,7 @@ async def test_proc(sh: Runner, device: SimulatedDevice) -> None:
 
 
 async def test_keyboards(sh: Runner, device: SimulatedDevice) -> None:
-    assert await sh("ime list -a -s") == Ran(0, f"{IME}\n", "")
+    assert await sh("ime list -a -s") == Ran(0, "".join(f"{name}\n" for name in KEYBOARDS), "")
     assert (await sh("ime list")).out.startswith(f"{IME}:\n  mId={IME} ")
     assert (await sh(f"ime disable {IME}")).out == f"Input method {IME}: now disabled for user #0\n"
     assert await sh("cmd input_method ime list -s") == Ran(0, "", "")
