@@ -4,17 +4,21 @@ from __future__ import annotations
 
 import random
 import re
+from typing import Any
 
 import pytest
 from rich.color import ColorSystem
 from rich.console import Console
 from rich.segment import Segment
 from rich.style import Style
-from textual._compositor import ChopsUpdate
+from textual._compositor import ChopsUpdate, CompositorUpdate, LayoutUpdate
 from textual.strip import Strip
+from textual.widget import Widget
 
 from clawperator.app.console.terminal_diff import TerminalDiff, _parsed
-from clawperator.app.console.textual_internals import _ChangedCells
+from clawperator.app.console.textual_internals import ReportingApp, _ChangedCells
+from tests.app.console.support import CHECKS_OK, NOON, FakeEngine, drained, hostile_screen, mixed_stream, until
+from tests.app.console.test_console_journeys import console
 from tests.benchmarks.pty_probe import Screen
 
 COLUMNS, ROWS = 30, 4
@@ -142,3 +146,89 @@ def test_nothing_beyond_the_changed_span_is_painted() -> None:
         shown.feed("\x1b[1;1H" + "x" * COLUMNS)
         shown.feed(_ChangedCells(frame, TerminalDiff(), COLUMNS).render_segments(_console()))
         assert shown.lines[0] == "new"[:right] + "x" * (COLUMNS - right)
+
+
+# -- a whole console
+
+
+class Watched:
+    """The terminal of a console in a test, which has none: it gets what each frame would send, from the first one on."""
+
+    def __init__(self, size: tuple[int, int], monkeypatch: pytest.MonkeyPatch) -> None:
+        self.terminal = Terminal(*size)
+        display = ReportingApp._display
+
+        def sent(app: ReportingApp, screen: Any, frame: Any) -> None:
+            self.app = app
+            if isinstance(frame, LayoutUpdate | ChopsUpdate) and not app._batch_count:
+                if (self.terminal.columns, self.terminal.rows) != app.size:
+                    self.terminal.resize(*app.size)
+                self.terminal.feed(self._sequence(frame, app.shown))
+            display(app, screen, frame)
+
+        monkeypatch.setattr(ReportingApp, "_display", sent)
+
+    def _sequence(self, frame: CompositorUpdate, shown: TerminalDiff) -> str:
+        return _ChangedCells(frame, shown, self.app.size.width).render_segments(_console())
+
+    def differences(self) -> list[str]:
+        """The rows that a whole frame, painted without what the widgets have kept, would change."""
+        for screen in self.app.screen_stack:
+            for widget in screen.walk_children(with_self=True):
+                if isinstance(widget, Widget):
+                    widget._styles_cache.clear()
+                widget.notify_style_update()
+        compositor, whole = self.app.screen._compositor, Terminal(*self.app.size)
+        dirty = set(compositor._dirty_regions)
+        whole.feed(self._sequence(compositor.render_full_update(), TerminalDiff()))
+        compositor._dirty_regions = dirty
+        return [
+            f"{y}: {shown!r} instead of {wanted!r}"
+            for y, (shown, wanted) in enumerate(zip(self.terminal.lines, whole.lines, strict=True))
+            if shown != wanted or any(self.terminal.colours[x, y] != whole.colours[x, y] for x in range(whole.columns))
+        ]
+
+
+KEYS = (
+    *"jjjkkhlgyaicvtswfmzr{}?:1234567,.]dnNpoeb\\-*JKI!", *("escape", "enter", "tab", "space", "slash", "down", "pagedown"),
+    *("escape", "enter", "tab", "shift+tab", "home", "G"),
+)  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("seed", "size", "theme"),
+    [
+        (1, (120, 36), "claw-dark"),
+        pytest.param(2, (80, 24), "nord", marks=pytest.mark.ci),
+        pytest.param(3, (200, 60), "claw-light", marks=pytest.mark.ci),
+        pytest.param(4, (80, 24), "claw-mono", marks=pytest.mark.ci),
+    ],
+)
+async def test_a_walk_through_the_console_leaves_what_whole_frames_leave(
+    seed: int, size: tuple[int, int], theme: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Keys, clicks and sizes at random, on a screen whose texts have characters of every width."""
+    chance = random.Random(seed)
+    done: list[Any] = []
+    watched = Watched(size, monkeypatch)
+    async with console(FakeEngine(screen=hostile_screen(), checks=CHECKS_OK), size=size) as (app, pilot, engine):
+        await until(pilot, lambda: not watched.differences())
+        engine.publish(*mixed_stream(NOON))
+        await until(pilot, lambda: not watched.differences())
+        app.theme = theme
+        for number in range(32):
+            if number % 11 == 10:
+                done.append((chance.randrange(60, 200), chance.randrange(16, 60)))
+                await pilot.resize_terminal(*done[-1])
+            elif number % 5 == 4:
+                done.append((chance.randrange(app.size.width), chance.randrange(app.size.height)))
+                await pilot.click(offset=done[-1], times=chance.choice((1, 2)))
+            else:
+                done.append(chance.choice(KEYS))
+                await pilot.press(done[-1])
+            await drained(pilot)
+            if number % 4 == 3:
+                try:
+                    await until(pilot, lambda: not watched.differences())
+                except AssertionError as error:
+                    raise AssertionError(f"after {done}: {watched.differences()}") from error
