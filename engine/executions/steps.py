@@ -50,6 +50,8 @@ VERBS: Mapping[str, Verb] = {
     "scroll_to": Verb("scroll to and tap", "scroll_and_click", ("target",), ("container",), {"clickAfter": True}),
     "scroll_down": Verb("scroll down", "scroll", takes=("container",), fixed={"direction": "down"}),
     "scroll_up": Verb("scroll up", "scroll", takes=("container",), fixed={"direction": "up"}),
+    "scroll_left": Verb("scroll left", "scroll", takes=("container",), fixed={"direction": "left"}),
+    "scroll_right": Verb("scroll right", "scroll", takes=("container",), fixed={"direction": "right"}),
     "back": Verb("back", "press_key", fixed={"key": "back"}),
     "home": Verb("home", "press_key", fixed={"key": "home"}),
     "recents": Verb("recents", "press_key", fixed={"key": "recents"}),

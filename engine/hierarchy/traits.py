@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from itertools import chain, islice
+from itertools import chain, islice, pairwise
 from typing import Any, NamedTuple
 
 from clawperator.engine.hierarchy.nodes import UiNode, is_blank
@@ -117,3 +117,11 @@ def summary(node: UiNode) -> dict[str, Any]:
     elif taker is not node:
         answer["clickTarget"] = taker.path
     return answer | states(node)
+
+
+def scrolls_sideways(node: UiNode) -> bool:
+    """Return whether a scrollable node scrolls to the sides: by its class, or because its children stand in one row."""
+    if any(name in node.cls for name in ("Horizontal", "ViewPager")):
+        return True
+    boxes = sorted((child.bounds.left, child.bounds.right) for child in node.children if not child.bounds.empty)
+    return len(boxes) > 1 and all(before[1] <= after[0] for before, after in pairwise(boxes))

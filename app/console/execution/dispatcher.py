@@ -126,9 +126,6 @@ class Dispatcher:
         from clawperator.engine.executions.shell_input import gesture
 
         session = self._console.session
-        if session.remote:
-            self._console.say(Status.IDLE, "A swipe between two points runs only where the device is connected")
-            return
         if not self._has_device() or not self._may_send(["input_swipe"]):
             return
         across, down = end[0] - start[0], end[1] - start[1]
@@ -140,7 +137,7 @@ class Dispatcher:
         outdated = session.outdated(session.trees.shown)
         notes = [*doubts, *([f"The tree is out of date: {outdated}"] if outdated else []), *self._busy()]
         if self._recorder.on:
-            notes.append("It is not recorded: a draft has no swipes between points")
+            notes.append("It is not recorded: nothing there scrolls this way, and a draft has no swipes between points")
         payload = made.validated().payload
         device = session.device_id
 

@@ -5,8 +5,10 @@ from __future__ import annotations
 from textual import on
 from textual.geometry import Offset
 
+from clawperator.app.console.execution.subject import Subject
 from clawperator.app.console.inspect.tree_actions import TreeActionsScreen
 from clawperator.engine.hierarchy.nodes import UiNode
+from clawperator.engine.hierarchy.traits import scrolls_sideways
 from clawperator.widgets.bounds_map import ScreenView
 from clawperator.widgets.matcher_bench import MatcherBench
 from clawperator.widgets.models.status import Status
@@ -114,13 +116,15 @@ class PictureActionsScreen(TreeActionsScreen):
 
     @on(ScreenView.SwipeWanted)
     def _swipe_wanted(self, message: ScreenView.SwipeWanted) -> None:
-        """Scroll the container of a vertical drag, which works at any place; send every other drag as it is."""
+        """Scroll the container that scrolls along the drag, if a selector finds it; send every other drag as it is."""
         nodes = self.screen_pane.nodes_at(message.place)
-        around = [nodes[0], *nodes[0].ancestors] if nodes else []
-        container = next((node for node in around if node.scrollable), None)
         across, down = (end - start for start, end in zip(message.start, message.end, strict=True))
-        if container is not None and abs(down) > abs(across):
-            self._ask("scroll_down" if down < 0 else "scroll_up", container)
+        sideways = abs(across) > abs(down)
+        around = [nodes[0], *nodes[0].ancestors] if nodes else []
+        container = next((node for node in around if node.scrollable and scrolls_sideways(node) == sideways), None)
+        if container is not None and self.has_device() and (subject := self._subject_at(container)).container:
+            verbs = ("scroll_right", "scroll_left") if sideways else ("scroll_down", "scroll_up")
+            self.console.dispatcher.act(verbs[(across if sideways else down) > 0], subject)
             return
         pictured = self.screen_pane.apart > FRESH_SECONDS
         doubts = ["The picture and the tree are of different moments"] if pictured else []
@@ -128,10 +132,13 @@ class PictureActionsScreen(TreeActionsScreen):
 
     def _ask(self, verb: str, node: UiNode | None) -> None:
         """Ask whether to run ``verb`` with the best selector of ``node``."""
-        if node is None or not self.has_device():
-            return
+        if node is not None and self.has_device():
+            self.console.dispatcher.act(verb, self._subject_at(node))
+
+    def _subject_at(self, node: UiNode) -> Subject:
+        """Move the cursor to ``node``; return its best selector."""
         self.tree_pane.reveal_node(node)
         self.bench.clear()
         subject = self.subject()
         self.query_one("#bench", MatcherBench).draw()
-        self.console.dispatcher.act(verb, subject)
+        return subject

@@ -52,9 +52,10 @@ from clawperator.engine.events.types import (
 from clawperator.engine.executions import build
 from clawperator.engine.executions.attempt import Attempt, ExecutionResult
 from clawperator.engine.executions.command import ENVELOPE_WAIT_SECONDS
+from clawperator.engine.executions.composition import Composition
 from clawperator.engine.executions.outcome import outcome_of
 from clawperator.engine.executions.run import Finished
-from clawperator.engine.executions.validate import validate
+from clawperator.engine.executions.validate import Validated, validate
 from clawperator.engine.follow.follower import FollowState
 
 LOCK_SECONDS = 1.0
@@ -111,15 +112,15 @@ class RemoteDevices:
         return result
 
     async def execute(self, payload: object, *, device_id: str | None = None) -> ExecutionResult:
-        """Run one execution; it is sent once in any case."""
+        """Run one execution or gesture; it is sent once in any case."""
         with Attempt(self.events, payload) as attempt:
-            validated = validate(payload)
+            validated = payload.validated() if isinstance(payload, Composition) else validate(payload)
             attempt.admit(validated, "", self._package)
             if self._read_only:
                 refuse_acting(validated.execution)
             serial = _named(device_id)
             attempt.start(serial)
-            body: dict[str, Any] = {"execution": validated.payload, "deviceId": serial}
+            body = {**self._asked(payload, validated), "deviceId": serial}
             if self._package:
                 body["receiverPackage"] = self._package
             if self.backend == "stock":
@@ -144,8 +145,16 @@ class RemoteDevices:
             outcome = answer.outcome.value() if answer.outcome is not None else outcome_of(steps, (), envelope)
             return attempt.finish(Finished(envelope, outcome, answer.warnings))
 
+    def _asked(self, payload: object, validated: Validated) -> dict[str, Any]:
+        """Return the part of the body that names what is run. Raises ``EngineError`` for a gesture."""
+        if isinstance(payload, Composition):
+            raise EngineError(
+                ErrorCode.BACKEND_UNAVAILABLE, "A swipe between two points runs only where the device is connected"
+            )
+        return {"execution": validated.payload}
+
     async def _send(self, body: Mapping[str, Any]) -> wire.Result:
-        """Send the body of ``POST /execute``. Raises ``EngineError``."""
+        """Send what ``_asked`` returned, with the device. Raises ``EngineError``."""
         raise NotImplementedError
 
     async def force_stop(self, package: str, *, device_id: str | None = None) -> NoReturn:  # noqa: ARG002  # the shape of an engine
@@ -308,8 +317,21 @@ class RemoteEngine(RemoteDevices):
     async def picture(self, *, device_id: str | None = None) -> bytes:
         return await self._client.get_bytes(f"devices/{quote(_named(device_id), safe='')}/screen.png", "image/png")
 
+    def _asked(self, payload: object, validated: Validated) -> dict[str, Any]:
+        if not isinstance(payload, Composition):
+            return super()._asked(payload, validated)
+        (action,) = payload.actions
+        names = {"at": "point", "to": "to"}
+        return {
+            "verb": action.type,
+            **{new: dict(zip("xy", action.params[old], strict=True)) for old, new in names.items()},
+        }
+
     async def _send(self, body: Mapping[str, Any]) -> wire.Result:
-        return await self._client.post(wire.Result, "execute", body, seconds=_patience(body["execution"]))
+        arguments = dict(body)
+        place = f"verbs/{arguments.pop('verb')}" if "verb" in body else "execute"
+        seconds = _patience(body.get("execution") or {"timeoutMs": build.DEFAULT_TIMEOUT_MS})
+        return await self._client.post(wire.Result, place, arguments, seconds=seconds)
 
     # -- readiness
 

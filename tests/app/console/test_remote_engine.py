@@ -30,6 +30,7 @@ from clawperator.engine.events.types import (
     SnapshotSeen,
 )
 from clawperator.engine.executions import build
+from clawperator.engine.executions.shell_input import gesture
 from clawperator.engine.follow.follower import FollowState
 from clawperator.widgets import keys
 from tests.app.console.raw_server import HELLO, RawServer, event, http, open_sse, raw_server, sse
@@ -371,6 +372,23 @@ async def test_an_execution_is_sent_once_and_has_the_servers_result() -> None:
     body = json.loads(asked.body)
     assert (asked.method, asked.target, body["deviceId"]) == ("POST", "/execute", PHONE)
     assert body["execution"]["commandId"] == started.command_id == ended.command_id
+
+
+async def test_a_swipe_between_two_points_is_the_verb_of_the_server() -> None:
+    async with before(http(json.dumps(RESULT))) as b:
+        result = await b.engine.execute(gesture("swipe", (10, 20), to=(300, 21)), device_id=PHONE)
+        (asked,) = b.raw.asked
+    assert result.succeeded
+    assert (asked.method, asked.target) == ("POST", "/verbs/input_swipe")
+    assert json.loads(asked.body) == {"point": {"x": 10, "y": 20}, "to": {"x": 300, "y": 21}, "deviceId": PHONE}
+
+
+async def test_a_read_only_console_sends_no_gesture() -> None:
+    async with before(read_only=True) as b:
+        with pytest.raises(EngineError) as caught:
+            await b.engine.execute(gesture("swipe", (10, 20), to=(300, 21)), device_id=PHONE)
+        assert not b.raw.asked
+    assert caught.value.code is ErrorCode.READ_ONLY
 
 
 @pytest.mark.parametrize(
