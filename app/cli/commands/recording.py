@@ -248,7 +248,11 @@ def _script(source: str, given: Mapping[str, Any], options: Options) -> ReplaySc
     from clawperator.engine.skills.recipe.compile import compile_recipe
     from clawperator.engine.skills.recipe.source import read_source
 
-    text = _read(source, ErrorCode.RECIPE_PARSE_FAILED).decode(errors="replace")
+    try:
+        text = _read(source, ErrorCode.RECIPE_PARSE_FAILED).decode()
+    except UnicodeDecodeError as exc:
+        reason = f"it is not UTF-8 at byte {exc.start}"
+        raise EngineError(ErrorCode.RECIPE_PARSE_FAILED, f"{source}: {reason}", details={"file": source}) from exc
     compiled = compile_recipe(text, given, file=source, profile=load_profile(resolve_settings(options)))
     return script_of_compiled(compiled, str(read_source(text, source).frontmatter.value["application_id"]))
 
@@ -289,19 +293,14 @@ def _beside(source: str, suffix: str) -> str:
 
 
 def _read(path: str, code: ErrorCode) -> bytes:
+    from clawperator.engine.files.regular import read_file
     from clawperator.engine.recordings.reader import MAX_FILE_BYTES
 
-    reason = ""
     try:
-        with open(path, "rb") as stream:
-            data = stream.read(MAX_FILE_BYTES + 1)
-        if len(data) <= MAX_FILE_BYTES:
-            return data
-        reason = f"more than {MAX_FILE_BYTES} bytes"
+        return read_file(path, MAX_FILE_BYTES)
     except OSError as exc:
-        reason = exc.strerror or str(exc)
-    hint = "Pass a file written by `clawperator record pull` or `record parse`."
-    raise EngineError(code, f"{path}: {reason}", hint=hint, details={"file": path})
+        hint = "Pass a file written by `clawperator record pull` or `record parse`."
+        raise EngineError(code, f"{path}: {exc.strerror or exc}", hint=hint, details={"file": path}) from exc
 
 
 def _write(options: Options, path: str, data: bytes, *, replace: bool = True) -> None:

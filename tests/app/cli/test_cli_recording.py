@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -158,6 +159,19 @@ class TestRefusals:
         file.write_text("# nothing")
         assert cli("record", "replay", "--input", str(file)).document["code"] == "RECIPE_PARSE_FAILED"
         assert cli("record", "replay", "--input", f"{file}.md").document["code"] == "RECIPE_PARSE_FAILED"
+
+    @pytest.mark.parametrize(("command", "name"), [("draft", "pipe.steps.json"), ("replay", "pipe.md")])
+    def test_nothing_waits_for_a_pipe(self, cli: Cli, tmp_path: Path, command: str, name: str) -> None:
+        os.mkfifo(tmp_path / name)
+        assert "not a regular file" in cli("record", command, "--input", str(tmp_path / name)).document["message"]
+
+    def test_a_recipe_that_is_not_utf_8_is_refused(self, cli: Cli, tmp_path: Path) -> None:
+        (tmp_path / "latin.md").write_bytes(b"---\nsummary: caf\xe9\n---\n")
+        refused = cli("record", "replay", "--input", str(tmp_path / "latin.md")).document
+        assert (refused["code"], refused["message"].rpartition(": ")[2]) == (
+            "RECIPE_PARSE_FAILED",
+            "it is not UTF-8 at byte 16",
+        )
 
     @pytest.mark.parametrize("flags", [("--id", "a b"), ("--android-api", "0"), ("--app-version-code", "x")])
     def test_draft_flags(self, cli: Cli, small: str, flags: tuple[str, ...]) -> None:
