@@ -9,6 +9,8 @@ from clawperator.engine.simulator.platform import Platform
 from clawperator.engine.simulator.scenario import UiautomatorOutput
 
 IDLE_LIMIT_S = 10
+_CHECKS = 4
+"""Per second, of whether a moving screen has come to rest."""
 NOT_IDLE = "ERROR: could not get idle state."
 NULL_ROOT = "ERROR: null root node returned by UiTestAutomationBridge."
 
@@ -31,10 +33,12 @@ async def uiautomator_dump(platform: Platform) -> str:
     """The same in its own time: a quiet second, or ten in vain; accessibility services are unbound meanwhile (7e)."""
     if platform.accessibility.ui_automation_held:  # one client at a time (android-facts 7f)
         raise CommandError("Killed", 137)
-    resting = platform.ui.window().screen.idle
-    needed = platform.scenario.latency_ms.uiautomator / 1000 if resting else IDLE_LIMIT_S
     with platform.accessibility.ui_automation():
-        await platform.clock.sleep(needed)
+        for _ in range(IDLE_LIMIT_S * _CHECKS):
+            if platform.ui.window().screen.idle:
+                await platform.clock.sleep(platform.scenario.latency_ms.uiautomator / 1000)
+                break
+            await platform.clock.sleep(1 / _CHECKS)
         return dump_hierarchy(platform)
 
 

@@ -48,6 +48,7 @@ from clawperator.engine.runtime.run import Observer, PlanRun
 
 _REBIND_SECONDS = 5.0
 _REBIND_POLL_SECONDS = 0.1
+_NO_TREE = "the screen moves, or the device is slow"
 _END_SECONDS = 2.0
 """For ending what a cancelled plan has started on the device."""
 _WITHOUT_TREE = frozenset({"open_app", "open_uri", "close_app", "press_key", "sleep", "take_screenshot", "doctor_ping"})
@@ -218,6 +219,11 @@ class StockBackend:
         try:
             async with asyncio.timeout(plan.timeout_ms / 1000):
                 outcome, code = await run_plan(run, plan), None
+            if outcome.failed_step and surface.saw_nothing:
+                code = ErrorCode.UI_NOT_IDLE
+                outcome = PlanOutcome(
+                    (), f"{outcome.reason}; uiautomator returned no tree: {_NO_TREE}", outcome.failed_step
+                )
         except TimeoutError:
             outcome, code = PlanOutcome((), f"Agent command timed out after {plan.timeout_ms}ms"), None
         except TransportError as exc:

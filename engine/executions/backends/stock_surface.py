@@ -126,6 +126,7 @@ class StockSurface:
         self._step: PlanStep | None = None
         self._began = 0.0
         self._has_looked = False
+        self._unread: bool | None = None
         self.display: str | None = None
         """The state of the display when the tree of this step was read."""
         self.steps: dict[str, Dispatched] = {}
@@ -137,12 +138,17 @@ class StockSurface:
     async def begin(self, step: PlanStep) -> None:
         """Note the step that begins: what was seen before is out of date."""
         self._step, self.display, self._began = step, None, time.monotonic()
-        self._has_looked = False
+        self._has_looked, self._unread = False, None
         self.steps[step.id] = Dispatched()
 
     @property
     def _now(self) -> Dispatched:
         return self.steps[self._step.id] if self._step is not None else Dispatched()
+
+    @property
+    def saw_nothing(self) -> bool:
+        """Whether the step waits for a screen that gave no tree in time, so that nothing is known of it."""
+        return self._unread is True
 
     # -- looking
 
@@ -167,11 +173,14 @@ class StockSurface:
         try:
             done = await self._run(device_script(_DUMP, file=self._file), timeout=left, limit=MAX_DUMP)
         except AdbTimeoutError:
+            self._unread = self._unread is not False
             return None
         except OversizedError as exc:
             words = f"uiautomator's dump is larger than {MAX_DUMP // 2**20} MB"
             raise EngineError(ErrorCode.HIERARCHY_TOO_LARGE, words, details={"maxBytes": MAX_DUMP}) from exc
         found = await self._read(done)
+        if found is not None:
+            self._unread = False
         if found is not None and self.first is None and not self._has_acted:
             self.first = time.time(), found[0]
         return found
@@ -212,6 +221,7 @@ class StockSurface:
                 return None
             case "not_idle":
                 waits = self._step is not None and isinstance(self._step.action, WaitForNode | WaitForNavigation)
+                self._unread = self._unread is not False
                 message = "The screen did not come to rest within 10 seconds, so uiautomator returned no tree"
                 return None if waits else EngineError(ErrorCode.UI_NOT_IDLE, message)
         return error
