@@ -119,7 +119,7 @@ def adb_presence(path: str, said: str | None, *, server_at: str = "", chosen: st
     title, code, hints = "Install the Android platform tools", ErrorCode.ADB_NOT_FOUND, _ADB_HINTS
     searched = "Searched PATH and the Android SDK folders."
     if chosen:
-        searched = f"ADB_PATH or the setting adb_path is {chosen}, which is no program."
+        searched = f"ADB_PATH or the setting adb_path is {chosen}, which is not a program."
         title, hints = "Correct the path", manual("Correct or remove it, so that PATH and the SDK are searched.")
     if server_at:
         detail = f"Clawperator uses the server at {server_at}, but cannot restart it without the adb program."

@@ -89,7 +89,7 @@ def test_adb() -> None:
     assert missing.stops
     assert {step.kind for step in missing.fix} == {"manual"}
     named = host.adb_presence("", None, chosen="/nope/adb")
-    assert "/nope/adb, which is no program" in named.detail
+    assert "/nope/adb, which is not a program" in named.detail
     assert named.fix_title == "Correct the path"
     assert outcome(host.adb_presence("/opt/adb", None)) == ("fail", ErrorCode.ADB_NOT_FOUND)
     assert outcome(host.adb_presence("", None, server_at="tcp:127.0.0.1:5037")) == ("warn", ErrorCode.ADB_NOT_FOUND)
