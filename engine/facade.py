@@ -16,6 +16,7 @@ from clawperator.engine.adb.device import AdbDevice
 from clawperator.engine.adb.parse import DeviceEntry, DeviceState, parse_packages
 from clawperator.engine.adb.server import AdbServer
 from clawperator.engine.config.active_profile import load_profile, permit
+from clawperator.engine.config.environment import settings_path
 from clawperator.engine.config.policy import SETUP_OPERATOR, STOCK_BACKEND, admit
 from clawperator.engine.config.settings import Settings, backend_name, package_name, wait_limit
 from clawperator.engine.contracts.caller import ANONYMOUS, Caller
@@ -83,13 +84,14 @@ class ExecuteOptions(BackendOptions, total=False):
 class Engine:
     """Use as ``async with Engine(settings) as engine``. Expected failures are ``EngineError``s.
 
+    Without ``settings``, they are those of the environment and of the user's settings file, as on the command line.
     One engine serves concurrent callers; executions on one device exclude each other, also across processes. ``face`` names
     the front end in the history (``cli``, ``console`` …); without one, ``history`` is ``None``. ``logged`` writes events to
     the log file.
     """
 
     def __init__(self, settings: Settings | None = None, *, face: str = "", logged: bool = False) -> None:
-        self.settings = settings or Settings.resolve()
+        self.settings = (settings or Settings.resolve(file=settings_path())).placed()
         self.events = EventBus()
         self.face = face
         self.caller = ANONYMOUS

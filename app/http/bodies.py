@@ -28,7 +28,7 @@ from clawperator.app.http.openapi import Schema
 from clawperator.app.serve.verbs import Arguments, checked_arguments
 from clawperator.engine.config.settings import package_name
 from clawperator.engine.contracts.issues import shown
-from clawperator.engine.contracts.limits import BACKENDS, JOBS, MAX_JOBS, MAX_WAIT_MS, THEN
+from clawperator.engine.contracts.limits import BACKENDS, JOBS, MAX_DISPLAY, MAX_JOBS, MAX_WAIT_MS, THEN
 from clawperator.engine.contracts.references import TREE_ID
 from clawperator.engine.contracts.strict_json import parse_json
 from clawperator.engine.errors import EngineError, ErrorCode
@@ -39,7 +39,6 @@ if TYPE_CHECKING:
     from clawperator.engine.facade import BackendOptions
 
 MAX_VIEW_BYTES = 2**31
-MAX_DISPLAY = 999_999
 _EXECUTION_HINT = "GET /schemas/execution returns the JSON Schema of an execution."
 
 

@@ -15,6 +15,7 @@ from mcp_types import (
     TextResourceContents,
 )
 
+from clawperator.app.mcp.answers import tool_words
 from clawperator.app.serve.answers import encode
 from clawperator.engine.contracts.actions import ACTIONS
 from clawperator.engine.contracts.issues import shown, suggestion
@@ -106,7 +107,7 @@ async def read(service: McpService, call: Call, uri: str) -> ReadResourceResult:
     try:
         text, kind = await _content(service, call, uri)
     except EngineError as exc:
-        raise MCPError(INTERNAL_ERROR, encodable(exc.message), exc.to_answer()["error"]) from exc
+        raise MCPError(INTERNAL_ERROR, encodable(exc.message), tool_words(exc.to_answer())["error"]) from exc
     except LookupError as exc:
         near = suggestion(uri, [_ACTIONS, *(f"{_SCHEMA}{name}" for name in SCHEMAS)])
         raise MCPError(INVALID_PARAMS, f"Unknown resource {shown(uri, _SHOWN)}. {near}".strip()) from exc

@@ -116,6 +116,13 @@ class Settings:
         profiles = (profile.backend for profile in self.devices.values() if profile.serial == serial)
         return next(filter(None, profiles), self.backend)
 
+    def placed(self) -> Self:
+        """Return these settings with this process's environment and its folder of locks, unless ``resolve`` made them."""
+        if self.lock_dir:
+            return self
+        env = self.environment or dict(os.environ)
+        return replace(self, environment=env, lock_dir=_lock_folder(env))
+
     def with_options(self, **options: Any) -> Self:
         """Return these settings with the ``options`` of a call: ``wait_ms``, ``backend``, ``allow_unbind``."""
         return replace(self, **options, backend_chosen=self.backend_chosen or "backend" in options)
@@ -148,7 +155,7 @@ class Settings:
 def choices(flags: Mapping[str, Any], env: Mapping[str, str], file: Mapping[str, Any]) -> dict[str, Chosen]:
     """Return every setting with its source. ``file`` comes from ``read_settings_file``."""
     places = {
-        "lock_dir": os.path.join(home_folder(env), "locks"),
+        "lock_dir": _lock_folder(env),
         "history_path": os.path.join(state_folder(env), "history.db"),
         "log_dir": os.path.join(home_folder(env), "logs"),
     }
@@ -218,6 +225,10 @@ def wait_limit(value: object, name: str = "waitMs") -> int:
 def home_folder(env: Mapping[str, str]) -> str:
     """Return ``~/.clawperator``, which the contract names for locks, skills, downloads and logs."""
     return os.path.join(_home(env), ".clawperator")
+
+
+def _lock_folder(env: Mapping[str, str]) -> str:
+    return os.path.join(home_folder(env), "locks")
 
 
 def state_folder(env: Mapping[str, str]) -> str:

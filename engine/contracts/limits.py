@@ -36,6 +36,7 @@ MAX_WAIT_MS = 600_000
 
 JOBS = 16
 """Default number of devices at a time of an operation on many devices."""
+MAX_DISPLAY = 999_999
 MAX_JOBS = 256
 
 MAX_JSON_DEPTH = 64

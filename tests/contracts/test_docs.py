@@ -112,20 +112,38 @@ def test_the_example_of_a_test_passes(tmp_path: Path) -> None:
     assert "1 passed" in done.stdout, done.stdout
 
 
-@pytest.mark.parametrize("page", ["README.md", "docs/how-to/continuous-integration.md"])
+@pytest.mark.parametrize(
+    "page",
+    ["README.md", "docs/how-to/continuous-integration.md", "docs/how-to/python.md", "docs/how-to/many-devices.md"],
+)
 def test_the_python_examples_run(page: str, tmp_path: Path) -> None:
     (example,) = blocks(ROOT / page, "python")
+    call = "" if "asyncio.run" in example else "import asyncio; asyncio.run(main())"
     phone = [sys.executable, str(ROOT / "tests" / "benchmarks" / "phone.py"), "0"]
     with running(phone, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as simulated:
         assert simulated.stdout is not None
-        port, _ = simulated.stdout.readline().split()
-        env = {"HOME": str(tmp_path), "PATH": os.environ["PATH"], "ANDROID_ADB_SERVER_PORT": port}
+        port, serial = simulated.stdout.readline().split()
+        env = {
+            "HOME": str(tmp_path),
+            "XDG_CONFIG_HOME": str(tmp_path),
+            "PATH": os.environ["PATH"],
+            "ANDROID_ADB_SERVER_PORT": port,
+        }
+        settings = tmp_path / "clawperator" / "settings.toml"
+        settings.parent.mkdir()
+        settings.write_text(f'[devices.phone]\nserial = "{serial}"\ntags = ["lab"]\n', encoding="utf-8")
         done = subprocess.run(
-            [sys.executable, "-c", example], env=env, capture_output=True, text=True, check=False, timeout=patience(60)
+            [sys.executable, "-c", f"{example}\n{call}"],
+            env=env,
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=patience(60),
         )
         simulated.communicate("")
     assert done.returncode == 0, done.stderr
     assert page != "README.md" or done.stdout.rstrip().endswith("</hierarchy>")
+    assert "many" not in page or "'succeeded': 1" in done.stdout
 
 
 @pytest.mark.parametrize(("page", "text"), every_block("json"))

@@ -27,19 +27,20 @@ if TYPE_CHECKING:
 
 _HTTP_PORT, _MCP_PORT = 3000, 3001
 _LISTENING_FLAGS = listening_flags(_MCP_PORT)
+_READ_ONLY_FLAG = switch("--read-only", "refuse every action that changes a device")
 
 
 class Serve(Command):
     long_lived = True
     keeps_warm = True
-    usage = "[--host <address>] [--port <n|auto>] [options]"
+    usage = "[--host <address>] [--port <n|auto>] [--read-only] [options]"
     notes = (
         "Listens on this computer only, unless --host is given; then requests need a token (Authorization: Bearer …).\n"
         "The token file has one token per line, optionally followed by a name for the audit and a policy profile.\n"
         "Ctrl-C stops accepting requests and waits for running executions; a second Ctrl-C exits immediately."
     )
     examples = ("", "--port auto --json", "--host 0.0.0.0 --token-file ~/.clawperator/server-token")
-    flags = (*listening_flags(_HTTP_PORT), SCREENSHOTS_FLAG, HISTORY_FLAG, *POLICY_FLAGS)
+    flags = (*listening_flags(_HTTP_PORT), _READ_ONLY_FLAG, SCREENSHOTS_FLAG, HISTORY_FLAG, *POLICY_FLAGS)
 
     def run(self, options: Options) -> int:
         chosen = listening_options(options, _HTTP_PORT)
@@ -49,11 +50,8 @@ class Serve(Command):
             from clawperator.app.extras import not_installed
 
             raise not_installed("server", f"The server needs the package '{exc.name}'") from exc
-        from clawperator.app.cli.settings import resolve_settings
-        from clawperator.engine import Engine
-
         run(
-            lambda: Engine(resolve_settings(options), face="http", logged=True),
+            lambda: _engine(options, "http"),
             chosen,
             ready=lambda listening: announce(listening, listening.url, "Clawperator API server", options),
             log_line=diagnostics.note,
@@ -77,7 +75,7 @@ class Mcp(Command):
         "--http --host 0.0.0.0 --token-file ~/.clawperator/server-token",
     )
     flags = (
-        switch("--read-only", "refuse every action that changes a device"),
+        _READ_ONLY_FLAG,
         switch("--http", "listen on HTTP instead of stdin and stdout"),
         Flag("--fleet", "<nats://host:port>", "let execute use host/serial and tag:name of this fleet"),
         *_LISTENING_FLAGS,
@@ -107,7 +105,7 @@ class Mcp(Command):
         return 0
 
 
-def _engine(options: Options) -> Engine:
+def _engine(options: Options, face: str = "mcp") -> Engine:
     from dataclasses import replace
 
     from clawperator.app.cli.settings import resolve_settings
@@ -117,9 +115,9 @@ def _engine(options: Options) -> Engine:
     chosen = replace(
         chosen,
         read_only=options.read_only or chosen.read_only,
-        skills_registry=options.registry or chosen.skills_registry,
+        skills_registry=getattr(options, "registry", None) or chosen.skills_registry,
     )
-    return Engine(chosen, face="mcp", logged=True)
+    return Engine(chosen, face=face, logged=True)
 
 
 async def _serve_stdio(options: Options) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from clawperator.app.cli.parsing.flags import Flag, switch
-from clawperator.engine.contracts.limits import JOBS, MAX_JOBS, THEN
+from clawperator.engine.contracts.limits import JOBS, MAX_DISPLAY, MAX_JOBS, THEN
 from clawperator.engine.errors import EngineError, ErrorCode
 
 TYPE_CHECKING = False
@@ -27,7 +27,7 @@ OBSERVE_FLAGS = (
     *POLICY_FLAGS,
 )
 """The flags of every command that runs an execution and changes nothing."""
-DISPLAY_FLAG = Flag("--display", "<n>", "use this display, by its id in device info [0]", bounds=(0, 999_999))
+DISPLAY_FLAG = Flag("--display", "<n>", "use this display, by its id in device info [0]", bounds=(0, MAX_DISPLAY))
 RESULT_FLAGS = (
     Flag(
         "--then",

@@ -15,7 +15,7 @@ from clawperator.app.http.routes.executions import OUTCOMES, SOURCE
 from clawperator.app.http.service import HttpService, caller_of
 from clawperator.app.serve.answers import answer, ok
 from clawperator.app.serve.gate import refuse_web_page
-from clawperator.engine.contracts.limits import MAX_WAIT_MS
+from clawperator.engine.contracts.limits import MAX_DISPLAY, MAX_WAIT_MS
 from clawperator.engine.errors import EngineError, ErrorCode
 from clawperator.engine.executions import build
 from clawperator.engine.executions.finish import RunOptions
@@ -137,9 +137,7 @@ async def live_snapshot(
 async def picture(
     request: Request,
     device_id: str,
-    display: Annotated[
-        int, Query(ge=0, le=bodies.MAX_DISPLAY, description="The id of a display in `device_info`.")
-    ] = 0,
+    display: Annotated[int, Query(ge=0, le=MAX_DISPLAY, description="The id of a display in `device_info`.")] = 0,
 ) -> Response:
     service: HttpService = request.app.state.service
     service.admit(request, build.screenshot())

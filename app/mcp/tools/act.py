@@ -228,7 +228,7 @@ def _action_tool() -> Tool:
             "permission": base.string("Such as POST_NOTIFICATIONS.", 255),
             "keepData": base.BOOLEAN,
             "rotation": {"type": "string", "enum": [*ROTATIONS, "auto"]},
-            "display": {"type": "integer"},
+            "display": base.DISPLAY,
             "lines": base.integer("Log lines of device_logs.", 1, MAX_LINES, 200),
             "durationMs": base.integer(
                 "Duration of a sleep or gesture.", 0, limits.MAX_EXECUTION_TIMEOUT_MS - build.SPARE_MS

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from clawperator.app.mcp.answers import DEFAULT_BYTES, Reply
 from clawperator.app.serve.verbs import Arguments, invalid
 from clawperator.engine.contracts.issues import shown, suggestion
-from clawperator.engine.contracts.limits import BACKENDS, MAX_WAIT_MS, THEN
+from clawperator.engine.contracts.limits import BACKENDS, MAX_DISPLAY, MAX_WAIT_MS, THEN
 from clawperator.engine.executions.finish import RunOptions
 from clawperator.engine.hierarchy.views import VIEWS
 from clawperator.engine.json_schema import json_schema
@@ -144,6 +144,7 @@ STRING: Schema = {"type": "string"}
 BOOLEAN: Schema = {"type": "boolean"}
 OBJECT: Schema = {"type": "object"}
 OBJECTS: Schema = {"type": "array"}
+DISPLAY: Schema = {"type": "integer", "minimum": 0, "maximum": MAX_DISPLAY}
 DEVICE = string("Device serial. Required if several devices are ready.", 255)
 TARGET = {
     "deviceId": DEVICE,

@@ -165,8 +165,11 @@ SUGGEST = Tool(
 async def _screenshot(service: McpService, call: Call, arguments: Arguments) -> Reply:
     service.admit(call, build.screenshot(), "take a screenshot")
     serial = (await service.engine.device(arguments.get("deviceId"))).serial
+    display = _int(arguments, "display", 0)
     drawn: dict[str, Any] = {}
     if arguments.get("annotate"):
+        if display:
+            raise invalid("display", "Only display 0 has a tree whose references can be drawn")
         _, before = await service.read_tree(call, serial)
         png = await service.engine.picture(device_id=serial)
         _, seen = await service.read_tree(call, serial)
@@ -178,7 +181,7 @@ async def _screenshot(service: McpService, call: Call, arguments: Arguments) -> 
         if before.digest != seen.digest:
             drawn["screenChanged"] = True
     else:
-        png = await service.engine.picture(device_id=serial)
+        png = await service.engine.picture(device_id=serial, display=display)
     image, size, screen = await asyncio.to_thread(_fitted, png, _int(arguments, "maxSide", _DEFAULT_SIDE))
     facts = {
         "ok": True,
@@ -227,6 +230,7 @@ SCREENSHOT = Tool(
     _screenshot,
     parameters={
         "deviceId": base.DEVICE,
+        "display": base.DISPLAY,
         "annotate": base.boolean("Draw the references of nodes."),
         "maxSide": base.integer("Longest side in pixels.", 64, 4_096, _DEFAULT_SIDE),
     },

@@ -193,8 +193,7 @@ def _note(service: McpService, call: Call, skill_id: str, artifact: str, **facts
 RUN = Tool(
     "skill_run",
     "Run a skill",
-    "Runs a skill: its script, a program on this computer that drives the device, or, with `artifact`, one of its plans with "
-    "`variables`.",
+    "Runs a skill's script, a program on this computer, or, with `artifact`, one of its plans with `variables`.",
     _run,
     parameters={
         "skillId": base.string("The skill's id.", _MAX_STRING),

@@ -18,10 +18,9 @@ from typing import Any
 import httpx
 import pytest
 
+from clawperator.app.cli.commands import servers
 from clawperator.app.cli.listener_options import listening_options
-from clawperator.app.cli.settings import resolve_settings
 from clawperator.app.http import server
-from clawperator.engine import Engine
 from clawperator.engine.simulator.device import SimulatedDevice, create_device
 from clawperator.engine.simulator.run import Simulation
 from clawperator.engine.simulator.scenario import Scenario
@@ -205,7 +204,7 @@ async def _start_here(
     errors: list[str] = []
 
     async def serve() -> None:
-        async with Engine(resolve_settings(options), face="http", logged=True) as engine:
+        async with servers._engine(options, "http") as engine:
             await server.serve(
                 engine, listening_options(options, 0), ready=listening.set_result, log_line=errors.append
             )

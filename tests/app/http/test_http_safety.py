@@ -36,6 +36,17 @@ async def test_this_computer_is_answered(client: httpx.AsyncClient, host: str) -
     assert (await client.get("/healthz", headers={"Host": host})).status_code == 200
 
 
+async def test_a_read_only_server_observes(serve: Serve) -> None:
+    served = await serve("--read-only")
+    assert (await served.client.post("/observe/snapshot")).status_code == 200
+    refused = [
+        await served.execute(),
+        await served.client.post("/verbs/device_wake"),
+        await served.client.delete("/android/emulators/any"),
+    ]
+    assert [error_of(response) for response in refused] == [(403, "READ_ONLY")] * 3
+
+
 async def test_an_allowed_page_reads_why_it_is_refused(serve: Serve, tmp_path: Path) -> None:
     """Without CORS headers a browser reports a network error, and the page cannot ask for a token or wait."""
     page = "https://console.example"

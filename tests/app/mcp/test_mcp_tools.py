@@ -74,6 +74,11 @@ async def test_observing(visit: Visit) -> None:
             assert picture.size == (facts["width"], facts["height"])
             assert max(picture.size) == 200
         assert facts["screen"] == [1080, 2340]
+        absent = await agent.refused("screenshot", display=7)
+        assert (absent["code"], absent["details"]["displays"]) == ("EXECUTION_VALIDATION_FAILED", [0])
+        assert "--" not in absent["hint"]
+        assert "clawperator" not in absent["hint"]
+        assert (await agent.refused("screenshot", display=7, annotate=True))["code"] == "INVALID_PARAMETER"
         assert round(facts["width"] * facts["scale"]) == 1080
 
         healthy = await agent.ok("doctor")

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from platformdirs import user_config_dir
 
+from clawperator.engine import Engine
 from clawperator.engine.config.environment import config_folder
 from clawperator.engine.config.settings import Settings, package_name
 from clawperator.engine.contracts.operator_identity import AGENT_ACTION, RELEASE_PACKAGE
@@ -116,3 +117,17 @@ def test_the_flag_for_waiting_goes_before_the_variable() -> None:
     env = {"CLAWPERATOR_WAIT_MS": "250"}
     assert Settings.resolve(env=env).wait_ms == 250
     assert Settings.resolve({"wait_ms": 0}, env).wait_ms == 0
+
+
+def test_an_engine_of_a_program_has_what_the_command_line_has(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without a folder of its locks it would not exclude other programs; without the environment it finds no adb server."""
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
+    monkeypatch.setenv("ANDROID_ADB_SERVER_PORT", "6999")
+    file = tmp_path / "clawperator" / "settings.toml"
+    file.parent.mkdir()
+    file.write_text('[devices.pixel]\nserial = "R58M12ABCDE"\n')
+    assert Engine().settings.serial_of("pixel") == "R58M12ABCDE"
+    for settings in (Engine().settings, Engine(Settings(device_id="x")).settings):
+        assert settings.lock_dir == str(tmp_path / ".clawperator" / "locks")
+        assert settings.environment["ANDROID_ADB_SERVER_PORT"] == "6999"
