@@ -27,6 +27,7 @@ from tests.support import (
     patience,
     running,
     start_adb_server,
+    temporary_files,
 )
 
 # How fast examples come says something about the machine, not about us: the first run on a new one builds Unicode tables.
@@ -81,6 +82,7 @@ def pytest_collection() -> Generator[None, object, object]:
     try:
         return (yield)
     finally:
+        gc.freeze()
         gc.enable()
 
 
@@ -94,27 +96,32 @@ def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object
 
 _OF_OTHER_TOOLS = (".cache", ".npm", ".rustup")
 """What pip, npm and rustup (which pip asks for its version) keep in the home folder of whoever starts them."""
+_TEMPORARY_FOR_OTHERS = ("clawperator-screenshot-", "org.chromium.")
+"""A picture whose caller has named no file is the caller's; a browser that is killed leaves a folder."""
 
 
 @pytest.fixture(scope="session", autouse=True)
 def _nothing_is_left(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """The user who runs the tests has nothing of them: no process, and no file in the home folder.
+    """The user who runs the tests has nothing of them: no process, no temporary file, and no file in the home folder.
 
     History, drafts, reports, settings, policy and log go to folders of this run, and the home folder is an empty one.
     """
-    home = tmp_path_factory.mktemp("home")
+    home, temporary = tmp_path_factory.mktemp("home"), tmp_path_factory.mktemp("tmp")
     os.environ["HOME"] = str(home)
     os.environ["CLAWPERATOR_WARM"] = "0"  # tests of the warm process start their own
     os.environ["XDG_STATE_HOME"] = str(tmp_path_factory.mktemp("state"))
     os.environ["CLAWPERATOR_LOG_DIR"] = str(tmp_path_factory.mktemp("logs"))
     os.environ["XDG_CONFIG_HOME"] = str(tmp_path_factory.mktemp("config"))
     with no_survivors(tmp_path_factory.getbasetemp()):
-        yield
+        with temporary_files(temporary):
+            yield
         left = left_running(tmp_path_factory.getbasetemp())
     assert not left, f"still running after the tests, and ended now: {left}"
     files = [str(path.relative_to(home)) for path in home.rglob("*") if path.is_file()]
     ours = [path for path in files if path.split("/")[0] not in _OF_OTHER_TOOLS]
     assert not ours, f"left in the home folder: {ours}"
+    names = [path.name for path in temporary.iterdir() if not path.name.startswith(_TEMPORARY_FOR_OTHERS)]
+    assert not names, f"left among the temporary files: {names}"
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -172,27 +179,35 @@ def adb_env(_adb_server: dict[str, str]) -> Iterator[dict[str, str]]:
 
 
 @pytest.fixture(scope="session")
-def installed_wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def distributions(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of the source distribution and of the wheel built from it; ``CLAWPERATOR_DIST`` is one made already."""
+    if made := os.environ.get("CLAWPERATOR_DIST"):
+        return Path(made)
+    folder = tmp_path_factory.mktemp("dist")
+    home = tmp_path_factory.mktemp("home-of-build")
+    _quietly(sys.executable, "-m", "build", "--outdir", str(folder), str(ROOT), home=home)
+    return folder
+
+
+@pytest.fixture(scope="session")
+def installed_wheel(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The ``bin`` folder of a fresh environment that holds the built wheel and what it depends on, nothing else.
 
     Making one takes half a minute; ``CLAWPERATOR_WHEEL`` is one that was made already.
     """
     if made := os.environ.get("CLAWPERATOR_WHEEL"):
         return Path(made)
+    (wheel,) = request.getfixturevalue("distributions").glob("*.whl")
     folder = tmp_path_factory.mktemp("wheel")
-    home = folder / "home"
-    _quietly(sys.executable, "-m", "build", "--wheel", "--outdir", str(folder / "dist"), str(ROOT), home=home)
-    _quietly(sys.executable, "-m", "venv", str(folder / "venv"), home=home)
-    binaries = folder / "venv" / "bin"
-    (wheel,) = (folder / "dist").glob("*.whl")
-    pip = (str(binaries / "python"), "-m", "pip", "install", "--quiet", "--disable-pip-version-check")
+    home = tmp_path_factory.mktemp("home-of-pip")
+    _quietly(sys.executable, "-m", "venv", str(folder), home=home)
+    pip = (str(folder / "bin" / "python"), "-m", "pip", "install", "--quiet", "--disable-pip-version-check")
     _quietly(*pip, str(wheel), home=home)
-    return binaries
+    return folder / "bin"
 
 
 def _quietly(*command: str, home: Path) -> None:
     """Run ``command`` in a home folder of its own: pip asks rustc for its version, and rustup makes settings there."""
-    home.mkdir(exist_ok=True)
     done = subprocess.run(
         command,
         env={**os.environ, "HOME": str(home)},

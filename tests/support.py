@@ -8,12 +8,15 @@ import signal
 import socket
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
+
+import pytest
 
 from clawperator.app.cli.command import build_parser, load
 from clawperator.app.cli.parsing.parser import read
@@ -57,6 +60,21 @@ def surroundings(env: Mapping[str, str]) -> Iterator[None]:
 def command_line(words: str, *flags: str) -> SimpleNamespace:
     """What the command ``words`` would run with, given ``flags``."""
     return read(build_parser(load(words)), words, flags, ())
+
+
+@contextmanager
+def temporary_files(folder: Path) -> Iterator[None]:
+    """Temporary files of this process and of all that it starts go to ``folder``, also with an environment of their own."""
+    start: Any = subprocess.Popen.__init__
+
+    def started(self: subprocess.Popen[Any], *arguments: Any, env: Any = None, **more: Any) -> None:
+        start(self, *arguments, env=env if env is None else {"TMPDIR": str(folder), **env}, **more)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("TMPDIR", str(folder))
+        patch.setattr(tempfile, "tempdir", str(folder))
+        patch.setattr(subprocess.Popen, "__init__", started)
+        yield
 
 
 def hear_signals() -> None:

@@ -302,9 +302,9 @@ def file_instead(tmp_path: Path) -> Path:
 @pytest.mark.parametrize("words", [("history", "list"), ("lock", "status", "--device-id", "x"), ("devices",)])
 @pytest.mark.parametrize("home", [locked, missing, file_instead])
 def test_a_home_that_cannot_be_used(home: Callable[[Path], Path], words: tuple[str, ...], tmp_path: Path) -> None:
-    with tempfile.TemporaryDirectory() as name:
+    with tempfile.TemporaryDirectory(dir="/tmp") as name:  # pytest's folders are for one user
         folder = Path(name)
-        folder.chmod(0o755)  # those of pytest are for one user
+        folder.chmod(0o755)
         done = as_nobody(home(folder), tmp_path, *words, "--json")
         for path in folder.rglob("*"):
             path.chmod(0o755)

@@ -119,6 +119,12 @@ async def seen(*command: str, env: dict[str, str] | None = None) -> Any:
     return json.loads((await asyncio.to_thread(run, *command, env=env)).splitlines()[-1])
 
 
+@pytest.fixture(autouse=True)
+def _folder_of_the_scripts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where they make their files."""
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+
+
 @pytest.fixture(scope="module")
 def python(tmp_path_factory: pytest.TempPathFactory) -> str:
     folder = tmp_path_factory.mktemp("python-tools")

@@ -19,9 +19,11 @@ SNAPSHOT = ("observe", "snapshot")
 
 
 async def beside(served: Served, *words: str) -> None:
-    """A command line of another process, on the same device."""
+    """A command line of another process, on the same device when that is free."""
     other = await asyncio.create_subprocess_exec(
-        *(sys.executable, "-m", "clawperator.app.cli", *words), env=served.env, stdout=asyncio.subprocess.PIPE
+        *(sys.executable, "-m", "clawperator.app.cli", *words, "--wait", "60000"),
+        env=served.env,
+        stdout=asyncio.subprocess.PIPE,
     )
     out, _ = await other.communicate()
     assert other.returncode == 0, out

@@ -24,7 +24,7 @@ from tests.support import Spawn, patience
 Connect = Callable[..., Awaitable[Any]]
 
 WRITER = """
-import sys, time
+import os, sys
 from clawperator.engine.history.store import History
 from tests.engine.history.support import a_run, a_tree
 path, name, count = sys.argv[1], sys.argv[2], int(sys.argv[3])
@@ -32,7 +32,7 @@ sys.stdin.readline()
 for index in range(count):
     with History.open(path) as history:
         run = a_run(f"{name}-{index}", trees=(a_tree(text=f"<shared-{index % 7}/>"),))
-        history.put(run._replace(summary=run.summary._replace(status="running", pid=1)))
+        history.put(run._replace(summary=run.summary._replace(status="running", pid=os.getpid())))
         history.put(run)
         print(index, flush=True)
 """

@@ -356,7 +356,9 @@ def test_folders_that_are_not_ours(runtime: Path, tmp_path: Path) -> None:
 @pytest.mark.skipif(os.getuid() != 0, reason="becomes another user")
 def test_another_user_neither_uses_it_nor_is_served(device: Mapping[str, str], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(client, "PATIENCE", patience(1.0))
-    with tempfile.TemporaryDirectory(prefix="clawperator-test-") as name:
+    with tempfile.TemporaryDirectory(
+        prefix="clawperator-test-", dir="/tmp"
+    ) as name:  # pytest's folders are for one user
         Path(name).chmod(0o711)
         monkeypatch.setenv("XDG_RUNTIME_DIR", name)
         env = with_runtime(device, Path(name))

@@ -42,8 +42,7 @@ def engine(env: Mapping[str, str]) -> Sequence[str]:
     return (sys.executable, "-c", program, env["CLAWPERATOR_POLICY"])
 
 
-def main() -> None:
-    folder = tempfile.mkdtemp()
+def main(folder: str) -> None:
     policy = os.path.join(folder, "policy.toml")
     config = os.path.join(folder, "clawperator")
     os.mkdir(config)
@@ -81,4 +80,5 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    with tempfile.TemporaryDirectory() as made:
+        main(made)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from dataclasses import replace
 from typing import Any
 
@@ -91,7 +92,7 @@ async def test_recording_waits_for_a_draft_with_steps() -> None:
 async def test_another_device_or_an_incomplete_tree_is_no_effect() -> None:
     async with acting() as (app, pilot, engine):
         await pilot.press("I")
-        engine.screen = OTHER
+        engine.screen, engine.hold_snapshot = OTHER, asyncio.Event()
         app.dispatcher.act("tap", WIFI)
         await pilot.press("enter")
         await until(pilot, lambda: draft(app))
@@ -100,6 +101,7 @@ async def test_another_device_or_an_incomplete_tree_is_no_effect() -> None:
         for other in (replace(shown, device_id="other", at=shown.at + 9), replace(shown, complete=False)):
             app.recorder.see(other)
         assert len(draft(app)) == 1
+        engine.hold_snapshot.set()
         await until(pilot, lambda: len(draft(app)) == 2)
 
 
