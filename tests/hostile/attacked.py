@@ -16,7 +16,7 @@ from contextlib import ExitStack, closing, contextmanager, suppress
 from http.client import HTTPConnection
 from pathlib import Path
 
-from tests.support import patience, running
+from tests.support import free_port, patience, running
 
 MOST_LOG = 2_000
 """Bytes on stderr, whatever clients send."""
@@ -88,7 +88,7 @@ def attacked(folder: Path, implementation: str, *words: str) -> Iterator[Attacke
         "XDG_CONFIG_HOME": str(folder),
         "PYTHONPATH": str(shadow),
         "ADB_PATH": str(folder / "no adb"),
-        "ANDROID_ADB_SERVER_PORT": "1",
+        "ANDROID_ADB_SERVER_PORT": str(free_port()),
     }
     log = folder / "stderr"
     command = [sys.executable, "-m", "clawperator.app.cli", *words]

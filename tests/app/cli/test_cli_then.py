@@ -10,6 +10,7 @@ import pytest
 
 from tests.app.cli.conftest import simulated
 from tests.engine.skills.made import made_registry
+from tests.support import free_port
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -120,7 +121,7 @@ def test_the_screen_after_a_script(cli: Cli, tmp_path: Path, monkeypatch: pytest
     brief = cli("skills", "run", "com.example.app.look", "--then", "none", "--brief").document
     assert brief.keys() == {"ok", "output", "then"} or end
     assert brief["then"]["changed"] is False
-    monkeypatch.setenv("ANDROID_ADB_SERVER_PORT", "1")
+    monkeypatch.setenv("ANDROID_ADB_SERVER_PORT", str(free_port()))
     refused = cli("skills", "run", "com.example.app.look", "--then", "compact")
     assert "output" not in refused.document, "the script was not run"
 

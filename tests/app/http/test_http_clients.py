@@ -16,7 +16,6 @@ from typing import Any
 
 import httpx
 import pytest
-from openapi_spec_validator import validate as validate_document
 
 from clawperator.app.serve.answers import status_of
 from clawperator.engine.errors import EngineError, ErrorCode
@@ -225,4 +224,6 @@ async def test_a_generated_typescript_client_calls_every_route(served: Served, t
 
 
 async def test_the_document_is_valid(served: Served) -> None:
-    validate_document(await document_of(served))
+    from openapi_spec_validator import validate  # a third of a second for every worker that only collects
+
+    validate(await document_of(served))

@@ -19,6 +19,7 @@ from clawperator.engine.json_schema import json_schema
 from tests.app.http.conftest import HOME, JSON, Serve, nap, plan
 from tests.app.http.sse import stream
 from tests.engine.skills.made import spoiled_registry
+from tests.support import free_port
 
 
 def error_of(response: Any) -> tuple[int, str]:
@@ -426,7 +427,7 @@ async def test_metrics_count_what_was_asked(serve: Serve) -> None:
 
 
 async def test_without_adb_the_devices_say_so(serve: Serve, tmp_path: Path) -> None:
-    nowhere = {"ADB_PATH": str(tmp_path / "no-adb"), "ANDROID_ADB_SERVER_PORT": "1"}
+    nowhere = {"ADB_PATH": str(tmp_path / "no-adb"), "ANDROID_ADB_SERVER_PORT": str(free_port())}
     served = await serve(env=nowhere, wait=False)
     assert error_of(await served.client.get("/devices")) == (500, "ADB_NOT_FOUND")
     assert (await served.client.get("/healthz")).json()["ok"] is True
