@@ -342,16 +342,19 @@ def _remote_error(answer: Mapping[str, Any]) -> EngineError:
 
 async def ask_hosts(client: Client) -> list[str]:
     """Return the names of all hosts that answer, whatever their version."""
-    found = await _ask_all(client, f"$SRV.PING.{subjects.SERVICE}")
+    found = await _ask_all(client, f"$SRV.PING.{subjects.SERVICE}", silent=True)
     metadata = [answer.get("metadata") for answer in found]
     return [str(facts.get("host", "")) for facts in metadata if isinstance(facts, dict)]
 
 
-async def _ask_all(client: Client, subject: str) -> list[dict[str, Any]]:
-    """Return the JSON objects that answer a request within a moment; none if nobody listens."""
+async def _ask_all(client: Client, subject: str, *, silent: bool = False) -> list[dict[str, Any]]:
+    """Return the JSON objects that answer a request within a moment; none if the server says that no host listens.
+
+    Without any answer it raises ``EngineError`` (FLEET_UNAVAILABLE), unless ``silent``.
+    """
     inbox = client.new_inbox()
     answers: list[Any] = []
-    size = 0
+    size, nobody = 0, False
     try:
         subscription = await client.subscribe(inbox, max_msgs=_MAX_HOSTS)
         try:
@@ -360,6 +363,7 @@ async def _ask_all(client: Client, subject: str) -> list[dict[str, Any]]:
                 while size < subjects.MAX_ANSWER_BYTES:
                     message = await subscription.next_msg(_QUIET_SECONDS if answers else _FIRST_SECONDS)
                     if (message.headers or {}).get("Status") == _NO_RESPONDERS:
+                        nobody = True
                         break
                     size += len(message.data)
                     with suppress(ValueError, RecursionError):
@@ -371,4 +375,6 @@ async def _ask_all(client: Client, subject: str) -> list[dict[str, Any]]:
                 await subscription.unsubscribe()
     except (NatsError, OSError) as exc:
         raise EngineError(ErrorCode.FLEET_UNAVAILABLE, f"The fleet cannot be asked: {exc}") from exc
+    if not (answers or nobody or silent):
+        raise EngineError(ErrorCode.FLEET_UNAVAILABLE, "No host of the fleet answers, nor does the NATS server")
     return [answer for answer in answers if isinstance(answer, dict)]

@@ -12,7 +12,7 @@ from contextlib import asynccontextmanager, suppress
 from typing import Any
 from urllib.parse import ParseResult, SplitResult, urlsplit
 
-from nats.aio.client import Client
+from nats.aio.client import PING_PROTO, Client
 from nats.errors import Error as NatsError
 from nats.errors import NoServersError
 
@@ -34,8 +34,13 @@ class _UnprotectedError(NatsError):
     """A server lacks what the connection to it needs."""
 
 
-class _Client(Client):
-    """Sends credentials to protected servers only, also to those that another server announced."""
+class Connection(Client):
+    """Sends credentials to protected servers only, also to those that another server announced.
+
+    ``refusal`` is what the server last refused for lack of permission, in its words.
+    """
+
+    refusal = ""
 
     def _connect_command(self) -> bytes:
         """Return what is sent after the server's first message: nats-py itself encrypts only if the server asks for it."""
@@ -44,6 +49,12 @@ class _Client(Client):
             words = f"{server.hostname}:{server.port} does not require {missing}"
             raise _UnprotectedError(words)
         return super()._connect_command()
+
+    async def _send_ping(self, future: asyncio.Future[Any] | None = None) -> None:
+        """Send a ping behind what is pending: nats-py sends it first, so that ``flush`` returns before a subscription is made."""
+        self._pongs.append(future or asyncio.get_running_loop().create_future())
+        await self._send_command(PING_PROTO)
+        await self._flush_pending()
 
 
 def _missing(server: ParseResult, info: dict[str, Any]) -> str:
@@ -69,7 +80,7 @@ async def connected(
     on_closed: Callable[[str], object] = lambda _: None,
     on_error: Callable[[Exception], object] = lambda _: None,
     buffer: int = 0,
-) -> AsyncIterator[Client]:
+) -> AsyncIterator[Connection]:
     """Connect to the comma-separated ``servers`` for the time of the block; ``lasting``: reconnect whenever it is lost.
 
     ``buffer`` bytes are kept while disconnected: 0 for senders of requests, which must never be sent later. ``on_closed`` gets the
@@ -87,7 +98,7 @@ async def connected(
     options: dict[str, Any] = _credentials(credentials) if credentials else {}
     if ca or any(part.scheme == "tls" for part in parts):
         options["tls"] = _tls(ca)
-    client, failure, open_ = _Client(), _Failure(), False
+    client, failure, open_ = Connection(), _Failure(), False
 
     async def lost() -> None:
         if open_:
@@ -104,6 +115,8 @@ async def connected(
     async def failed(error: Exception) -> None:
         """Note the failure: nats-py would log it."""
         failure.note(error)
+        if "permissions violation" in str(error).lower():
+            client.refusal = str(error).removeprefix("nats: ")
         on_error(error)
 
     try:

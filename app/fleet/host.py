@@ -36,15 +36,16 @@ from clawperator.engine.skills.run import SkillRun, run_skill, run_with_then
 from clawperator.engine.version import __version__
 
 if TYPE_CHECKING:
-    from nats.aio.client import Client
     from nats.micro.request import Request
     from nats.micro.service import Service
 
+    from clawperator.app.fleet.connection import Connection
 _MAX_DEVICES = 1_024
 """Devices that one host offers; one that is gone is still answered for."""
 _MAX_REQUESTS = 256
 """Requests in work, waits for the device included."""
 _MAX_CALLER = 120
+_FLUSH_SECONDS = 5
 _KNOWN = {*BackendOptions.__annotations__, *(field.name for field in fields(RunOptions))} - {"screenshot_overwrite"}
 
 
@@ -84,7 +85,7 @@ class _Skill(BaseModel):
 class FleetHost:
     """Offers the devices of ``engine`` as those of host ``name``; screenshots are written below ``screenshots_dir`` only."""
 
-    def __init__(self, engine: Engine, client: Client, name: str, screenshots_dir: str) -> None:
+    def __init__(self, engine: Engine, client: Connection, name: str, screenshots_dir: str) -> None:
         self.offered: dict[str, None] = {}
         self.dropped = 0
         """Events and trees that were not published because the connection was slow or away, or that are too large."""
@@ -124,6 +125,7 @@ class FleetHost:
         try:
             with self._engine.events.subscribe() as events:
                 await self._offer(service, [entry.serial for entry in await self._engine.devices() if entry.usable])
+                await self._require_permissions()
                 ready()
                 while batch := await events.batch():
                     for event in batch:
@@ -138,6 +140,14 @@ class FleetHost:
             with suppress(NatsError, TimeoutError):
                 await self._client.flush(1)
                 await service.stop()
+
+    async def _require_permissions(self) -> None:
+        """Raise ``EngineError`` (FLEET_UNAVAILABLE) if the server refused the subscriptions of a host."""
+        with suppress(NatsError):
+            await self._client.flush(_FLUSH_SECONDS)
+        if self._client.refusal:
+            words = f"The NATS server does not permit this user to offer devices: {self._client.refusal}"
+            raise EngineError(ErrorCode.FLEET_UNAVAILABLE, words, hint="Use the credentials of a host.")
 
     async def _offer(self, service: Service, serials: list[str]) -> None:
         """Offer the devices that are new, and follow the log of those that are there."""

@@ -90,6 +90,14 @@ async def _join(options: Options) -> None:
         reasons.append(reason)
         closed.set()
 
+    noted: set[str] = set()
+
+    def note_once(error: Exception) -> None:
+        words = str(error).removeprefix("nats: ")
+        if words and words not in noted and len(noted) < _MOST_NOTES:
+            noted.add(words)
+            diagnostics.note(f"NATS: {words}")
+
     how: dict[str, Any] = {
         "name": f"clawperator host {name}",
         "lasting": True,
@@ -97,6 +105,7 @@ async def _join(options: Options) -> None:
         "on_lost": lambda: diagnostics.note("The connection to NATS is lost; reconnecting"),
         "on_back": lambda: diagnostics.note("Connected to NATS again"),
         "on_closed": ended,
+        "on_error": note_once,
     }
     async with (
         Engine(resolve_settings(options), face="fleet", logged=True) as engine,
@@ -117,6 +126,7 @@ async def _join(options: Options) -> None:
             raise EngineError(ErrorCode.FLEET_UNAVAILABLE, f"NATS ended the connection: {reasons[0]}")
 
 
+_MOST_NOTES = 100
 _BUFFER_BYTES = 2 * 1024 * 1024
 
 

@@ -78,7 +78,7 @@ class FleetEngine(RemoteDevices):
                     }
                     moments["device_id"] = f"{name}/{lock.device_id}"
                     locks[moments["device_id"]] = lock.model_copy(update=moments).model_dump(by_alias=True)
-        self.aliases = {serial: alias for serial, alias in aliases.items() if alias}
+        self.aliases = {**self.aliases, **{serial: alias for serial, alias in aliases.items() if alias}}
         self._locks = locks
         return tuple(found[serial] for serial in sorted(found))
 

@@ -179,6 +179,9 @@ async def test_a_partition_is_noticed_and_what_was_sent_into_it_is_unknown(nats:
             with pytest.raises(EngineError) as caught:
                 await client.execute(plan(HOME), device)
             assert caught.value.code == "FLEET_NO_ANSWER"
+            with pytest.raises(EngineError) as caught:
+                await client.targets("all")
+            assert (caught.value.code, caught.value.message[:15]) == ("FLEET_UNAVAILABLE", "No host of the ")
         assert host.devices[0].commands == 1
 
 
@@ -298,7 +301,7 @@ async def test_forged_answers_are_errors_about_an_unknown_outcome(
         await stranger.flush()
         with pytest.raises(EngineError) as caught:
             await client.execute(plan(HOME), "evil/x")
-    assert caught.value.extra.get("broadcastDispatchStatus") == status
+    assert caught.value.extra.get("broadcastDispatchStatus") == status, caught.value
     assert caught.value.extra["deviceId"] == "evil/x"
 
 

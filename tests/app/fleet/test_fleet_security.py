@@ -190,8 +190,12 @@ async def test_what_the_server_does_not_permit_was_not_sent(
     credentials: Callable[[str], Path],
 ) -> None:
     (folder := tmp_path / "server").mkdir()
-    reader = 'permissions: { publish: ["clawperator.v1.hosts", "$SRV.>"], subscribe: ">" }'
-    users = f"users: [{{user: host, password: x}}, {{user: reader, password: x, {reader}}}]"
+    asks = 'permissions: { publish: ["clawperator.v1.hosts", "$SRV.>"], subscribe: '
+    reader, client_only = f'{asks}">" }}', f'{asks}"_INBOX.>" }}'
+    users = (
+        f"users: [{{user: host, password: x}}, {{user: reader, password: x, {reader}}}, "
+        f"{{user: client, password: x, {client_only}}}]"
+    )
     server = Nats(folder, f"authorization {{ {users} }}")
     await server.start()
     try:
@@ -202,8 +206,13 @@ async def test_what_the_server_does_not_permit_was_not_sent(
             [device] = await client.devices()
             with pytest.raises(EngineError) as caught:
                 await client.execute(plan(HOME), device["device"])
+        credentials("client:x")
+        with pytest.raises(EngineError) as refused:  # its subscriptions are not permitted
+            await join("other", url=server.url)
     finally:
         await server.stop()
     assert (caught.value.code, caught.value.extra["broadcastDispatchStatus"]) == ("FLEET_UNAVAILABLE", "not_sent")
     assert "permit" in caught.value.message
+    assert refused.value.code == "FLEET_UNAVAILABLE"
+    assert "offer devices" in refused.value.message
     assert host.devices[0].commands == 0
