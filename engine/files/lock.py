@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import errno
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 
 from clawperator.engine.files.regular import require_regular
 
@@ -43,6 +45,25 @@ class FileLock:
     def close(self) -> None:
         """Closing the descriptor releases the lock."""
         os.close(self._fd)
+
+
+@contextmanager
+def locked_folder(path: str) -> Iterator[None]:
+    """Run the block while no other process has this lock on the folder ``path``; leaves no file.
+
+    It runs without a lock where folders cannot be locked (Windows, some network file systems), and where there is none yet.
+    """
+    descriptor = -1
+    with suppress(ImportError, OSError):
+        import fcntl
+
+        descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+        fcntl.flock(descriptor, fcntl.LOCK_EX)
+    try:
+        yield
+    finally:
+        if descriptor >= 0:
+            os.close(descriptor)
 
 
 def _lock(fd: int) -> None:

@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 
 from clawperator.engine.contracts.skill import zoned
 from clawperator.engine.errors import EngineError, ErrorCode
+from clawperator.engine.files.lock import locked_folder
 from clawperator.engine.files.regular import read_file
 from clawperator.engine.guard import Guard
 from clawperator.engine.skills.json_files import json_bytes, remove_files, write_file
@@ -120,12 +121,12 @@ def write_index(root: str, *, guard: Guard, generated_at: str | None = None) -> 
     Raises ``SKILL_VALIDATION_FAILED``; ``REGISTRY_READ_FAILED`` if a file cannot be written or the index folder is outside of
     the root.
     """
-    index = build_index(root, generated_at=generated_at)
     registry = Registry(os.path.join(root, REGISTRY), root, (), "")
     for folder in (GENERATED, BY_APP, BY_PREFIX):
         registry.place(folder, folder)
     try:
-        with guard.writing(registry.path):
+        with guard.writing(registry.path), locked_folder(os.path.dirname(registry.path)):
+            index = build_index(root, generated_at=generated_at)
             for file, content in index.files.items():
                 write_file(os.path.join(root, file), content)
             remove_files(os.path.join(root, file) for file in _leftovers(index))

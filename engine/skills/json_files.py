@@ -23,10 +23,10 @@ def json_bytes(value: Mapping[str, Any], *, dense: bool = False) -> bytes:
         return f"{json.dumps(value, **form)}\n".encode()
 
 
-def write_file(path: str, content: bytes) -> None:
+def write_file(path: str, content: bytes, *, replace: bool = True) -> None:
     """Replace the file at ``path`` atomically, keeping its mode; creates folders. Raises ``OSError``."""
     os.makedirs(os.path.dirname(path), exist_ok=True)
-    regular.write_file(path, content, replace=True, mode=None)
+    regular.write_file(path, content, replace=replace, mode=None)
 
 
 def remove_files(paths: Iterable[str]) -> None:

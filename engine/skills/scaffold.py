@@ -15,6 +15,7 @@ import yaml
 
 from clawperator.engine.contracts.skill import Skill
 from clawperator.engine.errors import EngineError, ErrorCode
+from clawperator.engine.files.lock import locked_folder
 from clawperator.engine.guard import Guard
 from clawperator.engine.skills.json_files import json_bytes, remove_files, write_file
 from clawperator.engine.skills.registry import (
@@ -48,7 +49,9 @@ def open_or_make(env: Mapping[str, str], explicit: str | None = None, *, guard: 
     now = datetime.now(UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
     try:
         with guard.writing(path):
-            write_file(path, json_bytes({"schemaVersion": "1.0", "generatedAt": now, "skills": []}))
+            write_file(path, json_bytes({"schemaVersion": "1.0", "generatedAt": now, "skills": []}), replace=False)
+    except FileExistsError:  # another process was faster
+        return load_registry(path, "cwd"), False
     except OSError as exc:
         raise EngineError(
             ErrorCode.SKILLS_SCAFFOLD_FAILED,
@@ -198,7 +201,10 @@ def _make_folder(folder: str, files: dict[str, bytes]) -> None:
 
 def _register(path: str, entry: dict[str, Any]) -> None:
     """Add ``entry``, sorted by id, to the current registry; its other keys are kept. Raises ``OSError``."""
-    document = read_document(path)
-    document["skills"].append(entry)
-    document["skills"].sort(key=lambda known: str(known.get("id", "")) if isinstance(known, dict) else "")
-    write_file(path, json_bytes(document))
+    with locked_folder(os.path.dirname(path)):
+        document = read_document(path)
+        others = [known for known in document["skills"] if known != entry]  # `skills index` may have found it already
+        document["skills"] = sorted(
+            [*others, entry], key=lambda known: str(known.get("id", "")) if isinstance(known, dict) else ""
+        )
+        write_file(path, json_bytes(document))

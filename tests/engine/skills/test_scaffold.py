@@ -7,7 +7,11 @@ import os
 import stat
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from pathlib import Path
+from threading import Barrier, BrokenBarrierError
+from typing import Any
 
 import pytest
 import yaml
@@ -17,8 +21,8 @@ from hypothesis import strategies as st
 from clawperator.engine.errors import EngineError, ErrorCode
 from clawperator.engine.skills import scaffold
 from clawperator.engine.skills.json_files import write_file
-from clawperator.engine.skills.registry import Registry, load_registry
-from clawperator.engine.skills.scaffold import new_skill
+from clawperator.engine.skills.registry import Registry, load_registry, open_registry, read_document
+from clawperator.engine.skills.scaffold import new_skill, open_or_make
 from clawperator.engine.skills.validation import validate_all
 from tests.engine.skills.made import made_registry
 from tests.support import OWNER, patience
@@ -97,6 +101,37 @@ def test_what_exists_is_not_made_again(registry: Registry) -> None:
     folder.rmdir()
     folder.symlink_to("/nowhere")
     assert error(registry, ID).code is ErrorCode.SKILL_ALREADY_EXISTS
+
+
+def test_two_at_once_are_both_registered(registry: Registry, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each reads the registry when the other one is about to write it."""
+    both = Barrier(2)
+
+    def read_together(path: str) -> dict[str, Any]:
+        document = read_document(path)
+        with suppress(BrokenBarrierError):
+            both.wait(0.5)
+        return document
+
+    monkeypatch.setattr("clawperator.engine.skills.scaffold.read_document", read_together)
+    with ThreadPoolExecutor(2) as pool:
+        list(pool.map(lambda name: new_skill(registry, f"com.m.{name}", guard=OWNER), ("one", "two")))
+    ids = [skill["id"] for skill in load_registry(registry.path).skills]
+    assert ids == ["com.a.first", "com.m.one", "com.m.two", "com.z.last"]
+
+
+def test_a_registry_that_another_process_has_just_made_is_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+
+    def too_early(env: dict[str, str], explicit: str | None) -> Registry:
+        try:
+            return open_registry(env, explicit)
+        finally:
+            made_registry(tmp_path, {"com.a.first": {"run.sh": ""}})
+
+    monkeypatch.setattr("clawperator.engine.skills.scaffold.open_registry", too_early)
+    found, made = open_or_make({"HOME": str(tmp_path)}, None, guard=OWNER)
+    assert (len(found.skills), made) == (1, False)
 
 
 def test_the_skills_that_come_along_stay_as_they_are() -> None:
