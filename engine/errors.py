@@ -134,7 +134,7 @@ class ErrorCode(StrEnum):
     NODE_TEXT_EMPTY = "NODE_TEXT_EMPTY", 200, _OBSERVE, "Read another node, or wait.", "the node has neither text nor description"
     SET_TEXT_FAILED = "SET_TEXT_FAILED", 200, _OBSERVE, "Click the field first. It may be read-only or secure.", "the field rejected the text"
     TEXT_NOT_DELIVERED = "TEXT_NOT_DELIVERED", 200, _OBSERVE, "Use the operator backend for text that key events cannot type.", "the text could not be typed or did not reach the field"
-    UI_TREE_UNAVAILABLE = "UI_TREE_UNAVAILABLE", 200, _OBSERVE, "Wake and unlock the device.", "the active window provides no UI tree"
+    UI_TREE_UNAVAILABLE = "UI_TREE_UNAVAILABLE", 200, _OBSERVE, "Wake and unlock the device. A secure window may have no tree: leave it, or act without one (`input`).", "the active window provides no UI tree"
     UI_NOT_IDLE = "UI_NOT_IDLE", 200, _OBSERVE, "Wait until nothing on the screen moves, or use the operator backend, which reads a moving screen.", "the screen kept moving for 10 seconds, so uiautomator returned no UI tree"
     VERIFY_FAILED = "VERIFY_FAILED", 200, _OBSERVE, "Check the screen before you retry.", "an expected effect was not observed"
 
@@ -227,7 +227,7 @@ class ErrorCode(StrEnum):
 
     # -- references to nodes of a view
     REF_UNKNOWN = "REF_UNKNOWN", 404, _NO, "Take a new snapshot with a view and use its references.", "a reference's tree is no longer stored, is of another device, or has no such node"
-    REF_STALE = "REF_STALE", 409, _OBSERVE, "Take a new snapshot, then decide.", "the screen no longer has exactly the node of a reference"
+    REF_STALE = "REF_STALE", 409, _OBSERVE, "Take a new snapshot with a view and use its references; details.nearest has the nodes most like it.", "the screen no longer has exactly the node of a reference"
     REF_AMBIGUOUS = "REF_AMBIGUOUS", 409, _NO, "Use a node near it: `clawperator suggest --ref <ref>` explains why.", "no selector finds only the node of a reference"
 
     # -- history

@@ -19,6 +19,7 @@ def require_package(package: str) -> str:
     raise EngineError(
         ErrorCode.EXECUTION_VALIDATION_FAILED,
         "package must be an Android package name",
+        hint="Use an application id such as com.android.settings; `clawperator packages list` lists them.",
         details={"path": "package", "reason": f"got {package[:255]!r}"},
     )
 

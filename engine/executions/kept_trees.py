@@ -81,11 +81,13 @@ class KeptTrees:
             xml = zlib.decompressobj().decompress(data, _LARGEST_TREE).decode("utf-8", "surrogatepass")
             if tree_id(xml) == reference.tree:
                 return xml
+        message, hint = f"The tree {reference.tree} of {reference} is not stored: only the last {_KEPT} trees are", None
         if any(other.startswith(f"{reference.tree}-") for other in self._names()):
             message = f"{reference} refers to a tree of another device than {serial}"
-        else:
-            message = f"The tree {reference.tree} of {reference} is not stored: only the last {_KEPT} trees are"
-        raise EngineError(ErrorCode.REF_UNKNOWN, message, details={"ref": str(reference)})
+            hint = (
+                "Pass the device of that view with --device-id, or take a snapshot of this one and use its references."
+            )
+        raise EngineError(ErrorCode.REF_UNKNOWN, message, hint=hint, details={"ref": str(reference)})
 
     def _names(self) -> list[str]:
         with suppress(OSError):

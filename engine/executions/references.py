@@ -95,8 +95,11 @@ class _Place:
 
     def named(self, error: EngineError) -> EngineError:
         """Return ``error`` with this place in the payload."""
-        path = joined("actions", self.index, "params", self.name) if self.index >= 0 else "selector"
-        error.details = {"path": path, "actionId": self.action.id, "actionType": self.action.type, **error.details}
+        if self.index < 0:  # of a composition
+            error.details = {"path": "selector", **error.details}
+        else:
+            path = joined("actions", self.index, "params", self.name)
+            error.details = {"path": path, "actionId": self.action.id, "actionType": self.action.type, **error.details}
         return error
 
 

@@ -76,6 +76,8 @@ def _cut_lines(outcome: Outcome) -> int:
 def _refusal(envelope: Envelope) -> EngineError:
     words = envelope.error or "The device gave no reason"
     code = ErrorCode.known(envelope.error_code or "") or derived_code(words) or ErrorCode.UNKNOWN_RUNTIME_ERROR
+    if code is ErrorCode.EXECUTION_TIMEOUT:  # the limit is the host's own
+        return EngineError(ErrorCode.UI_TREE_UNAVAILABLE, "The active window provided no UI tree in time")
     return EngineError(code, words)
 
 

@@ -108,7 +108,10 @@ def submit(matcher: Fields | None = None, *, text: str | None = None) -> Composi
     """
     if (matcher is None) != (text is None):
         raise EngineError(
-            ErrorCode.EXECUTION_VALIDATION_FAILED, "submit takes a selector and a text together, or neither"
+            ErrorCode.EXECUTION_VALIDATION_FAILED,
+            "submit takes a selector and a text together, or neither",
+            hint="Pass both, or neither with the focus in the field.",
+            details={"path": "selector" if matcher is None else "text"},
         )
     typing = [] if matcher is None else [Action("type", "enter_text", {"matcher": dict(matcher), "text": text})]
 

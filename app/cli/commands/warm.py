@@ -41,12 +41,29 @@ class Start(Command):
 
         start(options.idle * 60, wait=True)
         if (found := _greeting()) is None:
+            _require_folder()
             raise EngineError(
                 ErrorCode.INTERNAL_ERROR,
                 "The warm process did not start",
-                hint="Check that the folder of its socket belongs to you, with mode 700: clawperator config path",
+                hint="Run commands with --no-warm. `clawperator report` collects what a bug report needs.",
             )
         return Answer({"started": True, **found})
+
+
+def _require_folder() -> None:
+    """Raise ``EngineError`` (FOLDER_NOT_PRIVATE) where the folder of the socket is not this user's alone."""
+    from clawperator.app.warm import protocol
+
+    try:
+        os.close(protocol.open_folder())
+    except OSError as exc:
+        path = os.path.dirname(socket_path())
+        raise EngineError(
+            ErrorCode.FOLDER_NOT_PRIVATE,
+            f"The warm process did not start: {exc.strerror or exc}",
+            hint=f"Make {path} a folder of yours that nobody else can enter (chmod 700).",
+            details={"path": path},
+        ) from exc
 
 
 class Stop(Command):

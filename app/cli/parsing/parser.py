@@ -216,7 +216,9 @@ def _value(name: str, flag: Flag, code: ErrorCode, values: list[str]) -> object:
         dash = f" Write {name}=<value> for a value that starts with a dash." if flag.count == 1 else ""
         raise EngineError(code, f"{name} requires {wanted}", hint=f"Pass {name} {flag.form}.{dash}")
     if flag.choices and values[0] not in flag.choices:
-        raise EngineError(code, f"{name} must be one of: {', '.join(flag.choices)}", hint=HELP_HINT)
+        details = {} if code is ErrorCode.USAGE else {"path": name}
+        message = f"{name} must be one of: {', '.join(flag.choices)}"
+        raise EngineError(code, message, hint=HELP_HINT, details=details)
     if not flag.count:
         return True
     return values[0] if flag.count == 1 else values

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -155,11 +156,45 @@ def test_for_eyes(cli: Cli) -> None:
         (("wait", "--ref", "e1@00000000", "--gone"), "REF_UNKNOWN"),
         (("input", "tap", "--ref", "e1@00000000"), "REF_UNKNOWN"),
         (("click", "--text", "x", "--then", "all"), "EXECUTION_VALIDATION_FAILED"),
+        (("submit", "--text", "x"), "EXECUTION_VALIDATION_FAILED"),
+        (("wait", "--app", "x y"), "EXECUTION_VALIDATION_FAILED"),
+        (("input", "text", "Größe"), "TEXT_NOT_DELIVERED"),
+        (("input", "tap", "--at", "5000,5"), "EXECUTION_VALIDATION_FAILED"),
+        (("input", "key", "NOPE"), "EXECUTION_VALIDATION_FAILED"),
         (("observe", "snapshot", "--if-changed", "7f3a"), "EXECUTION_VALIDATION_FAILED"),
         (("observe", "snapshot", "--if-changed", "7f3a1b2c", "--snapshot", "-"), "USAGE"),
         (("skills", "run", "com.example.thermostat.set-mode", "--registry", "builtin", "--raw-envelope"), "USAGE"),
     ],
 )
 def test_what_is_refused(cli: Cli, line: tuple[str, ...], code: str) -> None:
+    """One document that names the field and what to do next; nothing was dispatched."""
     answer = cli(*line)
-    assert (answer.exit_code, answer.document["code"]) == (1, code), answer.document
+    assert (answer.exit_code, answer.err, answer.document["code"]) == (1, "", code), answer.document
+    assert code == "USAGE" or "path" in answer.document["details"]
+    assert "schema execution" not in answer.document["hint"]
+    assert answer.document.get("broadcastDispatchStatus", "not_sent") == "not_sent"
+
+
+def test_a_reference_of_another_device_and_of_another_screen(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
+    seen = cli("open", SETTINGS, "--then", "compact", "--brief").document["then"]
+    (row,) = (line.split()[1] for line, below in pairwise(seen["lines"]) if "Display" in below)
+    cli("click", "--text", "Display")
+    line = ("set", "--ref", f"{row}@{seen['tree']}", "--checked", "true")
+    stale = cli(*line).document
+    assert (stale["code"], stale["broadcastDispatchStatus"]) == ("REF_STALE", "not_sent")
+    assert (stale["details"]["path"], "actionId" in stale["details"]) == ("selector", False)
+    assert "details.nearest" in stale["hint"]
+    with simulated({"device": {"serial": "other-1"}}) as (_, env):
+        for name, value in env.items():
+            monkeypatch.setenv(name, value)
+        other = cli(*line).document
+    assert (other["code"], "of another device" in other["message"]) == ("REF_UNKNOWN", True)
+    assert "--device-id" in other["hint"]
+
+
+def test_a_window_without_a_tree_is_no_fault_of_the_plan(cli: Cli) -> None:
+    """The host's own limit for its look ran out: not the ``timeoutMs`` of the caller."""
+    cli("open", "com.example.vault")
+    then = cli("click", "--id", "com.example.vault:id/sign_in", "--then", "compact", "--brief").document["then"]
+    assert then["error"]["code"] == "UI_TREE_UNAVAILABLE"
+    assert "secure window" in then["error"]["hint"]

@@ -21,9 +21,11 @@ from typing import Any
 
 import pytest
 
+from clawperator.app.cli.commands.warm import _require_folder
 from clawperator.app.warm import client, protocol
 from clawperator.engine.config.active_profile import packed
 from clawperator.engine.config.policy import DEFAULT
+from clawperator.engine.errors import EngineError, ErrorCode
 from tests.support import patience, running
 
 pytestmark = pytest.mark.skipif(
@@ -342,6 +344,9 @@ def test_folders_that_are_not_ours(runtime: Path, tmp_path: Path) -> None:
         connected[0].close()
         runtime.chmod(0o750)
         assert client.connect() is None, "others may enter it"
+        with pytest.raises(EngineError, match="others can enter it") as caught:
+            _require_folder()
+        assert (caught.value.code, caught.value.details) == (ErrorCode.FOLDER_NOT_PRIVATE, {"path": str(runtime)})
         runtime.chmod(0o700)
         runtime.rename(tmp_path / "elsewhere")
         runtime.symlink_to(tmp_path / "elsewhere")
