@@ -20,6 +20,10 @@ from textual.strip import Strip
 _UNKNOWN = ""
 """The colour codes of a cell whose content is unknown: it is painted whatever it was."""
 _RESET = "\x1b[0m"
+_SHORTEST_MOVE = 6
+"""Bytes of a sequence that moves the cursor within a row."""
+_UNSEEN = frozenset("123")
+"""Attributes that a blank does not show: bold, dim, italic."""
 _FOREGROUND = re.compile("3[0-79]|9[0-7]")
 _BACKGROUND = re.compile("4[0-79]|10[0-7]")
 
@@ -32,6 +36,22 @@ class _Codes(NamedTuple):
     attributes: frozenset[str] = frozenset()
 
 
+class _Span(NamedTuple):
+    """A text in one colour."""
+
+    certain: bool
+    """Whether terminals agree about its width; other texts are sent first, from left to right, so that their neighbours stay whole."""
+    ground: str
+    codes: str
+    y: int
+    x: int
+    text: str
+
+
+def _order(span: _Span) -> tuple[bool, str, str]:
+    return (True, span.ground, span.codes) if span.certain else (False, "", "")
+
+
 class TerminalDiff:
     """Holds what the terminal shows. ``write`` returns the sequence for a part of a frame, ``end`` closes the frame."""
 
@@ -39,6 +59,7 @@ class TerminalDiff:
         self._characters: dict[int, list[str]] = {}
         self._codes: dict[int, list[str]] = {}
         self._width = 0
+        self._spans: list[_Span] = []
         self._at: tuple[int, int] | None = None
         self._sent = _RESET
         self._out: list[str] = []
@@ -68,8 +89,8 @@ class TerminalDiff:
 
     def end(self) -> str:
         """Return what has to be sent for everything that was written, and begin the next frame."""
-        if self._sent != _RESET:
-            self._out.append(_RESET)
+        self._send()
+        self._colour(_RESET)
         sequence = "".join(self._out)
         self._out.clear()
         self._at, self._sent = None, _RESET
@@ -77,6 +98,7 @@ class TerminalDiff:
 
     def _write_raw(self, x: int, y: int, strip: Strip, colours: ColorSystem | None) -> None:
         """Send a strip with sequences of its own: a picture."""
+        self._send()
         self._move(x, y)
         self._colour(_RESET)
         self._out += [
@@ -91,27 +113,41 @@ class TerminalDiff:
         shown, shown_codes = self._characters[y], self._codes[y]
         if not text.isascii() and not _has_certain_width(text):
             width = cell_len(text)
-            self._send(x, y, text, codes)
+            self._spans.append(_Span(False, _ground(codes), codes, y, x, text))
             shown_codes[x : x + width] = [_UNKNOWN] * width
-            self._at = None  # terminals disagree about the width of some characters
             return width
         end = x + len(text)
-        if shown_codes[x:end] != [codes] * len(text):
-            first, last = 0, len(text)
-        elif shown[x:end] == (characters := list(text)):
+        if shown_codes[x:end] == [codes] * len(text) and shown[x:end] == list(text):
             return len(text)
-        else:
-            differing = [place for place, new in enumerate(characters) if new != shown[x + place]]
-            first, last = differing[0], differing[-1] + 1
-        self._send(x + first, y, text[first:last], codes)
-        self._at = (x + last, y)
+        for first, last in self._changes(x, y, text, codes):
+            self._spans.append(_Span(True, _ground(codes), codes, y, first, text[first - x : last - x]))
         shown[x:end], shown_codes[x:end] = text, [codes] * len(text)
         return len(text)
 
-    def _send(self, x: int, y: int, text: str, codes: str) -> None:
-        self._move(x, y)
-        self._colour(codes)
-        self._out.append(text)
+    def _changes(self, x: int, y: int, text: str, codes: str) -> list[tuple[int, int]]:
+        """Return the spans of columns that have to be written; a gap that is shorter than a move is part of them."""
+        ground, spans = _ground(codes), list[tuple[int, int]]()
+        old = zip(text, self._characters[y][x:], self._codes[y][x:], strict=False)
+        for at in [
+            at
+            for at, (new, character, code) in enumerate(old, x)
+            if new != character or (code != codes and (new != " " or code == _UNKNOWN or _ground(code) != ground))
+        ]:
+            if spans and at - spans[-1][1] < _SHORTEST_MOVE:
+                spans[-1] = (spans[-1][0], at + 1)
+            else:
+                spans.append((at, at + 1))
+        return spans
+
+    def _send(self) -> None:
+        """Send the spans, those of one colour together: a move is shorter than a change of colours."""
+        for span in sorted(self._spans, key=_order):
+            self._move(span.x, span.y)
+            if span.text.strip(" ") or span.ground != _ground(self._sent):
+                self._colour(span.codes)
+            self._out.append(span.text)
+            self._at = (span.x + len(span.text), span.y) if span.certain else None
+        self._spans.clear()
 
     def _move(self, x: int, y: int) -> None:
         if self._at != (x, y):
@@ -135,6 +171,13 @@ def _has_certain_width(text: str) -> bool:
 def _codes_of(style: Style, colours: ColorSystem | None) -> str:
     """Return the sequence that switches from the defaults to ``style``."""
     return style.render("x", color_system=colours).partition("x")[0] or _RESET
+
+
+@lru_cache(4096)
+def _ground(codes: str) -> str:
+    """Return what a blank shows of ``codes``: without attributes that it shows too, the background alone."""
+    parsed = _parsed(codes)
+    return codes if parsed.attributes - _UNSEEN else parsed.background
 
 
 @lru_cache(4096)

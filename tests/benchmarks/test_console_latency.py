@@ -408,7 +408,7 @@ def sent_by(console: Console, keys: str) -> float:
     return (console.received - before) / 1_000
 
 
-@pytest.mark.parametrize(("size", "most"), [((80, 24), 4.0), ((120, 36), 6.5), ((200, 60), 16.0)], ids=str)
+@pytest.mark.parametrize(("size", "most"), [((80, 24), 3.0), ((120, 36), 4.0), ((200, 60), 9.0)], ids=str)
 def test_bytes_of_a_move(report: Report, tmp_path: Path, size: tuple[int, int], most: float) -> None:
     """One ``j`` within a page, and where the page scrolls; and the key held down."""
     columns, rows = size
