@@ -227,7 +227,7 @@ class ErrorCode(StrEnum):
 
     # -- references to nodes of a view
     REF_UNKNOWN = "REF_UNKNOWN", 404, _NO, "Take a new snapshot with a view and use its references.", "a reference's tree is no longer stored, is of another device, or has no such node"
-    REF_STALE = "REF_STALE", 409, _OBSERVE, "Take a new snapshot with a view and use its references; details.nearest has the nodes most like it.", "the screen no longer has exactly the node of a reference"
+    REF_STALE = "REF_STALE", 409, _OBSERVE, "Take a new snapshot with a view and use its references.", "the screen no longer has exactly the node of a reference"
     REF_AMBIGUOUS = "REF_AMBIGUOUS", 409, _NO, "Use a node near it: `clawperator suggest --ref <ref>` explains why.", "no selector finds only the node of a reference"
 
     # -- history

@@ -95,6 +95,7 @@ def _stale(reference: Reference, node: UiNode, found: Sequence[UiNode], matcher:
     return EngineError(
         ErrorCode.REF_STALE,
         f"The screen no longer has exactly the node of {reference}",
+        hint=f"{ErrorCode.REF_STALE.hint} details.nearest has the nodes most like it." if near else None,
         details={
             "ref": str(reference),
             "node": node_line(node),
