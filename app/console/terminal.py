@@ -63,7 +63,8 @@ def _fitting_theme(env: Mapping[str, str]) -> str:
     rich_colour = (
         env.get("COLORTERM", "") in ("truecolor", "24bit") or "256" in term or term in ("xterm-kitty", "alacritty")
     )
-    if term and not rich_colour and term in ("linux", "vt100", "vt220", "ansi", "xterm-16color", "screen"):
+    few = term in ("linux", "ansi", "xterm-16color", "screen") or term.startswith("vt") or term.endswith("-mono")
+    if few and not rich_colour:
         return "claw-mono"
     background = env.get("COLORFGBG", "").rpartition(";")[2]
     return "claw-light" if background in ("7", "15") else "claw-dark"

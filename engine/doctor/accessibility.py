@@ -162,7 +162,13 @@ def hidden_nodes(dump: BatchOutput, sdk: BatchOutput, protection: BatchOutput, p
         "Android 14 and later hide nodes that an app marks as sensitive from services that are not accessibility tools, such as "
         "the Operator. --backend stock reads them."
     )
-    return Check(check_id, "pass", "Apps can hide nodes from the Operator", detail=detail, evidence=evidence)
+    return Check(
+        check_id,
+        "pass",
+        "The Operator reads all nodes that apps do not hide as sensitive",
+        detail=detail,
+        evidence=evidence,
+    )
 
 
 def ui_automation(dump: BatchOutput, processes: str, device_id: str, package: str) -> Check:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from clawperator.engine.adb.batch import BatchOutput
-from clawperator.engine.adb.parse import DeviceEntry, DeviceState
+from clawperator.engine.adb.parse import DeviceEntry, DeviceState, parse_wm_density, parse_wm_size
 from clawperator.engine.doctor.check import Check, FixStep, manual, shell
 from clawperator.engine.errors import EngineError, ErrorCode
 from clawperator.engine.text.suggestions import adb_line
@@ -115,4 +115,6 @@ def capability(answers: Sequence[BatchOutput] | EngineError) -> Check:
             return Check(check_id, "fail", summary, code, answer.text.strip())
     sdk, size, density = (answer.text.strip() for answer in answers)
     evidence = {"sdk": sdk, "wmSize": size, "wmDensity": density}
-    return Check(check_id, "pass", f"Android API {sdk}, {size}", evidence=evidence)
+    pixels, dots = parse_wm_size(size), parse_wm_density(density)
+    screen = f"{pixels.width}x{pixels.height}, {dots} dpi" if pixels.width and dots else size
+    return Check(check_id, "pass", f"Android API {sdk}, {screen}", evidence=evidence)

@@ -85,13 +85,13 @@ def _time(check: Check) -> str:
 
 
 def _gist(check: Check) -> str:
-    """Return the first short evidence that the summary does not contain."""
+    """Return the first short evidence whose last word the summary does not contain."""
     evidence, summary = check.get("evidence"), str(check.get("summary", ""))
     if not isinstance(evidence, Mapping):
         return ""
     words = (value for value in evidence.values() if isinstance(value, str) and 2 < len(value.strip()) <= _GIST_CELLS)
 
-    fresh = (value for value in words if value not in summary and value not in ("true", "false"))
+    fresh = (value for value in words if value.split()[-1] not in summary and value not in ("true", "false"))
     return next((value.strip().splitlines()[0] for value in fresh), "")
 
 

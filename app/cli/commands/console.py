@@ -63,9 +63,10 @@ class Console(Command):
         if options.port is not None and not options.web:
             raise EngineError(ErrorCode.USAGE, "--port requires --web")
         if not (options.web or has_terminal()):
+            where = "that can move the cursor: TERM is dumb" if _on_terminal() else "on stdin, stdout and stderr"
             raise EngineError(
                 ErrorCode.USAGE,
-                "console needs a terminal on stdin, stdout and stderr",
+                f"console needs a terminal {where}",
                 extra={"example": "clawperator observe snapshot"},
             )
         files = saved_dumps(options)
@@ -114,11 +115,14 @@ def has_terminal() -> bool:
     """Whether the console can be drawn: on a terminal, or in a browser's page."""
     from clawperator.app.console.terminal import refuses
 
+    return not refuses(os.environ, interactive=_on_terminal())
+
+
+def _on_terminal() -> bool:
     try:
-        interactive = all(stream is not None and stream.isatty() for stream in (sys.stdin, sys.stdout, sys.stderr))
+        return all(stream is not None and stream.isatty() for stream in (sys.stdin, sys.stdout, sys.stderr))
     except ValueError:  # closed
-        interactive = False
-    return not refuses(os.environ, interactive=interactive)
+        return False
 
 
 def _prepare() -> None:

@@ -154,9 +154,12 @@ class InspectScreen(PictureActionsScreen):
         devices.show(
             session.devices, session.device_id, facts=dict.fromkeys(session.silent, DeviceSummary(silent=True))
         )
-        self.query_one("#devices-pane", Pane).note(
-            Line().add(f"{len(session.usable)} of {len(session.devices)} usable" if session.devices else "")
-        )
+        note = Line()
+        if session.adb_problem:
+            note.add("list unavailable", "warn")
+        elif session.devices:
+            note.add(f"{len(session.usable)} of {len(session.devices)} usable")
+        self.query_one("#devices-pane", Pane).note(note)
 
     def _fold_empty_panes(self, *, update: bool = True) -> None:
         """Give the columns of the rail to the tree while it has no problem to show, and the rows of an empty stream."""

@@ -24,6 +24,15 @@ def in_front_of_somebody(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(console, "has_terminal", lambda: True)
 
 
+def test_a_terminal_without_a_cursor_is_named(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It said that there was no terminal."""
+    monkeypatch.setattr(console, "has_terminal", lambda: False)
+    monkeypatch.setattr(console, "_on_terminal", lambda: True)
+    run = cli("console")
+    assert run.exit_code == 1
+    assert "needs a terminal that can move the cursor: TERM is dumb" in run.out + run.err
+
+
 @pytest.mark.parametrize(
     ("flags", "code", "words"),
     [

@@ -121,7 +121,7 @@ def test_a_sick_device_for_eyes(cli: Cli, admit: Callable[..., SimulatedDevice])
         "  [OK] adb 35.0.2\n"
         f"  [OK] adb server at tcp:127.0.0.1:{os.environ['ANDROID_ADB_SERVER_PORT']}\n"
         f"  [OK] Device {SERIAL}\n"
-        "  [OK] Android API 34, Physical size: 1080x2340\n"
+        "  [OK] Android API 34, 1080x2340, 440 dpi\n"
         "  [OK] Operator 0.3.1 is supported\n"
         f"      This generation does not support: {lacking_words('0.3.1')}.\n"
         "  [FAIL] The Operator's accessibility service is not running\n"

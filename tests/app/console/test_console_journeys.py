@@ -18,7 +18,7 @@ from textual.widgets import Input
 from clawperator.app.console.app import ConsoleApp
 from clawperator.app.console.devices.lock_dialog import LockDialog
 from clawperator.app.console.inspect import copy
-from clawperator.app.console.messages import DoctorUpdate, LocksUpdate, SnapshotUpdate, StreamUpdate
+from clawperator.app.console.messages import DevicesUpdate, DoctorUpdate, LocksUpdate, SnapshotUpdate, StreamUpdate
 from clawperator.app.console.screens.dialogs import ConfirmDialog, DeviceDialog, HelpDialog, NoticesDialog
 from clawperator.app.console.screens.menu import MenuDialog
 from clawperator.engine.errors import EngineError, ErrorCode
@@ -161,6 +161,15 @@ async def test_a_wanted_device_is_waited_for_and_no_other_taken() -> None:
         assert engine.calls == []
         engine.show_devices(DEVICE, SECOND)
         await until(pilot, lambda: app.session.device_id == SECOND.serial and app.session.trees.shown)
+
+
+async def test_the_number_of_usable_devices_is_not_claimed_while_there_is_no_list() -> None:
+    async with console() as (app, pilot, engine):
+        app.post_message(DevicesUpdate((DEVICE,), "connection refused"))
+        await pilot.press("g", "d")
+        await until(pilot, lambda: "list unavailable" in text_of(app) and "usable" not in text_of(app))
+        engine.show_devices(DEVICE)
+        await until(pilot, lambda: "1 of 1 usable" in text_of(app))
 
 
 async def test_a_busy_device_is_not_disturbed() -> None:

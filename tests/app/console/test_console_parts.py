@@ -158,6 +158,8 @@ def test_a_trees_source_age_and_completeness_are_told() -> None:
         ({"NO_COLOR": "1"}, "claw-mono"),
         ({"NO_COLOR": ""}, "claw-dark"),
         ({"TERM": "linux"}, "claw-mono"),
+        ({"TERM": "xterm-mono"}, "claw-mono"),
+        ({"TERM": "vt320"}, "claw-mono"),
         ({"TERM": "xterm-256color"}, "claw-dark"),
         ({"TERM": "linux", "COLORTERM": "truecolor"}, "claw-dark"),
     ],

@@ -241,8 +241,8 @@ async def test_a_service_switched_off(admit: Admit) -> None:
     ("sdk", "dump", "protection", "expected"),
     [
         ("33", "", "null", ("pass", "Android hides no nodes from the Operator", None)),
-        ("34", "", "null", ("pass", "Apps can hide nodes from the Operator", None)),
-        ("36", "", "1", ("pass", "Apps can hide nodes from the Operator", None)),
+        ("34", "", "null", ("pass", "The Operator reads all nodes that apps do not hide as sensitive", None)),
+        ("36", "", "1", ("pass", "The Operator reads all nodes that apps do not hide as sensitive", None)),
         (
             "34",
             f"{PACKAGE}/.S, isAccessibilityTool: true]",
@@ -253,13 +253,13 @@ async def test_a_service_switched_off(admit: Admit) -> None:
             "34",
             f"{PACKAGE}/.S, isAccessibilityTool: false]",
             "0",
-            ("pass", "Apps can hide nodes from the Operator", False),
+            ("pass", "The Operator reads all nodes that apps do not hide as sensitive", False),
         ),
         (
             "34",
             f"{PACKAGE}/.S]\na.b isAccessibilityTool: true]",
             "0",
-            ("pass", "Apps can hide nodes from the Operator", None),
+            ("pass", "The Operator reads all nodes that apps do not hide as sensitive", None),
         ),
         (
             "37",
@@ -274,4 +274,6 @@ def test_nodes_that_android_hides(sdk: str, dump: str, protection: str, expected
     check = accessibility.hidden_nodes(part(dump), part(sdk), part(protection), PACKAGE)
     said = (check.evidence or {}).get("isAccessibilityTool")
     assert (check.status, check.summary, said) == expected
-    assert ("--backend stock" in check.detail) is (check.summary == "Apps can hide nodes from the Operator")
+    assert ("--backend stock" in check.detail) is (
+        check.summary == "The Operator reads all nodes that apps do not hide as sensitive"
+    )
