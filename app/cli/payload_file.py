@@ -48,7 +48,7 @@ def is_json_text(source: str) -> bool:
 
 def file_name(source: str) -> str:
     """Return the name of an argument's file for messages."""
-    return "stdin" if source == "-" else source[:200]
+    return "stdin" if source == "-" else source[:200] or "''"
 
 
 @contextmanager

@@ -41,7 +41,10 @@ def read_text(path: str) -> str:
         data = stream.read(MAX_BYTES + 1)
     if len(data) > MAX_BYTES:
         raise ValueError(f"it has more than {MAX_BYTES:,} bytes")
-    return data.decode().replace("\r\n", "\n")
+    try:
+        return data.decode().replace("\r\n", "\n")
+    except UnicodeDecodeError as exc:
+        raise ValueError(f"it is not UTF-8 at byte {exc.start}") from exc
 
 
 def validated(

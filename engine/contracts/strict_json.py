@@ -51,6 +51,8 @@ def _unmarked(text: str | bytes) -> str:
     document = text.decode() if isinstance(text, bytes) else text
     if document.startswith("\ufeff"):
         raise _RefusalError("it begins with a byte order mark")
+    if not document.strip():
+        raise _RefusalError("it is empty")
     return document
 
 

@@ -56,6 +56,8 @@ _OWN_WORDS = {
     "wait_for_navigation params.timeoutMs high": "wait_for_navigation params.timeoutMs must not exceed 30000",
 }
 """Messages of their own for some actions."""
+_HINTS = {"press_key params.key": "The verb `input key` presses any other key, such as ENTER."}
+"""Hints about values of some parameters."""
 _PLAIN_RANGES = ("settleDelayMs", "maxDurationMs")
 """Parameters whose ranges are printed without "an integer"."""
 _SAID = ("rule", "needed")
@@ -110,7 +112,10 @@ def _issue(error: ErrorDetails, payload: Any) -> Issue:
     else:
         message = f"{f'`{joined(*loc)}`' if loc else 'The payload'} {_bad_form(error)}"
     make = UnsupportedType if error["type"] == "unsupported" else Issue
-    return make(joined(*loc), message, context.get("keys", ()), context.get("hint", ""))
+    hint = context.get("hint", "") or next(
+        (hint for name, hint in _HINTS.items() if message.startswith(f"{name} ")), ""
+    )
+    return make(joined(*loc), message, context.get("keys", ()), hint)
 
 
 def _bad_form(error: ErrorDetails) -> str:

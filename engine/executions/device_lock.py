@@ -332,7 +332,7 @@ class DeviceLocks:
         return EngineError(
             ErrorCode.LOCKS_UNAVAILABLE,
             f"The folder of the device locks, {self._folder}, cannot be used: {reason}",
-            hint="Set HOME to a folder that this user can write: the locks keep two programs off one device.",
+            hint="Set HOME to a folder that this user can write, on a disk with free space: the locks keep two programs off one device.",
             details={"path": self._folder, "reason": reason},
         )
 

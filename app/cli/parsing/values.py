@@ -49,7 +49,7 @@ def timeout_ms(text: str | None) -> float | None:
         raise EngineError(
             ErrorCode.EXECUTION_VALIDATION_FAILED,
             "timeoutMs must be a finite number",
-            hint="Pass --timeout-ms in milliseconds, 1000 to 120000.",
+            hint="Pass --timeout-ms in milliseconds, such as 30000.",
         )
     return value
 

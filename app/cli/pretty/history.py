@@ -8,7 +8,7 @@ import time
 from rich.text import Text
 
 from clawperator.app.cli.pretty.styles import BAD, FAINT, GOOD, UNSURE
-from clawperator.app.cli.pretty.toolbox import Columns, Data, Drawing, line, records, safe_text
+from clawperator.app.cli.pretty.toolbox import Columns, Data, Drawing, FittingRecords, line, records, safe_text
 from clawperator.app.cli.pretty.trees import blind_line
 from clawperator.engine.executions.headline import result_words, short_source
 
@@ -31,7 +31,7 @@ def runs(data: Data) -> Drawing:
         "device": lambda run: (run["deviceId"], FAINT),
         "command": lambda run: (run["commandId"], FAINT),
     }
-    yield records(data["executions"], columns)
+    yield FittingRecords(data["executions"], columns, spare=("command", "source", "step", "device"))
     if data["hasMore"]:
         last = data["executions"][-1]["number"]
         yield safe_text(f"{data['total']} in total; use --before {last} for older runs", FAINT)
@@ -124,7 +124,7 @@ def audit(data: Data) -> Drawing:
         "duration": lambda entry: _seconds(entry["durationMs"]),
         "outcome": _audit_outcome,
     }
-    yield records(data["audit"], columns)
+    yield FittingRecords(data["audit"], columns, spare=("command", "skill", "by", "duration"))
     if data["hasMore"]:
         yield safe_text(f"use --before {data['audit'][-1]['number']} for older entries", FAINT)
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from io import StringIO
 from typing import Any
 
-from rich.console import Console, RenderableType
+from rich.console import Console, ConsoleOptions, RenderableType
 from rich.table import Table
 from rich.text import Text
 
@@ -62,6 +62,22 @@ def records(rows: Iterable[Any], columns: Columns) -> Table:
         return row.get(column, "") if isinstance(row, Mapping) else getattr(row, column)
 
     return plain_table(columns, ((cell(row, column) for column in columns.values()) for row in rows))
+
+
+class FittingRecords:
+    """The table of ``records``; columns of ``spare`` are left out, in this order, until it fits the terminal."""
+
+    def __init__(self, rows: Sequence[Any], columns: Columns, *, spare: Sequence[str]) -> None:
+        self._rows, self._columns, self._spare = rows, dict(columns), spare
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterator[RenderableType]:
+        table, unbounded = records(self._rows, self._columns), options.update(width=_UNBOUNDED)
+        for name in self._spare:
+            if console.measure(table, options=unbounded).maximum <= options.max_width:
+                break
+            del self._columns[name]
+            table = records(self._rows, self._columns)
+        yield table
 
 
 def warnings(data: Data) -> Drawing:

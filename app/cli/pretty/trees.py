@@ -7,6 +7,7 @@ from clawperator.app.cli.pretty.toolbox import (
     Columns,
     Data,
     Drawing,
+    FittingRecords,
     as_json,
     cut,
     line,
@@ -54,7 +55,7 @@ def draw_view(data: Data) -> Drawing:
                 "can": lambda node: " ".join([*node.get("can", ()), *_states(node)]),
                 "selector": lambda node: as_json(node["selector"]) if node["selector"] else (node["why"], UNSURE),
             }
-            yield records(data["nodes"], columns)
+            yield FittingRecords(data["nodes"], columns, spare=("path",))
     yield from _truncation(data)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import sqlite3
 import stat
 import time
@@ -37,6 +38,19 @@ def three(path: Path) -> Path:
         history.put(a_run("second", **failed, started_at=old, ended_at=old + 1))
         history.put(a_run("third", device_id="emulator-5556"))
     return path
+
+
+@pytest.mark.parametrize(("width", "left_out"), [(160, set()), (80, {"command", "source", "step", "device"})])
+def test_columns_that_do_not_fit_the_terminal_are_left_out(
+    cli: Cli, three: Path, monkeypatch: pytest.MonkeyPatch, width: int, left_out: set[str]
+) -> None:
+    """Cut into words of five letters, no column could be read."""
+    monkeypatch.setattr("clawperator.app.cli.pretty.toolbox.is_terminal", lambda: True)
+    monkeypatch.setenv("COLUMNS", str(width))
+    header, *rows = re.sub(r"\x1b\[\d*m", "", cli("history", "list", "--output", "pretty").out).splitlines()
+    names = {"run", "started", "status", "source", "step", "action", "result", "duration", "device", "command"}
+    assert set(header.split()) == names - left_out
+    assert len(rows) == 3
 
 
 def test_no_history_is_an_empty_one_and_none_is_made(cli: Cli, path: Path) -> None:

@@ -174,6 +174,10 @@ NEXT_STEPS: list[tuple[tuple[str, ...], str]] = [
     (("wait-for-nav", "--timeout", "5"), "requires --app <package> or a selector"),
     (("skills", "get", "qq", "--registry", "builtin"), "Run `clawperator skills list`."),
     (("serve", "--host", ""), "--host value must not be blank"),
+    (("press", "enter"), "The verb `input key` presses any other key"),
+    (("wait", "--text", "x", "--timeout", "soon"), "in milliseconds, such as 30000"),
+    (("execute", ""), "file: '': No such file"),
+    (("execute", "/dev/null"), "it is empty"),
 ]  # fmt: skip
 
 
@@ -184,6 +188,12 @@ def test_the_error_says_the_next_step(cli: Cli, arguments: tuple[str, ...], word
     run = cli(*arguments)
     assert (run.exit_code, run.err) == (1, "")
     assert words in f"{run.document['message']} {run.document['hint']}"
+
+
+def test_bytes_in_a_settings_file_are_named_by_their_place(cli: Cli, tmp_path: Path) -> None:
+    (tmp_path / "settings.toml").write_bytes(b'device_id = "\xff"')
+    message = cli("config", "check", str(tmp_path / "settings.toml")).document["message"]
+    assert message.endswith("it is not UTF-8 at byte 13")
 
 
 def test_suggested_commands_and_flags_exist(cli: Cli) -> None:

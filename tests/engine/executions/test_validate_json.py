@@ -16,7 +16,7 @@ from clawperator.engine.executions.validate import parse_json
 @pytest.mark.parametrize(
     ("text", "reason"),
     [
-        ("", "Expecting value (line 1, column 1)"),
+        ("", "it is empty"),
         ("{", "Expecting property name enclosed in double quotes (line 1, column 2)"),
         ('{"a":1,\n  "b" 2}', "Expecting ':' delimiter (line 2, column 7)"),
         ("[1] x", "Extra data (line 1, column 5)"),
