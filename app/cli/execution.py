@@ -94,7 +94,11 @@ def on_devices(payload: object, options: Options) -> int:
         result = await engine.execute(_for_skill(payload, engine.settings.environment), **how)
         return answered(Answer(document(result)), options).document
 
-    if not compiled:
+    if compiled:
+        from clawperator.engine.skills.compiled_json import read_compiled
+
+        read_compiled(payload)
+    else:
         from clawperator.engine.executions.validate import validate
 
         validate(payload, timeout_ms=options.timeout_ms, profile=profile(options))

@@ -145,7 +145,9 @@ async def execute_many(request: Request, validate_only: _ValidateOnly = False) -
     body = await bodies.ExecutionOnMany.of(request)
     if validate_only or body.validate_only:
         return answer(await _checked(request, body))
-    if not is_compiled(body.execution):
+    if is_compiled(body.execution):
+        await asyncio.to_thread(compiled_json.read_compiled, body.execution)
+    else:
         service.admit(request, body.execution)
 
     async def run(serial: str) -> Mapping[str, Any]:

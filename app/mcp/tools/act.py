@@ -88,6 +88,7 @@ async def _execute_compiled(service: McpService, call: Call, arguments: Argument
     if arguments.get("validateOnly"):
         return Reply(checked(read_compiled(document)))
     if arguments.get("devices"):
+        await asyncio.to_thread(read_compiled, document)
         return await _on_devices(service, call, arguments, lambda one, its: _run_compiled(service, one, its))
     return await _run_compiled(service, call, arguments)
 

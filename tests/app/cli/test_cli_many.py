@@ -185,3 +185,24 @@ def test_an_interrupt_while_a_row_is_written_loses_no_row(
     *rows, total = [json.loads(line) for line in capfdbinary.readouterr().out.splitlines()]
     assert [row["status"] for row in rows].count("not_run") >= 2
     assert total["summary"]["devices"] == len(rows) == len(ET.parse(report).findall(".//testcase")) == 4
+
+
+@pytest.mark.usefixtures("devices")
+def test_an_artifact_that_is_none_is_refused_before_any_device_is_used(cli: Cli) -> None:
+    for words in (
+        ("execute", '{"executions":[]}', "--devices", "all"),
+        (
+            "skills",
+            "run",
+            "com.android.settings.overview",
+            "--registry",
+            "builtin",
+            "--artifact",
+            "none",
+            "--devices",
+            "all",
+        ),
+    ):
+        run = cli(*words)
+        assert (run.exit_code, len(run.out.splitlines())) == (1, 1)
+        assert run.document["code"] in ("EXECUTION_VALIDATION_FAILED", "ARTIFACT_NOT_FOUND")

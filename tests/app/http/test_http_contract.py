@@ -507,6 +507,7 @@ async def test_one_execution_on_many_devices(serve: Serve) -> None:
         ({"execution": plan(), "devices": "tag:x"}, 404, "DEVICE_TAG_UNKNOWN", None),
         ({"execution": plan(), "devices": " "}, 400, "USAGE", None),
         ({"execution": plan(), "devices": "nobody"}, 404, "DEVICE_NOT_FOUND", None),
+        ({"execution": {"executions": []}, "devices": "all"}, 400, "EXECUTION_VALIDATION_FAILED", None),
     ],
 )
 async def test_many_devices_are_refused_before_any_is_used(

@@ -229,6 +229,8 @@ async def test_one_plan_on_many_devices(visit: Visit) -> None:
         both = await agent.refused("execute", execution=plan(HOME), devices="all", deviceId=place.serial)
         assert (both["code"], both["details"]["path"]) == ("INVALID_PARAMETER", "devices")
         assert (await agent.refused("execute", execution=plan(HOME), devices="tag:x"))["code"] == "DEVICE_TAG_UNKNOWN"
+        wrong = await agent.refused("execute", execution={"executions": []}, devices="all")
+        assert wrong["code"] == "EXECUTION_VALIDATION_FAILED"
 
 
 async def test_the_stock_backend_needs_no_app_and_may_not_unbind_one(visit: Visit) -> None:
