@@ -77,6 +77,10 @@ class McpApp:
             await _refuse(scope, receive, send)
             return
         scope["clawperator.route"] = PATH
+        kind = dict(scope["headers"]).get(b"content-type", b"").partition(b";")[0].strip().lower()
+        if scope["method"] == "POST" and kind != b"application/json":  # the SDK answers in plain text
+            hint = "Send it with the header Content-Type: application/json."
+            raise EngineError(ErrorCode.INVALID_BODY, "The body is not JSON", hint=hint)
         caller: Caller = scope.get(CALLER, ANONYMOUS)
         # The session manager binds a session to this user, and so to the token that started it.
         scope["user"] = AuthenticatedUser(AccessToken(token="", client_id=caller.name or "anybody", scopes=[]))

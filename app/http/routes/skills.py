@@ -81,7 +81,7 @@ async def skill(request: Request, skill_id: str) -> Response:
             {
                 "skillId": TEXT,
                 "output": TEXT,
-                "exitCode": {"type": "integer", "const": 0},
+                "exitCode": {"type": "integer", "enum": [0]},
                 "durationMs": {"type": "integer"},
                 "warnings": OBJECTS,
                 "then": {"type": "object"},

@@ -56,6 +56,8 @@ async def test_the_gate(visit: Visit, listen: Listen) -> None:
         assert await asked(Host="evil.example") == (403, "ORIGIN_NOT_ALLOWED")
         assert await asked(Origin="https://evil.example") == (403, "ORIGIN_NOT_ALLOWED")
         assert await asked(server.url.replace("/mcp", "/sse")) == (404, "NOT_FOUND")
+        form = await client.post(server.url, content=b"{}", headers={**HEADERS, "Content-Type": "text/plain"})
+        assert (form.status_code, form.json()["error"]["code"]) == (400, "INVALID_BODY")
         large = await client.post(server.url, content=b" " * 102_401, headers=HEADERS)
         assert (large.status_code, large.json()["error"]["code"]) == (413, "PAYLOAD_TOO_LARGE")
         for body in (b"{", b"[]", b"\xff", b"[" * 5_000, b'{"jsonrpc": "2.0", "id": {}, "method": "tools/list"}'):
