@@ -230,12 +230,20 @@ class Engine:
         ``reader`` takes these.
         """
         references = _references(self, validated, composed, device.serial)
-        attempt.warnings += await acting.check(device, validated.execution)
-        if reader is not acting:
-            await reader.check(device)
+
+        async def check() -> None:
+            attempt.warnings += await acting.check(device, validated.execution)
+            if reader is not acting:
+                await reader.check(device)
+
+        if not reader.look_ms:
+            await check()
         attempt.await_lock()
         async with self._locks.hold(device.serial, Command.of(validated), wait_ms=wait_ms) as held:
             attempt.locked()
+            if reader.look_ms:  # what is bound is not known while another execution reads the screen
+                attempt.trace.enter("check")
+                await check()
             run = run_held if composed is None else composed.run_held
             if references is None and not options.then:
                 with settling(held, attempt.trace):

@@ -62,6 +62,29 @@ async def test_a_bound_operator_is_unbound_only_with_permission_and_is_awaited(c
     assert (await bench.engine.snapshot()).backend == "operator"
 
 
+async def test_a_dump_of_our_own_is_no_other_program(connect: Connect) -> None:
+    bench = await connect(speed=0.2)
+    first = asyncio.create_task(bench.engine.snapshot(backend="stock", allow_unbind=True))
+    while not bench.world.accessibility.dumping:
+        assert not first.done()
+        await asyncio.sleep(0.01)
+    with pytest.raises(EngineError) as refused:  # its service is unbound only while the first reads
+        await bench.engine.snapshot(backend="stock", wait_ms=30_000)
+    assert refused.value.code == "UNBIND_REQUIRED"
+    assert (await first).succeeded
+    both = [bench.engine.snapshot(backend="stock", allow_unbind=True, wait_ms=30_000) for _ in range(2)]
+    assert [done.succeeded for done in await asyncio.gather(*both)] == [True, True]
+
+
+async def test_other_services_that_pause_are_named(connect: Connect) -> None:
+    bench = await connect()
+    done = await bench.engine.execute(build.snapshot(), backend="stock", receiver_package="com.example.other")
+    assert done.succeeded
+    (warning,) = done.warnings
+    assert warning["code"] == "SERVICES_PAUSED"
+    assert "Clawperator Operator" in warning["message"]
+
+
 SHOP = "com.example.shop"
 FIELD = {"resourceId": f"{SHOP}:id/search_src_text"}
 

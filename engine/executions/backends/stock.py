@@ -63,13 +63,13 @@ _SDK, _ON, _LISTED = (re.compile(rf"^{name}=(.*)$", re.MULTILINE) for name in ("
 class _State(NamedTuple):
     """The API level, the Operator's service that is switched on, and whether it runs: ``None`` where Android does not show it.
 
-    ``running`` counts the services that run; ``held``: another program holds UiAutomation.
+    ``running`` names the services that run; ``held``: another program holds UiAutomation.
     """
 
     sdk: int
     service: str = ""
     bound: bool | None = False
-    running: int = 0
+    running: tuple[str, ...] = ()
     held: bool = False
 
 
@@ -138,6 +138,10 @@ class StockBackend:
                 f"Reading the screen of {device.serial} with uiautomator would unbind the Operator's accessibility service",
                 details={"service": before.service},
             )
+        if before.bound is False and before.running:
+            named = ", ".join(before.running)
+            message = f"uiautomator pauses these accessibility services while it reads the screen: {named}"
+            return ({"code": "SERVICES_PAUSED", "path": "", "message": message},)
         return ()
 
     async def _require_method(self, device: AdbDevice) -> None:
@@ -155,7 +159,11 @@ class StockBackend:
             words = f"{device.serial} did not report its Android version"
             raise EngineError(ErrorCode.DEVICE_SHELL_UNAVAILABLE, words, details={"exitCode": done.exit_code})
         found, count = parse_accessibility(done.text), len([entry for entry in entries(listed) if entry])
-        state = _State(int(sdk), running=len(found.bound), held=found.ui_automation)
+        state = _State(
+            int(sdk),
+            running=tuple(service.label or service.component for service in found.bound),
+            held=found.ui_automation,
+        )
         for service in self._services if on == "1" else ():
             if contains(listed, service) and (bound := found.is_bound(service, count)) is not False:
                 return state._replace(service=service, bound=bound)
@@ -253,7 +261,7 @@ class _Clock:
 
 def _is_back(now: _State, before: _State) -> bool:
     """Return whether the Operator's service runs again; where Android prints labels only, as many services as before must."""
-    return now.service == before.service and (now.bound is True or now.running >= max(1, before.running))
+    return now.service == before.service and (now.bound is True or len(now.running) >= max(1, len(before.running)))
 
 
 def _refusal(action: Action) -> EngineError | None:

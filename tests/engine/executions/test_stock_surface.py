@@ -219,8 +219,8 @@ async def test_starting_an_app_ends_with_what_android_printed(output: ShellResul
 
 
 def test_a_service_is_back_only_if_it_is_seen() -> None:
-    before = stock._State(34, "a/.B", None, running=2)
+    before = stock._State(34, "a/.B", None, running=("A", "B"))
     assert not stock._is_back(stock._State(34), before)
-    assert not stock._is_back(stock._State(34, "a/.B", None, running=1), before)
-    assert stock._is_back(stock._State(34, "a/.B", None, running=2), before)
-    assert stock._is_back(stock._State(34, "a/.B", bound=True, running=1), before)
+    assert not stock._is_back(stock._State(34, "a/.B", None, running=("A",)), before)
+    assert stock._is_back(stock._State(34, "a/.B", None, running=("A", "B")), before)
+    assert stock._is_back(stock._State(34, "a/.B", bound=True, running=("A",)), before)
