@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import AsyncExitStack, aclosing
 from copy import copy
 from dataclasses import replace
@@ -619,6 +619,12 @@ async def _diagnose(device: AdbDevice, package: str, *, timeout: float) -> Diagn
     return await read_blockers(device, package, timeout=timeout)
 
 
+def _starting(devices: Sequence[DeviceEntry]) -> str | None:
+    """Return the hint about devices in recovery and the like, which adb lists although Android does not run."""
+    found = [f"{entry.serial} is in the state {entry.state}" for entry in devices]
+    return f"{', '.join(found)}: start Android on it and reconnect it." if found else None
+
+
 def choose_device(devices: tuple[DeviceEntry, ...], device_id: str, aliases: Iterable[str] = ()) -> str:
     """Return the serial to use among ``devices`` (execution.md#how-it-runs); an empty ``device_id`` means the only usable one.
 
@@ -637,13 +643,16 @@ def choose_device(devices: tuple[DeviceEntry, ...], device_id: str, aliases: Ite
         raise EngineError(
             ErrorCode.DEVICE_NOT_FOUND,
             f"Device {device_id} not found or not in device state",
-            hint=suggestion(device_id, [*usable, *aliases]) or None,
+            hint=suggestion(device_id, [*usable, *aliases]) or _starting(chosen),
             details=details,
         )
     if not usable:
         states = {entry.serial: entry.state for entry in devices}
         raise state_error(devices) or EngineError(
-            ErrorCode.NO_DEVICES, "No connected devices", details={"states": states} if states else None
+            ErrorCode.NO_DEVICES,
+            "No connected devices",
+            hint=_starting(devices),
+            details={"states": states} if states else None,
         )
     if len(usable) > 1:
         raise EngineError(

@@ -174,6 +174,8 @@ class OperatorStatus:
             return f"{self.compatibility.error.message}. {steps}".strip()
         if not self.enabled:
             return f"The accessibility service is switched off. Run: clawperator grant-device-permissions{self._of()}"
+        if self.bound is False and self.suspended:
+            return "Another program holds UiAutomation, which stops the accessibility service. `clawperator doctor` names it."
         if self.bound is False:
             return f"The accessibility service is switched on but not running. Run: clawperator grant-device-permissions --force{self._of()}"
         return (

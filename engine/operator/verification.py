@@ -29,7 +29,7 @@ async def stopped_service(device: AdbDevice, package: str, *, wait: bool) -> Che
     deadline = loop.time() + (START_SECONDS if wait else 0.0)
     while True:
         check = (await read_blockers(device, package, timeout=ANSWER_SECONDS)).service
-        if check is None or loop.time() >= deadline:
+        if check is None or not check.fix or loop.time() >= deadline:  # without a fix, another program stops it
             return check
         await asyncio.sleep(_PAUSE_SECONDS)
 
@@ -46,12 +46,16 @@ async def verified(
     )
     if check.status == "pass":
         return replace(report, round_trip_ms=(check.evidence or {}).get("roundTripMs", 0))
+    granting = "clawperator grant-device-permissions"  # what has just been done
+    steps = [step.value for step in check.fix if not step.value.startswith(granting)] or list(check.guidance)
+    again = "Restart the device, or reinstall the app: `clawperator operator setup`."
+    otherwise = again if check.fix else f"{check.fix_title}: `clawperator doctor` names it."
     busy = check.code is ErrorCode.EXECUTION_CONFLICT_IN_FLIGHT
     why = f"{check.summary}. {check.detail}".rstrip(". ")
     raise EngineError(
         ErrorCode.EXECUTION_CONFLICT_IN_FLIGHT if busy else ErrorCode.GRANT_DEVICE_PERMISSIONS_FAILED,
         f"The permissions are granted, but the app was not verified: {why}",
-        hint=" ".join([step.value for step in check.fix] or check.guidance) or None,
+        hint=" ".join(steps) or otherwise,
         details={"checkId": check.id, **({"reason": check.code.value} if check.code else {})},
         extra={"receiverPackage": report.package, **report.permissions.to_dict()},
     )

@@ -21,7 +21,6 @@ def test_the_only_usable_one_or_the_one_asked_for() -> None:
     [
         ((), "", ErrorCode.NO_DEVICES, ErrorCode.NO_DEVICES),
         ((DeviceEntry("A", "unauthorized"),), "", ErrorCode.DEVICE_UNAUTHORIZED, ErrorCode.DEVICE_UNAUTHORIZED),
-        ((DeviceEntry("A", "recovery"),), "", ErrorCode.NO_DEVICES, ErrorCode.NO_DEVICES),
         ((GOOD, DeviceEntry("B", "offline")), "B", ErrorCode.DEVICE_OFFLINE, ErrorCode.DEVICE_OFFLINE),
         (
             (GOOD, DeviceEntry("B", "no permissions")),
@@ -42,3 +41,18 @@ def test_refusals(devices: tuple[DeviceEntry, ...], wanted: str, code: ErrorCode
     with pytest.raises(EngineError) as caught:
         choose_device(devices, wanted)
     assert (caught.value.code, caught.value.hint) == (code, hint.hint)
+
+
+@pytest.mark.parametrize(
+    ("devices", "wanted", "code"),
+    [
+        ((DeviceEntry("A", "recovery"),), "", ErrorCode.NO_DEVICES),
+        ((GOOD, DeviceEntry("B", "sideload")), "B", ErrorCode.DEVICE_NOT_FOUND),
+    ],
+)
+def test_a_device_without_android_is_named(devices: tuple[DeviceEntry, ...], wanted: str, code: ErrorCode) -> None:
+    with pytest.raises(EngineError) as caught:
+        choose_device(devices, wanted)
+    bad = devices[-1]
+    assert caught.value.code is code
+    assert caught.value.hint == f"{bad.serial} is in the state {bad.state}: start Android on it and reconnect it."

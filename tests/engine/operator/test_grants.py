@@ -80,9 +80,14 @@ async def test_a_crashed_service_is_revived_and_answers(phone: MakePhone, force:
     assert there.world.commands == 1, "the app was asked"
 
 
-async def test_no_success_is_claimed_before_the_app_has_answered(phone: MakePhone) -> None:
-    there = await phone(faults=[{"kind": "ui_automation_held"}])
+async def test_no_success_is_claimed_before_the_app_has_answered(
+    phone: MakePhone, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nothing is waited for: the service does not start while another program holds UiAutomation."""
+    monkeypatch.setattr("clawperator.engine.operator.verification.START_SECONDS", 3_600.0)
+    there = await phone(operator={"enabled": False}, faults=[{"kind": "ui_automation_held"}])
     error = await failure(there)
+    assert error.hint == "Stop the program that holds UiAutomation: `clawperator doctor` names it."
     assert error.code is ErrorCode.GRANT_DEVICE_PERMISSIONS_FAILED
     assert "UiAutomation is held by another program" in error.message
     assert error.extra["accessibility"]["ok"] is True
@@ -95,6 +100,8 @@ async def test_an_app_that_does_not_answer(phone: MakePhone, monkeypatch: pytest
     error = await failure(there)
     assert error.code is ErrorCode.GRANT_DEVICE_PERMISSIONS_FAILED
     assert error.details["reason"] == "RESULT_ENVELOPE_TIMEOUT"
+    assert error.hint.startswith("clawperator observe snapshot")
+    assert "grant-device-permissions" not in error.hint
 
 
 async def test_force_keeps_what_others_write_meanwhile(phone: MakePhone, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -62,7 +62,7 @@ async def test_a_healthy_device(phone: MakePhone) -> None:
             {"faults": [{"kind": "ui_automation_held"}]},
             False,
             {"listed": True, "enabled": True, "bound": False},
-            "not running",
+            "Another program holds UiAutomation",
         ),
     ],
 )
