@@ -102,7 +102,7 @@ def state_of(found: Session) -> StartState:
         (session(), "No device connected", ["7"]),
         (session(problem="refused"), "adb does not respond: refused", ["6"]),
         (session(PHONE), "R5CT20ABCDE is unauthorized: confirm the dialog on the phone", ["7"]),
-        (session(TABLET), "10.0.0.7:5555 is offline: reconnect it, or restart the emulator", ["7"]),
+        (session(TABLET), "10.0.0.7:5555 is offline: run adb disconnect, then adb connect", ["7"]),
         (session(PHONE, LOCKED_OUT), "No usable device", ["7"]),
         (session(DEVICE, SECOND), "2 devices are usable. Choose the one to use", ["D"]),
         (session(DEVICE, wanted="x"), "x is not connected. emulator-5554 is usable. Choose the one to use", ["D"]),
