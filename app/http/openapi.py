@@ -38,7 +38,7 @@ _EVERYWHERE = (
     ErrorCode.SERVER_BUSY,
     ErrorCode.INTERNAL_SERVER_ERROR,
 )
-
+_BODY = (ErrorCode.INVALID_JSON, ErrorCode.INVALID_BODY, ErrorCode.PAYLOAD_TOO_LARGE)
 
 _RETRY_AFTER = {"description": "Seconds to wait before you retry the request.", "schema": {"type": "integer"}}
 YES = {"type": "boolean", "const": True}
@@ -114,9 +114,11 @@ def document(app: FastAPI) -> Schema:
         routes=app.routes,
     )
     for methods in described["paths"].values():
-        for operation in methods.values():
-            if "parameters" in operation:
-                _refuses_parameters(operation["responses"])
+        for method, operation in methods.items():
+            if "parameters" in operation or method != "get":
+                _add_codes(operation["responses"], ErrorCode.INVALID_PARAMETER)
+            if "requestBody" in operation:
+                _add_codes(operation["responses"], *_BODY)
     schemas: Schema = {}
     for name in CONTRACTS:
         schema = json_schema(name)
@@ -132,13 +134,13 @@ def document(app: FastAPI) -> Schema:
     return described
 
 
-def _refuses_parameters(responses: dict[str, Any]) -> None:
-    """Describe an invalid parameter as 400, not as FastAPI's 422."""
-    code = ErrorCode.INVALID_PARAMETER
-    words = f"`{code.value}`: {code.meaning}"
-    known = responses.setdefault("400", _failure(words))
-    if words not in known["description"]:
-        known["description"] += f"; {words}"
+def _add_codes(responses: dict[str, Any], *codes: ErrorCode) -> None:
+    """Add errors that every operation of a kind can return."""
+    for code in codes:
+        words = f"`{code.value}`: {code.meaning}"
+        known = responses.setdefault(str(status_of(code)), _failure(words))
+        if words not in known["description"]:
+            known["description"] += f"; {words}"
 
 
 def _failure(words: str) -> dict[str, Any]:

@@ -6,7 +6,10 @@ import asyncio
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+from starlette.routing import Route
+
 from clawperator.app.http.app import create_app
+from clawperator.app.http.routes import ROUTERS
 from clawperator.app.http.service import HttpService
 from clawperator.app.serve.hosting import Host, Listening, LogLine, OnReady
 from clawperator.app.serve.options import ServeOptions
@@ -33,10 +36,21 @@ async def serve(engine: Engine, options: ServeOptions, *, ready: OnReady, log_li
             service.log.write("error", "serve.http.error", traceback.rstrip().rpartition("\n")[2])
             log_line(traceback)
 
+        def on_ready(listening: Listening) -> None:
+            ready(listening)
+            for router in ROUTERS if options.verbose else ():
+                for route in router.routes:
+                    if isinstance(route, Route):
+                        log_line(f"{' '.join(route.methods or ())} {route.path}")
+
         app = create_app(service, host.tokens, on_fault=on_fault)
         async with service.running():
             await host.serve(
-                app, service.work, on_stop=lambda: service.hub.close("the server stops"), ready=ready, log_line=log_line
+                app,
+                service.work,
+                on_stop=lambda: service.hub.close("the server stops"),
+                ready=on_ready,
+                log_line=log_line,
             )
     finally:
         host.close()

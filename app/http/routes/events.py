@@ -77,6 +77,7 @@ def _type(name: str) -> str:
         raise EngineError(
             ErrorCode.INVALID_PARAMETER,
             f"'type' must be one of: {', '.join(event_frames.TYPES)}",
+            hint="Pass 'type' once for each of several." if "," in name else None,
             details={"path": "type", "types": list(event_frames.TYPES)},
         )
     return full

@@ -393,6 +393,13 @@ async def test_the_openapi_document_says_what_carries_retry_after(client: httpx.
     assert "headers" not in paths["/execute"]["post"]["responses"]["408"]
 
 
+async def test_a_verbose_server_lists_its_routes(serve: Serve) -> None:
+    served = await serve("--verbose", wait=False)
+    await served.client.get("/healthz")
+    assert {"GET /devices", "POST /snapshot", "DELETE /android/emulators/{name}"} <= {*served.errors}
+    assert served.errors[-1].startswith("GET /healthz 200 ")
+
+
 async def test_the_openapi_document_names_every_route(client: httpx.AsyncClient) -> None:
     document = (await client.get("/openapi.json")).json()
     assert document["openapi"].startswith("3.1")
@@ -403,6 +410,12 @@ async def test_the_openapi_document_names_every_route(client: httpx.AsyncClient)
         "/metrics", "/doctor", "/history", "/match", "/suggest", "/devices/{device_id}/snapshot", "/devices/{device_id}/packages",
     }  # fmt: skip
     assert documented <= document["paths"].keys()
+    for path, methods in document["paths"].items():
+        for method, operation in methods.items():
+            errors = json.dumps(operation["responses"])
+            assert method == "get" or "INVALID_PARAMETER" in errors, path
+            for code in ("INVALID_JSON", "INVALID_BODY", "PAYLOAD_TOO_LARGE") if "requestBody" in operation else ():
+                assert code in errors, path
     text = json.dumps(document)
     for reference in {part.split('"')[0] for part in text.split('"$ref": "')[1:]}:
         name = reference.removeprefix("#/components/schemas/")
