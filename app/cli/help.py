@@ -86,7 +86,23 @@ def error_text(name: str) -> str:
 
 
 def _render(parser: Parser) -> str:
-    return parser.format_help(_coloured() if is_terminal() else None, own=True)
+    if not is_terminal():
+        return parser.format_help(own=True)
+    parser.description = _wrapped(parser.description)
+    return parser.format_help(_coloured(), own=True)
+
+
+def _wrapped(text: str) -> str:
+    """Return ``text`` with lines that fit the terminal; those that are indented stay whole."""
+    from shutil import get_terminal_size
+    from textwrap import fill
+
+    width = max(get_terminal_size().columns - 1, 20)
+    lines = text.split("\n")
+    return "\n".join(
+        line if line.startswith(" ") else fill(line, width, break_long_words=False, break_on_hyphens=False)
+        for line in lines
+    )
 
 
 def _coloured() -> type[HelpFormatter]:

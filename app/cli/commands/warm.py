@@ -51,13 +51,17 @@ class Start(Command):
 
 
 def _require_folder() -> None:
-    """Raise ``EngineError`` (FOLDER_NOT_PRIVATE) where the folder of the socket is not this user's alone."""
+    """Raise ``EngineError`` (FOLDER_NOT_PRIVATE, FILE_NOT_WRITABLE) where the folder of the socket is not this user's alone."""
     from clawperator.app.warm import protocol
 
     try:
         os.close(protocol.open_folder())
     except OSError as exc:
         path = os.path.dirname(socket_path())
+        if isinstance(exc, FileNotFoundError):  # the process could not create it
+            message = f"The folder of the warm process, {path}, cannot be created"
+            hint = "Set XDG_RUNTIME_DIR or HOME to a folder that this user can write."
+            raise EngineError(ErrorCode.FILE_NOT_WRITABLE, message, hint=hint, details={"file": path}) from exc
         raise EngineError(
             ErrorCode.FOLDER_NOT_PRIVATE,
             f"The warm process did not start: {exc.strerror or exc}",

@@ -19,7 +19,7 @@ from clawperator.engine.errors import ErrorCode
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from tests.app.cli.conftest import Cli
+    from tests.app.cli.conftest import Cli, ProcessCli
 
 OK = '{"textEquals":"OK"}'
 PLAN = (
@@ -194,6 +194,21 @@ def test_bytes_in_a_settings_file_are_named_by_their_place(cli: Cli, tmp_path: P
     (tmp_path / "settings.toml").write_bytes(b'device_id = "\xff"')
     message = cli("config", "check", str(tmp_path / "settings.toml")).document["message"]
     assert message.endswith("it is not UTF-8 at byte 13")
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="needs a folder that even root cannot write: /proc")
+def test_a_warm_process_that_cannot_create_its_folder_says_so(process: ProcessCli) -> None:
+    document = process("warm", "start", env={"HOME": "/proc", "XDG_RUNTIME_DIR": ""}).document
+    assert (document["code"], document["details"]) == ("FILE_NOT_WRITABLE", {"file": "/proc/.clawperator/run"})
+
+
+def test_help_on_a_terminal_is_wrapped_between_words(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("clawperator.app.cli.help.is_terminal", lambda: True)
+    monkeypatch.setenv("COLUMNS", "80")
+    text = re.sub(r"\x1b\[[\d;]*m", "", cli("help", "sim").out)
+    prose = text.partition("Prints one JSON line")[2].partition("Options:")[0]
+    assert max(map(len, prose.splitlines())) < 80
+    assert "on the ports that adb scans" in text
 
 
 def test_suggested_commands_and_flags_exist(cli: Cli) -> None:
