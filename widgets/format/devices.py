@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
-from clawperator.engine.adb.mdns import is_network_serial
 from clawperator.engine.adb.parse import DeviceState
 from clawperator.widgets.format.lines import Line, Row, wrapped
 from clawperator.widgets.format.symbols import UNICODE, Symbols
@@ -85,7 +84,11 @@ STATES: dict[str, StateWords] = {
     DeviceState.OFFLINE: StateWords(
         Status.WARN,
         "reconnect it, or restart the emulator",
-        (_REPLUG, "Emulator: wait until it has booted, or restart it."),
+        (
+            _REPLUG,
+            "Emulator: wait until it has booted, or restart it.",
+            "Wi-Fi: run adb disconnect, then adb connect.",
+        ),
     ),
     DeviceState.NO_PERMISSIONS: StateWords(
         Status.FAILED,
@@ -116,12 +119,8 @@ _UNKNOWN = StateWords(Status.UNKNOWN, "unknown state", (_REPLUG,))
 
 
 def words_for(device: DeviceEntry) -> StateWords:
-    """Return what the device's state means. adb does not reconnect an offline network device that is still in its list."""
-    found = STATES.get(device.state, _UNKNOWN)
-    if device.state == DeviceState.OFFLINE and is_network_serial(device.serial):
-        again = (f"adb disconnect {device.serial}", f"adb connect {device.serial}")
-        return found._replace(next="run adb disconnect, then adb connect", steps=again)
-    return found
+    """Return what the device's state means."""
+    return STATES.get(device.state, _UNKNOWN)
 
 
 def device_row(
