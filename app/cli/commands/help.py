@@ -16,16 +16,13 @@ class Help(Command):
     flags = (Word("command", "command or topic", suggest="help", many=True),)
 
     def run(self, options: Options) -> int:
-        topic, *more = options.command or [""]
-        if topic == "errors" and len(more) == 1:
-            print_text(error_text(more[0]))
-        elif topic in TOPICS and not more:
-            print_text(help_text(topic))
-        else:
-            words, spare, _ = find_command(options.command)
-            if spare:
-                raise EngineError(ErrorCode.USAGE, f"unexpected argument '{spare[0]}'")
-            print_text(help_text(words))
+        topic, *spare = options.command or [""]
+        code = spare.pop(0) if topic == "errors" and spare else ""
+        if topic not in TOPICS:
+            topic, spare, _ = find_command(options.command)
+        if spare:
+            raise EngineError(ErrorCode.USAGE, f"unexpected argument '{spare[0]}'")
+        print_text(error_text(code) if code else help_text(topic))
         return 0
 
 

@@ -34,6 +34,8 @@ REFUSALS: list[tuple[tuple[str, ...], str, str]] = [
     (("help", "devcies"), "UNKNOWN_COMMAND", "Unknown command: devcies. Did you mean 'devices'?"),
     (("help", "action", "clik"), "USAGE", f"Unknown action subcommand 'clik'. Valid: {ACTIONS}"),
     (("help", "execute", "spare"), "USAGE", "unexpected argument 'spare'"),
+    (("help", "options", "spare"), "USAGE", "unexpected argument 'spare'"),
+    (("help", "errors", "USAGE", "spare"), "USAGE", "unexpected argument 'spare'"),
     (("nope", "--help"), "UNKNOWN_COMMAND", "Unknown command: nope."),
     (("--help", "exekute"), "UNKNOWN_COMMAND", "Unknown command: exekute. Did you mean 'execute'?"),
     (("observe", "snapshto", "--help"), "USAGE", "observe snapshot|screenshot [options]"),
@@ -191,9 +193,11 @@ def test_the_error_says_the_next_step(cli: Cli, arguments: tuple[str, ...], word
 
 
 def test_bytes_in_a_settings_file_are_named_by_their_place(cli: Cli, tmp_path: Path) -> None:
-    (tmp_path / "settings.toml").write_bytes(b'device_id = "\xff"')
-    message = cli("config", "check", str(tmp_path / "settings.toml")).document["message"]
-    assert message.endswith("it is not UTF-8 at byte 13")
+    file = tmp_path / "settings.toml"
+    file.write_bytes(b'device_id = "\xff"')
+    assert cli("config", "check", str(file)).document["message"].endswith("it is not UTF-8 at byte 13")
+    file.write_text('\ufeffdevice_id = "x"', encoding="utf-8")
+    assert "byte order mark" in cli("config", "check", str(file)).document["message"]
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="needs a folder that even root cannot write: /proc")
