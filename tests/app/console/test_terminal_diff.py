@@ -205,10 +205,11 @@ class Watched:
         dirty = set(compositor._dirty_regions)
         whole.feed(self._sequence(compositor.render_full_update(), TerminalDiff()))
         compositor._dirty_regions = dirty
+        seen, right = self.terminal.visible(), whole.visible()
         return [
             f"{y}: {shown!r} instead of {wanted!r}"
             for y, (shown, wanted) in enumerate(zip(self.terminal.lines, whole.lines, strict=True))
-            if shown != wanted or any(self.terminal.colours[x, y] != whole.colours[x, y] for x in range(whole.columns))
+            if shown != wanted or any(seen[x, y] != right[x, y] for x in range(whole.columns))
         ]
 
 

@@ -124,7 +124,7 @@ async def test_a_screen_without_a_tree_is_told_beside_the_result(tmp_path: Path)
         result = await engine.execute(signed, options=RunOptions(then="compact"))
         assert result.succeeded
         assert result.then is not None
-        assert result.then["error"]["code"] == "EXECUTION_TIMEOUT"
+        assert result.then["error"]["code"] == "UI_TREE_UNAVAILABLE"
         back = await act(engine, build.press_key("back"), "diff")
         assert (back["changed"], back["view"]) == (None, "compact"), "what was before is not known"
 

@@ -400,7 +400,7 @@ def test_the_newest_complete_tree_is_taken() -> None:
     ("reported", "code"),
     [
         (envelope(error="OperatorAccessibilityService is not running"), "SERVICE_UNAVAILABLE"),
-        (envelope(error="words", code="EXECUTION_TIMEOUT"), "EXECUTION_TIMEOUT"),
+        (envelope(error="words", code="EXECUTION_TIMEOUT"), "UI_TREE_UNAVAILABLE"),
         (envelope(error="words", code="no code of ours"), "UNKNOWN_RUNTIME_ERROR"),
         (envelope(ok=False, error=None, message="no window"), "UI_TREE_UNAVAILABLE"),
         (envelope(), "SNAPSHOT_EXTRACTION_FAILED"),
