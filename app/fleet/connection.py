@@ -226,27 +226,32 @@ def _credentials(path: str) -> dict[str, Any]:
     if os.name == "posix" and mode & 0o077:
         words = f"{CREDENTIALS_VARIABLE} {path} can be read by other users"
         raise EngineError(ErrorCode.TOKEN_FILE_INVALID, words, hint=f"Run: chmod 600 {path}")
-    if "BEGIN NATS USER JWT" in text:
-        _require_nkeys()
-        return {"user_credentials": path}
-    if _NKEY.fullmatch(text):
-        _require_nkeys()
-        return {"nkeys_seed_str": text}
+    signed = "BEGIN NATS USER JWT" in text
+    if signed or _NKEY.fullmatch(text):
+        if _has_seed(text):
+            return {"user_credentials": path} if signed else {"nkeys_seed_str": text}
+        text = ""
     if not text or "\n" in text:
         raise EngineError(
             ErrorCode.TOKEN_FILE_INVALID,
-            f"{CREDENTIALS_VARIABLE} {path} has no credentials",
+            f"{CREDENTIALS_VARIABLE} {path} has no valid credentials",
             hint="It holds a NATS credentials file, the seed of an nkey, user:password, or a token.",
         )
     user, colon, password = text.partition(":")
     return {"user": user, "password": password} if colon else {"token": text}
 
 
-def _require_nkeys() -> None:
+def _has_seed(text: str) -> bool:
+    """Return whether ``text`` has the valid seed of an nkey."""
     try:
-        import nkeys  # type: ignore[import-untyped]  # noqa: F401
+        import nkeys  # type: ignore[import-untyped]
     except ImportError as exc:
         raise not_installed("fleet", f"These credentials need the package '{exc.name}'") from exc
+    found = _NKEY.search(text)
+    try:
+        return found is not None and bool(nkeys.from_seed(bytearray(found[0], "ascii")))
+    except (nkeys.NkeysError, ValueError):
+        return False
 
 
 def _tls(ca: str) -> ssl.SSLContext:

@@ -161,14 +161,17 @@ async def test_a_server_that_lets_everybody_in_is_refused(
     ("text", "mode", "code", "words"),
     [
         (SECRET, 0o644, "TOKEN_FILE_INVALID", "other users"),
-        ("", 0o600, "TOKEN_FILE_INVALID", "no credentials"),
-        ("two\nlines", 0o600, "TOKEN_FILE_INVALID", "no credentials"),
+        ("", 0o600, "TOKEN_FILE_INVALID", "no valid credentials"),
+        ("two\nlines", 0o600, "TOKEN_FILE_INVALID", "no valid credentials"),
+        ("BEGIN NATS USER JWT\nx\nBEGIN USER NKEY SEED\nSUx", 0o600, "TOKEN_FILE_INVALID", "no valid credentials"),
         (None, 0o600, "FILE_NOT_READABLE", connection.CREDENTIALS_VARIABLE),
     ],
 )
 async def test_files_of_credentials_that_are_refused(
     credentials: Callable[..., Path], text: str | None, mode: int, code: str, words: str
 ) -> None:
+    if text and "SU" in text:
+        pytest.importorskip("nkeys")
     path = credentials(text or "", mode)
     if text is None:
         path.unlink()
