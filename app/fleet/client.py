@@ -62,7 +62,7 @@ class HostState(BaseModel):
 
     host: Annotated[str, Field(pattern=f"^{subjects.HOST}$")]
     version: _Name = ""
-    at: float = 0.0
+    at: Annotated[float, Field(ge=0, le=1e12)] = 0.0
     devices: Annotated[list[HostDevice], Field(max_length=10_000)]
     locks: Annotated[list[dict[str, Any]], Field(max_length=10_000)] = Field(default_factory=list)
     skew: float = 0.0

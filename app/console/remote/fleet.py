@@ -49,6 +49,8 @@ class FleetEngine(RemoteDevices):
         super().__init__(f"fleet {addresses}", receiver_package=receiver_package, read_only=read_only)
         self._servers = servers
         self._hosts: Mapping[str, HostState] = {}
+        self._listed: frozenset[str] = frozenset()
+        """Devices that a host listed: what others publish is left out."""
         self._closing = AsyncExitStack()
 
     async def __aenter__(self) -> Self:
@@ -79,7 +81,7 @@ class FleetEngine(RemoteDevices):
                     moments["device_id"] = f"{name}/{lock.device_id}"
                     locks[moments["device_id"]] = lock.model_copy(update=moments).model_dump(by_alias=True)
         self.aliases = {**self.aliases, **{serial: alias for serial, alias in aliases.items() if alias}}
-        self._locks = locks
+        self._locks, self._listed = locks, frozenset(found)
         return tuple(found[serial] for serial in sorted(found))
 
     async def watch_devices(self) -> None:
@@ -130,6 +132,8 @@ class FleetEngine(RemoteDevices):
             self._look_at_locks.set()
             return
         device = f"{subjects.untoken(host)}/{subjects.untoken(serial)}"
+        if device not in self._listed:
+            return
         with suppress(ValidationError):
             event = ServerSentEvent(event=name, data=message.data.decode("utf-8", "replace"))
             read = read_event(event, device, self._skew(device))
@@ -138,7 +142,9 @@ class FleetEngine(RemoteDevices):
                 self._look_at_locks.set()
 
     async def _take_tree(self, message: Msg) -> None:
-        device = "/".join(map(subjects.untoken, message.subject.split(".")[-2:]))
+        device = "/".join(map(subjects.untoken, message.subject.split(".")[3:]))
+        if device not in self._listed:
+            return
         with suppress(ValidationError):
             facts = wire.read(wire.SnapshotEvent, (message.headers or {}).get(subjects.FACTS, ""))
             seen = SnapshotSeen(
