@@ -40,6 +40,7 @@ def three(path: Path) -> Path:
     return path
 
 
+@pytest.mark.cold
 @pytest.mark.parametrize(("width", "left_out"), [(160, set()), (80, {"command", "source", "step", "device"})])
 def test_columns_that_do_not_fit_the_terminal_are_left_out(
     cli: Cli, three: Path, monkeypatch: pytest.MonkeyPatch, width: int, left_out: set[str]

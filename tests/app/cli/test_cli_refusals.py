@@ -206,6 +206,7 @@ def test_a_warm_process_that_cannot_create_its_folder_says_so(process: ProcessCl
     assert (document["code"], document["details"]) == ("FILE_NOT_WRITABLE", {"file": "/proc/.clawperator/run"})
 
 
+@pytest.mark.cold
 def test_help_on_a_terminal_is_wrapped_between_words(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("clawperator.app.cli.help.is_terminal", lambda: True)
     monkeypatch.setenv("COLUMNS", "80")
