@@ -166,7 +166,7 @@ def how(arguments: Arguments) -> BackendOptions:
     """Return what ``TARGET`` chooses for the executions of a call."""
     chosen: BackendOptions = {}
     if "waitMs" in arguments:
-        chosen["wait_ms"] = arguments["waitMs"]
+        chosen["wait_ms"] = int(arguments["waitMs"])  # JSON has one number type: 7.0 is an integer
     if "backend" in arguments:
         chosen["backend"] = arguments["backend"]
     return chosen

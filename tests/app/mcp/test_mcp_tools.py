@@ -74,6 +74,7 @@ async def test_observing(visit: Visit) -> None:
             assert picture.size == (facts["width"], facts["height"])
             assert max(picture.size) == 200
         assert facts["screen"] == [1080, 2340]
+        await agent.ok("snapshot", waitMs=1.0, maxBytes=2_000.0, maxAgeMs=0.0, brief=True)
         absent = await agent.refused("screenshot", display=7)
         assert (absent["code"], absent["details"]["displays"]) == ("EXECUTION_VALIDATION_FAILED", [0])
         assert "--" not in absent["hint"]
