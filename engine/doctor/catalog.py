@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
 
+from clawperator.engine.adb.batch import BatchOutput
 from clawperator.engine.doctor import accessibility, device_health, gradle, host, readiness, stock
 from clawperator.engine.doctor import device as device_checks
 from clawperator.engine.doctor.check import Check
@@ -113,12 +114,6 @@ async def _stock_programs(probes: Probes) -> Check:
     return stock.programs((await probes.services())[3:], sdk)
 
 
-async def _stock_ui_automation(probes: Probes) -> Check:
-    dump, *listings = (await probes.services())[:3]
-    processes = "\n".join(listing.text for listing in listings)
-    return stock.ui_automation(dump, processes, probes.serial, probes.package)
-
-
 async def _presence(probes: Probes) -> Check:
     listed, _ = await probes.packages()
     return readiness.apk_presence(probes.package, listed, probes.serial)
@@ -162,10 +157,14 @@ async def _hidden_nodes(probes: Probes) -> Check:
     return accessibility.hidden_nodes(dump, sdk, protection, probes.package)
 
 
-async def _ui_automation(probes: Probes) -> Check:
-    dump, *listings = (await probes.services())[:3]
-    processes = "\n".join(listing.text for listing in listings)
-    return accessibility.ui_automation(dump, processes, probes.serial, probes.package)
+def _holder(check: Callable[[BatchOutput, str, str, str], Check]) -> Callable[[Probes], Awaitable[Check]]:
+    """Return ``check`` of who holds UiAutomation, by ``dumpsys accessibility`` and both listings of processes."""
+
+    async def find(probes: Probes) -> Check:
+        dump, *listings = (await probes.services())[:3]
+        return check(dump, "\n".join(listing.text for listing in listings), probes.serial, probes.package)
+
+    return find
 
 
 async def _screen(probes: Probes) -> Check:
@@ -223,7 +222,7 @@ CATALOG = (
     CheckSpec("build.android.launch", _launch, "launch", full=True),
     CheckSpec("device.capability", _capability, "system"),
     CheckSpec("stock.programs", _stock_programs, "services"),
-    CheckSpec("stock.uiautomation", _stock_ui_automation, "services"),
+    CheckSpec("stock.uiautomation", _holder(stock.ui_automation), "services"),
     CheckSpec("readiness.apk.presence", _presence, "packages"),
     CheckSpec("readiness.version.compatibility", _version, "packages"),
     CheckSpec("readiness.settings.dev_options", _developer_options, "settings"),
@@ -231,7 +230,7 @@ CATALOG = (
     CheckSpec("readiness.accessibility.enabled", _enabled, "settings"),
     CheckSpec("readiness.accessibility.bound", _bound, "services"),
     CheckSpec("readiness.accessibility.hidden_nodes", _hidden_nodes, "services"),
-    CheckSpec("readiness.uiautomation", _ui_automation, "services"),
+    CheckSpec("readiness.uiautomation", _holder(accessibility.ui_automation), "services"),
     CheckSpec("device.screen", _screen, "screen"),
     CheckSpec("device.log_buffer", _log_buffer, "system"),
     CheckSpec("device.clock", _clock, "system"),

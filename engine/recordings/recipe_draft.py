@@ -64,11 +64,6 @@ def planned(recording: Recording, blocked: BlockedTerms | None = None) -> Plan:
     return plan(recording, lambda cls: ROLES.get(cls.rpartition(".")[2], ""), blocked)
 
 
-def draft_recipe(recording: Recording, facts: RecipeMetadata | None = None, blocked: BlockedTerms | None = None) -> str:
-    """Return the text of ``draft``."""
-    return draft(recording, facts, blocked).text
-
-
 def draft(
     recording: Recording, facts: RecipeMetadata | None = None, blocked: BlockedTerms | None = None
 ) -> RecipeDraft:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+from clawperator.engine.contracts.limits import utf16_length
 from clawperator.engine.runtime.outcome import ActionResult
 from clawperator.engine.runtime.run import Observer
 from clawperator.engine.simulator.log_buffer import LogBuffer
@@ -30,16 +31,12 @@ _RELEASE_TYPES: Mapping[str, str] = {"0.3": "m", "0.5": "t2"}
 
 def split_message(message: str) -> list[str]:
     """The log entries of one message: itself, or from 4,000 UTF-16 units on its lines, split into pieces of 4,000."""
-    if _units(message) < CHUNK_UNITS:
+    if utf16_length(message) < CHUNK_UNITS:
         return [message]
     parts: list[str] = []
     for line in message.split("\n"):
-        parts += [line] if _units(line) <= CHUNK_UNITS else _pieces(line)
+        parts += [line] if utf16_length(line) <= CHUNK_UNITS else _pieces(line)
     return parts
-
-
-def _units(text: str) -> int:
-    return len(text) if text.isascii() else len(text.encode("utf-16-le", "surrogatepass")) // 2
 
 
 def _pieces(line: str) -> Iterable[str]:

@@ -85,12 +85,8 @@ def has_errors(findings: Iterable[Finding]) -> bool:
     return any(finding.severity == "error" for finding in findings)
 
 
-def lint_text(text: str, file: str, *, blocked: BlockedTerms, profile: Profile, today: date) -> list[Finding]:
+def lint_text(text: str, file: str, rules: LintRules) -> list[Finding]:
     """Return the findings in one text, by line; ``file`` is its name, whose suffix identifies a recipe. Pure."""
-    return _lint(text, file, LintRules(today, profile, blocked))
-
-
-def _lint(text: str, file: str, rules: LintRules) -> list[Finding]:
     found = [*_literals(text), *_blocked(text, rules.blocked)]
     if file.casefold().endswith(RECIPE):
         found += _recipe(text, file, rules)
@@ -170,16 +166,14 @@ def lint_all(registry: Registry, rules: LintRules) -> list[Finding]:
 def lint_registered(registry: Registry, skill_id: str, rules: LintRules) -> list[Finding]:
     """Return the findings in a skill's files; an unreadable file is a finding."""
     try:
-        return lint_files(skill_files(registry, skill_id), rules)
+        return lint_skill(registry, skill_id, rules)
     except EngineError as exc:
         return [Finding(skill_id, 0, exc.code.value, "error", exc.message)]
 
 
-def lint_skill(
-    registry: Registry, skill_id: str, *, blocked: BlockedTerms, profile: Profile, today: date
-) -> list[Finding]:
+def lint_skill(registry: Registry, skill_id: str, rules: LintRules) -> list[Finding]:
     """Return the findings in every text file of a skill's folder. Raises SKILL_NOT_FOUND, REGISTRY_READ_FAILED."""
-    return lint_files(skill_files(registry, skill_id), LintRules(today, profile, blocked))
+    return lint_files(skill_files(registry, skill_id), rules)
 
 
 def skill_files(registry: Registry, skill_id: str) -> Iterator[tuple[str, str]]:
@@ -214,7 +208,7 @@ def lint_bytes(content: bytes, name: str, rules: LintRules) -> list[Finding]:
     """Return the findings in a file's content; none in a binary file."""
     if b"\0" in content[:_BINARY_AFTER] and not name.casefold().endswith(RECIPE):
         return []
-    return _lint(content.decode("utf-8-sig", errors="replace"), name, rules)
+    return lint_text(content.decode("utf-8-sig", errors="replace"), name, rules)
 
 
 def lint_history(commits: Iterable[Committed], blocked: BlockedTerms) -> list[Finding]:

@@ -84,7 +84,7 @@ from clawperator.engine.operator import (
 )
 from clawperator.engine.process.output import BoundedOutput, LineSplitter, TerminalLines
 from clawperator.engine.recordings import reader, step_log
-from clawperator.engine.recordings.recipe_draft import draft_recipe
+from clawperator.engine.recordings.recipe_draft import draft
 from clawperator.engine.runtime import payload
 from clawperator.engine.simulator import scenario, shell_syntax
 from clawperator.engine.skills import (
@@ -366,7 +366,7 @@ def exported(value: str) -> None:
 
 
 def drafted(data: bytes) -> None:
-    draft_recipe(reader.read_recording(io.BytesIO(data)))
+    draft(reader.read_recording(io.BytesIO(data)))
 
 
 def junit(value: str) -> None:
@@ -506,7 +506,7 @@ PARSERS: dict[str, Parser] = {
         RECIPES,
     ),
     "recipe-yaml": Parser(text_of(yaml_bounded.load), [own.SCENARIO, *RECIPES], (yaml_bounded.YamlError,)),
-    "lint": Parser([lambda data: lint.lint_bytes(data, "a.py", RULES), *text_of(literals.literals, lambda said: lint.lint_text(said, "SKILL.md", blocked=RULES.blocked, profile=DEFAULT, today=RULES.today))], own.built_in("*.md")),
+    "lint": Parser([lambda data: lint.lint_bytes(data, "a.py", RULES), *text_of(literals.literals, lambda said: lint.lint_text(said, "SKILL.md", RULES))], own.built_in("*.md")),
     "blocked-terms": Parser(file_of(lambda path: blocked_terms.load_blocked({}, path)), own.lines_of("# names\nElm Street\nJosé\n")),
     "template": Parser(text_of(template_inputs, lambda said: compile_template(said, {"QUERY": "x"}, "a.b", "c")), [TEMPLATE]),
     "skill-output": Parser([skill_output, *text_of(frames.parse_frames, frames.kind_of)], own.lines_of('[Clawperator-Skill-Result]\n{"contractVersion":"1.0.0","status":"success"}\n', "RESULT|status=success|value=21\nTEXT_BEGIN\na\nTEXT_END\nSCREENSHOT|path=/tmp/a.png")),

@@ -174,14 +174,12 @@ class EngineSkillLibrary:
     def findings(self, registry: Registry, skill_id: str) -> tuple[Finding, ...]:
         from clawperator.engine.config.active_profile import load_profile
         from clawperator.engine.skills.blocked_terms import load_blocked
-        from clawperator.engine.skills.lint import lint_skill
+        from clawperator.engine.skills.lint import LintRules, lint_skill
 
         blocked = load_blocked(self._settings.environment)
         today = date.today()  # noqa: DTZ011 -- the author's own day
         try:
-            return tuple(
-                lint_skill(registry, skill_id, blocked=blocked, profile=load_profile(self._settings), today=today)
-            )
+            return tuple(lint_skill(registry, skill_id, LintRules(today, load_profile(self._settings), blocked)))
         except OSError as exc:  # a file may be deleted meanwhile
             raise EngineError(ErrorCode.REGISTRY_READ_FAILED, f"{exc.filename}: {exc.strerror or exc}") from exc
 

@@ -67,7 +67,6 @@ class ViewSpec:
     password: bool = False
     selected: bool = False
     look: Look = ""
-    tint: str = ""
 
     @property
     def natural_height(self) -> float:

@@ -14,11 +14,11 @@ from clawperator.engine.errors import EngineError, ErrorCode
 from clawperator.engine.executions.steps import execution, step
 from clawperator.engine.executions.validate import validate
 from clawperator.engine.hierarchy.matcher import Matcher
-from clawperator.engine.recordings.recipe_draft import RecipeDraft, RecipeMetadata, draft, draft_recipe, step_block
+from clawperator.engine.recordings.recipe_draft import RecipeDraft, RecipeMetadata, draft, step_block
 from clawperator.engine.recordings.typed_texts import is_masked
 from clawperator.engine.skills.blocked_terms import read_terms
 from clawperator.engine.skills.compiled import Compiled
-from clawperator.engine.skills.lint import Finding, lint_text
+from clawperator.engine.skills.lint import Finding, LintRules, lint_text
 from clawperator.engine.skills.recipe.compile import compile_recipe
 from tests.engine.recordings.sessions import (
     SETTINGS,
@@ -50,7 +50,7 @@ def compiled(made: RecipeDraft, hidden: str = "") -> Compiled:
 
 def findings(made: RecipeDraft, terms: tuple[str, ...] = ()) -> list[Finding]:
     blocked = read_terms(terms)
-    return lint_text(made.text, "x.recipe.md", blocked=blocked, profile=DEFAULT, today=date(2023, 12, 1))
+    return lint_text(made.text, "x.recipe.md", LintRules(date(2023, 12, 1), DEFAULT, blocked))
 
 
 def matchers(answer: Compiled) -> list[Any]:
@@ -103,7 +103,7 @@ class TestSessions:
 
     async def test_the_same_recording_gives_the_same_draft(self) -> None:
         data = await record(shop)
-        assert draft_recipe(reading(data)) == draft_recipe(reading(data))
+        assert draft(reading(data)).text == draft(reading(data)).text
 
 
 class TestWhatRecipesCannotSay:

@@ -14,7 +14,7 @@ from clawperator.engine.config.policy import DEFAULT, Profile
 from clawperator.engine.config.policy import Rules as Allowed
 from clawperator.engine.errors import EngineError, ErrorCode
 from clawperator.engine.skills.blocked_terms import BlockedTerms, read_terms
-from clawperator.engine.skills.lint import SEVERITIES, Finding, has_errors, lint_skill, lint_text
+from clawperator.engine.skills.lint import SEVERITIES, Finding, LintRules, has_errors, lint_skill, lint_text
 from clawperator.engine.skills.registry import Registry, load_registry
 from tests.engine.skills.made import made_registry
 
@@ -73,7 +73,7 @@ def lint(
     blocked: BlockedTerms = NOTHING,
     profile: Profile = DEFAULT,
 ) -> list[Finding]:
-    return lint_text(text, file, blocked=blocked, profile=profile, today=TODAY)
+    return lint_text(text, file, LintRules(TODAY, profile, blocked))
 
 
 def found(text: str, **rest: object) -> list[tuple[int, str]]:
@@ -322,7 +322,7 @@ def made(tmp_path: Path) -> Registry:
 
 
 def lint_made(made: Registry) -> list[tuple[str, int, str]]:
-    findings = lint_skill(made, "com.example.app.read", blocked=BlockedTerms(), profile=DEFAULT, today=TODAY)
+    findings = lint_skill(made, "com.example.app.read", LintRules(TODAY, DEFAULT, BlockedTerms()))
     return [(finding.file, finding.line, finding.code) for finding in findings]
 
 
@@ -362,5 +362,5 @@ def test_folders_and_files_that_are_not_there(made: Registry, tmp_path: Path) ->
         lint_made(made)
     assert caught.value.code is ErrorCode.REGISTRY_READ_FAILED
     with pytest.raises(EngineError) as caught:
-        lint_skill(load_registry(made.path), "nobody", blocked=BlockedTerms(), profile=DEFAULT, today=TODAY)
+        lint_skill(load_registry(made.path), "nobody", LintRules(TODAY, DEFAULT, BlockedTerms()))
     assert caught.value.code is ErrorCode.SKILL_NOT_FOUND
