@@ -424,7 +424,8 @@ async def test_skills_and_their_artifacts_run_on_a_fleet(nats: Nats, join: Join)
     skill = ("skills", "run", "com.android.settings.overview", "--fleet", nats.url)
     exit_code, [answer] = await command(*skill, "--device", f"bench/{serial}")
     assert (exit_code, answer["code"]) == (1, "REGISTRY_READ_FAILED"), answer
-    host.engine.settings = replace(host.engine.settings, skills_registry="builtin")
+    own = {**host.engine.settings.environment, "TMPDIR": str(nats.folder)}  # the script keeps its picture there
+    host.engine.settings = replace(host.engine.settings, skills_registry="builtin", environment=own)
     exit_code, [answer] = await command(*skill, "--device", f"bench/{serial}")
     assert (exit_code, answer["skillId"], answer["deviceId"]) == (0, skill[2], f"bench/{serial}"), answer
     artifact = ("--registry", "builtin", "--artifact", "overview")

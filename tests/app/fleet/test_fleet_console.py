@@ -67,7 +67,7 @@ async def test_one_console_watches_and_uses_the_devices_of_two_hosts(nats: Nats,
         async with fleet(
             nats.url
         ) as other:  # what others do is seen here, on a device that this console did not choose
-            assert (await other.execute(plan(HOME, LOOK), f"west/{second}"))["ok"]
+            assert (await other.execute(plan(HOME, LOOK), f"west/{second}", wait_ms=20_000))["ok"]
         await until(pilot, lambda: app.screen.grid.tiles[3].snapshot.readable and app.screen.grid.tiles[3].run)
         app.bridge.take_picture()
         await until(pilot, lambda: f"east/{first}" in session.pictures)
@@ -94,7 +94,9 @@ async def test_what_strangers_publish_does_not_disturb_the_console(nats: Nats, j
                 await stranger.publish(f"{subjects.PREFIX}.tree.a", tree, headers=headers)
         async with fleet(nats.url) as client:
             assert (
-                await client.execute(plan(build.open_app("com.android.settings")["actions"][0], LOOK), f"east/{serial}")
+                await client.execute(
+                    plan(build.open_app("com.android.settings")["actions"][0], LOOK), f"east/{serial}", wait_ms=20_000
+                )
             )["ok"]
         await until(pilot, lambda: package(pilot) == "com.android.settings")
         assert set(session._trees) <= {"", f"east/{serial}"}
