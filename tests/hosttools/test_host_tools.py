@@ -90,7 +90,7 @@ APPIUM = {
     "size": ["1080x2340", 440],
     "orientation": 0,
     "locale": ["en-US", True],
-    "keyboards": [[IME], [IME], IME],
+    "keyboards": [[IME, "com.android.adbkeyboard/.AdbIME"], [IME], IME],
     "wifi": [[False, True]] * 2,
     "data": [False, True],
     "airplane": "false,true",

@@ -408,7 +408,7 @@ async def test_a_wait_on_a_moving_screen_ends_in_time(
     params = {"matcher": missing} if kind == "wait_for_node" else {"expectedNode": missing}
     began = time.monotonic()
     done = await bench.engine.execute(plan((kind, {**params, "timeoutMs": 700})), backend="stock")
-    assert 0.7 < time.monotonic() - began < 5, "a dump of that screen takes ten seconds"
+    assert 0.7 < time.monotonic() - began < 8, "a dump of that screen takes ten seconds"
     assert done.outcome.status in ("failed", "partial")
     if kind == "wait_for_node":
         assert done.envelope["errorCode"] == "UI_NOT_IDLE", "nothing was read, so nothing is known of the node"
@@ -423,7 +423,7 @@ async def test_a_composed_wait_on_a_moving_screen_ends_in_time(
     bench = await connect(**on("com.example.spinner", speed=1))
     began = time.monotonic()
     done = await bench.engine.execute(make({"textEquals": "Cancel"}, wait_ms=700), backend="stock")
-    assert time.monotonic() - began < 5, "a dump of that screen takes ten seconds"
+    assert time.monotonic() - began < 8, "a dump of that screen takes ten seconds"
     assert done.outcome.error is not None
     assert done.outcome.error["code"] == "UI_NOT_IDLE"
     assert not bench.world.accessibility.dumping
