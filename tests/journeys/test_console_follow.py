@@ -14,6 +14,7 @@ import pytest
 from clawperator.app.console.app import ConsoleApp
 from clawperator.app.console.inspect.screen import InspectScreen
 from tests.app.console.support import FakeClipboard, MemoryStore, drained, until
+from tests.support import patience
 
 pytestmark = pytest.mark.adb
 Connect = Callable[..., Awaitable[Any]]
@@ -66,7 +67,7 @@ async def test_the_console_follows_for_long_without_growth(connect: Connect, req
             after, used_now = widgets(app), memory()
         finally:
             tracemalloc.stop()
-        assert trees > seconds * 0.5, "a tree a second at the very least"
+        assert trees > seconds * 0.5 / patience(0.5), "a tree a second at the very least, on an idle machine"
         assert after == before
         assert used_now - used < MOST_GROWTH, f"memory grew by {used_now - used} bytes over {trees} trees"
         looks = [item for item in app.session.log.executions if item.looks]
