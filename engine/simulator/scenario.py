@@ -332,7 +332,7 @@ class Unseen(_Strict):
 
 
 class Foldable(_Strict):
-    """The device has a second display, which is off; ``screencap`` shows that one unless it is told which, and warns."""
+    """The device has a second display, which is off; ``screencap`` shows that one unless the command names a display, and warns."""
 
     kind: Literal["foldable"]
 

@@ -137,7 +137,7 @@ def test_a_thousand_lines_a_second_leave_the_loop_free(report: Report) -> None:
     report.hold([Claim(f"console, stream, {what}", 30, " ms"), cost], measure)
 
 
-async def test_a_flood_that_nobody_can_take_is_counted_to_the_last_message() -> None:
+async def test_a_flood_that_no_one_can_take_is_counted_to_the_last_message() -> None:
     """Twice as many events as the queue holds, in one turn of the loop: the oldest go, and every one of them is counted."""
     engine = FakeEngine(screen=settings_screen(), checks=CHECKS_OK)
     app = make_app(engine)

@@ -211,7 +211,7 @@ def test_two_hundred_listeners(report: Report, server: Server) -> None:
     def measure() -> Measured:
         share, rate, _ = asyncio.run(hear())
         assert rate >= EVENTS_PER_SECOND * 0.9, rate
-        return share, f"{rate:.0f} events/s to each, nobody dropped, executions included"
+        return share, f"{rate:.0f} events/s to each, no client dropped, executions included"
 
     report.ratio(f"{LISTENERS} listeners of {EVENTS_PER_SECOND} events/s", "one core", 1.0, measure)
 

@@ -128,7 +128,7 @@ def test_what_is_valid_satisfies_the_schema_before_and_after(action: dict[str, A
 
 
 @pytest.mark.parametrize("action", SOUND)
-def test_the_models_make_one_union_told_apart_by_type(action: dict[str, Any]) -> None:
+def test_the_models_make_one_union_distinguished_by_type(action: dict[str, Any]) -> None:
     model = TypeAdapter(action_type()).validate_python({"id": "a", **action})
     assert isinstance(model, step_model(canonical(action["type"])))
     assert execution_type().model_validate(plan(action)).actions[0].type == action["type"]

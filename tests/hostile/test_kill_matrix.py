@@ -186,7 +186,7 @@ async def test_command_line_while_its_history_is_written(tmp_path: Path, number:
 
 @pytest.mark.ci
 @pytest.mark.parametrize("number", SIGNALS)
-async def test_command_line_whose_answer_nobody_reads(tmp_path: Path, number: signal.Signals) -> None:
+async def test_command_line_whose_answer_no_one_reads(tmp_path: Path, number: signal.Signals) -> None:
     async with victim(tmp_path, faults=[{"kind": "huge_tree", "nodes": 3_000}]) as cut:
         ours, theirs = os.pipe()
         words = (*CLI, "execute", "--execution", json.dumps(cut.plan))

@@ -116,7 +116,7 @@ async def test_a_device_is_taken_or_it_is_said_why_not(name: str, plant: str, tm
 
 
 @pytest.mark.parametrize("name", ["9" * 250, "0" * 250 + "-1-1", "²-1", "-"])
-async def test_a_ticket_that_nobody_drew_is_passed_over(name: str, tmp_path: Path) -> None:
+async def test_a_ticket_that_no_one_drew_is_passed_over(name: str, tmp_path: Path) -> None:
     queue = tmp_path / "x.queue"
     queue.mkdir()
     (queue / name).touch()

@@ -260,7 +260,7 @@ async def test_one_crashed_check_hides_no_other(connect: Connect, monkeypatch: p
 # -- watching
 
 
-async def test_a_device_that_comes_back_is_asked_anew_who_its_operator_is(connect: Connect) -> None:
+async def test_a_device_that_comes_back_is_asked_again_who_its_operator_is(connect: Connect) -> None:
     bench = await connect()
     bench.world.packages[RELEASE].uid += 1
     with bench.engine.events.subscribe() as subscription:
@@ -287,7 +287,7 @@ async def test_a_device_that_comes_back_is_asked_anew_who_its_operator_is(connec
 
 
 @pytest.mark.usefixtures("impatient")
-async def test_what_was_seen_live_is_told_though_the_buffer_has_rolled_past_it(
+async def test_what_was_seen_live_is_reported_though_the_buffer_has_rolled_past_it(
     connect: Connect, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     bench = await connect(faults=[{"kind": "silence"}])

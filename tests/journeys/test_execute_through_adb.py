@@ -274,7 +274,7 @@ async def test_faults_that_do_not_matter(connect: Connect, scenario: dict[str, A
     assert len(finished) == 1
 
 
-async def test_a_truncated_dump_is_told_not_hidden(connect: Connect) -> None:
+async def test_a_truncated_dump_is_reported_not_hidden(connect: Connect) -> None:
     bench = await connect(**fault("truncated_dump"))
     outcome, _ = await outcome_of(bench, plan(SNAPSHOT))
     assert isinstance(outcome, dict)
@@ -320,7 +320,7 @@ async def test_an_unauthorized_device_is_named_as_such(connect: Connect) -> None
 # -- one at a time, and watching
 
 
-async def test_two_engines_collide_and_the_loser_is_told_at_once(connect: Connect) -> None:
+async def test_two_engines_collide_and_the_loser_is_reported_at_once(connect: Connect) -> None:
     bench = await connect(speed=1.0)
     slow = plan({"type": "sleep", "params": {"durationMs": 1_500}}, command_id="slow")
     with bench.engine.events.subscribe() as subscription:

@@ -155,7 +155,7 @@ async def test_it_stays_away_from_a_device_at_work_and_says_whose_it_is(connect:
         assert painter.follow.state == FollowState("reading")
 
 
-async def test_a_dead_service_is_told_with_its_code_and_asked_ever_less(connect: Connect) -> None:
+async def test_a_dead_service_is_reported_with_its_code_and_asked_ever_less(connect: Connect) -> None:
     bench = await connect(faults=[{"kind": "service_down"}])
     async with following(bench) as painter:
         await painter.until(lambda: [state.wait for state in painter.states] == [1.0, 2.0])
@@ -163,7 +163,7 @@ async def test_a_dead_service_is_told_with_its_code_and_asked_ever_less(connect:
     assert {state.error.code for state in painter.states if state.error} == {"SERVICE_UNAVAILABLE"}
 
 
-async def test_a_look_that_gets_no_answer_refuses_nobody(connect: Connect) -> None:
+async def test_a_look_that_gets_no_answer_refuses_no_one(connect: Connect) -> None:
     bench = await connect(faults=[{"kind": "silence", "command_id": "follow-*"}])
     async with following(bench) as painter:
         await painter.until(lambda: bool(painter.states))

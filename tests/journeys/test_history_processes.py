@@ -223,7 +223,7 @@ async def test_a_full_disk_changes_nothing_about_the_answer(connect: Connect) ->
 
 @pytest.mark.adb
 @pytest.mark.ci
-async def test_a_history_that_somebody_holds_for_long_costs_seconds_and_no_answer(connect: Connect) -> None:
+async def test_a_history_that_someone_holds_for_long_costs_seconds_and_no_answer(connect: Connect) -> None:
     hand = Hand(await connect())
     await hand.run("execute", "--execution", plan("cmd-1"))
     with closing(sqlite3.connect(hand.path, isolation_level=None)) as db:

@@ -166,7 +166,7 @@ async def test_another_screen_ends_the_replay_which_then_goes_on_from_there(conn
     assert other.world.ui.state["cart"] == ['Coffee mug "Monday"']
 
 
-async def test_what_cannot_be_fetched_is_told_apart(connect: Connect, tmp_path: Path) -> None:
+async def test_what_cannot_be_fetched_is_distinguished(connect: Connect, tmp_path: Path) -> None:
     phone = await connect(device=NEWER)
     none_yet = await record(phone, tmp_path, "pull")
     assert none_yet.document["code"] == "RECORDING_SESSION_NOT_FOUND"

@@ -215,7 +215,7 @@ def test_the_last_line_of_a_fix(fix: FixRun, words: str) -> None:
     assert words in plain(fix_log_rows([fix], 60, MovableClock().clock))[-1]
 
 
-def test_a_stage_is_one_line_however_often_it_is_told() -> None:
+def test_a_stage_is_one_line_however_often_it_is_reported() -> None:
     fix = a_fix()
     for number in range(5):
         fix = fix.with_stage(Stage("fix", "install", "running", fraction=number / 5)).with_stage(

@@ -95,7 +95,7 @@ def command_line(command: str, kind: str = "start", at: float = NOON) -> LogEntr
 # -- following
 
 
-async def test_it_follows_until_somebody_moves_up_and_again_from_the_end_on() -> None:
+async def test_it_follows_until_someone_moves_up_and_again_from_the_end_on() -> None:
     async with streaming(*mixed_stream(NOON)) as (stream, pilot):
         pane = stream.pane
         assert pane.following

@@ -153,7 +153,7 @@ async def test_a_running_one_is_drawn_again_every_time_a_finished_one_when_it_ch
             assert len(slots.asked) == times
 
 
-async def test_the_same_run_read_anew_keeps_the_place() -> None:
+async def test_the_same_run_read_again_keeps_the_place() -> None:
     async with looking(size=(90, 16)) as (_app, pilot, pane):
         pane.show(fifty())
         await pilot.press("right_square_bracket")
@@ -290,7 +290,7 @@ async def test_bad_news_says_what_it_means(mark: Mark, sentences: list[str]) -> 
         assert [sentence for sentence in sentences if sentence not in text] == []
 
 
-async def test_without_room_for_all_tabs_the_current_one_is_told() -> None:
+async def test_without_room_for_all_tabs_the_current_one_is_reported() -> None:
     async with looking(size=(44, 12)) as (app, pilot, pane):
         pane.show(plan_failed())
         await pilot.press("h")

@@ -137,13 +137,13 @@ def test_stopped_waiting_and_a_lost_broadcast() -> None:
     assert story(denied)[0] == "Refused before anything was sent. the console is read-only"
 
 
-def test_a_result_that_nobody_here_asked_for() -> None:
+def test_a_result_that_no_one_here_asked_for() -> None:
     answer = reported(seen(NOON, make_envelope("cmd-1", FOUR)))
     answer.foreign = True
     assert "Not sent from this machine; its start was not seen." in story(answer)
 
 
-def test_warnings_are_told() -> None:
+def test_warnings_are_reported() -> None:
     execution = success()
     execution.warnings = ({"code": "X", "path": "actions.0", "message": "unknown role name"},)
     assert "Warning: unknown role name" in story(execution)

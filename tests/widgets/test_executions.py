@@ -73,7 +73,7 @@ def test_lines_without_a_command_belong_to_what_runs_on_that_device() -> None:
     assert [step.id for step in only(log).steps] == ["open", "wait", "more"]
 
 
-def test_without_a_running_command_they_are_nobodys() -> None:
+def test_without_a_running_command_they_are_no_ones() -> None:
     assert log_of(progress("step-start", at=AT, id="lost")).items == []
 
 
@@ -189,7 +189,7 @@ def test_a_link_that_stays_down_is_one_row_and_says_for_how_long() -> None:
     assert len(log.items) == 2
 
 
-def test_snapshots_are_told_on_the_execution_that_took_them() -> None:
+def test_snapshots_are_reported_on_the_execution_that_took_them() -> None:
     dump = SnapshotSeen(device_id=SERIAL, command_id="cmd-1", step_id="s", xml="<hierarchy/>", complete=False, at=AT)
     execution = only(log_of(*agent_run("cmd-1", AT), dump))
     assert execution.snapshots == 1
@@ -240,7 +240,7 @@ def matcher(**fields: str) -> str:
     return f"NodeMatcher({listed})"
 
 
-def test_matchers_are_told_without_what_is_not_set() -> None:
+def test_matchers_are_reported_without_what_is_not_set() -> None:
     assert brief(f"click({matcher(textEquals='OK, really (2)')})") == "click(textEquals=OK, really (2))"
     assert (
         brief(f"scrollUntil(target={matcher(resourceId='a:id/b', role='button')})")
@@ -341,7 +341,7 @@ def test_a_queued_one_may_wait_as_long_as_any_command_may_take() -> None:
     assert only(log).status is Status.UNKNOWN
 
 
-def test_a_gap_is_told_on_what_runs() -> None:
+def test_a_gap_is_reported_on_what_runs() -> None:
     log = log_of(*agent_run("cmd-1", AT), LogGap(device_id=SERIAL, reason="device offline", at=AT + 2))
     execution = next(log.executions)
     assert execution.lines[-1].kind == "gap"
@@ -356,7 +356,7 @@ def test_a_step_whose_end_was_not_seen_is_not_running_any_more() -> None:
 # -- whose it is
 
 
-def test_a_result_that_nobody_here_asked_for_is_foreign() -> None:
+def test_a_result_that_no_one_here_asked_for_is_foreign() -> None:
     assert only(log_of(seen("c", make_envelope("c", [])))).foreign
     assert not only(log_of(*agent_run("c", AT), seen("c", make_envelope("c", [])))).foreign, "its start was seen"
     assert not only(log_of(started("c"), seen("c", make_envelope("c", [])))).foreign
@@ -383,7 +383,7 @@ def test_what_the_engine_says_of_an_own_execution_is_kept() -> None:
 # -- what is wrong, and where
 
 
-def test_the_column_of_a_parse_error_is_told() -> None:
+def test_the_column_of_a_parse_error_is_reported() -> None:
     problem = "Expecting value: line 1 column 813 (char 812)"
     log = log_of(seen("", None, problem=problem, raw="{"))
     (mark,) = log.items

@@ -68,7 +68,7 @@ def test_time_goes_on_between_news_and_stops_at_the_end() -> None:
     assert states(over)["done"] is Status.WAITING
 
 
-def test_cancelled_work_is_told_from_failed_work() -> None:
+def test_cancelled_work_is_reported_from_failed_work() -> None:
     job = begun().with_stage(stage("start"), NOW).over(Status.SKIPPED, "Cancelled", NOW)
     assert states(job)["start"] is Status.WARN
     assert "not reached" in text([slot.draw(80) for slot in job_slots(job, Sheet(80, WallClock(lambda: NOW)))])

@@ -116,7 +116,7 @@ def test_screen_and_app_do_not_clash() -> None:
 
 
 @pytest.mark.parametrize("holder", HOLDERS)
-def test_nobody_binds_a_key_beside_the_table(holder: type) -> None:
+def test_no_one_binds_a_key_beside_the_table(holder: type) -> None:
     known = {binding.id for _, binding in ALL}
     own = holder.__dict__.get("BINDINGS", [])
     assert {binding.id for binding in own} <= known

@@ -137,7 +137,7 @@ class TestLooks:
             await drained(pilot)
             assert line_with(app, "this node · taken by the device")
 
-    async def test_matches_without_a_label_are_told_apart_by_their_place(self) -> None:
+    async def test_matches_without_a_label_are_distinguished_by_their_place(self) -> None:
         async with held("Wi‑Fi", Matcher(resource_id="android:id/icon")) as (app, *_):
             assert line_with(app, "2 ImageView #icon at 48,540")
 

@@ -82,7 +82,7 @@ def first_line(app: App[None]) -> str:
 
 
 class TestTyping:
-    async def test_every_key_is_read_and_the_bench_has_it_before_anybody_is_told(self) -> None:
+    async def test_every_key_is_read_and_the_bench_has_it_before_anybody_is_reported(self) -> None:
         async with held() as (app, line, pilot):
             line.open()
             await typed(pilot, "res:title")
@@ -194,7 +194,7 @@ class TestCompleting:
             assert app.went == ["on"]
             assert app.bench.typed == Matcher(text_equals="Wifi")
 
-    async def test_the_hint_is_right_already_when_the_key_is_told(self) -> None:
+    async def test_the_hint_is_right_already_when_the_key_is_reported(self) -> None:
         async with held() as (app, line, pilot):
             line.open()
             await typed(pilot, "text=")

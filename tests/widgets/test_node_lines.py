@@ -109,7 +109,7 @@ def test_a_dimmed_row_keeps_its_signs_and_its_guides() -> None:
 # -- facts
 
 
-def test_sizes_are_told_in_dp_where_the_density_is_known() -> None:
+def test_sizes_are_reported_in_dp_where_the_density_is_known() -> None:
     node = build([view("Button", "[216,400][656,510]")]).nodes[0]
     assert fact(node, "size") == "440×110 at 216,400"
     assert fact(node, "size", density=440) == "440×110 (160×40 dp) at 216,400"

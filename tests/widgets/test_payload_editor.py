@@ -134,7 +134,7 @@ async def test_tab_and_escape_leave_at_once_and_write_nothing() -> None:
         assert app.editor.text == "[1]"
 
 
-async def test_the_text_is_told_when_the_keys_rest_or_when_it_is_settled() -> None:
+async def test_the_text_is_reported_when_the_keys_rest_or_when_it_is_settled() -> None:
     async with editing("|") as (app, pilot):
         for key in "123":
             app.post_message(events.Key(key, key))

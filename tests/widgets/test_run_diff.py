@@ -84,7 +84,7 @@ def test_changes_have_their_paths() -> None:
     assert (changes["timeoutMs",].old, changes["timeoutMs",].new) == (30_000, 5_000)
 
 
-def test_steps_in_another_order_are_told_once() -> None:
+def test_steps_in_another_order_are_reported_once() -> None:
     new = {**PAYLOAD, "actions": PAYLOAD["actions"][::-1]}
     (change,) = value_changes(PAYLOAD, new)
     assert (change.kind, change.path) == ("moved", ("actions",))
@@ -145,7 +145,7 @@ def test_what_only_one_of_them_has_stands_behind_its_neighbour() -> None:
     assert "".join(pair.id for pair in step_pairs(a, b)) == "xaybzc"
 
 
-def test_ids_that_repeat_are_told_apart_by_their_number() -> None:
+def test_ids_that_repeat_are_distinguished_by_their_number() -> None:
     a, b = (ExecutionState("c", "d", 1, 0.0, steps=[StepState("s") for _ in range(count)]) for count in (2, 3))
     assert [(pair.a is not None, pair.b is not None) for pair in step_pairs(a, b)] == [
         (True, True),

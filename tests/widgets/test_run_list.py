@@ -209,7 +209,7 @@ async def test_a_list_that_was_scrolled_stands_still() -> None:
         assert pane.unseen == 0
 
 
-async def test_a_run_that_ends_or_goes_is_told_by_the_same_look() -> None:
+async def test_a_run_that_ends_or_goes_is_reported_by_the_same_look() -> None:
     pane = a_list()
     async with held(pane, size=(80, 10)) as (_, pilot):
         running = a_summary(6, status="running")._replace(started_at=NOON)
@@ -225,7 +225,7 @@ async def test_a_run_that_ends_or_goes_is_told_by_the_same_look() -> None:
         assert pane.row_count() == 0
 
 
-async def test_a_look_that_leaves_a_hole_begins_anew() -> None:
+async def test_a_look_that_leaves_a_hole_begins_again() -> None:
     pane = a_list()
     async with held(pane, size=(80, 10)):
         pane.show(some(10), 10)

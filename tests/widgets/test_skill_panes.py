@@ -143,7 +143,7 @@ async def test_lines_that_go_do_not_move_those_that_are_read() -> None:
         assert [line[:18] for line in lines(app)[1:]] == [line[:18] for line in before]
 
 
-async def test_the_end_is_told_below_the_last_line() -> None:
+async def test_the_end_is_reported_below_the_last_line() -> None:
     pane = SkillOutput(CLOCK, id="output")
     async with held(pane, size=(60, 14)) as (app, pilot):
         run = run_of(2)
@@ -207,7 +207,7 @@ async def test_findings_are_walked_by_severity() -> None:
 # -- the form
 
 
-async def test_a_choice_without_a_default_is_nobodys() -> None:
+async def test_a_choice_without_a_default_is_no_ones() -> None:
     assert choices_of(TARGET._replace(type="boolean")) == ("", "true", "false")
     assert choices_of(MODE) == ("heat", "cool", "off")
     assert choices_of(NOTIFY) == ("", "true", "false")

@@ -36,7 +36,7 @@ def test_steps_have_their_place_and_their_retries_are_ticks() -> None:
     assert line.share == pytest.approx(1 / 6)
 
 
-def test_what_the_plan_did_not_reach_is_told_from_the_payload() -> None:
+def test_what_the_plan_did_not_reach_is_reported_from_the_payload() -> None:
     line = timeline(plan_failed(), NOON)
     assert [(step.number, step.type, step.status, step.step) for step in line.steps[2:]] == [
         (3, "read_text", Status.SKIPPED, None),
@@ -45,7 +45,7 @@ def test_what_the_plan_did_not_reach_is_told_from_the_payload() -> None:
     assert line.unreported == 0
 
 
-def test_what_nobody_knows_is_not_called_skipped() -> None:
+def test_what_no_one_knows_is_not_called_skipped() -> None:
     assert [step.status for step in timeline(timeout(), NOON).steps[2:]] == [Status.UNKNOWN, Status.UNKNOWN]
     assert {step.status for step in timeline(refused(), NOON).steps} == {Status.SKIPPED}
     assert {step.status for step in timeline(no_steps(), NOON).steps} == {Status.IDLE}
@@ -116,7 +116,7 @@ def test_phases_follow_each_other_in_their_order_whatever_order_they_come_in() -
     assert [phase.meaning for phase in line.phases][-1] == ""
 
 
-def test_each_phase_is_told_in_a_few_words() -> None:
+def test_each_phase_is_reported_in_a_few_words() -> None:
     assert all(2 <= len(meaning.split()) <= 4 for meaning in PHASES.values())
 
 

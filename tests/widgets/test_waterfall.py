@@ -96,7 +96,7 @@ def test_bars_of_one_run_begin_in_one_column() -> None:
     assert len(begins) == 1
 
 
-def test_the_budget_is_told_with_its_share() -> None:
+def test_the_budget_is_reported_with_its_share() -> None:
     assert total_row(timeline(plan_failed(), NOON), 80, over=True).left.plain.startswith(
         " 5.0 s of 30.0 s  17%  ▇▇▇▇▇▇▇▇▇░"
     )

@@ -25,15 +25,30 @@ from clawperator.widgets.format.jobs import job_line
 from clawperator.widgets.format.lines import Line, Row, sentence
 from clawperator.widgets.info_line import InfoLine
 from clawperator.widgets.job_pane import JobPane
+from clawperator.widgets.line_widget import OneLineWidget
+from clawperator.widgets.models.job import Job
 from clawperator.widgets.models.status import Status
 from clawperator.widgets.pane import Pane
+from clawperator.widgets.text.times import WallClock
 
 if TYPE_CHECKING:
     from clawperator.engine.emulators.avds import Avd
 
 
-class JobLine(InfoLine):
+class JobLine(OneLineWidget):
     """The running job in one line; a click opens it."""
+
+    def __init__(self, clock: WallClock, *, id: str) -> None:  # noqa: A002  # Textual's own name
+        super().__init__(id=id)
+        self._clock = clock
+        self._job: Job | None = None
+
+    def show(self, job: Job | None) -> None:
+        self._job = job
+        self.refresh()
+
+    def line_row(self, width: int) -> Row:
+        return job_line(self._job, self._clock.now(), width, self.symbols) if self._job is not None else Row(Line())
 
     async def on_click(self, event: Click) -> None:
         event.stop()
@@ -53,7 +68,7 @@ class DevicesScreen(TwoPaneScreen):
             yield Pane("devices", EmulatorList(id="list"), id="list-pane")
             yield Pane("details", DeviceDetail(id="detail"), id="detail-pane")
             yield Pane("job", JobPane(self.console.clock, id="job"), id="job-pane")
-        yield JobLine(id="job-line")
+        yield JobLine(self.console.clock, id="job-line")
         yield InfoLine(id="summary")
 
     @property
@@ -94,7 +109,7 @@ class DevicesScreen(TwoPaneScreen):
 
     def draw_ages(self) -> None:
         self.query_one("#job", JobPane).tick()
-        self._draw_job_line()
+        self.query_one("#job-line", JobLine).refresh()
         self.show_detail()
 
     def _facts(self, serial: str) -> DeviceSummary:
@@ -122,13 +137,7 @@ class DevicesScreen(TwoPaneScreen):
         job = self.session.machines.job
         self.set_class(job is not None, "-job")
         self.query_one("#job", JobPane).show(job)
-        self._draw_job_line()
-        self.call_after_refresh(self._draw_job_line)  # at first it has no width yet
-
-    def _draw_job_line(self) -> None:
-        line, job = self.query_one("#job-line", InfoLine), self.session.machines.job
-        if job is not None:
-            line.show(job_line(job, self.session.clock.now(), line.width, self.console.symbols))
+        self.query_one("#job-line", JobLine).show(job)
 
     def _draw_summary(self) -> None:
         session, symbols = self.session, self.console.symbols

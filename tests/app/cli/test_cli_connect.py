@@ -93,7 +93,7 @@ def test_the_flags_reach_the_console_and_a_browsers_pages(cli: Cli, monkeypatch:
     assert {"--connect=host:3000", "--token-file=t", "--device-id=emulator-5554", "--read-only"} <= set(served[0])
 
 
-def test_it_opens_although_nobody_answers_yet(terminal: Terminal, lonely: dict[str, str]) -> None:  # noqa: F811
+def test_it_opens_although_no_one_answers_yet(terminal: Terminal, lonely: dict[str, str]) -> None:  # noqa: F811
     url = f"http://127.0.0.1:{lonely['ANDROID_ADB_SERVER_PORT']}"
     shown = terminal("console", "--connect", url, press=b"\x11", when=b"The device list is unavailable")
     assert shown.exit_code == 0

@@ -103,6 +103,8 @@ class TestWhoWritesWhere:
         assert json.loads(collected.getvalue())["operatorGenerations"]
 
 
-def test_the_version_of_the_alias_table_is_told_when_asked_for_the_story(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_version_of_the_alias_table_is_reported_when_asked_for_the_story(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
     assert main(["version", "--verbose"]) == 0
     assert json.loads(capsys.readouterr().out)["aliasTableVersion"] == ALIAS_TABLE_VERSION

@@ -217,7 +217,7 @@ def test_an_unknown_one_is_not_asked_about(cli: Cli, sdk: FakeSdk, monkeypatch: 
     assert sdk.calls("avdmanager") == []
 
 
-def test_a_failure_is_told_and_has_its_hint(cli: Cli, sdk: FakeSdk) -> None:
+def test_a_failure_is_reported_and_has_its_hint(cli: Cli, sdk: FakeSdk) -> None:
     sdk.fails("disk_full")
     run = cli("emulator", "provision", "--json-progress")
     assert (run.exit_code, run.document["code"]) == (1, "ANDROID_SYSTEM_IMAGE_INSTALL_FAILED")

@@ -192,7 +192,7 @@ class TestLooking:
         assert shown.startswith("Clawperator doctor\nDevice: ")
         assert "Critical checks\n  [OK] Python" in shown
 
-    def test_nobody_is_chosen_silently(self, cli: Cli) -> None:
+    def test_no_one_is_chosen_silently(self, cli: Cli) -> None:
         for words in (("observe", "snapshot"), ("packages", "list"), ("version", "--check-compat"), ("watch",)):
             run = cli(*words, "--device-id", "nobody")
             assert (run.exit_code, run.document["code"]) == (1, "DEVICE_NOT_FOUND"), words
@@ -448,7 +448,7 @@ class TestDemo:
         assert run.exit_code == 0
         assert run.out.startswith("succeeded  demo-")
 
-    def test_it_leaves_nobodys_device_alone(self, process: ProcessCli, tmp_path: Path) -> None:
+    def test_it_leaves_no_ones_device_alone(self, process: ProcessCli, tmp_path: Path) -> None:
         """Neither the user's choice of a device nor the locks of this machine matter to it, and it leaves no file."""
         run = process(
             "demo", "--json", env={"ANDROID_SERIAL": "nobody", "CLAWPERATOR_RECEIVER_PACKAGE": "com.example.nobody"}

@@ -267,7 +267,7 @@ def test_the_bounds_of_the_settings_file(cli: Cli, three: Path, tmp_path: Path) 
     assert cli("history", "prune").document["removed"] == 1
 
 
-def test_everything_goes_only_if_somebody_says_so(cli: Cli, three: Path) -> None:
+def test_everything_goes_only_if_someone_says_so(cli: Cli, three: Path) -> None:
     refused = cli("history", "prune", "--all", stdin=b"y\n")
     assert (refused.exit_code, refused.document["code"]) == (1, "NOT_CONFIRMED")
     assert cli("history", "prune", "--all", "--older-than", "1d").document["code"] == "USAGE"
@@ -276,7 +276,7 @@ def test_everything_goes_only_if_somebody_says_so(cli: Cli, three: Path) -> None
     assert cli("history", "list").document["total"] == 0
 
 
-def test_a_damaged_file_is_told_and_set_aside(cli: Cli, path: Path) -> None:
+def test_a_damaged_file_is_reported_and_set_aside(cli: Cli, path: Path) -> None:
     path.parent.mkdir(parents=True)
     path.write_bytes(b"nonsense" * 1_000)
     run = cli("history", "list")
@@ -314,7 +314,7 @@ def test_what_failed_without_a_device_is_kept_and_the_answer_is_the_same(cli: Cl
     ],
     ids=" ".join,
 )
-def test_whoever_does_not_want_a_record_leaves_none(
+def test_who_does_not_want_a_record_leaves_none(
     cli: Cli, path: Path, words: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert cli(*words, "--no-history").document["code"] == "ADB_NOT_FOUND"

@@ -61,7 +61,7 @@ def test_what_is_there(cli: Cli, log: LogFile, folder: Path) -> None:
     assert pretty[1].endswith("two  second\\x1b[31m")
 
 
-def test_lines_of_somebody_else(cli: Cli, log: LogFile, folder: Path) -> None:
+def test_lines_of_someone_else(cli: Cli, log: LogFile, folder: Path) -> None:
     log.write("info", "one", "first")
     with Path(today_path(str(folder))).open("ab") as file:
         file.write(b"no json \x1b[2J \xff\xe2\x80\xae\n[1]\n" + b"x" * 100)
@@ -125,7 +125,7 @@ def next_event(child: subprocess.Popen[str]) -> str:
     return event
 
 
-def test_what_comes_until_somebody_presses_ctrl_c(log: LogFile, folder: Path) -> None:
+def test_what_comes_until_someone_presses_ctrl_c(log: LogFile, folder: Path) -> None:
     log.write("info", "before", "m")
     with following() as child:
         assert next_event(child) == "before"

@@ -173,6 +173,6 @@ def test_schema(cli: Cli) -> None:
     assert cli("policy", "schema").document == cli("schema", "policy").document
 
 
-def test_help_works_and_unknown_words_are_told(cli: Cli) -> None:
+def test_help_works_and_unknown_words_are_reported(cli: Cli) -> None:
     assert "purchase_risk" in cli("policy", "show", "--help").out
     assert cli("policy", "shwo").document["suggestion"] == "policy show"

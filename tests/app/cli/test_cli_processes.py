@@ -198,7 +198,7 @@ class TestReadersThatLeave:
             ("nonsense",),
         ],
     )
-    def test_a_closed_pipe_is_nobodys_error(self, lonely: dict[str, str], arguments: tuple[str, ...]) -> None:
+    def test_a_closed_pipe_is_no_ones_error(self, lonely: dict[str, str], arguments: tuple[str, ...]) -> None:
         reader, writer = os.pipe()
         os.close(reader)
         try:
@@ -211,7 +211,7 @@ class TestReadersThatLeave:
         assert done.returncode == 141
 
     @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
-    def test_a_full_disk_is_told(self, lonely: dict[str, str]) -> None:
+    def test_a_full_disk_is_reported(self, lonely: dict[str, str]) -> None:
         with Path("/dev/full").open("wb") as full:
             done = subprocess.run(
                 [*MODULE, "help"], stdout=full, stderr=subprocess.PIPE, timeout=patience(50), check=False

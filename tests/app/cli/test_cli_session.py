@@ -106,7 +106,7 @@ def test_an_unforeseen_exception_is_one_document(cli: Cli, monkeypatch: pytest.M
 
 
 @pytest.mark.cold
-def test_a_fault_inside_an_execution_is_told_with_its_place(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_fault_inside_an_execution_is_reported_with_its_place(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
     def broken(*_: object, **__: object) -> None:
         raise ZeroDivisionError("oops")
 

@@ -48,7 +48,7 @@ def test_the_flag_the_variable_and_the_name(cli: Cli, mine: Registry, monkeypatc
     assert ids(cli("skills", "list", "--registry", mine.path).document) == ["com.a.read", "com.b.read"]
 
 
-def test_where_there_is_no_registry_the_way_to_one_is_told(
+def test_where_there_is_no_registry_the_way_to_one_is_reported(
     cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)

@@ -136,7 +136,7 @@ class TestMatch:
         assert "explain" not in cli("match", "--text", "OK", "--snapshot", str(dump)).document
         assert cli("match", "--text", "OK", "--explain", "--snapshot", str(dump)).document["explain"]["verdict"] == ""
 
-    def test_a_limit_is_told(self, cli: Cli) -> None:
+    def test_a_limit_is_reported(self, cli: Cli) -> None:
         cut = cli("match", "--role", "button", "--limit", "2", "--snapshot", CALENDAR).document
         assert (cut["count"], len(cut["matches"])) == (4, 2)
         assert cut["truncated"] == {
@@ -204,7 +204,7 @@ class TestSuggest:
         assert answer["node"]["onScreen"] is False
         assert "off" in answer["candidates"][0]["flags"]
 
-    def test_a_limit_is_told(self, cli: Cli, dump: Path) -> None:
+    def test_a_limit_is_reported(self, cli: Cli, dump: Path) -> None:
         answer = cli("suggest", "--text", "OK", "--limit", "1", "--snapshot", str(dump)).document
         assert len(answer["candidates"]) == 1
         assert answer["truncated"]["shown"] == 1 < answer["truncated"]["total"]
@@ -247,7 +247,7 @@ class TestDiff:
         assert cli("diff", "-", CALENDAR, stdin=data).document["equal"] is True
         assert cli("diff", CALENDAR, "-", stdin=data).document["equal"] is True
 
-    def test_a_limit_is_told(self, cli: Cli) -> None:
+    def test_a_limit_is_reported(self, cli: Cli) -> None:
         answer = cli("diff", CALENDAR, CHAT, "--limit", "1").document
         assert (len(answer["changes"]), answer["truncated"]["total"]) == (1, sum(answer["counts"].values()))
 

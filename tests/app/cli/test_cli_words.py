@@ -76,7 +76,7 @@ class TestHelp:
                 assert found == words
                 read(build_parser(command), words, rest, after_dashes)
 
-    def test_help_after_the_dashes_belongs_to_somebody_else(self, cli: Cli) -> None:
+    def test_help_after_the_dashes_belongs_to_someone_else(self, cli: Cli) -> None:
         assert cli("devices", "--", "--help").document["code"] == "USAGE"
 
 

@@ -97,7 +97,7 @@ async def test_a_thousand_lines_between_two_ticks_are_one_message() -> None:
         assert sum(len(batch.entries) for batch in batches) == 1000
 
 
-async def test_events_keep_their_order_and_losses_are_told() -> None:
+async def test_events_keep_their_order_and_losses_are_reported() -> None:
     engine = FakeEngine()
     async with bridged(engine) as (_, inbox):
         run = agent_run("cmd-1", NOON)
@@ -120,7 +120,7 @@ async def test_a_reader_that_falls_behind_learns_how_much_it_lost() -> None:
         assert inbox.of(StreamUpdate)[0].dropped == 1000
 
 
-async def test_a_broken_log_is_told_once_and_when_it_is_followed_again() -> None:
+async def test_a_broken_log_is_reported_once_and_when_it_is_followed_again() -> None:
     engine = FakeEngine()
     async with bridged(engine) as (_, inbox):
         gap = LogGap(device_id=DEVICE.serial, reason="device offline")
@@ -209,7 +209,7 @@ def test_an_incomplete_dump_is_read_up_to_its_cut_and_says_so() -> None:
     assert "incomplete" in problem
 
 
-async def test_the_doctor_is_told_check_by_check() -> None:
+async def test_the_doctor_is_reported_check_by_check() -> None:
     engine = FakeEngine(checks=CHECKS_OK)
     async with bridged(engine) as (bridge, inbox):
         bridge.run_doctor()
@@ -264,7 +264,7 @@ async def test_a_conflict_says_who_has_the_device_and_that_nothing_was_sent(
         assert inbox.of(NoticeUpdate)[0].notice.text == words
 
 
-async def test_locks_are_told_when_they_change() -> None:
+async def test_locks_are_reported_when_they_change() -> None:
     engine = FakeEngine(taken=[{"deviceId": DEVICE.serial, "state": "held", "commandId": "cmd-9"}])
     async with bridged(engine) as (_, inbox):
         await inbox.until(lambda _: inbox.of(LocksUpdate))

@@ -323,7 +323,7 @@ async def test_older_trees_and_back_to_live() -> None:
         await until(pilot, lambda: "CafeNet" in tree_of(app).snapshot.xml)
 
 
-async def test_whoever_looks_at_an_older_tree_is_not_pulled_away() -> None:
+async def test_who_looks_at_an_older_tree_is_not_pulled_away() -> None:
     async with console() as (app, pilot, engine):
         engine.screen = settings_screen().replace("HomeNet", "CafeNet")
         await pilot.press("r")
@@ -724,7 +724,7 @@ async def test_a_device_that_goes_away_keeps_its_last_tree_and_comes_back() -> N
         assert app.session.device_id == DEVICE.serial
 
 
-async def test_a_lost_adb_server_is_told() -> None:
+async def test_a_lost_adb_server_is_reported() -> None:
     async with console(FakeEngine(present=()), look=False) as (app, pilot, engine):
         engine.publish(AdbServerLost(reason="adb was not found (ADB_NOT_FOUND)"))
         await until(pilot, lambda: "adb was not found" in text_of(app))

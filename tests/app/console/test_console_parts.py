@@ -71,7 +71,7 @@ def test_the_operators_own_lines_are_kept_apart() -> None:
     assert known.lines_per_second == 20.0
 
 
-def test_the_ring_of_trees_keeps_the_newest_and_the_place_of_whoever_looks_back() -> None:
+def test_the_ring_of_trees_keeps_the_newest_and_the_place_of_who_looks_back() -> None:
     trees = TreeHistory()
     for serial in range(1, 11):
         trees.add(TreeSnapshot(serial=serial))
@@ -135,7 +135,7 @@ def test_lock_time_without_a_beginning_is_empty() -> None:
     assert lock_time({}, NOON) == ""
 
 
-def test_a_trees_source_age_and_completeness_are_told() -> None:
+def test_a_trees_source_age_and_completeness_are_reported() -> None:
     known = session()
     known.device_id = DEVICE.serial
     assert snapshot_words(known, UNICODE).plain == ""

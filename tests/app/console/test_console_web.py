@@ -209,7 +209,7 @@ async def test_a_foreign_page_opens_no_socket(tmp_path: Path) -> None:
             assert refused.value.status == 403
 
 
-async def test_the_page_tells_nobody_and_is_framed_by_nobody(tmp_path: Path) -> None:
+async def test_the_page_tells_no_one_and_is_framed_by_no_one(tmp_path: Path) -> None:
     async with serving(tmp_path) as served, served.session.get(served.address) as response:
         assert response.headers["Referrer-Policy"] == "no-referrer"
         assert response.headers["Cache-Control"] == "no-store"
@@ -262,7 +262,7 @@ def test_what_cannot_be_served_is_refused_before(tmp_path: Path, flags: tuple[st
         ("[keymap]\napp.halp = 'f1'", "line 2: Unknown key binding app.halp"),
     ],
 )
-def test_settings_that_are_wrong_are_told_to_who_starts_it(tmp_path: Path, text: str, words: str) -> None:
+def test_settings_that_are_wrong_are_reported_to_who_starts_it(tmp_path: Path, text: str, words: str) -> None:
     folder = tmp_path / "config" / "clawperator"
     folder.mkdir(parents=True)
     (folder / "settings.toml").write_text(text)

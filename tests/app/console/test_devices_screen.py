@@ -65,7 +65,7 @@ async def test_a_change_of_devices_asks_what_runs() -> None:
         assert emulators.calls.count("avds") == listed
 
 
-async def test_nobody_looks_for_virtual_devices_before_they_are_wanted() -> None:
+async def test_no_one_looks_for_virtual_devices_before_they_are_wanted() -> None:
     engine = FakeEngine(checks=CHECKS_OK)
     app = make_app(engine)
     async with app.run_test(size=(120, 36)) as pilot:

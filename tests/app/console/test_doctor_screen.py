@@ -336,7 +336,7 @@ async def test_the_log_keeps_what_fixes_said_and_g_f_goes_there(size: tuple[int,
             assert "The Operator answered with" not in text_of(app)
 
 
-async def test_a_fix_that_takes_its_time_is_told_and_can_be_stopped() -> None:
+async def test_a_fix_that_takes_its_time_is_reported_and_can_be_stopped() -> None:
     async with doctor(off(hold_fix=asyncio.Event())) as (app, pilot, engine):
         await pilot.press("F", "enter")
         await until(pilot, lambda: "fixing accessibility enabled" in text_of(app) and "● permissions" in text_of(app))

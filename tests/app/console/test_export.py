@@ -42,7 +42,7 @@ def test_every_row_has_the_same_names() -> None:
     json.dumps(rows, allow_nan=False)
 
 
-def test_a_line_is_told_with_what_its_format_carries() -> None:
+def test_a_line_is_reported_with_what_its_format_carries() -> None:
     entry = LogEntry.create(
         '[Clawperator-Result] {"commandId":"c-1"}', level="I", tag="E", pid=7, clock=int(NOON * 1e9)
     )
@@ -55,7 +55,7 @@ def test_a_line_is_told_with_what_its_format_carries() -> None:
     assert (old["at"], old["device"], old["parsed"]["stamp"]) == (None, None, "11-20 10:00:00.000")
 
 
-def test_an_execution_is_told_with_its_steps_and_its_envelope() -> None:
+def test_an_execution_is_reported_with_its_steps_and_its_envelope() -> None:
     failed = next(item for item in log().executions if item.command_id == "cmd-123")
     row = item_object(failed)
     assert (row["kind"], row["commandId"], row["raw"]) == ("execution", "cmd-123", failed.raw)

@@ -272,7 +272,7 @@ async def test_two_processes_write_while_the_list_is_open(path: Path) -> None:
         assert f"87 runs  +{screen.runs.unseen} new ↑" in text_of(app)
 
 
-async def test_a_run_that_ends_is_told_where_it_stands(path: Path) -> None:
+async def test_a_run_that_ends_is_reported_where_it_stands(path: Path) -> None:
     some_runs(path)
     running = a_run(8, at=NOON - 5, status="running", pid=os.getpid(), timeout_ms=10**12)
     with History.open(str(path)) as history:
@@ -339,7 +339,7 @@ async def test_a_run_whose_process_is_killed_meanwhile_is_interrupted_and_ours_i
 
 
 @pytest.mark.parametrize("size", SIZES)
-async def test_a_result_that_comes_late_is_told_of_as_soon_as_it_is_there(path: Path, size: tuple[int, int]) -> None:
+async def test_a_result_that_comes_late_is_reported_as_soon_as_it_is_there(path: Path, size: tuple[int, int]) -> None:
     some_runs(path)
     reported, _ = a_run(8, at=NOON - 60, status="failed", code="RESULT_ENVELOPE_TIMEOUT")
     late = {**reported.envelope, "status": "success", "error": None} if reported.envelope else {}
@@ -641,7 +641,7 @@ async def test_a_safe_export_leaves_the_texts_of_screens_here(path: Path, tmp_pa
         assert "<hierarchy" not in said
 
 
-async def test_an_export_takes_nobodys_place(path: Path, tmp_path: Path) -> None:
+async def test_an_export_takes_no_ones_place(path: Path, tmp_path: Path) -> None:
     target = tmp_path / "run.zip"
     target.write_text("mine")
     async with exporting(path, target) as (app, pilot):
@@ -733,7 +733,7 @@ async def test_hostile_text_in_every_field_reaches_no_terminal(path: Path, size:
             assert "\u202e" not in look
 
 
-async def test_the_mode_keeps_its_place_and_asks_nobody_while_it_is_not_looked_at(path: Path) -> None:
+async def test_the_mode_keeps_its_place_and_asks_no_one_while_it_is_not_looked_at(path: Path) -> None:
     some_runs(path)
     async with console(path) as (app, pilot, screen):
         await press(pilot, screen, "j", "j")

@@ -36,7 +36,7 @@ def keeper(hand: Hand) -> IdleGc:
     return IdleGc(hand.now, hand.collect)
 
 
-def test_nothing_is_collected_while_somebody_is_at_the_keys(hand: Hand, keeper: IdleGc) -> None:
+def test_nothing_is_collected_while_someone_is_at_the_keys(hand: Hand, keeper: IdleGc) -> None:
     hand.at += QUIET_SECONDS
     keeper.touched()
     assert not keeper.tick(kept=0, dropped=LEAST_GARBAGE)
@@ -46,7 +46,7 @@ def test_nothing_is_collected_while_somebody_is_at_the_keys(hand: Hand, keeper: 
     assert hand.collected == 1
 
 
-def test_much_garbage_waits_for_nobody(hand: Hand, keeper: IdleGc) -> None:
+def test_much_garbage_waits_for_no_one(hand: Hand, keeper: IdleGc) -> None:
     keeper.touched()
     assert not keeper.tick(kept=1_000_000, dropped=1_000_000)
     assert keeper.tick(kept=1_000_000, dropped=2_500_000)
@@ -113,7 +113,7 @@ def test_a_dissolved_tree_needs_no_garbage_collection() -> None:
         gc.enable()
 
 
-async def test_old_trees_are_packed_and_unpacked_when_somebody_goes_back() -> None:
+async def test_old_trees_are_packed_and_unpacked_when_someone_goes_back() -> None:
     engine = FakeEngine(screen=settings_screen())
     app = make_app(engine)
     async with app.run_test(size=(120, 36)) as pilot:

@@ -341,7 +341,7 @@ async def test_keys_are_behind_a_third_key() -> None:
         assert engine.executed[0]["actions"][0] == {"id": "back", "type": "press_key", "params": {"key": "back"}}
 
 
-async def test_a_busy_device_is_told_and_nothing_is_tried_again() -> None:
+async def test_a_busy_device_is_reported_and_nothing_is_tried_again() -> None:
     details = {"inFlightCommandId": "cmd-1", "source": "openclaw"}
     busy = EngineError(ErrorCode.EXECUTION_CONFLICT_IN_FLIGHT, "Another execution is in flight", details=details)
     engine = FakeEngine(screen=settings_screen(), checks=CHECKS_OK, execute_error=busy)
@@ -402,7 +402,7 @@ async def test_space_explains_a_candidate_and_the_question_mark_is_help_there_to
 # -- the live tree
 
 
-async def test_follow_is_switched_on_told_how_it_goes_and_off() -> None:
+async def test_follow_is_switched_on_reported_how_it_goes_and_off() -> None:
     async with console() as (app, pilot, engine):
         info = screen(app).area.info
         await pilot.press("f")

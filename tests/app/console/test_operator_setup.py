@@ -163,7 +163,7 @@ async def test_cancelling_says_what_was_done() -> None:
         assert "The app is installed; some of its permissions may be missing" in " ".join(shown(app).split())
 
 
-async def test_a_file_that_somebody_names(tmp_path: Path) -> None:
+async def test_a_file_that_someone_names(tmp_path: Path) -> None:
     other = replace(NEWER, path=str(tmp_path / "mine.apk"), version="0.2.9", version_code=209_900)
 
     def read(path: str) -> ApkFile:
@@ -228,7 +228,7 @@ async def test_which_device_is_set_up() -> None:
 # -- without a screen
 
 
-async def test_the_order_of_what_is_told() -> None:
+async def test_the_order_of_what_is_reported() -> None:
     reported: list[Update] = []
     tasks: list[asyncio.Task[None]] = []
     operator = FakeOperatorApp()

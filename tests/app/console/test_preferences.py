@@ -108,7 +108,7 @@ def test_a_page_is_a_terminal_whatever_else_there_is(monkeypatch: pytest.MonkeyP
 
 
 @pytest.mark.parametrize("way", ["pipe", "socket"])
-def test_a_console_leaves_when_nobody_can_write_to_it(way: str) -> None:
+def test_a_console_leaves_when_no_one_can_write_to_it(way: str) -> None:
     """In a process of its own, because it is about standard input and signals. What was written first is left to others."""
     script = (
         "import os, signal, sys, threading; from clawperator.app.console.web_page import leave_with_server;"

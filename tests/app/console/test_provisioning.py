@@ -19,6 +19,7 @@ from clawperator.app.console.app import ConsoleApp
 from clawperator.app.console.devices import emulator_controller
 from clawperator.app.console.devices.emulator_controller import EmulatorController
 from clawperator.app.console.devices.provisioning_dialogs import CreateForm, DeleteForm, PlanDialog
+from clawperator.app.console.devices.screen import JobLine
 from clawperator.app.console.file_watch import MAX_FILES, avd_signs
 from clawperator.app.console.messages import EmulatorsUpdate, NoticeUpdate, Update
 from clawperator.app.console.screens.dialogs import ConfirmDialog
@@ -396,6 +397,22 @@ async def test_the_plan_is_stated_before_anything_is_done() -> None:
         await until(pilot, lambda: app.session.machines.run_of("clawperator-pixel"))
         assert not any(chip.id == "provision" for chip in app.chips(narrow=False))
         assert emulators.calls.count("provision") == 1
+
+
+async def test_the_line_of_a_job_fits_another_size_at_once() -> None:
+    """It was composed once a second, for the width that the line had before."""
+    emulators = FakeEmulators(hold="wait_boot")
+    async with devices_mode(emulators) as (app, pilot, _):
+        await pilot.resize_terminal(80, 24)
+        line = app.screen.query_one("#job-line", JobLine)
+        line.styles.width = 34
+        app.emulators.provision(subject="clawperator-pixel")
+        await until(pilot, emulators.holding.is_set)
+        await until(pilot, lambda: line.content_size.width == 34 and "boot" in line.render_line(0).text)
+        assert "▇" not in line.render_line(0).text
+        line.styles.width = 80
+        await until(pilot, lambda: line.content_size.width == 80)
+        assert "▇" in line.render_line(0).text
 
 
 async def test_a_plan_that_cannot_be_made_offers_nothing_to_agree_to() -> None:

@@ -134,7 +134,7 @@ async def test_a_newer_server_may_say_more() -> None:
     assert raw.asked[0].headers["accept-encoding"] == "identity"
 
 
-async def test_nobody_at_the_address_is_told_and_nothing_was_sent() -> None:
+async def test_no_one_at_the_address_is_reported_and_nothing_was_sent() -> None:
     async with raw_server(b"") as raw:
         pass
     client = before(raw)
@@ -178,7 +178,7 @@ async def test_what_is_compressed_is_not_unpacked() -> None:
     assert "compressed" in error.details["reason"]
 
 
-async def test_a_missing_and_a_wrong_token_are_told_apart() -> None:
+async def test_a_missing_and_a_wrong_token_are_distinguished() -> None:
     answer = http('{"ok":false,"error":{"code":"UNAUTHORIZED","message":"no"}}', "401 Unauthorized")
     without, wrong = await refused(answer), await refused(answer, token="tok")
     assert (without.code, without.message) == (ErrorCode.UNAUTHORIZED, "The server at URL requires a token")
@@ -186,7 +186,7 @@ async def test_a_missing_and_a_wrong_token_are_told_apart() -> None:
     assert wrong.message == "The server at URL does not accept the token"
 
 
-async def test_a_name_that_the_server_does_not_know_and_a_policy_are_told_with_what_to_do() -> None:
+async def test_a_name_that_the_server_does_not_know_and_a_policy_are_reported_with_what_to_do() -> None:
     host = await refused(http('{"error":{"code":"ORIGIN_NOT_ALLOWED","message":"no"}}', "403 Forbidden"))
     assert "--allow-host" in host.hint
     policy = await refused(http('{"error":{"code":"READ_ONLY","message":"Only looking"}}', "403 Forbidden"))
@@ -209,7 +209,7 @@ async def test_an_error_is_the_same_error_here_and_what_is_counted_with_is_a_num
     assert error.extra == {"broadcastDispatchStatus": "not_sent"}
 
 
-async def test_a_code_that_nobody_knows_here_is_kept_in_the_message() -> None:
+async def test_a_code_that_no_one_knows_here_is_kept_in_the_message() -> None:
     error = await refused(http('{"error":{"code":"NEW_\\u001b[31m","message":"Hm"}}', "500 Oops"))
     assert error.code is ErrorCode.UNKNOWN
     assert error.message == "Hm (NEW_\x1b[31m)"  # a notice escapes it
@@ -271,7 +271,7 @@ async def test_an_id_that_no_header_can_carry_is_not_sent_back() -> None:
 
 
 @pytest.mark.usefixtures("no_pauses")
-async def test_events_that_are_lost_for_good_are_told_and_those_that_wait_are_not() -> None:
+async def test_events_that_are_lost_for_good_are_reported_and_those_that_wait_are_not() -> None:
     dropped = b'event: clawperator:dropped\ndata: {"reason":"too slow","lastEventId":"boot-7"}\n\n'
     reset = b'event: clawperator:reset\ndata: {"reason":"unknown"}\n\n'
     async with raw_server(sse(HELLO, event("devices", "{}", "boot-7"), dropped), open_sse(HELLO, reset)) as raw:
@@ -305,7 +305,7 @@ async def test_many_events_are_not_one_long_one(monkeypatch: pytest.MonkeyPatch)
         assert len(await heard(raw, 201)) == 201
 
 
-async def test_pauses_grow_while_nobody_answers_and_begin_anew_with_the_first_heartbeat(
+async def test_pauses_grow_while_no_one_answers_and_restart_with_the_first_heartbeat(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     slept: list[float] = []

@@ -127,7 +127,7 @@ async def test_devices_are_asked_for_once_and_pushed_from_then_on() -> None:
         assert b.raw.targets("/events") == ["/events?type=devices&type=link"]
 
 
-async def test_a_lost_server_is_told_as_a_lost_adb_server_is_and_comes_back() -> None:
+async def test_a_lost_server_is_reported_as_a_lost_adb_server_is_and_comes_back() -> None:
     devices = http(json.dumps(DEVICES))
     async with before(sse(HELLO), open_sse(HELLO), devices=devices, locks=NO_LOCKS) as b:
         b.run(b.engine.watch_devices())
@@ -232,7 +232,7 @@ async def test_what_cannot_be_read_is_a_gap_and_no_crash(bad: bytes) -> None:
         assert [type(await b.next()) for _ in range(4)] == [LogAttached, LogGap, LogAttached, CommandProgress]
 
 
-async def test_a_gap_is_told_once_with_its_end() -> None:
+async def test_a_gap_is_reported_once_with_its_end() -> None:
     reset = b'event: clawperator:reset\ndata: {"reason":"expired"}\n\n'
     async with before(sse(HELLO), sse(HELLO, reset), open_sse(HELLO)) as b:
         b.run(b.engine.watch_log(PHONE))
@@ -309,7 +309,7 @@ def follow_told(phase: str, **more: Any) -> bytes:
     )
 
 
-async def test_following_is_the_servers_and_its_states_are_told_here() -> None:
+async def test_following_is_the_servers_and_its_states_are_reported_here() -> None:
     trouble = {"code": "NODE_NOT_FOUND", "message": "no window"}
     events = open_sse(
         HELLO,
@@ -416,7 +416,7 @@ async def test_a_read_only_console_sends_no_gesture() -> None:
         ),
     ],
 )
-async def test_what_came_of_an_execution_is_told_truly_and_nothing_is_sent_twice(
+async def test_what_came_of_an_execution_is_reported_truly_and_nothing_is_sent_twice(
     answer: bytes, code: str, status: str
 ) -> None:
     async with before(answer) as b:
@@ -430,7 +430,7 @@ async def test_what_came_of_an_execution_is_told_truly_and_nothing_is_sent_twice
     assert b.engine.locks() == []
 
 
-async def test_who_stops_waiting_is_told_that_it_may_still_act() -> None:
+async def test_who_stops_waiting_is_reported_that_it_may_still_act() -> None:
     async with before(lambda _: None) as b:
         running = asyncio.create_task(b.engine.execute(build.press_key("home"), device_id=PHONE))
         await b.raw.arrived.wait()

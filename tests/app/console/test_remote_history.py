@@ -150,7 +150,7 @@ def test_a_filter_is_the_same_filter_on_the_other_side(text: str) -> None:
 
 
 @given(st.sampled_from(["task", "src"]), words)
-def test_a_filter_that_nobody_typed_is_one_as_well(key: str, value: str) -> None:
+def test_a_filter_that_no_one_typed_is_one_as_well(key: str, value: str) -> None:
     where = Filter(value, (Term(False, key, value.casefold(), text=value),))
     assert meant(parse_filter(spelled(where))) == meant(where)
 

@@ -395,7 +395,7 @@ async def test_a_step_that_failed_makes_a_run_of_its_own_kind() -> None:
         assert "R run again" in shown
 
 
-async def test_a_busy_device_is_told_in_full_and_tried_again_only_when_it_is_free() -> None:
+async def test_a_busy_device_is_reported_in_full_and_tried_again_only_when_it_is_free() -> None:
     nap = execution([step("sleep", duration_ms=4_000)], name="agent")
     async with one_device() as settings, Engine(settings) as engine, Engine(settings) as agent:
         app = ConsoleApp(engine, clipboard=FakeClipboard(), drafts=MemoryStore())
@@ -514,7 +514,7 @@ async def test_two_consoles_over_one_draft_notice_each_other(tmp_path: Path, key
         await until(pilot, lambda: kept in path.read_text() and len(json.loads(path.read_text())["actions"]) == len(app.drafts.draft))  # fmt: skip
 
 
-async def test_a_refusal_is_told_at_its_stage() -> None:
+async def test_a_refusal_is_reported_at_its_stage() -> None:
     def gone(payload: Mapping[str, Any]) -> Mapping[str, Any]:
         raise EngineError(ErrorCode.RESULT_ENVELOPE_TIMEOUT, "No envelope", extra={"broadcastDispatchStatus": "sent"})
 

@@ -39,7 +39,7 @@ def strip(app: ConsoleApp) -> str:
 # -- palette
 
 
-async def test_the_palette_offers_the_menus_and_the_chores_and_says_last_what_cannot_be_done() -> None:
+async def test_the_palette_offers_the_menus_and_the_commands_and_says_last_what_cannot_be_done() -> None:
     async with console() as (app, _, _):
         entries = offered(app)
         assert {"Copy: matcher  (y y)", "Act: tap  (a t)", "Step: sleep…  (i z)", "Go to: stream  (g s)"} <= set(
@@ -293,7 +293,7 @@ def _fail() -> None:
     raise BrokenError("secret words")
 
 
-def test_reports_begin_anew_before_they_fill_the_disk(tmp_path: Path) -> None:
+def test_reports_restart_before_they_fill_the_disk(tmp_path: Path) -> None:
     report = tmp_path / "console-crash.txt"
     report.write_bytes(b"x" * (1024 * 1024 + 1))
     with pytest.raises(BrokenError) as caught:

@@ -103,7 +103,7 @@ async def test_output_is_live_and_the_run_goes_on_in_other_modes() -> None:
         assert "● overview" not in shown(app)
 
 
-async def test_whoever_follows_already_goes_on_following() -> None:
+async def test_who_follows_already_goes_on_following() -> None:
     async with skills_mode(FakeLibrary()) as (app, pilot, engine):
         app.bridge.toggle_follow()
         await until(pilot, lambda: app.session.follow is not None)

@@ -143,7 +143,7 @@ async def test_on_a_simulated_device_the_lock_settles_and_the_app_is_gone() -> N
             assert "settling" in {engine.lock(app.session.device_id).state, "settling"}
 
 
-async def test_a_device_that_refuses_to_stop_an_app_is_told() -> None:
+async def test_a_device_that_refuses_to_stop_an_app_is_reported() -> None:
     async with one_device() as settings, Engine(settings) as engine:
         with pytest.raises(EngineError) as refused:
             await engine.force_stop("-rf /")

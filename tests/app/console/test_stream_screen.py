@@ -322,7 +322,7 @@ async def test_lines_the_ring_or_one_execution_are_exported(folder: Path) -> Non
         await until(shown.pilot, lambda: len(list(folder.iterdir())) == 3)
 
 
-async def test_an_export_goes_where_it_is_told_and_overwrites_nothing(
+async def test_an_export_goes_where_it_is_reported_and_overwrites_nothing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)

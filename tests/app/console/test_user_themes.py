@@ -91,13 +91,13 @@ def test_what_a_theme_starts_from(tmp_path: Path, text: str, base: Theme) -> Non
         ("#" * (MAX_BYTES + 1), "midnight.toml: A theme has no more than 65,536 bytes"),
     ],
 )  # fmt: skip
-def test_a_mistake_is_told_with_its_line_and_there_is_no_theme(tmp_path: Path, text: str, remark: str) -> None:
+def test_a_mistake_is_reported_with_its_line_and_there_is_no_theme(tmp_path: Path, text: str, remark: str) -> None:
     theme, (reported,) = read_theme(written(tmp_path, text))
     assert theme is None
     assert remark in reported
 
 
-def test_what_is_hard_to_read_is_told_and_used_all_the_same(tmp_path: Path) -> None:
+def test_what_is_hard_to_read_is_reported_and_used_all_the_same(tmp_path: Path) -> None:
     theme, (reported,) = read_theme(written(tmp_path, '[variables]\nstate-ok = "#223322"'))
     assert theme is not None
     assert reported.startswith("midnight.toml: hard to read (contrast below 4.5): state-ok on ")
@@ -225,7 +225,7 @@ class Painted(App[None]):
         return DARK.variables
 
 
-async def test_the_theme_that_is_worn_is_drawn_anew_at_once(tmp_path: Path) -> None:
+async def test_the_theme_that_is_worn_is_drawn_again_at_once(tmp_path: Path) -> None:
     first, _ = read_theme(written(tmp_path, GOOD))
     second, _ = read_theme(written(tmp_path, GOOD.replace("#000010", "#102030").replace("120, 240", "130, 240")))
     assert first is not None

@@ -219,7 +219,7 @@ async def test_a_name_belongs_to_one_host_and_a_request_to_one_of_two(nats: Nats
     assert first.devices[0].commands == 1
 
 
-async def test_a_reader_that_does_not_read_is_dropped_and_delays_nobody(nats: Nats, join: Join) -> None:
+async def test_a_reader_that_does_not_read_is_dropped_and_delays_no_one(nats: Nats, join: Join) -> None:
     host = await join("bench", faults=[{"kind": "huge_tree", "nodes": 300}])
     device = f"bench/{host.devices[0].serial}"
     reader, writer = await asyncio.open_connection("127.0.0.1", nats.port, limit=1)

@@ -48,7 +48,7 @@ async def test_progress_of_the_device_comes_while_it_works(serve: Serve) -> None
     assert "start" in kinds
 
 
-async def test_what_never_reached_a_device_is_told_as_well(serve: Serve) -> None:
+async def test_what_never_reached_a_device_is_reported_as_well(serve: Serve) -> None:
     served = await serve()
     async with stream(served.client) as events:
         await served.execute(device="nobody")
@@ -136,7 +136,7 @@ async def test_events_are_as_their_schemas_say(serve: Serve) -> None:
             seen.add(event.name)
 
 
-async def test_a_client_that_does_not_read_is_dropped_and_slows_nobody(serve: Serve, tmp_path: Path) -> None:
+async def test_a_client_that_does_not_read_is_dropped_and_slows_no_one(serve: Serve, tmp_path: Path) -> None:
     served = await serve(faults=[{"kind": "huge_tree", "nodes": 3_000}], speed=0)
     host, port = served.url.removeprefix("http://").split(":")
     with socket.create_connection((host, int(port))) as stalled:

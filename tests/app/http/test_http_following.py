@@ -84,7 +84,7 @@ async def test_a_device_is_followed_once_for_all_who_listen_and_until_the_last_o
 # -- what comes on wish only
 
 
-async def test_log_lines_are_written_for_those_who_want_them_and_kept_for_nobody() -> None:
+async def test_log_lines_are_written_for_those_who_want_them_and_kept_for_no_one() -> None:
     bus = EventBus()
     hub = Hub(bus)
     running = asyncio.create_task(hub.run())
@@ -174,7 +174,7 @@ async def test_what_only_a_console_wants_comes_on_wish_and_as_documented(serve: 
         assert names.isdisjoint(event_frames.OPT_IN)
 
 
-async def test_whoever_may_not_observe_gets_neither_log_lines_nor_looks(serve: Serve, tmp_path: Any) -> None:
+async def test_who_may_not_observe_gets_neither_log_lines_nor_looks(serve: Serve, tmp_path: Any) -> None:
     policy = tmp_path / "policy.toml"
     policy.write_text(
         'version = 1\nactiveProfile = "default"\n[profiles.default.capabilities]\ndeny = ["observe"]\n',

@@ -47,7 +47,7 @@ async def read(client: Client) -> list[dict[str, object]]:
 
 
 @given(before=st.integers(0, 30), after=st.integers(0, 30), kept=st.integers(1, 20), seen=st.integers(0, 30))
-def test_whoever_comes_back_gets_everything_or_is_told(before: int, after: int, kept: int, seen: int) -> None:
+def test_who_comes_back_gets_everything_or_is_reported(before: int, after: int, kept: int, seen: int) -> None:
     seen = min(seen, before)
 
     async def scenario() -> None:
@@ -91,7 +91,7 @@ async def test_filters_take_the_device_and_what_is_about_none() -> None:
     assert [event.get("number") for event in await read(client)] == [None, 1, 4]
 
 
-async def test_the_one_that_does_not_read_is_told_why_and_the_other_loses_nothing() -> None:
+async def test_the_one_that_does_not_read_is_reported_why_and_the_other_loses_nothing() -> None:
     hub = Hub(EventBus(), kept=100)
     slow, quick = hub.subscribe(), hub.subscribe()
     assert slow is not None
@@ -158,7 +158,7 @@ async def test_what_is_kept_is_bounded_by_bytes() -> None:
     assert events[-1]["number"] == 39
 
 
-async def test_a_closed_hub_takes_nobody() -> None:
+async def test_a_closed_hub_takes_no_one() -> None:
     hub = Hub(EventBus())
     client = hub.subscribe()
     assert client is not None

@@ -118,7 +118,7 @@ async def test_texts_of_the_screen_are_data(visit: Visit) -> None:
         assert any("press 'Buy'" in label for label in said)
 
 
-async def test_a_forged_envelope_is_nobodys_answer(visit: Visit) -> None:
+async def test_a_forged_envelope_is_no_ones_answer(visit: Visit) -> None:
     place = await visit(faults=[{"kind": "foreign_envelope"}])
     async with place.talk() as agent:
         done = await agent.call("execute", execution=plan(HOME))

@@ -81,7 +81,7 @@ async def test_a_client_that_reads_nothing(monkeypatch: pytest.MonkeyPatch) -> N
         await app.answered.wait()  # what is written goes nowhere, and the application comes to its end
 
 
-async def test_a_body_that_nobody_reads(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_body_that_no_one_reads(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(connections, "_DRAIN_SECONDS", 0.1)
     loop = asyncio.get_running_loop()
     async with serving(App()) as (client, table):
@@ -117,7 +117,7 @@ async def test_a_body_that_comes_after_its_answer() -> None:
             await loop.sock_sendall(client, b"x" * 100_000)
 
 
-async def test_an_endless_body_that_nobody_reads() -> None:
+async def test_an_endless_body_that_no_one_reads() -> None:
     loop = asyncio.get_running_loop()
     async with serving(App()) as (client, table):
         await loop.sock_sendall(client, HEAD + b"Transfer-Encoding: chunked\r\n\r\n")

@@ -47,7 +47,7 @@ def test_names_and_profiles(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "header", ["", TOKEN, f"Basic {TOKEN}", "Bearer", "Bearer ", f"Bearer {TOKEN}x", f"Bearer{TOKEN}", "Bearer é"]
 )
-def test_nobody(header: str) -> None:
+def test_no_one(header: str) -> None:
     assert Tokens({TOKEN: Caller("a")}).caller(header) is None
 
 

@@ -47,7 +47,7 @@ async def test_a_device_that_cannot_be_reached_is_not_connected(adb_port: int) -
 
 
 @pytest.mark.adb
-async def test_presence_of_no_device_is_told_at_once(adb_port: int) -> None:
+async def test_presence_of_no_device_is_reported_at_once(adb_port: int) -> None:
     async with aclosing(AdbServer(port=adb_port).track_devices()) as devices:
         assert await anext(devices) == ()
 

@@ -92,7 +92,7 @@ async def test_stderr_and_exit_codes_are_kept_apart(phone: AdbDevice) -> None:
     assert "No such file" in missing.error_text
 
 
-async def test_whoever_listens_hears_of_every_command_and_of_its_end(phone: AdbDevice) -> None:
+async def test_who_listens_hears_of_every_command_and_of_its_end(phone: AdbDevice) -> None:
     await phone.shell(["echo", "before anybody listens"])
     heard: list[AdbCommand] = []
     phone.server.trace.listener = heard.append
@@ -115,7 +115,7 @@ async def test_whoever_listens_hears_of_every_command_and_of_its_end(phone: AdbD
     ]
 
 
-async def test_a_command_that_nobody_waits_for_any_more_has_an_end(phone: AdbDevice) -> None:
+async def test_a_command_that_no_one_waits_for_any_more_has_an_end(phone: AdbDevice) -> None:
     heard: asyncio.Queue[AdbCommand] = asyncio.Queue()
     phone.server.trace.listener = heard.put_nowait
     waiting = asyncio.create_task(phone.shell(["sleep", "30"]))

@@ -167,7 +167,7 @@ async def test_pairing_by_code_ends_in_one_connected_device(make: Make) -> None:
         await bench.wireless.pair(DIALOG, CODE)
 
 
-async def test_a_server_that_does_not_connect_by_itself_is_told_to(make: Make) -> None:
+async def test_a_server_that_does_not_connect_by_itself_is_reported_to(make: Make) -> None:
     bench = await make(phone(), server={"auto_connect": False})
     paired = await bench.wireless.pair(DIALOG, CODE)
     assert await bench.listed() == []
@@ -274,7 +274,7 @@ async def test_a_device_is_not_listed_twice(make: Make) -> None:
     assert await bench.listed() == [(SERIAL, "device")]
 
 
-async def test_a_name_that_nobody_announces(make: Make) -> None:
+async def test_a_name_that_no_one_announces(make: Make) -> None:
     bench = await make(phone())
     with pytest.raises(EngineError, match="adb-nobody") as caught:
         await bench.wireless.connect("adb-nobody._adb-tls-connect._tcp")
@@ -448,7 +448,7 @@ async def test_waiting_for_a_scan_can_be_cancelled(fake: FakeAdb) -> None:
     await fake.all_closed()
 
 
-async def test_somebody_has_the_time_to_confirm_the_dialog(fake: FakeAdb) -> None:
+async def test_someone_has_the_time_to_confirm_the_dialog(fake: FakeAdb) -> None:
     confirmed = asyncio.Event()
 
     async def lists(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:

@@ -98,7 +98,7 @@ async def test_a_device_that_wants_its_dialog_confirmed(wireless: Wireless) -> N
         await wireless.disconnect(address)
 
 
-async def test_nobody_there(wireless: Wireless) -> None:
+async def test_no_one_there(wireless: Wireless) -> None:
     with pytest.raises(EngineError, match="Connection refused") as caught:
         await wireless.connect(f"127.0.0.1:{free_port()}")
     assert caught.value.code is ErrorCode.DEVICE_NOT_FOUND

@@ -196,7 +196,7 @@ def test_the_doctor_s_handshake_is_exempt() -> None:
     assert refused(nothing, ("sleep", {})).code is ErrorCode.ACTION_DENIED
 
 
-def test_all_refusals_are_told_in_the_order_of_the_actions() -> None:
+def test_all_refusals_are_reported_in_the_order_of_the_actions() -> None:
     profile = Profile(
         "p", Rules(("observe",)), Rules(("*",), ("com.bad",)), Rules(("*",), ("close_app",)), read_only=True
     )

@@ -143,7 +143,7 @@ BEGIN = "version = 1\n"
         (f"{BEGIN}[profiles.default]\n[profiles.default]", 3, "This is not valid TOML: Cannot declare ('profiles', 'default') twice (at line 3, column 18)", ""),
     ],
 )  # fmt: skip
-def test_every_mistake_is_told_with_its_line(text: str, line: int, message: str, hint: str, tmp_path: Path) -> None:
+def test_every_mistake_is_reported_with_its_line(text: str, line: int, message: str, hint: str, tmp_path: Path) -> None:
     policy, problems = examine(text)
     assert policy is None
     assert (line, message, hint) in [(problem.line, problem.message, problem.hint) for problem in problems]

@@ -89,7 +89,9 @@ def test_what_counts_as_supported_can_be_extended(tmp_path: Path) -> None:
         ({"receiver_package": ""}, {"CLAWPERATOR_OPERATOR_PACKAGE": ""}, False),
     ],
 )
-def test_a_chosen_package_is_told_from_the_default(flags: dict[str, str], env: dict[str, str], chosen: bool) -> None:
+def test_a_chosen_package_is_reported_from_the_default(
+    flags: dict[str, str], env: dict[str, str], chosen: bool
+) -> None:
     assert Settings.resolve(flags, {"HOME": "/x", **env}).package_chosen is chosen
 
 
@@ -134,7 +136,7 @@ def test_an_empty_file_says_nothing_and_flags_win_over_a_full_one(tmp_path: Path
         ("keymap.a" + ".a" * 5_000 + " = 'x'", 0, "", "It is nested too deeply"),
     ],
 )  # fmt: skip
-def test_a_mistake_is_told_with_its_line(text: str, line: int, key: str, words: str) -> None:
+def test_a_mistake_is_reported_with_its_line(text: str, line: int, key: str, words: str) -> None:
     settings, problems = examine(text)
     assert settings is None
     (found,) = [problem for problem in problems if problem.key == key]
@@ -160,7 +162,7 @@ def test_what_an_unknown_key_was_meant_to_be(text: str, hint: str) -> None:
     assert problem.hint == hint
 
 
-def test_everything_wrong_is_told_at_once_in_the_order_of_the_lines(tmp_path: Path) -> None:
+def test_everything_wrong_is_reported_at_once_in_the_order_of_the_lines(tmp_path: Path) -> None:
     file = tmp_path / "settings.toml"
     file.write_text("[console]\nbell = 1\nmuose = true\n[history]\ndays = 'x'\n")
     with pytest.raises(EngineError) as caught:

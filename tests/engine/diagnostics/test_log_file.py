@@ -95,7 +95,7 @@ def test_an_unknown_level_is_info(tmp_path: Path) -> None:
     assert (log.level, log.wants("debug"), log.wants("info")) == ("info", False, True)
 
 
-def test_nobody_else_may_read_it(tmp_path: Path) -> None:
+def test_no_one_else_may_read_it(tmp_path: Path) -> None:
     old = os.umask(0)
     try:
         LogFile(str(tmp_path / "new" / "logs")).write("info", "e", "m")
@@ -119,7 +119,7 @@ def test_safe_masks_what_scripts_say(tmp_path: Path) -> None:
     assert [line["message"] for line in lines(tmp_path)] == ["*******: *,*** \u20ac ***_*", "begins"]
 
 
-def test_a_folder_that_cannot_be_written_is_told_once(tmp_path: Path) -> None:
+def test_a_folder_that_cannot_be_written_is_reported_once(tmp_path: Path) -> None:
     blocker = tmp_path / "file"
     blocker.write_text("")
     reported: list[str] = []
@@ -157,7 +157,7 @@ def test_a_full_file_stays_as_it_is(tmp_path: Path) -> None:
     assert len(reported) == 1
 
 
-def test_a_file_that_was_taken_away_is_begun_anew(tmp_path: Path) -> None:
+def test_a_file_that_was_taken_away_is_begun_again(tmp_path: Path) -> None:
     log = LogFile(str(tmp_path))
     log.write("info", "one", "m")
     Path(today_path(str(tmp_path))).unlink()
@@ -259,7 +259,7 @@ def test_commands_to_adb_are_for_level_debug() -> None:
 
 
 @pytest.mark.parametrize(("level", "written"), [("debug", ["adb.command"]), ("info", [])])
-async def test_nobody_listens_to_adb_unless_the_log_wants_it(tmp_path: Path, level: str, written: list[str]) -> None:
+async def test_no_one_listens_to_adb_unless_the_log_wants_it(tmp_path: Path, level: str, written: list[str]) -> None:
     bus, log, adb = EventBus(), LogFile(str(tmp_path), level), AdbTrace()
     async with follow_bus(bus, log, adb):
         assert (adb.listener is not None) == bool(written)

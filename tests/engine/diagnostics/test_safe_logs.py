@@ -133,7 +133,7 @@ VALUES = st.recursive(
 
 
 @given(st.dictionaries(st.sampled_from(["text", "matcher", "unheard_of", SECRET + " key"]), VALUES, max_size=4))
-def test_a_text_under_a_key_that_nobody_knows_is_masked(document: dict[str, Any]) -> None:
+def test_a_text_under_a_key_that_no_one_knows_is_masked(document: dict[str, Any]) -> None:
     masked = json.dumps(mask_document(document))
     assert SECRET not in masked
     assert json.dumps(mask_document(mask_document(document))) == masked

@@ -96,7 +96,7 @@ async def test_no_more_than_six_round_trips_in_sequence(admit: Admit) -> None:
     assert patient.world.round_trips.total > 6
 
 
-async def test_a_check_is_told_as_soon_as_all_before_it_are_known(admit: Admit) -> None:
+async def test_a_check_is_reported_as_soon_as_all_before_it_are_known(admit: Admit) -> None:
     """The handshake may take its time; nobody waits for it to hear of the rest."""
     patient = await admit()
     asked, answer = asyncio.Event(), asyncio.Event()
@@ -241,7 +241,7 @@ async def test_further_versions_can_be_accepted_and_the_strict_rule_asked_for(ad
     assert (await close.by_id(strict=True))["readiness.version.compatibility"].status == "fail"
 
 
-async def test_a_run_that_nobody_follows_any_more_leaves_nothing_behind(admit: Admit) -> None:
+async def test_a_run_that_no_one_follows_any_more_leaves_nothing_behind(admit: Admit) -> None:
     patient = await admit()
     write_tool(patient.tools, "node", "sleep 60")
     before = asyncio.all_tasks()
@@ -250,7 +250,7 @@ async def test_a_run_that_nobody_follows_any_more_leaves_nothing_behind(admit: A
     assert {task for task in asyncio.all_tasks() - before if task.get_name().startswith("doctor")} == set()
 
 
-async def test_a_tool_that_hangs_delays_nobody_for_ever(admit: Admit, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_tool_that_hangs_delays_no_one_for_ever(admit: Admit, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("clawperator.engine.doctor.probes.TOOL_SECONDS", 0.05)
     patient = await admit()
     write_tool(patient.tools, "node", "sleep 60")

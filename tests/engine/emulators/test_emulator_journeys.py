@@ -115,7 +115,7 @@ async def test_from_nothing_to_a_running_emulator_and_back(sdk: FakeSdk, manage:
     assert await manager.avds() == ()
 
 
-async def test_what_is_configured_is_started_and_outlives_whoever_waited(
+async def test_what_is_configured_is_started_and_outlives_who_waited(
     sdk: FakeSdk, manage: Manage, heard: Heard
 ) -> None:
     sdk.add_avd("zebra")
@@ -491,7 +491,7 @@ async def test_a_cancelled_creation_leaves_nothing(sdk: FakeSdk, manage: Manage,
     await nothing_lives(sdk)
 
 
-async def test_of_two_wishes_at_once_the_second_takes_what_the_first_gets(sdk: FakeSdk, manage: Manage) -> None:
+async def test_of_two_preferences_at_once_the_second_takes_what_the_first_gets(sdk: FakeSdk, manage: Manage) -> None:
     sdk.add_avd("mine")
     manager = manage()
     first, second = await asyncio.gather(manager.provision(), manager.provision())

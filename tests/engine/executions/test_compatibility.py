@@ -107,7 +107,7 @@ async def test_what_keeps_the_version_unknown(device: Shell, code: ErrorCode) ->
     assert found.remediation
 
 
-async def test_what_a_refusing_package_manager_says_is_told_wherever_it_says_it() -> None:
+async def test_what_a_refusing_package_manager_says_is_reported_wherever_it_says_it() -> None:
     device = Shell("Error: Could not access the Package Manager. Is the system running?\n", exit_code=1)
     found = await check_compatibility(device, PACKAGE)  # type: ignore[arg-type]  # only script() is used
     assert found.error is not None

@@ -85,7 +85,7 @@ class Listener:
         self.ended.set_result(error)
 
 
-async def test_a_fault_of_our_own_is_heard_by_whoever_waits(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_fault_of_our_own_is_heard_by_who_waits(monkeypatch: pytest.MonkeyPatch) -> None:
     def stumble(_: OperatorLog, entries: Any) -> list[Signal]:
         if any(b"poison" in each.payload for each in entries):
             raise ZeroDivisionError("oops")

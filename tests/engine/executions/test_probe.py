@@ -65,7 +65,7 @@ async def test_nonsense_is_refused(answer: str) -> None:
     assert caught.value.code is ErrorCode.DEVICE_SHELL_UNAVAILABLE
 
 
-async def test_a_device_that_was_away_is_asked_anew() -> None:
+async def test_a_device_that_was_away_is_asked_again() -> None:
     device: Any = Answers((f"34\npackage:{PACKAGE} uid:1\n", 0), (f"34\npackage:{PACKAGE} uid:2\n", 0), ("nonsense", 0))
     probe = Probe()
     first = await probe.facts(device, PACKAGE)

@@ -59,7 +59,7 @@ async def hold_elsewhere(folder: Path, *words: str) -> asyncio.subprocess.Proces
     return process
 
 
-async def test_the_second_is_turned_away_at_once_and_told_by_whom(tmp_path: Path) -> None:
+async def test_the_second_is_turned_away_at_once_and_reported_by_whom(tmp_path: Path) -> None:
     flights = DeviceLocks(str(tmp_path))
     async with flights.hold("emulator-5554", command("first")):
         with pytest.raises(EngineError) as caught:
@@ -141,7 +141,7 @@ async def test_looking_at_the_lock_begins_the_settling_once(tmp_path: Path) -> N
     assert flights.status("emulator-5554").to_dict()["notBefore"] == now - 1 + SETTLE_SECONDS
 
 
-async def test_a_killed_run_whose_own_budget_is_over_keeps_nobody_waiting(tmp_path: Path) -> None:
+async def test_a_killed_run_whose_own_budget_is_over_keeps_no_one_waiting(tmp_path: Path) -> None:
     await killed_after_dispatch(tmp_path)
     later = DeviceLocks(str(tmp_path), clock=lambda: time.time() + 30 + SETTLE_SECONDS)
     async with later.hold("emulator-5554", command("next")):
@@ -220,7 +220,7 @@ WHOLE = {
     ],
     ids=["cut", "list", "null", "part", "deep", "time", "pid", "name", "word"],
 )
-async def test_rubbish_in_a_lock_file_is_nobody(tmp_path: Path, rubbish: str) -> None:
+async def test_rubbish_in_a_lock_file_is_no_one(tmp_path: Path, rubbish: str) -> None:
     (tmp_path / "emulator-5554.lock").write_text(rubbish)
     flights = DeviceLocks(str(tmp_path))
     assert flights.status("emulator-5554").state == "free"
@@ -229,7 +229,7 @@ async def test_rubbish_in_a_lock_file_is_nobody(tmp_path: Path, rubbish: str) ->
         assert content["pid"] == os.getpid()
 
 
-async def test_nobody_else_may_read_who_holds_what(tmp_path: Path) -> None:
+async def test_no_one_else_may_read_who_holds_what(tmp_path: Path) -> None:
     folder = tmp_path / "locks"
     async with DeviceLocks(str(folder)).hold("emulator-5554", command()):
         assert folder.stat().st_mode & 0o077 == 0
@@ -325,7 +325,7 @@ async def test_who_yields_cannot_come_back_before_the_one_that_waits(tmp_path: P
         pass
 
 
-async def test_who_gives_up_waiting_keeps_nobody_away(tmp_path: Path) -> None:
+async def test_who_gives_up_waiting_keeps_no_one_away(tmp_path: Path) -> None:
     flights = DeviceLocks(str(tmp_path))
     async with flights.hold("emulator-5554", command("follow-1"), yields=True):
         agent = asyncio.create_task(hold_for_a_moment(tmp_path))
@@ -336,7 +336,7 @@ async def test_who_gives_up_waiting_keeps_nobody_away(tmp_path: Path) -> None:
         pass
 
 
-async def test_who_yields_waits_for_nobody(tmp_path: Path) -> None:
+async def test_who_yields_waits_for_no_one(tmp_path: Path) -> None:
     flights = DeviceLocks(str(tmp_path))
     for yields in (True, False):
         async with flights.hold("emulator-5554", command("first"), yields=yields):
@@ -486,7 +486,7 @@ async def test_processes_wait_in_the_same_queue(tmp_path: Path) -> None:
     assert (out, order) == (b"other\n", ["mine"])
 
 
-async def test_a_killed_process_keeps_nobody_waiting(tmp_path: Path) -> None:
+async def test_a_killed_process_keeps_no_one_waiting(tmp_path: Path) -> None:
     order: list[str] = []
     async with DeviceLocks(str(tmp_path)).hold("emulator-5554", command("first")):
         other = await wait_elsewhere(tmp_path, "other")

@@ -96,7 +96,7 @@ def test_only_looking_changes_nothing() -> None:
     assert {verb for verb, spec in VERBS.items() if spec.of_node} >= {"tap", "scroll_to", "verify", "enter_text"}
 
 
-def test_ids_are_told_apart_and_the_first_one_stays() -> None:
+def test_ids_are_distinguished_and_the_first_one_stays() -> None:
     taps = [{"id": "tap"}, {"id": "tap-2"}, {"id": "tap"}, {"id": "tap"}]
     assert [each["id"] for each in with_own_ids(taps)] == ["tap", "tap-2", "tap-3", "tap-4"]
     assert [each["id"] for each in taps] == ["tap", "tap-2", "tap", "tap"]

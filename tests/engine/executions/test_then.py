@@ -117,7 +117,7 @@ async def test_a_screen_that_never_settles_ends_the_wait(tmp_path: Path, monkeyp
         assert found["lines"]
 
 
-async def test_a_screen_without_a_tree_is_told_beside_the_result(tmp_path: Path) -> None:
+async def test_a_screen_without_a_tree_is_reported_beside_the_result(tmp_path: Path) -> None:
     async with phones(tmp_path) as (engine, _):
         await engine.execute(build.open_app("com.example.vault"))
         signed = build.click({"textEquals": "Sign in"})

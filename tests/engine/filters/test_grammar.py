@@ -101,7 +101,7 @@ def test_a_key_that_is_nearly_right_is_named() -> None:
     assert parse_filter("statsu:ok").problem == "no key statsu: – is status: meant?"
 
 
-def test_the_first_problem_is_the_one_told() -> None:
+def test_the_first_problem_is_the_one_reported() -> None:
     parsed = parse_filter("re:/(/ colour:x")
     assert parsed.problem.startswith("no pattern: ")
     assert parsed.column == 4

@@ -159,7 +159,7 @@ def test_no_look_while_the_last_tree_is_not_painted_but_for_a_rare_one() -> None
     assert play(script).began == [0.0, PAINT_LIMIT + LOOK]
 
 
-def test_whoever_paints_at_once_is_not_too_early() -> None:
+def test_who_paints_at_once_is_not_too_early() -> None:
     """A painter that heard of the tree first says so before we have taken note of it."""
 
     async def script(world: World) -> None:
@@ -238,7 +238,7 @@ def test_a_race_for_the_device_that_is_lost_is_no_failure() -> None:
     assert len(world.began) <= 1 / BUSY_REST
 
 
-def test_somebody_elses_tree_saves_a_look() -> None:
+def test_someone_elses_tree_saves_a_look() -> None:
     async def script(world: World) -> None:
         world.changing()
         await asyncio.sleep(0.12)  # the first look is over, its tree not painted yet
@@ -253,7 +253,7 @@ def test_somebody_elses_tree_saves_a_look() -> None:
     assert world.phases() == ["resting", "reading"]
 
 
-def test_the_same_tree_from_somebody_else_lets_it_rest_on() -> None:
+def test_the_same_tree_from_someone_else_lets_it_rest_on() -> None:
     async def script(world: World) -> None:
         await asyncio.sleep(4)  # resting 5 s since 3.45
         world.tree("<same/>")
@@ -284,7 +284,7 @@ def test_a_tree_that_came_while_the_device_was_at_work_is_fresh_too() -> None:
     assert play(script).began[0] == 1.6
 
 
-def test_failures_are_told_and_make_it_rest_longer() -> None:
+def test_failures_are_reported_and_make_it_rest_longer() -> None:
     error = EngineError(ErrorCode.SERVICE_UNAVAILABLE, "no service")
 
     async def script(world: World) -> None:
@@ -330,7 +330,7 @@ def test_a_device_that_is_listed_but_does_not_answer_is_no_hot_loop() -> None:
     assert set(world.phases()) == {"failing"}
 
 
-def test_what_its_own_look_left_settling_is_nobody_to_wait_for() -> None:
+def test_what_its_own_look_left_settling_is_no_one_to_wait_for() -> None:
     async def script(world: World) -> None:
         world.error = EngineError(ErrorCode.RESULT_ENVELOPE_TIMEOUT, "late")
         await asyncio.sleep(0.2)

@@ -90,7 +90,7 @@ def test_what_cannot_be_read_is_named(tmp_path: Path, missing: str) -> None:
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may read everything")
-def test_a_file_of_somebody_else(tmp_path: Path) -> None:
+def test_a_file_of_someone_else(tmp_path: Path) -> None:
     path = tmp_path / "secret.xml"
     path.touch(mode=0o000)
     problem = read_dump(str(path)).problem

@@ -121,7 +121,7 @@ class TestCompare:
     def test_the_same_tree_has_no_difference(self) -> None:
         assert compare(parse(settings_screen()), parse(settings_screen())) == []
 
-    def test_a_changed_attribute_is_told_with_both_values(self) -> None:
+    def test_a_changed_attribute_is_reported_with_both_values(self) -> None:
         assert reported(texts("a", "b"), texts("a", "c")) == [
             {"kind": "changed", "path": "0/1", "name": 'TextView "c"', "attributes": {"text": ["b", "c"]}}
         ]
@@ -153,14 +153,14 @@ class TestCompare:
             ("changed", "y"),
         ]
 
-    def test_what_moves_with_its_parent_is_not_told_again(self) -> None:
+    def test_what_moves_with_its_parent_is_not_reported_again(self) -> None:
         old, new = parse(settings_screen(ROWS[:6])), parse(settings_screen(ROWS[2:8]))
         moved = [change for change in compare(old, new) if change.kind == "moved"]
         assert len(moved) == 4
         assert all([*change.attributes] == ["bounds"] for change in moved)
         assert all("oldPath" in change.to_dict() for change in moved)
 
-    def test_growing_is_told_but_not_with_the_parent(self) -> None:
+    def test_growing_is_reported_but_not_with_the_parent(self) -> None:
         def tree(width: int, height: int) -> UiTree:
             inner = view("View", f"[0,0][{width},{height}]")
             return box(inner, bounds=f"[0,0][{width},100]")

@@ -73,7 +73,7 @@ class TestInteractive:
             "selector": {"resourceId": "com.example:id/save"},
         }
 
-    def test_only_what_can_be_acted_on_or_read_is_told(self) -> None:
+    def test_only_what_can_be_acted_on_or_read_is_reported(self) -> None:
         kept = [
             node("View", clickable=True),
             node("View", long_clickable=True),
@@ -103,7 +103,7 @@ class TestInteractive:
             == []
         )
 
-    def test_the_state_is_told_and_not_implied(self) -> None:
+    def test_the_state_is_reported_and_not_implied(self) -> None:
         reported = {"checked": True, "selected": True, "focused": True, "enabled": False, "password": True}
         box = node("CheckBox", checkable=True, checked=True, enabled=False, selected=True, focused=True, password=True)
         found, *others = nodes(box, node("CheckBox", checkable=True), node("Button", text="x"))

@@ -447,7 +447,7 @@ class TestOnScreen:
     def test_bounds(self, bounds: tuple[int, ...], *, stays: bool) -> None:
         assert self.kept({"text": "x", "bounds": bounds}) == (["x", "in"] if stays else [])
 
-    def test_the_screen_can_be_told(self) -> None:
+    def test_the_screen_can_be_reported(self) -> None:
         below = {"text": "x", "bounds": (0, 300, 9, 310)}
         assert self.kept(below) == []
         assert self.kept(below, screen=Bounds(0, 0, 100, 400)) == ["x", "in"]

@@ -54,7 +54,7 @@ def notes(path: str) -> list[Path]:
     return sorted(Path(f"{path}.begun").iterdir())
 
 
-def test_whoever_opens_the_history_next_makes_a_row_of_it(path: str) -> None:
+def test_who_opens_the_history_next_makes_a_row_of_it(path: str) -> None:
     (note,) = killed(path)
     assert stat.S_IMODE(note.stat().st_mode) == 0o600
     with History.open(path, create=False) as history:

@@ -77,7 +77,7 @@ def test_an_old_file_gets_the_new_columns_and_keeps_what_it_has(old: str) -> Non
     assert version(old) == len(schema.STEPS) == 5
 
 
-def test_whoever_had_the_old_file_open_goes_on_writing_it(old: str) -> None:
+def test_who_had_the_old_file_open_goes_on_writing_it(old: str) -> None:
     """A console of the first version stays open while a command of this one brings the file up to date."""
     with closing(sqlite3.connect(old, isolation_level=None)) as console:
         assert console.execute("SELECT count(*) FROM audit").fetchone() == (3,)

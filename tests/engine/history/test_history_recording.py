@@ -293,7 +293,7 @@ async def test_who_stops_waiting_is_an_interrupt(start: Start, kept: Kept) -> No
     assert run.lines[-1].kind == "gave up"
 
 
-async def test_events_tell_what_the_history_is_told(start: Start) -> None:
+async def test_events_tell_what_the_history_is_reported(start: Start) -> None:
     engine = await start()
     with engine.events.subscribe() as subscription:
         await engine.execute(plan(HOME, mode="artifact_compiled"))
@@ -306,7 +306,7 @@ async def test_events_tell_what_the_history_is_told(start: Start) -> None:
 
 
 @pytest.mark.parametrize("settings", [{"face": ""}, {"history_enabled": False}], ids=["no face", "switched off"])
-async def test_nothing_is_kept_unless_somebody_keeps_it(start: Start, kept: Kept, settings: dict[str, Any]) -> None:
+async def test_nothing_is_kept_unless_someone_keeps_it(start: Start, kept: Kept, settings: dict[str, Any]) -> None:
     engine = await start(**settings)
     assert engine.history is None
     assert (await engine.execute(plan(HOME))).succeeded
@@ -349,7 +349,7 @@ async def test_a_console_keeps_what_others_run(start: Start, kept: Kept, recorde
     assert [step.status for step in theirs.steps] == ["success"]
 
 
-async def test_what_comes_when_nobody_waits_any_more_is_kept_with_the_run(start: Start, kept: Kept) -> None:
+async def test_what_comes_when_no_one_waits_any_more_is_kept_with_the_run(start: Start, kept: Kept) -> None:
     console = await start(face="console", speed=1.0, faults=[{"kind": "late_envelope", "delay_ms": 1_000}])
     async with asyncio.TaskGroup() as group:
         with console.events.subscribe() as subscription:

@@ -42,7 +42,7 @@ async def test_reads_see_what_was_written_before_them(path: str) -> None:
     assert not room.troubles
 
 
-def test_nothing_is_touched_before_somebody_wants_something(path: str) -> None:
+def test_nothing_is_touched_before_someone_wants_something(path: str) -> None:
     threads = threading.active_count()
     HistoryWorker(path, EventBus()).close()
     assert threading.active_count() == threads
@@ -76,7 +76,7 @@ def test_who_leaves_for_good_leaves_the_file_open_and_whole(path: str) -> None:
     room.close()
 
 
-async def test_trouble_is_told_once_in_a_row_and_raises_nothing(tmp_path: Path) -> None:
+async def test_trouble_is_reported_once_in_a_row_and_raises_nothing(tmp_path: Path) -> None:
     bus = EventBus()
     room = HistoryWorker(str(tmp_path), bus)  # a folder
     with bus.subscribe() as subscription:
@@ -102,7 +102,7 @@ def test_a_fault_of_our_own_is_trouble_too(path: str) -> None:
         assert history.find("after").summary.number
 
 
-def test_a_damaged_file_is_told_about_and_the_run_is_kept(path: str) -> None:
+def test_a_damaged_file_is_reported_about_and_the_run_is_kept(path: str) -> None:
     Path(path).write_bytes(b"nothing" * 1_000)
     room = HistoryWorker(path, EventBus())
     room.write(lambda history: history.put(a_run("kept")))
@@ -126,7 +126,7 @@ def test_a_disk_that_hangs_costs_memory_only_so_far(path: str, monkeypatch: pyte
         assert 8 <= history.count() <= 12
 
 
-async def test_a_reader_that_gives_up_disturbs_nobody(path: str) -> None:
+async def test_a_reader_that_gives_up_disturbs_no_one(path: str) -> None:
     room, hangs = HistoryWorker(path, EventBus()), threading.Event()
     room.write(lambda history: hangs.wait())
     reading = asyncio.create_task(room.count())

@@ -76,7 +76,7 @@ def shelf() -> Shelf:
     return Shelf()
 
 
-def test_a_run_of_somebody_else_is_kept_with_its_lines_and_trees(shelf: Shelf) -> None:
+def test_a_run_of_someone_else_is_kept_with_its_lines_and_trees(shelf: Shelf) -> None:
     shelf.see(
         shelf.start(),
         shelf.line("[UiActionEngine] step_start id=a type=m$c"),
@@ -147,7 +147,7 @@ def gave_up(at: float, code: str = "RESULT_ENVELOPE_TIMEOUT") -> RunRecord:
 
 
 @pytest.mark.parametrize("code", ["RESULT_ENVELOPE_TIMEOUT", "INTERRUPTED"])
-def test_a_result_of_our_own_that_comes_late_is_kept_beside_what_was_told(shelf: Shelf, code: str) -> None:
+def test_a_result_of_our_own_that_comes_late_is_kept_beside_what_was_reported(shelf: Shelf, code: str) -> None:
     began = ExecutionStarted(
         device_id=DEVICE, execution_id="e", command_id="c", task_id="t", source="s", timeout_ms=5_000, action_count=1
     )
@@ -173,9 +173,7 @@ def test_a_result_of_our_own_that_comes_late_is_kept_beside_what_was_told(shelf:
 
 
 @pytest.mark.parametrize("made_first", [False, True])
-def test_a_result_that_was_late_for_another_process_is_kept_whoever_writes_first(
-    shelf: Shelf, made_first: bool
-) -> None:
+def test_a_result_that_was_late_for_another_process_is_kept_who_writes_first(shelf: Shelf, made_first: bool) -> None:
     """It comes before we would have stopped waiting ourselves, but the maker had less patience."""
     shelf.see(shelf.start())
     made = gave_up(shelf.at + 0.5)
@@ -190,7 +188,7 @@ def test_a_result_that_was_late_for_another_process_is_kept_whoever_writes_first
     assert run.late.after_ms == pytest.approx(500, abs=0.01)
 
 
-def test_a_result_that_nobody_expected_any_more_belongs_to_the_run_that_was_written_without_one(shelf: Shelf) -> None:
+def test_a_result_that_no_one_expected_any_more_belongs_to_the_run_that_was_written_without_one(shelf: Shelf) -> None:
     shelf.see(shelf.start())
     shelf.sightings.expire(shelf.at + 100)
     shelf.at += 120
@@ -245,7 +243,7 @@ def test_what_waits_in_the_queue_begins_there(shelf: Shelf) -> None:
     assert run.summary.source == "openclaw"
 
 
-def test_a_run_without_an_end_is_written_when_nobody_waits_for_it_any_more(shelf: Shelf) -> None:
+def test_a_run_without_an_end_is_written_when_no_one_waits_for_it_any_more(shelf: Shelf) -> None:
     start = shelf.start(timeout_ms=5_000)
     shelf.see(start, shelf.line("[UiActionEngine] step_start id=a type=m$c"))
     shelf.sightings.expire(start.at + 9.9)

@@ -156,7 +156,7 @@ def test_looking_at_no_history_makes_none(path: str) -> None:
     assert not os.path.exists(os.path.dirname(path))
 
 
-def test_the_version_changes_whoever_writes(path: str) -> None:
+def test_the_version_changes_who_writes(path: str) -> None:
     with History.open(path) as history, History.open(path) as other:
         start = history.version()
         assert history.version() == start
@@ -239,7 +239,7 @@ def damaged(path: str) -> list[str]:
     return sorted(name for name in os.listdir(os.path.dirname(path)) if "damaged" in name)
 
 
-def test_what_is_no_database_is_set_aside_and_told_once(path: str) -> None:
+def test_what_is_no_database_is_set_aside_and_reported_once(path: str) -> None:
     os.makedirs(os.path.dirname(path))
     Path(path).write_bytes(b"this is no database, whatever its name says" * 100)
     with History.open(path) as history:
@@ -325,7 +325,7 @@ def test_a_run_of_a_dead_process_is_interrupted_and_that_of_a_living_one_is_not(
 
 
 @pytest.mark.skipif(not os.path.exists("/proc/self/stat"), reason="only Linux tells when a process began")
-def test_a_number_that_another_process_got_fools_nobody(path: str) -> None:
+def test_a_number_that_another_process_got_fools_no_one(path: str) -> None:
     with History.open(path) as history:
         number = history.put(a_run(status="running", pid=os.getpid(), started_at=time.time()))
         with closing(sqlite3.connect(path)) as db:

@@ -26,7 +26,7 @@ def path(tmp_path: Path) -> str:
 
 
 @pytest.mark.parametrize("seen_first", [False, True])
-def test_there_is_one_row_whoever_is_first(path: str, seen_first: bool) -> None:
+def test_there_is_one_row_who_is_first(path: str, seen_first: bool) -> None:
     made, seen = a_run(**MADE), a_run(**SEEN)
     with History.open(path) as history:
         for run in (seen, made) if seen_first else (made, seen):

@@ -52,7 +52,7 @@ def test_time_is_exact_where_the_format_carries_one(clock: bytes | int, nanoseco
     assert entry.stamp == ("" if isinstance(clock, int) else clock.decode())
 
 
-def test_notes_are_told_from_records() -> None:
+def test_notes_are_reported_from_records() -> None:
     assert note(b"--------- beginning of main").is_note
     assert not LogEntry.create("x", level="S", tag="T").is_note
 

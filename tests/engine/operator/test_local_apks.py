@@ -49,7 +49,7 @@ def test_a_chosen_package_wants_its_file(tmp_path: Path) -> None:
     assert chosen(tmp_path, RELEASE_PACKAGE) == "operator.apk"
 
 
-def test_what_cannot_be_installed_is_told(tmp_path: Path) -> None:
+def test_what_cannot_be_installed_is_reported(tmp_path: Path) -> None:
     put(tmp_path, "notes.txt", RELEASE)
     put(tmp_path, ".hidden.apk", RELEASE)
     game, broken = put(tmp_path, "game.apk", FOREIGN, age=1), put(tmp_path, "broken.apk", RELEASE[:-30])

@@ -84,7 +84,7 @@ async def test_the_whole_family_dies_at_the_limit() -> None:
     all_gone(heard)
 
 
-async def test_the_whole_family_dies_when_nobody_waits_any_more() -> None:
+async def test_the_whole_family_dies_when_no_one_waits_any_more() -> None:
     heard = Heard()
     running = asyncio.create_task(family(heard, "stay"))
     await heard.until("complete")
@@ -124,7 +124,7 @@ async def test_one_that_ignores_sigterm_is_killed_after_some_patience() -> None:
     assert not alive(heard.pids[0])
 
 
-async def test_one_that_ends_in_time_is_told_apart_by_its_own_exit_code() -> None:
+async def test_one_that_ends_in_time_is_distinguished_by_its_own_exit_code() -> None:
     heard = Heard()
     script = "trap 'echo bye; exit 7' TERM; echo $$; while :; do sleep 0.05; done"
     ended = await run_child(["bash", "-c", script], ENV, heard.take, seconds=1, patience=LONG)
@@ -132,7 +132,7 @@ async def test_one_that_ends_in_time_is_told_apart_by_its_own_exit_code() -> Non
     assert heard.text.count("bye") == 1  # its last words are heard
 
 
-async def test_being_told_twice_does_not_wait() -> None:
+async def test_being_reported_twice_does_not_wait() -> None:
     heard = Heard()
     script = "trap '' TERM; echo $$; echo ready; while :; do sleep 0.05; done"
     running = asyncio.create_task(run_child(["bash", "-c", script], ENV, heard.take, seconds=LONG, patience=LONG))
@@ -175,7 +175,7 @@ async def test_cancelled_before_it_runs(tmp_path: Path) -> None:
     assert not mark.exists()
 
 
-async def test_stdin_is_at_its_end_and_both_streams_are_told_apart() -> None:
+async def test_stdin_is_at_its_end_and_both_streams_are_distinguished() -> None:
     streams: dict[str, bytes] = {}
 
     def take(stream: str, data: bytes) -> None:

@@ -27,7 +27,7 @@ def test_lines_do_not_depend_on_the_pieces(data: bytes, cuts: list[int]) -> None
     assert reported == [line.removesuffix("\r") for line in whole] + ([rest] if rest else [])
 
 
-def test_an_endless_line_is_told_in_pieces_and_not_kept() -> None:
+def test_an_endless_line_is_reported_in_pieces_and_not_kept() -> None:
     lines = LineSplitter()
     reported = [line for _ in range(100) for line in lines.add(b"x" * 1000)]
     assert reported == ["x" * MAX_LINE] * (100_000 // MAX_LINE)

@@ -228,7 +228,7 @@ def test_a_recording_that_begins_inside_an_app() -> None:
     assert any("starts inside an app" in warning for warning in plan.warnings)
 
 
-def test_keys_on_the_home_screen_are_nobodys() -> None:
+def test_keys_on_the_home_screen_are_no_ones() -> None:
     home = screen(node(text="Apps"), package=LAUNCHER)
     here = screen(node(resource_id=GO))
     back = {"type": "press_key", "key": "back", "snapshot": home}
@@ -242,7 +242,7 @@ def test_buying_is_marked() -> None:
     assert step_of(plan_of(window(here), click(0, here, resourceId=GO, text="Place order")), 2).effect == "purchase"
 
 
-def test_keys_that_nobody_can_press_from_outside() -> None:
+def test_keys_that_no_one_can_press_from_outside() -> None:
     plan = plan_of(window(screen(node(text="x"))), {"type": "press_key", "key": "volume_up", "snapshot": None})
     assert any(warning.startswith("seq 2: a key was omitted") for warning in plan.warnings)
 

@@ -484,7 +484,7 @@ async def test_keys_and_pings() -> None:
     assert ping.data == {"developer_options_enabled": "true", "usb_debugging_enabled": "false"}
 
 
-async def test_open_uri_that_nobody_handles() -> None:
+async def test_open_uri_that_no_one_handles() -> None:
     surface = FakeSurface()
     surface.refuse = {"open_uri"}
     reason = await reason_of(Bench(surface), "open_uri", uri="foo:bar")

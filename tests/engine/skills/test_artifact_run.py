@@ -238,7 +238,7 @@ async def test_hashed_outputs_compare_between_runs(tmp_path: Path) -> None:
     assert "SALT_NOT_KEPT" in [warning["code"] for warning in broken.warnings]
 
 
-async def test_somebody_hears_of_every_execution(tmp_path: Path) -> None:
+async def test_someone_hears_of_every_execution(tmp_path: Path) -> None:
     artifact = compiled(execution(1, "maybe"), execution(2, "b", "c"), optional=("maybe",))
     heard: list[Any] = []
     await run_artifact(Device(tmp_path, {"maybe": ABORT}), artifact, on_event=heard.append)  # type: ignore[arg-type]

@@ -100,7 +100,7 @@ def test_missing_files(root: Path) -> None:
     assert (str(script.relative_to(root)), "SKILL_VALIDATION_FAILED") in found["files"]
 
 
-def test_a_skill_that_nobody_registered(root: Path) -> None:
+def test_a_skill_that_no_one_registered(root: Path) -> None:
     shutil.copytree(root / "skills" / SKILL, root / "skills" / "com.example.shop.copy")
     assert ("skills/com.example.shop.copy/skill.json", "SKILL_VALIDATION_FAILED") in failed(root)["files"]
 
@@ -160,7 +160,7 @@ def test_compilation_that_is_not_deterministic(root: Path, monkeypatch: pytest.M
     assert codes == {"COMPILE_NOT_DETERMINISTIC"}
 
 
-def test_a_required_input_that_nobody_asks_for(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_required_input_that_no_one_asks_for(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(ci, "required_inputs", lambda *_: [None])
     monkeypatch.setattr(ci, "sample_variables", lambda *_: {})
     found = failed(root)

@@ -76,7 +76,7 @@ def test_an_empty_text() -> None:
         ("TEXT_END", "TEXT_END without TEXT_BEGIN"),
     ],
 )
-def test_what_is_broken_is_told_and_what_follows_is_read(line: str, reason: str | None) -> None:
+def test_what_is_broken_is_reported_and_what_follows_is_read(line: str, reason: str | None) -> None:
     broken, after = parse_frames(f"{line}\nRESULT|a=1\n")
     assert broken["kind"] == "malformed"
     assert broken["line"] == 1

@@ -166,7 +166,7 @@ def test_the_order_of_variables_is_irrelevant(order: list[str]) -> None:
     )
 
 
-def test_unused_variables_are_told() -> None:
+def test_unused_variables_are_reported() -> None:
     document = compiled(template(), {"TEXT": "x", "TEXTS": 1}).to_dict()
     assert [(warning["code"], warning["path"]) for warning in document["warnings"]] == [("VAR_UNUSED", "TEXTS")]
 

@@ -163,7 +163,7 @@ def test_an_escaped_input_is_a_literal() -> None:
 
 
 @pytest.mark.parametrize("name", ["user_name", "address", "home_label", "email", "phone_number", "account", "contact"])
-def test_inputs_that_name_somebody(name: str) -> None:
+def test_inputs_that_name_someone(name: str) -> None:
     text = changed(
         ('{name: lamp_label, type: string, required: true, default: ""}', f"{{name: {name}, type: string, default: x}}")
     )

@@ -59,7 +59,7 @@ def test_found_whatever_stands_around_it(text: str, code: str, before: str, afte
         "0x0123456789abcdef",
     ],
 )
-def test_nobodys(text: str) -> None:
+def test_no_ones(text: str) -> None:
     assert literals(text) == []
 
 

@@ -250,7 +250,7 @@ def test_many_that_make_one_at_the_same_time_have_the_same(tmp_path: Path) -> No
 
 
 @pytest.mark.parametrize("content", ["", "abc", "zz" * 32, "00" * 31])
-def test_a_broken_salt_is_told_and_not_used(tmp_path: Path, content: str) -> None:
+def test_a_broken_salt_is_reported_and_not_used(tmp_path: Path, content: str) -> None:
     (tmp_path / "clawperator").mkdir()
     (tmp_path / "clawperator" / salts.FILE).write_text(content)
     salt, trouble = salts.installation_salt({"HOME": str(tmp_path), "XDG_STATE_HOME": str(tmp_path)})

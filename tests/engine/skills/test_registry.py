@@ -127,7 +127,7 @@ def test_what_the_environment_names_has_no_fallback(places: dict[str, str]) -> N
 # -- reading
 
 
-def test_entries_keep_their_order_and_what_nobody_knows(tmp_path: Path) -> None:
+def test_entries_keep_their_order_and_what_no_one_knows(tmp_path: Path) -> None:
     entries = [entry("b", colour={"deep": [1]}), entry("a"), entry("b")]
     found = load_registry(a_file(tmp_path / "root" / "skills" / "skills-registry.json", *entries))
     assert list(found.skills) == entries
@@ -283,7 +283,7 @@ def test_an_unknown_id_names_its_neighbours() -> None:
     assert caught.value.hint == "Did you mean com.example.shop.search?"
 
 
-def test_an_id_that_is_like_none_is_told_to_search() -> None:
+def test_an_id_that_is_like_none_is_reported_to_search() -> None:
     with pytest.raises(EngineError, match="Skill not found") as caught:
         of_ids("com.example.shop.search").get("zzz\ud800" * 100_000)
     assert caught.value.hint == ErrorCode.SKILL_NOT_FOUND.hint

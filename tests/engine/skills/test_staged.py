@@ -127,7 +127,7 @@ async def test_before_the_first_commit(tmp_path: Path, env: dict[str, str]) -> N
     assert (await staged(empty, env))["a"].added == {1}
 
 
-async def test_nobodys_configuration_matters(repository: Repository, env: dict[str, str]) -> None:
+async def test_no_ones_configuration_matters(repository: Repository, env: dict[str, str]) -> None:
     for name, value in (
         ("diff.noprefix", "true"),
         ("diff.external", "false"),
@@ -171,7 +171,7 @@ async def test_the_hook_is_installed_once(repository: Repository, env: dict[str,
     assert await install_hook(env, str(repository.folder), guard=OWNER) == (path, True)
 
 
-async def test_somebody_elses_hook_stays(repository: Repository, env: dict[str, str]) -> None:
+async def test_someone_elses_hook_stays(repository: Repository, env: dict[str, str]) -> None:
     hook = repository.write(".git/hooks/pre-commit", "#!/bin/sh\nexit 0\n")
     with pytest.raises(EngineError) as caught:
         await install_hook(env, str(repository.folder), guard=OWNER)

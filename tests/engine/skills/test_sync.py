@@ -426,7 +426,7 @@ async def test_cancelled_when_it_is_done(
 # -- git's surroundings
 
 
-async def test_git_asks_nobody_and_obeys_no_surroundings(
+async def test_git_asks_no_one_and_obeys_no_surroundings(
     sync_env: dict[str, str], upstream: Repository, local: Repository, tmp_path: Path
 ) -> None:
     seen = tmp_path / "seen"

@@ -99,7 +99,7 @@ def test_fields_of_another_form(tmp_path: Path, key: str, value: object, reason:
     assert reason in failure(made(tmp_path, lambda entry: entry.update({key: value}))).details["reason"]
 
 
-def test_the_schema_is_told_with_file_and_path(tmp_path: Path) -> None:
+def test_the_schema_is_reported_with_file_and_path(tmp_path: Path) -> None:
     def change(entry: dict[str, Any]) -> None:
         entry.update(intent="Read It", keywords=["a", "a"], agent={"cli": "x", "timeoutMs": 0})
 
@@ -121,7 +121,7 @@ def test_files_belong_to_their_skill(tmp_path: Path) -> None:
     assert {problem["path"] for problem in details["problems"]} >= {"$.skills[0].skillFile", "$.skills[0].scripts[0]"}
 
 
-def test_missing_files_and_differences_are_told_together(tmp_path: Path) -> None:
+def test_missing_files_and_differences_are_reported_together(tmp_path: Path) -> None:
     gone = [f"{FOLDER}/scripts/run.sh", f"{FOLDER}/scripts/gone.js"]
     registry = made(tmp_path, lambda entry: entry.update(scripts=gone), own=lambda own: own.update(summary="Other."))
     (tmp_path / FOLDER / "SKILL.md").unlink()

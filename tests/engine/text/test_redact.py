@@ -87,7 +87,7 @@ def test_what_stands_under_a_secret_s_name_goes_whatever_it_is() -> None:
     assert shown == {"api_key": "<secret>", "nested": [{"Cookie": "<secret>"}], "token": 3, "tokens": {"x": "y"}}
 
 
-def test_nobody_in_particular_is_not_looked_for() -> None:
+def test_no_one_in_particular_is_not_looked_for() -> None:
     plain = Redactor(home="/root", user="root", host="localhost")
     assert plain.text("root of the tree on localhost, /root/x") == "root of the tree on localhost, ~/x"
     assert Redactor(home="/").text("/usr/bin") == "/usr/bin"

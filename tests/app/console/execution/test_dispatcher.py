@@ -195,7 +195,7 @@ async def test_what_is_known_is_said() -> None:
         assert "! Tree captured 42 s ago, out of date: a click ran since" in shown
 
 
-async def test_verify_asks_nobody_and_never_retries() -> None:
+async def test_verify_asks_no_one_and_never_retries() -> None:
     async with acting() as (app, pilot, engine):
         app.dispatcher.verify(WIFI)
         await answered(app, pilot)
@@ -203,7 +203,7 @@ async def test_verify_asks_nobody_and_never_retries() -> None:
         assert last(app)[:2] == (Status.OK, "the device found it, 0 ms")
 
 
-async def test_a_failure_is_told_with_its_code_and_not_repeated() -> None:
+async def test_a_failure_is_reported_with_its_code_and_not_repeated() -> None:
     engine = ActingEngine(screen=settings_screen(), checks=CHECKS_OK, answer=not_found)
     async with acting(engine) as (app, pilot, _):
         app.dispatcher.verify(WIFI)
@@ -227,7 +227,7 @@ async def test_a_settling_device_is_named_with_the_time_that_is_left_and_nothing
         assert engine.calls == [f"execute {DEVICE.serial}"]
 
 
-async def test_a_busy_device_is_told_in_words_and_nothing_is_queued() -> None:
+async def test_a_busy_device_is_reported_in_words_and_nothing_is_queued() -> None:
     def busy(payload: Mapping[str, Any]) -> Mapping[str, Any]:
         details = {"inFlightCommandId": "cmd-123", "source": "openclaw", "since": app.clock.now() - 4.1, "timeoutMs": 30_000}  # fmt: skip
         raise EngineError(ErrorCode.EXECUTION_CONFLICT_IN_FLIGHT, "Another execution is in flight", details=details)

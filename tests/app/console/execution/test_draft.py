@@ -363,7 +363,7 @@ def test_text_that_is_no_execution_is_kept_and_says_why(text: str) -> None:
     assert ids(draft) == ["tap"]
 
 
-def test_all_faults_of_a_text_are_told_with_their_places() -> None:
+def test_all_faults_of_a_text_are_reported_with_their_places() -> None:
     draft = Draft()
     draft.write('{\n  "a": 1\n  "b": oops\n}')
     _, problems = draft.check()

@@ -68,7 +68,7 @@ def desk() -> Controlled:
     return Controlled()
 
 
-async def test_on_and_off_are_told(desk: Controlled) -> None:
+async def test_on_and_off_are_reported(desk: Controlled) -> None:
     desk.following.start("A")
     assert desk.following.device_id == "A"
     await asyncio.sleep(0)

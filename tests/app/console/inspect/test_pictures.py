@@ -244,7 +244,7 @@ def test_half_blocks_need_nothing_opened() -> None:
 
 
 @needs_extra
-def test_graphics_that_nobody_asked_for_need_the_terminals_word() -> None:
+def test_graphics_that_no_one_asked_for_need_the_terminals_word() -> None:
     assert open_graphics("sixel") is None, "standard output is no terminal here"
 
 

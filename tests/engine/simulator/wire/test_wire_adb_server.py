@@ -149,7 +149,7 @@ async def test_choosing_a_device_and_running_a_service(server: Server, choice: s
 
 
 @pytest.mark.parametrize("choice", ["serial:emulator-5554", "any", "local"])
-async def test_the_transport_id_is_told(server: Server, choice: str) -> None:
+async def test_the_transport_id_is_reported(server: Server, choice: str) -> None:
     client = await server.client()
     assert await client.ask(f"host:tport:{choice}") == b"OKAY"
     assert await client.read(8) == (1).to_bytes(8, "little")

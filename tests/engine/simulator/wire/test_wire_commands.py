@@ -111,7 +111,7 @@ async def test_installing_a_file(sh: Sh, device: SimulatedDevice) -> None:
 # -- am
 
 
-async def test_a_broadcast_nobody_receives_looks_like_any_other(sh: Sh) -> None:
+async def test_a_broadcast_no_one_receives_looks_like_any_other(sh: Sh) -> None:
     ran = await sh("am broadcast -a com.example.ACTION -n com.example/.Receiver --es k v")
     assert ran == Ran(0, (CAPTURES / "am-broadcast-result-0.txt").read_text(), "")
 

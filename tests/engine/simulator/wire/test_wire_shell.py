@@ -99,7 +99,7 @@ async def test_scripts(sh: Sh, script: str, out: str) -> None:
         ("echo to stderr >&2", 0, "to stderr\n"),
     ],
 )
-async def test_failures_are_told_on_stderr_with_an_exit_code(sh: Sh, script: str, status: int, err: str) -> None:
+async def test_failures_are_reported_on_stderr_with_an_exit_code(sh: Sh, script: str, status: int, err: str) -> None:
     assert await sh(script) == Ran(status, "", err)
 
 

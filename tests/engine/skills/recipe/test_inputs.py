@@ -152,7 +152,7 @@ def test_variables_are_scalars(value: Any) -> None:
     assert caught.value.details["variable"] == "word"
 
 
-def test_variables_that_nobody_uses() -> None:
+def test_variables_that_no_one_uses() -> None:
     answer = compiled(recipe(LOOK, inputs=[WANTED]), {"word": "a", "Wrod": "b", "TASK_ID": "t"})
     assert [(warning["code"], warning["path"]) for warning in answer.warnings] == [("VAR_UNUSED", "Wrod")]
 

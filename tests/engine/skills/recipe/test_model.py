@@ -111,7 +111,7 @@ def test_wrong_front_matter(head: dict[str, Any], path: str) -> None:
     assert "stepId" not in error.details
 
 
-def test_text_that_yaml_does_not_take_for_text_is_told_to_be_quoted() -> None:
+def test_text_that_yaml_does_not_take_for_text_is_reported_to_be_quoted() -> None:
     assert "Quote" in (refusal(recipe(recipe_version=1.0), "RECIPE_SCHEMA_INVALID").hint)
     assert "Did you mean 'recipe_id'" in refusal(recipe(recipeid="x"), "RECIPE_SCHEMA_INVALID").hint
 
