@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from clawperator.engine.adb.mdns import is_network_serial
 from clawperator.engine.adb.parse import DeviceState
@@ -106,14 +106,15 @@ def _unusable(devices: Sequence[DeviceEntry]) -> StartState:
 
 def _no_tree(session: Session) -> StartState | None:
     """Return why the usable device has shown no tree."""
-    if session.lock and not session.trees.shown:
+    verdict, report = session.verdict, session.findings.get(session.device_id)
+    refusal = _not_ready(verdict.summary, report) if verdict and not verdict.ready and report is not None else None
+    in_use = report is not None and _obstacle(report).get("code") == ErrorCode.EXECUTION_CONFLICT_IN_FLIGHT.value
+    if session.lock and not session.trees.shown and (refusal is None or in_use):
         holder = sentence(str(session.lock.get("commandId") or "another execution"))
         steps = ["The screen is read as soon as it is free."]
         return StartState(Status.WAITING, f"{session.device_id} is busy: {holder}", steps)
-    verdict = session.verdict
-    report = session.findings.get(session.device_id)
-    if verdict is not None and not verdict.ready and report is not None:
-        return _not_ready(verdict.summary, report)
+    if refusal is not None:
+        return refusal
     if session.trees.shown:
         steps = ["The screen may be off, locked or changing, or the app may hide it. Wake the device."]
         return StartState(Status.WARN, "The device reports a screen without nodes", steps, (_READ,))
@@ -122,8 +123,13 @@ def _no_tree(session: Session) -> StartState | None:
     return None
 
 
+def _obstacle(report: DoctorReport) -> Mapping[str, Any]:
+    """Return the check that decided the verdict, empty if there is none."""
+    return report.find(report.verdict().check_id) or {}
+
+
 def _not_ready(summary: str, report: DoctorReport) -> StartState:
-    obstacle = report.find(report.verdict().check_id) or {}
+    obstacle = _obstacle(report)
     detail = str(obstacle.get("detail") or "")
     keys = [_DOCTOR, _READ]
     if obstacle.get("code") in NEEDS_SETUP:

@@ -34,7 +34,13 @@ _TOOL_WORDS = {
     "Check `clawperator packages list`.": "Correct the application id, or install the app.",
     "Run doctor (": "Call `doctor` (",
     **commands(
-        {"devices": "`devices`", "doctor": "`doctor`", "suggest": "`suggest`", "device info": "`action` device_info"}
+        {
+            "devices": "`devices`",
+            "doctor": "`doctor`",
+            "suggest": "`suggest`",
+            "suggest --ref <ref>": "`suggest`",
+            "device info": "`action` device_info",
+        }
     ),
     ", pass --registry <file>, or use --registry builtin for the built-in skills": " on the server, or start it with --registry <file>",
     ", or pass --overwrite to replace the file": "",

@@ -31,8 +31,11 @@ _ROUTE_WORDS = {
             "history list": "GET /history",
             "packages list": "GET /devices/{device_id}/packages",
             "skills get": "GET /skills/{skill_id}",
+            "skills get <id>": "GET /skills/{skill_id}",
+            "skills list": "GET /skills",
             "skills search": "GET /skills",
             "suggest": "POST /suggest",
+            "suggest --ref <ref>": "POST /suggest",
         }
     ),
     ", pass --registry <file>, or use --registry builtin for the built-in skills": " on the server, or set CLAWPERATOR_SKILLS_REGISTRY for it",

@@ -36,7 +36,7 @@ def test_words(hint: str, expected: str) -> None:
 
 
 FOR_PEOPLE = re.compile(
-    r"`(?:clawperator (?:config|grant-device|help|operator|policy|record|skills (?:install|sync))|adb )[^`]*`|clawperator doctor --fix"
+    r"`(?:clawperator (?:config|grant-device|help|operator|policy|record|skills (?:install|sync|update|validate))|adb )[^`]*`|clawperator doctor --fix"
 )
 """Commands without a route or tool: a person runs them on the server's computer."""
 AT_THE_START = re.compile(r"(?:[Ss]tart (?:the server|it)|Ask for a server) [^.]*")

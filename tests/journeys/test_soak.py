@@ -63,7 +63,7 @@ async def _one_round(bench: Any) -> None:
         "taskId": "soak",
         "source": "tests",
         "expectedFormat": "android-ui-automator",
-        "timeoutMs": 5_000,
+        "timeoutMs": 60_000,  # of the device, whose time runs twenty times as fast
         "actions": [{"id": "a", **missing}],
     }
     result = await bench.engine.execute(payload)

@@ -120,7 +120,7 @@ class InspectScreen(PictureActionsScreen):
             pane.badge(self._verdict_words(pane.size.width - 12))
         if changed & (Facet.DEVICES | Facet.DOCTOR | Facet.STREAM):
             self._fold_empty_panes()
-        empty_tree = Facet.NOTHING if session.trees.shown.node_count else Facet.DOCTOR
+        empty_tree = Facet.NOTHING if session.trees.shown.node_count else Facet.DOCTOR | Facet.LOCKS
         if changed & (Facet.TREE | Facet.DEVICES | Facet.WORK | empty_tree):
             self._draw_tree()
         elif changed & Facet.FOLLOW:

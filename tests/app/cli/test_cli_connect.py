@@ -43,7 +43,7 @@ def test_a_terminal_without_a_cursor_is_named(cli: Cli, monkeypatch: pytest.Monk
         (
             ["--connect", "host", "--no-history"],
             "USAGE",
-            "--no-history cannot be used with --connect: the server keeps the history",
+            "--no-history cannot be used with --connect: the computer of the devices keeps the history",
         ),
         (["--connect", "host", "--snapshot", "dump.xml"], "USAGE", "use --snapshot OR --connect, not both"),
     ],
