@@ -874,38 +874,13 @@ async def until(pilot: Any, holds: Callable[[], object], *, seconds: float = 15.
 
 async def drained(pilot: Any) -> None:
     """Until every widget has handled what was in its queue, and what that led to was painted."""
-    await _handled(pilot.app)
+    await pilot._wait_for_screen()
     painted = asyncio.Event()
     while not painted.is_set():  # a screen that was covered meanwhile does not paint: then the one on top is asked
         pilot.app.screen.call_after_refresh(painted.set)
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(0.1):
                 await painted.wait()
-
-
-async def _handled(app: Any) -> None:
-    """Until the widgets that have something to do have done it.
-
-    The pilot asks every widget to call back, which took a quarter of the time of a picture: most wait for a message.
-    """
-    await asyncio.sleep(0)
-    left, done = 0, asyncio.Event()
-
-    def handled() -> None:
-        nonlocal left
-        left -= 1
-        if not left:
-            done.set()
-
-    for pump in (app, *app.screen.walk_children(with_self=True)):
-        news = pump._message_queue.ready_event
-        if news.is_set() or not news._waiters:
-            left += pump.call_later(handled)
-    if left:
-        waiting = [asyncio.create_task(each.wait()) for each in (done, app._exception_event)]
-        await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
-        for each in waiting:
-            each.cancel()
 
 
 async def settled(pilot: Any) -> None:
