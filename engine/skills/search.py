@@ -31,6 +31,12 @@ def search(
 
 
 def _described(entry: Mapping[str, Any]) -> str:
-    """Return the searchable texts of an entry, joined by NUL, which no keyword contains."""
+    """Return the searchable texts of an entry, joined by NUL, which no keyword contains: there may be thousands."""
+    words = entry.get("keywords", [])
+    if isinstance(words, list):
+        try:
+            return "\0".join((entry["id"], entry["summary"], entry["applicationId"], *words))
+        except (KeyError, TypeError):  # the file is untrusted
+            pass
     named = (text for key in ("id", "summary", "applicationId") if isinstance(text := entry.get(key), str))
     return "\0".join((*named, *texts_of(entry, "keywords")))

@@ -195,7 +195,7 @@ def flooded(home: Path, view: str, seconds: float) -> Flood:
     with talking_phone(home, FLOOD) as (env, phone), Console(0, env) as console:
         console.wait_for(checked)
         console.write("2")
-        console.wait_for("executions")
+        console.wait_for("▌stream")  # mode 1 shows executions as well, and its log may not be followed yet
         for name in ("envelopes", "Operator log", "device log"):
             if view != "executions":
                 console.write("t")
