@@ -29,7 +29,7 @@ OnRow = Callable[["DeviceRow", int], Awaitable[object]]
 
 
 async def _ignore(row: DeviceRow, total: int) -> None:
-    """Take a row that nobody waits for."""
+    """Ignore a row."""
 
 
 class Target(NamedTuple):

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from clawperator.engine.facade import BackendOptions
 
 _FIRST_SECONDS, _QUIET_SECONDS = 2.0, 0.4
-"""How long a discovery waits for its first answer, and for the next one. Where nobody listens, the server says so at once."""
+"""How long a discovery waits for its first answer, and for the next one. Without a listener, the server says so at once."""
 _MOST_SECONDS = 10.0
 _MAX_HOSTS = 10_000
 _NO_RESPONDERS = "503"
@@ -354,7 +354,7 @@ async def _ask_all(client: Client, subject: str, *, silent: bool = False) -> lis
     """
     inbox = client.new_inbox()
     answers: list[Any] = []
-    size, nobody = 0, False
+    size, unheard = 0, False
     try:
         subscription = await client.subscribe(inbox, max_msgs=_MAX_HOSTS)
         try:
@@ -363,7 +363,7 @@ async def _ask_all(client: Client, subject: str, *, silent: bool = False) -> lis
                 while size < subjects.MAX_ANSWER_BYTES:
                     message = await subscription.next_msg(_QUIET_SECONDS if answers else _FIRST_SECONDS)
                     if (message.headers or {}).get("Status") == _NO_RESPONDERS:
-                        nobody = True
+                        unheard = True
                         break
                     size += len(message.data)
                     with suppress(ValueError, RecursionError):
@@ -375,6 +375,6 @@ async def _ask_all(client: Client, subject: str, *, silent: bool = False) -> lis
                 await subscription.unsubscribe()
     except (NatsError, OSError) as exc:
         raise EngineError(ErrorCode.FLEET_UNAVAILABLE, f"The fleet cannot be asked: {exc}") from exc
-    if not (answers or nobody or silent):
+    if not (answers or unheard or silent):
         raise EngineError(ErrorCode.FLEET_UNAVAILABLE, "No host of the fleet answers, nor does the NATS server")
     return [answer for answer in answers if isinstance(answer, dict)]

@@ -7,7 +7,7 @@ import logging
 import os
 import re
 import ssl
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager, suppress
 from typing import Any
 from urllib.parse import ParseResult, SplitResult, urlsplit
@@ -90,14 +90,8 @@ async def connected(
     Raises ``EngineError``: USAGE, FLEET_NOT_SECURED, FLEET_UNAVAILABLE, FILE_NOT_READABLE, TOKEN_FILE_INVALID,
     HOST_DEPENDENCY_MISSING.
     """
-    credentials, ca = os.environ.get(CREDENTIALS_VARIABLE, ""), os.environ.get(CA_VARIABLE, "")
     parts = [_parsed(server) for server in servers.split(",")]
-    for part in parts:
-        _require_protection(part, credentials=credentials)
-    shown = ",".join(f"{part.scheme}://{part.netloc}" for part in parts)
-    options: dict[str, Any] = _credentials(credentials) if credentials else {}
-    if ca or any(part.scheme == "tls" for part in parts):
-        options["tls"] = _tls(ca)
+    options = _protection(parts)
     client, failure, open_ = Connection(), _Failure(), False
 
     async def lost() -> None:
@@ -138,7 +132,7 @@ async def connected(
                 )
         except (NatsError, OSError, TimeoutError, ValueError) as exc:
             failure.note(exc)
-            raise failure.to_engine_error(shown) from exc
+            raise failure.to_engine_error(",".join(part.geturl() for part in parts)) from exc
         client.options |= {
             "allow_reconnect": lasting,
             "max_reconnect_attempts": -1 if lasting else 1,
@@ -213,6 +207,17 @@ def _require_protection(part: SplitResult, *, credentials: str) -> None:
         f"{part.hostname} is another computer: the connection needs {missing}",
         hint=f"Use tls://…, and name a file with credentials in {CREDENTIALS_VARIABLE}.",
     )
+
+
+def _protection(parts: Sequence[SplitResult]) -> dict[str, Any]:
+    """Return the options of nats-py for TLS and credentials, from the files that environment variables name."""
+    credentials, ca = os.environ.get(CREDENTIALS_VARIABLE, ""), os.environ.get(CA_VARIABLE, "")
+    for part in parts:
+        _require_protection(part, credentials=credentials)
+    options = _credentials(credentials) if credentials else {}
+    if ca or any(part.scheme == "tls" for part in parts):
+        options["tls"] = _tls(ca)
+    return options
 
 
 def _credentials(path: str) -> dict[str, Any]:

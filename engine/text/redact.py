@@ -37,7 +37,7 @@ _COMMON_NAMES = frozenset(
     ("root", "user", "users", "home", "admin", "runner", "nobody", "localhost", "host", "device", "emulator", "secret", "email",
      "address", "android", "clawperator")
 )  # fmt: skip
-"""Names that identify nobody and match ordinary words."""
+"""Names that identify no one and match ordinary words."""
 
 
 class Redactor:

@@ -65,7 +65,7 @@ def _require_folder() -> None:
         raise EngineError(
             ErrorCode.FOLDER_NOT_PRIVATE,
             f"The warm process did not start: {exc.strerror or exc}",
-            hint=f"Make {path} a folder of yours that nobody else can enter (chmod 700).",
+            hint=f"Make {path} your own folder, with access for you alone: chmod 700.",
             details={"path": path},
         ) from exc
 
