@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from nats.micro.service import Service
 
     from clawperator.app.fleet.connection import Connection
+    from clawperator.engine.executions.attempt import ExecutionResult
 _MAX_DEVICES = 1_024
 """Devices that one host offers; one that is gone is still answered for."""
 _MAX_REQUESTS = 256
@@ -232,12 +233,16 @@ class FleetHost:
             return {"ok": True, "checks": checks}
         reach: Any = _given(body.how)
         how: Any = {"device_id": serial, "timeout_ms": body.timeoutMs, "options": options}
+
+        async def run(payload: Any, **options: Any) -> ExecutionResult:
+            sent = with_confined_screenshots(engine.guard, payload, self._screenshots_dir)
+            return await engine.execute(sent, **reach, **options)
+
         if is_compiled(body.payload):
-            executor = CallerExecutor(engine.settings, partial(engine.execute, **reach))
+            executor = CallerExecutor(engine.settings, run)
             report = await run_document(executor, body.payload, load_profile(engine.settings), **how)
             return report.to_dict()
-        sent = with_confined_screenshots(engine.guard, body.payload, self._screenshots_dir)
-        return (await engine.execute(sent, **how, **reach)).to_dict()
+        return (await run(body.payload, **how)).to_dict()
 
     async def _stay_alive(self, request: Request) -> None:
         with suppress(NatsError, ValueError):  # ValueError: a request without a reply subject

@@ -9,6 +9,7 @@ import sys
 from collections import Counter
 from contextlib import suppress
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -120,6 +121,19 @@ async def test_the_executions_of_a_compiled_artifact_run_on_their_host(nats: Nat
     async with fleet(nats.url) as client:
         answer = await client.execute(compiled, f"bench/{host.devices[0].serial}", wait_ms=1_000)
     assert (answer["ok"], len(answer["executions"]), host.devices[0].commands) == (True, 2, 2)
+
+
+@pytest.mark.parametrize("compiled", [False, True])
+async def test_a_caller_writes_no_file_outside_of_the_hosts_folder(
+    nats: Nats, join: Join, tmp_path: Path, compiled: bool
+) -> None:
+    host, target = await join("bench"), tmp_path / "elsewhere" / "picture.png"
+    payload = plan({"id": "s", "type": "take_screenshot", "params": {"path": str(target)}})
+    sent = {"executions": [payload]} if compiled else payload
+    async with fleet(nats.url) as client:
+        with pytest.raises(EngineError) as caught:
+            await client.execute(sent, f"bench/{host.devices[0].serial}", wait_ms=1_000)
+    assert (caught.value.code, host.devices[0].commands, target.exists()) == ("INVALID_PATH", 0, False)
 
 
 async def test_an_answer_larger_than_a_message_arrives_in_parts(nats: Nats, join: Join) -> None:
