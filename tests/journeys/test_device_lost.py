@@ -50,6 +50,7 @@ class Phone:
         """Switched on again and connected at once: by itself the adb server tries every ten seconds."""
         await self.on()
         await engine.server.disconnect_device(self.serial)
+        await until_state(engine, self.serial, "")  # until then the server says "already connected", and then drops it
         await engine.server.connect_device(self.serial)
 
 
