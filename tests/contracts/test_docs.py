@@ -103,6 +103,7 @@ def test_the_tutorial_and_the_example_of_an_agent_run(tmp_path: Path) -> None:
     assert "Internet succeeded" in done.stdout, "the agent's loop of the examples"
 
 
+@pytest.mark.ci
 def test_the_example_of_a_test_passes(tmp_path: Path) -> None:
     example = [sys.executable, "-m", "pytest", "-q", "-c", os.devnull, str(ROOT / "examples" / "test_settings.py")]
     env = {"HOME": str(tmp_path), "XDG_STATE_HOME": str(tmp_path), "PATH": os.environ["PATH"]}
@@ -114,7 +115,12 @@ def test_the_example_of_a_test_passes(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     "page",
-    ["README.md", "docs/how-to/continuous-integration.md", "docs/how-to/python.md", "docs/how-to/many-devices.md"],
+    [
+        "README.md",
+        pytest.param("docs/how-to/continuous-integration.md", marks=pytest.mark.ci),
+        pytest.param("docs/how-to/python.md", marks=pytest.mark.ci),
+        pytest.param("docs/how-to/many-devices.md", marks=pytest.mark.ci),
+    ],
 )
 def test_the_python_examples_run(page: str, tmp_path: Path) -> None:
     (example,) = blocks(ROOT / page, "python")

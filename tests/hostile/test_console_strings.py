@@ -126,6 +126,7 @@ async def test_the_history(tmp_path: Path) -> None:
                 assert steering(text_of(app), spared="\n") == []
 
 
+@pytest.mark.ci
 async def test_the_skills() -> None:
     """Each string as a skill's id, texts, artifact, findings and output; one of them runs."""
     entries, cards = [], {}
@@ -158,6 +159,7 @@ async def test_the_skills() -> None:
             assert steering(text_of(app), spared="\n") == []
 
 
+@pytest.mark.ci
 async def test_the_doctor() -> None:
     """Each string in every text of a check, and as what a fix printed."""
     checks = [

@@ -64,7 +64,8 @@ def every_command(tmp_path: Path) -> list[list[str]]:
     return [[*line, "--json"] for line in lines if tuple(line[:2]) not in NEED_NO_DEVICE]
 
 
-@pytest.mark.parametrize("attack", ["every answer", pytest.param("the broadcast", marks=pytest.mark.ci)])
+@pytest.mark.ci
+@pytest.mark.parametrize("attack", ATTACKS)
 def test_every_command(simulator: int, environment: Environment, tmp_path: Path, attack: str) -> None:
     lines = every_command(tmp_path)
     with hostile(simulator, ATTACKS[attack]) as server:

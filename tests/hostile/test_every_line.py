@@ -99,6 +99,7 @@ async def test_from_the_end_of_a_session(tmp_path: Path, number: signal.Signals)
 
 @pytest.mark.usefixtures("lonely")
 @pytest.mark.parametrize("number", NUMBERS)
+@pytest.mark.ci
 def test_from_the_first_line_of_a_command(number: signal.Signals) -> None:
     words = [sys.executable, "-c", SIGNAL_AT_EVERY_LINE, "start", str(int(number)), "0", "lock", "status", "--json"]
     done = subprocess.run(words, capture_output=True, timeout=patience(120), check=False)

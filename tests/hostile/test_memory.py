@@ -136,9 +136,8 @@ def test_a_watcher_stays_small(
         assert child.wait(patience(5)) == 130
 
 
-@pytest.mark.parametrize(
-    "name", [name if name == "doubtful records" else pytest.param(name, marks=pytest.mark.ci) for name in LOGS]
-)
+@pytest.mark.ci
+@pytest.mark.parametrize("name", LOGS)
 def test_a_console_stays_small(simulator: int, tmp_path: Path, name: str) -> None:
     """It watches the log from its start on, and a snapshot is wanted meanwhile."""
     with hostile(simulator, log_of(name, nonces=1)) as server, console(tmp_path, "console", **server.env()) as opened:

@@ -8,6 +8,8 @@ from __future__ import annotations
 import time
 from pathlib import Path
 
+import pytest
+
 from clawperator.engine.filters.pattern_budget import ALLOWANCE
 from clawperator.engine.history.store import History
 from tests.app.cli.conftest import Cli
@@ -28,6 +30,7 @@ def slow_history(path: Path) -> None:
             put(history, a_run(number, task_id="a" * 2_000))
 
 
+@pytest.mark.ci
 def test_the_command_line(cli: Cli, tmp_path: Path) -> None:
     slow_history(tmp_path / "state" / "clawperator" / "history.db")
     for words in (("history", "list"), ("history", "export")):
@@ -47,6 +50,7 @@ async def test_http(serve: Serve, tmp_path: Path) -> None:
     assert "was stopped" in answer.json()["error"]["message"]
 
 
+@pytest.mark.ci
 async def test_the_console(tmp_path: Path) -> None:
     slow_history(tmp_path / "history.db")
     began = time.process_time()

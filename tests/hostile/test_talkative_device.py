@@ -21,6 +21,10 @@ from tests.support import Spawn, patience
 
 TOO_MUCH = "the device's output is larger than 2 MiB"
 SILENT = ("silence",)
+EACH_FLOOD = pytest.mark.parametrize(
+    "flood",
+    [name if name in ("short lines", "silence") else pytest.param(name, marks=pytest.mark.ci) for name in FLOODS],
+)
 
 
 async def _listen(device: AdbDevice) -> None:
@@ -29,7 +33,7 @@ async def _listen(device: AdbDevice) -> None:
             pass
 
 
-@pytest.mark.parametrize("flood", FLOODS)
+@EACH_FLOOD
 async def test_others_have_their_turn(simulator: int, flood: str) -> None:
     turns = 0
 
@@ -48,7 +52,7 @@ async def test_others_have_their_turn(simulator: int, flood: str) -> None:
         beside.cancel()
 
 
-@pytest.mark.parametrize("flood", FLOODS)
+@EACH_FLOOD
 async def test_a_command_ends_at_its_deadline_or_at_its_limit(simulator: int, flood: str) -> None:
     with hostile(simulator, Attack("^shell", FLOODS[flood])) as server:
         device = AdbDevice(AdbServer.from_env(server.env()), SERIAL)
@@ -112,7 +116,13 @@ def test_a_picture_fits_the_callers_deadline(simulator: int, run: Run) -> None:
     assert "no answer within 1 s" in ran.answer["warnings"][0]["message"]
 
 
-@pytest.mark.parametrize("flood", ["empty packets", "one byte in each packet", "short lines", "silence"])
+@pytest.mark.parametrize(
+    "flood",
+    [
+        "empty packets",
+        *(pytest.param(flood, marks=pytest.mark.ci) for flood in ("one byte in each packet", "short lines", "silence")),
+    ],
+)
 @pytest.mark.parametrize("words", ["observe snapshot --timeout-ms 100000", "watch"])
 def test_a_signal_is_heard(
     simulator: int,

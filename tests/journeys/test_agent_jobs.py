@@ -16,7 +16,8 @@ from tests.support import patience
 EXAMPLE = Path(__file__).parents[2] / "examples" / "agent_jobs.py"
 
 
-@pytest.mark.parametrize("way", ["cold", pytest.param("mcp", marks=pytest.mark.ci)])
+@pytest.mark.ci
+@pytest.mark.parametrize("way", ["cold", "mcp"])
 def test_each_job_takes_few_calls_and_bytes(tmp_path: Path, way: str) -> None:
     with simulation() as simulated:
         path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"

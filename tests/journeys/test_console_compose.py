@@ -210,6 +210,7 @@ async def add_by_mouse(pilot: Pilot[int], kind: str) -> StepForm:
     return app.screen
 
 
+@pytest.mark.ci
 async def test_a_plan_composed_by_mouse_runs(connect: Connect) -> None:
     """Only the text of a field is typed."""
     async with console(connect) as (app, pilot):
@@ -256,6 +257,7 @@ async def test_a_plan_composed_by_mouse_runs(connect: Connect) -> None:
         assert await run_of_draft(pilot) == [Status.OK] * 3
 
 
+@pytest.mark.ci
 async def test_recording_by_mouse_and_the_steps_of_a_run_of_the_history(connect: Connect) -> None:
     async with console(connect) as (app, pilot):
         await find(pilot, "battery", "Battery")

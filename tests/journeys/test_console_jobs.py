@@ -79,7 +79,7 @@ HANDS = pytest.mark.parametrize(
     [
         pytest.param((80, 24), False, id="keys-80x24"),
         pytest.param((120, 36), False, id="keys-120x36", marks=pytest.mark.ci),
-        pytest.param((200, 60), True, id="mouse-200x60"),
+        pytest.param((200, 60), True, id="mouse-200x60", marks=pytest.mark.ci),
     ],
 )
 

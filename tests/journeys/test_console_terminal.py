@@ -63,6 +63,7 @@ def is_whole(screen: Screen) -> bool:
     return all(len(sides) == 2 for sides in panes) and "keys" in screen.lines[-1] and "Inspect" in screen.lines[0]
 
 
+@pytest.mark.ci
 def test_a_storm_of_sizes_leaves_a_whole_screen(probe: Probe) -> None:
     chance = random.Random(16)
     for _ in range(12):

@@ -105,6 +105,7 @@ async def test_shopping_by_flat_commands(connect: Connect) -> None:
     assert (await run("snapshot")).step["foreground_package"] != SHOP
 
 
+@pytest.mark.ci
 async def test_scrolling_waiting_and_reading_beside_a_label(connect: Connect) -> None:
     bench = await connect(device={"generation": "0.5"}, start={"package": SETTINGS})
     run = runner(bench)
@@ -127,6 +128,7 @@ async def test_scrolling_waiting_and_reading_beside_a_label(connect: Connect) ->
 # -- the profile
 
 
+@pytest.mark.ci
 async def test_a_step_that_failed_is_a_failure_here_and_a_remark_there(connect: Connect) -> None:
     bench = await connect(faults=[{"kind": "truncated_dump"}])
     run = runner(bench)
@@ -137,6 +139,7 @@ async def test_a_step_that_failed_is_a_failure_here_and_a_remark_there(connect: 
     assert "SNAPSHOT" in flat.err.upper()
 
 
+@pytest.mark.ci
 async def test_closing_an_app_works_here_and_is_reported_raw_there(connect: Connect) -> None:
     bench = await connect(start={"package": SETTINGS})
     run = runner(bench)
@@ -147,6 +150,7 @@ async def test_closing_an_app_works_here_and_is_reported_raw_there(connect: Conn
     assert (classic.exit_code, step["success"], step["data"]["error"]) == (0, False, "UNSUPPORTED_RUNTIME_CLOSE")
 
 
+@pytest.mark.ci
 async def test_a_hasty_snapshot_is_remarked_only_here(connect: Connect) -> None:
     bench = await connect(start={"package": SETTINGS})
     run = runner(bench)
@@ -165,6 +169,7 @@ async def test_a_hasty_snapshot_is_remarked_only_here(connect: Connect) -> None:
     ],
     ids=["before", "at dispatch", "chosen"],
 )
+@pytest.mark.ci
 async def test_who_is_missing_is_called_operator(connect: Connect, scenario: dict[str, Any], package: str) -> None:
     bench = await connect(**scenario)
     run = runner(bench)
@@ -271,6 +276,7 @@ echo "✅ done"
 """
 
 
+@pytest.mark.ci
 async def test_a_node_script_of_the_newer_generation(connect: Connect, tmp_path: Path) -> None:
     node = shutil.which("node")
     if node is None:
@@ -294,6 +300,7 @@ async def test_a_node_script_of_the_newer_generation(connect: Connect, tmp_path:
     assert is_picture(Path(shot.removeprefix("SCREENSHOT|path=")))
 
 
+@pytest.mark.ci
 async def test_a_python_script_that_is_given_a_quoted_command(connect: Connect, tmp_path: Path) -> None:
     bench = await connect()
     script = tmp_path / "overview.py"

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import asyncio
-import json
-import os
-import sys
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
 
 from clawperator.engine.config.policy import CAPABILITIES
+from tests.app.cli.conftest import Cli, cli, lonely, warm_runtime
 from tests.app.http.conftest import HOME, Serve, plan
-from tests.support import patience
+
+__all__ = ["cli", "lonely", "warm_runtime"]
 
 SKILL = "com.android.settings.overview"
 OWNER = "owner-token-of-thirty-two-letters"
@@ -160,29 +158,9 @@ async def test_no_folder_is_made_for_a_picture_that_is_refused(serve: Serve, tmp
 
 
 @pytest.mark.parametrize("words", ["serve", "mcp --http"])
-async def test_a_token_file_is_not_made_without_the_capability(tmp_path: Path, words: str) -> None:
+def test_a_token_file_is_not_made_without_the_capability(cli: Cli, tmp_path: Path, words: str) -> None:
     file, tokens = tmp_path / "policy.toml", tmp_path / "new" / "tokens"
     file.write_text(NO_FILES)
-    command = (
-        sys.executable,
-        "-m",
-        "clawperator.app.cli",
-        *words.split(),
-        "--port",
-        "auto",
-        "--token-file",
-        str(tokens),
-    )
-    process = await asyncio.create_subprocess_exec(
-        *(*command, "--policy", str(file)),
-        env={**os.environ, "HOME": str(tmp_path), "XDG_STATE_HOME": str(tmp_path / "state")},
-        stdout=asyncio.subprocess.PIPE,
-    )
-    try:
-        async with asyncio.timeout(patience(20)):
-            output, _ = await process.communicate()
-    finally:
-        if process.returncode is None:
-            process.kill()
-    assert json.loads(output)["code"] == "CAPABILITY_DENIED"
+    refused = cli(*words.split(), "--port", "auto", "--token-file", str(tokens), "--policy", str(file))
+    assert refused.document["code"] == "CAPABILITY_DENIED"
     assert not tokens.parent.exists()

@@ -159,6 +159,7 @@ async def test_a_client_that_does_not_read_is_dropped_and_slows_no_one(serve: Se
             await asyncio.sleep(0.01)
 
 
+@pytest.mark.ci
 async def test_two_hundred_listeners_hear_everything(serve: Serve) -> None:
     served = await serve()
 

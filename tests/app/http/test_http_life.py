@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import os
 import signal
 import sys
 from contextlib import AsyncExitStack
@@ -13,9 +12,12 @@ from pathlib import Path
 import httpx
 import pytest
 
+from tests.app.cli.conftest import Cli, cli, lonely, warm_runtime
 from tests.app.http.conftest import Serve, nap, plan, start
 from tests.app.http.sse import stream
 from tests.app.http.test_http_contract import error_of
+
+__all__ = ["cli", "lonely", "warm_runtime"]
 
 
 async def in_flight(client: httpx.AsyncClient) -> None:
@@ -123,13 +125,10 @@ async def test_a_caller_that_leaves_changes_nothing(serve: Serve) -> None:
         (("--token-file", "/proc/version"), "TOKEN_FILE_INVALID", "/proc/version"),
     ],
 )
-async def test_what_cannot_start_says_why(flags: tuple[str, ...], code: str, words: str, tmp_path: Path) -> None:
-    command = (sys.executable, "-m", "clawperator.app.cli", "serve", *flags)
-    env = {**os.environ, "HOME": str(tmp_path)}
-    process = await asyncio.create_subprocess_exec(*command, stdout=asyncio.subprocess.PIPE, env=env)
-    output, _ = await process.communicate()
-    answer = json.loads(output)
-    assert process.returncode == 1
+def test_what_cannot_start_says_why(cli: Cli, flags: tuple[str, ...], code: str, words: str, tmp_path: Path) -> None:
+    done = cli("serve", *flags)
+    answer = json.loads(done.out)
+    assert done.exit_code == 1
     assert answer["code"] == code
     assert answer["hint"]
     assert words in answer["message"]
