@@ -7,6 +7,7 @@ of one reaches another, and one that is killed takes no other with it. One such 
 from __future__ import annotations
 
 import ast
+import atexit
 import gc
 import json
 import os
@@ -19,7 +20,7 @@ import time
 from contextlib import suppress
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from clawperator.app.warm import NOT_WARM, protocol, runtime_folder, socket_path
 from clawperator.engine.files.lock import FileLock
@@ -246,8 +247,8 @@ def _rehearse() -> None:
     validate(build.click({"textEquals": "OK"}))
 
 
-def command(connection: socket.socket) -> int:
-    """Become the command line that the client sends, and return its exit code."""
+def command(connection: socket.socket) -> NoReturn:
+    """Become the command line that the client sends, and end this process with its exit code."""
     try:
         from clawperator.engine.config.active_profile import act_for
 
@@ -271,8 +272,11 @@ def command(connection: socket.socket) -> int:
     _say(connection, protocol.ENDED + bytes((code,)))
     with open(os.devnull, "r+b") as nothing:
         for number in range(3):
-            os.dup2(nothing.fileno(), number)  # a reader of our output need not wait until Python has cleaned up
-    return code
+            os.dup2(nothing.fileno(), number)  # a reader of our output need not wait for the end
+    # What ``sys.exit`` does before it takes the interpreter apart: that would copy every page that the two processes share.
+    threading._shutdown()  # type: ignore[attr-defined]  # noqa: SLF001
+    atexit._run_exitfuncs()  # noqa: SLF001
+    os._exit(code)
 
 
 def _say(connection: socket.socket, words: bytes) -> None:
