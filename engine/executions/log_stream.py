@@ -174,7 +174,6 @@ class DeviceLog:
         if self._reader is not None:
             self._reader.cancel()
             await asyncio.gather(self._reader, return_exceptions=True)
-        self._close_witness()
         if self._attached.done() and not self._attached.cancelled():
             self._attached.exception()
 
@@ -195,16 +194,19 @@ class DeviceLog:
 
     async def _read(self) -> None:
         script, attachments = attach_script(self.facts, self._nonce), 0
-        while True:
-            newest = self._recent[-1] if self._recent else None
-            error = await self._follow(script)
-            left = asyncio.get_running_loop().time()
-            attachments = 1 if self._recent and self._recent[-1] is not newest else attachments + 1
-            if not await self._comes_back(error, attachments):
-                self._end(error)
-                return
-            self._away += asyncio.get_running_loop().time() - left
-            script = self._resume()
+        try:
+            while True:
+                newest = self._recent[-1] if self._recent else None
+                error = await self._follow(script)
+                left = asyncio.get_running_loop().time()
+                attachments = 1 if self._recent and self._recent[-1] is not newest else attachments + 1
+                if not await self._comes_back(error, attachments):
+                    self._end(error)
+                    return
+                self._away += asyncio.get_running_loop().time() - left
+                script = self._resume()
+        finally:  # not in ``close``, which can be cancelled while it waits for this task
+            self._close_witness()
 
     def _resume(self) -> str:
         """Return the script that reopens the stream at its newest entries."""

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import asyncio
 import re
+import socket
 import struct
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from types import SimpleNamespace
 from typing import Any
+from unittest.mock import AsyncMock
 
 import pytest
 
+from clawperator.engine.adb.connection import AdbConnection
 from clawperator.engine.errors import EngineError, ErrorCode
 from clawperator.engine.events.bus import EventBus
 from clawperator.engine.executions.log_stream import DeviceLog
@@ -113,3 +117,19 @@ async def test_a_cancellation_that_comes_together_with_the_nonce_is_not_lost() -
     assert log.closed is None
     assert log._reader is not None
     assert log._reader.done()
+
+
+async def test_a_close_that_is_cancelled_leaves_no_connection_open() -> None:
+    """A task that is cancelled closes its log on the way out, and the end of the console cancels it once more."""
+    ours, theirs = socket.socketpair()
+    with ours, theirs:
+        witness = AdbConnection(ours)
+        log = log_of(Dripping("binary", 10_000))
+        log.device.server = SimpleNamespace(connect=AsyncMock(return_value=witness))
+        await log.attach()
+        closing = asyncio.create_task(log.close())
+        await asyncio.sleep(0)
+        closing.cancel()
+        await asyncio.wait([closing])
+        assert closing.cancelled()
+        assert ours.fileno() == -1
