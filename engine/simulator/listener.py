@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Coroutine
+from contextlib import suppress
 from typing import Any
 
 
@@ -31,7 +32,14 @@ class Listener:
     async def close(self) -> None:
         if self._server is None:
             return
-        self._server.close()
+        # asyncio leaks what it has accepted if the server is closed in the two event loop steps before ``_accept``.
+        for listening in self._server.sockets:
+            asyncio.get_running_loop().remove_reader(listening.fileno())
+        try:
+            for _ in range(2):
+                await asyncio.sleep(0)
+        finally:
+            self._server.close()
         connections = list(self._connections)
         for task in connections:
             task.cancel()
@@ -44,18 +52,15 @@ class Listener:
         task.add_done_callback(self._ended)
 
     async def _connection(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        """Serve, then flush before the connection is closed; when cancelled, drop it at once."""
-        try:
+        """Serve, then flush before the connection is closed."""
+        with suppress(ConnectionError, EOFError):
             await self._serve(reader, writer)
             writer.close()
             await writer.wait_closed()
-        except (ConnectionError, EOFError):
-            pass
-        finally:
-            writer.transport.abort()
 
     def _ended(self, task: asyncio.Task[None]) -> None:
-        del self._connections[task]
+        """Drop the connection at once; ``task`` may have been cancelled before it began."""
+        self._connections.pop(task).transport.abort()
         if not task.cancelled() and (error := task.exception()) is not None:
             report = {"message": "a connection to the simulator failed", "exception": error, "task": task}
             task.get_loop().call_exception_handler(report)

@@ -124,8 +124,9 @@ async def test_a_close_that_is_cancelled_leaves_no_connection_open() -> None:
     ours, theirs = socket.socketpair()
     with ours, theirs:
         witness = AdbConnection(ours)
-        log = log_of(Dripping("binary", 10_000))
-        log.device.server = SimpleNamespace(connect=AsyncMock(return_value=witness))
+        device: Any = Dripping("binary", 10_000)
+        device.server = SimpleNamespace(connect=AsyncMock(return_value=witness))
+        log = log_of(device)
         await log.attach()
         closing = asyncio.create_task(log.close())
         await asyncio.sleep(0)
