@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from clawperator.engine.contracts.limits import DUMP_FORMAT
+from clawperator.engine.errors import EngineError
+
 _DATA = {
     "read_text": ("text",),
     "read_key_value_pair": ("label", "value"),
@@ -12,7 +15,7 @@ _DATA = {
     "scroll_until": ("termination_reason", "scrolls_executed"),
     "wait_for_navigation": ("resolved_package",),
     "take_screenshot": ("path",),
-    "snapshot_ui": ("view", "text", "warn", "truncated", "blind"),
+    "snapshot_ui": ("view", "tree", "text", "warn", "truncated", "blind"),
 }
 """The data of successful steps that a caller cannot know before, by action type."""
 _OF_REPORTS = ("ok", "outputs", "variance", "errors", "warnings")
@@ -22,7 +25,8 @@ _OF_SCRIPTS = ("ok", "frames", "outputTruncated", "warnings")
 def brief(document: Mapping[str, Any]) -> dict[str, Any]:
     """Return the brief form of an execution's result, of a report of several executions, or of a script's result.
 
-    Of a script's output, it has the frames; the whole output if there are none.
+    Of a script's output, it has the frames; the whole output if there are none. Of a dump, it has the compact view, and only its id
+    where ``then`` shows the same tree. Parses trees.
     """
     if "executions" in document:
         answer = {key: document[key] for key in _OF_REPORTS if key == "ok" or document.get(key)}
@@ -42,8 +46,12 @@ def _brief(document: Mapping[str, Any]) -> dict[str, Any]:
     results = {result["id"]: result for result in document["envelope"]["stepResults"]}
     failed = outcome["status"] != "succeeded"
     steps = []
+    then = document.get("then")
+    shown = then["tree"] if then and then.get("view", "diff") != "diff" else None
     for step in outcome["steps"]:
         data = results.get(step["id"], {}).get("data", {})
+        if step["type"] == "snapshot_ui":
+            data = _seen(data, shown)
         useful = {key: data[key] for key in _DATA.get(step["type"], ()) if key in data}
         if failed or useful:
             kept = {key: step[key] for key in ("id", "status", "code") if key in step}
@@ -61,11 +69,37 @@ def _brief(document: Mapping[str, Any]) -> dict[str, Any]:
         answer["executionId"] = document["executionId"]
     if facts := document.get("result"):
         answer["result"] = facts
-    if then := document.get("then"):
+    if then:
         answer["then"] = brief_view(then)
     if warnings := document.get("warnings"):
         answer["warnings"] = [{key: warning[key] for key in ("code", "message")} for warning in warnings]
     return answer
+
+
+def _seen(data: Mapping[str, Any], shown: str | None) -> Mapping[str, Any]:
+    """Return the data of a snapshot with a view in place of the dump; only the tree's id if it is the one ``shown`` in ``then``."""
+    if "view" in data:
+        tree, view = data["view"].get("tree"), data["view"]
+    elif (
+        not isinstance(data.get("text"), str)
+        or data.get("actual_format", DUMP_FORMAT) != DUMP_FORMAT
+        or "truncated" in data
+    ):
+        return data
+    else:
+        from clawperator.engine.contracts.references import tree_id
+        from clawperator.engine.hierarchy.blind import facts_of_step
+        from clawperator.engine.hierarchy.tree import parse
+        from clawperator.engine.hierarchy.views import view as view_of
+
+        tree, view = tree_id(data["text"]), None
+        if tree != shown:
+            try:
+                view = view_of(parse(data["text"], recover=True), "compact", data["text"], None, facts_of_step(data))
+            except EngineError:  # the text stands for itself
+                return data
+    rest = {key: value for key, value in data.items() if key == "warn"}
+    return {"tree": tree, **rest} if tree == shown else {"view": view, **rest}
 
 
 def brief_view(view: Mapping[str, Any]) -> dict[str, Any]:

@@ -174,7 +174,7 @@ async def _run(request: Request, body: bodies.Execution, place: dict[str, Any]) 
         payload = with_confined_screenshots(service.guard(request), body.execution, service.options.screenshots_dir)
         document = (await service.execute(request, payload, **place, options=body.options)).to_dict()
         await asyncio.to_thread(blind.add_to, document["envelope"])
-    return brief(document) if body.brief else document
+    return await asyncio.to_thread(brief, document) if body.brief else document
 
 
 def _executor(service: HttpService, request: Request, how: BackendOptions) -> CallerExecutor:
@@ -196,7 +196,7 @@ async def _snapshot(request: Request, options: RunOptions) -> dict[str, Any]:
         return {"ok": True, "unchanged": True, "tree": body.if_changed}
     document = result.to_dict()
     await asyncio.to_thread(blind.add_to, document["envelope"])
-    return in_route_words(brief(document) if body.brief else document)
+    return in_route_words(await asyncio.to_thread(brief, document) if body.brief else document)
 
 
 @router.post(

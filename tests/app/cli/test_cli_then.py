@@ -198,3 +198,17 @@ def test_a_window_without_a_tree_is_no_fault_of_the_plan(cli: Cli) -> None:
     then = cli("click", "--id", "com.example.vault:id/sign_in", "--then", "compact", "--brief").document["then"]
     assert then["error"]["code"] == "UI_TREE_UNAVAILABLE"
     assert "secure window" in then["error"]["hint"]
+
+
+def test_brief_shows_each_screen_once_and_never_as_a_dump(cli: Cli) -> None:
+    look = {"type": "snapshot_ui"}
+    opens = {"id": "open", "type": "open_app", "params": {"applicationId": SETTINGS}}
+    actions = [{"id": "home", **look}, opens, {"id": "app", **look}]
+    plan: dict[str, Any] = {"commandId": "c", "taskId": "t", "source": "s", "expectedFormat": "android-ui-automator"}
+    line = ("execute", json.dumps({**plan, "timeoutMs": 9_000, "actions": actions}), "--brief")
+    bare = [step["data"] for step in cli(*line).document["outcome"]["steps"]]
+    assert [(data.keys(), data["view"]["view"]) for data in bare] == [({"view"}, "compact")] * 2
+    whole = cli(*line, "--then", "compact").document
+    assert [step["data"] for step in whole["outcome"]["steps"]] == [{"tree": whole["then"]["tree"]}] * 2
+    assert lines(whole["then"], "Display") == lines(bare[1]["view"], "Display")
+    assert cli("observe", "snapshot", "--brief").document["view"]["tree"] == whole["then"]["tree"]
