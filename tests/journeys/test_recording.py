@@ -139,6 +139,7 @@ async def test_a_session_becomes_steps_a_recipe_and_a_replay(connect: Connect, t
     assert third.world.ui.state["cart"] == ["Coffee beans 1 kg"]
 
 
+@pytest.mark.ci
 async def test_another_screen_ends_the_replay_which_then_goes_on_from_there(connect: Connect, tmp_path: Path) -> None:
     phone = await connect(device=NEWER)
     file = await shopping(phone, tmp_path)

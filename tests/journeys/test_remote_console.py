@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from functools import partial
 
+import pytest
+
 from clawperator.app.console.execution.dispatch_dialogs import DispatchDialog
 from clawperator.app.console.history.screen import HistoryScreen
 from clawperator.engine.executions import build
@@ -56,6 +58,7 @@ async def test_what_others_do_on_a_server_is_seen_and_done_from_here(serve: Serv
         await until(pilot, lambda: app.screen.tree_pane.snapshot.xml)
 
 
+@pytest.mark.ci
 async def test_a_screen_that_never_rests_is_followed_by_the_server(serve: Serve) -> None:  # noqa: F811
     served = await serve(process=True, start={"package": "com.example.spinner"})
     async with console(served.url) as pilot:

@@ -7,6 +7,8 @@ import signal
 from contextlib import AsyncExitStack
 from pathlib import Path
 
+import pytest
+
 from clawperator.app.console.execution.dispatch_dialogs import DispatchDialog
 from clawperator.engine.executions import build
 from tests.app.console.support import drained, until
@@ -50,6 +52,7 @@ async def test_a_server_that_dies_is_missed_and_used_again_when_it_is_back(serve
         await until(pilot, lambda: package(pilot) == "com.android.settings")
 
 
+@pytest.mark.ci
 async def test_a_server_that_is_not_there_yet_is_waited_for(serve: Serve) -> None:  # noqa: F811
     served = await serve(process=True)
     served.stop(signal.SIGKILL)

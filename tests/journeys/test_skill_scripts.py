@@ -107,6 +107,7 @@ async def test_a_current_node_script(connect: Connect, tmp_path: Path) -> None:
     assert result["result"]["device"] == bench.serial
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize("script", ["flat.sh", "flat.py"])
 async def test_current_scripts_in_other_languages(connect: Connect, tmp_path: Path, script: str) -> None:
     bench = await connect(device={"generation": "0.5"})
@@ -117,6 +118,7 @@ async def test_current_scripts_in_other_languages(connect: Connect, tmp_path: Pa
 # -- what holds for the calls of a script, and what becomes of them
 
 
+@pytest.mark.ci
 async def test_a_device_that_is_not_there_fails_the_script_and_says_why(connect: Connect, tmp_path: Path) -> None:
     bench = await connect()
     run = await skills_run(bench, registry_of(tmp_path, "first_era.sh"), "--device-id", "nobody")

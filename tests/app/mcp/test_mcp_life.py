@@ -19,9 +19,12 @@ from typing import Any
 import pytest
 
 from clawperator.engine.history.store import History
+from tests.app.cli.conftest import Cli, cli, lonely, warm_runtime
 from tests.app.mcp.conftest import COMMAND, Place, Visit, nap, plan
 from tests.app.mcp.test_mcp_http import BEGIN
 from tests.support import running
+
+__all__ = ["cli", "lonely", "warm_runtime"]
 
 
 @dataclass
@@ -133,6 +136,7 @@ async def test_many_calls_at_once_are_each_answered(visit: Visit) -> None:
         assert refused <= {"EXECUTION_CONFLICT_IN_FLIGHT"}  # one device has one execution at a time
 
 
+@pytest.mark.ci
 async def test_a_client_that_reads_nothing_cannot_hold_it(visit: Visit) -> None:
     """The answers do not fit into the pipe; the first signal waits for somebody to read them, the next one does not."""
     place = await visit()
@@ -167,25 +171,19 @@ def unread(place: Place) -> None:
         (["--port", "1"], "--port requires --http"),
         (["--no-auth"], "--no-auth requires --http"),
         (["--http", "--port", "99999"], "Invalid port number"),
-        (["--policy", "/nowhere/policy.toml"], None),
     ],
 )
-async def test_wrong_flags(visit: Visit, flags: list[str], words: str | None) -> None:
-    place = await visit()
-    if words is None:  # a policy that cannot be read allows nothing, and says so to the client
-        async with wired(place, *flags) as wire:
-            wire.call(2, "snapshot")
-            answer = (await wire.hears(id=2))["result"]["structuredContent"]
-            assert (answer["error"]["code"], "policy.toml" in answer["error"]["message"]) == ("FILE_NOT_READABLE", True)
-        return
-    done = await asyncio.to_thread(command, place, flags)
-    error = json.loads(done.stdout)
-    assert (done.returncode, error["code"], words in error["message"]) == (1, "USAGE", True)
+def test_wrong_flags(cli: Cli, flags: list[str], words: str) -> None:
+    done = cli("mcp", *flags)
+    error = done.document
+    assert (done.exit_code, error["code"], words in error["message"]) == (1, "USAGE", True)
 
 
-def command(place: Place, flags: list[str]) -> subprocess.CompletedProcess[str]:
-    line = [sys.executable, *COMMAND, *flags]
-    return subprocess.run(line, env=place.env, capture_output=True, text=True, check=False, stdin=subprocess.DEVNULL)
+async def test_a_policy_that_cannot_be_read_allows_nothing(visit: Visit) -> None:
+    async with wired(await visit(), "--policy", "/nowhere/policy.toml") as wire:
+        wire.call(2, "snapshot")
+        answer = (await wire.hears(id=2))["result"]["structuredContent"]
+        assert (answer["error"]["code"], "policy.toml" in answer["error"]["message"]) == ("FILE_NOT_READABLE", True)
 
 
 MISSING = """
