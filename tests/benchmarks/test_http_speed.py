@@ -95,11 +95,14 @@ class Line:
     async def to(cls, address: tuple[str, int]) -> Line:
         return cls(*await asyncio.open_connection(*address), f"{address[0]}:{address[1]}")
 
-    async def ask(self, request: str) -> bytes:
-        self._writer.write(f"{request} HTTP/1.1\r\nHost: {self._host}\r\nContent-Length: 0\r\n\r\n".encode())
-        head = await self._reader.readuntil(b"\r\n\r\n")
-        assert head.startswith(b"HTTP/1.1 200"), head
-        length = head.lower().partition(b"content-length:")[2].partition(b"\r")[0]
+    async def ask(self, request: str, body: object = None) -> bytes:
+        data = b"" if body is None else json.dumps(body).encode()
+        kind = "Content-Type: application/json\r\n" if data else ""
+        head = f"{request} HTTP/1.1\r\nHost: {self._host}\r\n{kind}Content-Length: {len(data)}\r\n\r\n"
+        self._writer.write(head.encode() + data)
+        answer = await self._reader.readuntil(b"\r\n\r\n")
+        assert answer.startswith(b"HTTP/1.1 200"), answer
+        length = answer.lower().partition(b"content-length:")[2].partition(b"\r")[0]
         return await self._reader.readexactly(int(length))
 
     async def close(self) -> None:
@@ -242,7 +245,7 @@ def test_idle_and_start(report: Report, tmp_path: Path) -> None:
 def test_fifty_devices_at_once(report: Report, tmp_path: Path) -> None:
     sleep = {"id": "s", "type": "sleep", "params": {"durationMs": ACTION_MS}}
 
-    async def drive(client: httpx.AsyncClient, index: int, serial: str, until: float, took: list[float]) -> None:
+    async def drive(line: Line, index: int, serial: str, until: float, took: list[float]) -> None:
         number = 0
         await asyncio.sleep(index * ACTION_MS / 1_000 / DEVICES)  # agents do not march in step
         while time.perf_counter() < until:
@@ -250,27 +253,26 @@ def test_fifty_devices_at_once(report: Report, tmp_path: Path) -> None:
             plan = {"commandId": f"{serial}-{number}", "taskId": "t", "source": "bench", "timeoutMs": 10_000}
             body = {"execution": {**plan, "expectedFormat": "android-ui-automator", "actions": [sleep]}}
             began = time.perf_counter()
-            answer = await client.post("/execute", json={**body, "deviceId": serial})
+            await line.ask("POST /execute", {**body, "deviceId": serial})
             took.append((time.perf_counter() - began) * 1_000 - ACTION_MS)
-            answer.raise_for_status()
 
     async def fleet(server: Server) -> tuple[float, list[float], float]:
-        limits = httpx.Limits(max_connections=DEVICES)
-        async with httpx.AsyncClient(base_url=server.url, limits=limits, timeout=30) as client:
-            serials = [row["serial"] for row in (await client.get("/devices")).json()["devices"]]
+        lines = [await Line.to(server.address) for _ in range(DEVICES)]
+        serials = [row["serial"] for row in json.loads(await lines[0].ask("GET /devices"))["devices"]]
 
-            async def all_of_them(seconds: float, took: list[float]) -> None:
-                until = time.perf_counter() + seconds
-                await asyncio.gather(
-                    *(drive(client, place, serial, until, took) for place, serial in enumerate(serials))
-                )
+        async def all_of_them(seconds: float, took: list[float]) -> None:
+            until, each = time.perf_counter() + seconds, enumerate(zip(lines, serials, strict=True))
+            await asyncio.gather(*(drive(line, place, serial, until, took) for place, (line, serial) in each))
 
-            await all_of_them(1, [])
-            took: list[float] = []
-            used, began = server.cpu(), time.perf_counter()
-            await all_of_them(DRIVE_SECONDS, took)
-            spent = time.perf_counter() - began - ACTION_MS / 1_000  # the beginning and the end are half empty
-            return len(took) / spent, sorted(took), (server.cpu() - used) / spent
+        await all_of_them(1, [])
+        took: list[float] = []
+        used, began = server.cpu(), time.perf_counter()
+        await all_of_them(DRIVE_SECONDS, took)
+        spent = time.perf_counter() - began - ACTION_MS / 1_000  # the beginning and the end are half empty
+        used = server.cpu() - used
+        for line in lines:
+            await line.close()
+        return len(took) / spent, sorted(took), used / spent
 
     def measure() -> list[Measured]:
         with served(tmp_path, devices=DEVICES) as server:

@@ -156,6 +156,7 @@ IMPORT_RULES = {
     IMPORT_RULES.items(),
     ids=lambda value: " ".join(value)[:40] if isinstance(value, tuple) else "",
 )
+@pytest.mark.ci
 def test_a_command_imports_only_what_it_needs(arguments: tuple[str, ...], forbidden: tuple[str, ...]) -> None:
     """Startup is a feature; see the table for who may import what."""
     script = (

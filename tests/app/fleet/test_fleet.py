@@ -385,6 +385,7 @@ async def test_a_picture_the_checks_and_a_skill_are_those_of_the_host(nats: Nats
         assert caught.value.code in ("SKILL_NOT_FOUND", "REGISTRY_READ_FAILED")
 
 
+@pytest.mark.ci
 async def test_the_command_line_addresses_a_fleet(nats: Nats, join: Join) -> None:
     host = await join("bench", 2, tag="lab")
     serial = host.devices[0].serial
@@ -424,6 +425,7 @@ async def test_the_command_line_addresses_a_fleet(nats: Nats, join: Join) -> Non
     assert [device.commands for device in host.devices] == [4, 1]
 
 
+@pytest.mark.ci
 async def test_skills_and_their_artifacts_run_on_a_fleet(nats: Nats, join: Join) -> None:
     host = await join("bench", 2, tag="lab")
     serial = host.devices[0].serial
@@ -447,6 +449,7 @@ async def test_skills_and_their_artifacts_run_on_a_fleet(nats: Nats, join: Join)
     assert (exit_code, [line.get("status") for line in lines]) == (0, ["succeeded", "succeeded", None])
 
 
+@pytest.mark.ci
 async def test_an_agent_reaches_the_fleet_through_a_server_that_listens(
     nats: Nats,
     join: Join,
@@ -461,6 +464,7 @@ async def test_an_agent_reaches_the_fleet_through_a_server_that_listens(
     assert host.devices[0].commands == 1
 
 
+@pytest.mark.ci
 async def test_an_agent_reaches_the_fleet(nats: Nats, join: Join) -> None:
     host = await join("bench", 2, tag="lab")
     env = {**os.environ, "HOME": str(nats.folder), "XDG_CONFIG_HOME": str(nats.folder), "ADB_PATH": "/nowhere"}

@@ -247,6 +247,7 @@ def test_a_killed_client_ends_its_command(warm: Mapping[str, str], tmp_path: Pat
     settle(warm)
 
 
+@pytest.mark.ci
 def test_fifty_clients_at_once(warm: Mapping[str, str]) -> None:
     with ThreadPoolExecutor(50) as pool:
         answers = list(pool.map(lambda _: run(WARM, "version", env=warm), range(50)))
@@ -272,6 +273,7 @@ def test_commands_that_stay_run_in_the_callers_process(warm: Mapping[str, str]) 
     assert count(warm) == before
 
 
+@pytest.mark.ci
 def test_it_leaves_when_its_files_change(device: Mapping[str, str], tmp_path: Path, installed_copy: Path) -> None:
     env = {**with_runtime(device, tmp_path), "PYTHONPATH": str(installed_copy)}
     assert run(COLD, "warm", "start", env=env)["started"] is True
@@ -413,6 +415,7 @@ def test_a_process_that_leaves_before_the_command_began(
     assert capfd.readouterr() == ("", "")
 
 
+@pytest.mark.ci
 def test_a_server_keeps_one_while_it_runs(device: Mapping[str, str], tmp_path: Path) -> None:
     env = with_runtime(device, tmp_path)
     with running([*COLD, "mcp"], env=env, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as server:
@@ -432,6 +435,7 @@ def test_a_server_keeps_one_while_it_runs(device: Mapping[str, str], tmp_path: P
         assert time.monotonic() < deadline + patience(30), "it outlived the server"
 
 
+@pytest.mark.ci
 def test_no_server_keeps_one_unasked(device: Mapping[str, str], tmp_path: Path) -> None:
     for words, variable in ((("mcp", "--no-warm"), ""), (("mcp",), "0")):
         env = {**with_runtime(device, tmp_path), "CLAWPERATOR_WARM": variable}

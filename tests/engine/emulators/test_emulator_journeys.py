@@ -133,6 +133,7 @@ async def test_what_is_configured_is_started_and_outlives_who_waited(
     assert sdk.calls("sdkmanager") == []
 
 
+@pytest.mark.ci
 async def test_an_emulator_that_is_just_booting_is_waited_for_and_not_started_twice(
     sdk: FakeSdk, manage: Manage, heard: Heard
 ) -> None:
@@ -187,6 +188,7 @@ async def listed_emulator(sdk: FakeSdk, manager: EmulatorManager) -> str:
     return str(serial)
 
 
+@pytest.mark.ci
 async def test_one_that_boots_is_known_by_its_console(sdk: FakeSdk, manage: Manage) -> None:
     """Offline in adb's list it can be neither started again nor deleted, but stopped."""
     sdk.add_avd("ape")
@@ -223,6 +225,7 @@ async def test_one_that_boots_is_known_by_its_console(sdk: FakeSdk, manage: Mana
         ("writes_nothing", "ANDROID_AVD_CREATE_FAILED", "is not in", "ANDROID_AVD_HOME"),
     ],
 )
+@pytest.mark.ci
 async def test_creating_fails(
     sdk: FakeSdk, manage: Manage, heard: Heard, fault: str, code: str, message: str, hint: str
 ) -> None:
@@ -429,6 +432,7 @@ async def test_one_that_was_running_before_is_left_running(sdk: FakeSdk, manage:
     assert (await starting).serial == running[0].serial
 
 
+@pytest.mark.ci
 async def test_an_emulator_without_a_name_does_not_break_the_listing(sdk: FakeSdk, manage: Manage) -> None:
     sdk.add_avd("mine")
     sdk.fails("nameless")
@@ -463,6 +467,7 @@ async def test_what_is_not_supported_is_not_overwritten(sdk: FakeSdk, manage: Ma
 
 
 @pytest.mark.parametrize("stage", ["wait_adb", "wait_boot", "enable_settings"])
+@pytest.mark.ci
 async def test_a_cancelled_start_leaves_nothing(sdk: FakeSdk, manage: Manage, stage: str) -> None:
     sdk.add_avd("mine")
     reported: list[Stage] = []

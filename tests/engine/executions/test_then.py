@@ -249,6 +249,7 @@ class TestReferences:
                     await engine.execute(build.click(matcher), options=options)
                 assert caught.value.code is ErrorCode.ACTION_DENIED
 
+    @pytest.mark.ci
     async def test_ten_thousand_references(self, tmp_path: Path) -> None:
         async with phones(tmp_path) as (engine, _):
             await engine.execute(build.open_app(SETTINGS))

@@ -245,6 +245,7 @@ def test_the_empty_filter_is_false() -> None:
 # -- patterns that take too long over many texts
 
 
+@pytest.mark.ci
 def test_a_slow_pattern_is_stopped_after_its_allowance_of_processor_time() -> None:
     term = only("re:/" + "a?" * 12 + "z/")
     begun, searched = time.thread_time(), 0

@@ -162,6 +162,7 @@ def large(path: Path, *, nodes: int, size: int) -> Path:
 
 
 @pytest.mark.timeout(40)
+@pytest.mark.ci
 def test_fifty_megabytes_are_read(tmp_path: Path) -> None:
     path = large(tmp_path / "large.xml", nodes=100_000, size=50 * MEGABYTE)
     assert path.stat().st_size > 49 * MEGABYTE
@@ -169,6 +170,7 @@ def test_fifty_megabytes_are_read(tmp_path: Path) -> None:
 
 
 @pytest.mark.timeout(40)
+@pytest.mark.ci
 def test_fifty_megabytes_of_small_nodes_are_refused_in_time(tmp_path: Path) -> None:
     problem = read_dump(str(large(tmp_path / "large.xml", nodes=500_000, size=50 * MEGABYTE))).problem
     assert problem is not None

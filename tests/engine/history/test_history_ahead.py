@@ -115,6 +115,7 @@ def test_the_note_of_a_living_process_is_left_alone(path: str) -> None:
         b'{"row":{"execution_id":[1],"command_id":{}}}',
     ],
 )
+@pytest.mark.ci
 def test_a_damaged_note_is_dropped(path: str, content: bytes) -> None:
     (note,) = killed(path)
     note.write_bytes(content)

@@ -30,6 +30,7 @@ STEPS = [(step, True) for step in ("status", "fetch", "checkout", "merge")] + [(
 
 
 @pytest.mark.parametrize(("step", "before"), STEPS)
+@pytest.mark.ci
 def test_killed_at_any_step(
     sync_env: dict[str, str], upstream: Repository, local: Repository, tmp_path: Path, step: str, before: bool
 ) -> None:

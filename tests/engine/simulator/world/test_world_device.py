@@ -290,6 +290,7 @@ SCREENS = [
 
 @pytest.mark.parametrize(("package", "screen"), SCREENS)
 @pytest.mark.parametrize("dark", ["0", "1"])
+@pytest.mark.ci
 def test_every_screen_can_be_drawn_light_and_dark(make: Make, package: str, screen: str, dark: str) -> None:
     device = make()
     device.settings["system"]["dark_theme"] = dark
