@@ -92,6 +92,7 @@ async def find(pilot: Pilot[int], words: str, label: str) -> None:
     await until(pilot, lambda: pilot.app.screen.tree_pane.node.label == label)  # type: ignore[attr-defined]  # mode 1
 
 
+@pytest.mark.ci
 async def test_three_recorded_steps_run_again(connect: Connect) -> None:
     async with console(connect) as (app, pilot):
         await pilot.press("I")

@@ -75,6 +75,7 @@ async def test_the_console_follows_for_long_without_growth(connect: Connect, req
         assert len(looks) < 5, "looks that follow each other are one row"
 
 
+@pytest.mark.ci
 async def test_a_device_that_vanishes_while_followed_keeps_its_tree_and_is_followed_again(connect: Connect) -> None:
     bench = await connect(start={"package": "com.example.spinner"})
     app = ConsoleApp(bench.engine, clipboard=FakeClipboard(), drafts=MemoryStore(), wanted_device=bench.serial)

@@ -238,12 +238,14 @@ def test_setup_at_work(snap_compare: Compare, size: tuple[int, int]) -> None:
     assert snap_compare(app, terminal_size=size, run_before=setup())
 
 
+@pytest.mark.ci
 @AT_SIZES
 def test_setup_after(snap_compare: Compare, size: tuple[int, int]) -> None:
     app, _ = console()
     assert snap_compare(app, terminal_size=size, run_before=setup(over=True))
 
 
+@pytest.mark.ci
 @AT_SIZES
 def test_setup_failed(snap_compare: Compare, size: tuple[int, int]) -> None:
     app, _ = console(operator=FakeOperatorApp(fail="install"))

@@ -105,6 +105,7 @@ def test_text_to_enter(snap_compare: Compare) -> None:
     assert snap_compare(make_app(plain_engine()), terminal_size=(80, 24), run_before=run)
 
 
+@pytest.mark.ci
 def test_following_while_an_agent_works(snap_compare: Compare) -> None:
     engine = plain_engine()
 

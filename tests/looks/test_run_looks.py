@@ -142,6 +142,7 @@ def test_json(snap_compare: Compare, size: tuple[int, int]) -> None:
     assert snap_compare(make_app(plain_engine()), terminal_size=size, run_before=pose)
 
 
+@pytest.mark.ci
 @AT_SIZES
 def test_three_problems(snap_compare: Compare, size: tuple[int, int]) -> None:
     async def pose(pilot: Any) -> None:
@@ -166,6 +167,7 @@ def test_no_json(snap_compare: Compare) -> None:
     assert snap_compare(make_app(plain_engine()), terminal_size=(120, 36), run_before=pose)
 
 
+@pytest.mark.ci
 @AT_SIZES
 def test_completion(snap_compare: Compare, size: tuple[int, int]) -> None:
     """What may stand there, while it is written."""
@@ -236,12 +238,14 @@ def held(app: ConsoleApp, **more: Any) -> None:
     app.show(Facet.LOCKS)
 
 
+@pytest.mark.ci
 @AT_SIZES
 def test_running(snap_compare: Compare, size: tuple[int, int]) -> None:
     app = make_app(playing(play=on_its_way, took=2.3))
     assert snap_compare(app, terminal_size=size, run_before=sent)
 
 
+@pytest.mark.ci
 @TWO_SIZES
 def test_stop_waiting(snap_compare: Compare, size: tuple[int, int]) -> None:
     async def pose(pilot: Any) -> None:

@@ -77,6 +77,7 @@ def test_palette(snap_compare: Compare, size: tuple[int, int], words: str) -> No
     assert snap_compare(make_app(plain_engine()), terminal_size=size, run_before=pose)
 
 
+@pytest.mark.ci
 def test_device_picker(snap_compare: Compare) -> None:
     engine = FakeEngine(present=(DEVICE, SECOND, PHONE))
     assert snap_compare(make_app(engine), terminal_size=(120, 36), run_before=before(first_look=False))

@@ -98,12 +98,14 @@ def test_search(snap_compare: Compare, size: tuple[int, int]) -> None:
     assert snap_compare(console(), terminal_size=size, run_before=mode_5("slash", Typed("price")))
 
 
+@pytest.mark.ci
 @AT_SIZES
 def test_form_errors(snap_compare: Compare, size: tuple[int, int]) -> None:
     pose = mode_5("R", Typed("Bedside lamp"), "enter", on=THERMOSTAT["id"])
     assert snap_compare(console(), terminal_size=size, run_before=pose)
 
 
+@pytest.mark.ci
 @AT_SIZES
 def test_compile_preview(snap_compare: Compare, size: tuple[int, int]) -> None:
     pose = mode_5("i", Typed("Oat milk"), on=PRICE["id"])
@@ -129,6 +131,7 @@ def test_output_running(snap_compare: Compare, size: tuple[int, int]) -> None:
     assert snap_compare(console(library), terminal_size=size, run_before=mode_5(on=SETTINGS["id"], run=True))
 
 
+@pytest.mark.ci
 @TWO_SIZES
 def test_output_failed(snap_compare: Compare, size: tuple[int, int]) -> None:
     failed = EngineError(
@@ -140,6 +143,7 @@ def test_output_failed(snap_compare: Compare, size: tuple[int, int]) -> None:
     assert snap_compare(console(FakeLibrary(past=PAST, fail=failed)), terminal_size=size, run_before=pose)
 
 
+@pytest.mark.ci
 @AT_SIZES
 def test_lint(snap_compare: Compare, size: tuple[int, int]) -> None:
     library = FakeLibrary(past=PAST, lints=FINDINGS)

@@ -164,6 +164,7 @@ async def test_keys_move_and_enter_goes_to_the_device() -> None:
         assert app.session.device_id == SECOND.serial
 
 
+@pytest.mark.ci
 async def test_a_device_that_cannot_be_used_is_shown_in_mode_7_and_a_lost_one_stays_lost() -> None:
     async with grid() as (app, pilot, _, shown):
         await pilot.press("end", "left", "enter")
@@ -208,6 +209,7 @@ async def test_r_reads_the_focused_device_once_and_says_why_it_could_not() -> No
         assert len(engine.calls) == 2
 
 
+@pytest.mark.ci
 async def test_the_search_leaves_matching_devices_and_escape_shows_all_again() -> None:
     async with grid() as (app, pilot, _, shown):
         await pilot.press("slash", *"KITCHEN", "enter")
@@ -223,6 +225,7 @@ async def test_the_search_leaves_matching_devices_and_escape_shows_all_again() -
         assert app.current_mode == "devices"
 
 
+@pytest.mark.ci
 async def test_a_click_moves_a_double_click_goes_and_the_wheel_scrolls() -> None:
     async with grid((120, 36)) as (app, pilot, engine, shown):
         layout = shown.arrangement
@@ -253,6 +256,7 @@ class Recorded:
         return self.kept
 
 
+@pytest.mark.ci
 async def test_what_other_programs_recorded_is_shown_and_makes_the_screen_out_of_date() -> None:
     async with grid() as (app, pilot, engine, shown):
         outcome = {"steps": [{"type": "click", "status": "ok"}]}
@@ -279,6 +283,7 @@ async def test_the_picture_of_a_device_is_shown_until_its_tree_is_newer() -> Non
         await until(pilot, lambda: shown.tiles[0].seen == "screen now" and "▀" not in text_of(app))
 
 
+@pytest.mark.ci
 async def test_every_device_keeps_its_picture_and_the_tile_says_how_old_it_is() -> None:
     async with grid((200, 60)) as (app, pilot, engine, shown):
         for serial, colour in ((DEVICE.serial, (200, 40, 40)), (SECOND.serial, (40, 200, 40))):
@@ -308,6 +313,7 @@ def _wheel(widget: DeviceGrid) -> Any:
     return MouseScrollDown(widget, 1, 1, 0, 1, 0, False, False, False)
 
 
+@pytest.mark.ci
 async def test_the_palette_opens_it_in_every_mode_by_other_tools_words() -> None:
     app, _ = lab()
     async with app.run_test(size=(120, 36)) as pilot:

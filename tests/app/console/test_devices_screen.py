@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from clawperator.app.console.app import ConsoleApp
 from clawperator.engine.emulators.avds import Avd
 from clawperator.engine.emulators.running import RunningEmulator
@@ -103,6 +105,7 @@ async def test_no_device_and_no_sdk_leave_a_sentence_and_a_key_each() -> None:
         await until(pilot, lambda: "P create one" in shown(app))
 
 
+@pytest.mark.ci
 async def test_hostile_names_stay_text() -> None:
     name = "[red]x[/] \x1b]0;owned\x07 \u202egpj"
     avd = Avd(name, True, False, 35, "[b]\x1b[2J", True, "pixel_7\x00", "\x1b[31m;google_apis_playstore", ())
@@ -122,6 +125,7 @@ async def test_hostile_names_stay_text() -> None:
         assert "\x1b" not in shown(app)
 
 
+@pytest.mark.ci
 async def test_copying_a_virtual_device() -> None:
     async with devices_mode(FakeEmulators()) as (app, pilot, _):
         await to_avd(pilot, PIXEL.name)

@@ -336,6 +336,7 @@ async def test_the_log_keeps_what_fixes_said_and_g_f_goes_there(size: tuple[int,
             assert "The Operator answered with" not in text_of(app)
 
 
+@pytest.mark.ci
 async def test_a_fix_that_takes_its_time_is_reported_and_can_be_stopped() -> None:
     async with doctor(off(hold_fix=asyncio.Event())) as (app, pilot, engine):
         await pilot.press("F", "enter")
@@ -472,6 +473,7 @@ async def test_the_palette_has_the_keys_of_the_doctor() -> None:
 # -- hostile text
 
 
+@pytest.mark.ci
 async def test_hostile_text_stays_text() -> None:
     nasty = "\x1b[31m[bold]x[/] \u202egpj.exe\u202c 中文\r\n\x07" + "lorem " * 4000
     odd = check(

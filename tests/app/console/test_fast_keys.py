@@ -146,7 +146,7 @@ async def test_no_burst_of_keys_ends_the_console(mode: str) -> None:
 
 
 @pytest.mark.parametrize("gap", [0.0, *(pytest.param(gap, marks=pytest.mark.ci) for gap in (0.02, 0.1))])
-@pytest.mark.parametrize("opened", ["colon", "ctrl+p"])
+@pytest.mark.parametrize("opened", ["colon", pytest.param("ctrl+p", marks=pytest.mark.ci)])
 @pytest.mark.parametrize("typed", ["", "x", "stream"])
 async def test_a_burst_through_the_palette_does_one_thing(opened: str, typed: str, gap: float) -> None:
     """What ⏎ chooses fits the letters before it, however fast they came; the second ⏎ is not the palette's any more."""
@@ -220,7 +220,7 @@ def test_every_dialog_has_a_row() -> None:
 @pytest.mark.parametrize(
     "kind",
     [
-        pytest.param(kind, id=kind.__name__, marks=[] if number % 4 == 0 else pytest.mark.ci)
+        pytest.param(kind, id=kind.__name__, marks=[] if number % 8 == 0 else pytest.mark.ci)
         for number, kind in enumerate(DIALOGS)
     ],
 )

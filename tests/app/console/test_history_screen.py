@@ -185,6 +185,7 @@ async def test_a_filter_is_asked_in_sql_and_esc_clears_it(path: Path) -> None:
         assert number(screen) == 4, "the cursor stays on its run"
 
 
+@pytest.mark.ci
 async def test_a_filter_that_hides_all_says_which_term_does(path: Path) -> None:
     some_runs(path)
     async with console(path) as (app, pilot, screen):
@@ -206,6 +207,7 @@ async def test_a_filter_that_cannot_be_read_says_why(path: Path) -> None:
         await until(pilot, lambda: "is status: meant?" in text_of(app))
 
 
+@pytest.mark.ci
 async def test_typing_on_takes_the_place_of_what_was_asked(path: Path) -> None:
     """The newest wish wins: whatever is slow, the page that is shown is that of the last letter."""
     a_history(path, 500).close()
@@ -220,6 +222,7 @@ async def test_typing_on_takes_the_place_of_what_was_asked(path: Path) -> None:
         assert all(run.status == "failed" and "cmd-4" in run.command_id for run in screen.runs.runs)
 
 
+@pytest.mark.ci
 async def test_failures_are_found_beyond_what_has_been_read(path: Path) -> None:
     with History.open(str(path)) as history:
         for place in range(1, 1_500):
@@ -245,6 +248,7 @@ with History.open(sys.argv[1]) as history:
 """
 
 
+@pytest.mark.ci
 async def test_two_processes_write_while_the_list_is_open(path: Path) -> None:
     """Every run of both appears, and the cursor never leaves its run."""
     some_runs(path)
@@ -415,6 +419,7 @@ async def test_tree_lines_and_steps_move_together(path: Path) -> None:
         assert reported[-1] == ("result", 2)
 
 
+@pytest.mark.ci
 async def test_marks_are_against_the_tree_before_whichever_way_one_came(path: Path) -> None:
     some_runs(path)
     async with console(path, size=(200, 60)) as (app, pilot, screen):
@@ -454,6 +459,7 @@ async def test_a_line_and_a_tree_of_the_detail_lead_to_their_moment(path: Path) 
         assert (screen.scrubber.moment.what, screen.scrubber.moment.tree) == ("tree", 1)
 
 
+@pytest.mark.ci
 async def test_a_run_without_trees_and_one_of_which_nothing_is_known_say_so(path: Path) -> None:
     some_runs(path)
     async with console(path, size=(200, 60)) as (app, pilot, screen):
@@ -469,6 +475,7 @@ async def test_a_run_without_trees_and_one_of_which_nothing_is_known_say_so(path
         assert screen.scrubber.moment.what == "begin"
 
 
+@pytest.mark.ci
 async def test_a_tree_that_is_gone_says_so_and_the_rest_stays(path: Path) -> None:
     some_runs(path)
     async with console(path, size=(200, 60)) as (app, pilot, screen):
@@ -520,6 +527,7 @@ async def test_the_marked_two_are_compared(path: Path) -> None:
         assert not screen.compared.region.height
 
 
+@pytest.mark.ci
 async def test_without_marks_a_run_is_compared_with_the_one_before_of_its_task(path: Path) -> None:
     some_runs(path)
     async with console(path, size=(200, 60)) as (app, pilot, screen):
@@ -540,6 +548,7 @@ async def test_without_marks_a_run_is_compared_with_the_one_before_of_its_task(p
         assert "no other run of this task" in app.session.notices[-1].text
 
 
+@pytest.mark.ci
 async def test_a_run_that_repeats_another_is_compared_with_that_one(path: Path) -> None:
     some_runs(path)
     async with console(path) as (app, pilot, screen):
@@ -641,6 +650,7 @@ async def test_a_safe_export_leaves_the_texts_of_screens_here(path: Path, tmp_pa
         assert "<hierarchy" not in said
 
 
+@pytest.mark.ci
 async def test_an_export_takes_no_ones_place(path: Path, tmp_path: Path) -> None:
     target = tmp_path / "run.zip"
     target.write_text("mine")

@@ -297,8 +297,19 @@ async def test_a_refresh_before_sending_looks_for_the_same_selector_on_the_new_t
         assert engine.executed[0]["actions"][0]["params"] == {"matcher": {"textContains": "Wi"}}
 
 
-@pytest.mark.parametrize("confirm", ["always", "doubtful", "never"])
-@pytest.mark.parametrize("matches", [0, 1, 3])
+@pytest.mark.parametrize(
+    ("confirm", "matches"),
+    [
+        ("always", 1),
+        ("doubtful", 1),
+        ("doubtful", 3),
+        ("never", 3),
+        *(
+            pytest.param(*row, marks=pytest.mark.ci)
+            for row in (("always", 0), ("always", 3), ("doubtful", 0), ("never", 0), ("never", 1))
+        ),
+    ],
+)
 async def test_the_setting_says_when_to_ask(confirm: Confirm, matches: int) -> None:
     asks = confirm == "always" or (confirm == "doubtful" and matches != 1)
     async with console(preferences=Preferences(confirm=confirm)) as (app, pilot, engine):
@@ -311,6 +322,7 @@ async def test_the_setting_says_when_to_ask(confirm: Confirm, matches: int) -> N
             assert not isinstance(app.screen, DispatchDialog)
 
 
+@pytest.mark.ci
 async def test_the_palette_changes_when_to_ask() -> None:
     async with console() as (app, pilot, engine):
         await pilot.press("colon", *"confirm actions: never", "enter")
@@ -341,6 +353,7 @@ async def test_keys_are_behind_a_third_key() -> None:
         assert engine.executed[0]["actions"][0] == {"id": "back", "type": "press_key", "params": {"key": "back"}}
 
 
+@pytest.mark.ci
 async def test_a_busy_device_is_reported_and_nothing_is_tried_again() -> None:
     details = {"inFlightCommandId": "cmd-1", "source": "openclaw"}
     busy = EngineError(ErrorCode.EXECUTION_CONFLICT_IN_FLIGHT, "Another execution is in flight", details=details)
@@ -356,6 +369,7 @@ async def test_a_busy_device_is_reported_and_nothing_is_tried_again() -> None:
 # -- the workbench
 
 
+@pytest.mark.ci
 async def test_a_field_of_the_form_is_edited_and_escape_brings_back_what_was() -> None:
     async with console() as (app, pilot, _):
         mode = screen(app)
@@ -385,6 +399,7 @@ async def test_a_value_of_the_node_goes_into_the_matcher() -> None:
         assert mode.bench.typed.fields() == {"textEquals": "Wi‑Fi on"}
 
 
+@pytest.mark.ci
 async def test_space_explains_a_candidate_and_the_question_mark_is_help_there_too() -> None:
     async with console() as (app, pilot, _):
         mode = screen(app)
@@ -631,6 +646,7 @@ async def test_two_clicks_or_enter_on_the_picture_tap_the_node_there_after_confi
         await until(pilot, lambda: isinstance(app.screen, DispatchDialog))
 
 
+@pytest.mark.ci
 async def test_a_tap_on_a_picture_of_another_moment_reads_both_first() -> None:
     engine = FakeEngine(screen=settings_screen(), checks=CHECKS_OK, photo=png())
     time = MovableClock()
@@ -685,6 +701,7 @@ async def test_a_drag_along_a_carousel_scrolls_it_and_is_recorded(across: int, d
         assert action["params"]["container"] == {"resourceId": "com.android.settings:id/carousel"}
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize(
     ("along", "words"), [((-12, 1), "swipe left"), ((12, 0), "swipe right")], ids=["left", "right"]
 )
@@ -709,6 +726,7 @@ async def test_a_drag_to_the_side_is_a_swipe_between_two_points(along: tuple[int
         await until(pilot, lambda: words in said(app))
 
 
+@pytest.mark.ci
 async def test_a_refused_swipe_says_why() -> None:
     refusal = EngineError(ErrorCode.CAPABILITY_DENIED, "The policy does not allow input")
     engine = FakeEngine(screen=settings_screen(), checks=CHECKS_OK, photo=png(), execute_error=refusal)
@@ -743,6 +761,7 @@ async def test_from_a_node_to_a_tap_without_a_key() -> None:
         assert engine.executed[0]["actions"][0]["type"] == "click"
 
 
+@pytest.mark.ci
 async def test_candidates_and_their_reasons_by_mouse() -> None:
     async with console(size=(200, 60)) as (app, pilot, _):
         mode = screen(app)
@@ -838,6 +857,7 @@ async def test_while_typing_the_key_bar_names_only_keys_that_are_not_text() -> N
         assert {hint.sign for hint in bar._hints} == {"esc", "⏎", "⇥", "^p"}
 
 
+@pytest.mark.ci
 async def test_scrolling_takes_the_nearest_container_and_a_typed_matcher_none() -> None:
     async with console() as (app, pilot, _):
         mode = screen(app)

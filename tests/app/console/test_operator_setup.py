@@ -116,6 +116,7 @@ async def test_three_phases_then_the_doctor() -> None:
         assert "com.clawperator.operator 0.3.1 is installed on emulator-5554" in job.words
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize(
     ("phase", "code"),
     [
@@ -163,6 +164,7 @@ async def test_cancelling_says_what_was_done() -> None:
         assert "The app is installed; some of its permissions may be missing" in " ".join(shown(app).split())
 
 
+@pytest.mark.ci
 async def test_a_file_that_someone_names(tmp_path: Path) -> None:
     other = replace(NEWER, path=str(tmp_path / "mine.apk"), version="0.2.9", version_code=209_900)
 

@@ -79,6 +79,7 @@ async def test_a_phone_that_scans_the_code_is_paired_and_connected(size: tuple[i
         assert any("adb-" in entry.serial for entry in await server.devices())
 
 
+@pytest.mark.ci
 async def test_closing_cancels_and_a_server_that_cannot_pair_says_why() -> None:
     async with pairing() as (app, pilot, server, offers):
         await until(pilot, lambda: offers)
@@ -93,6 +94,7 @@ async def test_closing_cancels_and_a_server_that_cannot_pair_says_why() -> None:
         await until(pilot, lambda: words(app))
 
 
+@pytest.mark.ci
 async def test_without_colours_the_light_modules_are_drawn() -> None:
     async with pairing(theme="claw-mono", no_colour=True) as (app, pilot, _server, offers):
         code = app.screen.query_one(QrCode)

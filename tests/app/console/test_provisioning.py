@@ -415,6 +415,7 @@ async def test_the_line_of_a_job_fits_another_size_at_once() -> None:
         assert "▇" in line.render_line(0).text
 
 
+@pytest.mark.ci
 async def test_a_plan_that_cannot_be_made_offers_nothing_to_agree_to() -> None:
     refused = EngineError(ErrorCode.EMULATOR_UNSUPPORTED, "AVD clawperator-pixel exists but is not supported")
     async with devices_mode(FakeEmulators(plan_error=refused)) as (app, pilot, _):

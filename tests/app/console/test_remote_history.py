@@ -93,6 +93,7 @@ def as_sent(value: Any) -> Any:
     return None if isinstance(value, float) and math.isnan(value) else value
 
 
+@pytest.mark.ci
 @given(records)
 def test_a_run_is_the_same_run_on_this_side(record: RunRecord) -> None:
     document = as_sent(record.to_dict())

@@ -139,12 +139,17 @@ async def test_the_focused_pane_is_made_larger_and_smaller(
     ("size", "pane", "edge", "by", "moved"),
     [
         ((120, 36), "list", "right", (9, 0), ("list", 8, 0)),
-        ((120, 36), "problems", "left", (9, 0), ("list", 8, 0)),
         ((120, 36), "problems", "bottom", (0, -2), ("problems", 0, -2)),
-        ((200, 60), "json", "left", (-8, 0), ("list", -8, 0)),
-        ((200, 60), "json", "right", (-8, 0), ("problems", 8, 0)),
-        ((200, 60), "timeline", "top", (0, 3), ("timeline", 0, -3)),
-        ((200, 60), "list", "left", (8, 0), ("list", 0, 0)),
+        *(
+            pytest.param(*row, marks=pytest.mark.ci)
+            for row in (
+                ((120, 36), "problems", "left", (9, 0), ("list", 8, 0)),
+                ((200, 60), "json", "left", (-8, 0), ("list", -8, 0)),
+                ((200, 60), "json", "right", (-8, 0), ("problems", 8, 0)),
+                ((200, 60), "timeline", "top", (0, 3), ("timeline", 0, -3)),
+                ((200, 60), "list", "left", (8, 0), ("list", 0, 0)),
+            )
+        ),
     ],
 )
 async def test_a_border_between_two_panes_can_be_dragged(
@@ -167,6 +172,7 @@ async def test_a_border_between_two_panes_can_be_dragged(
         assert box.region.size == now, "nothing is held any more"
 
 
+@pytest.mark.ci
 async def test_a_share_in_mode_3_belongs_to_that_size_of_terminal() -> None:
     async with composing() as (_, pilot, screen):
         problems = screen.query_one("#problems-pane")
@@ -180,6 +186,7 @@ async def test_a_share_in_mode_3_belongs_to_that_size_of_terminal() -> None:
         await until(pilot, lambda: problems.outer_size.width == before + 4)
 
 
+@pytest.mark.ci
 async def test_zoom_gives_a_pane_of_mode_3_the_whole_body_whatever_its_share() -> None:
     async with composing(size=(200, 60)) as (_, pilot, screen):
         screen.set_focus(screen.query_one("#problems"))
@@ -205,6 +212,7 @@ async def test_what_is_written_as_json_is_what_the_steps_show_and_the_other_way_
         assert '"back"' in editor.text
 
 
+@pytest.mark.ci
 async def test_text_that_is_no_json_is_kept_and_the_list_says_why() -> None:
     store = MemoryStore()
     async with composing(drafts=store) as (app, pilot, screen):
@@ -233,6 +241,7 @@ def _nowhere() -> Any:
     return Subject(Matcher())
 
 
+@pytest.mark.ci
 async def test_a_command_id_of_ones_own_stays_and_the_draft_s_own_changes_with_each_run() -> None:
     async with composing() as (app, pilot, screen):
         for _ in range(2):
@@ -327,6 +336,7 @@ async def test_words_of_the_screen_are_offered() -> None:
         assert app.drafts.draft.steps[1]["params"] == {"matcher": {"textEquals": "Bluetooth"}}
 
 
+@pytest.mark.ci
 async def test_a_burst_of_keys_out_of_the_editor_loses_none() -> None:
     async with composing() as (app, pilot, screen):
         await pilot.press("tab")
@@ -338,6 +348,7 @@ async def test_a_burst_of_keys_out_of_the_editor_loses_none() -> None:
         assert screen.steps.empty_text.startswith("The JSON has no steps")
 
 
+@pytest.mark.ci
 async def test_fifty_actions_with_faults_are_read_in_time() -> None:
     actions = [{"id": f"s{number}", "type": "click" if number % 2 else "clik", "params": {"matcher": {"textEquals": "x"}}} for number in range(50)]  # fmt: skip
     async with composing({**PLAN, "actions": actions}) as (app, pilot, screen):
@@ -395,6 +406,7 @@ async def test_a_step_that_failed_makes_a_run_of_its_own_kind() -> None:
         assert "R run again" in shown
 
 
+@pytest.mark.ci
 async def test_a_busy_device_is_reported_in_full_and_tried_again_only_when_it_is_free() -> None:
     nap = execution([step("sleep", duration_ms=4_000)], name="agent")
     async with one_device() as settings, Engine(settings) as engine, Engine(settings) as agent:
@@ -460,6 +472,7 @@ async def test_a_payload_of_the_history_becomes_the_draft_and_its_run_names_it()
         assert run.run_of == "cmd-9"
 
 
+@pytest.mark.ci
 async def test_the_user_s_own_editor(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     script = tmp_path / "my editor.py"
     script.write_text(

@@ -51,30 +51,28 @@ async def test_the_palette_offers_the_menus_and_the_commands_and_says_last_what_
         assert reasons == sorted(reasons)
 
 
-@pytest.mark.parametrize(
-    ("mode", "words", "entry"),
-    [
-        ("1", "draft", "Everywhere: Run  (3)"),
-        ("1", "record", "Everywhere: record  (I)"),
-        ("1", "export", "Snapshot: save as…"),
-        ("1", "bug", "Console: report a problem…"),
-        ("1", "exit", "Everywhere: quit  (ctrl+q)"),
-        ("1", "search", "Inspect: find  (/)"),
-        ("1", "backslash", ""),
-        ("1", "usb debugging", ""),
-        ("1", "nodes clickable", "Inspect: filter  (\\)"),
-        ("2", "search", "Stream: filter  (/)"),
-        ("2", "export", "Stream: export  (x)"),
-    ],
-)
-async def test_a_command_is_found_by_its_description_and_by_words_of_other_tools(
-    mode: str, words: str, entry: str
-) -> None:
+FOUND = {
+    ("1", "draft"): "Everywhere: Run  (3)",
+    ("1", "record"): "Everywhere: record  (I)",
+    ("1", "export"): "Snapshot: save as…",
+    ("1", "bug"): "Console: report a problem…",
+    ("1", "exit"): "Everywhere: quit  (ctrl+q)",
+    ("1", "search"): "Inspect: find  (/)",
+    ("1", "backslash"): "",
+    ("1", "usb debugging"): "",
+    ("1", "nodes clickable"): "Inspect: filter  (\\)",
+    ("2", "search"): "Stream: filter  (/)",
+    ("2", "export"): "Stream: export  (x)",
+}
+
+
+async def test_a_command_is_found_by_its_description_and_by_words_of_other_tools() -> None:
     async with console() as (app, pilot, _):
-        await pilot.press(mode)
-        await until(pilot, lambda: app.mode_screen is app.screen)
-        found = app.palette_search().find(words)
-        assert [hit.entry.name for hit in found[:1]] == ([entry] if entry else [])
+        for (mode, words), entry in FOUND.items():
+            await pilot.press(mode)
+            await until(pilot, lambda: app.mode_screen is app.screen)
+            found = app.palette_search().find(words)
+            assert [hit.entry.name for hit in found[:1]] == ([entry] if entry else []), words
 
 
 async def test_an_entry_that_cannot_be_done_says_why_when_it_is_chosen() -> None:
@@ -107,6 +105,7 @@ async def test_a_theme_is_tried_on_under_the_cursor_and_taken_off_again() -> Non
         await until(pilot, lambda: app.theme == "claw-dark")
 
 
+@pytest.mark.ci
 async def test_a_theme_that_was_chosen_stays() -> None:
     async with console() as (app, pilot, _):
         await typed(app, pilot, "theme claw-contrast")
@@ -120,6 +119,7 @@ async def test_a_theme_that_was_chosen_stays() -> None:
 # -- chores
 
 
+@pytest.mark.ci
 async def test_the_dump_that_is_shown_is_saved_and_an_existing_file_only_after_asking(tmp_path: Path) -> None:
     async with console() as (app, pilot, _):
         path = tmp_path / "screen.xml"
@@ -172,6 +172,7 @@ async def test_ascii_is_switched_on_and_off_while_it_runs() -> None:
 # -- shares of panes
 
 
+@pytest.mark.ci
 async def test_a_pane_is_made_wider_and_the_choice_belongs_to_that_size_of_terminal() -> None:
     async with console() as (app, pilot, _):
         side = app.screen.query_one("#side")
@@ -185,6 +186,7 @@ async def test_a_pane_is_made_wider_and_the_choice_belongs_to_that_size_of_termi
         await until(pilot, lambda: side.outer_size.width == before + 8)
 
 
+@pytest.mark.ci
 async def test_the_tree_grows_at_the_cost_of_its_neighbour_and_never_squeezes_it_away() -> None:
     async with console() as (app, pilot, _):
         tree = tree_of(app)
@@ -194,6 +196,7 @@ async def test_the_tree_grows_at_the_cost_of_its_neighbour_and_never_squeezes_it
         assert app.screen.query_one("#side").outer_size.width == 18
 
 
+@pytest.mark.ci
 async def test_the_border_beside_the_tree_follows_the_mouse_in_steps() -> None:
     async with console() as (app, pilot, _):
         side = app.screen.query_one("#side")

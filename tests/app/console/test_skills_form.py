@@ -59,6 +59,7 @@ async def test_personal_values_are_nowhere_on_the_screen() -> None:
         assert [row.value for row in again.rows[:2]] == ["", "21"]  # the personal one is asked for again
 
 
+@pytest.mark.ci
 async def test_a_policy_that_forbids_it_is_said_in_the_form() -> None:
     denied = EngineError(ErrorCode.CAPABILITY_DENIED, "The profile default does not allow purchase_risk")
     async with skills_mode(FakeLibrary(compile_error=denied)) as (app, pilot, _):
@@ -138,6 +139,7 @@ async def test_escape_runs_nothing() -> None:
         assert not any(call[0] == "run" for call in library.calls)
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize("size", [(60, 16), (80, 24)], ids=["60x16", "80x24"])
 async def test_a_form_of_many_fields_keeps_its_keys_on_screen(size: tuple[int, int]) -> None:
     inputs = {f"input_{number}": "a word" for number in range(20)}

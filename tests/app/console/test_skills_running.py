@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 
+import pytest
+
 from clawperator.app.console.screens.dialogs import ConfirmDialog
 from clawperator.app.console.skills.screen import SkillsScreen
 from clawperator.engine.errors import EngineError, ErrorCode
@@ -117,6 +119,7 @@ async def test_who_follows_already_goes_on_following() -> None:
         assert len(engine.follows) == 1
 
 
+@pytest.mark.ci
 async def test_one_skill_at_a_time_and_c_ends_it() -> None:
     library = FakeLibrary(hold=asyncio.Event())
     async with skills_mode(library) as (app, pilot, _):

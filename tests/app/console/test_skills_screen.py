@@ -199,6 +199,7 @@ async def test_fetching_asks_for_the_ref_and_tells_the_commit() -> None:
         await until(pilot, lambda: library.calls.count("find") == 2)
 
 
+@pytest.mark.ci
 async def test_fetching_can_be_cancelled() -> None:
     library = FakeLibrary(hold=asyncio.Event())
     async with skills_mode(library) as (app, pilot, _):
@@ -225,6 +226,7 @@ async def test_last_results_come_from_the_history() -> None:
 # -- more
 
 
+@pytest.mark.ci
 async def test_hostile_skills_stay_text() -> None:
     name = "[red]x[/] \x1b]0;owned\x07 \u202egpj"
     entry = {**PRICE, "id": name, "applicationId": name, "summary": name, "artifacts": [f"{name}.recipe.md"]}
@@ -263,6 +265,7 @@ async def test_copying() -> None:
         assert texts == ["clawperator skills get com.example.shop.read-price"]
 
 
+@pytest.mark.ci
 async def test_resizing_during_a_run_loses_nothing() -> None:
     library = FakeLibrary(hold=asyncio.Event())
     async with skills_mode(library, size=(80, 24)) as (app, pilot, _):

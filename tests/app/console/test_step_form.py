@@ -94,6 +94,7 @@ async def test_problems_are_shown_at_their_fields_and_nothing_is_changed() -> No
         assert app.drafts.draft.generation == before
 
 
+@pytest.mark.ci
 async def test_a_problem_of_no_field_is_shown_below_them() -> None:
     async with composing(None) as (app, pilot, _):
         form = await opened(app, pilot, "i", "t")
@@ -171,6 +172,7 @@ async def test_a_selector_is_picked_in_the_tree() -> None:
         assert "use selector" not in text_of(app), "nothing waits for a selector"
 
 
+@pytest.mark.ci
 async def test_a_click_on_a_further_key_of_a_dialog_is_that_key() -> None:
     async with composing(None) as (app, pilot, _):
         form = await opened(app, pilot, "i", "w")
@@ -182,6 +184,7 @@ async def test_a_click_on_a_further_key_of_a_dialog_is_that_key() -> None:
         await until(pilot, lambda: isinstance(app.screen, InspectScreen))
 
 
+@pytest.mark.ci
 async def test_the_way_back_without_a_selector_keeps_the_form() -> None:
     async with composing(None) as (app, pilot, _):
         form = await opened(app, pilot, "i", "w")
@@ -211,6 +214,7 @@ async def test_a_new_draft_leaves_the_old_one_among_the_recent_ones() -> None:
         await until(pilot, lambda: app.drafts.draft.empty)
 
 
+@pytest.mark.ci
 async def test_save_asks_for_a_name_once_and_save_as_again(tmp_path: Path) -> None:
     async with composing() as (app, pilot, screen):
         first, second = tmp_path / "a.json", tmp_path / "b.json"

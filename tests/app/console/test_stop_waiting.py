@@ -118,6 +118,7 @@ async def test_a_result_that_comes_first_is_said() -> None:
         assert last(app)[1] == "The result arrived before you stopped waiting"
 
 
+@pytest.mark.ci
 async def test_on_a_simulated_device_the_lock_settles_and_the_app_is_gone() -> None:
     async with one_device() as settings, Engine(settings) as engine:
         app = ConsoleApp(engine, clipboard=FakeClipboard(), drafts=MemoryStore())

@@ -120,6 +120,7 @@ async def test_it_says_what_is_shown_hidden_paused_and_new() -> None:
         await shown.seen("FOLLOW ●")
 
 
+@pytest.mark.ci
 async def test_a_term_that_hides_every_execution_is_named_though_bad_news_stay() -> None:
     async with showing() as shown:
         shown.engine.publish(*mixed_stream(NOON - 60))
@@ -309,6 +310,7 @@ async def test_what_is_shown_is_exported_as_the_filter_leaves_it(folder: Path) -
         assert [row["commandId"] or row["kind"] for row in rows] == ["malformed", "cmd-123", "cmd-124"]
 
 
+@pytest.mark.ci
 async def test_lines_the_ring_or_one_execution_are_exported(folder: Path) -> None:
     async with showing((200, 60)) as shown:
         shown.engine.publish(*agent_run("cmd-1", NOON))
@@ -322,6 +324,7 @@ async def test_lines_the_ring_or_one_execution_are_exported(folder: Path) -> Non
         await until(shown.pilot, lambda: len(list(folder.iterdir())) == 3)
 
 
+@pytest.mark.ci
 async def test_an_export_goes_where_it_is_reported_and_overwrites_nothing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

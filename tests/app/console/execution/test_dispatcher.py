@@ -400,6 +400,7 @@ async def test_without_a_device_nothing_is_asked_but_the_draft_grows() -> None:
 # -- a device that answers
 
 
+@pytest.mark.ci
 async def test_on_a_simulated_device_the_screen_follows_what_was_done() -> None:
     async with one_device() as settings, Engine(settings) as engine:
         app = ConsoleApp(engine, clipboard=FakeClipboard(), drafts=MemoryStore())
@@ -550,6 +551,7 @@ async def test_a_save_that_the_policy_denies_says_why(tmp_path: Path) -> None:
         assert not (tmp_path / "plan.json").exists()
 
 
+@pytest.mark.ci
 async def test_saving_never_overwrites_without_asking(tmp_path: Path) -> None:
     path = tmp_path / "plan.json"
     path.write_text("precious")
