@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Callable, Iterable, Sequence
-from contextlib import AsyncExitStack, aclosing
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, aclosing, nullcontext
 from copy import copy
 from dataclasses import replace
 from functools import partial
@@ -31,7 +31,7 @@ from clawperator.engine.executions.backend import Backend, Diagnosis
 from clawperator.engine.executions.backends.operator import OperatorBackend
 from clawperator.engine.executions.command import Command
 from clawperator.engine.executions.composition import Composition, ShellBackend
-from clawperator.engine.executions.device_lock import DeviceLocks, LockStatus
+from clawperator.engine.executions.device_lock import DeviceLocks, HeldDevice, LockStatus
 from clawperator.engine.executions.finish import RunOptions
 from clawperator.engine.executions.kept_trees import KeptTrees
 from clawperator.engine.executions.log_stream import LogStreams
@@ -103,6 +103,8 @@ class Engine:
             self._keep_history()
         self.server = AdbServer.from_env({**self.settings.environment, **self._adb_choice()})
         self._locks = DeviceLocks(self.settings.lock_dir)
+        self._arrivals = asyncio.Lock()
+        """Callers that wait for a device draw their tickets in the order in which they came."""
         self._logs = LogStreams(self.events)
         self._probe = Probe()
         self._emulators: list[EmulatorManager] = []
@@ -198,18 +200,16 @@ class Engine:
             await refuse_unwritable_pictures(validated.execution, overwrite=options.screenshot_overwrite)
             wait = self.settings.wait_ms if wait_ms is None else wait_limit(wait_ms)
             async with attempt.prepared_within(validated.execution.timeout_ms):
-                device = await self.device(device_id)
-                attempt.start(device.serial)
-                finished = await self._run(
-                    attempt,
-                    validated,
-                    device,
-                    acting,
-                    through if options.then else acting,
-                    composed=composed,
-                    options=options,
-                    wait_ms=wait,
-                )
+                async with self._arrivals if wait else nullcontext():
+                    device = await self.device(device_id)
+                    ticket = self._locks.ticket(device.serial) if wait else None
+                with ticket or nullcontext():
+                    attempt.start(device.serial)
+                    hold = partial(self._locks.hold, device.serial, Command.of(validated), wait_ms=wait, ticket=ticket)
+                    reader = through if options.then else acting
+                    finished = await self._run(
+                        attempt, validated, device, acting, reader, composed=composed, options=options, hold=hold
+                    )
             await _keep_trees(self, device.serial, attempt.trace)
             return attempt.finish(finished)
 
@@ -223,7 +223,7 @@ class Engine:
         *,
         composed: Composition | None,
         options: RunOptions,
-        wait_ms: int,
+        hold: Callable[[], AbstractAsyncContextManager[HeldDevice]],
     ) -> Finished:
         """Lock ``device`` and run the admitted execution there, between snapshots where references or ``then`` need them.
 
@@ -239,7 +239,7 @@ class Engine:
         if not reader.look_ms:
             await check()
         attempt.await_lock()
-        async with self._locks.hold(device.serial, Command.of(validated), wait_ms=wait_ms) as held:
+        async with hold() as held:
             attempt.locked()
             if reader.look_ms:  # what is bound is not known while another execution reads the screen
                 attempt.trace.enter("check")

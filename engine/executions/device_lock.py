@@ -154,12 +154,12 @@ class DeviceLocks:
 
     @asynccontextmanager
     async def hold(
-        self, device_id: str, command: Command, *, yields: bool = False, wait_ms: int = 0
+        self, device_id: str, command: Command, *, yields: bool = False, wait_ms: int = 0, ticket: Ticket | None = None
     ) -> AsyncIterator[HeldDevice]:
         """Lock ``device_id`` for the block, in the name of ``command``.
 
         ``yields``: briefly, and only if no caller waits. ``wait_ms`` is how long to wait for a device that is locked or
-        settling. Raises ``EngineError``: EXECUTION_CONFLICT_IN_FLIGHT, naming the holder, if it takes longer;
+        settling, with a ``ticket`` that was drawn before. Raises ``EngineError``: EXECUTION_CONFLICT_IN_FLIGHT, naming the holder, if it takes longer;
         LOCKS_UNAVAILABLE or FOLDER_NOT_PRIVATE if the folder of the locks cannot be used.
         """
         holder = Holder(
@@ -173,7 +173,7 @@ class DeviceLocks:
             yields=yields,
         )
         try:
-            flight = await self._acquire(device_id, holder, wait_ms)
+            flight = await self._acquire(device_id, holder, wait_ms, ticket)
         except OSError as exc:
             raise self._unusable(exc) from exc
         try:
@@ -181,16 +181,29 @@ class DeviceLocks:
         finally:
             flight.release()
 
-    async def _acquire(self, device_id: str, holder: Holder, wait_ms: int) -> HeldDevice:
+    def ticket(self, device_id: str) -> Ticket:
+        """Return a ticket for ``device_id``: what is done before ``hold`` costs no place in the queue. Raises as ``status``."""
+        try:
+            private_folder(self._folder)
+            return self._queue(device_id).ticket()
+        except OSError as exc:
+            raise self._unusable(exc) from exc
+
+    async def _acquire(self, device_id: str, holder: Holder, wait_ms: int, drawn: Ticket | None) -> HeldDevice:
         private_folder(self._folder)
-        queue = DeviceQueue(self._path(device_id).removesuffix(".lock") + ".queue")
-        found = self._seen(device_id) if queue.busy else await self._contend(device_id, holder)
+        queue = self._queue(device_id)
+        found: HeldDevice | Holder = _UNNAMED
+        if drawn is None:
+            found = self._seen(device_id) if queue.busy else await self._contend(device_id, holder)
         if isinstance(found, Holder) and not holder.yields and (wait_ms or found.yields):
-            with queue.ticket() as ticket:
+            with drawn or queue.ticket() as ticket:
                 found = await self._outlast(device_id, holder, ticket, wait_ms / 1000)
         if isinstance(found, Holder):
             raise self._conflict(device_id, holder, found, wait_ms)
         return found
+
+    def _queue(self, device_id: str) -> DeviceQueue:
+        return DeviceQueue(self._path(device_id).removesuffix(".lock") + ".queue")
 
     def _seen(self, device_id: str) -> Holder:
         """Return the holder, also while settling; an unnamed one if the device is about to be locked."""

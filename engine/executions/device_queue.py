@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from itertools import count
+from typing import Self
 
 from clawperator.engine.files.lock import FileLock
 from clawperator.engine.files.regular import private_folder
@@ -21,16 +21,37 @@ _NUMBERS = count()
 
 
 class Ticket:
-    """A place in the queue."""
+    """A place in the queue, until it is closed. Raises ``OSError``."""
 
-    def __init__(self, folder: str, name: str) -> None:
+    def __init__(self, folder: str) -> None:
         self._folder = folder
-        self._name = name
+        self._name = f"{time.time_ns():020d}-{os.getpid()}-{next(_NUMBERS)}"
+        self._path = os.path.join(folder, self._name)
+        self._lock: FileLock | None = FileLock(self._path)
+        try:
+            self._lock.try_acquire()
+        except OSError:
+            self.close()
+            raise
 
     @property
     def first(self) -> bool:
         """Whether no live ticket is older."""
         return not any(_waits(self._folder, name) for name in _names(self._folder) if name < self._name)
+
+    def close(self) -> None:
+        """Leave the queue; closing twice is allowed."""
+        lock, self._lock = self._lock, None
+        if lock is not None:
+            lock.close()
+            with suppress(OSError):
+                os.unlink(self._path)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
 
 
 class DeviceQueue:
@@ -44,20 +65,10 @@ class DeviceQueue:
         """Whether the queue holds a live ticket."""
         return any(_waits(self._folder, name) for name in _names(self._folder))
 
-    @contextmanager
-    def ticket(self) -> Iterator[Ticket]:
-        """Wait in the queue for the time of the block. Raises ``OSError``."""
+    def ticket(self) -> Ticket:
+        """Return a new ticket, behind all others. Raises ``OSError``."""
         private_folder(self._folder)
-        name = f"{time.time_ns():020d}-{os.getpid()}-{next(_NUMBERS)}"
-        path = os.path.join(self._folder, name)
-        lock = FileLock(path)
-        try:
-            lock.try_acquire()
-            yield Ticket(self._folder, name)
-        finally:
-            lock.close()
-            with suppress(OSError):
-                os.unlink(path)
+        return Ticket(self._folder)
 
 
 def _names(folder: str) -> list[str]:

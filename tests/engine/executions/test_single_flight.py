@@ -10,15 +10,25 @@ import signal
 import sys
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from clawperator.engine.adb.device import AdbDevice
+from clawperator.engine.config.settings import Settings
+from clawperator.engine.contracts.execution import Execution
 from clawperator.engine.errors import EngineError, ErrorCode
+from clawperator.engine.executions import build
 from clawperator.engine.executions import device_lock as flight_module
+from clawperator.engine.executions.backends.operator import OperatorBackend
 from clawperator.engine.executions.command import Command
 from clawperator.engine.executions.device_lock import SETTLE_SECONDS, DeviceLocks
 from clawperator.engine.executions.device_queue import DeviceQueue
+from clawperator.engine.facade import Engine
 from clawperator.engine.files import lock
+from clawperator.engine.simulator.device import create_device
+from clawperator.engine.simulator.run import Simulation
+from clawperator.engine.simulator.scenario import Scenario
 
 
 def command(command_id: str = "cmd-1") -> Command:
@@ -547,3 +557,39 @@ async def test_a_device_that_settles_is_waited_for(tmp_path: Path) -> None:
     now += SETTLE_SECONDS
     await task
     assert order == ["agent"]
+
+
+async def test_callers_are_served_in_the_order_of_coming_however_long_their_checks_take(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    order: list[str] = []
+    checked = OperatorBackend.check
+    later = [f"w{number}" for number in range(1, 5)]
+
+    async def check(backend: OperatorBackend, device: AdbDevice, execution: Execution | None = None) -> Any:
+        if execution is not None and execution.task_id == "w0":
+            while len(tickets(tmp_path)) < 5 and len(order) < 4:  # noqa: ASYNC110  # a folder tells nobody of its change
+                await asyncio.sleep(0.001)
+        return await checked(backend, device, execution)
+
+    monkeypatch.setattr(OperatorBackend, "check", check)
+    simulation = Simulation([create_device(Scenario.model_validate({"speed": 0}))], mode="server")
+    async with simulation, Engine(Settings.resolve({"lock_dir": str(tmp_path)}, simulation.env())) as engine:
+
+        async def call(name: str) -> None:
+            await engine.execute({**build.press_key("home"), "taskId": name}, wait_ms=20_000)
+            order.append(name)
+
+        await asyncio.gather(*(call(name) for name in ("w0", *later)))
+    assert order == ["w0", *later]
+    assert tickets(tmp_path) == []
+
+
+async def test_a_ticket_of_a_failed_check_is_given_back(tmp_path: Path) -> None:
+    absent = create_device(Scenario.model_validate({"operator": {"installed": False}}))
+    async with Simulation([absent], mode="server") as simulation:
+        engine = Engine(Settings.resolve({"lock_dir": str(tmp_path)}, simulation.env()))
+        with pytest.raises(EngineError) as caught:
+            await engine.execute(build.press_key("home"), wait_ms=5_000)
+    assert caught.value.code is ErrorCode.RECEIVER_NOT_INSTALLED
+    assert tickets(tmp_path) == []
