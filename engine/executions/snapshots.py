@@ -34,8 +34,8 @@ if TYPE_CHECKING:
 _NEEDED_MS, _WANTED_MS = 5_000, 1_500
 """Time limits of the snapshot before a plan, with and without references: a secure window takes all of it."""
 _AFTER_MS = 3_000
-_PAUSE_SECONDS = 0.04
-"""Between two trees that are compared."""
+_INTERVAL_SECONDS = 0.04
+"""Between the requests of two trees that are compared, at least."""
 _REACTION_SECONDS = 0.5
 """How long a screen that does not change after an action is read: apps react late."""
 _SETTLE_SECONDS = 3.0
@@ -217,6 +217,7 @@ class _Reader:
         loop = asyncio.get_running_loop()
         began = loop.time()
         while True:
+            asked_at = loop.time()
             outcome = await self._look(_AFTER_MS)
             tree = tree_of(outcome)
             seconds = loop.time() - began
@@ -225,7 +226,7 @@ class _Reader:
             if seconds >= (_SLOW_SETTLE_SECONDS if self._backend.look_ms else _SETTLE_SECONDS):
                 return outcome, seconds, False
             last = tree
-            await asyncio.sleep(_PAUSE_SECONDS)
+            await asyncio.sleep(max(0.0, asked_at + _INTERVAL_SECONDS - loop.time()))
 
 
 def _then(
