@@ -1,23 +1,17 @@
 from __future__ import annotations
 
 import asyncio
-import shutil
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 
 import pytest
 
-from tests.support import free_port, patience, start_adb_server
+from tests.support import patience
 
 
-@pytest.fixture(scope="session")
-def adb_port(tmp_path_factory: pytest.TempPathFactory) -> Iterator[int]:
-    if shutil.which("adb") is None:
-        pytest.skip("there is no adb binary on PATH")
-    port = free_port()
-    server = start_adb_server(tmp_path_factory.mktemp("adb-home"), port)
-    yield port
-    server.kill()
-    server.wait()
+@pytest.fixture
+def adb_port(adb_env: dict[str, str]) -> int:
+    """The port of a real adb server that knows no device."""
+    return int(adb_env["ANDROID_ADB_SERVER_PORT"])
 
 
 Answer = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]
