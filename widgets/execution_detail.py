@@ -58,7 +58,7 @@ _NEXT_ACTIONS = {
 
 
 _NAME_CELLS = 8
-"""Least room for the commandId beside the tabs."""
+"""Least room for the commandId beside the tabs; with less, it is only among the facts."""
 
 
 class ExecutionDetail(SlotPane):
@@ -137,8 +137,9 @@ class ExecutionDetail(SlotPane):
             return Row(line.add(" log line" if item is not None else "", "muted"))
         sign = self.symbols.sign(item.status)
         line.add(f" {sign} ", item.status.role)
-        tabs = self._tabs(item, width - line.cells - _NAME_CELLS)
-        line.device(item.command_id, "strong", room=max(_NAME_CELLS, width - line.cells - tabs.cells - 2))
+        tabs = self._tabs(item, width - line.cells - 1)
+        if (room := width - line.cells - tabs.cells - 2) >= _NAME_CELLS:
+            line.device(item.command_id, "strong", room=room)
         return Row(line.add(" ").extend(tabs))
 
     def _tabs(self, execution: ExecutionState, room: int) -> Line:

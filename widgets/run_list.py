@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 AHEAD = 100
 """Rows below the visible ones to read in advance."""
-_WITH_SECONDS = 72
+_WITH_SECONDS = 56
 
 
 class Day(NamedTuple):

@@ -7,7 +7,6 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from clawperator.engine.adb.mdns import is_network_serial
-from clawperator.engine.adb.parse import DeviceState
 from clawperator.engine.errors import ErrorCode
 from clawperator.widgets.format.checks import shell_text
 from clawperator.widgets.format.devices import words_for
@@ -95,9 +94,6 @@ def _no_list(session: Session) -> StartState:
 def _unusable(devices: Sequence[DeviceEntry]) -> StartState:
     if len(devices) == 1:
         words, serial = words_for(devices[0]), devices[0].serial
-        if devices[0].state == DeviceState.OFFLINE and is_network_serial(serial):  # adb connect alone leaves it offline
-            again = (f"adb disconnect {serial}", f"adb connect {serial}")
-            words = words._replace(next="run adb disconnect, then adb connect", steps=again)
         steps = ([f"adb: {devices[0].detail}"] if devices[0].detail else []) + list(words.steps)
         return StartState(words.status, f"{serial} is {devices[0].state}: {words.next}", steps, (_DEVICES,))
     listed = [f"{entry.serial} is {entry.state}: {words_for(entry).next}" for entry in devices[:6]]

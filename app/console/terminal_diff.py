@@ -151,14 +151,31 @@ class TerminalDiff:
 
     def _move(self, x: int, y: int) -> None:
         if self._at != (x, y):
-            same_row = self._at is not None and self._at[1] == y
-            self._out.append(f"\x1b[{x + 1}G" if same_row else f"\x1b[{y + 1};{x + 1}H")
+            # behind the last column, terminals differ in where the cursor is
+            known = self._at is not None and self._at[0] < self._width
+            self._out.append(_shortest_move(self._at if known else None, x, y))
             self._at = (x, y)
 
     def _colour(self, codes: str) -> None:
         if codes != self._sent:
             self._out.append(_change(self._sent, codes))
             self._sent = codes
+
+
+def _shortest_move(at: tuple[int, int] | None, x: int, y: int) -> str:
+    """Return the shortest sequence that moves the cursor from ``at`` (``None``: unknown) to column ``x`` of row ``y``."""
+    absolute = f"\x1b[{y + 1};{x + 1}H"
+    if at is None:
+        return absolute
+    right, down = x - at[0], y - at[1]
+    across = min(_relative(right, "C", "D"), f"\x1b[{x + 1}G", key=len)
+    if right < 0:
+        across = min(across, "\b" * abs(right), key=len)
+    return min(absolute, _relative(down, "B", "A") + across, key=len)
+
+
+def _relative(by: int, forward: str, back: str) -> str:
+    return f"\x1b[{abs(by) if abs(by) > 1 else ''}{forward if by > 0 else back}" if by else ""
 
 
 @lru_cache(4096)

@@ -94,14 +94,18 @@ def _lines(roots: Iterable[Renderable], depth: int, *, extras: bool) -> Iterable
 
 def written(attributes: Mapping[str, object], position: int) -> dict[str, str]:
     """A node's attributes as the Operator would write them, in its order, not escaped."""
-    return {name: _value(attributes.get(name), name, position) for name in ATTRIBUTES}
+    found = attributes.get
+    return {name: value if type(value := found(name)) is str else _value(value, name, position) for name in ATTRIBUTES}
 
 
 def _attributes(attributes: Mapping[str, object], position: int, *, extras: bool) -> str:
     values = written(attributes, position)
-    if extras:
+    if extras and len(attributes.keys() - values.keys()):
         values |= {name: _value(value, name, position) for name, value in attributes.items() if name not in values}
-    return " ".join([f'{name}="{value.translate(_ESCAPES)}"' for name, value in values.items()])
+    # most values are words: to look is cheaper than to translate
+    return " ".join(
+        [f'{name}="{value if value.isalnum() else value.translate(_ESCAPES)}"' for name, value in values.items()]
+    )
 
 
 def _value(value: object, name: str, position: int) -> str:

@@ -24,6 +24,7 @@ from tests.app.console.support import (
     CHECKS_NO_SERVER,
     CHECKS_OFF,
     CHECKS_OK,
+    CHECKS_ON,
     GRANT,
     LOOK,
     NOON,
@@ -87,11 +88,18 @@ def test_rows(found: dict[str, Any], width: int, text: str) -> None:
     assert row_text(check_row(found, width)).split() == text.split()
 
 
-def test_the_tally_counts_what_was_not_run_too() -> None:
-    rows = report(checks=CHECKS_NO_SERVER).rows()
-    assert tally_line(rows).plain == "3 ✓  1 !  1 ✗  8 –"
-    assert tally_line(rows, ASCII).plain == "3 [ok]  1 [!!]  1 [xx]  8 [--]"
-    assert tally_line(()).plain == "0 ✓"
+def test_the_tally_has_the_counts_of_the_verdict() -> None:
+    found = report(checks=CHECKS_NO_SERVER)
+    assert tally_line(found).plain == "✗ 1 failed · 3 ok"
+    assert tally_line(found, ASCII, whole=True).plain == "[xx] 1 failed - 3 ok - 8 not run - 1 optional"
+    assert tally_line(report(checks=())).plain == ""
+
+
+def test_what_only_some_skills_need_is_neither_a_hint_nor_ok() -> None:
+    found = DoctorReport(checks=(*CHECKS_ON, check("stock.programs", "fail", "input is missing")))
+    assert (found.verdict().summary, found.problems) == ("Ready", [])
+    assert tally_line(found, whole=True).plain == f"{len(CHECKS_ON) - 1} ok · 1 optional"
+    assert {name: len(rows) for name, rows in found.grouped()}["optional"] == 1
 
 
 # -- the detail

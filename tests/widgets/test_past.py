@@ -138,6 +138,12 @@ def test_whatever_was_recorded_the_moments_are_in_order_and_point_into_the_recor
 # -- as an execution
 
 
+def test_a_run_has_the_duration_that_was_measured_whatever_the_clock_did() -> None:
+    record = run()
+    found = execution_of(record._replace(summary=record.summary._replace(ended_at=record.summary.ended_at + 60)))
+    assert found.elapsed(NOON) == pytest.approx(record.summary.duration_ms / 1000)
+
+
 def test_a_stored_run_is_an_execution_like_a_live_one() -> None:
     shown = execution_of(run())
     assert (shown.command_id, shown.status, shown.source) == ("cmd-1", Status.OK, "openclaw")

@@ -15,6 +15,7 @@ from clawperator.widgets.format.compare_lines import (
     path_text,
     phase_words,
     step_row,
+    step_words,
     tree_words,
 )
 from clawperator.widgets.models.execution import ExecutionState
@@ -209,3 +210,10 @@ def test_trees_and_phases_in_words() -> None:
     assert tree_words(tree_pairs(a, b)) == "0 in both, 2 only in A"
     assert tree_words([]) == "none"
     assert phase_words(a, a) == "unknown"
+
+
+def test_how_many_steps_differ_in_words() -> None:
+    same, other = step_pairs(success(), success()), step_pairs(plan_failed(), second())
+    assert [step_words(pairs) for pairs in (same, same[:1], other, other[1:2], [])] == [
+        f"{len(same)} equal", "1 equal", "3 of 4 differ", "1 differs", "none",
+    ]  # fmt: skip

@@ -59,6 +59,27 @@ def test_a_row_says_what_ran_when_how_long_and_why_it_failed() -> None:
     assert row.right.plain.split() == ["2.1", "s", "cmd-124"]
 
 
+async def test_at_120_columns_a_row_has_time_with_seconds_source_step_action_result_and_duration() -> None:
+    pane = a_list()
+    async with held(pane, size=(61, 4)) as (app, pilot):
+        run = a_summary(1, status="failed", code="NODE_NOT_FOUND")._replace(failed_steps=1, action_count=3)
+        pane.show([run._replace(action='click "Wi-Fi"', outcome={"failedStep": {"index": 1}})], 1)
+        await drained(pilot)
+        row = next(line for line in lines(app) if "✗" in line)
+        assert row.strip(" ▌").split() == [
+            "22:29:00",
+            "✗",
+            "openclaw",
+            "2/3",
+            "click",
+            '"Wi-Fi"',
+            "not",
+            "found",
+            "2.1",
+            "s",
+        ]
+
+
 @pytest.mark.parametrize(
     ("status", "failed_steps", "state", "role"),
     [

@@ -98,10 +98,10 @@ def test_bars_of_one_run_begin_in_one_column() -> None:
 
 def test_the_budget_is_reported_with_its_share() -> None:
     assert total_row(timeline(plan_failed(), NOON), 80, over=True).left.plain.startswith(
-        " 5.0 s of 30.0 s  17%  ▇▇▇▇▇▇▇▇▇░"
+        " 5.0 s of 30 s  17%  ▇▇▇▇▇▇▇▇▇▇░"
     )
     exceeded = total_row(timeline(late(), NOON), 80, over=True).left
-    assert exceeded.spans[1] == ("35.0 s of 30.0 s", "fail")
+    assert exceeded.spans[1] == ("35.0 s of 30 s", "fail")
     unknown = timeline(step_failed(), NOON)
     assert total_row(unknown, 80, over=True).left.plain == " 0.0 s total, budget unknown"
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping
 from itertools import islice
 from typing import Any
 
+from clawperator.engine.doctor.verdict import OPTIONAL, concerns
 from clawperator.engine.errors import ErrorCode
 from clawperator.widgets.format.lines import Line, Row, wrapped
 from clawperator.widgets.format.symbols import UNICODE, Symbols
@@ -95,17 +96,31 @@ def _gist(check: Check) -> str:
     return next((value.strip().splitlines()[0] for value in fresh), "")
 
 
-def tally_line(checks: Sequence[Check], symbols: Symbols = UNICODE) -> Line:
-    """Return ``11 ✓  0 !  1 ✗  1 –``: passed, warnings, failed, not run; zeroes of the last three are left out."""
-    counts: dict[Status, int] = {}
-    for check in checks:
-        status = status_of(check)
-        counts[status] = counts.get(status, 0) + 1
+def tally_line(report: DoctorReport, symbols: Symbols = UNICODE, *, whole: bool = False) -> Line:
+    """Return ``✗ 1 failed · 2 hints · 18 ok``: what concerns the backend. ``whole`` adds what was not run, and the checks
+    of optional tools that do not pass.
+    """
+    problems = report.problems
+    failed = sum(status_of(check) is Status.FAILED for check in problems)
+    hints = len(problems) - failed
+    rows = [(status_of(row), id_of(row)) for row in report.rows() if concerns(id_of(row), report.backend)]
+    ok = sum(status is Status.OK for status, _ in rows)
+    parts = [
+        (f"{symbols.sign(Status.FAILED)} {failed} failed" if failed else "", "fail"),
+        (f"{hints} hint{'s' * (hints != 1)}" if hints else "", "warn"),
+        (f"{ok} ok" if report.checks else "", "text"),
+    ]
+    if whole:
+        skipped = sum(status is Status.SKIPPED for status, _ in rows)
+        optional = sum(name in OPTIONAL and status in (Status.WARN, Status.FAILED) for status, name in rows)
+        parts += [
+            (f"{skipped} not run" if skipped else "", "muted"),
+            (f"{optional} optional" if optional else "", "muted"),
+        ]
     line = Line()
-    for status in (Status.OK, Status.WARN, Status.FAILED, Status.SKIPPED):
-        if counts.get(status) or status is Status.OK:
-            line.add("  " if line.cells else "").add(f"{counts.get(status, 0)} ", "text")
-            line.add(symbols.sign(status), status.role)
+    for text, role in parts:
+        if text:
+            line.add(f" {symbols.dot} " if line.cells else "", "faint").add(text, role)
     return line
 
 

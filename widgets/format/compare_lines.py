@@ -214,7 +214,9 @@ def is_long(change: ValueChange, width: int) -> bool:
 def step_words(pairs: Sequence[StepPair]) -> str:
     """Return how many steps differ."""
     count = differing(pairs)
-    return f"{count} of {len(pairs)} differ" if count else f"all {len(pairs)} equal" if pairs else "none"
+    if count:
+        return f"{count} of {len(pairs)} differ" if len(pairs) > 1 else "1 differs"
+    return f"{len(pairs)} equal" if pairs else "none"
 
 
 def differing(pairs: Iterable[StepPair]) -> int:

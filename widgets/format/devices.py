@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
+from clawperator.engine.adb.mdns import is_network_serial
 from clawperator.engine.adb.parse import DeviceState
 from clawperator.widgets.format.lines import Line, Row, wrapped
 from clawperator.widgets.format.symbols import UNICODE, Symbols
@@ -118,9 +119,17 @@ STATES: dict[str, StateWords] = {
 _UNKNOWN = StateWords(Status.UNKNOWN, "unknown state", (_REPLUG,))
 
 
+_SERIAL_CELLS = 22
+"""Room of a serial where the row has columns: the longest address of a network device and its port."""
+
+
 def words_for(device: DeviceEntry) -> StateWords:
-    """Return what the device's state means."""
-    return STATES.get(device.state, _UNKNOWN)
+    """Return what the device's state means. adb connect alone leaves an offline device of the network offline."""
+    words = STATES.get(device.state, _UNKNOWN)
+    if device.state != DeviceState.OFFLINE or not is_network_serial(device.serial):
+        return words
+    again = (f"adb disconnect {device.serial}", f"adb connect {device.serial}")
+    return words._replace(next="run adb disconnect, then adb connect", steps=again)
 
 
 def device_row(
@@ -137,7 +146,7 @@ def device_row(
     status = Status.RUNNING if chosen and device.usable else Status.IDLE if device.usable else words.status
     line = Line(width - 1).add(f" {symbols.sign(status)} ", "ok" if device.usable else status.role)
     serial_room = (
-        24
+        _SERIAL_CELLS
         if width >= 60
         else width - 4
         if device.usable and not facts.silent
@@ -151,9 +160,10 @@ def device_row(
         if role != "ok":
             line.add(" ").device(state, role)
         return Row(line)
-    line.pad(28).device(state, role, room=15).pad(44)
+    line.pad(_SERIAL_CELLS + 3).device(state, role, room=15)
     if not device.usable:
-        return Row(line.add(words.next, "text"))
+        return Row(line.add("  ").add(words.next, "text"))
+    line.pad(_SERIAL_CELLS + 19)
     right = Line(30).device(lock, "run") if lock else Line(30).add("in use ", "accent") if chosen else Line(30)
     known = _known_words(facts) if width >= 80 else ""
     if known:

@@ -20,6 +20,8 @@ from clawperator.widgets.text.times import WallClock, duration, precise
 
 _QUOTED_LINES = 3
 """Lines of untrusted text at most; the envelope shows all of it."""
+_WITH_ID_ABOVE = 80
+"""From this width on, the head of the pane has room for the commandId."""
 
 
 class NextKey(NamedTuple):
@@ -43,7 +45,7 @@ def outcome_slots(
         if index == 1 and card is not None:
             rows += _card_rows(card, sheet)
         rows += _sentence_rows(sentence, width, f"{sheet.symbols.arrow} " if sentence.hint else "")
-    rows += joined(_facts(execution, sheet.clock), width, indent=3)
+    rows += joined(_facts(execution, sheet.clock, with_id=width < _WITH_ID_ABOVE), width, indent=3)
     if next_keys and execution.over:
         rows.append(keys_row(next_keys, width))
     yield from map(fixed, rows)
@@ -107,9 +109,10 @@ def _sentence_rows(sentence: Sentence, width: int, arrow: str) -> Iterator[Row]:
         yield from (Row(Line(width).add("   ").add(part, "muted")) for part in quoted)
 
 
-def _facts(execution: ExecutionState, clock: WallClock) -> Iterator[tuple[str, str]]:
+def _facts(execution: ExecutionState, clock: WallClock, *, with_id: bool) -> Iterator[tuple[str, str]]:
     """Yield the known facts about the origin of an execution."""
     named = (
+        ("id", execution.command_id if with_id else ""),
         ("task", execution.task_id),
         ("source", execution.source),
         ("device", execution.device_id),

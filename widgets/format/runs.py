@@ -151,7 +151,7 @@ def run_row(
     for value in run.columns if wide and width >= _WITH_COLUMNS else ():
         line.add(column(value, 13), "faint").add(" ")
     place = f"{min(run.place, run.total or run.place)}/{run.total or '?'}" if run.place and run.total != 1 else ""
-    line.add(f"{place:>5} ", run.role if place else "muted")
+    line.add(f"{place:>5} " if width >= _WITH_ID else f"{place} " if place else "", run.role)
     room = line.width - line.cells
     result_cells = min(cells(run.result), room // 2)
     action = room - (result_cells + 2 if run.result else 0)
@@ -171,7 +171,7 @@ def run_row(
 
 _WITH_ID = 88
 """From this width on, a row has the commandId."""
-_WITH_SOURCE = 60
+_WITH_SOURCE = 56
 _WITH_COLUMNS = 140
 _WORTH_CELLS = 12
 """With less room than this, a message is left out instead of cut."""

@@ -66,9 +66,7 @@ def total_row(line_of: Timeline, width: int, *, over: bool, symbols: Symbols = U
         return Row(line.add(f"{used} {'total' if over else 'so far'}, budget unknown", "muted"))
     share = line_of.share
     role = "fail" if share >= 1 else "warn" if share >= _NEARLY else "muted" if over else "run"
-    line.add(f"{used} of {duration(line_of.budget)}", "text" if role == "muted" else role).add(
-        f"  {share:.0%}  ", "muted"
-    )
+    line.add(f"{used} of {line_of.budget:g} s", "text" if role == "muted" else role).add(f"  {share:.0%}  ", "muted")
     room = min(60, width - line.cells - 1)
     if room < _LEAST_BAR:
         return Row(line)

@@ -126,11 +126,14 @@ class DoctorReport:
         return max((id_of(check) for check in before), key=lambda other: _kinship(name, other), default="")
 
     def grouped(self) -> Iterator[tuple[str, list[Check]]]:
-        """Yield ``critical``, ``advisory`` and ``stock backend`` with their rows in order; empty groups are left out."""
-        groups: dict[str, list[Check]] = {"critical": [], "advisory": [], "stock backend": []}
+        """Yield ``critical``, ``advisory``, ``stock backend`` and ``optional`` with their rows in order; empty groups are
+        left out.
+        """
+        groups: dict[str, list[Check]] = {"critical": [], "advisory": [], "stock backend": [], "optional": []}
         for row in self.rows():
-            stock = not concerns(id_of(row), "operator")
-            groups["stock backend" if stock else "critical" if id_of(row) in self.critical else "advisory"].append(row)
+            name = id_of(row)
+            other = "optional" if name in OPTIONAL else "" if concerns(name, "operator") else "stock backend"
+            groups[other or ("critical" if name in self.critical else "advisory")].append(row)
         return ((group, members) for group, members in groups.items() if members)
 
     @property

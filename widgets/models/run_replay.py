@@ -239,7 +239,8 @@ def _complete(execution: ExecutionState, record: RunRecord) -> None:
         lose(execution, _end_of(record), interrupted_words(summary))
         execution.code = summary.code
     elif summary.status != "running":
-        execution.ended = summary.ended_at if not math.isnan(summary.ended_at) else _end_of(record)
+        took = summary.duration_ms / 1000  # as rows and other programs say; the clock may have been set meanwhile
+        execution.ended = _end_of(record) if math.isnan(took) else summary.started_at + took
     _complete_steps(execution, record)
     _complete_trees(execution, record)
 

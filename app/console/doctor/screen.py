@@ -114,8 +114,9 @@ class DoctorScreen(TwoPaneScreen):
         summary = self.query_one("#summary", InfoLine)
         status, words = self._verdict()
         line = Line(summary.width).add(f" {symbols.sign(status)} ", status.role)
+        words = words.partition(":")[0] if self.narrow else words  # the header has the reason
         line.device(words, "stale" if self.session.report_is_old else "strong").add("   ").extend(
-            tally_line(report.rows(), symbols)
+            tally_line(report, symbols, whole=True)
         )
         facts: list[tuple[str, str]] = [("watching", "run")] if self.session.doctor_watches else []
         if self.session.report_is_old:

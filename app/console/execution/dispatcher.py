@@ -143,7 +143,7 @@ class Dispatcher:
 
         def answered(name: str | None) -> None:
             if name:
-                self._send(payload, device, name, None, made)
+                self._send(payload, device, f"{name}, not recorded" if self._recorder.on else name, None, made)
 
         self._ask(Dispatch(what, device, command, payload, notes), answered)
 

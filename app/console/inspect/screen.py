@@ -23,6 +23,7 @@ from clawperator.widgets.device_list import DeviceList
 from clawperator.widgets.doctor_panel import DoctorPanel
 from clawperator.widgets.envelope_log import EnvelopeLog
 from clawperator.widgets.format.bench import candidate_rows
+from clawperator.widgets.format.checks import tally_line
 from clawperator.widgets.format.devices import DeviceSummary
 from clawperator.widgets.format.lines import Line, Row
 from clawperator.widgets.format.stream import RowLook, When, execution_row
@@ -30,7 +31,6 @@ from clawperator.widgets.info_line import InfoLine
 from clawperator.widgets.line_pane import SETTLE_SECONDS, LinePane
 from clawperator.widgets.matcher_bench import MatcherBench
 from clawperator.widgets.models.bench import with_field
-from clawperator.widgets.models.doctor_report import status_of
 from clawperator.widgets.models.status import Status
 from clawperator.widgets.node_inspector import NodeInspector
 from clawperator.widgets.pane import Pane
@@ -178,15 +178,7 @@ class InspectScreen(PictureActionsScreen):
 
     def _doctor_note(self) -> Line:
         report = self.session.report
-        line, problems = Line(), report.problems
-        failed = sum(status_of(check) is Status.FAILED for check in problems)
-        hints, dot = len(problems) - failed, self.console.symbols.dot
-        if failed:
-            line.add(f"{self.console.symbols.sign(Status.FAILED)} {failed} failed {dot} ", "fail")
-        if hints:
-            line.add(f"{hints} hint{'s' * (hints != 1)} {dot} ", "warn")
-        if report.checks:
-            line.add(f"{len(report.checks) - len(problems)} ok")
+        line = tally_line(report, self.console.symbols)
         if report.ended:
             line.add(f" {self.console.symbols.dot} {age(self.session.clock.now() - report.ended)}")
         if self.session.report_is_old:

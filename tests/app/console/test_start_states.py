@@ -20,7 +20,7 @@ from clawperator.app.console.session import Session
 from clawperator.engine.adb.parse import DeviceEntry
 from clawperator.engine.events.types import ExecutionFinished
 from clawperator.engine.hierarchy.tree import parse
-from clawperator.widgets.format.devices import DeviceSummary, device_row
+from clawperator.widgets.format.devices import DeviceSummary, device_detail, device_row
 from clawperator.widgets.format.lines import Line
 from clawperator.widgets.format.start_state import StartState, start_rows
 from clawperator.widgets.format.symbols import UNICODE
@@ -201,3 +201,10 @@ async def test_the_header_says_as_much_of_the_reason_as_fits(width: int, said: s
     async with app.run_test(size=(width, 24)) as pilot:
         header = app.screen.query_one(HeaderLine)
         await until(pilot, lambda: said in (header.line_row(width).right or Line()).plain)
+
+
+def test_mode_7_says_of_an_offline_device_of_the_network_what_the_tree_pane_says() -> None:
+    assert device_row(TABLET, 72).left.plain.endswith(" offline  run adb disconnect, then adb connect")
+    detail = "\n".join(row.left.plain for row in device_detail(TABLET, 60, chosen=False))
+    assert f"adb disconnect {TABLET.serial}" in detail
+    assert f"adb connect {TABLET.serial}" in detail

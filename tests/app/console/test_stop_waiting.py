@@ -166,7 +166,7 @@ def test_a_holder_is_described_with_its_time_and_what_can_be_done() -> None:
         "openclaw",
         "pid 1",
         "22:28:55.9",
-        "4.1 s of 30.0 s",
+        "4.1 s of 30 s",
         "Another process",
     ):
         assert words in shown
