@@ -21,7 +21,7 @@ from clawperator.widgets.key_bar import KeyBar
 from clawperator.widgets.models.status import Status
 from clawperator.widgets.skill_form import OneOf
 from tests.app.console.execution.test_dispatcher import text_of
-from tests.app.console.support import FakeClipboard, MemoryStore, drained, until
+from tests.app.console.support import FakeClipboard, MemoryStore, drained, settled, until
 
 pytestmark = pytest.mark.adb
 Connect = Callable[..., Awaitable[Any]]
@@ -34,7 +34,9 @@ async def console(connect: Connect, size: tuple[int, int] = (120, 36)) -> AsyncI
     bench = await connect(start={"package": SETTINGS})
     app = ConsoleApp(bench.engine, clipboard=FakeClipboard(), drafts=MemoryStore(), wanted_device=bench.serial)
     async with app.run_test(size=size) as pilot:
-        await until(pilot, lambda: app.session.report.ended and app.session.trees.shown and not app.session.lock)
+        await settled(pilot)
+        await until(pilot, lambda: not app.session.lock and not app.session.doctor_busy)
+        await drained(pilot)  # the header has its last layout: its tabs stay where they are
         yield app, pilot
 
 

@@ -103,11 +103,12 @@ async def test_the_console_reports_a_dead_device_at_once_and_recovers_by_itself(
         app = ConsoleApp(engine, clipboard=FakeClipboard(), drafts=MemoryStore(), wanted_device=phone.serial)
         async with app.run_test(size=(120, 36)) as pilot:
             session = app.session
-            await until(pilot, lambda: session.report.ended and session.trees.shown and not session.report_is_old)
+            await until(pilot, lambda: session.report.ended and session.trees.shown and not session.doctor_busy)
+            assert not session.report_is_old
             tree, checked = session.trees.newest.at, session.report.ended
             await phone.off()
             await until(pilot, lambda: f"{phone.serial} offline" in text_of(app), seconds=2)
-            assert session.report_is_old
+            await until(pilot, lambda: session.report_is_old)
             for mode in "2345671":
                 await pilot.press(mode)
                 await until(pilot, lambda: f"{phone.serial} offline" in text_of(app))

@@ -151,10 +151,11 @@ class DoctorScreen(TwoPaneScreen):
     # -- places
 
     def arrive(self, place: Destination) -> None:
-        if isinstance(place, FixPlace) and (check_id := self.session.report.verdict().check_id):
+        report = self.session.findings.get(self.session.device_id)  # that of the verdict: the checks may run again
+        if isinstance(place, FixPlace) and report is not None and (check_id := report.verdict().check_id):
             self.panel.to_value(check_id)
             self.show_detail()
-            self.action_fix()
+            self._fix(report.find(check_id))
 
     def open_drawer(self, pane: Pane | None) -> None:
         super().open_drawer(pane)
@@ -225,7 +226,10 @@ class DoctorScreen(TwoPaneScreen):
 
     def action_fix(self) -> None:
         """Propose the fix of the check under the cursor; else all fixes that checks offer, or the Operator setup."""
-        check, report = self.panel.check, self.session.report
+        self._fix(self.panel.check)
+
+    def _fix(self, check: Check | None) -> None:
+        report = self.session.report
         own = self.doctor.plan([check]) if check is not None and _needs_fix(check) else ()
         plans = own or self.doctor.plan(report.checks)
         obstacle = report.find(report.verdict().check_id)

@@ -869,7 +869,8 @@ async def until(pilot: Any, holds: Callable[[], object], *, seconds: float = 15.
                 await asyncio.sleep(pause)  # what is late, a thread or another process makes: it needs the processor
                 pause = min(pause + 0.005, 0.05)
     except TimeoutError:
-        raise AssertionError(f"never came true: {holds}") from None
+        rows = ("".join(segment.text for segment in line) for line in pilot.app.screen._compositor.render_strips())
+        raise AssertionError("\n".join([f"never came true: {holds}; on screen:", *rows])) from None
 
 
 async def drained(pilot: Any) -> None:

@@ -279,6 +279,21 @@ async def test_all_that_can_be_fixed_in_one_question() -> None:
         await idle(app, pilot)
 
 
+async def test_the_fix_of_the_verdict_is_proposed_also_while_the_checks_run_again() -> None:
+    async with doctor() as (app, pilot, engine):
+        await pilot.press("1")
+        await until(pilot, lambda: app.current_mode == "inspect")
+        engine.held = {str(engine.checks[0]["id"]): asyncio.Event()}
+        app.doctor.run()
+        await until(pilot, lambda: app.session.report.running and not app.session.report.checks)
+        await pilot.press("F")
+        await until(pilot, lambda: isinstance(app.screen, FixDialog) and "⏎ run" in text_of(app))
+        engine.held[str(engine.checks[0]["id"])].set()
+        await pilot.press("enter")
+        await until(pilot, lambda: said(app).startswith("Fixed"))
+        await idle(app, pilot)
+
+
 async def test_a_fix_that_the_policy_denies_says_why(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The real fixer, before an engine that has a policy and no devices."""
     guarded: Any = SimpleNamespace(guard=guard_without("setup_operator", tmp_path), server=AdbServer())
