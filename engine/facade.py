@@ -230,9 +230,12 @@ class Engine:
         ``reader`` takes these.
         """
         references = _references(self, validated, composed, device.serial)
+        execution = validated.execution
+        if composed is not None and reader.look_ms and not (composed.reads_screen or options.then):
+            execution = replace(execution, actions=())
 
         async def check() -> None:
-            attempt.warnings += await acting.check(device, validated.execution)
+            attempt.warnings += await acting.check(device, execution)
             if reader is not acting:
                 await reader.check(device)
 

@@ -97,12 +97,17 @@ def _tagged(tag: str, known: Mapping[str, DeviceProfile]) -> list[str]:
 
 
 async def run_on_each(
-    targets: Sequence[Target], run: Run, *, jobs: int = JOBS, fail_fast: bool = False
+    targets: Sequence[Target],
+    run: Run,
+    *,
+    jobs: int = JOBS,
+    fail_fast: bool = False,
+    abandoned: Callable[[], bool] = bool,
 ) -> AsyncGenerator[DeviceRow]:
     """Call ``run`` for every device once, up to ``jobs`` at a time, and yield a row as each ends; nothing is repeated.
 
-    After the first row that did not succeed, ``fail_fast`` starts no other. A cancellation ends what runs; the rows of all
-    devices are yielded before it is raised again.
+    After the first row that did not succeed, ``fail_fast`` starts no other; nor does any start once ``abandoned``, while what runs
+    goes on. A cancellation ends what runs; the rows of all devices are yielded before it is raised again.
     """
     pending, ended = deque(targets), asyncio.Queue[DeviceRow | None]()
     stopped = False
@@ -110,7 +115,7 @@ async def run_on_each(
 
     async def work() -> None:
         nonlocal stopped
-        while pending and not stopped:
+        while pending and not stopped and not abandoned():
             row = await _row(pending.popleft(), run)
             if fail_fast and row.status != "succeeded":
                 stopped = True
@@ -134,7 +139,7 @@ async def run_on_each(
             else:
                 yield row
         for target in pending:
-            yield _not_run(target, _INTERRUPTED if interrupted else "Not run: another device failed")
+            yield _not_run(target, _INTERRUPTED if interrupted or not stopped else "Not run: another device failed")
     finally:
         stopped = True
         for worker in workers:
@@ -198,6 +203,7 @@ async def report(
     fail_fast: bool = False,
     on_row: OnRow = _ignore,
     remote: Sequence[Target] | None = None,
+    abandoned: Callable[[], bool] = bool,
 ) -> dict[str, Any]:
     """Call ``run`` on each of the devices of ``text`` and return the summary with all ``rows``; ``on_row`` gets row and total.
 
@@ -207,7 +213,7 @@ async def report(
     listed = await engine.devices() if remote is None else ()
     targets = choose_devices(text, listed, engine.settings.devices) if remote is None else remote
     rows: list[DeviceRow] = []
-    async with aclosing(run_on_each(targets, run, jobs=jobs, fail_fast=fail_fast)) as each:
+    async with aclosing(run_on_each(targets, run, jobs=jobs, fail_fast=fail_fast, abandoned=abandoned)) as each:
         async for row in each:
             rows.append(row)
             await on_row(row, len(targets))

@@ -158,21 +158,26 @@ class Fleet:
         return [rows[name] for name in sorted(rows)]
 
     async def targets(self, text: str) -> list[Target]:
-        """Return the devices of ``text``: ``host/serial``, ``tag:<name>`` and ``all`` (every ready one), separated by commas.
+        """Return the devices of ``text``: ``host/serial``, ``host/alias``, ``tag:<name>`` and ``all`` (every ready one), separated
+        by commas.
 
         A phone that several hosts list is chosen once by ``all`` and a tag: that of the first host by name.
 
         Raises ``EngineError``: INVALID_DEVICE_ID, DEVICE_TAG_UNKNOWN, NO_DEVICES.
         """
         chosen: list[str] = []
-        for word in map(str.strip, text.split(",")):
+        words = [word.strip() for word in text.split(",")]
+        serials = {}
+        if len(words) > 1 and any("/" in word for word in words):  # one device may be named twice
+            serials = {f"{row['host']}/{row['alias']}": row["device"] for row in await self.devices() if row["alias"]}
+        for word in words:
             if word == "all":
                 found = [row["device"] for row in await self.devices() if row["state"] == "device"]
             elif word.startswith(TAG):
                 found = await self._tagged(word.removeprefix(TAG))
             else:
                 subjects.address(word)
-                chosen.append(word)
+                chosen.append(serials.get(word, word))
                 continue
             taken = {serial for _, serial in map(subjects.address, chosen) if not _is_local(serial)}
             for name in found:
@@ -270,6 +275,8 @@ class Fleet:
             raise exc from interruption("sent", deviceId=device)
         finally:
             del self._waiting[name]
+        if isinstance(named := answer.get("deviceId"), str) and named:
+            device = f"{host}/{named}"  # the request may have named an alias
         if answer.get("ok") or "error" not in answer:
             return {**answer, "deviceId": device}
         raise _remote_error({**answer, "deviceId": device})

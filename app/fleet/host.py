@@ -88,6 +88,8 @@ class FleetHost:
 
     def __init__(self, engine: Engine, client: Connection, name: str, screenshots_dir: str) -> None:
         self.offered: dict[str, None] = {}
+        self._names: set[str] = set()
+        """Serials and aliases that have a subject."""
         self.dropped = 0
         """Events and trees that were not published because the connection was slow or away, or that are too large."""
         self._engine = engine
@@ -152,7 +154,8 @@ class FleetHost:
 
     async def _offer(self, service: Service, serials: list[str]) -> None:
         """Offer the devices that are new, and follow the log of those that are there."""
-        aliases = {profile.serial: (alias, profile.tags) for alias, profile in self._engine.settings.devices.items()}
+        profiles = self._engine.settings.devices
+        aliases = {profile.serial: (alias, profile.tags) for alias, profile in profiles.items()}
         for serial in serials:
             if serial not in self._watchers or self._watchers[serial].done():
                 watcher = asyncio.create_task(self._engine.watch_log(serial), name=f"log of {serial}")
@@ -161,13 +164,15 @@ class FleetHost:
                 continue
             self.offered[serial] = None
             alias, tags = aliases.get(serial, ("", ()))
-            await service.add_endpoint(
-                name="device",
-                subject=subjects.device_subject(self._name, serial),
-                queue_group=subjects.token(self._name),  # one of two hosts with one name gets a request
-                handler=partial(self._take, serial),
-                metadata={"serial": serial, "alias": alias, "tags": ",".join(tags)},
-            )
+            for name in {serial, alias} - {"", *self._names}:
+                self._names.add(name)
+                await service.add_endpoint(
+                    name="device",
+                    subject=subjects.device_subject(self._name, name),
+                    queue_group=subjects.token(self._name),  # one of two hosts with one name gets a request
+                    handler=partial(self._take, profiles[name].serial if name in profiles else name),
+                    metadata={"serial": serial, "alias": alias, "tags": ",".join(tags)},
+                )
         for serial in self._watchers.keys() - set(serials):
             self._watchers.pop(serial).cancel()
 

@@ -60,7 +60,7 @@ def address(text: str) -> tuple[str, str]:
         raise EngineError(
             ErrorCode.INVALID_DEVICE_ID,
             "A device of a fleet is named by host and serial",
-            hint="Write host/serial, as `clawperator fleet devices` lists it.",
+            hint="Write host/serial or host/alias, as `clawperator fleet devices` lists them.",
         )
     return host, serial
 

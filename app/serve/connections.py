@@ -31,6 +31,8 @@ HEAD_SECONDS = 10.0
 """From the first byte of a request, or the start of the connection, to the end of its head."""
 STALL_SECONDS = 60.0
 """How long a client may read nothing while data is pending."""
+CLIENT_LEFT = "clawperator.client_left"
+"""Key of a request's scope: the client sends no more."""
 _DRAIN_BYTES = 1024 * 1024
 _DRAIN_SECONDS = 5.0
 _FAREWELL_SECONDS = 1.0
@@ -95,16 +97,24 @@ class BoundedProtocol(Implementation, asyncio.BufferedProtocol):
     def connection_lost(self, exc: Exception | None) -> None:
         super().connection_lost(exc)
         self._table.leave(self)
+        self._note_end()
         if self._active is not None and not self._active.response_complete:
             _disconnect(self._active)
 
     def eof_received(self) -> bool:  # type: ignore[override]  # as asyncio has it
         """Return whether the connection stays open: a client may end its side before it reads the answer."""
         request = self._request
+        self._note_end()
         if request is None or request.more_body or request.response_started:
             return False
         request.keep_alive = False
         return True
+
+    def _note_end(self) -> None:
+        """Tell the application that the client sends no more: that it only ended its side cannot be told from that it left."""
+        for request in (self._active, self._request):
+            if request is not None:
+                cast("dict[str, object]", request.scope)[CLIENT_LEFT] = True
 
     def get_buffer(self, sizehint: int) -> memoryview:  # noqa: ARG002 -- asyncio's form
         return _BUFFER if self._request is not None and self._request.more_body else _HEAD_BUFFER

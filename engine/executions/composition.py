@@ -67,6 +67,8 @@ class Composition:
     timeout_ms: int = build.DEFAULT_TIMEOUT_MS
     source: str = "clawperator-cli"
     command_id: str = ""
+    reads_screen: bool = True
+    """False where ``wait_front`` is its only look, which a backend with slow looks leaves to the window manager."""
     reference: str = ""
     """The reference that stands for its matcher; ``remake`` returns the composition with the matcher that replaces it."""
     remake: Callable[[Mapping[str, str]], Composition] | None = None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from clawperator.engine.contracts.execution import Action
@@ -159,7 +160,7 @@ def wait_app(package: str, *, wait_ms: float | None = None) -> Composition:
             raise _too_late(f"{package} is not in front", limit)
         return {"app": package}
 
-    return _waiting(run, limit)
+    return replace(_waiting(run, limit), reads_screen=False)
 
 
 @by_reference

@@ -134,6 +134,21 @@ async def test_fail_fast_starts_no_other_and_names_what_was_not_run() -> None:
     assert (document.get("tests"), document.get("failures"), document.get("skipped")) == ("4", "1", "2")
 
 
+async def test_once_abandoned_what_runs_ends_by_itself_and_nothing_else_starts() -> None:
+    started = []
+
+    async def run(serial: str) -> Mapping[str, Any]:
+        started.append(serial)
+        await asyncio.sleep(0)
+        return DONE
+
+    each = run_on_each(targets(4), run, jobs=2, abandoned=lambda: bool(started))
+    rows = [row async for row in each]
+    assert started == ["0"]
+    assert [row.status for row in rows] == ["succeeded", *["not_run"] * 3]
+    assert {row.answer["error"]["message"] for row in rows[1:]} == {"Not run: the operation was interrupted"}
+
+
 async def test_an_interrupt_ends_what_runs_and_leaves_a_row_for_every_device() -> None:
     started = asyncio.Event()
     rows: list[DeviceRow] = []

@@ -429,6 +429,16 @@ async def test_a_composed_wait_on_a_moving_screen_ends_in_time(
     assert not bench.world.accessibility.dumping
 
 
+async def test_a_wait_for_an_app_leaves_the_operator_bound(connect: Connect) -> None:
+    bench = await connect()
+    await bench.engine.execute(build.open_app(SETTINGS))
+    there = await bench.engine.execute(verbs.wait_app(SETTINGS), backend="stock")
+    assert (there.facts, there.warnings) == ({"app": SETTINGS}, ())
+    with pytest.raises(EngineError) as refused:
+        await bench.engine.execute(verbs.wait_app(SETTINGS), backend="stock", options=RunOptions(then="compact"))
+    assert refused.value.code == "UNBIND_REQUIRED", "the view after it reads the screen"
+
+
 @pytest.mark.parametrize("sdk", [28, 34])
 async def test_a_wait_for_an_app_needs_no_tree(connect: Connect, sdk: int) -> None:
     bench = await connect(**on("com.example.spinner", device={"sdk": sdk}))

@@ -15,6 +15,7 @@ from clawperator.app.http import bodies
 from clawperator.app.http.openapi import OBJECTS, TEXT, YES, gives, obj, ok_with, ref
 from clawperator.app.http.service import HttpService, caller_of
 from clawperator.app.serve.answers import answer, in_route_words, retry_after, status_of
+from clawperator.app.serve.connections import CLIENT_LEFT
 from clawperator.app.serve.screenshot_paths import confined, make_picture_folder, with_confined_screenshots
 from clawperator.app.serve.service import CallerExecutor
 from clawperator.engine import fan_out
@@ -129,7 +130,8 @@ async def _checked(request: Request, body: bodies.Execution) -> Mapping[str, Any
     "/execute/many",
     operation_id="executeMany",
     summary="Run one execution on many devices",
-    description="One row per device, whatever happens to it; `ok` is true if every device succeeded. Nothing is repeated.",
+    description="One row per device, whatever happens to it; `ok` is true if every device succeeded. Nothing is repeated. "
+    "When the client disconnects, no other device is started; what runs goes on.",
     openapi_extra=bodies.ExecutionOnMany.described(execution=_EXECUTIONS),
     responses=gives(
         {"anyOf": [_MANY, _CHECKED, _CHECKED_COMPILED]},
@@ -153,7 +155,14 @@ async def execute_many(request: Request, validate_only: _ValidateOnly = False) -
     async def run(serial: str) -> Mapping[str, Any]:
         return await _run(request, body, {**body.place, "device_id": serial})
 
-    done = fan_out.report(service.engine, body.devices, run, jobs=body.jobs, fail_fast=body.fail_fast)
+    done = fan_out.report(
+        service.engine,
+        body.devices,
+        run,
+        jobs=body.jobs,
+        fail_fast=body.fail_fast,
+        abandoned=lambda: CLIENT_LEFT in request.scope,
+    )
     return answer(in_route_words(await done))
 
 

@@ -96,8 +96,11 @@ async def test_devices_are_found_and_act_under_the_policy_and_audit_of_their_hos
         assert [row["device"] for row in found] == sorted([*(f"bench/{s}" for s in serials), f"strict/{serials[0]}"])
         assert await client.targets("tag:lab") == [Target(f"bench/{serial}") for serial in serials]
         assert len(await client.targets(f"all,tag:lab,bench/{serials[0]}")) == 3
+        assert await client.targets(f"bench/d0,bench/{serials[0]}") == [Target(f"bench/{serials[0]}")]
         answer = await client.execute(plan(HOME), f"bench/{serials[0]}")
         assert (answer["ok"], answer["deviceId"]) == (True, f"bench/{serials[0]}")
+        answer = await client.execute(plan(HOME), "bench/d1")
+        assert (answer["ok"], answer["deviceId"]) == (True, f"bench/{serials[1]}"), "an alias of the host"
         for text, code in (("tag:x", "DEVICE_TAG_UNKNOWN"), ("x", "INVALID_DEVICE_ID")):
             with pytest.raises(EngineError) as caught:
                 await client.targets(text)

@@ -510,6 +510,21 @@ async def test_one_execution_on_many_devices(serve: Serve) -> None:
     assert "POST /match" in failed.json()["rows"][0]["outcome"]["error"]["hint"]
 
 
+async def test_a_client_that_leaves_starts_no_other_device(serve: Serve) -> None:
+    served = await serve(devices=3)
+    body = {"execution": plan(nap(500)), "devices": "all", "jobs": 1}
+    async with stream(served.client, type="execution") as events:
+        asking = asyncio.create_task(served.client.post("/execute/many", json=body))
+        async with asyncio.timeout(20):
+            while not any(device.commands for device in served.devices):  # noqa: ASYNC110 -- the devices announce nothing
+                await asyncio.sleep(0.01)
+        asking.cancel()
+        ended = (await events.next(EXECUTION)).data["result"]
+        assert ended["envelope"]["status"] == "success", "what was sent ends by itself"
+    await served.execute(HOME, device=served.devices[2].serial)
+    assert [device.commands for device in served.devices] == [1, 0, 1]
+
+
 @pytest.mark.parametrize(
     ("body", "status", "code", "path"),
     [
