@@ -20,8 +20,6 @@ LARGEST = 2_090_000
 """Bytes of an answer that is just about accepted."""
 SOAK = 24 * 1024 * 1024
 """Far more than a bound on anything that is kept of a log."""
-PACE = 0.05
-"""Seconds between two pieces of a flood that has poured this much: it still has no end, but costs less of the processor."""
 
 _RECORD = struct.Struct("<HHiIIIII")
 _MARK = re.compile(r"clawperator-[0-9a-f]{16}:")
@@ -102,7 +100,6 @@ class HostileServer:
     soaked: threading.Event = field(default_factory=threading.Event)
     attacks_begun: int = 0
     _open: list[socket.socket] = field(default_factory=list)
-    _closed: threading.Event = field(default_factory=threading.Event)
 
     def __post_init__(self) -> None:
         self._listener = socket.create_server(("127.0.0.1", 0), backlog=64)
@@ -113,7 +110,6 @@ class HostileServer:
         return {"ANDROID_ADB_SERVER_PORT": str(self.port), "ANDROID_ADB_SERVER_ADDRESS": "127.0.0.1"}
 
     def close(self) -> None:
-        self._closed.set()
         for sock in (self._listener, *self._open):
             with contextlib.suppress(OSError):
                 sock.shutdown(socket.SHUT_RDWR)
@@ -163,7 +159,6 @@ class HostileServer:
             poured += len(attack.flood)
             if poured >= SOAK:
                 self.soaked.set()
-                self._closed.wait(PACE)
         while client.recv(4096):
             pass  # silent until the client goes
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import itertools
 import json
 import os
 import signal
@@ -83,15 +82,6 @@ def cells(names: tuple[str, ...], ordinary: set[tuple[str, signal.Signals]]) -> 
         for name in names
         for number in SIGNALS
     ]
-
-
-def few_cells(names: tuple[str, ...], ordinary: tuple[str, signal.Signals]) -> list[Any]:
-    """Every moment with SIGKILL and with one of the signals that a handler hears, each of which has its turn.
-
-    Which moments there are with all signals is the command line's matter: the faces share the handler.
-    """
-    pairs = {*((name, signal.SIGKILL) for name in names), *zip(names, itertools.cycle(CATCHABLE), strict=False)}
-    return [cell for cell in cells(names, {ordinary}) if cell.values in pairs]
 
 
 async def holds_after(cut: Victim, moment: Moment, *, rows: int = 1) -> None:
@@ -231,7 +221,7 @@ async def test_the_next_command_after_a_kill_waits_until_the_device_has_settled(
 # -- skills
 
 
-@pytest.mark.parametrize(("name", "number"), few_cells(FEW[:3], ("second step", signal.SIGKILL)))
+@pytest.mark.parametrize(("name", "number"), cells(FEW[:3], {("second step", signal.SIGKILL)}))
 async def test_skill_run(tmp_path: Path, name: str, number: signal.Signals) -> None:
     moment = MOMENTS[name]
     async with victim(tmp_path, moment.stop) as cut:
@@ -250,7 +240,7 @@ async def test_skill_run(tmp_path: Path, name: str, number: signal.Signals) -> N
 # -- servers
 
 
-@pytest.mark.parametrize(("name", "number"), few_cells(FEW, ("second step", signal.SIGTERM)))
+@pytest.mark.parametrize(("name", "number"), cells(FEW, {("second step", signal.SIGHUP)}))
 async def test_http_server(tmp_path: Path, name: str, number: signal.Signals) -> None:
     """Signals that can be caught let the caller have its answer; the device goes on when the server has heard them."""
     moment = MOMENTS[name]
@@ -282,7 +272,7 @@ async def test_http_server(tmp_path: Path, name: str, number: signal.Signals) ->
             await holds_after(cut, moment)
 
 
-@pytest.mark.parametrize(("name", "number"), few_cells(FEW[:3], ("before the result", signal.SIGKILL)))
+@pytest.mark.parametrize(("name", "number"), cells(FEW[:3], {("before the result", signal.SIGKILL)}))
 async def test_mcp_over_stdio(tmp_path: Path, name: str, number: signal.Signals) -> None:
     moment = MOMENTS[name]
     async with victim(tmp_path, moment.stop) as cut:

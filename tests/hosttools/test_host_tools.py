@@ -128,11 +128,20 @@ def _folder_of_the_scripts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
 @pytest.fixture(scope="module")
 def python(tmp_path_factory: pytest.TempPathFactory) -> str:
     folder = tmp_path_factory.mktemp("python-tools")
-    run(sys.executable, "-m", "venv", str(folder))
     binary = str(folder / "bin" / "python")
-    pip = (binary, "-m", "pip", "install", "--quiet", "--disable-pip-version-check")
-    env = {**os.environ, "HOME": str(folder)}  # pip asks rustc for its version, and rustup makes settings there
-    run(*pip, "-r", str(HERE / "requirements.txt"), env=env)
+    env = {
+        **os.environ,
+        "HOME": str(folder),
+        "TMPDIR": str(folder),
+    }  # installers leave caches, settings and locks there
+    uv = shutil.which("uv", path=f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}")
+    if uv:  # as in .ci/run: a third of the time
+        run(uv, "venv", "--quiet", "--allow-existing", "--python", sys.executable, str(folder), env=env)
+        install = (uv, "pip", "install", "--quiet", "--python", binary)
+    else:
+        run(sys.executable, "-m", "venv", str(folder))
+        install = (binary, "-m", "pip", "install", "--quiet", "--disable-pip-version-check")
+    run(*install, "-r", str(HERE / "requirements.txt"), env=env)
     return binary
 
 
