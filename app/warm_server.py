@@ -252,15 +252,17 @@ def command(connection: socket.socket) -> NoReturn:
     try:
         from clawperator.engine.config.active_profile import act_for
 
-        request, streams = _receive(connection)
+        request = _receive(connection)
         act_for(protocol.client_of(connection))
-        _become(request, streams)
+        _become(request)
     except (OSError, ValueError, LookupError, TypeError, SyntaxError):
         _say(connection, protocol.REFUSED)
         os._exit(0)
+    _say(connection, protocol.READY)
+    streams, early = _await_go(connection)
+    _take_over(request["streams"], streams)
     connection.settimeout(None)
-    connection.sendall(protocol.STARTED)
-    threading.Thread(target=_hear, args=(connection,), name="client of the warm process", daemon=True).start()
+    threading.Thread(target=_hear, args=(connection, early), name="client of the warm process", daemon=True).start()
     from clawperator.app.cli import after_output
     from clawperator.app.cli.main import run
 
@@ -284,20 +286,33 @@ def _say(connection: socket.socket, words: bytes) -> None:
         connection.send(words)
 
 
-def _hear(connection: socket.socket) -> None:
-    """Take signals from the client; one that is gone is a terminal that hung up."""
+def _await_go(connection: socket.socket) -> tuple[list[int], bytes]:
+    """Return the client's streams and the signals that came before them. Without ``GO`` the client runs the command itself."""
+    early = b""
+    with suppress(OSError):
+        while (received := socket.recv_fds(connection, 1, 3))[0]:
+            if received[0] == protocol.GO:
+                return received[1], early
+            early += received[0]
+    os._exit(0)
+
+
+def _hear(connection: socket.socket, words: bytes) -> None:
+    """Take signals from the client, after those in ``words``; one that is gone is a terminal that hung up."""
     known = {signal.SIGINT, signal.SIGTERM, signal.SIGHUP}
     with suppress(OSError):
-        while word := connection.recv(1):
-            if word[0] in known:
-                os.kill(os.getpid(), word[0])
+        while True:
+            for number in known.intersection(words):
+                os.kill(os.getpid(), number)
+            if not (words := connection.recv(1)):
+                break
     os.kill(os.getpid(), signal.SIGHUP)
 
 
-def _receive(connection: socket.socket) -> tuple[dict[str, Any], list[int]]:
-    """Return the request and the descriptors of its streams. Raises ``OSError`` and ``ValueError``."""
+def _receive(connection: socket.socket) -> dict[str, Any]:
+    """Return the request. Raises ``OSError`` and ``ValueError``."""
     connection.settimeout(_REQUEST_SECONDS)
-    data, streams, _, _ = socket.recv_fds(connection, 65_536, 3)
+    data = connection.recv(65_536)
     size = int.from_bytes(data[:8], "big")
     if len(data) < 8 or size > _REQUEST_BYTES:
         raise ValueError("no request")
@@ -306,11 +321,12 @@ def _receive(connection: socket.socket) -> tuple[dict[str, Any], list[int]]:
         if not part:
             raise ValueError("half a request")
         data += part
-    return ast.literal_eval(data[8:].decode()), streams
+    request: dict[str, Any] = ast.literal_eval(data[8:].decode())
+    return request
 
 
-def _become(request: dict[str, Any], streams: list[int]) -> None:
-    """Take over folder, environment, limits, signals and streams. Raises ``OSError``, ``ValueError`` and ``LookupError``."""
+def _become(request: dict[str, Any]) -> None:
+    """Take over folder, environment, limits and signals. Raises ``OSError``, ``ValueError`` and ``LookupError``."""
     import resource
 
     if _words(request["arguments"]).partition(" ")[0] in NOT_WARM:
@@ -328,13 +344,17 @@ def _become(request: dict[str, Any], streams: list[int]) -> None:
     for number in request["ignored"]:
         signal.signal(number, signal.SIG_IGN)
     sys.argv = ["clawperator", *request["arguments"]]
+
+
+def _take_over(encodings: list[Any], streams: list[int]) -> None:
+    """Use the client's standard streams; ``None`` in place of an encoding is one that is closed."""
     given = iter(streams)
     for number, (name, mode) in enumerate((("stdin", "r"), ("stdout", "w"), ("stderr", "w"))):
-        if request["streams"][number] is None:
+        if encodings[number] is None:
             os.close(number)
             setattr(sys, name, None)
             continue
-        encoding, errors = request["streams"][number]
+        encoding, errors = encodings[number]
         descriptor = next(given)
         os.dup2(descriptor, number)
         os.close(descriptor)

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
 PATIENCE = 0.005
 """Seconds that a silent or dead warm process may cost."""
+START_PATIENCE = 0.25
+"""Seconds that its child may take to get ready, about as long as a command takes to start here."""
 _SIGNALS = (_signal.SIGINT, _signal.SIGTERM, _signal.SIGHUP)
 
 
@@ -35,10 +37,13 @@ def run(arguments: Sequence[str]) -> int | None:
     connection, _ = connected
     handlers: dict[int, Any] = {}
     try:
-        if not _send(connection, arguments):
+        connection.settimeout(START_PATIENCE)
+        streams = [_descriptor(stream) for stream in (sys.stdin, sys.stdout, sys.stderr)]
+        if not _send(connection, arguments, streams) or _byte(connection) != protocol.READY:
             return None
+        connection.settimeout(None)
         handlers = _forward_signals(connection)
-        return _follow(connection)
+        return _follow(connection) if _begin(connection, streams) else None
     finally:
         for number, handler in handlers.items():
             _signal.signal(number, handler)
@@ -77,11 +82,10 @@ def _line(connection: _socket.socket) -> bytes:
     return data
 
 
-def _send(connection: _socket.socket, arguments: Sequence[str]) -> bool:
-    """Send the request. Until all of it is there nothing runs, so a failure leaves the command to this process."""
+def _send(connection: _socket.socket, arguments: Sequence[str], streams: Sequence[int | None]) -> bool:
+    """Send the request. Nothing runs before ``GO``, so a failure leaves the command to this process."""
     import resource
 
-    streams = [_descriptor(stream) for stream in (sys.stdin, sys.stdout, sys.stderr)]
     umask = os.umask(0o077)
     os.umask(umask)
     try:
@@ -103,11 +107,7 @@ def _send(connection: _socket.socket, arguments: Sequence[str]) -> bool:
         }
         data = ascii(request).encode()
         data = len(data).to_bytes(8, "big") + data
-        passed = b"".join(each.to_bytes(4, sys.byteorder) for each in streams if each is not None)  # C's int
-        connection.settimeout(None)
-        sent = connection.sendmsg([data], [(_socket.SOL_SOCKET, _socket.SCM_RIGHTS, passed)] if passed else [])
-        if sent < len(data):
-            connection.sendall(data[sent:])
+        connection.sendall(data)
     except (OSError, ValueError):
         return False
     return True
@@ -136,20 +136,29 @@ def _forward_signals(connection: _socket.socket) -> dict[int, Any]:
     return former
 
 
-def _follow(connection: _socket.socket) -> int | None:
-    """Return the exit code; ``None`` if the command has not been started. Raises ``BrokenOffError``."""
-    started, code = False, b""
-    while (word := _byte(connection)) in (protocol.STARTED, protocol.ANSWERED):
-        started = True
-        if word == protocol.ANSWERED:
-            code = _byte(connection)
+def _begin(connection: _socket.socket, streams: Sequence[int | None]) -> bool:
+    """Let the command run with the standard streams; ``False`` where its process has ended.
+
+    Not with the request: a process that is stopped would keep them open, and who reads our output wait for its end.
+    """
+    passed = b"".join(each.to_bytes(4, sys.byteorder) for each in streams if each is not None)  # C's int
+    try:
+        connection.sendmsg([protocol.GO], [(_socket.SOL_SOCKET, _socket.SCM_RIGHTS, passed)] if passed else [])
+    except OSError:
+        return False
+    return True
+
+
+def _follow(connection: _socket.socket) -> int:
+    """Return the exit code. Raises ``BrokenOffError``."""
+    code = b""
+    while (word := _byte(connection)) == protocol.ANSWERED:
+        code = _byte(connection)
     if word == protocol.ENDED:
         code = _byte(connection)
-    if code:
-        return code[0]  # the answer is out: whether the history was written changes nothing about it
-    if started:
+    if not code:
         raise BrokenOffError
-    return None
+    return code[0]  # the answer is out: whether the history was written changes nothing about it
 
 
 def _byte(connection: _socket.socket) -> bytes:

@@ -1,8 +1,9 @@
 """The Unix socket between a command line and the warm process of the same user (cli.md#the-warm-process).
 
-The server greets each connection with one line: its build, a tab, facts as JSON. The client sends its arguments, folder,
-environment and standard streams, as a Python literal, only if the build is its own; the streams travel as descriptors, so that no byte is copied. Then each
-side writes single bytes: the client signal numbers, the server ``STARTED``, ``ANSWERED`` and ``ENDED``.
+The server greets each connection with one line: its build, a tab, facts as JSON. The client sends its arguments, folder and
+environment, as a Python literal, only if the build is its own. Then each side writes single bytes: the server ``READY``, the
+client ``GO``, with which the command begins, and signal numbers, the server ``ANSWERED`` and ``ENDED``. The client's standard
+streams travel with ``GO`` as descriptors, so that no byte is copied.
 
 Light: every command line imports it where a warm process may run.
 """
@@ -16,11 +17,13 @@ import sys
 
 from clawperator.app.warm import runtime_folder, socket_path
 
-VERSION = 1
+VERSION = 2
 REFUSED = b"N"
 """The command has to run in the client's own process. Nothing of it has run."""
-STARTED = b"S"
-"""The command runs. From here on the client must not run it again."""
+READY = b"R"
+"""The command can begin. It does not before ``GO``."""
+GO = b"\0"
+"""The command begins. From here on the client must not run it again."""
 ANSWERED = b"A"
 """The answer is on stdout; the next byte is the exit code."""
 ENDED = b"E"

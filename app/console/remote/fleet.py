@@ -49,6 +49,8 @@ class FleetEngine(RemoteDevices):
         super().__init__(f"fleet {addresses}", receiver_package=receiver_package, read_only=read_only)
         self._servers = servers
         self._hosts: Mapping[str, HostState] = {}
+        self._late: set[str] = set()
+        """Hosts that did not answer the newest request: one answer may be late, without a second one the host is gone."""
         self._listed: frozenset[str] = frozenset()
         """Devices that a host listed: what others publish is left out."""
         self._closing = AsyncExitStack()
@@ -65,7 +67,9 @@ class FleetEngine(RemoteDevices):
     # -- devices
 
     async def devices(self) -> tuple[DeviceEntry, ...]:
-        self._hosts = {host.host: host for host in await self._fleet.hosts()}
+        answered = {host.host: host for host in await self._fleet.hosts()}
+        self._late = self._hosts.keys() - answered.keys() - self._late
+        self._hosts = answered | {name: self._hosts[name] for name in self._late}
         found, locks, aliases = {}, {}, {}
         for name, host in self._hosts.items():
             for device in host.devices:

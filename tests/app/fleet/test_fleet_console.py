@@ -6,6 +6,9 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from functools import partial
 from typing import Any
+from unittest.mock import AsyncMock
+
+import pytest
 
 from clawperator.app.console.app import ConsoleApp
 from clawperator.app.console.devices.grid import GridDialog
@@ -13,7 +16,7 @@ from clawperator.app.console.execution.dispatch_dialogs import DispatchDialog
 from clawperator.app.console.remote.engine import without
 from clawperator.app.console.remote.fleet import FleetEngine
 from clawperator.app.fleet import subjects
-from clawperator.app.fleet.client import fleet
+from clawperator.app.fleet.client import Fleet, fleet
 from clawperator.app.fleet.connection import connected
 from clawperator.app.serve import event_frames
 from clawperator.engine.executions import build
@@ -47,9 +50,8 @@ async def test_one_console_watches_and_uses_the_devices_of_two_hosts(nats: Nats,
     async with console(nats.url, wanted_device=f"east/{first}", size=(200, 60)) as pilot:
         app, session = pilot.app, pilot.app.session
         await until(pilot, lambda: session.trees.shown and session.report.ended and not session.work)
-        assert [device.serial for device in session.devices] == [
-            f"{host}/{serial}" for host in ("east", "west") for serial in (first, second)
-        ]
+        all_of_them = [f"{host}/{serial}" for host in ("east", "west") for serial in (first, second)]
+        await until(pilot, lambda: [device.serial for device in session.devices] == all_of_them)
         assert "at fleet 127.0.0.1" in header(pilot)
         assert not session.report.problem
         assert not session.report.checks[0].get("error")
@@ -76,6 +78,20 @@ async def test_one_console_watches_and_uses_the_devices_of_two_hosts(nats: Nats,
         await until(pilot, lambda: session.device_id == f"west/{second}")
         hosts[1].leave()
         await until(pilot, lambda: f"west/{second}" in session.left, seconds=30)
+
+
+async def test_a_host_is_gone_with_the_second_answer_that_is_missing(
+    nats: Nats,  # noqa: F811
+    join: Join,  # noqa: F811
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    host = await join("east", 1)
+    listed = (f"east/{host.devices[0].serial}",)
+    async with FleetEngine(nats.url) as engine:
+        answer = await engine._fleet.hosts()
+        for answers, expected in ((answer, listed), ([], listed), (answer, listed), ([], listed), ([], ()), ([], ())):
+            monkeypatch.setattr(Fleet, "hosts", AsyncMock(return_value=answers))
+            assert tuple(device.serial for device in await engine.devices()) == expected
 
 
 async def test_what_strangers_publish_does_not_disturb_the_console(nats: Nats, join: Join) -> None:  # noqa: F811

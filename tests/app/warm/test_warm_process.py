@@ -265,6 +265,20 @@ def test_the_spare_is_killed(warm: Mapping[str, str]) -> None:
     assert now["commands"] == status["commands"] + 1
 
 
+def test_a_spare_that_is_stopped_is_not_waited_for_and_runs_nothing_later(warm: Mapping[str, str]) -> None:
+    runs = len(run(COLD, "history", "list", env=warm)["executions"])
+    spare = run(COLD, "warm", "status", env=warm)["spare"]
+    os.kill(spare, signal.SIGSTOP)
+    try:
+        assert run(WARM, "action", "press-key", "--key", "home", env=warm)["ok"] is True
+    finally:
+        os.kill(spare, signal.SIGCONT)
+    deadline = time.monotonic() + patience(30)
+    while spare in children(warm):
+        assert time.monotonic() < deadline
+    assert len(run(COLD, "history", "list", env=warm)["executions"]) == runs + 1
+
+
 def test_commands_that_stay_run_in_the_callers_process(warm: Mapping[str, str]) -> None:
     before = count(warm)
     with running([*WARM, "sim"], env=warm, stdout=subprocess.PIPE) as sim:
@@ -408,11 +422,18 @@ def test_a_process_that_leaves_before_the_command_began(
     greeting = protocol.build().encode() + b"\t{}\n"
     with listening(runtime, greeting, word):
         assert client.run(["version"]) is None
-    with listening(runtime, greeting, protocol.STARTED), pytest.raises(client.BrokenOffError):
+    with listening(runtime, greeting, protocol.READY, b""), pytest.raises(client.BrokenOffError):
         client.run(["version"])
-    with listening(runtime, greeting, protocol.STARTED + protocol.ANSWERED + b"\x05"):
+    with listening(runtime, greeting, protocol.READY, protocol.ANSWERED + b"\x05"):
         assert client.run(["version"]) == 5
     assert capfd.readouterr() == ("", "")
+
+
+def test_a_process_that_greets_and_is_silent_then(runtime: Path) -> None:
+    with listening(runtime, protocol.build().encode() + b"\t{}\n", None):
+        begin = time.monotonic()
+        assert client.run(["version"]) is None
+        assert time.monotonic() - begin < patience(5)
 
 
 @pytest.mark.ci
@@ -473,10 +494,12 @@ def settle(env: Mapping[str, str]) -> None:
 
 
 class listening:  # noqa: N801 -- used as a function
-    """A socket in the runtime folder that answers each client with ``greeting``, and after a request with ``word``."""
+    """A socket in the runtime folder that answers each client with ``greeting``, a request with ``word``, ``GO`` with ``answer``."""
 
-    def __init__(self, folder: Path, greeting: bytes | None, word: bytes = b"") -> None:
-        self._path, self._greeting, self._word = folder / "warm.sock", greeting, word
+    def __init__(
+        self, folder: Path, greeting: bytes | None, word: bytes | None = b"", answer: bytes | None = None
+    ) -> None:
+        self._path, self._greeting, self._word, self._answer = folder / "warm.sock", greeting, word, answer
         self._socket = socket.socket(socket.AF_UNIX)
 
     def __enter__(self) -> None:
@@ -502,5 +525,10 @@ class listening:  # noqa: N801 -- used as a function
                         size = int.from_bytes(connection.recv(8), "big")
                         while size > 0:
                             size -= len(connection.recv(65_536)) or size
+                        if self._word is None:
+                            continue
                         connection.sendall(self._word)
+                        if self._answer is not None:
+                            assert connection.recv(1) == protocol.GO
+                            connection.sendall(self._answer)
                 connection.close()
