@@ -19,6 +19,10 @@ ATTEMPTS = 6
 """A machine that does something else meanwhile makes everything slower, never faster: the best of so many measurements counts."""
 
 
+CALIBRATION_ROWS = 12_000
+REFERENCE_MS = 5.0
+"""What ``bare_python`` takes, a moment after an idle one, on the machine that the budgets were made on (two shared cores)."""
+
 Measured = tuple[float, str]
 """A value, and details in words."""
 
@@ -93,6 +97,26 @@ def phone(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Phone]:
         port, serial = process.stdout.readline().split()
         yield Phone(int(port), serial, {"HOME": str(tmp_path), "ANDROID_ADB_SERVER_PORT": port})
         process.communicate("")
+
+
+def bare_python() -> int:
+    """What a console does all day: calls, strings, tuples, a dictionary."""
+    rows = {number: (number, f"row {number}".upper()) for number in range(CALIBRATION_ROWS)}
+    return sum(len(text) for _, text in rows.values())
+
+
+def bare_ms() -> float:
+    """The median milliseconds that ``bare_python`` takes now."""
+    return statistics.median(milliseconds(bare_python) for _ in range(15))
+
+
+def slowness() -> float:
+    """How many times slower this machine is now than the one that the budgets were made on; 1 where it is not."""
+    return max(1.0, bare_ms() / REFERENCE_MS)
+
+
+def milliseconds(work: Callable[[], object]) -> float:
+    return _seconds(work) * 1_000
 
 
 def in_turn(first: Callable[[], object], second: Callable[[], object], rounds: int) -> tuple[float, float, float]:

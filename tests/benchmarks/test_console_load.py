@@ -288,9 +288,8 @@ def test_memory_under_load(report: Report, request: pytest.FixtureRequest, tmp_p
             peak = console.ask("memory")["peak"]
             return peak, f"{empty:.0f} MB before, {console.ask('stream')['end']:,} lines"
 
-    most = 150 if seconds == LONG_LOAD_SECONDS else 125
     what = f"console, {speed},000 lines/s and {2 * speed} trees/s for {seconds:g} s: resident"
-    report.value(what, most, " MB", measure)
+    report.value(what, 150, " MB", measure)
 
 
 # -- filters over what is kept

@@ -21,9 +21,8 @@ from clawperator.engine.filters.grammar import NO_FILTER, Filter, parse_filter
 from clawperator.engine.history.records import LineRecord
 from clawperator.engine.history.store import History
 from clawperator.engine.history.writes import put_run
-from tests.benchmarks.conftest import Phone, Report, in_turn
+from tests.benchmarks.conftest import Phone, Report, in_turn, slowness
 from tests.benchmarks.raw_script import click
-from tests.benchmarks.test_console_latency import REFERENCE_MS, bare_python
 from tests.engine.history.support import a_run, a_tree
 
 pytestmark = [pytest.mark.benchmark, pytest.mark.timeout(300)]
@@ -37,12 +36,6 @@ def seconds(work: Callable[[], object]) -> float:
     began = time.perf_counter()
     work()
     return time.perf_counter() - began
-
-
-def slowness() -> float:
-    """How many times slower this machine is now than the one that the budgets were made on; 1 where it is not."""
-    taken = statistics.median(seconds(bare_python) for _ in range(15)) * 1_000
-    return max(1.0, taken / REFERENCE_MS)
 
 
 # -- recording

@@ -14,8 +14,7 @@ import pytest
 from clawperator.engine.errors import EngineError
 from clawperator.engine.skills.registry import load_registry
 from clawperator.engine.skills.search import search
-from tests.benchmarks.conftest import Report, in_turn
-from tests.benchmarks.test_history_speed import slowness
+from tests.benchmarks.conftest import Report, in_turn, slowness
 
 pytestmark = [pytest.mark.benchmark, pytest.mark.timeout(600)]
 
