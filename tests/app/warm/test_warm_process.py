@@ -193,7 +193,14 @@ def test_a_closed_stdout_and_a_reader_that_left(warm: Mapping[str, str]) -> None
         assert subprocess.run(words, env=warm, timeout=patience(60), check=False).returncode == 141
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+@pytest.mark.parametrize(
+    "number",
+    [
+        signal.SIGINT,
+        pytest.param(signal.SIGTERM, marks=pytest.mark.ci),
+        pytest.param(signal.SIGHUP, marks=pytest.mark.ci),
+    ],
+)
 def test_signals_reach_the_command(warm: Mapping[str, str], number: signal.Signals, tmp_path: Path) -> None:
     with napping(warm, tmp_path) as command:
         command.send_signal(number)
@@ -236,6 +243,7 @@ def test_the_process_of_a_command_is_killed(warm: Mapping[str, str], tmp_path: P
     assert next(each for each in runs if each["commandId"].startswith("nap-"))["status"] == "interrupted"
 
 
+@pytest.mark.ci
 def test_a_killed_client_ends_its_command(warm: Mapping[str, str], tmp_path: Path) -> None:
     with napping(warm, tmp_path) as command:
         command.kill()

@@ -356,6 +356,7 @@ async def test_who_yields_waits_for_no_one(tmp_path: Path) -> None:
             assert caught.value.details["inFlightCommandId"] == "first"
 
 
+@pytest.mark.ci
 async def test_patience_with_a_yielding_holder_has_an_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(flight_module, "YIELD_SECONDS", 0.05)
     flights = DeviceLocks(str(tmp_path))
