@@ -5,6 +5,7 @@ A Textual release that lacks one of them fails ``tests/app/console/test_textual_
 
 from __future__ import annotations
 
+from contextlib import suppress
 from functools import lru_cache, partial
 from typing import Any
 
@@ -110,7 +111,8 @@ class ReportingApp(App[int]):
         shown: Any = renderable
         if isinstance(renderable, LayoutUpdate | ChopsUpdate):
             shown = _ChangedCells(renderable, self.shown, self.size.width)
-        super()._display(screen, shown)
+        with suppress(BrokenPipeError):  # the browser's server has ended; the end of its input ends the console, too
+            super()._display(screen, shown)
 
     def fatal_report(self, error: BaseException) -> str:  # noqa: ARG002  # subclasses use it
         """Return what is printed when ``error`` ends the app; empty for Textual's own report."""

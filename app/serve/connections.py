@@ -111,7 +111,7 @@ class BoundedProtocol(Implementation, asyncio.BufferedProtocol):
         return True
 
     def _note_end(self) -> None:
-        """Tell the application that the client sends no more: that it only ended its side cannot be told from that it left."""
+        """Mark the requests of a client that sends no more: one that closed only its sending side looks the same as one that left."""
         for request in (self._active, self._request):
             if request is not None:
                 cast("dict[str, object]", request.scope)[CLIENT_LEFT] = True

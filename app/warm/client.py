@@ -139,7 +139,7 @@ def _forward_signals(connection: _socket.socket) -> dict[int, Any]:
 def _begin(connection: _socket.socket, streams: Sequence[int | None]) -> bool:
     """Let the command run with the standard streams; ``False`` where its process has ended.
 
-    Not with the request: a process that is stopped would keep them open, and who reads our output wait for its end.
+    The request does not carry them: a process that is stopped would keep the pipe of our output open.
     """
     passed = b"".join(each.to_bytes(4, sys.byteorder) for each in streams if each is not None)  # C's int
     try:

@@ -159,8 +159,8 @@ class DeviceLocks:
         """Lock ``device_id`` for the block, in the name of ``command``.
 
         ``yields``: briefly, and only if no caller waits. ``wait_ms`` is how long to wait for a device that is locked or
-        settling, with a ``ticket`` that was drawn before. Raises ``EngineError``: EXECUTION_CONFLICT_IN_FLIGHT, naming the holder, if it takes longer;
-        LOCKS_UNAVAILABLE or FOLDER_NOT_PRIVATE if the folder of the locks cannot be used.
+        settling, with a ``ticket`` that was drawn before. Raises ``EngineError``: EXECUTION_CONFLICT_IN_FLIGHT, naming the
+        holder, if it takes longer; LOCKS_UNAVAILABLE or FOLDER_NOT_PRIVATE if the folder of the locks cannot be used.
         """
         holder = Holder(
             device_id,

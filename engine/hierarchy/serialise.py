@@ -100,9 +100,9 @@ def written(attributes: Mapping[str, object], position: int) -> dict[str, str]:
 
 def _attributes(attributes: Mapping[str, object], position: int, *, extras: bool) -> str:
     values = written(attributes, position)
-    if extras and len(attributes.keys() - values.keys()):
+    if extras and attributes.keys() - values.keys():
         values |= {name: _value(value, name, position) for name, value in attributes.items() if name not in values}
-    # most values are words: to look is cheaper than to translate
+    # Most values are plain words, and checking that is cheaper than translating them.
     return " ".join(
         [f'{name}="{value if value.isalnum() else value.translate(_ESCAPES)}"' for name, value in values.items()]
     )

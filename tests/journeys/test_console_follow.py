@@ -32,7 +32,7 @@ def memory() -> int:
 
 
 async def followed(pilot: Any, trees: int) -> None:
-    """Let it follow until so many trees were painted, with somebody at the keys."""
+    """Follow until ``trees`` more were painted, while keys are pressed."""
     app, tree = pilot.app, pilot.app.screen.tree_pane
     last = tree.snapshot.serial + trees
     while tree.snapshot.serial < last:

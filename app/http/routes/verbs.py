@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Path, Request
@@ -83,4 +84,4 @@ async def run_verb(
             return answer(await sent.run(admin))
     result = await service.execute(request, sent, **body.place, options=body.options)
     document = result.to_dict()
-    return answer(in_route_words(brief(document) if body.brief else document))
+    return answer(in_route_words(await asyncio.to_thread(brief, document) if body.brief else document))

@@ -450,14 +450,20 @@ COPIES = {
 async def test_copying_facts_of_the_node_and_its_selector_for_other_tools() -> None:
     async with console() as (app, pilot, _):
         await pilot.press("slash", *'"Bluetooth"', "enter")
-        for number, (key, wanted) in enumerate(COPIES.items(), 1):
-            await pilot.press("y")
-            await until(pilot, lambda: isinstance(app.screen, MenuDialog))
-            await pilot.press(key)
-            await until(pilot, lambda count=number: len(copied(app)) == count)  # type: ignore[misc]
-            assert copied(app)[-1] == wanted
-            await until(pilot, lambda text=wanted: f"{len(text)} characters" in app.session.notices[-1].text)  # type: ignore[misc]
-            await until(pilot, lambda: app.screen is app.mode_screen)
+        for key, wanted in COPIES.items():
+            await copies(app, pilot, key, wanted)
+
+
+async def copies(app: ConsoleApp, pilot: Any, key: str, wanted: str) -> None:
+    """Copy what ``key`` of the menu stands for, and check it."""
+    count = len(copied(app))
+    await pilot.press("y")
+    await until(pilot, lambda: isinstance(app.screen, MenuDialog))
+    await pilot.press(key)
+    await until(pilot, lambda: len(copied(app)) > count)
+    assert copied(app)[-1] == wanted
+    await until(pilot, lambda: f"{len(wanted)} characters" in app.session.notices[-1].text)
+    await until(pilot, lambda: app.screen is app.mode_screen)
 
 
 async def test_a_form_that_cannot_express_the_selector_says_why() -> None:

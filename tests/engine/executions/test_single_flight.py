@@ -454,7 +454,7 @@ def tickets(folder: Path) -> list[str]:
 
 
 async def queued(folder: Path, count: int) -> None:
-    while len(tickets(folder)) != count:  # noqa: ASYNC110  # a folder tells nobody of its change
+    while len(tickets(folder)) != count:  # noqa: ASYNC110  # a folder does not announce its changes
         await asyncio.sleep(0.001)
 
 
@@ -569,7 +569,7 @@ async def test_callers_are_served_in_the_order_of_coming_however_long_their_chec
 
     async def check(backend: OperatorBackend, device: AdbDevice, execution: Execution | None = None) -> Any:
         if execution is not None and execution.task_id == "w0":
-            while len(tickets(tmp_path)) < 5 and len(order) < 4:  # noqa: ASYNC110  # a folder tells nobody of its change
+            while len(tickets(tmp_path)) < 5 and len(order) < 4:  # noqa: ASYNC110  # a folder does not announce its changes
                 await asyncio.sleep(0.001)
         return await checked(backend, device, execution)
 
