@@ -64,10 +64,12 @@ def test_what_recording_adds_to_an_execution(phone: Phone, report: Report, tmp_p
             pairs.append((recorded, execute(without, json.dumps(click(f"cmd-{next(numbers)}")))))
         answer = statistics.median(mine[0] - theirs[0] for mine, theirs in pairs[2:])
         whole = statistics.median(mine[1] - theirs[1] for mine, theirs in pairs[2:])
-        slow = slowness()
-        return whole / slow, f"{whole:.1f} ms to the end, {answer:.1f} ms to the answer; machine × {slow:.2f}"
+        ratio = statistics.median(mine[1] / theirs[1] for mine, theirs in pairs[2:])
+        return ratio, f"{whole:.1f} ms more to the end, {answer:.1f} ms more to the answer"
 
-    report.milliseconds("history: more for a `clawperator execute` of one click, whole process", 10, measure)
+    report.ratio(
+        "`clawperator execute` of one click, recorded, whole process", "the same without a history", 1.12, measure
+    )
     with History.open(str(tmp_path / ".local" / "state" / "clawperator" / "history.db")) as history:
         assert history.count() >= ROUNDS
 
