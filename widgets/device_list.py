@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING
 
 from textual.message import Message
@@ -44,11 +45,16 @@ class DeviceList(RowList):
         """``busy`` maps serials to lock holders; ``facts`` are the last doctor findings."""
         first = not self.devices and self.value is None
         self.devices, self.chosen = devices, chosen
-        self.show_rows(self.all_rows(busy or {}, facts or {}))
+        self.show_folded(partial(self.all_rows, busy or {}, facts or {}))
         if first and chosen:
             self.to_value(chosen)
 
-    def all_rows(self, busy: Mapping[str, str], facts: Mapping[str, DeviceSummary]) -> Iterator[ListRow]:
+    def all_rows(
+        self,
+        busy: Mapping[str, str],
+        facts: Mapping[str, DeviceSummary],
+        width: int,  # noqa: ARG002  # for lists that wrap
+    ) -> Iterator[ListRow]:
         for device in self.devices:
             yield self._row(device, busy.get(device.serial, ""), facts.get(device.serial, NO_FACTS))
 

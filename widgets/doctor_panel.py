@@ -7,16 +7,22 @@ from collections.abc import Iterable, Iterator
 from textual.message import Message
 
 from clawperator.widgets import keys
-from clawperator.widgets.format.checks import check_detail, check_row
+from clawperator.widgets.format.checks import check_detail, check_row, problem_rows
 from clawperator.widgets.format.lines import Row
 from clawperator.widgets.models.doctor_report import Check, DoctorReport, id_of, status_of
 from clawperator.widgets.models.status import Status
-from clawperator.widgets.row_list import ListRow, RowList, heading
+from clawperator.widgets.row_list import ListRow, RowList, heading, ready
 from clawperator.widgets.wrapped_text import WrappedText
 
 __all__ = ["CheckDetail", "DoctorPanel", "DoctorReport"]
 
 _NEEDS_ATTENTION = (Status.FAILED, Status.WARN)
+
+
+def _mark(check: Check) -> str:
+    """Return the role of the check's mark in the scrollbar."""
+    status = status_of(check)
+    return status.role if status in _NEEDS_ATTENTION else ""
 
 
 class DoctorPanel(RowList):
@@ -39,7 +45,10 @@ class DoctorPanel(RowList):
             return
         self.report = report
         self.empty_text = "No problems." if self._summary and report.checks else self.EMPTY
-        self.show_rows(self._summary_rows() if self._summary else self._rows())
+        if self._summary:
+            self.show_folded(self._summary_rows)
+        else:
+            self.show_rows(self._rows())
 
     @property
     def check(self) -> Check | None:
@@ -52,8 +61,10 @@ class DoctorPanel(RowList):
             yield from map(self._check_row, checks)
         yield from self._end_row()
 
-    def _summary_rows(self) -> Iterator[ListRow]:
-        yield from map(self._check_row, self.report.problems)
+    def _summary_rows(self, width: int) -> Iterator[ListRow]:
+        for check in self.report.problems:
+            for index, row in enumerate(problem_rows(check, width, self.symbols)):
+                yield ready(row) if index else ready(row, id_of(check), quiet=False)._replace(role=_mark(check))
         if self.report.running:
             check = {"status": "running", "summary": "checking…"}
             yield ListRow(lambda width: check_row(check, width, self.symbols), quiet=True)
@@ -61,9 +72,7 @@ class DoctorPanel(RowList):
             yield from self._end_row()
 
     def _check_row(self, check: Check) -> ListRow:
-        status = status_of(check)
-        role = status.role if status in _NEEDS_ATTENTION else ""
-        return ListRow(lambda width: check_row(check, width, self.symbols), value=id_of(check), role=role)
+        return ListRow(lambda width: check_row(check, width, self.symbols), value=id_of(check), role=_mark(check))
 
     def _end_row(self) -> Iterable[ListRow]:
         """Yield why the run broke off."""

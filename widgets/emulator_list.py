@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
 from clawperator.widgets.device_list import DeviceList
 from clawperator.widgets.format.devices import DeviceSummary, device_detail
 from clawperator.widgets.format.emulators import avd_detail, avd_row, machines_rows
-from clawperator.widgets.format.lines import Line, Row, ruled
+from clawperator.widgets.format.lines import ruled, wrapped
 from clawperator.widgets.models.emulators import EmulatorsState
 from clawperator.widgets.row_list import ListRow, blank, ready
 from clawperator.widgets.wrapped_text import WrappedText
@@ -45,20 +44,16 @@ class EmulatorList(DeviceList):
         self.show(devices, chosen, busy, facts)
         self.SHOWS_CURSOR = any(not row.quiet for row in self.rows)
 
-    def all_rows(self, busy: Mapping[str, str], facts: Mapping[str, DeviceSummary]) -> Iterator[ListRow]:
-        if not self.devices:
-            for text in filter(None, self.words.splitlines()):
-                yield ListRow(partial(_words, text), quiet=True)
-        yield from super().all_rows(busy, facts)
+    def all_rows(self, busy: Mapping[str, str], facts: Mapping[str, DeviceSummary], width: int) -> Iterator[ListRow]:
+        for text in () if self.devices else self.words.splitlines():
+            yield from map(ready, wrapped(text, width, "muted", lead="   "))
+        yield from super().all_rows(busy, facts, width)
         yield blank()
         yield ListRow(lambda width: ruled("virtual devices", width, self.symbols.rule), quiet=True)
         machines = self.machines
         for avd in machines.avds:
             yield self._avd_row(avd, machines)
-        for row in machines_rows(
-            machines, max(20, self.content_size.width - 1), self.symbols
-        ):  # wrapped for this width
-            yield ready(row)
+        yield from map(ready, machines_rows(machines, width, self.symbols))
 
     def _avd_row(self, avd: Avd, machines: EmulatorsState) -> ListRow:
         return ListRow(
@@ -89,10 +84,6 @@ class EmulatorList(DeviceList):
 
     def to_avd(self, name: str) -> None:
         self.to_value(AvdKey(name))
-
-
-def _words(text: str, width: int) -> Row:
-    return Row(Line(width).add("   ").device(text, "muted"))
 
 
 class DeviceDetail(WrappedText):

@@ -29,6 +29,7 @@ from clawperator.widgets.models.run_lines import NONE, RunLines, lines_of
 from clawperator.widgets.models.snapshot import TreeSnapshot
 from clawperator.widgets.models.status import Status
 from clawperator.widgets.slot_pane import FoldState, SlotPane
+from clawperator.widgets.text.safe import cells
 from clawperator.widgets.text.times import WallClock
 
 if TYPE_CHECKING:
@@ -55,10 +56,6 @@ _NEXT_ACTIONS = {
     "export": "export",
 }
 """Actions of this pane or its screen for a run that ended."""
-
-
-_NAME_CELLS = 8
-"""Least room for the commandId beside the tabs; with less, it is only among the facts."""
 
 
 class ExecutionDetail(SlotPane):
@@ -135,12 +132,19 @@ class ExecutionDetail(SlotPane):
             return Row(line.add(f" {item.kind}", "warn"), Line().add(f"{when} ", "muted"))
         if not isinstance(item, ExecutionState):
             return Row(line.add(" log line" if item is not None else "", "muted"))
-        sign = self.symbols.sign(item.status)
-        line.add(f" {sign} ", item.status.role)
+        line.add(self._sign(item), item.status.role)
         tabs = self._tabs(item, width - line.cells - 1)
-        if (room := width - line.cells - tabs.cells - 2) >= _NAME_CELLS:
-            line.device(item.command_id, "strong", room=room)
+        if self._id_in_head(item, width):
+            line.device(item.command_id, "strong")
         return Row(line.add(" ").extend(tabs))
+
+    def _sign(self, execution: ExecutionState) -> str:
+        return f" {self.symbols.sign(execution.status)} "
+
+    def _id_in_head(self, execution: ExecutionState, width: int) -> bool:
+        """Return whether the head has room for the whole commandId; else it stands among the facts."""
+        line = Line().add(self._sign(execution)).device(execution.command_id)
+        return line.cells + 2 + self._tabs(execution, width - cells(self._sign(execution)) - 1).cells <= width
 
     def _tabs(self, execution: ExecutionState, room: int) -> Line:
         """Return all tabs; where they do not fit, the current one with its number."""
@@ -179,7 +183,8 @@ class ExecutionDetail(SlotPane):
 
     def _execution(self, execution: ExecutionState, sheet: Sheet) -> Iterator[Slot]:
         if self.tab is DetailTab.STEPS:
-            yield from outcome_slots(execution, sheet, self._next_keys(execution), self._screen)
+            with_id = not self._id_in_head(execution, sheet.width)
+            yield from outcome_slots(execution, sheet, self._next_keys(execution), self._screen, with_id=with_id)
         else:
             yield fixed(outcome_row(execution, sheet.width, sheet.clock, sheet.symbols))
         yield BLANK

@@ -123,7 +123,7 @@ class LinePane(LineWidget, can_focus=True):
 
     def empty_rows(self, width: int) -> list[Row]:
         """Return the rows of an empty pane: its text, folded and centred."""
-        texts = [text for line in self.empty_words().splitlines() for text in wrap(line, max(20, width - 2))]
+        texts = [text for line in self.empty_words().splitlines() for text in wrap(line, max(10, width - 2))]
         return [Row(Line(width).add(" " * max(1, (width - cells(text)) // 2)).add(text, "muted")) for text in texts]
 
     def head(self, y: int, width: int) -> Row:

@@ -41,6 +41,8 @@ class RowList(LinePane):
     def __init__(self, *, id: str | None = None, classes: str | None = None) -> None:  # noqa: A002  # Textual's own name
         super().__init__(id=id, classes=classes)
         self.rows: Sequence[ListRow] = ()
+        self._rows_for: Callable[[int], Iterable[ListRow]] | None = None
+        self._rows_width = 0
 
     def show_rows(self, rows: Iterable[ListRow]) -> None:
         value = self.value
@@ -49,6 +51,15 @@ class RowList(LinePane):
         if value is not None and value != self.value:
             self.to_value(value)
         self._leave_quiet_row()
+
+    def show_folded(self, make: Callable[[int], Iterable[ListRow]]) -> None:
+        """Show the rows that ``make`` returns for the pane's width, and for each new width again."""
+        self._rows_for, self._rows_width = make, self.content_size.width
+        self.show_rows(make(max(10, self._rows_width - 1)))
+
+    def on_resize(self) -> None:
+        if self._rows_for is not None and self._rows_width != self.content_size.width:
+            self.show_folded(self._rows_for)
 
     @property
     def value(self) -> object:

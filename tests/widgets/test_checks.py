@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -100,6 +101,14 @@ def test_what_only_some_skills_need_is_neither_a_hint_nor_ok() -> None:
     assert (found.verdict().summary, found.problems) == ("Ready", [])
     assert tally_line(found, whole=True).plain == f"{len(CHECKS_ON) - 1} ok · 1 optional"
     assert {name: len(rows) for name, rows in found.grouped()}["optional"] == 1
+
+
+def test_the_line_beside_the_verdict_does_not_repeat_its_hints() -> None:
+    found = report(checks=(*CHECKS_ON, check("host.adb.other", "warn", "2 adb servers")))
+    assert found.verdict().summary == "Ready, 1 hint"
+    assert tally_line(found).plain == f"1 hint · {len(CHECKS_ON) - 1} ok"
+    assert tally_line(found, whole=True).plain == f"{len(CHECKS_ON) - 1} ok · 1 optional"
+    assert "1 hint" in tally_line(replace(found, stopped=True), whole=True).plain  # the verdict is not shown then
 
 
 # -- the detail

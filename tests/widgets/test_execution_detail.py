@@ -73,6 +73,15 @@ class Counting:
         return self.function(first, *more)
 
 
+async def test_the_command_id_is_shown_once_and_whole_at_every_width() -> None:
+    run = plan_failed()
+    for width in (30, 44, 52, 64, 76, 84, 96, 140):
+        async with looking(size=(width, 24)) as (app, pilot, pane):
+            pane.show(run)
+            await drained(pilot)
+            assert shown(app).count(run.command_id) == 1, width
+
+
 async def test_the_tabs_go_round_and_say_where_one_is() -> None:
     async with looking(size=(90, 24)) as (app, pilot, pane):
         pane.show(plan_failed())

@@ -168,7 +168,7 @@ def test_a_code_of_the_devices_own_gets_a_plain_sentence() -> None:
 
 
 def test_the_outcome_has_facts_and_next_keys() -> None:
-    rows = text(outcome_slots(plan_failed(), Sheet(100, CLOCK), [NextKey("R", "run again")]))
+    rows = text(outcome_slots(plan_failed(), Sheet(100, CLOCK), [NextKey("R", "run again")], with_id=False))
     assert rows[0] == " ✗ failed  NODE_NOT_FOUND | 5.0 s "
     assert "   → Take a snapshot, then correct the selector, scroll, or wait longer." in rows
     assert any("backend operator" in row and "mode direct" in row for row in rows)

@@ -21,6 +21,7 @@ __all__ = [
     "check_detail",
     "check_row",
     "fix_text",
+    "problem_rows",
     "shell_text",
     "short_name",
     "status_of",
@@ -62,6 +63,15 @@ def check_row(check: Check, width: int, symbols: Symbols = UNICODE) -> Row:
     return Row(line.device(str(check.get("summary") or id_of(check)), "strong" if loud else "text"), right)
 
 
+def problem_rows(check: Check, width: int, symbols: Symbols = UNICODE) -> Iterator[Row]:
+    """Yield ``check_row``, in a narrow pane without its right side and wrapped."""
+    if width >= _WIDE:
+        yield check_row(check, width, symbols)
+        return
+    status, summary = status_of(check), str(check.get("summary") or id_of(check))
+    yield from wrapped(summary, width, "strong", lead=f" {symbols.sign(status)} ", lead_role=status.role, limit=4)
+
+
 def _right_of(check: Check, status: Status, width: int) -> Line:
     right = Line(max(0, width * 3 // 5))
     if check.get("code"):
@@ -97,12 +107,14 @@ def _gist(check: Check) -> str:
 
 
 def tally_line(report: DoctorReport, symbols: Symbols = UNICODE, *, whole: bool = False) -> Line:
-    """Return ``✗ 1 failed · 2 hints · 18 ok``: what concerns the backend. ``whole`` adds what was not run, and the checks
-    of optional tools that do not pass.
+    """Return ``✗ 1 failed · 2 hints · 18 ok``: what concerns the backend.
+
+    ``whole`` is the line beside the verdict: without the hints that the verdict counts, with what was not run, and the
+    checks of optional tools that do not pass.
     """
     problems = report.problems
     failed = sum(status_of(check) is Status.FAILED for check in problems)
-    hints = len(problems) - failed
+    hints = 0 if whole and not (report.running or report.stopped) and report.verdict().ready else len(problems) - failed
     rows = [(status_of(row), id_of(row)) for row in report.rows() if concerns(id_of(row), report.backend)]
     ok = sum(status is Status.OK for status, _ in rows)
     parts = [

@@ -84,7 +84,7 @@ STATES: dict[str, StateWords] = {
     DeviceState.CONNECTING: StateWords(Status.WAITING, "wait a moment", ("The transport is being set up.",)),
     DeviceState.OFFLINE: StateWords(
         Status.WARN,
-        "reconnect it, or restart the emulator",
+        "reconnect or restart it",
         (
             _REPLUG,
             "Emulator: wait until it has booted, or restart it.",
@@ -93,7 +93,7 @@ STATES: dict[str, StateWords] = {
     ),
     DeviceState.NO_PERMISSIONS: StateWords(
         Status.FAILED,
-        "no USB permission on this computer",
+        "no USB permission here",
         (
             "Add a udev rule for the vendor, or install the package android-udev-rules.",
             "Add your user to the group plugdev and log in again.",
@@ -119,8 +119,8 @@ STATES: dict[str, StateWords] = {
 _UNKNOWN = StateWords(Status.UNKNOWN, "unknown state", (_REPLUG,))
 
 
-_SERIAL_CELLS = 22
-"""Room of a serial where the row has columns: the longest address of a network device and its port."""
+_SERIAL_CELLS, _STATE_CELLS = 22, 14
+"""Room of serial and state where the row has columns: the longest address of a network device, and ``no permissions``."""
 
 
 def words_for(device: DeviceEntry) -> StateWords:
@@ -129,7 +129,7 @@ def words_for(device: DeviceEntry) -> StateWords:
     if device.state != DeviceState.OFFLINE or not is_network_serial(device.serial):
         return words
     again = (f"adb disconnect {device.serial}", f"adb connect {device.serial}")
-    return words._replace(next="run adb disconnect, then adb connect", steps=again)
+    return words._replace(next="reconnect it with adb", steps=again)
 
 
 def device_row(
@@ -160,10 +160,9 @@ def device_row(
         if role != "ok":
             line.add(" ").device(state, role)
         return Row(line)
-    line.pad(_SERIAL_CELLS + 3).device(state, role, room=15)
+    line.pad(_SERIAL_CELLS + 3).device(state, role, room=_STATE_CELLS).pad(_SERIAL_CELLS + _STATE_CELLS + 4)
     if not device.usable:
-        return Row(line.add("  ").add(words.next, "text"))
-    line.pad(_SERIAL_CELLS + 19)
+        return Row(line.add(words.next, "text"))
     right = Line(30).device(lock, "run") if lock else Line(30).add("in use ", "accent") if chosen else Line(30)
     known = _known_words(facts) if width >= 80 else ""
     if known:

@@ -20,8 +20,6 @@ from clawperator.widgets.text.times import WallClock, duration, precise
 
 _QUOTED_LINES = 3
 """Lines of untrusted text at most; the envelope shows all of it."""
-_WITH_ID_ABOVE = 80
-"""From this width on, the head of the pane has room for the commandId."""
 
 
 class NextKey(NamedTuple):
@@ -36,8 +34,13 @@ def outcome_slots(
     sheet: Sheet,
     next_keys: Sequence[NextKey] = (),
     screen: TreeSnapshot = TreeSnapshot.EMPTY,
+    *,
+    with_id: bool = True,
 ) -> Iterator[Slot]:
-    """Yield the outcome; ``screen`` is the last tree before a failure, by which it is explained."""
+    """Yield the outcome; ``screen`` is the last tree before a failure, by which it is explained.
+
+    Without ``with_id`` the commandId stands elsewhere in the pane.
+    """
     width = sheet.width
     rows = [outcome_row(execution, width, sheet.clock, sheet.symbols)]
     card = failure_card(execution, screen)
@@ -45,7 +48,7 @@ def outcome_slots(
         if index == 1 and card is not None:
             rows += _card_rows(card, sheet)
         rows += _sentence_rows(sentence, width, f"{sheet.symbols.arrow} " if sentence.hint else "")
-    rows += joined(_facts(execution, sheet.clock, with_id=width < _WITH_ID_ABOVE), width, indent=3)
+    rows += joined(_facts(execution, sheet.clock, with_id=with_id), width, indent=3)
     if next_keys and execution.over:
         rows.append(keys_row(next_keys, width))
     yield from map(fixed, rows)

@@ -20,7 +20,7 @@ from clawperator.app.console.session import Session
 from clawperator.engine.adb.parse import DeviceEntry
 from clawperator.engine.events.types import ExecutionFinished
 from clawperator.engine.hierarchy.tree import parse
-from clawperator.widgets.format.devices import DeviceSummary, device_detail, device_row
+from clawperator.widgets.format.devices import DeviceSummary, device_detail, device_row, words_for
 from clawperator.widgets.format.lines import Line
 from clawperator.widgets.format.start_state import StartState, start_rows
 from clawperator.widgets.format.symbols import UNICODE
@@ -102,7 +102,7 @@ def state_of(found: Session) -> StartState:
         (session(), "No device connected", ["7"]),
         (session(problem="refused"), "adb does not respond: refused", ["6"]),
         (session(PHONE), "R5CT20ABCDE is unauthorized: confirm the dialog on the phone", ["7"]),
-        (session(TABLET), "10.0.0.7:5555 is offline: run adb disconnect, then adb connect", ["7"]),
+        (session(TABLET), "10.0.0.7:5555 is offline: reconnect it with adb", ["7"]),
         (session(PHONE, LOCKED_OUT), "No usable device", ["7"]),
         (session(DEVICE, SECOND), "2 devices are usable. Choose the one to use", ["D"]),
         (session(DEVICE, wanted="x"), "x is not connected. emulator-5554 is usable. Choose the one to use", ["D"]),
@@ -204,7 +204,34 @@ async def test_the_header_says_as_much_of_the_reason_as_fits(width: int, said: s
 
 
 def test_mode_7_says_of_an_offline_device_of_the_network_what_the_tree_pane_says() -> None:
-    assert device_row(TABLET, 72).left.plain.endswith(" offline  run adb disconnect, then adb connect")
+    assert device_row(TABLET, 72).left.plain.endswith(" offline        reconnect it with adb")
     detail = "\n".join(row.left.plain for row in device_detail(TABLET, 60, chosen=False))
     assert f"adb disconnect {TABLET.serial}" in detail
     assert f"adb connect {TABLET.serial}" in detail
+
+
+@pytest.mark.parametrize("odd", [PHONE, TABLET, LOCKED_OUT])
+def test_mode_7_aligns_devices_that_cannot_be_used(odd: DeviceEntry) -> None:
+    usable, text = device_row(DEVICE, 72).left.plain, device_row(odd, 72).left.plain
+    assert text.index(words_for(odd).next) == usable.index(DEVICE.model.replace("_", " "))
+
+
+async def test_without_a_device_every_pane_shows_the_whole_reason() -> None:
+    app = make_app(FakeEngine(screen=settings_screen(), present=()))
+    async with app.run_test(size=(120, 36)) as pilot:
+        await until(pilot, lambda: "No device" in shown(app, "#devices"))
+        assert "No device connected." in " ".join(shown(app, "#devices").split())
+        await pilot.press("7")
+        await until(pilot, lambda: "network: adb connect <address>" in " ".join(shown(app, "#list").split()))
+
+
+async def test_the_rail_shows_the_whole_problem() -> None:
+    app = make_app(FakeEngine(screen=settings_screen(), checks=NO_OPERATOR))
+    async with app.run_test(size=(120, 36)) as pilot:
+        words = "com.clawperator.operator is not installed"
+        await until(pilot, lambda: words.replace(" ", "") in "".join(shown(app, "#doctor").split()))
+
+
+def shown(app: Any, selector: str) -> str:
+    widget = app.screen.query_one(selector)
+    return "\n".join(widget.render_line(y).text for y in range(widget.content_size.height))
