@@ -185,7 +185,7 @@ class Engine:
         composed = payload if isinstance(payload, Composition) else None
         if options.then not in (None, *THEN):
             raise EngineError(ErrorCode.EXECUTION_VALIDATION_FAILED, f"then must be {', '.join(THEN)}")
-        with Attempt(self.events, payload, self.recorders, self.caller) as attempt:
+        with Attempt(self.events, payload, self.recorders, self.caller, recorded=options.recorded) as attempt:
             if composed is None:
                 validated = self.validate(payload, timeout_ms=timeout_ms, profile=options.profile)
             else:

@@ -100,11 +100,17 @@ class Attempt:
     """Publishes the start and the one end of an execution, and adds its ids to errors that pass through.
 
     ``payload`` is as given; ``validated`` holds the normalised one. ``device_id`` is known from ``start`` on. ``at`` is the
-    start in seconds since the epoch.
+    start in seconds since the epoch. Unless ``recorded``, only a failure is.
     """
 
     def __init__(
-        self, bus: EventBus, payload: object, recorders: Sequence[ExecutionRecorder] = (), caller: Caller = ANONYMOUS
+        self,
+        bus: EventBus,
+        payload: object,
+        recorders: Sequence[ExecutionRecorder] = (),
+        caller: Caller = ANONYMOUS,
+        *,
+        recorded: bool = True,
     ) -> None:
         command_id = payload.get("commandId") if isinstance(payload, Mapping) else None
         self.execution_id = str(uuid.uuid4())
@@ -125,6 +131,7 @@ class Attempt:
         self.trace.before_dispatch.append(self._dispatched)
         self._bus = bus
         self._recorders = recorders
+        self._recorded = recorded
         self._preparation: asyncio.Timeout | None = None
         self._left = 0.0
         self._began = time.monotonic()
@@ -207,7 +214,7 @@ class Attempt:
                     device_id=self.device_id, execution_id=self.execution_id, command_id=self.command_id
                 )
             )
-        for recorder in self._recorders:
+        for recorder in self._recorders if self._recorded else ():
             recorder.dispatched(self)
 
     def finish(self, finished: Finished) -> ExecutionResult:
@@ -265,6 +272,7 @@ class Attempt:
     def _end_with(self, error: EngineError) -> None:
         self.trace.enter("")
         self.warnings += self.trace.warnings
+        self._recorded = True
         self._name(error)
         self._end(error.to_answer())
 
@@ -287,7 +295,7 @@ class Attempt:
                     dispatched=self.trace.was_dispatched,
                 )
             )
-        for recorder in self._recorders:
+        for recorder in self._recorders if self._recorded else ():
             recorder.ended(self, result, duration_ms)
         return duration_ms
 

@@ -39,7 +39,7 @@ class RunOptions:
     ``then``: the form (of ``THEN``) in which the result shows the screen after the plan, in at most ``then_bytes``; what changed
     is relative to the tree ``then_since``, or else to the screen before the plan.
     ``display`` is the logical display of screenshots. ``verify`` reads the windows and displays after the plan, for what its last
-    snapshot cannot show.
+    snapshot cannot show. ``recorded``: not in the history, unless it fails: a snapshot whose tree the row of another one keeps.
     """
 
     profile: Profile = "classic"
@@ -51,6 +51,7 @@ class RunOptions:
     then_since: str = ""
     verify: bool = False
     display: int = 0
+    recorded: bool = True
 
 
 def finish(

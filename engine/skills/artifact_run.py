@@ -137,8 +137,8 @@ async def run_artifact(
     An execution with a choice is preceded by a snapshot, as a separate execution; without exactly one node it has failed. A
     failed execution or confirmation ends the run, unless it is optional. Every step counts (the flat profile).
 
-    ``options.then`` is part of the last execution. Before several executions, a snapshot is taken to compare with; where the last
-    one did not run, an execution of its own reads the screen.
+    ``options.then`` is part of the last execution, which records the screen before several executions too; where the last one did
+    not run, an execution of its own reads the screen.
 
     Raises ``EngineError`` for an execution without a result, with ``skillId``, ``artifact`` and the previous ``executions``.
     """
@@ -180,7 +180,7 @@ class _ArtifactRun:
     async def begin(self) -> None:
         """Read the screen that ``then`` is compared with, unless the only execution does."""
         if self.options.then and len(self.compiled.executions) > 1:
-            before = await self._look(self.compiled.executions[0])
+            before = await self._look(self.compiled.executions[0], recorded=False)
             self.options = replace(self.options, then_since=tree_text(before.envelope))
 
     async def end(self) -> None:
@@ -237,12 +237,11 @@ class _ArtifactRun:
             self.errors.append(failure)
         return None
 
-    async def _look(self, execution: Mapping[str, Any]) -> ExecutionResult:
+    async def _look(self, execution: Mapping[str, Any], *, recorded: bool = True) -> ExecutionResult:
         """Take a snapshot for the task of ``execution``."""
         payload = {**build.snapshot(), "taskId": execution["taskId"], "source": execution["source"]}
-        return await self._execute(
-            payload, replace(self.options, raw_envelope=False, max_snapshot_bytes=None, then=None)
-        )
+        options = replace(self.options, raw_envelope=False, max_snapshot_bytes=None, then=None, recorded=recorded)
+        return await self._execute(payload, options)
 
     async def _execute(self, payload: Mapping[str, Any], options: RunOptions) -> ExecutionResult:
         result = await self.engine.execute(payload, device_id=self.device_id, options=options, **self.how)

@@ -13,6 +13,7 @@ from typing import Any
 from clawperator.engine.errors import EngineError, ErrorCode
 from clawperator.engine.executions import build
 from clawperator.engine.executions.brief import brief, brief_view
+from clawperator.engine.executions.finish import RunOptions
 from clawperator.engine.follow.trees import tree_text
 from clawperator.engine.guard import Guard
 from clawperator.engine.process.child import CannotStartError, Ended, Stream, run_child
@@ -166,11 +167,11 @@ async def run_with_then(
 ) -> dict[str, Any]:
     """Return the answer of a script that ``run`` runs, ``short`` in its brief form; ``options.then`` adds the settled screen after it.
 
-    The two snapshots are executions, before and after the script: it holds no device lock. A failed script has its ``then`` too.
+    It is an execution of its own, which records the screen before the script too: a script holds no device lock. A failed script has its ``then`` too.
     Raises ``EngineError``: if the first snapshot is refused or fails, the script is not run.
     """
     if options.then:
-        first = await executor.execute(build.snapshot(), device_id=device_id)
+        first = await executor.execute(build.snapshot(), device_id=device_id, options=RunOptions(recorded=False))
         device_id, options = first.device_id, replace(options, then_since=tree_text(first.envelope))
     try:
         answer = {"ok": True, **(await run()).to_dict()}

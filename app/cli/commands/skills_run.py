@@ -45,8 +45,8 @@ class Run(Command):
         "--timeout limits the script's time [120000 ms]; after it, or after Ctrl-C, all its processes are stopped. With --output\n"
         "pretty, its output is shown live. Problems in the skill's other files, including artifacts, are warnings in the result\n"
         "and do not stop the run. With --artifact, no script runs: the artifact is compiled and executed.\n"
-        "--then is part of the execution of an artifact. Around a script, or several executions of an artifact, it takes snapshots of\n"
-        "its own: changes by others in between are shown too. A failed run has its then as well. --brief leaves out a script's\n"
+        "--then is part of the execution of an artifact. After a script it is an execution of its own; there, and after several\n"
+        "executions of an artifact, changes by others since the run began are shown too. A failed run has its then as well. --brief leaves out a script's\n"
         "output if it printed frames, such as RESULT|key=value."
     )
     examples = (

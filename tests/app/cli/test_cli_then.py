@@ -110,7 +110,12 @@ def test_the_screen_after_a_script(cli: Cli, tmp_path: Path, monkeypatch: pytest
     registry = made_registry(tmp_path / "skills", {"com.example.app.look": {"run.sh": opens}})
     monkeypatch.setenv("CLAWPERATOR_SKILLS_REGISTRY", registry.path)
     before = cli("observe", "snapshot", "--view", "compact", "--brief").document["view"]["tree"]
+    rows = len(cli("history", "list").document["executions"])
     answer = cli("skills", "run", "com.example.app.look", "--then", "compact")
+    own, *others = cli("history", "list").document["executions"]
+    assert len(others) == rows + 1, "that of the script, and one with both trees"
+    trees = cli("history", "show", own["executionId"]).document["execution"]["trees"]
+    assert [tree["stepId"] for tree in trees] == ["then.before", "snap", "then.after"]
     shown = answer.document["then"]
     assert answer.document.get("code") == ("SKILL_EXECUTION_FAILED" if end else None)
     assert (shown["changed"], shown["settled"], shown["tree"] == before) == (True, True, False)
