@@ -91,7 +91,8 @@ def _on(way: Candidate, found: UiNode) -> UiNode:
 
 
 def _stale(reference: Reference, node: UiNode, found: Sequence[UiNode], matcher: Matcher, now: Screen) -> EngineError:
-    near = found or [miss.node for miss in explain_tree(now.tree, matcher).nearest if is_near(miss)]
+    identity = Matcher(node.resource_id, node.role, node.label)
+    near = found or _nearest(now.tree, matcher) or _nearest(now.tree, identity)
     return EngineError(
         ErrorCode.REF_STALE,
         f"The screen no longer has exactly the node of {reference}",
@@ -103,3 +104,7 @@ def _stale(reference: Reference, node: UiNode, found: Sequence[UiNode], matcher:
             "nearest": [node_line(each) for each in near[:3]],
         },
     )
+
+
+def _nearest(tree: UiTree, matcher: Matcher) -> Sequence[UiNode]:
+    return [miss.node for miss in explain_tree(tree, matcher).nearest if is_near(miss)]

@@ -29,7 +29,6 @@ from clawperator.engine.skills.script import Script, choose_script
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from clawperator.engine.config.settings import Settings
-    from clawperator.engine.executions.finish import RunOptions
     from clawperator.engine.skills.artifact_run import Executor
 
 DEFAULT_TIMEOUT_MS = 120_000

@@ -179,6 +179,11 @@ class TestReferences:
             assert details["path"] == "actions.0.params.matcher"
             assert details["tree"] == tree_id(await snapshot(engine))
             assert details["nearest"] == ["label: Network & internet"], "a title is no row"
+            await engine.execute(build.open_app("com.example.thermostat"))
+            with pytest.raises(EngineError) as caught:
+                await engine.execute(build.click({"ref": reference(home, NETWORK["textEquals"])}))
+            assert len(caught.value.details["nearest"]) == 3, "of another app: by id and role"
+            assert "details.nearest" in caught.value.hint
 
     async def test_a_button_with_another_text_is_another_button(self, tmp_path: Path) -> None:
         async with phones(tmp_path) as (engine, _):
