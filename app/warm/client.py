@@ -61,8 +61,11 @@ def connect() -> tuple[_socket.socket, bytes] | None:
         connection.settimeout(PATIENCE)
         connection.connect(protocol.address(folder))
         if protocol.is_own(connection):
-            build, tab, facts = _line(connection).partition(b"\t")
-            if tab and build.decode("ascii", "replace") == protocol.build():
+            greeting = connection.recv(
+                protocol.GREETING_BYTES
+            )  # one piece, as it was sent: bytes that drip cost no more
+            build, tab, facts = greeting.partition(b"\t")
+            if tab and facts.endswith(b"\n") and build.decode("ascii", "replace") == protocol.build():
                 return connection, facts
     except OSError:
         pass
@@ -70,16 +73,6 @@ def connect() -> tuple[_socket.socket, bytes] | None:
         os.close(folder)
     connection.close()
     return None
-
-
-def _line(connection: _socket.socket) -> bytes:
-    data = b""
-    while not data.endswith(b"\n") and len(data) <= protocol.GREETING_BYTES:
-        part = connection.recv(protocol.GREETING_BYTES)
-        if not part:
-            break
-        data += part
-    return data
 
 
 def _send(connection: _socket.socket, arguments: Sequence[str], streams: Sequence[int | None]) -> bool:

@@ -360,6 +360,25 @@ def test_one_that_says_nothing_costs_its_patience(runtime: Path) -> None:
         assert time.monotonic() - begin < patience(5)
 
 
+def test_half_a_greeting_is_none_at_once(runtime: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The rest could come byte by byte, each within the patience."""
+    monkeypatch.setattr(client, "PATIENCE", patience(10))
+    with socket.socket(socket.AF_UNIX) as server, ThreadPoolExecutor() as thread:
+        server.bind(str(runtime / "warm.sock"))
+        server.listen()
+
+        def greet() -> bytes:
+            with server.accept()[0] as connection:
+                connection.sendall(b"None")
+                return connection.recv(1)
+
+        gone = thread.submit(greet)
+        begin = time.monotonic()
+        assert client.connect() is None
+        assert time.monotonic() - begin < patience(5)
+        assert gone.result(patience(10)) == b""
+
+
 def test_folders_that_are_not_ours(runtime: Path, tmp_path: Path) -> None:
     greeting = protocol.build().encode() + b"\t{}\n"
     with listening(runtime, greeting):
