@@ -37,6 +37,15 @@ def as_mapping(value: Document) -> Mapping[str, Any]:
     return value if isinstance(value, Mapping) else value.to_dict()
 
 
+def known_aliases(engine: object) -> Mapping[str, str]:
+    """Return the names of devices by serial: those in the settings, or those that the computers of the devices send."""
+    settings = getattr(engine, "settings", None)
+    if settings is None:
+        aliases: Mapping[str, str] = getattr(engine, "aliases", {})
+        return aliases
+    return {profile.serial: alias for alias, profile in settings.devices.items()}
+
+
 class HistoryEngine(Protocol):
     """Reads recorded runs. Raises ``EngineError``."""
 

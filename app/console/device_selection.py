@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from clawperator.app.console.bridge import Bridge
 from clawperator.app.console.console import Console
+from clawperator.app.console.console_engine import known_aliases
 from clawperator.app.console.empty_states import device_state, start_state
 from clawperator.app.console.session import Facet
 from clawperator.widgets.models.status import Status
@@ -30,6 +31,9 @@ class DeviceSelection:
             return Facet.NOTHING
         if session.device_id:
             return self._observe()
+        for serial, alias in known_aliases(console.engine).items():
+            if alias == session.wanted_device:
+                session.wanted_device = serial
         if choice := session.choice():
             self.use(choice)
             return Facet.EVERYTHING

@@ -88,7 +88,7 @@ def connect(url: str, token_file: str, settings: Settings, preferences: Preferen
             raise
         raise not_installed("server", f"A console before a server needs the package '{exc.name}'") from exc
     engine = remote.connect(url, token_file, receiver_package=_package(settings), read_only=settings.read_only)
-    return _run_remote(engine, settings, preferences)
+    return _run_remote(engine, settings, preferences, remote.without(engine.host))
 
 
 def join_fleet(servers: str, settings: Settings, preferences: Preferences = DEFAULTS) -> int:
@@ -98,22 +98,22 @@ def join_fleet(servers: str, settings: Settings, preferences: Preferences = DEFA
     """
     require_nats()
     try:
-        from clawperator.app.console.remote.fleet import FleetEngine
+        from clawperator.app.console.remote import fleet
     except ModuleNotFoundError as exc:
         if (exc.name or "").partition(".")[0] not in ("httpx", "httpx_sse"):
             raise
         raise not_installed("server", f"A console before a fleet needs the package '{exc.name}'") from exc
-    engine = FleetEngine(servers, receiver_package=_package(settings), read_only=settings.read_only)
-    return _run_remote(engine, settings, preferences)
+    engine = fleet.FleetEngine(servers, receiver_package=_package(settings), read_only=settings.read_only)
+    return _run_remote(engine, settings, preferences, fleet.without())
 
 
 def _package(settings: Settings) -> str:
     return settings.receiver_package if settings.package_chosen else ""
 
 
-def _run_remote(engine: RemoteEngine | FleetEngine, settings: Settings, preferences: Preferences) -> int:
-    from clawperator.app.console.remote.engine import without
-
+def _run_remote(
+    engine: RemoteEngine | FleetEngine, settings: Settings, preferences: Preferences, without: Mapping[str, str]
+) -> int:
     async def open_and_run() -> int:
         async with engine:
             return await run_async(
@@ -122,7 +122,7 @@ def _run_remote(engine: RemoteEngine | FleetEngine, settings: Settings, preferen
                 wanted_device=settings.device_id,
                 read_only=settings.read_only,
                 remote=engine.host,
-                without=without(engine.host),
+                without=without,
             )
 
     if not _can_draw(os.environ):

@@ -23,7 +23,7 @@ SCOPES: dict[str, KeyScope] = {
         key("inspect.matcher", "m", "matcher", "matcher", "Write a matcher with a live match count", show=True),
         key("inspect.act", "a", "act_menu", "act", "Tap, type, read, wait or scroll with this matcher", show=True),
         key("inspect.insert", "i", "insert_menu", "step", "Add a step to the draft", show=True),
-        key("inspect.follow", "f", "follow", "follow", "Follow the screen: read it again while it changes; a shown picture is live", show=True),
+        key("inspect.follow", "f", "follow_screen", "follow", "Follow the screen: read it again while it changes; a shown picture is live", show=True),
         key("inspect.snapshot", "r", "snapshot", "snapshot", "Take a snapshot of the screen now", show=True),
         key("inspect.fix", "F", "fix", "fix", "Fix why the device is not ready, after showing the commands"),
         key("inspect.setup", "o", "app.operator_setup", "operator", "Set up the Operator app on this device"),

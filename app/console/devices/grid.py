@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from textual import on
 from textual.app import ComposeResult
 
+from clawperator.app.console.console_engine import known_aliases
 from clawperator.app.console.devices.console import DevicesConsole
 from clawperator.app.console.empty_states import NO_DEVICE_HERE, device_state, no_device_state
 from clawperator.app.console.execution.outcome import snapshot_problem
@@ -57,15 +58,6 @@ def show_grid(console: DevicesConsole) -> None:
             console.go_to(DevicePlace(serial))
 
     console.push_screen(GridDialog(console), chosen)
-
-
-def known_aliases(engine: object) -> Mapping[str, str]:
-    """Return the names of devices by serial: those in the settings, or those that the computers of the devices send."""
-    settings = getattr(engine, "settings", None)
-    if settings is None:
-        aliases: Mapping[str, str] = getattr(engine, "aliases", {})
-        return aliases
-    return {profile.serial: alias for alias, profile in settings.devices.items()}
 
 
 def _started(run: Run) -> float:

@@ -20,6 +20,10 @@ if TYPE_CHECKING:
     from clawperator.app.console.console import Console
 
 OFF = "History is disabled (history.enabled = false).\n\nRuns are not recorded. Press 2 for the live stream."
+FLEET = (
+    "A fleet has no history of its own: each host keeps that of its devices.\n\n"
+    "Run there: clawperator history list. Press 2 for the live stream."
+)
 OFFLINE = "This console shows saved dumps: it has no history.\n\nPress 1 for the dumps."
 EMPTY = "No runs yet.\n\nPress 3 to compose one. Runs of other clients on the device are recorded too."
 LOADING = "Reading the history…"
@@ -116,7 +120,7 @@ class RunsArea(Pane):
     def _empty_words(self) -> str:
         page = self.page
         if self._past.history is None:
-            return OFFLINE if self.console.session.offline else OFF
+            return OFFLINE if self.console.session.offline else FLEET if self.console.session.remote else OFF
         if page is None:
             return LOADING
         if page.problem:

@@ -62,7 +62,7 @@ class TreeActionsScreen(MatcherActionsScreen):
         self.session.trees.back = 0
         return self.console.take_snapshot()
 
-    def action_follow(self) -> None:
+    def action_follow_screen(self) -> None:
         if self.has_device():
             self.console.bridge.toggle_follow()
 

@@ -344,7 +344,11 @@ class RemoteEngine(RemoteDevices):
 
 def without(host: str) -> dict[str, str]:
     """Return the actions of the console that a server does not offer, with the reason."""
-    there = f"{host} is a remote server. Run there:"
+    return run_there(f"{host} is a remote server. Run there:")
+
+
+def run_there(there: str) -> dict[str, str]:
+    """Return the actions that only the computer of a device can run, with its command after ``there``."""
     return {
         "fix": f"{there} clawperator doctor --fix",
         "full_run": f"{there} clawperator doctor --full",

@@ -20,7 +20,7 @@ from pydantic import ValidationError
 
 from clawperator.app.console.remote import wire
 from clawperator.app.console.remote.checks import RemoteDoctor
-from clawperator.app.console.remote.engine import RemoteDevices
+from clawperator.app.console.remote.engine import RemoteDevices, run_there
 from clawperator.app.console.remote.stream import here, read_event, words_of
 from clawperator.app.fleet import subjects
 from clawperator.app.fleet.client import HostState, fleet
@@ -39,6 +39,16 @@ _OF_ALL = (event_frames.EVENT, event_frames.ENVELOPE, event_frames.LINK)
 """Events of every device; log lines only of the one that is watched."""
 _MOST_MESSAGES, _MOST_BYTES = 4_096, 64 * 1024 * 1024
 """What may wait unread; later messages are dropped."""
+
+_NO_FOLLOW = "A fleet has no follow mode. r reads the screen once"
+
+
+def without() -> dict[str, str]:
+    """Return the actions of the console that a fleet does not offer, with the reason."""
+    return {
+        **run_there("Only the host of a device can do that. Run there:"),
+        "follow_screen": _NO_FOLLOW,
+    }
 
 
 class FleetEngine(RemoteDevices):
@@ -164,8 +174,8 @@ class FleetEngine(RemoteDevices):
         host = self._hosts.get(device.partition("/")[0])
         return host.skew if host is not None else 0.0
 
-    def follow(self, device_id: str, on_state: Callable[[FollowState], object]) -> NoFollow:
-        return NoFollow(device_id, on_state)
+    def follow(self, device_id: str, on_state: Callable[[FollowState], object]) -> NoReturn:  # noqa: ARG002
+        raise EngineError(ErrorCode.BACKEND_UNAVAILABLE, _NO_FOLLOW)
 
     async def picture(self, *, device_id: str | None = None) -> bytes:
         return await self._fleet.picture(device_id or "")
@@ -203,24 +213,3 @@ class FleetEngine(RemoteDevices):
             "The virtual devices of a fleet are managed on their hosts",
             hint="Run there: clawperator emulator list.",
         )
-
-
-class NoFollow:
-    """``FollowRun`` that follows nothing: a fleet does not offer follow mode."""
-
-    def __init__(self, device_id: str, on_state: Callable[[FollowState], object]) -> None:
-        self.device_id = device_id
-        self.state = FollowState("reading")
-        self._on_state = on_state
-
-    async def run(self) -> None:
-        error = EngineError(ErrorCode.BACKEND_UNAVAILABLE, "A fleet has no follow mode; r reads the screen")
-        self.state = FollowState("failing", error=error)
-        self._on_state(self.state)
-        await asyncio.Event().wait()
-
-    def painted(self) -> None:
-        """Ignore a painted tree."""
-
-    def owns(self, command_id: str) -> bool:  # noqa: ARG002  # the shape of a follow run
-        return False

@@ -13,8 +13,7 @@ import pytest
 from clawperator.app.console.app import ConsoleApp
 from clawperator.app.console.devices.grid import GridDialog
 from clawperator.app.console.execution.dispatch_dialogs import DispatchDialog
-from clawperator.app.console.remote.engine import without
-from clawperator.app.console.remote.fleet import FleetEngine
+from clawperator.app.console.remote.fleet import FleetEngine, without
 from clawperator.app.fleet import subjects
 from clawperator.app.fleet.client import Fleet, fleet
 from clawperator.app.fleet.connection import connected
@@ -31,13 +30,12 @@ LOOK = {"id": "look", "type": "snapshot_ui"}
 @asynccontextmanager
 async def console(url: str, *, size: tuple[int, int] = (120, 36), **more: Any) -> AsyncIterator[Any]:
     async with FleetEngine(url) as engine:
-        gone = without(engine.host)
         app = ConsoleApp(
             engine,
             clipboard=FakeClipboard(),
             drafts=MemoryStore(),
             remote=engine.host,
-            without=gone,
+            without=without(),
             **more,
         )
         async with app.run_test(size=size) as pilot:
@@ -78,6 +76,12 @@ async def test_one_console_watches_and_uses_the_devices_of_two_hosts(nats: Nats,
         await until(pilot, lambda: session.device_id == f"west/{second}")
         hosts[1].leave()
         await until(pilot, lambda: f"west/{second}" in session.left, seconds=30)
+
+
+async def test_a_device_is_chosen_by_its_alias(nats: Nats, join: Join) -> None:  # noqa: F811
+    host = await join("east", 2, tag="lab")
+    async with console(nats.url, wanted_device="east/d1") as pilot:
+        await until(pilot, lambda: pilot.app.session.device_id == f"east/{host.devices[1].serial}")
 
 
 async def test_a_host_is_gone_with_the_second_answer_that_is_missing(
@@ -147,9 +151,8 @@ async def test_what_a_fleet_does_not_offer_says_so(nats: Nats, join: Join) -> No
     async with console(nats.url) as pilot:
         session = pilot.app.session
         await until(pilot, lambda: session.trees.shown)
-        await pilot.press("f")
-        await until(pilot, lambda: session.follow is not None and session.follow.phase == "failing")
-        await pilot.press("f", "7")
-        for key, words in (("P", "provision emulator"), ("o", "operator setup")):
-            await pilot.press(key)
+        await pilot.press("4")
+        await until(pilot, lambda: "each host keeps" in pilot.app.screen.query_one("#runs").empty_words())
+        for at, words in (("1f", "no follow mode"), ("7P", "provision emulator"), ("7o", "operator setup")):
+            await pilot.press(*at)
             await until(pilot, partial(notice_says, pilot, words))
