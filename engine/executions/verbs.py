@@ -146,7 +146,7 @@ def wait_gone(matcher: Fields, *, wait_ms: float | None = None) -> Composition:
     """Wait until no node on screen matches."""
     wanted = checked_matcher(matcher)
     return _wait(
-        wait_ms, "The node is still on screen", lambda _, now: None if find_all(now, wanted) else {"gone": True}
+        wait_ms, "The node is still on screen after", lambda _, now: None if find_all(now, wanted) else {"gone": True}
     )
 
 
@@ -157,7 +157,7 @@ def wait_app(package: str, *, wait_ms: float | None = None) -> Composition:
 
     async def run(parts: Parts) -> dict[str, Any]:
         if not await parts.wait_front("look", package, limit):
-            raise _too_late(f"{package} is not in front", limit)
+            raise _too_late(f"{package} is not in front after", limit)
         return {"app": package}
 
     return replace(_waiting(run, limit), reads_screen=False)
@@ -178,7 +178,7 @@ def wait_text_changes(matcher: Fields, *, wait_ms: float | None = None) -> Compo
             return None
         return {"before": before.label, "after": after.label}
 
-    return _wait(wait_ms, "The text of the node did not change", changed)
+    return _wait(wait_ms, "The text of the node did not change within", changed)
 
 
 def _wait(
@@ -208,7 +208,7 @@ def _waiting(run: Callable[[Parts], Awaitable[dict[str, Any]]], limit: float) ->
 
 
 def _too_late(complaint: str, limit: float) -> StepFailedError:
-    return StepFailedError("look", EngineError(ErrorCode.VERIFY_FAILED, f"{complaint} after {limit:g} ms"))
+    return StepFailedError("look", EngineError(ErrorCode.VERIFY_FAILED, f"{complaint} {limit:g} ms"))
 
 
 # -- rows
@@ -228,13 +228,29 @@ def read_rows(container: Fields, fields: Mapping[str, str]) -> Composition:
         if place is None:
             raise absent(tree, wanted, ErrorCode.CONTAINER_NOT_FOUND)
         shown = [node for node in _items(place) if node.bounds.intersects(place.bounds)]
+        if not shown:
+            from clawperator.engine.hierarchy.views import node_line
+
+            hint = "Select the list that holds the rows, or wait until it has some."
+            error = EngineError(
+                ErrorCode.CONTAINER_NOT_FOUND,
+                "The container has no rows on screen",
+                hint=hint,
+                details={"node": node_line(place)},
+            )
+            raise StepFailedError("look", error)
         read = [(node, {name: _value(node, name_of) for name, name_of in fields.items()}) for node in shown]
         kept = [(node, row) for node, row in read if any(value is not None for value in row.values())]
         if not kept:
             ids = sorted({_short(node.resource_id) for node in place.descendants if node.resource_id})[:20]
             message = "No row of the container has a node with these resource ids"
+            hint = (
+                "details.ids lists those that the rows have."
+                if ids
+                else "Its nodes have no resource ids: use its compact view."
+            )
             details = {"fields": dict(fields), "ids": ids}
-            raise StepFailedError("look", EngineError(ErrorCode.NODE_NOT_FOUND, message, details=details))
+            raise StepFailedError("look", EngineError(ErrorCode.NODE_NOT_FOUND, message, hint=hint, details=details))
         tallest = max(node.bounds.height for node, _ in kept)
         cut = [_is_cut(node, place, tallest) for node, _ in kept]
         position = {

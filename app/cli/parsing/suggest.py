@@ -63,6 +63,7 @@ MEANT_FLAGS = {
     "-v": ("--verbose",),
     "--content-desc": ("--desc",),
     "--file": ("--execution", "--input", "--snapshot"),
+    "--from": ("--at",),
     "--package": ("--app", "--receiver-package"),
     "--plan": ("--execution",),
     "--point": ("--coordinate", "--at"),

@@ -253,6 +253,11 @@ class TestRows:
         assert error(cli("read", "--rows", "x:id/list", "--fields", "a=b"))["code"] == "CONTAINER_NOT_FOUND"
         found = error(cli("read", *self.ROWS, "a=b"))
         assert (found["code"], "price" in found["details"]["ids"]) == ("NODE_NOT_FOUND", True)
+        assert "details.ids" in found["hint"]
+        label = error(cli("read", "--rows", '{"textEquals":"Desk lamp"}', "--fields", "a=price"))
+        assert label["code"] == "CONTAINER_NOT_FOUND"
+        assert label["details"]["node"].endswith("product_title: Desk lamp")
+        assert "Select the list" in label["hint"]
         for fields in ("a", "a=", "=b", "a=b,a=c"):
             refused(cli("read", *self.ROWS, fields), "EXECUTION_VALIDATION_FAILED")
         refused(cli("read", *self.ROWS[:2]), "MISSING_ARGUMENT")
