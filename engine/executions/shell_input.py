@@ -83,7 +83,7 @@ def text(value: str, *, display: int = 0) -> Composition:
     if bad or "%s" in value:
         what = f"the character U+{ord(bad):04X}" if bad else "a literal %s, which it reads as a space"
         message = f"Android's input cannot type {what}; nothing was sent"
-        hint = "Use type or set, which replace a field's text."
+        hint = "Use enter_text (`type`) or set_text (`set`), which replace a field's text."
         raise EngineError(ErrorCode.TEXT_NOT_DELIVERED, message, hint=hint, details={"path": "text"})
 
     async def run(parts: Parts) -> dict[str, Any]:

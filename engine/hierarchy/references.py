@@ -58,7 +58,7 @@ def resolve(reference: Reference, seen: UiTree, now: Screen, *, click: bool, rea
     found = find_all(now.tree, way.matcher)
     if len(found) == 1 and _is_same(way.found, found[0], read=read):
         return Found(_on(way, found[0]), way.matcher)
-    raise _stale(reference, node, found, way.matcher, now)
+    raise _stale(reference, node, found, way, now)
 
 
 def _serves(way: Candidate, *, click: bool, same_tree: bool) -> bool:
@@ -90,9 +90,11 @@ def _on(way: Candidate, found: UiNode) -> UiNode:
     return next((inner for inner in target.descendants if inner.checkable), target) if way.kind == "row" else target
 
 
-def _stale(reference: Reference, node: UiNode, found: Sequence[UiNode], matcher: Matcher, now: Screen) -> EngineError:
-    identity = Matcher(node.resource_id, node.role, node.label)
-    near = found or _nearest(now.tree, matcher) or _nearest(now.tree, identity)
+def _stale(reference: Reference, node: UiNode, found: Sequence[UiNode], way: Candidate, now: Screen) -> EngineError:
+    near = found or _nearest(now.tree, way.matcher)
+    if not near:
+        seen = way.found  # a row is known by the label inside it
+        near = _nearest(now.tree, Matcher(seen.resource_id, seen.role, seen.label))
     return EngineError(
         ErrorCode.REF_STALE,
         f"The screen no longer has exactly the node of {reference}",
