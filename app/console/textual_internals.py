@@ -5,21 +5,27 @@ A Textual release that lacks one of them fails ``tests/app/console/test_textual_
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from contextlib import suppress
 from functools import lru_cache, partial
 from typing import Any
 
 from rich.console import Console, RenderableType
+from rich.segment import Segment
+from rich.style import Style
 from rich.text import Text
 from textual._compositor import ChopsUpdate, CompositorUpdate, LayoutUpdate
 from textual._styles_cache import StylesCache
 from textual.app import App
 from textual.cache import LRUCache
+from textual.color import Color
 from textual.css.model import RuleSet
 from textual.css.stylesheet import Stylesheet
 from textual.dom import DOMNode
+from textual.geometry import Size
 from textual.message import Message
 from textual.message_pump import MessagePump
+from textual.renderables.background_screen import BackgroundScreen
 from textual.screen import ModalScreen, Screen
 
 from clawperator.app.console.terminal_diff import TerminalDiff
@@ -36,6 +42,9 @@ INTERNALS: tuple[tuple[type, str, str], ...] = (
     (CompositorUpdate, "render_segments", "the sequence of a frame; replaced by the difference"),
     (App, "_close_messages_no_wait", "ends the app after it"),
     (MessagePump, "_on_message", "overridden: a dialog that has answered handles no message any more"),
+    (Screen, "_screen_resized", "overridden: an opening dialog draws its first frame once"),
+    (Screen, "_compositor", "knows the size that a dialog was laid out for"),
+    (BackgroundScreen, "process_segments", "overridden: a colour is mixed once"),
     (DOMNode, "_bindings", "takes the keys of a menu's entries, so that a key of a burst finds them at once"),
 )  # fmt: skip
 """Owner, name, and why it is used."""
@@ -127,8 +136,33 @@ class ReportingApp(App[int]):
         self._close_messages_no_wait()
 
 
+@lru_cache(maxsize=4_096)
+def _tinted(style: Style | None, color: Color) -> Style | None:
+    (segment,) = BackgroundScreen.process_segments((Segment(" ", style),), color)
+    return segment.style
+
+
+class _Backdrop(BackgroundScreen):
+    """The screen below a dialog. Textual mixes the colours of each of its thousand segments again."""
+
+    @classmethod
+    def process_segments(cls, segments: Iterable[Segment], color: Color) -> Iterable[Segment]:
+        for segment in segments:
+            text, style, control = segment
+            yield segment if control else Segment(text, _tinted(style, color), control)
+
+
 class FilteringScreen(ModalScreen[Any], inherit_bindings=False):
     """A dialog that drops the messages which ``accepts`` refuses."""
+
+    def render(self) -> RenderableType:
+        below = super().render()
+        return _Backdrop(below.screen, below.color) if isinstance(below, BackgroundScreen) else below
+
+    def _screen_resized(self, size: Size) -> None:
+        """Lay out for another size only: the first one, with its whole frame, was drawn when the dialog opened."""
+        if size != self._compositor.size:
+            super()._screen_resized(size)
 
     def accepts(self, message: Message) -> bool:
         """Return whether ``message`` is handled."""

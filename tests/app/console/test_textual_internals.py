@@ -4,24 +4,33 @@ from __future__ import annotations
 
 import ast
 from pathlib import Path
+from typing import ClassVar
 
 import pytest
-from textual.app import App
+from rich.segment import ControlType, Segment
+from rich.style import Style
+from textual.app import App, ComposeResult
 from textual.cache import LRUCache
+from textual.color import Color
 from textual.css.stylesheet import Stylesheet
+from textual.geometry import Size
+from textual.message import Message
+from textual.renderables.background_screen import BackgroundScreen
+from textual.screen import Screen
+from textual.widgets import Label
 
 import clawperator.app.console
 from clawperator.app.console import textual_internals
 from clawperator.app.console.textual_internals import INTERNALS, CachedStylesheet, FilteringScreen, bind_key
 
-ON_OBJECTS = {"_parse_cache", "_variables", "_exception", "_exit_renderables", "_bindings"}
+ON_OBJECTS = {"_parse_cache", "_variables", "_exception", "_exit_renderables", "_bindings", "_compositor"}
 """Attributes that a constructor sets."""
 
 
 @pytest.mark.parametrize(("owner", "name"), [(owner, name) for owner, name, _ in INTERNALS])
 def test_textual_still_has_it(owner: type, name: str) -> None:
     if name in ON_OBJECTS:
-        made = Stylesheet(variables={}) if owner is Stylesheet else App[int]()
+        made = Stylesheet(variables={}) if owner is Stylesheet else Screen[int]() if owner is Screen else App[int]()
         assert hasattr(made, name), f"{owner.__name__} has no {name}"
     else:
         assert hasattr(owner, name), f"{owner.__name__} has no {name}"
@@ -62,3 +71,37 @@ def test_no_other_module_of_the_console_uses_names_of_textual_with_an_underscore
             elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.name in private:
                 used.append(f"{path.name}:{node.lineno}: {node.name}")
     assert used == []
+
+
+def test_the_screen_below_a_dialog_has_the_tint_that_textual_gives_it() -> None:
+    style = Style(color="red", bgcolor="#101418", bold=True, meta={"@click": "x"})
+    segments = [Segment("a", style), Segment("b"), Segment("", None, [(ControlType.BELL,)])]
+    for color in (Color(0, 0, 0, 0.6), Color(0, 0, 0, 0.0)):
+        ours, textuals = (
+            [*made.process_segments(segments, color)] for made in (textual_internals._Backdrop, BackgroundScreen)
+        )
+        assert ours == textuals
+
+
+async def test_an_opening_dialog_is_drawn_whole_once_and_again_for_another_size() -> None:
+    class Asking(FilteringScreen):
+        laid_out: ClassVar[list[Size]] = []
+
+        def accepts(self, message: Message) -> bool:
+            return True
+
+        def compose(self) -> ComposeResult:
+            yield Label("Really?")
+
+        def _refresh_layout(self, size: Size | None = None, scroll: bool = False) -> None:
+            if size is not None:
+                self.laid_out.append(size)
+            super()._refresh_layout(size, scroll)
+
+    app = App[int]()
+    async with app.run_test(size=(80, 24)) as pilot:
+        await app.push_screen(Asking())
+        await pilot.pause()
+        await pilot.resize_terminal(100, 30)
+        await pilot.pause()
+        assert Asking.laid_out == [Size(80, 24), Size(100, 30)]
