@@ -44,7 +44,7 @@ class ConsoleScreen(RefocusingScreen, inherit_bindings=False):
     """One mode. Subclasses give ``compose_body``, ``draw``, ``copyable`` and ``PLACES``."""
 
     BINDINGS: ClassVar[list[Any]] = [*keys.bindings("screen")]
-    AUTO_FOCUS: ClassVar[str | None] = None
+    AUTO_FOCUS: ClassVar[str | None] = ""  # ``MAIN`` may not be composed yet
 
     def __init__(self) -> None:
         super().__init__()
