@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -78,6 +79,9 @@ async def test_the_command_id_is_shown_once_and_whole_at_every_width() -> None:
     for width in (30, 44, 52, 64, 76, 84, 96, 140):
         async with looking(size=(width, 24)) as (app, pilot, pane):
             pane.show(run)
+            await drained(pilot)
+            assert shown(app).count(run.command_id) == 1, width
+            pane.show(replace(run, task_id=run.command_id))  # as single actions have it
             await drained(pilot)
             assert shown(app).count(run.command_id) == 1, width
 

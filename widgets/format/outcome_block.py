@@ -116,7 +116,7 @@ def _facts(execution: ExecutionState, clock: WallClock, *, with_id: bool) -> Ite
     """Yield the known facts about the origin of an execution."""
     named = (
         ("id", execution.command_id if with_id else ""),
-        ("task", execution.task_id),
+        ("task", execution.task_id if execution.task_id != execution.command_id else ""),
         ("source", execution.source),
         ("device", execution.device_id),
         ("backend", execution.backend),

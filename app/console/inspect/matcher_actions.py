@@ -22,6 +22,7 @@ from clawperator.widgets import keys
 from clawperator.widgets.keys import MenuItem
 from clawperator.widgets.models.bench import Bench
 from clawperator.widgets.models.status import Status
+from clawperator.widgets.text.matcher_text import matcher_text
 from clawperator.widgets.text.node_names import name_of
 from clawperator.widgets.ui_tree import UiTreePane
 
@@ -74,12 +75,12 @@ class MatcherActionsScreen(ConsoleScreen):
 
     def _subject_of(self, bench: Bench, container: Matcher | None) -> Subject:
         matches = bench.matches
-        target: UiNode | None = matches[0] if matches else bench.node
+        target: UiNode | None = matches[0] if matches else bench.node if bench.origin != "typed" else None
         shown = self.tree_pane.snapshot
         return Subject(
             matcher=bench.current,
             container=container,
-            node_name=name_of(target) if target is not None else "",
+            node_name=name_of(target) if target is not None else matcher_text(bench.current),
             matches=len(matches),
             first_name=name_of(matches[0]) if matches else "",
             warnings=[note.words for note in bench.notes if note.kind != "first" and note.role == "warn"],

@@ -914,3 +914,12 @@ async def test_a_long_copy_says_so_and_esc_cancels_it(monkeypatch: pytest.Monkey
         await settled(pilot)
         assert isinstance(app.system_clipboard, FakeClipboard)
         assert app.system_clipboard.texts == []
+
+
+async def test_a_matcher_without_a_match_is_not_named_after_the_node_under_the_cursor() -> None:
+    async with console() as (app, pilot, _):
+        mode = screen(app)
+        await find(pilot, '"Bluetooth"')
+        await pilot.press("m", *"text=Nope", "enter")
+        assert (mode.bench.origin, mode.subject().matches) == ("typed", 0)
+        assert mode.subject().node_name == "text=Nope"
