@@ -10,13 +10,13 @@ from starlette.exceptions import HTTPException
 from starlette.responses import Response
 
 from clawperator.app.http import openapi
-from clawperator.app.http.bodies import in_words
 from clawperator.app.http.routes import ROUTERS
 from clawperator.app.http.routes.events import PATH as STREAM
 from clawperator.app.http.service import HttpService
 from clawperator.app.serve.answers import failure
 from clawperator.app.serve.gate import App, Gate, OnFault, Receive, Scope, Send, route_of
 from clawperator.app.serve.tokens import Tokens
+from clawperator.app.serve.verbs import in_words
 from clawperator.engine.contracts.issues import shown, suggestion
 from clawperator.engine.errors import EngineError, ErrorCode
 

@@ -6,8 +6,6 @@ field decides on the code. A field that is ``null`` has the wrong type.
 
 from __future__ import annotations
 
-import re
-from collections.abc import Mapping
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Self
 
 from pydantic import (
@@ -25,7 +23,7 @@ from pydantic_core import ErrorDetails
 from starlette.requests import Request
 
 from clawperator.app.http.openapi import Schema
-from clawperator.app.serve.verbs import Arguments, checked_arguments
+from clawperator.app.serve.verbs import Arguments, checked_arguments, in_words
 from clawperator.engine.config.settings import package_name
 from clawperator.engine.contracts.issues import shown
 from clawperator.engine.contracts.limits import BACKENDS, JOBS, MAX_DISPLAY, MAX_JOBS, MAX_WAIT_MS, THEN
@@ -121,11 +119,6 @@ Then = Annotated[
 ]
 MaxBytes = Annotated[int, Field(ge=MIN_BYTES, le=MAX_VIEW_BYTES, description="Truncate a larger `then`.")]
 _Argument = Annotated[Any, AfterValidator(_argument), WithJsonSchema({"type": ["string", "number", "boolean"]})]
-
-
-def in_words(error: Mapping[str, Any]) -> str:
-    """Return what is wrong with a value, to follow its name."""
-    return re.sub(r"^\w+ should", "must", error["msg"]).removeprefix("Value error, ").partition(", unable to ")[0]
 
 
 def _absent() -> Any:

@@ -84,6 +84,9 @@ class VerbArguments(Strict):
     lines: Whole = optional("Maximum number of log lines; default 200.", ge=1, le=MAX_LINES)
 
 
+_PLAIN = {"Field required": "is required", "a valid dictionary": "an object", "a valid list": "an array"}
+
+
 def checked_arguments(given: Arguments) -> Arguments:
     """Return ``given`` if each argument has the type of its name. Raises ``EngineError`` (INVALID_PARAMETER)."""
     try:
@@ -91,10 +94,18 @@ def checked_arguments(given: Arguments) -> Arguments:
     except ValidationError as exc:
         first = exc.errors(include_url=False)[0]
         path = joined(*first["loc"])
-        words = re.sub(r"^\w+ should", "must", first["msg"]).replace("Field required", "is required")
+        words = in_words(first)
         hint = first.get("ctx", {}).get("hint") or None
         raise invalid(path, f"'{path}' {words}" if path else f"The request {words}", hint) from exc
     return given
+
+
+def in_words(error: Mapping[str, Any]) -> str:
+    """Return what is wrong with a value, to follow its name, in the terms of JSON."""
+    words = re.sub(r"^\w+ should", "must", error["msg"]).removeprefix("Value error, ").partition(", unable to ")[0]
+    for python, plain in _PLAIN.items():
+        words = words.replace(python, plain)
+    return words
 
 
 def made(name: str, given: Arguments, *, source: str) -> Made:

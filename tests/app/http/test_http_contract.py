@@ -584,6 +584,7 @@ async def test_verbs_are_those_of_the_command_line(serve: Serve) -> None:
     for name, body, status, code, path in wrong:
         error = await verb(name, status, **body)
         assert (error["code"], error.get("details", {}).get("path")) == (code, path), (name, body)
+    assert (await verb("input_tap", 400, point=[1, 2]))["message"] == "'point' must be an object"
 
 
 async def test_the_backend_of_a_request(serve: Serve) -> None:
