@@ -61,9 +61,7 @@ def connect() -> tuple[_socket.socket, bytes] | None:
         connection.settimeout(PATIENCE)
         connection.connect(protocol.address(folder))
         if protocol.is_own(connection):
-            greeting = connection.recv(
-                protocol.GREETING_BYTES
-            )  # one piece, as it was sent: bytes that drip cost no more
+            greeting = connection.recv(protocol.GREETING_BYTES)  # sent in one piece: bytes that drip are not waited for
             build, tab, facts = greeting.partition(b"\t")
             if tab and facts.endswith(b"\n") and build.decode("ascii", "replace") == protocol.build():
                 return connection, facts

@@ -166,7 +166,8 @@ async def run_with_then(
 ) -> dict[str, Any]:
     """Return the answer of a script that ``run`` runs, ``short`` in its brief form; ``options.then`` adds the settled screen after it.
 
-    It is an execution of its own, which records the screen before the script too: a script holds no device lock. A failed script has its ``then`` too.
+    It is an execution of its own, as a script holds no device lock; it records the screen before the script as well. A failed
+    script has its ``then`` too.
     Raises ``EngineError``: if the first snapshot is refused or fails, the script is not run.
     """
     if options.then:

@@ -46,8 +46,8 @@ class Run(Command):
         "pretty, its output is shown live. Problems in the skill's other files, including artifacts, are warnings in the result\n"
         "and do not stop the run. With --artifact, no script runs: the artifact is compiled and executed.\n"
         "--then is part of the execution of an artifact. After a script it is an execution of its own; there, and after several\n"
-        "executions of an artifact, changes by others since the run began are shown too. A failed run has its then as well. --brief leaves out a script's\n"
-        "output if it printed frames, such as RESULT|key=value."
+        "executions of an artifact, changes by others since the run began are shown too. A failed run has its then as well.\n"
+        "--brief leaves out a script's output if it printed frames, such as RESULT|key=value."
     )
     examples = (
         f"{EXAMPLE} --device-id emulator-5554 -- 'red shoes'",
