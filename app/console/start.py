@@ -8,6 +8,7 @@ import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
+from functools import partial
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, cast
@@ -175,13 +176,14 @@ async def run_async(
     except InvalidThemeError as exc:
         raise EngineError(ErrorCode.USAGE, f"Unknown theme: {look.theme}", hint=str(exc)) from exc
     terminals = [descriptor for descriptor in (0, 1, 2) if os.isatty(descriptor)]
-    with signal_handlers(lambda: _leave(app, terminals)):
+    app.leave = partial(_leave, app, terminals)
+    with signal_handlers(app.leave):
         code = await app.run_async(mouse=preferences.mouse)
     return (code or 0) if app.return_code in (None, 0) else app.return_code
 
 
 def _leave(app: ConsoleApp, terminals: Sequence[int]) -> None:
-    """End ``app`` after a signal. Hung-up descriptors of ``terminals`` are replaced: writing to them fails."""
+    """End ``app``. Hung-up descriptors of ``terminals`` are replaced: writing to them fails."""
     for descriptor in terminals:
         if not os.isatty(descriptor):
             nothing = os.open(os.devnull, os.O_RDWR)

@@ -5,10 +5,11 @@ A Textual release that lacks one of them fails ``tests/app/console/test_textual_
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import asyncio
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from functools import lru_cache, partial
-from typing import Any
+from typing import IO, Any
 
 from rich.console import Console, RenderableType
 from rich.segment import Segment
@@ -45,6 +46,7 @@ INTERNALS: tuple[tuple[type, str, str], ...] = (
     (Screen, "_screen_resized", "overridden: an opening dialog draws its first frame once"),
     (Screen, "_compositor", "knows the size that a dialog was laid out for"),
     (BackgroundScreen, "process_segments", "overridden: a colour is mixed once"),
+    (App, "_build_driver", "overridden: the driver gets a file that has no errors, which would end its writer, and then who waits for it"),
     (DOMNode, "_bindings", "takes the keys of a menu's entries, so that a key of a burst finds them at once"),
 )  # fmt: skip
 """Owner, name, and why it is used."""
@@ -109,12 +111,47 @@ class _ChangedCells(CompositorUpdate):
         return shown.end()
 
 
+class _Terminal:
+    """The file of a terminal, for the thread that writes to it: an error would end that thread, and who waits for it."""
+
+    def __init__(self, file: IO[str], lost: Callable[[], object]) -> None:
+        self.fileno = file.fileno
+        self._file = file
+        self._lost = lost
+
+    def write(self, text: str) -> None:
+        try:
+            self._file.write(text)
+        except OSError:
+            self._lost()
+
+    def flush(self) -> None:
+        try:
+            self._file.flush()
+        except OSError:
+            self._lost()
+
+
 class ReportingApp(App[int]):
     """An app that sends only the changed cells of a frame, and words its own report of a fatal error."""
 
     def __init__(self, *, ansi_color: bool | None = None) -> None:
         super().__init__(ansi_color=ansi_color)
         self.shown = TerminalDiff()
+        self.leave: Callable[[], object] = self.exit
+        """Called when the terminal cannot be written to any more: SIGHUP, which says so first, may be ignored."""
+
+    def _build_driver(self, *args: Any, **options: Any) -> Any:
+        driver: Any = super()._build_driver(*args, **options)
+        if hasattr(driver, "_file"):
+            loop = asyncio.get_running_loop()
+
+            def lost() -> None:
+                with suppress(RuntimeError):  # the loop has ended
+                    loop.call_soon_threadsafe(self.leave)
+
+            driver._file = _Terminal(driver._file, lost)  # noqa: SLF001
+        return driver
 
     def _display(self, screen: Screen[Any], renderable: RenderableType | None) -> None:
         shown: Any = renderable

@@ -81,10 +81,15 @@ def test_a_signal_gives_the_terminal_back(tmp_path: Path, number: signal.Signals
     assert left_running(tmp_path) == {}
 
 
-def test_a_terminal_that_goes_away_is_no_crash(tmp_path: Path) -> None:
-    with console(tmp_path, "demo") as (process, screen):
-        screen.reads_until(b"emulator-5554")
-        os.close(screen.descriptor)
-        assert process.wait(patience(20)) == 130
+@pytest.mark.parametrize("disposition", [signal.SIG_DFL, signal.SIG_IGN], ids=["hung up", "as of nohup"])
+def test_a_terminal_that_goes_away_is_no_crash(tmp_path: Path, disposition: signal.Handlers) -> None:
+    former = signal.signal(signal.SIGHUP, disposition)  # which the console inherits
+    try:
+        with console(tmp_path, "demo") as (process, screen):
+            screen.reads_until(b"emulator-5554")
+            os.close(screen.descriptor)
+            assert process.wait(patience(20)) == 130
+    finally:
+        signal.signal(signal.SIGHUP, former)
     assert left_running(tmp_path) == {}
     assert not list(tmp_path.rglob("crash*")), "nothing to report"
