@@ -335,8 +335,8 @@ def test_menus_whatever_the_size_of_the_node(report: Report, idle: Console, smal
         late, floor = (statistics.median(times) for times in zip(*pairs, strict=True))
         return [(late, f"of {FEW_NODES} nodes: {floor:.0f} ms"), (late / floor, f"{late:.0f} / {floor:.0f} ms")]
 
-    # 30 is the bound: 19 to 25 on idle cores, more where they are shared.
-    report.hold([Claim(what, 50, " ms"), Claim(what, 1.6, "×", f"the same of {FEW_NODES} nodes")], measure)
+    # The goal is 30: 22 to 37 by the hour of one machine.
+    report.hold([Claim(what, 80, " ms"), Claim(what, 1.6, "×", f"the same of {FEW_NODES} nodes")], measure)
 
 
 # -- snapshots
