@@ -30,7 +30,7 @@ pytestmark = [pytest.mark.benchmark, pytest.mark.timeout(300)]
 
 SAMPLES: Final = 48
 SNAPSHOTS: Final = 20
-OPENINGS: Final = 11
+OPENINGS: Final = 7
 BETWEEN_KEYS: Final = 0.025
 """Seconds from one effect to the next key: somebody who holds a key down."""
 AT_REST: Final = 0.2
