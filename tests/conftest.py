@@ -31,16 +31,16 @@ from tests.support import (
 )
 
 # How fast examples come says something about the machine, not about us: the first run on a new one builds Unicode tables.
-# CI tries the same examples every time, so that it says something about the change; people's machines explore a few others.
-IN_CI = bool(os.environ.get("CI"))
+# Every run tries the same examples, so that it says something about the change; `--hypothesis-profile explore` looks for others.
+FEW, MANY = 25, 100
+settings.register_profile("explore", max_examples=MANY, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.register_profile(
-    "house",
-    max_examples=100 if IN_CI else 25,
-    deadline=None,
-    suppress_health_check=[HealthCheck.too_slow],
-    derandomize=IN_CI,
+    "repeatable",
+    settings.get_profile("explore"),
+    max_examples=MANY if os.environ.get("CI") else FEW,
+    derandomize=True,
 )
-settings.load_profile("house")
+settings.load_profile("repeatable")
 
 ROOT = Path(__file__).parent.parent
 SOAK = "--soak"
