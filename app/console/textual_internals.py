@@ -150,7 +150,7 @@ class ReportingApp(App[int]):
                 with suppress(RuntimeError):  # the loop has ended
                     loop.call_soon_threadsafe(self.leave)
 
-            driver._file = _Terminal(driver._file, lost)  # noqa: SLF001
+            driver._file = _Terminal(driver._file, lost)  # noqa: SLF001  # a driver takes no file
         return driver
 
     def _display(self, screen: Screen[Any], renderable: RenderableType | None) -> None:

@@ -174,7 +174,7 @@ class FleetEngine(RemoteDevices):
         host = self._hosts.get(device.partition("/")[0])
         return host.skew if host is not None else 0.0
 
-    def follow(self, device_id: str, on_state: Callable[[FollowState], object]) -> NoReturn:  # noqa: ARG002
+    def follow(self, device_id: str, on_state: Callable[[FollowState], object]) -> NoReturn:  # noqa: ARG002  # the protocol's shape; `without` disables its key
         raise EngineError(ErrorCode.BACKEND_UNAVAILABLE, _NO_FOLLOW)
 
     async def picture(self, *, device_id: str | None = None) -> bytes:
