@@ -106,7 +106,7 @@ class ErrorCode(StrEnum):
     RESULT_ENVELOPE_MALFORMED = "RESULT_ENVELOPE_MALFORMED", 500, _OBSERVE, "Use shorter plans or read less text per plan, and check the Operator app's version.", "the result could not be parsed"
     UNKNOWN_RUNTIME_ERROR = "UNKNOWN_RUNTIME_ERROR", 500, _OBSERVE, "Report this together with the log.", "an internal error occurred during an execution"
     NOT_RUN = "NOT_RUN", 200, _NO, "Nothing was sent to this device. Run the command for it when the cause is known.", "an operation on many devices ended before this device's turn"
-    INTERRUPTED = "INTERRUPTED", 500, _OBSERVE, "If the command was sent (see broadcastDispatchStatus), take a snapshot first.", "waiting for the result was interrupted"
+    INTERRUPTED = "INTERRUPTED", 500, _OBSERVE, "If the command was sent, take a snapshot before anything else.", "waiting for the result was interrupted"
     EXECUTION_TIMEOUT = "EXECUTION_TIMEOUT", 200, _OBSERVE, "Use a larger timeoutMs, fewer steps or shorter sleeps.", "the plan exceeded its time limit on the device"
     SERVICE_UNAVAILABLE = "SERVICE_UNAVAILABLE", 500, _SETUP, "Enable it with `clawperator doctor --fix`, or run `clawperator operator setup`. Then retry after a few seconds.", "the Operator's accessibility service is not connected"
     SNAPSHOT_EXTRACTION_FAILED = "SNAPSHOT_EXTRACTION_FAILED", 200, _OBSERVE, "Take the snapshot again and check version compatibility.", "the snapshot's tree could not be read from the log"

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Callable, Iterable, Sequence
-from contextlib import AbstractAsyncContextManager, AsyncExitStack, aclosing, nullcontext
+from collections.abc import AsyncIterator, Callable, Iterable, Sequence
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager, nullcontext
 from copy import copy
 from dataclasses import replace
 from functools import partial
@@ -13,14 +13,14 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Self, TypedDict, Unpack
 
 from clawperator.engine.adb.device import AdbDevice
-from clawperator.engine.adb.parse import DeviceEntry, DeviceState, parse_packages
+from clawperator.engine.adb.presence import DeviceEntry, DeviceState
 from clawperator.engine.adb.server import AdbServer
 from clawperator.engine.config.active_profile import load_profile, permit
 from clawperator.engine.config.environment import settings_path
 from clawperator.engine.config.policy import SETUP_OPERATOR, STOCK_BACKEND, admit
 from clawperator.engine.config.settings import Settings, backend_name, package_name, wait_limit
 from clawperator.engine.contracts.caller import ANONYMOUS, Caller
-from clawperator.engine.contracts.issues import suggestion
+from clawperator.engine.contracts.issues import device_suggestion
 from clawperator.engine.contracts.limits import BACKENDS, THEN
 from clawperator.engine.contracts.read_only import INTERNAL, refuse_acting
 from clawperator.engine.errors import EngineError, ErrorCode
@@ -31,12 +31,13 @@ from clawperator.engine.executions.backend import Backend, Diagnosis
 from clawperator.engine.executions.backends.operator import OperatorBackend
 from clawperator.engine.executions.command import Command
 from clawperator.engine.executions.composition import Composition, ShellBackend
-from clawperator.engine.executions.device_lock import DeviceLocks, HeldDevice, LockStatus
+from clawperator.engine.executions.device_lock import DeviceLocks, LockStatus
 from clawperator.engine.executions.finish import RunOptions
 from clawperator.engine.executions.kept_trees import KeptTrees
+from clawperator.engine.executions.locked_run import run_locked
 from clawperator.engine.executions.log_stream import LogStreams
 from clawperator.engine.executions.probe import Probe
-from clawperator.engine.executions.run import Finished, refuse_unwritable_pictures, run_held
+from clawperator.engine.executions.run import refuse_unwritable_pictures
 from clawperator.engine.executions.trace import Trace
 from clawperator.engine.executions.validate import Profile as PayloadProfile
 from clawperator.engine.executions.validate import Validated, validate
@@ -50,8 +51,8 @@ if TYPE_CHECKING:
     from clawperator.engine.doctor.run import Doctor
     from clawperator.engine.emulators.manager import EmulatorManager
     from clawperator.engine.executions.attempt import ExecutionRecorder
-    from clawperator.engine.executions.compatibility import Compatibility
     from clawperator.engine.executions.references import References
+    from clawperator.engine.executions.screen_video import ScreenVideo
     from clawperator.engine.follow.follower import Follow, FollowState
     from clawperator.engine.history.worker import HistoryWorker
     from clawperator.engine.operator.app import OperatorApp
@@ -60,8 +61,6 @@ __all__ = ["Engine", "ExecutionResult", "RunOptions"]
 
 _SETUP_SECONDS = 180.0
 """The time limit that the device lock shows while the Operator app is set up."""
-_RETRY_SECONDS = (0.2, 0.5, 1.0, 2.0, 5.0)
-"""Pauses of a watcher after its first, second … failure in a row."""
 
 
 class BackendOptions(TypedDict, total=False):
@@ -100,8 +99,10 @@ class Engine:
         self._logged = logged
         self._open = AsyncExitStack()
         if face and self.settings.history_enabled and self.settings.history_path:
-            self._keep_history()
-        self.server = AdbServer.from_env({**self.settings.environment, **self._adb_choice()})
+            self.history, recorder = _history(self.settings, self.events, face)
+            self.recorders.append(recorder)
+        adb = {"ADB_PATH": self.settings.adb_path} if self.settings.adb_path else {}
+        self.server = AdbServer.from_env({**self.settings.environment, **adb})
         self._locks = DeviceLocks(self.settings.lock_dir)
         self._arrivals = asyncio.Lock()
         """Callers that wait for a device draw their tickets in the order in which they came."""
@@ -122,23 +123,6 @@ class Engine:
         if stock:
             permit(self.settings, STOCK_BACKEND, "use the stock backend")
         self.settings = self.settings.with_options(backend=name, allow_unbind=stock)
-
-    def _adb_choice(self) -> dict[str, str]:
-        return {"ADB_PATH": self.settings.adb_path} if self.settings.adb_path else {}
-
-    def _keep_history(self) -> None:
-        from clawperator.engine.history.recorder import HistoryRecorder
-        from clawperator.engine.history.worker import HistoryWorker
-
-        chosen = self.settings
-        self.history = HistoryWorker(
-            chosen.history_path,
-            self.events,
-            days=chosen.history_days,
-            megabytes=chosen.history_megabytes,
-            safe=chosen.safe_logs,
-        )
-        self.recorders.append(HistoryRecorder(self.history, self.face))
 
     async def __aenter__(self) -> Self:
         if self._logged:
@@ -205,62 +189,18 @@ class Engine:
                     ticket = self._locks.ticket(device.serial) if wait else None
                 with ticket or nullcontext():
                     attempt.start(device.serial)
-                    hold = partial(self._locks.hold, device.serial, Command.of(validated), wait_ms=wait, ticket=ticket)
-                    reader = through if options.then else acting
-                    finished = await self._run(
-                        attempt, validated, device, acting, reader, composed=composed, options=options, hold=hold
+                    finished = await run_locked(
+                        attempt,
+                        device,
+                        acting,
+                        through if options.then else acting,
+                        hold=self._locks.hold(device.serial, Command.of(validated), wait_ms=wait, ticket=ticket),
+                        composed=composed,
+                        references=_references(self, validated, composed, device.serial),
+                        options=options,
                     )
-            await _keep_trees(self, device.serial, attempt.trace)
+            await self.trees.keep_last(device.serial, attempt.trace.hierarchies)
             return attempt.finish(finished)
-
-    async def _run(
-        self,
-        attempt: Attempt,
-        validated: Validated,
-        device: AdbDevice,
-        acting: Backend,
-        reader: Backend,
-        *,
-        composed: Composition | None,
-        options: RunOptions,
-        hold: Callable[[], AbstractAsyncContextManager[HeldDevice]],
-    ) -> Finished:
-        """Lock ``device`` and run the admitted execution there, between snapshots where references or ``then`` need them.
-
-        ``reader`` takes these.
-        """
-        references = _references(self, validated, composed, device.serial)
-        execution = validated.execution
-        if composed is not None and reader.look_ms and not (composed.reads_screen or options.then):
-            execution = replace(execution, actions=())
-
-        async def check() -> None:
-            attempt.warnings += await acting.check(device, execution)
-            if reader is not acting:
-                await reader.check(device)
-
-        if not reader.look_ms:
-            await check()
-        attempt.await_lock()
-        async with hold() as held:
-            attempt.locked()
-            if reader.look_ms:  # what is bound is not known while another execution reads the screen
-                attempt.trace.enter("check")
-                await check()
-            run = run_held if composed is None else composed.run_held
-            if references is None and not options.then:
-                with settling(held, attempt.trace):
-                    finished = await run(acting, device, validated, options, attempt.trace)
-                if options.verify:
-                    from clawperator.engine.executions.snapshots import add_verified
-
-                    await add_verified(device, finished.envelope, acting)
-                return finished
-            from clawperator.engine.executions.snapshots import run_between_snapshots
-
-            return await run_between_snapshots(
-                reader, device, held, attempt, run=run, acting=acting, options=options, references=references
-            )
 
     def _backend(
         self, receiver_package: str | None, name: str | None = None, allow_unbind: bool | None = None
@@ -311,6 +251,22 @@ class Engine:
         self.admit(build.screenshot(), "take a screenshot")
         return await picture(await self.device(device_id), display)
 
+    def screen_video(self, device_id: str) -> AbstractAsyncContextManager[ScreenVideo] | None:
+        """Return live video of the screen, to be opened with ``async with``; ``None`` where the settings name no scrcpy server."""
+        return self._screen_video(device_id) if self.settings.mirror_scrcpy_server else None
+
+    @asynccontextmanager
+    async def _screen_video(self, device_id: str) -> AsyncIterator[ScreenVideo]:
+        from clawperator.engine.executions.screen_video import find_server, open_video
+
+        self.admit(build.screenshot(), "show the screen")
+        chosen = self.settings
+        server = await asyncio.to_thread(find_server, chosen.mirror_scrcpy_server, chosen.mirror_scrcpy_version)
+        device = await self.device(device_id)
+        starting = self.guard.acting("app", "run a scrcpy server on the device", device_id=device.serial)
+        async with open_video(device, server, starting) as video:
+            yield video
+
     async def force_stop(self, package: str, *, device_id: str | None = None) -> None:
         """Stop an app without the device lock: for a plan that cannot be cancelled (``executions/force_stop.py``)."""
         from clawperator.engine.executions.force_stop import force_stop
@@ -337,16 +293,13 @@ class Engine:
 
     async def packages(self, *, device_id: str | None = None, third_party: bool = False) -> list[str]:
         """Return the names of installed packages in adb's order."""
+        from clawperator.engine.adb.batch import run_commands
+        from clawperator.engine.operator.package_choice import installed
+
         self.guard.permit("observe", "list the packages of a device")
         device = await self.device(device_id)
-        result = await device.shell(["pm", "list", "packages", *(["-3"] if third_party else [])])
-        if result.exit_code != 0:
-            raise EngineError(
-                ErrorCode.DEVICE_SHELL_UNAVAILABLE,
-                f"The package manager of {device.serial} did not answer",
-                details={"exitCode": result.exit_code, "stderr": result.error_text},
-            )
-        return parse_packages(result.text)
+        (listed,) = await run_commands(device, [["pm", "list", "packages", *(["-3"] if third_party else [])]])
+        return installed(listed, device.serial)
 
     def locks(self) -> list[LockStatus]:
         """Return the device locks on this machine that are held or settling after an unknown outcome."""
@@ -357,18 +310,10 @@ class Engine:
 
     # -- readiness
 
-    async def compatibility(
-        self, *, device_id: str | None = None, receiver_package: str | None = None, strict: bool = False
-    ) -> Compatibility:
-        """Return whether the installed Operator app is compatible with this host."""
-        app = self.operator_app(device_id=device_id, receiver_package=receiver_package)
-        return await app.compatibility(strict=strict)
-
     def doctor(
         self,
         *,
         device_id: str | None = None,
-        receiver_package: str | None = None,
         full: bool = False,
         strict: bool = False,
         backend: str | None = None,
@@ -383,7 +328,7 @@ class Engine:
             self.guard.permit(SETUP_OPERATOR, "build and install the Operator app")
         from clawperator.engine.doctor.run import Doctor
 
-        package = self._package(receiver_package)
+        package = self._package(None)
         return Doctor(
             self.server,
             device_id=self.settings.serial_of(device_id or self.settings.device_id),
@@ -457,11 +402,6 @@ class Engine:
         write = self.history.put_audit if self.history is not None else None
         return Guard(self.settings, self.face, self.caller, write)
 
-    @property
-    def read_only(self) -> bool:
-        """Whether the session or the policy's profile is read-only."""
-        return self.settings.read_only or load_profile(self.settings).read_only
-
     async def _send(self, serial: str, package: str, command: Command) -> Envelope:
         """Send one of the doctor's commands under the device lock."""
         if command.last_action[1] not in INTERNAL:
@@ -486,24 +426,7 @@ class Engine:
 
     async def watch_log(self, device_id: str) -> None:
         """Publish one device's log until cancelled: batches, command progress, envelopes, snapshots. Run it as a task."""
-        from clawperator.engine.events.types import LogAttached, LogGap
-
-        package, failures = self._package(None), 0
-        while True:
-            failures += 1
-            try:
-                device = AdbDevice(self.server, device_id)
-                facts = await self._probe.facts(device, package)
-                async with self._logs.open(device, facts, facts.uid_of(package)) as log:
-                    failures = 0
-                    self.events.publish(LogAttached(device_id=device_id))
-                    await log.watch()
-            except EngineError as exc:
-                self._probe.forget(device_id)  # a device that returns may have another Operator, or none
-                self.events.publish(LogGap(device_id=device_id, reason=exc.message))
-                if await _had_to_wait_for(self.server, device_id):
-                    failures = 0
-            await asyncio.sleep(_RETRY_SECONDS[min(failures, len(_RETRY_SECONDS) - 1)])
+        await self._logs.watch(AdbDevice(self.server, device_id), self._probe, self._package(None))
 
     async def record_seen(self) -> None:
         """Record the executions of other processes that ``watch_log`` sees, until cancelled. Run it as a task.
@@ -517,21 +440,20 @@ class Engine:
         with self.events.subscribe() as subscription:
             await record(subscription, SeenRuns(self.history, self.face))
 
-    def follow(
-        self, device_id: str, on_state: Callable[[FollowState], object], *, receiver_package: str | None = None
-    ) -> Follow:
+    def follow(self, device_id: str, on_state: Callable[[FollowState], object]) -> Follow:
         """Return follow mode for ``device_id``: run its ``run()`` as a task. Executions have precedence over it.
 
         Trees arrive as ``SnapshotSeen`` events; call ``painted()`` when the newest one is shown. ``on_state`` is called with each
         new state. With ``watch_log`` running too, trees of other executions replace snapshots of its own.
         """
+        from clawperator.engine.executions.reconnection import had_to_wait_for
         from clawperator.engine.follow.follower import BUDGET_MS, STOCK_BUDGET_MS, Follow, look
 
         async def look_once(command: Command) -> str:
             self.admit(build.snapshot(), "follow a device")
             return await look(
                 await self.device(device_id),
-                self._backend(receiver_package, await _chosen_backend(self, None, device_id)),
+                self._backend(None, await _chosen_backend(self, None, device_id)),
                 self._locks,
                 command,
             )
@@ -541,10 +463,24 @@ class Engine:
             device_id,
             look=look_once,
             lock=lambda: self.lock(device_id),
-            wait_for_device=lambda gone: _had_to_wait_for(self.server, device_id, gone),
+            wait_for_device=lambda gone: had_to_wait_for(self.server, device_id, gone),
             on_state=on_state,
             budget_ms=lambda: BUDGET_MS if self.backend_of(device_id) == BACKENDS[0] else STOCK_BUDGET_MS,
         )
+
+
+def _history(settings: Settings, events: EventBus, face: str) -> tuple[HistoryWorker, ExecutionRecorder]:
+    from clawperator.engine.history.recorder import HistoryRecorder
+    from clawperator.engine.history.worker import HistoryWorker
+
+    worker = HistoryWorker(
+        settings.history_path,
+        events,
+        days=settings.history_days,
+        megabytes=settings.history_megabytes,
+        safe=settings.safe_logs,
+    )
+    return worker, HistoryRecorder(worker, face)
 
 
 def _admit_execution(
@@ -567,10 +503,6 @@ async def _chosen_backend(engine: Engine, given: str | None, device_id: str | No
     return settings.backend_of((await engine.device(device_id)).serial)
 
 
-_TREES_KEPT = 8
-"""Trees of one execution that are stored, the last ones."""
-
-
 def _references(engine: Engine, validated: Validated, composed: Composition | None, serial: str) -> References | None:
     """Return the references in a payload or composition, ``None`` without any. Raises ``EngineError`` (REF_UNKNOWN)."""
     if not (validated.execution.has_references if composed is None else composed.reference):
@@ -578,42 +510,6 @@ def _references(engine: Engine, validated: Validated, composed: Composition | No
     from clawperator.engine.executions.references import References
 
     return References(validated, engine.trees, serial, composed)
-
-
-async def _keep_trees(engine: Engine, serial: str, trace: Trace) -> None:
-    """Store the trees of a run, so that references to their nodes can be resolved."""
-    shown = dict.fromkeys([tree.xml for tree in trace.hierarchies if tree.complete][-_TREES_KEPT:])
-
-    def keep() -> None:
-        for xml in shown:
-            engine.trees.keep(serial, xml)
-
-    if engine.trees.held:
-        keep()
-    elif shown:
-        await asyncio.to_thread(keep)
-
-
-async def _had_to_wait_for(server: AdbServer, device_id: str, gone: Callable[[], object] = lambda: None) -> bool:
-    """Return once adb lists the device as usable: false if the first list already did.
-
-    ``gone`` is called once if the device, or the adb server, is missing.
-    """
-    waited = False
-
-    def missing() -> None:
-        nonlocal waited
-        if not waited:
-            waited = True
-            gone()
-
-    tracking = server.track_devices(reconnect=True, on_lost=lambda _: missing())
-    async with aclosing(tracking):
-        async for devices in tracking:
-            if any(entry.serial == device_id and entry.usable for entry in devices):
-                break
-            missing()
-    return waited
 
 
 async def _diagnose(device: AdbDevice, package: str, *, timeout: float) -> Diagnosis:
@@ -646,7 +542,7 @@ def choose_device(devices: tuple[DeviceEntry, ...], device_id: str, aliases: Ite
         raise EngineError(
             ErrorCode.DEVICE_NOT_FOUND,
             f"Device {device_id} not found or not in device state",
-            hint=suggestion(device_id, [*usable, *aliases]) or _starting(chosen),
+            hint=device_suggestion(device_id, [*usable, *aliases]) or _starting(chosen),
             details=details,
         )
     if not usable:

@@ -9,13 +9,13 @@ from collections.abc import AsyncGenerator, Awaitable, Callable, Container, Iter
 from contextlib import aclosing
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
-from clawperator.engine.contracts.issues import shown, suggestion
+from clawperator.engine.contracts.issues import device_suggestion, shown, suggestion
 from clawperator.engine.contracts.limits import JOBS
 from clawperator.engine.errors import EngineError, ErrorCode, interruption
 from clawperator.engine.text.junit import Case, junit_xml
 
 if TYPE_CHECKING:
-    from clawperator.engine.adb.parse import DeviceEntry
+    from clawperator.engine.adb.presence import DeviceEntry
     from clawperator.engine.config.device_profile import DeviceProfile
     from clawperator.engine.facade import Engine
 
@@ -76,7 +76,7 @@ def choose_devices(text: str, listed: Iterable[DeviceEntry], known: Mapping[str,
             raise EngineError(
                 ErrorCode.DEVICE_NOT_FOUND,
                 f"Device {shown(word)} is neither connected nor an alias in the settings",
-                hint=suggestion(word, [*known, *connected]) or None,
+                hint=device_suggestion(word, [*known, *connected]) or None,
                 details={"connected": connected, "aliases": list(known)},
             )
     if not chosen:

@@ -36,7 +36,7 @@ class Guard:
     ) -> None:
         self.settings = settings
         self.face = face
-        self._caller = caller
+        self.caller = caller
         self.record = write or self._write_now
 
     @contextmanager
@@ -131,7 +131,7 @@ class Guard:
             return
         from clawperator.engine.history.audit_rows import operation
 
-        caller = self._caller
+        caller = self.caller
         self.record(
             operation(event, what, face=self.face, caller=caller.name, peer=caller.peer, device_id=device_id, **facts)
         )

@@ -14,7 +14,7 @@ from clawperator.widgets.format.devices import NO_FACTS, DeviceSummary, device_r
 from clawperator.widgets.row_list import ListRow, RowList
 
 if TYPE_CHECKING:
-    from clawperator.engine.adb.parse import DeviceEntry
+    from clawperator.engine.adb.presence import DeviceEntry
 
 
 class DeviceList(RowList):

@@ -14,8 +14,6 @@ from clawperator.widgets.models.status import Status
 from clawperator.widgets.row_list import ListRow, RowList, heading, ready
 from clawperator.widgets.wrapped_text import WrappedText
 
-__all__ = ["CheckDetail", "DoctorPanel", "DoctorReport"]
-
 _NEEDS_ATTENTION = (Status.FAILED, Status.WARN)
 
 

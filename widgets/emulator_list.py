@@ -14,7 +14,7 @@ from clawperator.widgets.row_list import ListRow, blank, ready
 from clawperator.widgets.wrapped_text import WrappedText
 
 if TYPE_CHECKING:
-    from clawperator.engine.adb.parse import DeviceEntry
+    from clawperator.engine.adb.presence import DeviceEntry
     from clawperator.engine.emulators.avds import Avd
 
 
@@ -81,9 +81,6 @@ class EmulatorList(DeviceList):
             run = self.machines.run_of(avd.name)
             return run.serial if run is not None else ""
         return self.device.serial if self.device is not None else ""
-
-    def to_avd(self, name: str) -> None:
-        self.to_value(AvdKey(name))
 
 
 class DeviceDetail(WrappedText):

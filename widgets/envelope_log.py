@@ -10,10 +10,8 @@ from textual.message import Message
 from clawperator.engine.filters.grammar import Filter, Term
 from clawperator.widgets import keys
 from clawperator.widgets.models.execution import ExecutionState
-from clawperator.widgets.models.stream_view import StreamView
+from clawperator.widgets.models.item_rows import StreamView
 from clawperator.widgets.stream_pane import StreamPane
-
-__all__ = ["EnvelopeLog", "StreamView"]
 
 _SIDEWAYS_CELLS = 20
 _FURTHEST = 20_000

@@ -30,7 +30,6 @@ from clawperator.widgets.models.snapshot import TreeSnapshot
 from clawperator.widgets.models.status import Status
 from clawperator.widgets.slot_pane import FoldState, SlotPane
 from clawperator.widgets.text.safe import cells
-from clawperator.widgets.text.times import WallClock
 
 if TYPE_CHECKING:
     from clawperator.engine.logcat.entry import LogEntry
@@ -72,9 +71,8 @@ class ExecutionDetail(SlotPane):
 
         key: str
 
-    def __init__(self, *, id: str | None = None, clock: WallClock | None = None) -> None:  # noqa: A002  # Textual's own name
+    def __init__(self, *, id: str | None = None) -> None:  # noqa: A002  # Textual's own name
         super().__init__(id=id)
-        self.clock = clock or WallClock()
         self.tab = DetailTab.STEPS
         self.ring: LineRing | None = None
         """The log lines; without a ring only the envelope is shown raw."""
@@ -172,7 +170,7 @@ class ExecutionDetail(SlotPane):
     # -- rows
 
     def slots(self, width: int) -> Iterable[Slot]:
-        sheet = self.sheet(width, self.clock)
+        sheet = self.sheet(width)
         if self.item is None:
             return ()
         if isinstance(self.item, ExecutionState):

@@ -8,7 +8,6 @@ from clawperator.widgets.format.fix_lines import fix_log_rows
 from clawperator.widgets.format.lines import Row
 from clawperator.widgets.line_pane import LinePane
 from clawperator.widgets.models.fix_run import FixRun
-from clawperator.widgets.text.times import WallClock
 from clawperator.widgets.wrapped_text import WrappedText
 
 
@@ -17,10 +16,7 @@ class FixLog(WrappedText):
 
     EMPTY = "No fix ran yet.\nPress F on a check to see its commands."
 
-    def __init__(self, clock: WallClock, *, id: str | None = None) -> None:  # noqa: A002  # Textual's own name
-        super().__init__(id=id)
-        self._clock = clock
-        self._fixes: Sequence[FixRun] = ()
+    _fixes: Sequence[FixRun] = ()
 
     def show(self, fixes: Sequence[FixRun]) -> None:
         if fixes is not self._fixes:
@@ -33,7 +29,7 @@ class FixLog(WrappedText):
             self.fold()
 
     def folded(self, width: int) -> Iterable[Row]:
-        return fix_log_rows(self._fixes, width, self._clock, self.symbols) if width >= 10 else ()
+        return fix_log_rows(self._fixes, width, self.clock, self.symbols) if width >= 10 else ()
 
     def on_resize(self) -> None:
         self._to_the_end()

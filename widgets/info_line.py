@@ -13,7 +13,7 @@ from textual.widgets import Input
 
 from clawperator.widgets import keys
 from clawperator.widgets.format.lines import Line, Row
-from clawperator.widgets.line_widget import OneLineWidget
+from clawperator.widgets.line_widget import AppValues, OneLineWidget
 from clawperator.widgets.text.safe import pictured
 
 
@@ -41,7 +41,7 @@ class InfoLine(OneLineWidget):
         return self._row
 
 
-class FindLine(Input):
+class FindLine(AppValues, Input):
     """The search or filter field: one line, live. Escape clears and closes, enter keeps.
 
     ``typed`` is called directly at each key, not by message: in a burst of keys the one that leaves the field must find

@@ -9,7 +9,6 @@ from clawperator.widgets.format.jobs import job_slots
 from clawperator.widgets.format.slot import Slot
 from clawperator.widgets.models.job import Job
 from clawperator.widgets.slot_pane import FoldState, SlotPane
-from clawperator.widgets.text.times import WallClock
 
 
 class JobPane(SlotPane):
@@ -19,10 +18,7 @@ class JobPane(SlotPane):
 
     EMPTY = "No job is running.\nPress P to see the provisioning plan."
 
-    def __init__(self, clock: WallClock, *, id: str | None = None) -> None:  # noqa: A002  # Textual's own name
-        super().__init__(id=id)
-        self._clock = clock
-        self._job: Job | None = None
+    _job: Job | None = None
 
     def show(self, job: Job | None) -> None:
         if job is self._job:
@@ -39,4 +35,4 @@ class JobPane(SlotPane):
             self.rearrange()
 
     def slots(self, width: int) -> Iterable[Slot]:
-        return job_slots(self._job, self.sheet(width, self._clock)) if self._job is not None else ()
+        return job_slots(self._job, self.sheet(width)) if self._job is not None else ()

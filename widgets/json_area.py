@@ -26,8 +26,7 @@ from textual.widgets import TextArea
 from clawperator.widgets.format.lines import Line, Row
 from clawperator.widgets.format.roles import ROLES
 from clawperator.widgets.json_typing import INDENT, JsonTyping
-from clawperator.widgets.text.json_text import editable, roles
-from clawperator.widgets.text.marks import TextMark, moved
+from clawperator.widgets.text.json_text import TextMark, editable, moved, roles
 from clawperator.widgets.text.safe import cells
 
 REST_SECONDS = 0.15

@@ -8,6 +8,7 @@ from rich.segment import Segment
 from rich.style import Style
 from textual import events, on
 from textual.color import Color
+from textual.message_pump import MessagePump
 from textual.strip import Strip
 from textual.widget import Widget
 
@@ -15,22 +16,34 @@ from clawperator.widgets.format.lines import Line, Row, Span
 from clawperator.widgets.format.roles import ROLES, RoleStyle
 from clawperator.widgets.format.symbols import UNICODE, Symbols
 from clawperator.widgets.text.safe import cells, take
+from clawperator.widgets.text.times import WallClock
 
 _PLAIN = str.maketrans({"…": "~", "–": "-", "≈": "~", "×": "x", "·": "-", "⟨": "<", "⟩": ">", "−": "-", "␊": " "})
 """Replacements of our own non-ASCII characters, one cell each, for ASCII terminals."""
 
 
-class LineWidget(Widget):
-    """A widget that paints ``Line`` values in the theme's styles."""
+_CLOCK = WallClock()
 
-    def __init__(self, *, id: str | None = None, classes: str | None = None) -> None:  # noqa: A002  # Textual's own name
-        super().__init__(id=id, classes=classes)
-        self._styles_by_role: dict[str | RoleStyle, Style] = {}
+
+class AppValues(MessagePump):
+    """What widgets and dialogs take from their app."""
 
     @property
     def symbols(self) -> Symbols:
         """Return the glyphs of this terminal."""
         return getattr(self.app, "symbols", UNICODE)
+
+    @property
+    def clock(self) -> WallClock:
+        return getattr(self.app, "clock", _CLOCK)
+
+
+class LineWidget(AppValues, Widget):
+    """A widget that paints ``Line`` values in the theme's styles."""
+
+    def __init__(self, *, id: str | None = None, classes: str | None = None) -> None:  # noqa: A002  # Textual's own name
+        super().__init__(id=id, classes=classes)
+        self._styles_by_role: dict[str | RoleStyle, Style] = {}
 
     def notify_style_update(self) -> None:
         super().notify_style_update()

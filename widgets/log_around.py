@@ -9,7 +9,6 @@ from clawperator.widgets.format.stream import RowLook, When, log_row
 from clawperator.widgets.line_pane import LinePane
 from clawperator.widgets.models.execution import NO_LINES, LineSpan
 from clawperator.widgets.models.line_ring import LineRing
-from clawperator.widgets.text.times import WallClock
 
 AROUND = 20
 """Lines before the first and after the last."""
@@ -20,9 +19,8 @@ class LogAround(LinePane):
 
     EMPTY = "No log lines for this row."
 
-    def __init__(self, *, id: str | None = None, clock: WallClock | None = None) -> None:  # noqa: A002  # Textual's own name
+    def __init__(self, *, id: str | None = None) -> None:  # noqa: A002  # Textual's own name
         super().__init__(id=id)
-        self.clock = clock or WallClock()
         self._ring = LineRing(1)
         self._span = NO_LINES
         self._shown = range(0)

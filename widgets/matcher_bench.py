@@ -125,9 +125,7 @@ class MatcherBench(RowList):
             self.refresh_bindings()
 
     def _follow_order(self) -> None:
-        """Scroll to the top when typed and candidate sections swapped. A cursor on a candidate must not hold the view
-        there while one types.
-        """
+        """Scroll to the top when the typed section moves: a cursor on a candidate must not hold the view there."""
         typed = bool(self.bench.typed)
         if typed == self._typed_first:
             return
@@ -296,9 +294,7 @@ class MatcherBench(RowList):
             return
         self._to_found = False
         self.move_to(place)
-        behind = next((at for at in range(place + 1, len(self.rows)) if not self.rows[at].quiet), len(self.rows))
-        self.reveal(behind - 1)
-        self.reveal(place)
+        self.reveal_whole()
 
     def clicked(self, index: int, x: int, *, twice: bool) -> None:
         super().clicked(index, x, twice=twice)

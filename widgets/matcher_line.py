@@ -17,7 +17,7 @@ from textual.strip import Strip
 from clawperator.engine.hierarchy.matcher import FIELDS
 from clawperator.widgets import keys
 from clawperator.widgets.format.lines import Line
-from clawperator.widgets.format.symbols import UNICODE, Symbols
+from clawperator.widgets.format.symbols import Symbols
 from clawperator.widgets.info_line import FindLine
 from clawperator.widgets.models.bench import NO_MATCHER, Bench, with_field
 from clawperator.widgets.text.matcher_terms import SPELLINGS
@@ -240,11 +240,6 @@ class MatcherLine(FindLine):
         """Return whether the problem is only the incomplete term at the cursor."""
         start = self.value.rfind(" ", 0, self.cursor_position) + 1
         return self.read.column >= start and bool(self.completions)
-
-    @property
-    def symbols(self) -> Symbols:
-        """Return the glyphs of this terminal."""
-        return getattr(self.app, "symbols", UNICODE)
 
     def _problem_line(self, width: int) -> Line:
         """Return ``^ words`` below the column, or ``words ^`` where there is no room behind it."""

@@ -48,7 +48,6 @@ class NodeInspector(RowList):
         self._facts: list[Fact] = []
         self._before: UiNode | None = None
         self._known: tuple[bool, int] = (True, 0)
-        self._folded_at = 0
 
     def show_node(
         self, node: UiNode | None, *, on_screen: bool = True, density: int = 0, before: UiNode | None = None
@@ -58,55 +57,27 @@ class NodeInspector(RowList):
             return
         self.node, self._before, self._known = node, before, (on_screen, density)
         self._facts = node_facts(node, on_screen=on_screen, density=density) if node is not None else []
-        self._fold_values()
+        self.show_folded(self._all_rows if self._facts else lambda _width: ())
 
-    def _fold_values(self) -> None:
-        self._folded_at = self.content_size.width
-        self.show_rows(self._rows() if self._facts else ())
-
-    def on_resize(self) -> None:
-        if self._folded_at != self.content_size.width:
-            self._fold_values()
-
-    def _rows(self) -> Iterator[ListRow]:
+    def _all_rows(self, width: int) -> Iterator[ListRow]:
+        room = max(8, width - _NAME_WIDTH - 1)
         yield heading("derived")
         for fact in self._facts:
             if fact.derived:
-                yield from self._fact_rows(fact)
+                yield from _fact_rows(fact, room)
         yield blank()
         yield heading("attributes")
         old = self._before.attributes if self._before is not None else {}
         for fact in self._facts:
             if not fact.derived:
                 changed = self._before is not None and old.get(fact.name) != fact.value
-                yield from self._fact_rows(fact._replace(role="added") if changed else fact)
+                yield from _fact_rows(fact._replace(role="added") if changed else fact, room)
                 if changed:
-                    yield from self._old_rows("was", old.get(fact.name))
+                    yield from _old_rows("was", old.get(fact.name), room)
         present = {fact.name for fact in self._facts if not fact.derived}
         for name, value in old.items():
             if name not in present:
-                yield from self._old_rows(name, value)
-
-    def _old_rows(self, name: str, value: str | None) -> Iterator[ListRow]:
-        """Yield the value before; ``None``: there was none."""
-        words = ["absent"] if value is None else wrap(value, self._room, limit=_VALUE_LINES) or ["–"]
-        for index, text in enumerate(words):
-            yield ListRow(_draw("" if index else name, text, "faint" if value is None else "removed"), quiet=True)
-
-    @property
-    def _room(self) -> int:
-        return max(8, self._folded_at - _NAME_WIDTH - 2)
-
-    def _fact_rows(self, fact: Fact) -> Iterator[ListRow]:
-        """Yield one row per line of the value; only the first takes the cursor."""
-        lines = wrap(fact.sign + fact.value, self._room, limit=_VALUE_LINES) if fact.value else ["–"]
-        role = fact.role if fact.value else "faint"
-        role = "faint" if fact.value == "false" else role
-        for index, text in enumerate(lines):
-            name = fact.name if index == 0 else ""
-            yield ListRow(
-                _draw(name, text, role), value=(fact.name, fact.derived) if index == 0 else None, quiet=index > 0
-            )
+                yield from _old_rows(name, value, room)
 
     @property
     def _fact(self) -> Fact | None:
@@ -119,6 +90,21 @@ class NodeInspector(RowList):
     def action_use_field(self) -> None:
         if (fact := self._fact) is not None and fact.field:
             self.post_message(self.FieldUsed(fact.field, fact.value))
+
+
+def _old_rows(name: str, value: str | None, room: int) -> Iterator[ListRow]:
+    """Yield the value before; ``None``: there was none."""
+    words = ["absent"] if value is None else wrap(value, room, limit=_VALUE_LINES) or ["–"]
+    for index, text in enumerate(words):
+        yield ListRow(_draw("" if index else name, text, "faint" if value is None else "removed"), quiet=True)
+
+
+def _fact_rows(fact: Fact, room: int) -> Iterator[ListRow]:
+    """Yield one row per line of the value; only the first takes the cursor."""
+    role = fact.role if fact.value not in ("", "false") else "faint"
+    for index, text in enumerate(wrap(fact.sign + fact.value, room, limit=_VALUE_LINES) if fact.value else ["–"]):
+        value = None if index else (fact.name, fact.derived)
+        yield ListRow(_draw("" if index else fact.name, text, role), value=value, quiet=index > 0)
 
 
 def _draw(name: str, text: str, role: str) -> Callable[[int], Row]:

@@ -13,7 +13,7 @@ from textual.message import Message
 from textual.widget import Widget
 
 from clawperator.widgets.format.lines import Line
-from clawperator.widgets.format.symbols import UNICODE, Symbols
+from clawperator.widgets.line_widget import AppValues
 
 
 class Edge(NamedTuple):
@@ -24,7 +24,7 @@ class Edge(NamedTuple):
     way: Literal[-1, 1]
 
 
-class Pane(Vertical):
+class Pane(AppValues, Vertical):
     """A framed pane with a title, and a note with counts at the bottom edge. Its frame can be dragged."""
 
     @dataclass(eq=False)
@@ -53,10 +53,6 @@ class Pane(Vertical):
         self._note = ""
         self._badge = ""
         self._held: tuple[Edge, Offset] | None = None
-
-    @property
-    def symbols(self) -> Symbols:
-        return getattr(self.app, "symbols", UNICODE)
 
     def on_mount(self) -> None:
         self._show_title()

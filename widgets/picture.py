@@ -15,14 +15,13 @@ from textual.geometry import Offset
 from clawperator.widgets.bounds_map import BoundsMap
 from clawperator.widgets.format.bounds import Marks
 from clawperator.widgets.format.lines import Line
+from clawperator.widgets.line_widget import AppValues
 from clawperator.widgets.models.snapshot import TreeSnapshot
 from clawperator.widgets.picture_view import Graphics, Picture, PictureView, seen_size
-from clawperator.widgets.text.times import WallClock, duration
+from clawperator.widgets.text.times import duration
 
 if TYPE_CHECKING:
     from clawperator.engine.hierarchy.tree import UiNode
-
-__all__ = ["MODES", "Graphics", "Picture", "ScreenPane"]
 
 MODES = ("off", "map", "picture")
 FRESH_SECONDS = 2.0
@@ -30,7 +29,7 @@ FRESH_SECONDS = 2.0
 _TOO_OLD = "the picture is older than the tree"
 
 
-class ScreenPane(Container):
+class ScreenPane(AppValues, Container):
     """The screen pane. The owner passes snapshots with ``show`` and screenshots with ``show_picture``.
 
     ``mode`` is off, map or picture; in mode picture the map is shown until a screenshot arrives. An outdated screenshot
@@ -47,7 +46,6 @@ class ScreenPane(Container):
     def __init__(
         self,
         *,
-        clock: WallClock,
         graphics: Graphics | None = None,
         pictures: bool = True,
         mode: str = "map",
@@ -58,7 +56,6 @@ class ScreenPane(Container):
         self.live = False
         """Whether new screenshots come by themselves: then an old one is not dropped."""
         self.pictures = pictures
-        self._clock = clock
         self._protocol = graphics.name if graphics is not None else "half blocks"
         self._map = BoundsMap()
         self._view = PictureView(graphics)
@@ -119,8 +116,10 @@ class ScreenPane(Container):
             return line
         if self._picture is None:
             return line.add("map").device(self._why, before=": ") if self._why else line.add("map")
+        line.add("no video: " if self._picture.no_video else "", "warn")
         line.add("live " if self.live else "", "run")
-        line.add(f"screenshot {duration(self._clock.now() - self._picture.at)} old, {self._protocol}")
+        age = duration(self.clock.now() - self._picture.at)
+        line.add(self._picture.video or f"screenshot {age} old, {self._protocol}")
         if self._picture.at < self._snapshot.at and self.apart >= 1:
             line.add(f", {duration(self.apart)} older than the tree", "warn")
         return line

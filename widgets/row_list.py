@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
 
+from textual import events, on
+
 from clawperator.widgets.format.lines import Line, Row
 from clawperator.widgets.line_pane import LinePane
 
@@ -54,12 +56,17 @@ class RowList(LinePane):
 
     def show_folded(self, make: Callable[[int], Iterable[ListRow]]) -> None:
         """Show the rows that ``make`` returns for the pane's width, and for each new width again."""
-        self._rows_for, self._rows_width = make, self.content_size.width
+        self._rows_for, self._rows_width = make, self.content_size.width or self._rows_width
         self.show_rows(make(max(10, self._rows_width - 1)))
 
-    def on_resize(self) -> None:
-        if self._rows_for is not None and self._rows_width != self.content_size.width:
-            self.show_folded(self._rows_for)
+    @on(events.Resize)
+    def refold(self, event: events.Resize) -> None:
+        """Fold for the event's width: for a moment, the screen's map lacks a pane that appears, which then has no size."""
+        width = event.size.width - self.styles.gutter.width
+        if width != self._rows_width:
+            self._rows_width = width
+            if self._rows_for is not None:
+                self.show_rows(self._rows_for(max(10, width - 1)))
 
     @property
     def value(self) -> object:
@@ -94,6 +101,13 @@ class RowList(LinePane):
         if place is not None:
             super().move_to(place)
             self._show_edge(place)
+
+    def reveal_whole(self) -> None:
+        """Show the rows that belong to the cursor's row too."""
+        here = self.cursor
+        behind = next((at for at in range(here + 1, len(self.rows)) if not self.rows[at].quiet), len(self.rows))
+        self.reveal(behind - 1)
+        self.reveal(here)
 
     def _loud(self, index: int, step: int) -> int | None:
         while 0 <= index < len(self.rows):

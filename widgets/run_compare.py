@@ -44,7 +44,6 @@ from clawperator.widgets.models.run_diff import (
     value_changes,
 )
 from clawperator.widgets.slot_pane import FoldState, SlotPane
-from clawperator.widgets.text.times import WallClock
 
 _LINES_OF_VALUE = 500
 _LEAST_COLUMN = 30
@@ -73,9 +72,8 @@ class RunCompare(SlotPane):
         a_key: str
         b_key: str
 
-    def __init__(self, *, id: str | None = None, clock: WallClock | None = None) -> None:  # noqa: A002  # Textual's own name
+    def __init__(self, *, id: str | None = None) -> None:  # noqa: A002  # Textual's own name
         super().__init__(id=id)
-        self.clock = clock or WallClock()
         self.a: ExecutionState | None = None
         self.b: ExecutionState | None = None
         self._steps: list[StepPair] = []
@@ -119,7 +117,7 @@ class RunCompare(SlotPane):
     def slots(self, width: int) -> Iterable[Slot]:
         if self.a is None or self.b is None:
             return ()
-        return self._all(self.a, self.b, self.sheet(width, self.clock))
+        return self._all(self.a, self.b, self.sheet(width))
 
     def _all(self, a: ExecutionState, b: ExecutionState, sheet: Sheet) -> Iterator[Slot]:
         different = facts(a, b)

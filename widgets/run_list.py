@@ -52,9 +52,8 @@ class RunList(LinePane):
     class Marked(Message):
         """The marks A and B changed."""
 
-    def __init__(self, *, id: str | None = None, clock: WallClock | None = None) -> None:  # noqa: A002  # Textual's own name
+    def __init__(self, *, id: str | None = None) -> None:  # noqa: A002  # Textual's own name
         super().__init__(id=id)
-        self.clock = clock or WallClock()
         self.runs: list[RunSummary] = []
         self.total = 0
         """Number of all runs."""
@@ -91,9 +90,7 @@ class RunList(LinePane):
             self.action_failure(1)
 
     def renew(self, runs: Sequence[RunSummary], total: int) -> None:
-        """Update the newest runs. New ones are added on top; the cursor stays on its run. While the top is visible the
-        rows move down, else the view stays.
-        """
+        """Update the newest runs. The cursor stays on its run; the rows move down only while the top is visible."""
         oldest = runs[-1].number if runs else 0
         if self.runs and oldest > self.runs[0].number:
             self.show(runs, total)  # there may be a gap between these and those

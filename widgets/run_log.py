@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 from clawperator.widgets.format.lines import Row
 from clawperator.widgets.format.moments import line_row
 from clawperator.widgets.line_pane import LinePane
-from clawperator.widgets.text.times import WallClock
 
 if TYPE_CHECKING:
     from clawperator.engine.history.records import RunRecord
@@ -19,11 +18,8 @@ class RunLogPane(LinePane):
 
     EMPTY = "No lines were recorded."
 
-    def __init__(self, *, id: str | None = None, clock: WallClock | None = None) -> None:  # noqa: A002  # Textual's own name
-        super().__init__(id=id)
-        self.clock = clock or WallClock()
-        self.record: RunRecord | None = None
-        self.current = -1
+    record: RunRecord | None = None
+    current = -1
 
     def show(self, record: RunRecord | None) -> None:
         self.record, self.current = record, -1

@@ -61,10 +61,6 @@ class Scrubber(LineWidget):
         """Move by ``count`` events; return whether the playhead moved."""
         return self.to(self.current + count)
 
-    def to_end(self, way: int) -> bool:
-        """Move to the last event (1) or the first (-1)."""
-        return self.to(len(self.moments) - 1 if way > 0 else 0)
-
     def to(self, index: int) -> bool:
         """Move to event ``index``, clamped; return whether the playhead moved."""
         index = max(0, min(index, len(self.moments) - 1))

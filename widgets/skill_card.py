@@ -7,7 +7,6 @@ from collections.abc import Iterable
 from clawperator.widgets.format.lines import Row
 from clawperator.widgets.format.skills import card_rows, result_words
 from clawperator.widgets.models.skills import SkillEntry, SkillsState
-from clawperator.widgets.text.times import WallClock
 from clawperator.widgets.wrapped_text import WrappedText
 
 
@@ -16,14 +15,10 @@ class SkillCard(WrappedText):
 
     EMPTY = "Select a skill."
 
-    def __init__(self, clock: WallClock, *, id: str | None = None) -> None:  # noqa: A002  # Textual's own name
-        super().__init__(id=id)
-        self._clock = clock
-        self._skill: SkillEntry | None = None
-        self._shelf = SkillsState.EMPTY
-        self._drawn: object = None
-
-        self._drawn_age = ""
+    _skill: SkillEntry | None = None
+    _shelf = SkillsState.EMPTY
+    _drawn: object = None
+    _drawn_age = ""
 
     def show(self, skill: SkillEntry | None, shelf: SkillsState) -> None:
         """Redraw only when its content changed: a running skill prints all the time."""
@@ -42,10 +37,10 @@ class SkillCard(WrappedText):
 
     def _age(self) -> str:
         assert self._skill is not None
-        return result_words(self._shelf.results.get(self._skill.id), self._clock.now(), self.symbols).plain
+        return result_words(self._shelf.results.get(self._skill.id), self.clock.now(), self.symbols).plain
 
     def folded(self, width: int) -> Iterable[Row]:
         if self._skill is None or width < 10:
             return ()
         self._drawn_age = self._age()
-        return card_rows(self._skill, self._shelf, self._clock, width, self.symbols)
+        return card_rows(self._skill, self._shelf, self.clock, width, self.symbols)

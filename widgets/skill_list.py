@@ -10,7 +10,6 @@ from clawperator.widgets.format.skills import skill_row
 from clawperator.widgets.line_pane import LinePane
 from clawperator.widgets.models.skills import SkillEntry, SkillsState, find_skills
 from clawperator.widgets.models.status import Status
-from clawperator.widgets.text.times import WallClock
 
 
 class SkillList(LinePane):
@@ -20,9 +19,8 @@ class SkillList(LinePane):
 
     EMPTY = "Reading the registry…"
 
-    def __init__(self, clock: WallClock, *, id: str | None = None) -> None:  # noqa: A002  # Textual's own name
+    def __init__(self, *, id: str | None = None) -> None:  # noqa: A002  # Textual's own name
         super().__init__(id=id)
-        self._clock = clock
         self.shelf = SkillsState.EMPTY
         self.typed = ""
         self.shown: list[SkillEntry] = []
@@ -73,7 +71,7 @@ class SkillList(LinePane):
 
     def row(self, index: int, width: int) -> Row:
         skill = self.shown[index]
-        return skill_row(skill, self.shelf.results.get(skill.id), self._clock.now(), width, self.symbols)
+        return skill_row(skill, self.shelf.results.get(skill.id), self.clock.now(), width, self.symbols)
 
     def row_key(self, index: int) -> Hashable:
         return self.shown[index].id

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Sequence
 from typing import ClassVar
 
 from textual.geometry import Region
@@ -17,7 +17,7 @@ from clawperator.widgets.line_pane import LinePane
 from clawperator.widgets.models.skill_runs import Marker, OutputRing, SkillOutputLine, SkillRunState
 from clawperator.widgets.models.skills import SkillDetails
 from clawperator.widgets.models.status import Status
-from clawperator.widgets.text.times import WallClock
+from clawperator.widgets.row_list import ListRow, RowList, ready
 
 _MARKED = {Marker.RESULT: "ok", Marker.FRAME: "ok"}
 
@@ -35,9 +35,8 @@ class SkillOutput(FollowingPane):
     class Changed(Message):
         """Following started or stopped."""
 
-    def __init__(self, clock: WallClock, *, id: str | None = None) -> None:  # noqa: A002  # Textual's own name
+    def __init__(self, *, id: str | None = None) -> None:  # noqa: A002  # Textual's own name
         super().__init__(id=id)
-        self._clock = clock
         self.run: SkillRunState | None = None
         self._first = 0
         self._seen = -1
@@ -94,7 +93,7 @@ class SkillOutput(FollowingPane):
         if self.run is None:
             return Row(Line(width))
         named = self.screen.has_class("-narrow")  # without a frame there is no title
-        row = run_row(self.run, self._clock.now(), width - (2 if self.following else 9), self.symbols, named=named)
+        row = run_row(self.run, self.clock.now(), width - (2 if self.following else 9), self.symbols, named=named)
         right = row.right or Line()
         if not self.following:
             right.add("PAUSED ", "warn")
@@ -170,44 +169,38 @@ class SkillOutput(FollowingPane):
         return list(self.run.output.texts()) if self.run is not None else ()
 
 
-class FindingList(LinePane):
-    """Lint findings by file; its first line counts them."""
+class FindingList(RowList):
+    """Lint findings by file; its first line counts them. The value of a row is the index of its finding."""
 
     EMPTY = "Lint has not run yet.\nPress v to lint the selected skill."
     HEAD_ROWS: ClassVar[int] = 1
 
-    def __init__(self, *, id: str | None = None) -> None:  # noqa: A002  # Textual's own name
-        super().__init__(id=id)
-        self.card: SkillDetails | None = None
-        self._rows: Sequence[tuple[Row, int]] = ()
-        self._width = -1
-        self._checking = ""
+    card: SkillDetails | None = None
+    _checking = ""
 
     def show(self, card: SkillDetails | None, checking: str) -> None:
         if card is self.card and checking == self._checking:
             return
         if card is None or self.card is None or card.skill_id != self.card.skill_id:
-            self._rows = ()
+            self.rows = ()
+            self.set_reactive(LinePane.cursor, 0)
         self.card, self._checking = card, checking
-        self._fold()
+        self.show_folded(self._all_rows)
 
-    def _fold(self) -> None:
-        """Wrap for the current width; the first finding is selected at first."""
-        self._width, first = self.content_size.width, not self._rows
-        width, card = self._width - 1, self.card
-        if card is None or width < 10:
-            self._rows = ()
-        elif card.trouble is not None:
-            self._rows = [(row, -1) for row in trouble_rows(card.trouble, width, self.symbols)]
-        else:
-            self._rows = list(findings_rows(card.findings or (), width, self.symbols))
-        self.content_changed()
-        if first:
-            self.move_to(next((index for index, (_, number) in enumerate(self._rows) if number >= 0), 0))
+    def _all_rows(self, width: int) -> Iterator[ListRow]:
+        card = self.card
+        if card is not None and card.trouble is not None:
+            yield from map(ready, trouble_rows(card.trouble, width, self.symbols))
+            return
+        findings = (card.findings if card is not None else None) or ()
+        for row, number in findings_rows(findings, width, self.symbols):
+            status = SEVERITIES.get(findings[number].severity, Status.IDLE) if number >= 0 else Status.IDLE
+            role = status.role if status in (Status.FAILED, Status.WARN) else ""
+            yield ready(row, number if number >= 0 else None, quiet=number < 0)._replace(role=role)
 
-    def on_resize(self) -> None:
-        if self._width != self.content_size.width:
-            self._fold()
+    def move_to(self, index: int) -> None:
+        super().move_to(index)
+        self.reveal_whole()
 
     def head(self, y: int, width: int) -> Row:  # noqa: ARG002  # there is one
         line = Line(width).add(" ")
@@ -215,26 +208,8 @@ class FindingList(LinePane):
             return Row(line.add(f"{self.symbols.sign(Status.RUNNING)} linting ", "run").device(self._checking))
         if self.card is None:
             return Row(line)
-        return Row(line.device(self.card.skill_id, "strong", room=max(10, width - 34)).add("  ").extend(self._tally()))
-
-    def _tally(self) -> Line:
-        assert self.card is not None
-        return Line() if self.card.trouble is not None else tally(self.card, self.symbols)
-
-    def row_count(self) -> int:
-        return len(self._rows)
-
-    def row(self, index: int, width: int) -> Row:  # noqa: ARG002  # folded for its width already
-        return self._rows[index][0]
-
-    def marks(self) -> Iterable[tuple[int, str]]:
-        seen = -1
-        for index, (_, number) in enumerate(self._rows):
-            if number > seen and self.card is not None and self.card.findings:
-                seen = number
-                status = SEVERITIES.get(self.card.findings[number].severity, Status.IDLE)
-                if status in (Status.FAILED, Status.WARN):
-                    yield index, status.role
+        line.device(self.card.skill_id, "strong", room=max(10, width - 34)).add("  ")
+        return Row(line if self.card.trouble is not None else line.extend(tally(self.card, self.symbols)))
 
     def empty_words(self) -> str:
         if self._checking:
@@ -248,4 +223,4 @@ class FindingList(LinePane):
     @property
     def finding(self) -> int:
         """Return the index of the selected finding; -1 for none."""
-        return self._rows[self.cursor][1] if self.cursor < len(self._rows) else -1
+        return self.value if isinstance(self.value, int) else -1

@@ -8,7 +8,6 @@ from dataclasses import dataclass, field
 from clawperator.widgets.format.lines import Row
 from clawperator.widgets.format.slot import Sheet, Slot
 from clawperator.widgets.line_pane import LinePane
-from clawperator.widgets.text.times import WallClock
 
 
 @dataclass(slots=True)
@@ -37,8 +36,8 @@ class SlotPane(LinePane):
         """Return the rows with the current folds."""
         raise NotImplementedError
 
-    def sheet(self, width: int, clock: WallClock) -> Sheet:
-        return Sheet(width, clock, self._is_open, self.symbols)
+    def sheet(self, width: int) -> Sheet:
+        return Sheet(width, self.clock, self._is_open, self.symbols)
 
     def _is_open(self, place: Hashable, by_itself: bool) -> bool:
         return self.view.is_open(place, by_itself=by_itself)

@@ -29,13 +29,11 @@ from clawperator.widgets.format.stream import (
 from clawperator.widgets.line_pane import LinePane
 from clawperator.widgets.models.execution import ExecutionState, Item, Mark
 from clawperator.widgets.models.executions import ExecutionLog
-from clawperator.widgets.models.item_rows import ItemRows, StreamRow
+from clawperator.widgets.models.item_rows import Counts, ItemRows, StreamRow, StreamView
 from clawperator.widgets.models.line_ring import LineRing
 from clawperator.widgets.models.line_search import LineRows
 from clawperator.widgets.models.status import Status
 from clawperator.widgets.models.stream_filter import ages, culprit, with_command
-from clawperator.widgets.models.stream_view import Counts, StreamView
-from clawperator.widgets.text.times import WallClock
 
 if TYPE_CHECKING:
     from clawperator.engine.logcat.entry import LogEntry
@@ -55,9 +53,8 @@ class StreamPane(FollowingPane):
     class Changed(Message):
         """View, filter, following, pause or search progress changed."""
 
-    def __init__(self, *, id: str | None = None, clock: WallClock | None = None) -> None:  # noqa: A002  # Textual's own name
+    def __init__(self, *, id: str | None = None) -> None:  # noqa: A002  # Textual's own name
         super().__init__(id=id)
-        self.clock = clock or WallClock()
         self.view = StreamView.EXECUTIONS
         self.filter: Filter = NO_FILTER
         self.only = ""

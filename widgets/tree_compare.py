@@ -20,7 +20,6 @@ from clawperator.widgets.models.run_diff import counts_of
 from clawperator.widgets.models.snapshot import TreeSnapshot
 from clawperator.widgets.slot_pane import SlotPane
 from clawperator.widgets.text.safe import wrap
-from clawperator.widgets.text.times import WallClock
 
 _NAMES = 20
 """Cells before both columns: kinds of changes and names of attributes."""
@@ -52,12 +51,11 @@ class TreeCompare(SlotPane):
         old: TreeSnapshot,
         new: TreeSnapshot,
         changes: Sequence[Change],
-        clock: WallClock,
         *,
         id: str | None = None,  # noqa: A002  # Textual's own name
     ) -> None:
         super().__init__(id=id)
-        self.old, self.new, self.changes, self.clock = old, new, changes, clock
+        self.old, self.new, self.changes = old, new, changes
 
     # -- rows
 
@@ -80,7 +78,7 @@ class TreeCompare(SlotPane):
         return f"{side}  {f' {self.symbols.dot} '.join(words)}"
 
     def slots(self, width: int) -> Iterable[Slot]:
-        return self._all(self.sheet(width, self.clock))
+        return self._all(self.sheet(width))
 
     def _all(self, sheet: Sheet) -> Iterator[Slot]:
         for number, change in enumerate(self.changes[:_SHOWN]):

@@ -23,11 +23,10 @@ from clawperator.widgets.text.node_names import name_of
 from clawperator.widgets.text.safe import shorten
 
 if TYPE_CHECKING:
-    from clawperator.engine.hierarchy.align import Alignment
     from clawperator.engine.hierarchy.diff import Change
     from clawperator.engine.hierarchy.nodes import UiNode, UiTree
     from clawperator.widgets.models.find import Find
-    from clawperator.widgets.models.tree_rows import Rows, TreeView, VisibleRow
+    from clawperator.widgets.models.tree_rows import Rows, VisibleRow
 
 
 _STOP_ROLES: tuple[tuple[Stops, str], ...] = (("hits", "match"), ("matches", "match"), ("changes", "changed"))
@@ -65,7 +64,7 @@ class UiTreePane(LinePane):
         self._changed = changed or _no_listener
         self.start_state: StartState | None = None
         """Why there is no tree; shown instead of ``empty_text``."""
-        self._model = TreeModel()
+        self.model = TreeModel()
         self._former = TreeSnapshot.EMPTY
         self._rest: Timer | None = None
         self._held = False
@@ -81,64 +80,17 @@ class UiTreePane(LinePane):
 
     @property
     def snapshot(self) -> TreeSnapshot:
-        return self._model.snapshot
+        return self.model.snapshot
 
     @property
     def rows(self) -> Rows:
-        return self._model.rows
-
-    @property
-    def view(self) -> TreeView:
-        return self._model.view
-
-    @property
-    def find(self) -> Find:
-        return self._model.find
-
-    @property
-    def hits(self) -> Sequence[int]:
-        return self._model.hits
-
-    @property
-    def alike(self) -> int:
-        """Return the number of hits that match only because characters look alike."""
-        return self._model.alike
-
-    @property
-    def matches(self) -> Sequence[int]:
-        """Return the positions of the workbench's matches."""
-        return self._model.matches
-
-    @property
-    def filters(self) -> frozenset[str]:
-        return self._model.filters
-
-    @property
-    def hide_others(self) -> bool:
-        return self._model.hide_others
-
-    @property
-    def hidden(self) -> int:
-        """Return how many nodes filters, search or the Targets view leave out."""
-        return self._model.hidden
-
-    @property
-    def changes(self) -> Alignment:
-        return self._model.changes
-
-    def before(self, node: UiNode | None) -> UiNode | None:
-        """Return a changed node as it was before."""
-        return self._model.before(node)
-
-    @property
-    def compared(self) -> TreeSnapshot | None:
-        return self._model.compared
+        return self.model.rows
 
     @property
     def trees_marked(self) -> Sequence[UiTree]:
         """Return the older trees of the change marks."""
         former = self._former.tree
-        return (*self._model.marked_since, *(() if former is None else (former,)))
+        return (*self.model.marked_since, *(() if former is None else (former,)))
 
     @property
     def node(self) -> UiNode | None:
@@ -167,9 +119,7 @@ class UiTreePane(LinePane):
     # -- content
 
     def show(self, snapshot: TreeSnapshot) -> None:
-        """Replace the tree; cursor, folds and the cursor's screen row stay with their nodes. While the pane is held the
-        newest tree waits.
-        """
+        """Replace the tree, or let it wait while the pane is held; cursor, folds and place stay with their nodes."""
         if snapshot.serial == self.snapshot.serial:
             self._take_again(snapshot)
         elif self._held:
@@ -180,14 +130,14 @@ class UiTreePane(LinePane):
     def _take_again(self, snapshot: TreeSnapshot) -> None:
         """Update the same tree: newer, or with its changes."""
         if self.snapshot.coming and not snapshot.coming:
-            self._model.learn_changes(snapshot, self._former)
+            self.model.learn_changes(snapshot, self._former)
             self._former = TreeSnapshot.EMPTY
             self.marks_changed()
             self._changed()
             if self._rest is None:
                 self._rested()
         else:
-            self._model.snapshot = snapshot
+            self.model.snapshot = snapshot
 
     def hold(self, on: bool) -> None:
         """Keep showing this tree during a decision about it; then show the newest one."""
@@ -206,9 +156,9 @@ class UiTreePane(LinePane):
     def _swap(self, snapshot: TreeSnapshot) -> None:
         node, y = self._here
         looked_away = bool(self.view_height) and not 0 <= y < self.view_height
-        top = self._model.real_node(self.rows.row(self.top)) if looked_away else None
+        top = self.model.real_node(self.rows.row(self.top)) if looked_away else None
         self._former = self.snapshot if snapshot.coming else TreeSnapshot.EMPTY
-        heir = self._model.take(snapshot)
+        heir = self.model.take(snapshot)
         self._find_from = self._find_led_to = -1
         self.content_changed()
         now = _survivor(node, heir)
@@ -225,7 +175,7 @@ class UiTreePane(LinePane):
     @property
     def _here(self) -> tuple[UiNode | None, int]:
         """Return the node of the cursor and the screen row."""
-        node = self._model.real_node(self._place) if len(self.rows) else self._home
+        node = self.model.real_node(self._place) if len(self.rows) else self._home
         return node, self.cursor - self.top
 
     def _settle(self, node: UiNode | None, y: int) -> None:
@@ -248,11 +198,11 @@ class UiTreePane(LinePane):
 
     def row(self, index: int, width: int) -> Row:
         row = self.rows[index]
-        state = self._model.state(row, at_cursor=index == self.cursor)
+        state = self.model.state(row, at_cursor=index == self.cursor)
         return tree_row(row, state, width, self.symbols)
 
     def marks(self) -> Iterator[tuple[int, str]]:
-        model, rows = self._model, self.rows
+        model, rows = self.model, self.rows
         if model.first_match >= 0 and len(rows):
             yield rows.of(self.snapshot.nodes[model.first_match]), "match-current"
         for name, role in _STOP_ROLES:
@@ -260,7 +210,7 @@ class UiTreePane(LinePane):
                 yield rows.place(place), role
 
     def empty_words(self) -> str:
-        return _no_match(self._model) if self.snapshot and self._model.filtered else self.empty_text
+        return _no_match(self.model) if self.snapshot and self.model.filtered else self.empty_text
 
     def empty_rows(self, width: int) -> list[Row]:
         start = self._start_rows(width)
@@ -272,7 +222,7 @@ class UiTreePane(LinePane):
             self.post_message(KeyBar.Pressed(start[row].key))
 
     def _start_rows(self, width: int) -> list[StartRow]:
-        filtered = self.snapshot and self._model.filtered
+        filtered = self.snapshot and self.model.filtered
         return start_rows(self.start_state, width, self.symbols) if self.start_state and not filtered else []
 
     # -- cursor
@@ -292,24 +242,31 @@ class UiTreePane(LinePane):
         if not self.snapshot.coming:
             self.post_message(self.NodeFocused(self.node))
 
+    def action_move(self, rows: int) -> None:
+        """Move the cursor; over an edge of the page, scroll a quarter of it: each shift of the tree sends 2.5 KB to a terminal of 200×60."""
+        top, quarter = self.top, self.view_height // 4
+        super().action_move(rows)
+        if self.top != top:
+            self.top = max(0, min(self.top + (quarter if self.top > top else -quarter), self.last_top))
+
     def reveal_node(self, node: UiNode) -> None:
         """Put the cursor on ``node``, unfolding its ancestors; if filtered out, on the nearest row."""
         if len(self.rows):
             self._go(self.rows.layout.row_of(node))
 
     def _go(self, place: int) -> None:
-        if self._model.unfold_to(place):
+        if self.model.unfold_to(place):
             self.content_changed(keep_strips=True)
         self.move_to(self.rows.place(place))
 
     def action_parent(self) -> None:
-        above = next(self._model.above(self._place), None) if len(self.rows) else None
+        above = next(self.model.above(self._place), None) if len(self.rows) else None
         if above is not None:
             self.move_to(self.rows.place(above))
 
     def action_sibling(self, step: int) -> None:
         if len(self.rows):
-            self.move_to(self.rows.place(self._model.sibling(self._place, step)))
+            self.move_to(self.rows.place(self.model.sibling(self._place, step)))
 
     # -- folds
 
@@ -319,11 +276,11 @@ class UiTreePane(LinePane):
             self._toggle(row.node)
 
     def _toggle(self, node: UiNode) -> None:
-        self._fold(self._model.folded ^ {node.index})
+        self._fold(self.model.folded ^ {node.index})
 
     def _fold(self, positions: Iterable[int]) -> None:
         node, y = self._here
-        self._model.fold(positions)
+        self.model.fold(positions)
         self.content_changed(keep_strips=True)
         self._settle(node, y)
         self._changed()
@@ -347,16 +304,16 @@ class UiTreePane(LinePane):
     def action_unfold_subtree(self) -> None:
         node = self.node
         if node is not None:
-            self._fold(at for at in self._model.folded if not node.index <= at < node.end)
+            self._fold(at for at in self.model.folded if not node.index <= at < node.end)
 
     def action_fold_others(self) -> None:
         if len(self.rows):
-            self._fold(self._model.all_but_way(self._place))
+            self._fold(self.model.all_but_way(self._place))
 
     def action_view(self) -> None:
         """Cycle compact, all, targets."""
-        self._model.view = self.view.next
-        self._relaid(self._model.lay_out)
+        self.model.view = self.model.view.next
+        self._relaid(self.model.lay_out)
 
     def _relaid(self, lay_out: Callable[[], object]) -> None:
         """Change the layout and keep the place."""
@@ -373,12 +330,12 @@ class UiTreePane(LinePane):
         node, y = self._here
         if node is not None and node.index != self._find_led_to:
             self._find_from = node.index
-        find = self._model.search(text)
+        find = self.model.search(text)
         self.content_changed()
         self._settle(node, y)
-        if self.hits:
-            ahead = bisect_left(self.hits, self._find_from) % len(self.hits)
-            self.reveal_node(self.snapshot.nodes[self.hits[ahead]])
+        if self.model.hits:
+            ahead = bisect_left(self.model.hits, self._find_from) % len(self.model.hits)
+            self.reveal_node(self.snapshot.nodes[self.model.hits[ahead]])
         node, _ = self._here
         self._find_led_to = node.index if node is not None and text else -1
         self._changed()
@@ -386,23 +343,23 @@ class UiTreePane(LinePane):
 
     def toggle_hide(self) -> None:
         """Hide or show the rows without a hit."""
-        self._relaid(self._model.toggle_hide)
+        self._relaid(self.model.toggle_hide)
 
     def set_filters(self, names: frozenset[str]) -> None:
         """Leave out nodes without all of these properties (``find.FILTERS``)."""
-        if names != self._model.filters:
-            self._relaid(partial(self._model.set_filters, names))
+        if names != self.model.filters:
+            self._relaid(partial(self.model.set_filters, names))
 
     def show_matches(self, positions: Sequence[int], first: int = -1) -> None:
         """Mark the workbench's matches (ascending); ``first`` is the one that the device takes."""
-        model = self._model
+        model = self.model
         if (tuple(positions), first) != (tuple(model.matches), model.first_match):
             model.show_matches(positions, first)
             self.marks_changed()
 
     def next_match(self) -> None:
         """Go to the first match; from a match to the next one."""
-        model, row = self._model, self._cursor_row
+        model, row = self.model, self._cursor_row
         if row is None or not model.matches:
             return
         if model.match(row):
@@ -416,21 +373,19 @@ class UiTreePane(LinePane):
         self._walk("matches", step)
 
     def action_hit(self, step: int) -> None:
-        self._walk("hits" if self.find else "matches", step)
+        self._walk("hits" if self.model.find else "matches", step)
 
     def action_change(self, step: int) -> None:
         self._walk("changes", step)
 
     def _walk(self, stops: Stops, step: int) -> None:
-        place = self._model.next_stop(stops, self._place, step)
+        place = self.model.next_stop(stops, self._place, step)
         if place >= 0:
             self._go(place)
 
     def compare(self, old: TreeSnapshot | None) -> None:
-        """Mark changes since ``old`` and show removed nodes; ``None`` ends the comparison. The comparison stays when
-        newer trees arrive.
-        """
-        self._relaid(partial(self._model.compare, old))
+        """Mark changes since ``old``, also of newer trees, and show removed nodes; ``None`` ends the comparison."""
+        self._relaid(partial(self.model.compare, old))
 
     def reveal_change(self, change: Change | None) -> None:
         """Go to the node of ``change``; a removed one has a row unless a filter hides it."""
@@ -442,14 +397,14 @@ class UiTreePane(LinePane):
 
     def clear(self) -> bool:
         """Clear search, filters, comparison, marks: one per call; return whether there was one."""
-        if self.find.text:
+        if self.model.find.text:
             self.search("")
-        elif self.filters:
+        elif self.model.filters:
             self.set_filters(frozenset())
-        elif self.compared is not None:
+        elif self.model.compared is not None:
             self.compare(None)
-        elif self.changes:
-            self._model.forget_changes()
+        elif self.model.changes:
+            self.model.forget_changes()
             self.marks_changed()
             self._changed()
         else:

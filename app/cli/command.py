@@ -24,8 +24,8 @@ OPTIONS_HELP = "Options of every command: clawperator help options"
 class Answer:
     """The result of a command: the JSON ``document``, and how ``--output pretty`` draws it.
 
-    ``view`` names a drawing of ``pretty.registry``, which gets ``data`` (default: the document); without one it draws the
-    indented document. ``failed`` makes the exit code 1. ``indent`` is for the one command whose JSON is indented by contract.
+    ``view`` is a ``module.function`` of ``pretty`` that draws ``data`` (default: the document); without one, the document is
+    indented. ``failed`` makes the exit code 1. ``indent`` is for the one command whose JSON is indented by contract.
     """
 
     def __init__(

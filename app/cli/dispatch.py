@@ -153,10 +153,10 @@ def _finish(outcome: Answer | EngineError | int, fmt: str, *, leaving: bool) -> 
 
 
 def _print(outcome: Answer | EngineError, fmt: str, progress: output.Progress) -> int:
-    answer = Answer(outcome.to_dict(), view="error") if isinstance(outcome, EngineError) else outcome
+    answer = Answer(outcome.to_dict(), view="executions.error") if isinstance(outcome, EngineError) else outcome
     try:
         if fmt == "pretty":
-            from clawperator.app.cli.pretty.registry import draw
+            from clawperator.app.cli.pretty import draw
 
             output.print_bytes(draw(answer.view, answer.data), progress)
         else:

@@ -12,37 +12,28 @@ from clawperator.engine.progress import unreported
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Awaitable
-    from typing import Any
-
     from clawperator.engine import Engine
 
 
 class EngineCommand(Command):
-    """Base: subclasses say what they call, and with ``view`` how the result is drawn.
+    """Base: subclasses say what they call, and answer with its result.
 
     With ``PROGRESS_FLAG`` among its flags, the command shows the stages of the call on stderr.
     """
 
-    view = ""
-
     def check(self, options: Options) -> None:
         """Refuse a wrong command line, before anything is started."""
 
-    def call(self, engine: Engine, options: Options) -> Awaitable[Any]:
+    async def call(self, engine: Engine, options: Options) -> Answer:
         """Call the engine; ``options.on_progress`` takes the stages of the work."""
         raise NotImplementedError
-
-    def answer(self, result: Any) -> Answer:
-        """Return the answer about the result of ``call``."""
-        return Answer(result.to_dict(), view=self.view)
 
     def run(self, options: Options) -> Answer:
         self.check(options)
         from clawperator.app.cli.session import run
 
         with progress.shown(options) if PROGRESS_FLAG in self.flags else nullcontext(unreported) as options.on_progress:
-            return self.answer(run(options, lambda engine: self.call(engine, options)))
+            return run(options, lambda engine: self.call(engine, options))
 
 
 class SharedEngineCommand(EngineCommand):

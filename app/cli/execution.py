@@ -37,7 +37,7 @@ def execute(
 ) -> Answer:
     """Run ``payload`` on the chosen device. Commands of the flat profile are answered in its names (``flat_profile``)."""
     if getattr(options, "fleet", None) is not None:
-        return _execute_remotely(payload, options)
+        return fleet_answer(remotely(payload, options), options)
     choices = run_options(options)
 
     async def use(engine: Engine) -> ExecutionResult:
@@ -55,15 +55,11 @@ def execute(
     if options.verbose:
         spent = ", ".join(f"{name} {milliseconds:.1f} ms" for name, milliseconds in result.phases.items())
         diagnostics.note(f"phases: {spent}")
+    found, failed = document(result), not result.succeeded
     if choices.profile == "flat":
         # the flat profile's exit code counts every step, whatever the plan's status is (execution.md#result)
-        failed = result.outcome.status != "succeeded"
-        return answered(Answer(flat_named(document(result)), view="execution", failed=failed), options)
-    return answered(Answer(document(result), view="execution", failed=not result.succeeded), options)
-
-
-def _execute_remotely(payload: object, options: Options) -> Answer:
-    return fleet_answer(remotely(payload, options), options)
+        found, failed = flat_named(found), result.outcome.status != "succeeded"
+    return answered(Answer(found, view="executions.execution", failed=failed), options)
 
 
 def fleet_answer(run: Remotely, options: Options) -> Answer:
@@ -72,8 +68,9 @@ def fleet_answer(run: Remotely, options: Options) -> Answer:
 
     found = fan_out.on_one(options, run)
     failed = found.get("outcome", {}).get("status", "succeeded") not in ("succeeded", "partial") or not found["ok"]
-    answer = flat_named(found) if profile(options) == "flat" else found
-    return answered(Answer(answer, view="execution" if "envelope" in found else "play_report", failed=failed), options)
+    view = "executions.execution" if "envelope" in found else "skill_runs.play_report"
+    answer = Answer(flat_named(found) if profile(options) == "flat" else found, view=view, failed=failed)
+    return answered(answer, options)
 
 
 def on_devices(payload: object, options: Options) -> int:
@@ -145,7 +142,7 @@ def play_compiled(document: object, options: Options) -> Answer:
     from clawperator.engine.skills.artifact_run import run_document
 
     if getattr(options, "fleet", None) is not None:
-        return _execute_remotely(document, options)
+        return fleet_answer(remotely(document, options), options)
     choices = run_options(options)
 
     async def use(engine: Engine) -> ArtifactReport:
@@ -158,7 +155,7 @@ def play_compiled(document: object, options: Options) -> Answer:
 def artifact_answer(report: ArtifactReport, options: Options) -> Answer:
     """Return the answer about the executions of an artifact."""
     warn(report.warnings, options)
-    return answered(Answer(report.to_dict(), view="play_report", failed=report.failed), options)
+    return answered(Answer(report.to_dict(), view="skill_runs.play_report", failed=report.failed), options)
 
 
 def run_options(options: Options) -> RunOptions:

@@ -91,7 +91,7 @@ def run(
         async with aclosing(each):
             async for row in each:
                 rows.append(row)
-                await output.write(_line(row.to_dict(), "device_row", options))
+                await output.write(_line(row.to_dict(), "executions.device_row", options))
                 written.append(row)
 
     target = os.path.expanduser(options.junit) if options.junit is not None else None
@@ -106,18 +106,18 @@ def run(
             interrupted = True
             rows += fan_out.interrupted_rows(chosen, started, rows)
             for row in rows[len(written) :]:
-                output.print_bytes(_line(row.to_dict(), "device_row", options), output.Progress())
+                output.print_bytes(_line(row.to_dict(), "executions.device_row", options), output.Progress())
         spent = (time.monotonic() - began) * 1000
         if stream is not None:
             stream.write(fan_out.junit(rows, name, duration_ms=spent, at=at))
     total = fan_out.summary(rows, duration_ms=spent, interrupted=interrupted, listed=not_ready)
-    output.print_bytes(_line(total, "fan_out_summary", options), output.Progress())
+    output.print_bytes(_line(total, "executions.fan_out_summary", options), output.Progress())
     return INTERRUPTED if interrupted else 0 if total["ok"] else 1
 
 
 def _line(document: Mapping[str, Any], view: str, options: Options) -> bytes:
     if options.output != "pretty":
         return output.encode(document) + b"\n"
-    from clawperator.app.cli.pretty.registry import draw
+    from clawperator.app.cli.pretty import draw
 
     return draw(view, document)

@@ -80,9 +80,9 @@ class Tail:
 
     def _print(self, lines: list[str]) -> None:
         if self._fmt == "pretty":
-            from clawperator.app.cli.pretty.registry import draw
+            from clawperator.app.cli.pretty import draw
 
-            output.print_bytes(draw("log_lines", lines), output.Progress())
+            output.print_bytes(draw("logs.log_lines", lines), output.Progress())
         else:
             output.print_text("".join(f"{output.visible(line)}\n" for line in lines))
 

@@ -82,7 +82,7 @@ def with_tree(options: Options, use: Callable[[LoadedTree], Answer]) -> Answer:
     taken = _execute(SimpleNamespace(**{**vars(options), "raw_envelope": False, "max_snapshot_bytes": None}))
     data = _snapshot_data(taken)
     if data is None:
-        return Answer(taken.document, view="execution", failed=True)
+        return Answer(taken.document, view="executions.execution", failed=True)
     source = {key: taken.document[key] for key in ("deviceId", "executionId")}
     xml = data["text"]
     warnings = taken.document.get("warnings", ())
@@ -103,7 +103,7 @@ def viewed(options: Options, name: str) -> Answer:
     if options.snapshot is not None:
         loaded = saved(_snapshot_path(options))
         document = {"ok": True, "snapshot": loaded.source, "view": view(loaded.tree, name, loaded.xml, budget)}
-        return Answer(document, view="tree_view")
+        return Answer(document, view="trees.tree_view")
     from clawperator.app.cli.execution import answered
     from clawperator.engine.contracts.references import tree_id
 
@@ -111,7 +111,7 @@ def viewed(options: Options, name: str) -> Answer:
     if (data := _snapshot_data(taken)) is not None:
         xml = data.pop("text")
         if options.if_changed == tree_id(xml):
-            return Answer({"ok": True, "unchanged": True, "tree": options.if_changed}, view="unchanged_tree")
+            return Answer({"ok": True, "unchanged": True, "tree": options.if_changed}, view="trees.unchanged_tree")
         data["view"] = view(parse(xml, recover=True), name, xml, budget, facts_of_step(data))
     return answered(taken, options)
 

@@ -38,9 +38,9 @@ async def follow(engine: Engine, *, limit: int | None, trees: bool, pretty: bool
 def _bytes(line: dict[str, Any], *, pretty: bool) -> bytes:
     if not pretty:
         return output.encode(line) + b"\n"
-    from clawperator.app.cli.pretty.registry import draw
+    from clawperator.app.cli.pretty import draw
 
-    return draw("event", line)
+    return draw("logs.event", line)
 
 
 def line_of(event: EngineEvent, *, trees: bool = True) -> dict[str, Any] | None:

@@ -40,7 +40,7 @@ from clawperator.app.console.palette.theme_preview import ThemePreview
 from clawperator.app.console.preferences import DEFAULTS, Preferences
 from clawperator.app.console.screens.base import MIN_HEIGHT, MIN_WIDTH, ConsoleScreen
 from clawperator.app.console.screens.live_dialog import LiveDialog
-from clawperator.app.console.screens.menu import Dialog
+from clawperator.app.console.screens.menu import Dialog, ask
 from clawperator.app.console.session import Facet, Session
 from clawperator.app.console.terminal import PLAIN, Look, handle_resizes_in_order
 from clawperator.app.console.textual_internals import CachedStylesheet
@@ -65,7 +65,7 @@ from clawperator.widgets.info_line import FindLine
 from clawperator.widgets.key_bar import KeyBar
 from clawperator.widgets.line_widget import LineWidget
 from clawperator.widgets.models.status import Status
-from clawperator.widgets.picture import Graphics
+from clawperator.widgets.picture_view import Graphics
 from clawperator.widgets.text.times import WallClock
 
 if TYPE_CHECKING:
@@ -490,11 +490,7 @@ class ConsoleApp(FaultTolerantApp):
     def _ask_to_leave(self) -> None:
         from clawperator.app.console.screens.dialogs import ConfirmDialog
 
-        def answered(yes: bool | None) -> None:
-            if yes:
-                self.exit(0)
-
-        self.push_screen(ConfirmDialog("Leave the console?", self._leaving_words()), answered)
+        ask(self, ConfirmDialog("Leave the console?", self._leaving_words()), lambda _: self.exit(0))
 
     def _leaving_words(self) -> str:
         jobs = (self.emulators.job, self.operator_setup.job, self.skills.syncing)
@@ -516,7 +512,7 @@ class ConsoleApp(FaultTolerantApp):
 
         mode = self.mode_screen
         menus = mode.menus() if mode is not None and mode is self.screen else ()
-        self.push_screen(HelpDialog(self.screen.active_bindings, menus, self.symbols))
+        self.push_screen(HelpDialog(self.screen.active_bindings, menus))
 
     def action_record(self) -> None:
         self.recorder.toggle()
@@ -524,7 +520,7 @@ class ConsoleApp(FaultTolerantApp):
     def action_notices(self) -> None:
         from clawperator.app.console.screens.dialogs import NoticesDialog
 
-        self.push_screen(NoticesDialog(tuple(self.session.notices), self.clock))
+        self.push_screen(NoticesDialog(tuple(self.session.notices)))
 
     def action_lock(self) -> None:
         from clawperator.app.console.devices.lock_dialog import show_lock
@@ -536,9 +532,9 @@ class ConsoleApp(FaultTolerantApp):
         from clawperator.app.console.devices import provisioning_dialogs
         from clawperator.app.console.palette.search import PaletteSearch
 
-        jobs, grid = provisioning_dialogs.palette_entries, provisioning_dialogs.grid_entries
-        more = (self.commands.entries, partial(jobs, self), partial(grid, self))
-        return PaletteSearch(self, self.screen, more)
+        return PaletteSearch(
+            self, self.screen, (self.commands.entries, partial(provisioning_dialogs.palette_entries, self))
+        )
 
     def action_command_palette(self) -> None:
         from clawperator.app.console.palette.dialog import PaletteDialog

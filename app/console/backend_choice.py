@@ -6,6 +6,7 @@ from typing import Protocol
 
 from clawperator.app.console.console import Console
 from clawperator.app.console.doctor.controller import DoctorController
+from clawperator.app.console.screens import menu
 from clawperator.app.console.session import Facet
 from clawperator.engine.errors import EngineError
 from clawperator.widgets.models.status import Status
@@ -40,9 +41,7 @@ def ask(console: BackendConsole) -> None:
         return
     other = "operator" if session.backend == "stock" else "stock"
 
-    def answered(yes: bool | None) -> None:
-        if not yes:
-            return
+    def answered(_yes: bool) -> None:
         try:
             console.engine.use_backend(other)
         except EngineError as exc:
@@ -57,4 +56,4 @@ def ask(console: BackendConsole) -> None:
 
     from clawperator.app.console.screens.dialogs import ConfirmDialog
 
-    console.push_screen(ConfirmDialog(*_QUESTIONS[other]), answered)
+    menu.ask(console, ConfirmDialog(*_QUESTIONS[other]), answered)

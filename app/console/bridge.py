@@ -18,7 +18,7 @@ from typing import Any
 
 from clawperator.app.console.console_engine import ConsoleEngine, as_mapping
 from clawperator.app.console.doctor.controller import DoctorController, DoctorState
-from clawperator.app.console.execution.outcome import settling, snapshot_problem
+from clawperator.app.console.execution.outcome import busy, snapshot_problem
 from clawperator.app.console.inspect.follow_controller import FollowController
 from clawperator.app.console.inspect.mirror import Mirror
 from clawperator.app.console.inspect.pictures import take
@@ -36,7 +36,7 @@ from clawperator.app.console.messages import (
 )
 from clawperator.app.console.session import seen_again
 from clawperator.app.console.trees import read_tree, warm
-from clawperator.engine.adb.parse import DeviceEntry
+from clawperator.engine.adb.presence import DeviceEntry
 from clawperator.engine.errors import EngineError, ErrorCode
 from clawperator.engine.events.bus import Subscription
 from clawperator.engine.events.types import (
@@ -85,9 +85,7 @@ class Bridge:
         self._group: asyncio.TaskGroup | None = None
         self._tail: asyncio.Task[None] | None = None
         self._jobs: dict[str, asyncio.Task[None]] = {}
-        self.doctor = DoctorController(
-            engine, self._spawn_bare, self._doctor_told, lambda notice: post(NoticeUpdate(notice)), clock
-        )
+        self.doctor = DoctorController(engine, self._spawn_bare, self._doctor_told, self._say, clock)
         self._following = FollowController(engine, self._spawn, lambda device, state: post(FollowUpdate(device, state)))
         self._held: Mapping[str, Mapping[str, Any]] = {}
         self.mirror = Mirror(
@@ -96,6 +94,7 @@ class Bridge:
             self._spawn,
             lambda picture: post(PictureUpdate(picture)),
             lambda serial: serial in self._held,
+            report=self._say_error,
         )
         self._devices: tuple[DeviceEntry, ...] = ()
         self._own: deque[str] = deque(maxlen=_OWN_COMMANDS)
@@ -171,9 +170,7 @@ class Bridge:
             self._following.start(self.device_id)
 
     def painted(self, serial: int) -> None:
-        """Note that the screen has painted tree ``serial``: follow mode may take the next one, and the diff can be
-        computed.
-        """
+        """Note that tree ``serial`` is on screen: follow mode may take the next one, and the diff can be computed."""
         self._following.painted(serial)
         newest = self._newest.get(self.device_id, TreeSnapshot.EMPTY)
         if newest.serial == serial != self._complemented:
@@ -225,7 +222,13 @@ class Bridge:
         try:
             await job
         except EngineError as exc:
-            self._post(NoticeUpdate(_notice_of(exc)))
+            self._say_error(exc)
+
+    def _say(self, notice: Notice) -> None:
+        self._post(NoticeUpdate(notice))
+
+    def _say_error(self, error: EngineError) -> None:
+        self._say(_notice_of(error, self._clock.now()))
 
     # -- jobs
 
@@ -256,12 +259,12 @@ class Bridge:
             problem = snapshot_problem(getattr(result, "envelope", {}))
             silent = False
         except EngineError as exc:
-            problem = _notice_of(exc).text
-            busy = exc.code is ErrorCode.EXECUTION_CONFLICT_IN_FLIGHT
-            silent = None if busy else True
-            if busy and (later or device_id not in self._newest):
+            problem = _notice_of(exc, self._clock.now()).text
+            in_use = exc.code is ErrorCode.EXECUTION_CONFLICT_IN_FLIGHT
+            silent = None if in_use else True
+            if in_use and (later or device_id not in self._newest):
                 self._tree_due, problem = True, ""
-            if busy and later:
+            if in_use and later:
                 return
             raise
         finally:
@@ -304,9 +307,7 @@ class Bridge:
             self._post(WorkUpdate(""))
 
     async def _watch_locks(self) -> None:
-        """Poll the locks once a second, and at once when an execution starts or ends: they are files of other
-        processes.
-        """
+        """Poll the locks, files of all processes, once a second and when an execution starts or ends."""
         while True:
             self._look_at_locks.clear()
             locks = await self._locks()
@@ -351,24 +352,15 @@ class Bridge:
         if isinstance(event, LogAttached):
             if event.device_id in self._broken:
                 self._broken.discard(event.device_id)
-                self._post(
-                    NoticeUpdate(Notice(Status.OK, f"The log of {event.device_id} is connected again", at=event.at))
-                )
+                self._say(Notice(Status.OK, f"The log of {event.device_id} is connected again", at=event.at))
         elif isinstance(event, HistoryTrouble):
-            self._post(NoticeUpdate(Notice(Status.WARN, event.reason, ErrorCode.HISTORY_UNAVAILABLE.value, event.at)))
+            self._say(Notice(Status.WARN, event.reason, ErrorCode.HISTORY_UNAVAILABLE.value, event.at))
         elif isinstance(event, LogGap) and event.device_id not in self._broken:
             self._broken.add(event.device_id)
             if not any(entry.usable for entry in self._devices if entry.serial == event.device_id):
                 return  # the device is away, which is reported
-            self._post(
-                NoticeUpdate(
-                    Notice(
-                        Status.WARN,
-                        f"The log stream was interrupted and is being reopened: {event.reason}",
-                        at=event.at,
-                    )
-                )
-            )
+            words = f"The log stream was interrupted and is being reopened: {event.reason}"
+            self._say(Notice(Status.WARN, words, at=event.at))
 
     async def _watch_urgent(self, subscription: Subscription) -> None:
         """Handle what must not wait for a tick: devices, trees, and locks."""
@@ -411,7 +403,7 @@ class Bridge:
             tree, problem = await asyncio.to_thread(read_tree, event.xml, searching=self.searching)
             if tree is None:
                 words = f"A tree could not be read: {problem}"
-                self._post(NoticeUpdate(Notice(Status.FAILED, words, ErrorCode.HIERARCHY_MALFORMED.value)))
+                self._say(Notice(Status.FAILED, words, ErrorCode.HIERARCHY_MALFORMED.value))
                 return
             self._serial += 1
             snapshot = TreeSnapshot(
@@ -456,17 +448,8 @@ class Bridge:
         return "r" if command_id in self._own else "stream"
 
 
-def _notice_of(error: EngineError) -> Notice:
+def _notice_of(error: EngineError, now: float) -> Notice:
     if error.code is ErrorCode.EXECUTION_CONFLICT_IN_FLIGHT:
-        return Notice(Status.WAITING, _conflict_words(error.details), error.code.value)
+        return Notice(Status.WAITING, f"{busy(error.details, now)}.", error.code.value)
     hint = f" {error.hint}" if error.hint else ""
     return Notice(Status.FAILED, f"{error.message}.{hint}".replace("..", "."), error.code.value)
-
-
-def _conflict_words(details: Mapping[str, Any]) -> str:
-    """Describe the holder of the lock. The engine's hint is omitted: it names flags of other interfaces."""
-    if "retryAfterMs" in details:
-        return f"{settling(details)}."
-    holder = details.get("inFlightCommandId") or "another execution"
-    source = f" from {details['source']}" if details.get("source") else ""
-    return f"Device busy: {holder}{source}. Nothing was sent."

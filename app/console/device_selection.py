@@ -8,6 +8,7 @@ from clawperator.app.console.bridge import Bridge
 from clawperator.app.console.console import Console
 from clawperator.app.console.console_engine import known_aliases
 from clawperator.app.console.empty_states import device_state, start_state
+from clawperator.app.console.screens import menu
 from clawperator.app.console.session import Facet
 from clawperator.widgets.models.status import Status
 
@@ -60,14 +61,9 @@ class DeviceSelection:
 
     def ask(self) -> None:
         """Open the device picker."""
-
-        def chosen(serial: str | None) -> None:
-            if serial:
-                self.choose(serial)
-
         from clawperator.app.console.screens.dialogs import DeviceDialog
 
-        self._console.push_screen(DeviceDialog(self._console.session), chosen)
+        menu.ask(self._console, DeviceDialog(self._console.session), self.choose)
 
     def choose(self, serial: str) -> None:
         """Select a device that the user pointed at, if it is usable."""

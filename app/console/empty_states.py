@@ -17,7 +17,7 @@ from clawperator.widgets.models.status import Status
 
 if TYPE_CHECKING:
     from clawperator.app.console.session import Session
-    from clawperator.engine.adb.parse import DeviceEntry
+    from clawperator.engine.adb.presence import DeviceEntry
 
 NO_DEVICE_HERE = "This console shows saved dumps: it has no device"
 NEEDS_SETUP = (ErrorCode.RECEIVER_NOT_INSTALLED.value, ErrorCode.RECEIVER_VARIANT_MISMATCH.value)

@@ -1,6 +1,4 @@
-"""Export files, readable by their owner only: rows of the stream as JSON Lines, a recorded run as a ZIP or as one such
-line.
-"""
+"""Export files, readable by their owner only: the stream as JSON Lines, a run as a ZIP or one such line."""
 
 from __future__ import annotations
 
@@ -80,9 +78,7 @@ def new_path(folder: Path, name: str, now: float) -> Path:
 
 
 def write(path: Path, export: Export, guard: Guard) -> int:
-    """Write a new file, mode 0600; return the number of rows. Raises ``OSError``, ``FileExistsError``, and
-    ``EngineError`` where the policy denies it.
-    """
+    """Write a new file, mode 0600; return the number of rows. Raises ``OSError`` and the policy's ``EngineError``."""
     with guard.writing(str(path)):
         path.parent.mkdir(parents=True, exist_ok=True)
         return _write_rows(path, export.objects())

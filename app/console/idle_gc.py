@@ -24,9 +24,7 @@ _NEVER = 1_000_000
 
 
 class IdleGc:
-    """``begin`` replaces Python's full collections and its thread switch interval, ``end`` restores them. ``now``
-    counts seconds.
-    """
+    """``begin`` replaces Python's full collections and switch interval; ``end`` restores them. ``now``: seconds."""
 
     def __init__(self, now: Callable[[], float], collect: Callable[[], object] = gc.collect) -> None:
         self._now = now
@@ -53,9 +51,7 @@ class IdleGc:
         self._touched = self._now()
 
     def tick(self, *, kept: int, dropped: int) -> bool:
-        """Collect if it is time to; return whether it was. Called every second with the nodes kept now and the nodes
-        ever discarded.
-        """
+        """Collect if it is time, and return whether it was; called every second with counts of nodes."""
         now, garbage = self._now(), dropped - self._swept
         quiet = now - self._touched >= QUIET_SECONDS
         worth = max(LEAST_GARBAGE, kept // 4)

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Coroutine
 from dataclasses import replace
+from typing import Any
 
 from clawperator.engine.errors import EngineError
 from clawperator.engine.progress import OnProgress, Stage
@@ -43,7 +44,7 @@ class JobRunner:
         self,
         job: Job,
         title: str,
-        work: Callable[[OnProgress], Awaitable[str]],
+        work: Callable[[OnProgress], Coroutine[Any, Any, str]],
         *,
         left: Callable[[Job], Awaitable[str]],
         then: Callable[[], Awaitable[None]],
@@ -76,12 +77,12 @@ class JobRunner:
     async def _run(
         self,
         title: str,
-        work: Callable[[OnProgress], Awaitable[str]],
+        work: Callable[[OnProgress], Coroutine[Any, Any, str]],
         left: Callable[[Job], Awaitable[str]],
         then: Callable[[], Awaitable[None]],
     ) -> None:
         here = asyncio.current_task()
-        self._work = asyncio.create_task(_awaited(work(self.heard)))
+        self._work = asyncio.create_task(work(self.heard))
         try:
             words = await self._work
         except asyncio.CancelledError:
@@ -107,7 +108,3 @@ class JobRunner:
     def _change(self, job: Job) -> None:
         self.job = job
         self._show(job)
-
-
-async def _awaited(work: Awaitable[str]) -> str:
-    return await work

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from textual.message import Message
 
-from clawperator.engine.adb.parse import DeviceEntry
+from clawperator.engine.adb.presence import DeviceEntry
 from clawperator.engine.events.types import EngineEvent
 from clawperator.widgets.models.doctor_report import DoctorReport
 from clawperator.widgets.models.emulators import EmulatorsState
@@ -21,7 +21,7 @@ from clawperator.widgets.models.setup import SetupState
 from clawperator.widgets.models.skills import SkillsState
 from clawperator.widgets.models.snapshot import TreeSnapshot
 from clawperator.widgets.notice_line import Notice
-from clawperator.widgets.picture import Picture
+from clawperator.widgets.picture_view import Picture
 
 if TYPE_CHECKING:
     from clawperator.engine.follow.follower import FollowState

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from functools import partial
 
 from clawperator.app.console.inspect.screen import InspectScreen
@@ -20,61 +20,44 @@ TABS = (
 """Key and name."""
 
 
-def _stream() -> type[ConsoleScreen]:
-    from clawperator.app.console.stream.screen import StreamScreen
+def _screen(mode: str) -> type[ConsoleScreen]:
+    """Import the screen of a mode."""
+    match mode:
+        case "stream":
+            from clawperator.app.console.stream.screen import StreamScreen
 
-    return StreamScreen
+            return StreamScreen
+        case "run":
+            from clawperator.app.console.run.screen import RunScreen
 
+            return RunScreen
+        case "history":
+            from clawperator.app.console.history.screen import HistoryScreen
 
-def _run() -> type[ConsoleScreen]:
-    from clawperator.app.console.run.screen import RunScreen
+            return HistoryScreen
+        case "skills":
+            from clawperator.app.console.skills.screen import SkillsScreen
 
-    return RunScreen
+            return SkillsScreen
+        case "doctor":
+            from clawperator.app.console.doctor.screen import DoctorScreen
 
+            return DoctorScreen
+        case "devices":
+            from clawperator.app.console.devices.screen import DevicesScreen
 
-def _history() -> type[ConsoleScreen]:
-    from clawperator.app.console.history.screen import HistoryScreen
-
-    return HistoryScreen
-
-
-def _skills() -> type[ConsoleScreen]:
-    from clawperator.app.console.skills.screen import SkillsScreen
-
-    return SkillsScreen
-
-
-def _doctor() -> type[ConsoleScreen]:
-    from clawperator.app.console.doctor.screen import DoctorScreen
-
-    return DoctorScreen
-
-
-def _devices() -> type[ConsoleScreen]:
-    from clawperator.app.console.devices.screen import DevicesScreen
-
-    return DevicesScreen
+            return DevicesScreen
+    return InspectScreen
 
 
-def _opened(loader: Callable[[], type[ConsoleScreen]]) -> ConsoleScreen:
-    return loader()()
+def _opened(mode: str) -> ConsoleScreen:
+    return _screen(mode)()
 
 
-_LOADERS: Mapping[str, Callable[[], type[ConsoleScreen]]] = {
-    "stream": _stream,
-    "run": _run,
-    "history": _history,
-    "skills": _skills,
-    "doctor": _doctor,
-    "devices": _devices,
-}
-MODES: dict[str, Callable[[], ConsoleScreen]] = {
-    "inspect": InspectScreen,
-    **{name: partial(_opened, loader) for name, loader in _LOADERS.items()},
-}
+MODES: dict[str, Callable[[], ConsoleScreen]] = {name.lower(): partial(_opened, name.lower()) for _, name in TABS}
 
 
 def load() -> None:
     """Import all modes, in a worker thread after the first frame: no first visit has to wait for it."""
-    for loader in _LOADERS.values():
-        loader()
+    for mode in MODES:
+        _screen(mode)

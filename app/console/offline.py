@@ -3,22 +3,31 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from clawperator.app.console.empty_states import NO_DEVICE_HERE
-from clawperator.engine.adb.parse import DeviceEntry
+from clawperator.engine.adb.presence import DeviceEntry
 from clawperator.engine.errors import EngineError, ErrorCode
 from clawperator.engine.events.bus import EventBus
 from clawperator.engine.progress import OnProgress, unreported
 
 if TYPE_CHECKING:
     from clawperator.engine.doctor.fix import PlannedFix
-    from clawperator.engine.follow.follower import FollowState
+
+
+def _refuse(*_given: object, **_options: object) -> NoReturn:
+    raise EngineError(
+        ErrorCode.NO_DEVICES, NO_DEVICE_HERE, hint="Start clawperator console without --snapshot to work with a device."
+    )
 
 
 class SavedDumps:
     """``ConsoleEngine`` without a device."""
+
+    use_backend = snapshot = picture = execute = force_stop = follow = operator_app = staticmethod(_refuse)
+    emulators = wireless = property(_refuse)
+    ids: tuple[str, ...] = ()
 
     def __init__(self) -> None:
         self.events = EventBus()
@@ -39,27 +48,11 @@ class SavedDumps:
     async def record_seen(self) -> None:
         """Nothing to record."""
 
-    ids: tuple[str, ...] = ()
-
     def backend_of(self, device_id: str) -> str:  # noqa: ARG002  # the shape of an engine
         return "operator"
 
-    def use_backend(self, name: str) -> NoReturn:  # noqa: ARG002  # the shape of an engine
-        _refuse()
-
     def doctor(self, *, device_id: str | None = None, full: bool = False) -> SavedDumps:  # noqa: ARG002  # the shape of an engine
         return self
-
-    @property
-    def emulators(self) -> NoReturn:
-        _refuse()
-
-    @property
-    def wireless(self) -> NoReturn:
-        _refuse()
-
-    def operator_app(self, *, device_id: str | None = None) -> NoReturn:  # noqa: ARG002  # the shape of an engine
-        _refuse()
 
     def fixer(self) -> SavedDumps:
         return self
@@ -75,23 +68,5 @@ class SavedDumps:
         _refuse()
         yield {}
 
-    async def snapshot(self, *, device_id: str | None = None) -> Any:  # noqa: ARG002  # the shape of an engine
-        _refuse()
-
-    async def picture(self, *, device_id: str | None = None) -> bytes:  # noqa: ARG002  # the shape of an engine
-        _refuse()
-
-    async def execute(self, payload: object, *, device_id: str | None = None) -> Any:  # noqa: ARG002  # the shape of an engine
-        _refuse()
-
-    async def force_stop(self, package: str, *, device_id: str | None = None) -> None:  # noqa: ARG002  # the shape of an engine
-        _refuse()
-
-    def follow(self, device_id: str, on_state: Callable[[FollowState], object]) -> NoReturn:  # noqa: ARG002  # the shape of an engine
-        _refuse()
-
-
-def _refuse() -> NoReturn:
-    raise EngineError(
-        ErrorCode.NO_DEVICES, NO_DEVICE_HERE, hint="Start clawperator console without --snapshot to work with a device."
-    )
+    def screen_video(self, device_id: str) -> None:
+        """Video is of devices of this computer only."""

@@ -40,9 +40,7 @@ _ASCII = {"auto": None, "always": True, "never": False}
 def resolve(
     file: SettingsFile | None, *, theme: str | None, ascii_only: bool, pictures: str | None, themes: str, served: bool
 ) -> Preferences:
-    """Return ``file``, or the defaults, with the flags over it. ``served``: the terminal is a browser, without graphics
-    protocols.
-    """
+    """Return the settings with the flags over them. ``served``: the terminal is a browser without graphics."""
     chosen = DEFAULTS if file is None else _chosen(file)
     drawn = pictures or chosen.pictures
     return replace(

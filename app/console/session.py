@@ -27,7 +27,8 @@ from clawperator.app.console.messages import (
     Update,
     WorkUpdate,
 )
-from clawperator.engine.adb.parse import DeviceEntry, parse_wm_density
+from clawperator.engine.adb.parse import parse_wm_density
+from clawperator.engine.adb.presence import DeviceEntry
 from clawperator.engine.doctor.verdict import Verdict
 from clawperator.engine.errors import ErrorCode
 from clawperator.engine.events.types import CommandProgress, EngineEvent, ExecutionFinished, LogBatch, SnapshotSeen
@@ -44,7 +45,7 @@ from clawperator.widgets.models.skills import SkillsState
 from clawperator.widgets.models.snapshot import TreeSnapshot
 from clawperator.widgets.models.status import Status
 from clawperator.widgets.notice_line import Notice
-from clawperator.widgets.picture import Picture
+from clawperator.widgets.picture_view import Picture
 from clawperator.widgets.text.times import WallClock
 
 if TYPE_CHECKING:
@@ -90,22 +91,8 @@ class Facet(Flag):
     SKILLS = auto()
     OTHERS = auto()
     """The tree of a device that is not the selected one."""
-    EVERYTHING = (
-        DEVICES
-        | TREE
-        | STREAM
-        | DOCTOR
-        | LOCKS
-        | NOTICE
-        | WORK
-        | FOLLOW
-        | PICTURE
-        | DRAFT
-        | EMULATORS
-        | SETUP
-        | SKILLS
-        | OTHERS
-    )
+    EVERYTHING = 2 * OTHERS - 1  # type: ignore[operator]  # a number, once it is assigned
+    """All parts, of which ``OTHERS`` is the last."""
 
 
 class TreeHistory:
@@ -399,9 +386,7 @@ class Session:
         return tuple(entry for entry in self.devices if entry.usable)
 
     def choice(self) -> str:
-        """Return the device to select without asking: the wanted one, else the only usable one; empty when the user
-        must choose.
-        """
+        """Return the wanted device, else the only usable one; empty when the user must choose."""
         serials = [entry.serial for entry in self.usable]
         if self.wanted_device:
             return self.wanted_device if self.wanted_device in serials else ""

@@ -7,11 +7,12 @@ import os
 import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import AbstractAsyncContextManager
+from contextlib import AbstractAsyncContextManager, AsyncExitStack
 from functools import partial
+from importlib import import_module
 from pathlib import Path
-from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, cast
+from types import MappingProxyType, TracebackType
+from typing import TYPE_CHECKING, Any, Self, cast
 
 from textual.app import InvalidThemeError
 
@@ -19,7 +20,6 @@ from clawperator.app.console import terminal
 from clawperator.app.console.app import ConsoleApp, Opening
 from clawperator.app.console.crash import CrashReports
 from clawperator.app.console.inspect.pictures import choose_graphics, open_graphics
-from clawperator.app.console.late_engine import LateEngine
 from clawperator.app.console.preferences import DEFAULTS, Preferences
 from clawperator.app.extras import not_installed, require_nats
 from clawperator.app.interrupts import INTERRUPTED
@@ -33,6 +33,45 @@ if TYPE_CHECKING:
     from clawperator.app.console.remote.engine import RemoteEngine
     from clawperator.app.console.remote.fleet import FleetEngine
     from clawperator.engine.config.settings import Settings
+
+
+class LateEngine:
+    """Use as ``async with LateEngine(settings, factory) as engine``; after ``open`` it has the attributes of an engine."""
+
+    def __init__(self, settings: Settings, factory: Callable[[Settings], AbstractAsyncContextManager[Any]]) -> None:
+        self.settings = settings
+        self.error: EngineError | None = None
+        """Why it could not be opened."""
+        self._factory = factory
+        self._closing = AsyncExitStack()
+
+    def backend_of(self, device_id: str) -> str:
+        """Return the backend of executions on a device; the first frame names it."""
+        engine = self.__dict__.get("_engine")
+        return str(self.settings.backend if engine is None else engine.backend_of(device_id))
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, tb: TracebackType | None
+    ) -> None:
+        await self._closing.aclose()
+
+    async def open(self) -> bool:
+        """Import and open the engine, without blocking the loop; return false with the reason in ``error``."""
+        await asyncio.to_thread(import_module, "clawperator.engine.facade")
+        try:
+            self._engine = await self._closing.enter_async_context(self._factory(self.settings))
+        except EngineError as exc:
+            self.error = exc
+        return self.error is None
+
+    def __getattr__(self, name: str) -> Any:
+        if name == "_engine":
+            raise AttributeError("The engine is not open")
+        return getattr(self._engine, name)
+
 
 EngineFactory = Callable[["Settings"], AbstractAsyncContextManager[Any]]
 

@@ -6,10 +6,12 @@ A Textual release that lacks one of them fails ``tests/app/console/test_textual_
 from __future__ import annotations
 
 import asyncio
+import codecs
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 from functools import lru_cache, partial
-from typing import IO, Any
+from io import TextIOWrapper
+from typing import Any
 
 from rich.console import Console, RenderableType
 from rich.segment import Segment
@@ -30,6 +32,7 @@ from textual.renderables.background_screen import BackgroundScreen
 from textual.screen import ModalScreen, Screen
 
 from clawperator.app.console.terminal_diff import TerminalDiff
+from clawperator.widgets.text.safe import cells
 
 INTERNALS: tuple[tuple[type, str, str], ...] = (
     (StylesCache, "get_inner_outer", "its cache keeps painted lines of removed widgets alive; it is replaced by one that does not"),
@@ -111,17 +114,26 @@ class _ChangedCells(CompositorUpdate):
         return shown.end()
 
 
+def _in_cells(error: UnicodeError) -> tuple[str, int]:
+    """Replace what the terminal's encoding lacks by as many cells; Python's stderr writes an escape sequence of several."""
+    assert isinstance(error, UnicodeEncodeError)
+    lacking = error.object[error.start : error.end]
+    return "".join("~" if character == "…" else "?" * cells(character) for character in lacking), error.end
+
+
 class _Terminal:
     """The file of a terminal, for the thread that writes to it: an error would end that thread, and who waits for it."""
 
-    def __init__(self, file: IO[str], lost: Callable[[], object]) -> None:
+    def __init__(self, file: TextIOWrapper, lost: Callable[[], object]) -> None:
         self.fileno = file.fileno
         self._file = file
         self._lost = lost
+        codecs.register_error("cells", _in_cells)
 
     def write(self, text: str) -> None:
         try:
-            self._file.write(text)
+            encoding = self._file.encoding
+            self._file.write(text.encode(encoding, "cells").decode(encoding))
         except OSError:
             self._lost()
 
@@ -140,6 +152,10 @@ class ReportingApp(App[int]):
         self.shown = TerminalDiff()
         self.leave: Callable[[], object] = self.exit
         """Called when the terminal cannot be written to any more: SIGHUP, which says so first, may be ignored."""
+
+    def on_load(self) -> None:
+        """Start tasks as asyncio does. On Python 3.12 and newer Textual runs them at once, the widgets of a mode before it is current."""
+        asyncio.get_running_loop().set_task_factory(None)
 
     def _build_driver(self, *args: Any, **options: Any) -> Any:
         driver: Any = super()._build_driver(*args, **options)

@@ -18,7 +18,7 @@ from nats.errors import Error as NatsError
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from clawperator.app.fleet import subjects
-from clawperator.app.fleet.connection import connected
+from clawperator.app.fleet.connection import connected, end_if_cancelled
 from clawperator.engine.contracts.issues import suggestion
 from clawperator.engine.errors import EngineError, ErrorCode, interruption
 from clawperator.engine.executions.finish import RunOptions
@@ -35,6 +35,7 @@ _FIRST_SECONDS, _QUIET_SECONDS = 2.0, 0.4
 _MOST_SECONDS = 10.0
 _MAX_HOSTS = 10_000
 _NO_RESPONDERS = "503"
+_LOST = "The connection to the fleet is lost"
 _REFUSED = "permissions violation for publish to"
 _SKEW_SECONDS = 2.0
 """Smaller differences of clocks are ignored."""
@@ -197,7 +198,10 @@ class Fleet:
                 found.update(f"{host.host}/{serial}" for serial in host.serials)
         if not found:
             tags = {name for row in await self.devices() for name in row["tags"]}
-            hint = suggestion(tag, tags) or (f"Known tags: {', '.join(sorted(tags))}." if tags else None)
+            hint = (
+                suggestion(tag, tags)
+                or f"Known tags: {', '.join(sorted(tags)) or 'none'}. Each host has its own in its settings."
+            )
             raise EngineError(ErrorCode.DEVICE_TAG_UNKNOWN, f"No device of the fleet has the tag {tag}", hint=hint)
         return sorted(found)
 
@@ -254,10 +258,19 @@ class Fleet:
         options = {"then": then} if then is not None else {}
         return await self._ask(device, ask="skill", payload=body, timeoutMs=timeout_ms, options=options, how=how)
 
+    async def follow(self, device: str, watcher: str, *, painted: bool = False, leaves: bool = False) -> dict[str, Any]:
+        """Have the host follow the screen for ``watcher``, for ``subjects.SILENT_SECONDS``; return the state. Raises ``EngineError``."""
+        return await self._ask(device, ask="follow", payload={"id": watcher, "painted": painted, "leaves": leaves})
+
+    async def history(self, host: str, **read: Any) -> dict[str, Any]:
+        """Return a page of the host's runs, one ``run``, or one ``tree``. Raises ``EngineError``."""
+        return await self._request(subjects.device_subject(host, ""), host, ask="history", payload=read)
+
     async def _ask(self, device: str, **body: Any) -> dict[str, Any]:
-        """Publish a request once and return the answer of the host. Raises ``EngineError``."""
-        host, serial = subjects.address(device)
-        subject = subjects.device_subject(host, serial)
+        return await self._request(subjects.device_subject(*subjects.address(device)), device, **body)
+
+    async def _request(self, subject: str, device: str, /, **body: Any) -> dict[str, Any]:
+        """Publish a request once and return the answer of the host of ``device``. Raises ``EngineError``."""
         request = {"caller": self._caller, **body}
         data = json.dumps(request, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "surrogatepass")
         if len(data) > self.client.max_payload:
@@ -269,14 +282,14 @@ class Fleet:
             try:
                 await self.client.publish(subject, data, reply=f"{self._inbox}.{name}")
             except (NatsError, OSError) as exc:
-                raise _not_sent(ErrorCode.FLEET_UNAVAILABLE, "The connection to the fleet is lost", device) from exc
+                raise _not_sent(ErrorCode.FLEET_UNAVAILABLE, _LOST, device) from exc
             answer = await _answer(wait.queue, device)
         except asyncio.CancelledError as exc:
             raise exc from interruption("sent", deviceId=device)
         finally:
             del self._waiting[name]
         if isinstance(named := answer.get("deviceId"), str) and named:
-            device = f"{host}/{named}"  # the request may have named an alias
+            device = f"{device.partition('/')[0]}/{named}"  # the request may have named an alias
         if answer.get("ok") or "error" not in answer:
             return {**answer, "deviceId": device}
         raise _remote_error({**answer, "deviceId": device})
@@ -338,6 +351,8 @@ def _remote_error(answer: Mapping[str, Any]) -> EngineError:
     extra |= {name: answer[name] for name in ("deviceId", "executionId", "outcome") if name in answer}
     code = ErrorCode.known(str(given["code"])) or ErrorCode.UNKNOWN
     hint, details = given.get("hint"), given.get("details")
+    if isinstance(details, dict) and details.pop("policy", None):  # a file of the host
+        hint = f"The policy of the host {answer['deviceId'].partition('/')[0]} decides this, and can be changed only there."
     return EngineError(
         code,
         str(given["message"]),
@@ -381,7 +396,10 @@ async def _ask_all(client: Client, subject: str, *, silent: bool = False) -> lis
             with suppress(NatsError):
                 await subscription.unsubscribe()
     except (NatsError, OSError) as exc:
-        raise EngineError(ErrorCode.FLEET_UNAVAILABLE, f"The fleet cannot be asked: {exc}") from exc
+        end_if_cancelled()
+        words = f"The fleet cannot be asked: {exc}" if client.is_connected else _LOST
+        raise EngineError(ErrorCode.FLEET_UNAVAILABLE, words) from exc
+    end_if_cancelled()
     if not (answers or unheard or silent):
         raise EngineError(ErrorCode.FLEET_UNAVAILABLE, "No host of the fleet answers, nor does the NATS server")
     return [answer for answer in answers if isinstance(answer, dict)]

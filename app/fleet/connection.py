@@ -50,11 +50,30 @@ class Connection(Client):
             raise _UnprotectedError(words)
         return super()._connect_command()
 
+    async def publish(
+        self, subject: str, payload: bytes = b"", reply: str = "", headers: dict[str, Any] | None = None
+    ) -> None:
+        await super().publish(subject, payload, reply, headers)
+        end_if_cancelled()
+
     async def _send_ping(self, future: asyncio.Future[Any] | None = None) -> None:
         """Send a ping behind what is pending: nats-py sends it first, so that ``flush`` returns before a subscription is made."""
         self._pongs.append(future or asyncio.get_running_loop().create_future())
         await self._send_command(PING_PROTO)
         await self._flush_pending()
+
+    async def _close(self, status: int, do_cbs: bool = True) -> None:
+        """Close without what is pending where the connection has ended: from Python 3.12 on, asyncio fails to write to such a one."""
+        if self._transport is not None and self._transport.at_eof():
+            self._pending_data_size = 0
+        await super()._close(status, do_cbs)
+
+
+def end_if_cancelled() -> None:
+    """Raise ``CancelledError`` in a task whose cancellation was swallowed: by nats-py, or by asyncio's ``wait_for`` before Python 3.12."""
+    task = asyncio.current_task()
+    if task is not None and task.cancelling():
+        raise asyncio.CancelledError
 
 
 def _missing(server: ParseResult, info: dict[str, Any]) -> str:
@@ -93,6 +112,7 @@ async def connected(
     parts = [_parsed(server) for server in servers.split(",")]
     options = _protection(parts)
     client, failure, open_ = Connection(), _Failure(), False
+    limit = asyncio.timeout(_CONNECT_SECONDS)
 
     async def lost() -> None:
         if open_:
@@ -109,13 +129,15 @@ async def connected(
     async def failed(error: Exception) -> None:
         """Note the failure: nats-py would log it."""
         failure.note(error)
+        if isinstance(error, ssl.SSLError) and not open_ and len(parts) == 1:
+            limit.reschedule(0)  # another attempt would fail in the same way
         if "permissions violation" in str(error).lower():
             client.refusal = str(error).removeprefix("nats: ")
         on_error(error)
 
     try:
         try:
-            async with asyncio.timeout(_CONNECT_SECONDS):
+            async with limit:
                 await client.connect(
                     [part.geturl() for part in parts],
                     name=name,
@@ -163,7 +185,7 @@ class _Failure:
         self._kind = type(error)
         words = str(error).removeprefix("nats: ").strip("'") or type(error).__name__
         if isinstance(error, TimeoutError):
-            words = "no answer"
+            words = "no NATS server answers there"
         elif isinstance(error, ConnectionRefusedError):
             words = "connection refused"
         if isinstance(error, ssl.SSLError):

@@ -6,20 +6,22 @@ import asyncio
 import base64
 import json
 import time
-from collections.abc import Callable, Coroutine, Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import fields
 from functools import partial
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from nats.errors import Error as NatsError
 from nats.micro import add_service
-from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
 from clawperator.app.fleet import subjects
 from clawperator.app.fleet.client import ask_hosts
 from clawperator.app.serve.answers import encode
-from clawperator.app.serve.event_frames import stream_events
+from clawperator.app.serve.event_frames import following, stream_events
+from clawperator.app.serve.followers import Followers
+from clawperator.app.serve.history import MAX_PAGE, history_of, one_run, runs_page
 from clawperator.app.serve.screenshot_paths import with_confined_screenshots
 from clawperator.app.serve.service import CallerExecutor
 from clawperator.engine.config.active_profile import load_profile
@@ -27,12 +29,14 @@ from clawperator.engine.contracts.caller import Caller
 from clawperator.engine.contracts.issues import shown
 from clawperator.engine.errors import EngineError, ErrorCode, interruption
 from clawperator.engine.events.types import DevicesChanged, SnapshotSeen
+from clawperator.engine.executions import build
 from clawperator.engine.executions.finish import RunOptions
 from clawperator.engine.facade import BackendOptions, Engine
+from clawperator.engine.follow.follower import PAINT_LIMIT, FollowState
 from clawperator.engine.skills.artifact_run import run_document
 from clawperator.engine.skills.compiled import is_compiled
 from clawperator.engine.skills.registry import open_registry
-from clawperator.engine.skills.run import SkillRun, run_skill, run_with_then
+from clawperator.engine.skills.run import run_with_then
 from clawperator.engine.version import __version__
 
 if TYPE_CHECKING:
@@ -45,6 +49,8 @@ _MAX_DEVICES = 1_024
 """Devices that one host offers; one that is gone is still answered for."""
 _MAX_REQUESTS = 256
 """Requests in work, waits for the device included."""
+_MAX_WATCHERS = 256
+"""Clients that follow devices of one host."""
 _MAX_CALLER = 120
 _FLUSH_SECONDS = 5
 _KNOWN = {*BackendOptions.__annotations__, *(field.name for field in fields(RunOptions))} - {"screenshot_overwrite"}
@@ -55,7 +61,7 @@ class _Request(BaseModel):
 
     model_config = ConfigDict(extra="forbid", strict=True)
 
-    ask: Literal["execute", "picture", "doctor", "skill"] = "execute"
+    ask: Literal["execute", "picture", "doctor", "skill", "follow", "history"] = "execute"
     payload: Any = None
     caller: str
     timeoutMs: Any = None  # noqa: N815 -- its name in JSON
@@ -83,6 +89,37 @@ class _Skill(BaseModel):
     expectContains: str | None = None  # noqa: N815 -- its name in JSON
 
 
+class _Watcher(BaseModel):
+    """The payload of a request to follow a device, for ``subjects.SILENT_SECONDS``. ``painted``: the client shows the newest tree."""
+
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+    id: Annotated[str, Field(min_length=1, max_length=64)]
+    painted: bool = False
+    leaves: bool = False
+
+
+class _Read(BaseModel):
+    """The payload of a request for the history: one tree, one run, or a page of runs."""
+
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+    tree: Annotated[str, Field(max_length=64)] = ""
+    run: Annotated[str, Field(max_length=255)] = ""
+    filter: Annotated[str, Field(max_length=1_000)] = ""
+    limit: Annotated[int, Field(ge=0, le=MAX_PAGE)] = 0
+    before: Annotated[int, Field(ge=1, le=2**62)] | None = None
+    total: bool = False
+
+
+_PAYLOADS: Mapping[str, type[BaseModel]] = {"skill": _Skill, "follow": _Watcher, "history": _Read}
+_TOO_LARGE = EngineError(
+    ErrorCode.HIERARCHY_TOO_LARGE,
+    "The tree is larger than a message of the fleet",
+    hint="Raise max_payload of the NATS server, or press r: one snapshot may be larger.",
+)
+
+
 class FleetHost:
     """Offers the devices of ``engine`` as those of host ``name``; screenshots are written below ``screenshots_dir`` only."""
 
@@ -98,6 +135,12 @@ class FleetHost:
         self._screenshots_dir = screenshots_dir
         self._requests: set[asyncio.Task[None]] = set()
         self._watchers: dict[str, asyncio.Task[None]] = {}
+        """The readers of the logs, by serial."""
+        self._followers = Followers(engine, lambda _: None)
+        self._leases: dict[tuple[str, str], tuple[asyncio.Event, asyncio.Task[None]]] = {}
+        """By serial and client: the event that renews its lease of follow mode, and the task that ends it."""
+        self._too_large: set[str] = set()
+        """Devices whose newest tree is too large to be published."""
 
     async def run(self, ready: Callable[[], object]) -> None:
         """Offer the devices, and call ``ready``, until cancelled; what runs is ended, and its outcome answered, before it returns.
@@ -116,6 +159,12 @@ class FleetHost:
         )
         group = f"host-{subjects.token(self._name)}"  # every host answers
         await service.add_endpoint(name="hosts", subject=subjects.HOSTS, queue_group=group, handler=self._describe)
+        await service.add_endpoint(
+            name="host",
+            subject=subjects.device_subject(self._name, ""),
+            queue_group=subjects.token(self._name),
+            handler=partial(self._take, ""),
+        )
         for tag in {tag for profile in self._engine.settings.devices.values() for tag in profile.tags}:
             await service.add_endpoint(
                 name="tag",
@@ -136,7 +185,8 @@ class FleetHost:
                             await self._offer(service, [entry.serial for entry in event.devices if entry.usable])
                         await self._publish(event, events.dropped)
         finally:
-            ending = [watching, *self._watchers.values(), *self._requests]
+            leases = [task for _, task in self._leases.values()]
+            ending = [watching, *self._watchers.values(), *self._requests, *leases, *self._followers.tasks()]
             for task in ending:
                 task.cancel()
             await asyncio.gather(*ending, return_exceptions=True)
@@ -224,12 +274,20 @@ class FleetHost:
         try:
             body = _Request.model_validate_json(data)
             options = body.run_options()
-            skill = _Skill.model_validate(body.payload) if body.ask == "skill" else None
+            given = _PAYLOADS[body.ask].model_validate(body.payload) if body.ask in _PAYLOADS else None
         except (ValidationError, ValueError, RecursionError) as exc:
             raise EngineError(ErrorCode.INVALID_BODY, "The request of the fleet cannot be read") from exc
+        if not serial and not isinstance(given, _Read):
+            raise EngineError(ErrorCode.INVALID_BODY, "Only the history can be requested without a device")
         engine = self._engine.under(Caller(name=f"fleet:{shown(body.caller, _MAX_CALLER)}"))
-        if skill is not None:
-            return await _run_skill(engine, serial, skill, body, options)
+        match given:
+            case _Skill():
+                return await _run_skill(engine, serial, given, body, options)
+            case _Watcher():
+                engine.admit(build.snapshot(), "follow the screen")
+                return self._follow(serial, given)
+            case _Read():
+                return {"ok": True, **await _read_history(engine, given)}
         if body.ask == "picture":
             return {"ok": True, "png": base64.b64encode(await engine.picture(device_id=serial)).decode()}
         if body.ask == "doctor":
@@ -248,6 +306,39 @@ class FleetHost:
             report = await run_document(executor, body.payload, load_profile(engine.settings), **how)
             return report.to_dict()
         return (await run(body.payload, **how)).to_dict()
+
+    # -- follow mode
+
+    def _follow(self, serial: str, watcher: _Watcher) -> Mapping[str, Any]:
+        """Begin or renew the watcher's lease, or end it, and return the state of follow mode. Raises ``EngineError`` (SERVER_BUSY)."""
+        key = serial, watcher.id
+        found = self._leases.get(key)
+        if watcher.leaves:
+            if found is not None:
+                found[1].cancel()
+            return {"ok": True}
+        if found is None:
+            if len(self._leases) >= _MAX_WATCHERS:
+                raise EngineError(ErrorCode.SERVER_BUSY, f"{_MAX_WATCHERS} clients follow devices of {self._name}")
+            renewed = asyncio.Event()
+            task = asyncio.create_task(self._hold(key, renewed), name=f"watcher of {serial}")
+            found = self._leases[key] = renewed, task
+            task.add_done_callback(lambda _: self._leases.pop(key))
+        found[0].set()
+        if watcher.painted:
+            self._followers.fetched(serial)
+        state = self._followers.state(serial)
+        if serial in self._too_large:
+            state = FollowState("failing", wait=PAINT_LIMIT, error=_TOO_LARGE)
+        return {"ok": True, "follow": following(serial, state).data}
+
+    async def _hold(self, key: tuple[str, str], renewed: asyncio.Event) -> None:
+        """Follow a device until its watcher is silent."""
+        with suppress(TimeoutError), self._followers.following(key[0]):
+            while True:
+                renewed.clear()
+                async with asyncio.timeout(subjects.SILENT_SECONDS):
+                    await renewed.wait()
 
     async def _stay_alive(self, request: Request) -> None:
         with suppress(NatsError, ValueError):  # ValueError: a request without a reply subject
@@ -275,6 +366,8 @@ class FleetHost:
         if isinstance(event, SnapshotSeen) and event.complete and event.device_id:
             tree = event.xml.encode(errors="replace")
             messages.append((subjects.tree_subject(self._name, event.device_id), tree))
+            fits = len(tree) <= self._client.max_payload - 4_096
+            (self._too_large.discard if fits else self._too_large.add)(event.device_id)
             headers[subjects.FACTS] = json.dumps(dict(next(stream_events(event)).data))
         for subject, data in messages:
             if not self._client.is_connected or len(data) > self._client.max_payload - 4_096:
@@ -288,23 +381,31 @@ def _given(options: Mapping[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in options.items() if value is not None}
 
 
+async def _read_history(engine: Engine, read: _Read) -> Mapping[str, Any]:
+    history = history_of(engine, "read the history")
+    if read.tree:
+        return {"tree": await history.tree(read.tree)}
+    if read.run:
+        return await one_run(history, read.run)
+    return await runs_page(history, read.filter, limit=read.limit, before=read.before, total=read.total)
+
+
 async def _run_skill(
     engine: Engine, serial: str, skill: _Skill, body: _Request, options: RunOptions
 ) -> Mapping[str, Any]:
     """Run the script of a skill of this host's registry."""
-    settings = engine.settings.with_options(**_given(body.how))
+    reach: Any = _given(body.how)
+    settings = engine.settings.with_options(**reach)
     registry = await asyncio.to_thread(open_registry, settings.environment, settings.skills_registry or None)
-
-    def script() -> Coroutine[Any, Any, SkillRun]:
-        return run_skill(
-            registry,
-            skill.id,
-            settings=settings,
-            device_id=serial,
-            args=skill.args,
-            timeout_ms=body.timeoutMs,
-            expect_contains=skill.expectContains,
-            guard=engine.guard,
-        )
-
-    return await run_with_then(engine, script, options, serial)
+    return await run_with_then(
+        CallerExecutor(settings, partial(engine.execute, **reach)),
+        registry,
+        skill.id,
+        options,
+        device_id=serial,
+        settings=settings,
+        args=skill.args,
+        timeout_ms=body.timeoutMs,
+        expect_contains=skill.expectContains,
+        guard=engine.guard,
+    )

@@ -35,7 +35,7 @@ def create_app(service: HttpService, tokens: Tokens | None = None, *, on_fault: 
     )
     framework.state.service = service
     for router in ROUTERS:
-        framework.include_router(router)
+        framework.include_router(router, default_response_class=Response)
     described: dict[str, Any] = {}
 
     @framework.get("/openapi.json", include_in_schema=False)
@@ -49,14 +49,10 @@ def create_app(service: HttpService, tokens: Tokens | None = None, *, on_fault: 
     framework.add_exception_handler(RequestValidationError, _invalid_parameter)
 
     framework.add_exception_handler(Exception, _fault)
-    options = service.options
     return Gate(
         CachedAnswers(service, framework),
-        host=options.host,
-        tokens=tokens,
-        allow_origins=options.allow_origins,
-        allow_hosts=options.allow_hosts,
-        rate=options.rate,
+        service.options,
+        tokens,
         on_request=service.on_request,
         on_refusal=service.refusals.add,
         on_fault=on_fault,

@@ -28,6 +28,7 @@ from clawperator.engine.config.settings import package_name
 from clawperator.engine.contracts.issues import shown
 from clawperator.engine.contracts.limits import BACKENDS, JOBS, MAX_DISPLAY, MAX_JOBS, MAX_WAIT_MS, THEN
 from clawperator.engine.contracts.references import TREE_ID
+from clawperator.engine.contracts.strict import OneOf
 from clawperator.engine.contracts.strict_json import parse_json
 from clawperator.engine.errors import EngineError, ErrorCode
 from clawperator.engine.executions.finish import RunOptions
@@ -64,18 +65,6 @@ def _given(execution: Any) -> Any:
     return execution
 
 
-def _view(then: str) -> str:
-    if then not in THEN:
-        raise ValueError(f"must be {', '.join(THEN)}")
-    return then
-
-
-def _backend(name: str) -> str:
-    if name not in BACKENDS:
-        raise ValueError(f"must be {' or '.join(BACKENDS)}")
-    return name
-
-
 def _argument(value: Any) -> str:
     """Return an argument of a skill as text."""
     if not isinstance(value, str | int | float) or (isinstance(value, str) and "\0" in value):
@@ -96,11 +85,7 @@ Wait = Annotated[
         json_schema_extra={"default": 0},
     ),
 ]
-Backend = Annotated[
-    str,
-    AfterValidator(_backend),
-    Field(description="The way to the device: the Operator app, or none.", json_schema_extra={"enum": list(BACKENDS)}),
-]
+Backend = Annotated[str, OneOf(BACKENDS), Field(description="The way to the device: the Operator app, or none.")]
 AllowUnbind = Annotated[
     bool,
     Field(description="The stock backend may unbind the Operator's accessibility service while it reads a screen."),
@@ -111,11 +96,8 @@ _Pixel = Annotated[int, Field(gt=-(10**9), lt=10**9)]
 Brief = Annotated[bool, Field(description="Answer with outcome, new data and views only.")]
 Then = Annotated[
     str,
-    AfterValidator(_view),
-    Field(
-        description="Add the screen once it has settled, in this form; `none`: only whether it changed.",
-        json_schema_extra={"enum": list(THEN)},
-    ),
+    OneOf(THEN),
+    Field(description="Add the screen once it has settled, in this form; `none`: only whether it changed."),
 ]
 MaxBytes = Annotated[int, Field(ge=MIN_BYTES, le=MAX_VIEW_BYTES, description="Truncate a larger `then`.")]
 _Argument = Annotated[Any, AfterValidator(_argument), WithJsonSchema({"type": ["string", "number", "boolean"]})]

@@ -7,6 +7,7 @@ from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 from fastapi import FastAPI
 from fastapi.openapi.utils import get_openapi
+from pydantic.alias_generators import to_camel
 
 from clawperator.app.serve.answers import RETRY_AFTER, status_of
 from clawperator.engine.errors import ErrorCode
@@ -79,9 +80,19 @@ def shape(document: type) -> Schema:
     return obj({name: _of_type(hint) for name, hint in hints.items()}, [name for name in hints if name in required])
 
 
+def fields_of(value: type) -> Schema:
+    """Return the schemas of a value's fields by their names in JSON."""
+    return {to_camel(name): _of_type(hint) for name, hint in get_type_hints(value).items()}
+
+
 def _of_type(hint: Any) -> Schema:
+    inner = get_args(hint)
     if get_origin(hint) is Literal:
-        return {"type": "string", "enum": list(get_args(hint))}
+        return {"type": "string", "enum": list(inner)}
+    if type(None) in inner:
+        return {"type": [_of_type(inner[0])["type"], "null"]}
+    if get_origin(hint) is tuple:
+        return {"type": "array", "items": _of_type(inner[0])}
     return {"type": _JSON_TYPES.get(hint, "object")}
 
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Callable, Iterable
-from contextlib import asynccontextmanager
+from contextlib import AbstractContextManager, asynccontextmanager
 from typing import TYPE_CHECKING, Any, Unpack
 
 from clawperator.app.http.events.hub import Hub
-from clawperator.app.http.followers import Followers
 from clawperator.app.http.metrics import Metrics
 from clawperator.app.serve.answers import encode
+from clawperator.app.serve.followers import Followers
 from clawperator.app.serve.refusals import CALLER, Refusals, operation_of
 from clawperator.app.serve.service import Service
 from clawperator.engine.contracts.caller import ANONYMOUS, Caller
@@ -161,6 +161,12 @@ def _outcome(event: ExecutionFinished) -> tuple[str, str]:
 def caller_of(request: Request) -> Caller:
     caller: Caller = request.scope.get(CALLER, ANONYMOUS)
     return caller
+
+
+def acting(request: Request) -> AbstractContextManager[Engine]:
+    """Return ``Service.acting`` for the request's caller."""
+    service: HttpService = request.app.state.service
+    return service.acting(caller_of(request))
 
 
 async def _end(tasks: list[asyncio.Task[Any]]) -> None:

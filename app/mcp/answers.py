@@ -76,20 +76,16 @@ class Reply(NamedTuple):
 def result_of(reply: Reply) -> CallToolResult:
     """Return the result of a call. Lone surrogates, which devices can send, are replaced: UTF-8 cannot encode them."""
     text = json.dumps(reply.document, ensure_ascii=False)
-    document: Any = reply.document
-    if not _is_sound(text):
-        document = json.loads(text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace"))
+    sound = encodable(text)
+    document: Any = reply.document if sound == text else json.loads(sound)
     text = encode(document).decode()
     content: list[ContentBlock] = [TextContent(text=text), *reply.more]
     return CallToolResult(content=content, structured_content=document, is_error=reply.failed)
 
 
-def _is_sound(text: str) -> bool:
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return False
-    return True
+def encodable(text: str) -> str:
+    """Replace lone surrogates, which UTF-8 cannot encode."""
+    return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
 
 
 def tool_words(document: Mapping[str, Any]) -> Mapping[str, Any]:

@@ -112,11 +112,8 @@ async def serve(
 
         gate = Gate(
             app,
-            host=options.host,
-            tokens=host.tokens,
-            allow_origins=options.allow_origins,
-            allow_hosts=options.allow_hosts,
-            rate=options.rate,
+            options,
+            host.tokens,
             on_request=on_request,
             on_refusal=refusals.add,
             on_fault=log_line,

@@ -15,7 +15,7 @@ from mcp_types import (
     TextResourceContents,
 )
 
-from clawperator.app.mcp.answers import tool_words
+from clawperator.app.mcp.answers import encodable, tool_words
 from clawperator.app.serve.answers import encode
 from clawperator.engine.contracts.actions import ACTIONS
 from clawperator.engine.contracts.issues import shown, suggestion
@@ -145,8 +145,3 @@ def _described(name: str) -> dict[str, Any]:
 
 def _json(value: Any) -> str:
     return encode(value).decode()
-
-
-def encodable(text: str) -> str:
-    """Replace lone surrogates, which UTF-8 cannot encode."""
-    return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")

@@ -5,8 +5,9 @@ from __future__ import annotations
 import asyncio
 import re
 import traceback
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
+from anyio import CancelScope
 from mcp.server.caching import CacheHint
 from mcp.server.lowlevel import Server
 from mcp.shared.exceptions import MCPError
@@ -36,7 +37,7 @@ from clawperator.engine.text.guide import MCP_GUIDE
 from clawperator.engine.version import __version__
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Coroutine, Mapping
 
     from mcp.server.context import ServerRequestContext
 
@@ -48,6 +49,7 @@ if TYPE_CHECKING:
 _STATIC = CacheHint(ttl_ms=3_600_000, scope="public")
 _NAME = re.compile(r"[A-Za-z0-9._-]+", re.ASCII)
 _MAX_NAME = 64
+_Result = TypeVar("_Result")
 
 
 def create_server(service: McpService) -> Server[Any]:
@@ -61,7 +63,7 @@ def create_server(service: McpService) -> Server[Any]:
         if tool is None:
             hint = suggestion(params.name, TOOLS) or f"Tools: {', '.join(TOOLS)}."
             raise MCPError(INVALID_PARAMS, f"There is no tool {shown(params.name)}. {hint}")
-        return result_of(await run_tool(service, tool, _call(context), params.arguments))
+        return result_of(await _cancelled_once(run_tool(service, tool, _call(context), params.arguments)))
 
     async def list_resources(_: Context, __: PaginatedRequestParams | None) -> ListResourcesResult:
         return ListResourcesResult(resources=await resources.resources(service))
@@ -70,7 +72,7 @@ def create_server(service: McpService) -> Server[Any]:
         return ListResourceTemplatesResult(resource_templates=resources.TEMPLATES)
 
     async def read_resource(context: Context, params: ReadResourceRequestParams) -> ReadResourceResult:
-        return await resources.read(service, _call(context), params.uri)
+        return await _cancelled_once(resources.read(service, _call(context), params.uri))
 
     def input_schema(name: str) -> Mapping[str, Any] | None:
         return TOOLS[name].input_schema if name in TOOLS else None
@@ -89,6 +91,21 @@ def create_server(service: McpService) -> Server[Any]:
         on_list_resource_templates=list_templates,
         on_read_resource=read_resource,
     )
+
+
+async def _cancelled_once(work: Coroutine[Any, Any, _Result]) -> _Result:
+    """Await ``work`` in a task of its own, which a cancellation reaches once.
+
+    anyio repeats a cancellation at every await: what ends a dump on the device would be cancelled, too.
+    """
+    task = asyncio.create_task(work)
+    try:
+        return await asyncio.shield(task)
+    except asyncio.CancelledError:
+        task.cancel()
+        with CancelScope(shield=True):
+            await asyncio.wait([task])
+        raise
 
 
 async def run_tool(service: McpService, tool: Tool, call: Call, arguments: Mapping[str, Any] | None) -> Reply:

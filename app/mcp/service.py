@@ -18,10 +18,9 @@ from clawperator.engine.contracts.read_only import refuse_acting
 from clawperator.engine.errors import EngineError, ErrorCode, interruption
 from clawperator.engine.executions import build
 from clawperator.engine.executions.composition import Composition
-from clawperator.engine.executions.drain import Drain
 from clawperator.engine.executions.finish import RunOptions
 from clawperator.engine.facade import BackendOptions
-from clawperator.engine.follow.trees import LastTrees, SeenTree
+from clawperator.engine.follow.trees import SeenTree
 
 if TYPE_CHECKING:
     from clawperator.app.fleet.client import Fleet
@@ -63,22 +62,17 @@ class CancelledCall:
 
 
 class McpService(Service):
-    """The engine for MCP tools. Screenshots are written below ``screenshots_dir`` only; ``log_line`` gets diagnostics.
-
-    ``trees`` and ``work`` may be shared with another server of the same process.
-    """
+    """The engine for MCP tools. Screenshots are written below ``screenshots_dir`` only; ``log_line`` gets diagnostics."""
 
     def __init__(
         self,
         engine: Engine,
         *,
         screenshots_dir: str,
-        trees: LastTrees | None = None,
-        work: Drain | None = None,
         log_line: Callable[[str], object] = lambda _: None,
         fleet: Fleet | None = None,
     ) -> None:
-        super().__init__(engine, trees, work)
+        super().__init__(engine)
         self.fleet = fleet
         self.log_line = log_line
         self._screenshots_dir = screenshots_dir
@@ -136,7 +130,12 @@ class McpService(Service):
         if self.engine.settings.read_only:
             refuse_acting(self.engine.validate(payload).execution)
         with self.work.one():
-            return await self.fleet.execute(payload, device, options=options, **call.how)
+            try:
+                return await self.fleet.execute(payload, device, options=options, **call.how)
+            except asyncio.CancelledError as exc:
+                if isinstance(exc.__cause__, EngineError):
+                    self.remember(call, device, exc.__cause__)
+                raise
 
     def executor(self, call: Call) -> Executor:
         """Return the executor of a compiled artifact for ``call``."""

@@ -115,21 +115,13 @@ def _devices(event: DevicesChanged) -> Iterator[StreamEvent]:
     yield StreamEvent(DEVICES, None, {"devices": [entry.to_dict() for entry in event.devices]})
 
 
-def _adb_lost(event: AdbServerLost) -> Iterator[StreamEvent]:
-    yield _link(event, "adb-lost", event.reason)
+_LINK_STATES = {AdbServerLost: "adb-lost", LogGap: "log-broken", LogAttached: "log-followed"}
 
 
-def _gap(event: LogGap) -> Iterator[StreamEvent]:
-    yield _link(event, "log-broken", event.reason)
-
-
-def _attached(event: LogAttached) -> Iterator[StreamEvent]:
-    yield _link(event, "log-followed")
-
-
-def _link(event: EngineEvent, state: str, reason: str = "") -> StreamEvent:
-    facts = {"deviceId": event.device_id, "state": state, "reason": reason, "at": event.at}
-    return StreamEvent(LINK, event.device_id, facts)
+def _link(event: AdbServerLost | LogGap | LogAttached) -> Iterator[StreamEvent]:
+    reason = "" if isinstance(event, LogAttached) else event.reason
+    facts = {"deviceId": event.device_id, "state": _LINK_STATES[type(event)], "reason": reason, "at": event.at}
+    yield StreamEvent(LINK, event.device_id, facts)
 
 
 def _log(event: LogBatch) -> Iterator[StreamEvent]:
@@ -162,9 +154,7 @@ _ENCODERS: dict[type[EngineEvent], Callable[[Any], Iterator[StreamEvent]]] = {
     EnvelopeSeen: _envelope,
     SnapshotSeen: _snapshot,
     DevicesChanged: _devices,
-    AdbServerLost: _adb_lost,
-    LogGap: _gap,
-    LogAttached: _attached,
+    **dict.fromkeys(_LINK_STATES, _link),
     LogBatch: _log,
 }
 FLEETING_EVENTS: Mapping[type[EngineEvent], str] = {LogBatch: LOG}
@@ -246,7 +236,7 @@ def schemas(ref: Callable[[str], Mapping[str, Any]]) -> dict[str, Any]:
         LINK: obj(
             {
                 "deviceId": _DEVICE,
-                "state": {"enum": ["adb-lost", "log-broken", "log-followed"]},
+                "state": {"enum": list(_LINK_STATES.values())},
                 "reason": _TEXT,
                 "at": _MOMENT,
             }

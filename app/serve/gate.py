@@ -11,7 +11,7 @@ import asyncio
 import time
 import traceback
 from collections import OrderedDict
-from collections.abc import Awaitable, Callable, Iterable, MutableMapping
+from collections.abc import Awaitable, Callable, MutableMapping
 from ipaddress import ip_address
 from typing import Any
 
@@ -19,6 +19,7 @@ from starlette.requests import Request
 
 from clawperator.app.serve import answers
 from clawperator.app.serve.accept_limits import address_key
+from clawperator.app.serve.options import ServeOptions
 from clawperator.app.serve.refusals import CALLER
 from clawperator.app.serve.token_throttle import TokenThrottle
 from clawperator.app.serve.tokens import Tokens
@@ -53,35 +54,30 @@ _MAX_REMEMBERED = 1_000
 
 
 class Gate:
-    """The checks around an application. ``host`` is the listening address; ``rate`` is requests per second and caller, 0 for any."""
+    """The checks around an application by the ``options`` of its server; ``tokens`` is ``None`` without authentication."""
 
     def __init__(
         self,
         app: App,
-        *,
-        host: str,
+        options: ServeOptions,
         tokens: Tokens | None = None,
-        allow_origins: Iterable[str] = (),
-        allow_hosts: Iterable[str] = (),
-        rate: float = 0.0,
+        *,
         on_request: OnRequest | None = None,
         on_refusal: OnRefusal | None = None,
         on_fault: OnFault = lambda _: None,
-        clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._app = app
         self._tokens = tokens
-        self._origins = frozenset(origin.rstrip("/").lower() for origin in allow_origins)
-        self._names = frozenset({"localhost", host.lower(), *(name.lower() for name in allow_hosts)})
-        self._any_address = host in _WILDCARDS
+        self._origins = frozenset(origin.rstrip("/").lower() for origin in options.allow_origins)
+        self._names = frozenset({"localhost", options.host.lower(), *(name.lower() for name in options.allow_hosts)})
+        self._any_address = options.host in _WILDCARDS
         self._good_hosts: set[bytes] = set()
-        self._rate = rate
+        self._rate = options.rate
         self._buckets: OrderedDict[str, tuple[float, float]] = OrderedDict()
-        self._throttle = TokenThrottle(clock)
+        self._throttle = TokenThrottle(time.monotonic)
         self._on_request = on_request
         self._on_refusal = on_refusal
         self._on_fault = on_fault
-        self._clock = clock
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "lifespan":
@@ -92,7 +88,7 @@ class Gate:
             await send({"type": "websocket.close", "code": 1008})
 
     async def _handle(self, scope: Scope, receive: Receive, send: Send) -> None:
-        began, status = self._clock(), 0
+        began, status = time.monotonic(), 0
         origin = ""
 
         async def send_with_cors(message: Message) -> None:
@@ -126,7 +122,7 @@ class Gate:
                 )
         finally:
             if self._on_request is not None:
-                self._on_request(scope["method"], route_of(scope), status, self._clock() - began)
+                self._on_request(scope["method"], route_of(scope), status, time.monotonic() - began)
 
     def _origin(self, scope: Scope) -> tuple[str, str]:
         """Return the allowed origin of a browser's request, else "", and the ``Authorization``. Raises ``EngineError``."""
@@ -209,7 +205,7 @@ class Gate:
         if not self._rate:
             return
         key = caller.name or caller.peer
-        now = self._clock()
+        now = time.monotonic()
         most = max(2 * self._rate, 1.0)  # below 1, no request would ever pass
         left, at = self._buckets.pop(key, (most, now))
         left = min(most, left + (now - at) * self._rate)

@@ -10,7 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 from clawperator.engine.config.active_profile import load_profile
 from clawperator.engine.config.policy import Profile
+from clawperator.engine.doctor.verdict import verdict_of
 from clawperator.engine.errors import EngineError
+from clawperator.engine.events.types import CheckFinished
 from clawperator.engine.executions.drain import Drain
 from clawperator.engine.executions.references import matcher_of, nodes_of
 from clawperator.engine.follow.trees import LastTrees, SeenTree, tree_text
@@ -21,6 +23,7 @@ from clawperator.engine.hierarchy.references import Screen
 if TYPE_CHECKING:
     from clawperator.engine.config.settings import Settings
     from clawperator.engine.contracts.caller import Caller
+    from clawperator.engine.doctor.check import Check
     from clawperator.engine.executions.attempt import ExecutionResult
     from clawperator.engine.facade import Engine
 
@@ -31,10 +34,10 @@ Execute = Callable[..., Awaitable["ExecutionResult"]]
 class Service:
     """What the HTTP routes and the MCP tools share. ``work`` counts what must finish before the server stops."""
 
-    def __init__(self, engine: Engine, trees: LastTrees | None = None, work: Drain | None = None) -> None:
+    def __init__(self, engine: Engine) -> None:
         self.engine = engine
-        self.trees = trees or LastTrees()
-        self.work = work or Drain()
+        self.trees = LastTrees()
+        self.work = Drain()
 
     def profile(self, caller: Caller) -> Profile:
         """Return the profile that binds ``caller``: the policy's active one where their token names none."""
@@ -45,6 +48,31 @@ class Service:
         """Yield the engine under the caller's profile; the server waits for the block. Raises ``EngineError`` (SHUTTING_DOWN)."""
         with self.work.one():
             yield self.engine.under(caller)
+
+    async def doctor(
+        self,
+        device_id: str | None,
+        backend: str | None = None,
+        on_check: Callable[[Check, int, int], Awaitable[object]] | None = None,
+    ) -> dict[str, Any]:
+        """Run the doctor and return its document. ``on_check`` gets each check, the number so far, and the highest number."""
+        visit = self.engine.doctor(device_id=device_id or None, backend=backend)
+        checks: list[dict[str, Any]] = []
+        with self.work.one():
+            async for check in visit.checks():
+                checks.append(check.to_dict())
+                self.engine.events.publish(CheckFinished(device_id=visit.device_id or None, check=checks[-1]))
+                if on_check is not None:
+                    await on_check(check, len(checks), len(visit.ids))
+        verdict = verdict_of(checks, visit.backend)
+        return {
+            "ready": verdict.ready,
+            **verdict.to_dict(),
+            "backend": visit.backend,
+            "stock": verdict_of(checks, "stock").to_dict(),
+            "deviceId": visit.device_id or None,
+            "checks": checks,
+        }
 
     async def tree(
         self, execute: Execute, payload: dict[str, Any], device_id: str | None, max_age_ms: int = 0

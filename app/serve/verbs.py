@@ -162,6 +162,7 @@ def _gesture(kind: str, required: tuple[str, ...] = (), optional: tuple[str, ...
             to=pair(a.get("to")),
             duration_ms=duration,
             display=int(a.get("display", 0)),
+            argument="point",
         )
 
     return Verb(make, required, (*optional, "display"), one_of=("selector", "point"))

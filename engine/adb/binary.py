@@ -18,6 +18,7 @@ from clawperator.engine.errors import EngineError, ErrorCode
 
 _OUTPUT_BYTES = 64 * 1024
 """Limit of the output that is read: versions and error messages are short."""
+_VERSION_SECONDS = 5.0
 
 
 def find_adb(env: Mapping[str, str], adb_path: str | None = None) -> str:
@@ -47,12 +48,12 @@ def _sdk_candidates(env: Mapping[str, str]) -> list[str]:
     return [str(root / "platform-tools" / "adb") for root in roots]
 
 
-async def start_server(address: Address, env: Mapping[str, str], adb_path: str | None = None) -> None:
+async def start_server(address: Address, env: Mapping[str, str]) -> None:
     """Start a server at ``address`` and return when it accepts connections; cancelling ends the process.
 
     Raises ``EngineError`` ADB_NOT_FOUND or ADB_SERVER_FAILED.
     """
-    command = _start_command(address, find_adb(env, adb_path))
+    command = _start_command(address, find_adb(env))
     try:
         exit_code, output = await run_program(command, env)
     except OSError as exc:
@@ -61,9 +62,7 @@ async def start_server(address: Address, env: Mapping[str, str], adb_path: str |
         raise _start_failed(address, output, exit_code)
 
 
-async def run_program(
-    command: Sequence[str], env: Mapping[str, str], *, stderr: int = asyncio.subprocess.STDOUT
-) -> tuple[int, bytes]:
+async def run_program(command: Sequence[str], env: Mapping[str, str]) -> tuple[int, bytes]:
     """Exit code and output of a program of this computer; raises ``OSError``; cancelling ends the process.
 
     The output goes to a file: a pipe would stay open for as long as any descendant (a daemon, a child of a wrapper script)
@@ -71,7 +70,7 @@ async def run_program(
     """
     with TemporaryFile() as output:
         process = await asyncio.create_subprocess_exec(
-            *command, env=dict(env), stdin=asyncio.subprocess.DEVNULL, stdout=output, stderr=stderr
+            *command, env=dict(env), stdin=asyncio.subprocess.DEVNULL, stdout=output, stderr=asyncio.subprocess.STDOUT
         )
         try:
             exit_code = await process.wait()
@@ -84,22 +83,20 @@ async def run_program(
         return exit_code, output.read(_OUTPUT_BYTES)
 
 
-async def program_version(env: Mapping[str, str], adb_path: str | None = None, *, seconds: float = 5.0) -> str:
+async def program_version(env: Mapping[str, str]) -> str:
     """The version of the adb program, e.g. ``29.0.6-debian``; empty where there is none or it prints none."""
     try:
-        async with asyncio.timeout(seconds):
-            _, output = await run_program([find_adb(env, adb_path), "version"], env)
+        async with asyncio.timeout(_VERSION_SECONDS):
+            _, output = await run_program([find_adb(env), "version"], env)
     except (OSError, EngineError, TimeoutError):
         return ""
     found = re.search(r"^Version (\S{1,40})\s*$", output.decode(errors="replace"), re.MULTILINE)
     return found[1] if found else ""
 
 
-def start_server_blocking(
-    address: Address, env: Mapping[str, str], timeout: float, adb_path: str | None = None
-) -> None:
+def start_server_blocking(address: Address, env: Mapping[str, str], timeout: float) -> None:
     """The same for light commands that run no event loop; ``timeout`` in seconds."""
-    command = _start_command(address, find_adb(env, adb_path))
+    command = _start_command(address, find_adb(env))
     try:
         with TemporaryFile() as output:  # not a pipe: see run_program
             done = subprocess.run(  # noqa: S603 - an argument vector: our own flags after a path the user chose

@@ -34,7 +34,7 @@ from clawperator.engine.adb.protocol import (
 )
 from clawperator.engine.adb.quote import device_command
 from clawperator.engine.adb.server import AdbServer
-from clawperator.engine.adb.sync import FileStat, RemoteFile, sync_list, sync_stat
+from clawperator.engine.adb.sync import FileStat, sync_stat
 from clawperator.engine.errors import EngineError, ErrorCode
 
 SHELL_TIMEOUT = 30.0
@@ -255,6 +255,16 @@ class AdbDevice:
                     await self._request(connection, features, f"exec:{command}")
                     return await connection.read_all(limit)
 
+    async def connect(self, socket: str) -> AdbConnection:
+        """Return a connection to a socket of the device, such as ``localabstract:name``, which must exist. The caller closes it."""
+        connection, features = await self._select()
+        try:
+            await self._request(connection, features, socket)
+        except BaseException:
+            connection.close()
+            raise
+        return connection
+
     async def _select(self) -> tuple[AdbConnection, frozenset[str]]:
         """A connection to the device and the device's features. The caller closes it."""
         connection, transport_id = await self.server.select(self.serial)
@@ -354,11 +364,6 @@ class AdbDevice:
         async with self._sync("stat", remote, timeout) as connection:
             return await connection.run(sync_stat(remote, self.serial))
 
-    async def listdir(self, remote: str, *, timeout: float | None = SHELL_TIMEOUT) -> list[RemoteFile]:
-        """Entries of a folder in the device's order; an absent or unreadable folder is empty on the wire."""
-        async with self._sync("list", remote, timeout) as connection:
-            return await connection.run(sync_list(remote, self.serial))
-
     @asynccontextmanager
     async def _sync(self, what: str, remote: str, timeout: float | None) -> AsyncIterator[AdbConnection]:
         with self.server.trace.of(f"{what} {remote}", self.serial):
@@ -375,15 +380,11 @@ class AdbDevice:
         source: Source,
         *,
         reinstall: bool = True,
-        options: Sequence[str] = (),
         progress: Progress | None = None,
         timeout: float | None = TRANSFER_TIMEOUT,
     ) -> InstallResult:
-        """Install an APK; the package manager's refusal is a result with Android's own code, not an error.
-
-        ``options`` are further flags of ``pm install`` (``-g``, ``-t``, ``-d``).
-        """
-        flags = [*(["-r"] if reinstall else []), *options]
+        """Install an APK; the package manager's refusal is a result with Android's own code, not an error."""
+        flags = ["-r"] if reinstall else []
         with self.server.trace.of(" ".join(["install", *flags]), self.serial):
             async with deadline(timeout, "adb install", serial=self.serial):
                 connection, features = await self._select()

@@ -1,7 +1,7 @@
 """Transfer files over adb's sync service, with the conversations of ``sync``.
 
-Sources and targets are bytes, paths or binary file objects. Files on this machine are read and written in a worker
-thread, a megabyte at a time, so that a slow disk never stalls the event loop.
+Files on this machine are read and written in a worker thread, a megabyte at a time, so that a slow disk never stalls the
+event loop.
 """
 
 from __future__ import annotations
@@ -25,7 +25,8 @@ from clawperator.engine.adb.sync import (
 )
 from clawperator.engine.errors import EngineError, ErrorCode
 
-Source = bytes | str | os.PathLike[str] | BinaryIO
+Source = bytes | str | os.PathLike[str]
+"""Content, or the path of a file on this machine."""
 Progress = Callable[[int], None]
 """Called with the number of bytes moved so far, after each batch."""
 
@@ -33,33 +34,23 @@ BATCH = 16 * SYNC_CHUNK
 
 
 async def batches(source: Source) -> AsyncGenerator[bytes]:
-    """The source's bytes in pieces of at most :data:`BATCH`; a path is opened and closed here, a file object is not."""
+    """The source's bytes in pieces of at most :data:`BATCH`."""
     if isinstance(source, bytes):
         for at in range(0, len(source), BATCH):
             yield source[at : at + BATCH]
-    elif isinstance(source, str | os.PathLike):
-        with _disk_errors("read", source):
-            stream = await asyncio.to_thread(Path(source).open, "rb")
-            with stream:
-                while piece := await asyncio.to_thread(stream.read, BATCH):
-                    yield piece
-    else:
-        with _disk_errors("read", getattr(source, "name", "the source")):
-            while piece := await asyncio.to_thread(source.read, BATCH):
+        return
+    with _disk_errors("read", source):
+        stream = await asyncio.to_thread(Path(source).open, "rb")
+        with stream:
+            while piece := await asyncio.to_thread(stream.read, BATCH):
                 yield piece
 
 
 def source_size(source: Source) -> int:
-    """Bytes from the current position to the end."""
     if isinstance(source, bytes):
         return len(source)
-    if isinstance(source, str | os.PathLike):
-        with _disk_errors("read", source):
-            return Path(source).stat().st_size
-    here = source.tell()
-    end = source.seek(0, os.SEEK_END)
-    source.seek(here)
-    return end - here
+    with _disk_errors("read", source):
+        return Path(source).stat().st_size
 
 
 @contextmanager

@@ -9,35 +9,9 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-from clawperator.engine.adb.presence import DeviceEntry, DeviceState, parse_devices
-
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
-
-
-__all__ = [
-    "INPUT_BLOCKED_HINT",
-    "BroadcastResult",
-    "DeviceEntry",
-    "DeviceState",
-    "InstallResult",
-    "InstalledPackage",
-    "PackageVersion",
-    "Size",
-    "parse_broadcast",
-    "parse_devices",
-    "parse_dumpsys_app_id",
-    "parse_dumpsys_version",
-    "parse_failure",
-    "parse_getprop",
-    "parse_install_result",
-    "parse_package_rows",
-    "parse_packages",
-    "parse_settings_list",
-    "parse_wm_density",
-    "parse_wm_size",
-]
 
 
 class InstalledPackage(NamedTuple):
@@ -103,20 +77,6 @@ def _lines(text: str) -> Iterator[str]:
     return (line.rstrip("\r") for line in text.split("\n"))
 
 
-def parse_settings_list(text: str) -> dict[str, str]:
-    """``settings list NAMESPACE``: a line without ``=`` continues the value before it."""
-    settings: dict[str, str] = {}
-    key = ""
-    for line in _lines(text.removesuffix("\n")):
-        name, equals, value = line.partition("=")
-        if equals and re.fullmatch(r"[\w.:/-]+", name):
-            key = name
-            settings[key] = value
-        elif key:
-            settings[key] += "\n" + line
-    return settings
-
-
 class Size(NamedTuple):
     """Pixels; both 0 where the device gave none."""
 
@@ -152,12 +112,6 @@ def parse_dumpsys_version(text: str, package: str = "") -> PackageVersion:
     return PackageVersion(name[1].strip() if name else "", int(code[1]) if code else -1)
 
 
-def parse_dumpsys_app_id(text: str, package: str = "") -> int:
-    """``userId=`` (older) or ``appId=`` (Android 14) of ``dumpsys package``; -1 if absent. uid = user * 100000 + app id."""
-    match = re.search(r"^\s+(?:userId|appId)=(\d{1,9})(?!\d)", _package_section(text, package), re.MULTILINE | re.ASCII)
-    return int(match[1]) if match else -1
-
-
 def _package_section(text: str, package: str) -> str:
     """From ``Package [NAME]`` to the next such line; the whole text where the heading is missing."""
     start = text.find(f"Package [{package}]") if package else -1
@@ -165,23 +119,6 @@ def _package_section(text: str, package: str) -> str:
         return text
     end = text.find("\n  Package [", start + 1)
     return text[start:] if end < 0 else text[start:end]
-
-
-class BroadcastResult(NamedTuple):
-    """The output of ``am broadcast``. ``completed`` is no proof of delivery: it is printed without any receiver too."""
-
-    completed: bool
-    code: int
-    data: str
-
-
-def parse_broadcast(text: str) -> BroadcastResult:
-    """``Broadcast completed: result=N[, data="…"][, extras: …]``; the data may span lines and hold quotes."""
-    match = re.search(r"Broadcast completed: result=(-?\d{1,10})(.*)", text, re.DOTALL | re.ASCII)
-    if not match:
-        return BroadcastResult(completed=False, code=0, data="")
-    data = re.match(r', data="(.*)"(?:, extras: |\s*$)', match[2], re.DOTALL)
-    return BroadcastResult(completed=True, code=int(match[1]), data=data[1] if data else "")
 
 
 class InstallResult(NamedTuple):

@@ -75,21 +75,7 @@ class DeviceEntry(
         return self.serial.startswith("emulator-")
 
 
-_STATES = (
-    "device",
-    "offline",
-    "unauthorized",
-    "authorizing",
-    "connecting",
-    "no permissions",
-    "recovery",
-    "sideload",
-    "rescue",
-    "bootloader",
-    "host",
-    "detached",
-    "unknown",
-)
+_STATES = tuple(value for name, value in vars(DeviceState).items() if name.isupper())
 _NOISE = ("*", "List of devices", "adb server ", "adb server:", "adb: ", "adb.exe: ", "error: ", "- waiting", "daemon ")
 _LONGEST_ROW = 4096
 

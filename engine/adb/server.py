@@ -14,7 +14,7 @@ from typing import Self
 
 from clawperator.engine.adb.connection import AdbConnection, deadline
 from clawperator.engine.adb.failures import broken
-from clawperator.engine.adb.parse import DeviceEntry, parse_devices
+from clawperator.engine.adb.presence import DeviceEntry, parse_devices
 from clawperator.engine.adb.protocol import (
     DEFAULT_PORT,
     LOOPBACK,
@@ -53,15 +53,13 @@ class AdbServer:
         self,
         host: str = LOOPBACK,
         port: int = DEFAULT_PORT,
-        adb_path: str | None = None,
         *,
         path: str = "",
         env: Mapping[str, str] | None = None,
         autostart: bool = True,
     ) -> None:
         self.address = Address(LOOPBACK if host == "localhost" else host, port, path)
-        self._adb_path = adb_path
-        self._env = env
+        self._env = os.environ if env is None else env
         self._autostart = autostart
         self._starting = asyncio.Lock()
         self._features: dict[tuple[str, int], frozenset[str]] = {}
@@ -72,26 +70,20 @@ class AdbServer:
         self.trace = AdbTrace()
 
     @classmethod
-    def from_env(
-        cls, env: Mapping[str, str] | None = None, *, adb_path: str | None = None, autostart: bool = True
-    ) -> Self:
+    def from_env(cls, env: Mapping[str, str] | None = None, *, autostart: bool = True) -> Self:
         """The server that adb itself would use with these variables (default: this process's)."""
-        env = os.environ if env is None else env
-        host, port, path = server_address(env)
-        return cls(host, port, adb_path, path=path, env=env, autostart=autostart)
+        host, port, path = server_address(os.environ if env is None else env)
+        return cls(host, port, path=path, env=env, autostart=autostart)
 
     # -- requests to the server -------------------------------------------------------------------------------------------
 
     async def version(self, *, timeout: float | None = QUERY_TIMEOUT) -> int:
         """The server's protocol version, e.g. 41."""
-        answer = await self._ask("host:version", timeout)
+        answer = await self.ask("host:version", timeout=timeout)
         try:
             return int(answer, 16)
         except ValueError:
             raise broken(f"adb server: unexpected version {answer[:40]!r}") from None
-
-    async def host_features(self, *, timeout: float | None = QUERY_TIMEOUT) -> frozenset[str]:
-        return _feature_set(await self._ask("host:host-features", timeout))
 
     async def devices(self, *, timeout: float | None = QUERY_TIMEOUT) -> tuple[DeviceEntry, ...]:
         """Every device that the server lists, usable or not."""
@@ -151,14 +143,14 @@ class AdbServer:
 
         Raises DEVICE_NOT_FOUND for any other text: the server answers OKAY even where it failed.
         """
-        answer = (await self._ask(f"host:connect:{target}", timeout)).strip()
+        answer = (await self.ask(f"host:connect:{target}", timeout=timeout)).strip()
         if not answer.startswith(("connected to", "already connected to")):
             details = {"deviceId": target, "adb": answer}
             raise EngineError(ErrorCode.DEVICE_NOT_FOUND, f"adb: {answer}", details=details)
         return answer
 
     async def disconnect_device(self, target: str, *, timeout: float | None = QUERY_TIMEOUT) -> str:
-        return (await self._ask(f"host:disconnect:{target}", timeout)).strip()
+        return (await self.ask(f"host:disconnect:{target}", timeout=timeout)).strip()
 
     async def register_emulator(self, adb_port: int, *, timeout: float | None = QUERY_TIMEOUT) -> None:
         """Register an emulator on the odd port ``adb_port``: the server scans for emulators only when it starts (fact 5)."""
@@ -258,7 +250,7 @@ class AdbServer:
             self._features.clear()
             from clawperator.engine.adb.binary import start_server  # tempfile and more are for this path only
 
-            await start_server(self.address, os.environ if self._env is None else self._env, self._adb_path)
+            await start_server(self.address, self._env)
         try:
             return await AdbConnection.open(self.address, serial)
         except OSError as exc:
@@ -268,13 +260,10 @@ class AdbServer:
         """The version of the adb program that would start a server here, e.g. ``29.0.6-debian``; "" where unknown."""
         from clawperator.engine.adb.binary import program_version
 
-        return await program_version(os.environ if self._env is None else self._env, self._adb_path)
+        return await program_version(self._env)
 
     async def ask(self, service: str, *, timeout: float | None = QUERY_TIMEOUT, label: str = "") -> str:
         """The text that a host service returns. ``label`` replaces a service string that contains a secret in the log."""
-        return await self._ask(service, timeout, label)
-
-    async def _ask(self, service: str, timeout: float | None, label: str = "") -> str:
         async with deadline(timeout, f"adb {label or service}"):
             with self.trace.of(label or service), closing(await self.connect()) as connection:
                 return await connection.run(query(service))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import secrets
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 
 from clawperator.engine.adb.connection import deadline
@@ -13,6 +13,10 @@ from clawperator.engine.adb.failures import broken, oversized
 from clawperator.engine.adb.protocol import MAX_OUTPUT, STDERR, STDOUT, encode_text
 from clawperator.engine.adb.quote import device_script
 from clawperator.engine.errors import EngineError, ErrorCode
+
+
+def _ignore(output: bytes) -> None:
+    """Ignore output, which is collected anyway."""
 
 
 class ShellSession:
@@ -27,11 +31,17 @@ class ShellSession:
         self.over = False
 
     async def run(
-        self, script: str, *, timeout: float | None = SHELL_TIMEOUT, limit: int = MAX_OUTPUT, label: str = ""
+        self,
+        script: str,
+        *,
+        timeout: float | None = SHELL_TIMEOUT,
+        limit: int = MAX_OUTPUT,
+        label: str = "",
+        on_output: Callable[[bytes], object] = _ignore,
     ) -> ShellResult:
         """Run shell text made by ``quote.device_script`` in a subshell without input and collect at most ``limit`` bytes.
 
-        ``label`` replaces the text in the log, where it contains secrets. Raises ``TransportError`` if the shell ends.
+        ``on_output`` gets stdout while it comes, and ends the script by an exception. ``label`` replaces the text in the log, where it contains secrets. Raises ``TransportError`` if the shell ends.
         """
         serial = self._device.serial
         with self._device.server.trace.of(label or script, serial) as call:
@@ -41,16 +51,16 @@ class ShellSession:
             self.over = True
             async with deadline(timeout, "device shell", serial=serial):
                 await self._stream.write(encode_text(framed))
-                result = await self._collect(limit)
+                result = await self._collect(limit, on_output)
             self.over = False
             call.exit_code = result.exit_code
             return result
 
-    async def _collect(self, limit: int) -> ShellResult:
+    async def _collect(self, limit: int, on_output: Callable[[bytes], object]) -> ShellResult:
         """Read both channels up to their marks: they may arrive in any order, and other programs' output behind them."""
         found = {STDOUT: bytearray(), STDERR: bytearray()}
         codes: dict[int, int] = {}
-        size = 0
+        size = passed_on = 0
         async for channel, data in self._stream:
             if (size := size + len(data)) > limit:
                 raise oversized("device shell", limit, serial=self._device.serial)
@@ -60,6 +70,10 @@ class ShellSession:
             if channel not in codes and (mark := self._mark.search(text, searched)) is not None:
                 codes[channel] = int(mark[1])
                 del text[mark.start() :]
+            if channel == STDOUT:
+                end = len(text) if channel in codes else max(passed_on, len(text) - self._longest_mark)
+                on_output(bytes(text[passed_on:end]))
+                passed_on = end
             if len(codes) == len(found):
                 return ShellResult(bytes(found[STDOUT]), bytes(found[STDERR]), codes[STDOUT])
         raise broken("the device's shell ended in the middle of a script", serial=self._device.serial)

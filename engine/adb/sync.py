@@ -14,8 +14,6 @@ if TYPE_CHECKING:
 
 SYNC_CHUNK = 64 * 1024
 SYNC_MAX_PATH = 1024
-SYNC_MAX_ENTRIES = 100_000
-"""Limit of entries of one folder, so that a device cannot fill the memory with names."""
 
 
 class FileStat(NamedTuple):
@@ -32,13 +30,6 @@ class FileStat(NamedTuple):
     @property
     def is_dir(self) -> bool:
         return self.mode & 0o170000 == 0o040000
-
-
-class RemoteFile(NamedTuple):
-    """One entry of a device folder."""
-
-    name: str
-    stat: FileStat
 
 
 def sync_packet(identifier: bytes, argument: bytes | int = b"") -> bytes:
@@ -63,27 +54,8 @@ def sync_request(identifier: bytes, path: str, suffix: str = "") -> bytes:
 def sync_stat(path: str, serial: str = "") -> Conversation[FileStat]:
     yield sync_request(b"STAT", path)
     yield from _expect_sync(b"STAT", serial)
-    return _stat((yield 12))
-
-
-def sync_list(path: str, serial: str = "") -> Conversation[list[RemoteFile]]:
-    """Entries in the device's order, ``.`` and ``..`` left out; an absent folder has none.
-
-    Raises ``TransportError`` for a name longer than a path, or more than ``SYNC_MAX_ENTRIES`` entries.
-    """
-    yield sync_request(b"LIST", path)
-    entries: list[RemoteFile] = []
-    while (yield from _sync_identifier(serial)) == b"DENT":
-        head = yield 16
-        size = int.from_bytes(head[12:], "little")
-        if size > SYNC_MAX_PATH or len(entries) >= SYNC_MAX_ENTRIES:
-            raise broken("adb sync: the list of the folder is damaged or too large", serial=serial)
-        raw = (yield size) if size else b""
-        name = raw.decode(errors="surrogateescape")
-        if name not in (".", ".."):
-            entries.append(RemoteFile(name, _stat(head)))
-    yield 16  # DONE carries the same four numbers, all zero
-    return entries
+    numbers = yield 12
+    return FileStat(*(int.from_bytes(numbers[at : at + 4], "little") for at in (0, 4, 8)))
 
 
 def sync_next_chunk(serial: str = "") -> Conversation[int]:
@@ -127,7 +99,3 @@ def sync_refusal(reason: str, serial: str) -> EngineError:
         hint="Check the path, its permissions and the free space on the device.",
         details={"deviceId": serial, "reason": reason},
     )
-
-
-def _stat(numbers: bytes) -> FileStat:
-    return FileStat(*(int.from_bytes(numbers[at : at + 4], "little") for at in (0, 4, 8)))

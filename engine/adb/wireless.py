@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Final
 
 from clawperator.engine.adb.addresses import DEFAULT_DEVICE_PORT, parse_endpoint
 from clawperator.engine.adb.discovery import (
-    DISCOVER_SECONDS,
     POLL_SECONDS,
     Discovery,
     Report,
@@ -25,7 +24,6 @@ from clawperator.engine.adb.failures import AdbTimeoutError
 from clawperator.engine.adb.mdns import (
     CONNECT,
     CONNECTABLE,
-    PAIRING,
     MdnsService,
     is_announced_serial,
     is_network_serial,
@@ -81,7 +79,7 @@ def _anything(_: str) -> AbstractContextManager[None]:
     return nullcontext()
 
 
-class Wireless:
+class Wireless(Discovery):
     """Pairs and connects through ``server``. Every coroutine may be cancelled at any point and leaves no task behind.
 
     All raise ``EngineError``: PAIRING_UNSUPPORTED (the server is too old, or discovers nothing), PAIRING_FAILED (wrong code, or
@@ -91,27 +89,8 @@ class Wireless:
     """
 
     def __init__(self, server: AdbServer, *, poll: float = POLL_SECONDS, acting: Acting = _anything) -> None:
+        super().__init__(server, poll=poll)
         self._acting = acting
-        self._server = server
-        self._discovery = Discovery(server, poll=poll)
-
-    async def supported(self) -> WirelessSupport:
-        """Whether the server can pair, and whether it discovers devices."""
-        return await self._discovery.supported()
-
-    async def services(self) -> tuple[MdnsService, ...]:
-        """What announces itself now, of every type."""
-        return await self._discovery.services()
-
-    async def discover(
-        self,
-        kinds: Sequence[str] = (PAIRING,),
-        *,
-        timeout: float = DISCOVER_SECONDS,
-        on_progress: OnProgress = unreported,
-    ) -> tuple[MdnsService, ...]:
-        """The announcements of these types as soon as there is one."""
-        return await self._discovery.discover(kinds, timeout=timeout, on_progress=on_progress)
 
     # -- pairing -------------------------------------------------------------------------------------------------------
 
@@ -128,7 +107,7 @@ class Wireless:
                 raise unanswered(target, timeout) from None
             except EngineError as error:
                 if "adb" not in error.details or is_unknown_service(error):
-                    raise await self._discovery.explained(error, secret) from None
+                    raise await self.explained(error, secret) from None
                 words = str(error.details["adb"])
             return pair_outcome(words, target, secret)
 
@@ -140,10 +119,10 @@ class Wireless:
         ``show`` gets the offer once it is known that the server can do it, and must draw ``offer.payload``.
         """
         with self._acting("pair by QR code"):
-            await self._discovery.require()
+            await self.require()
             offer = QrOffer.fresh()
             show(offer)
-            service, *_ = await self._discovery.discover(name=offer.name, timeout=timeout, on_progress=on_progress)
+            service, *_ = await self.discover(name=offer.name, timeout=timeout, on_progress=on_progress)
             return await self.pair(service.address, offer.password, on_progress=on_progress)
 
     async def connect_paired(
@@ -158,7 +137,7 @@ class Wireless:
         host = parse_endpoint(paired.address).host
         limit = min(timeout, FIND_SECONDS)
         with step(on_progress, "find", limit) as report:
-            found = await self._discovery.first(lambda it: _belongs(it, paired.guid, host), limit, report)
+            found = await self.first(lambda it: _belongs(it, paired.guid, host), limit, report)
             if not found:
                 report("no announcement was found")
         if not found:

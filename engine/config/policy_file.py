@@ -9,10 +9,10 @@ import os
 import stat
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
-from typing import Annotated, Any, NamedTuple, NoReturn
+from typing import Annotated, Any, NoReturn
 
-from pydantic import Field, GetCoreSchemaHandler
-from pydantic_core import CoreSchema, ErrorDetails, core_schema
+from pydantic import Field
+from pydantic_core import ErrorDetails
 
 from clawperator.engine.config.policy import ANY, CAPABILITIES, PURCHASE_RISK, Policy, Profile, Rules, capabilities_of
 from clawperator.engine.config.toml_lines import Problem, TomlTable, lines_of, read_text, validated
@@ -20,6 +20,7 @@ from clawperator.engine.contracts.actions import ACTIONS, INPUT_ACTIONS
 from clawperator.engine.contracts.aliases import ALIASES
 from clawperator.engine.contracts.issues import shown, suggestion
 from clawperator.engine.contracts.limits import PACKAGE
+from clawperator.engine.contracts.strict import OneOf
 from clawperator.engine.errors import EngineError, ErrorCode
 
 _MOST = 1_000
@@ -30,17 +31,8 @@ _PATTERN = rf"^(\*|{PACKAGE.strip('^$')}(\.\*)?)$"
 _USUAL = [name for name in CAPABILITIES if name != PURCHASE_RISK]
 
 
-class _OneOf(NamedTuple):
-    """A type for texts from a fixed list."""
-
-    names: tuple[str, ...]
-
-    def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
-        return core_schema.literal_schema(list(self.names))
-
-
-Capability = Annotated[str, _OneOf(CAPABILITIES)]
-ActionName = Annotated[str, _OneOf((ANY, *ACTIONS, *INPUT_ACTIONS))]
+Capability = Annotated[str, OneOf(CAPABILITIES)]
+ActionName = Annotated[str, OneOf((ANY, *ACTIONS, *INPUT_ACTIONS))]
 PackagePattern = Annotated[str, Field(pattern=_PATTERN, max_length=255, examples=["com.example.*"])]
 
 

@@ -45,21 +45,6 @@ class Execution:
     actions: tuple[Action, ...]
     mode: str = DEFAULT_MODE
 
-    @classmethod
-    def from_payload(cls, payload: Mapping[str, Any]) -> Self:
-        """The value of a normalised payload, which is not checked: use it for the output of ``validate`` only."""
-        return cls(
-            command_id=payload["commandId"],
-            task_id=payload["taskId"],
-            source=payload["source"],
-            timeout_ms=payload["timeoutMs"],
-            actions=tuple(
-                Action(action["id"], action["type"], deepcopy(action.get("params", {})))
-                for action in payload["actions"]
-            ),
-            mode=payload.get("mode", DEFAULT_MODE),
-        )
-
     @property
     def steps(self) -> list[tuple[str, str]]:
         """Id and type of each action."""

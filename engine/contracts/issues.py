@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from typing import NamedTuple
 
+_DIGITS = re.compile(r"\d+")
 _LONGEST_SLIP = 64
 """Longer words are no typing mistakes, and comparing them is slow."""
 
@@ -37,6 +39,11 @@ def shown(text: str, limit: int = 64) -> str:
 def joined(*parts: str | int) -> str:
     """The dotted path of ``parts``; empty parts vanish."""
     return ".".join(str(part) for part in parts if part != "")
+
+
+def device_suggestion(name: str, known: Iterable[str]) -> str:
+    """Return the suggestion of a device's name; names that differ in digits only are those of other devices."""
+    return suggestion(name, [other for other in known if _DIGITS.sub("", other) != _DIGITS.sub("", name)])
 
 
 def suggestion(word: str, known: Iterable[str]) -> str:

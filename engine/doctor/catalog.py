@@ -29,12 +29,15 @@ async def _python(_: Probes) -> Check:
     return host.python_version()
 
 
-async def _node(probes: Probes) -> Check:
-    return host.node_version(await probes.tool("node", "--version"))
+def _tool(
+    check: Callable[[str | None], Check], name: str, argument: str, *, both: bool = False
+) -> Callable[[Probes], Awaitable[Check]]:
+    """Return ``check`` of what the program ``name`` prints."""
 
+    async def find(probes: Probes) -> Check:
+        return check(await probes.tool(name, argument, both=both))
 
-async def _git(probes: Probes) -> Check:
-    return host.git_presence(await probes.tool("git", "--version"))
+    return find
 
 
 async def _skills(probes: Probes) -> Check:
@@ -71,10 +74,6 @@ async def _adb_servers(probes: Probes) -> Check:
     if not probes.server.address.is_local:
         return host.adb_servers((), probes.server.address.port)
     return host.adb_servers(await probes.adb_servers(), probes.server.address.port)
-
-
-async def _java(probes: Probes) -> Check:
-    return host.java_version(await probes.tool("java", "-version", both=True))
 
 
 async def _assemble(probes: Probes) -> Check:
@@ -126,12 +125,13 @@ async def _version(probes: Probes) -> Check:
     return readiness.version_compatibility(probes.package, listed, dump, strict=probes.strict, accepted=accepted)
 
 
-async def _developer_options(probes: Probes) -> Check:
-    return readiness.developer_options((await probes.settings_values())[0])
+def _switch(name: str, place: int) -> Callable[[Probes], Awaitable[Check]]:
+    """Return the check of a system setting, the one at ``place`` of ``probes.SETTINGS``."""
 
+    async def find(probes: Probes) -> Check:
+        return readiness.switched_on(name, (await probes.settings_values())[place])
 
-async def _usb_debugging(probes: Probes) -> Check:
-    return readiness.usb_debugging((await probes.settings_values())[1])
+    return find
 
 
 async def _enabled(probes: Probes) -> Check:
@@ -208,14 +208,14 @@ async def _smoke(probes: Probes) -> Check:
 
 CATALOG = (
     CheckSpec("host.python.version", _python),
-    CheckSpec("host.node.version", _node, "node"),
-    CheckSpec("host.git.presence", _git, "git"),
+    CheckSpec("host.node.version", _tool(host.node_version, "node", "--version"), "node"),
+    CheckSpec("host.git.presence", _tool(host.git_presence, "git", "--version"), "git"),
     CheckSpec("host.skills.registry", _skills),
     CheckSpec("host.adb.presence", _adb, "adb"),
     CheckSpec("host.adb.server", _server, "server"),
     CheckSpec("host.adb.version", _adb_version),
     CheckSpec("host.adb.servers", _adb_servers, "servers"),
-    CheckSpec("host.java.version", _java, "java", full=True),
+    CheckSpec("host.java.version", _tool(host.java_version, "java", "-version", both=True), "java", full=True),
     CheckSpec("build.android.assemble", _assemble, "assemble", full=True),
     CheckSpec("device.discovery", _discovery, "devices"),
     CheckSpec("build.android.install", _install, "install", full=True),
@@ -225,8 +225,8 @@ CATALOG = (
     CheckSpec("stock.uiautomation", _holder(stock.ui_automation), "services"),
     CheckSpec("readiness.apk.presence", _presence, "packages"),
     CheckSpec("readiness.version.compatibility", _version, "packages"),
-    CheckSpec("readiness.settings.dev_options", _developer_options, "settings"),
-    CheckSpec("readiness.settings.usb_debugging", _usb_debugging, "settings"),
+    CheckSpec("readiness.settings.dev_options", _switch("dev_options", 0), "settings"),
+    CheckSpec("readiness.settings.usb_debugging", _switch("usb_debugging", 1), "settings"),
     CheckSpec("readiness.accessibility.enabled", _enabled, "settings"),
     CheckSpec("readiness.accessibility.bound", _bound, "services"),
     CheckSpec("readiness.accessibility.hidden_nodes", _hidden_nodes, "services"),

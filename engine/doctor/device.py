@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from clawperator.engine.adb.batch import BatchOutput
-from clawperator.engine.adb.parse import DeviceEntry, DeviceState, parse_wm_density, parse_wm_size
+from clawperator.engine.adb.parse import parse_wm_density, parse_wm_size
+from clawperator.engine.adb.presence import DeviceEntry, DeviceState
 from clawperator.engine.doctor.check import Check, FixStep, manual, shell
 from clawperator.engine.errors import EngineError, ErrorCode
 from clawperator.engine.text.suggestions import adb_line

@@ -28,7 +28,7 @@ from clawperator.engine.process.output import BoundedOutput
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
-    from clawperator.engine.adb.parse import DeviceEntry
+    from clawperator.engine.adb.presence import DeviceEntry
     from clawperator.engine.adb.server import AdbServer
     from clawperator.engine.config.settings import Settings
 

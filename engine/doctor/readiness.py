@@ -75,7 +75,7 @@ def version_compatibility(
 ) -> Check:
     """Check that the installed version is supported, as ``executions/compatibility.py`` defines it."""
     check_id = "readiness.version.compatibility"
-    found = judge(package, listed.text, dump.text, listed.exit_code, dump.exit_code, strict=strict, accepted=accepted)
+    found = judge(package, listed, dump, strict=strict, accepted=accepted)
     evidence = {
         key: value for key, value in found.to_dict().items() if key not in ("compatible", "error", "remediation")
     }
@@ -100,32 +100,26 @@ def value_of(answer: BatchOutput) -> str:
     return lines[-1].strip() if lines else ""
 
 
-def developer_options(answer: BatchOutput) -> Check:
-    check_id = "readiness.settings.dev_options"
-    if value_of(answer) == "1":
-        return Check(check_id, "pass", "Developer options are on")
-    return Check(
-        check_id,
-        "warn",
-        "Developer options are off",
+_SWITCHES = {
+    "dev_options": (
+        "Developer options are",
         ErrorCode.DEVICE_DEV_OPTIONS_DISABLED,
         "In the system settings, open “About phone” and tap the build number seven times.",
-        evidence={"value": value_of(answer)[:80]},
-    )
-
-
-def usb_debugging(answer: BatchOutput) -> Check:
-    check_id = "readiness.settings.usb_debugging"
-    if value_of(answer) == "1":
-        return Check(check_id, "pass", "USB debugging is on")
-    return Check(
-        check_id,
-        "warn",
-        "USB debugging is off",
+    ),
+    "usb_debugging": (
+        "USB debugging is",
         ErrorCode.DEVICE_USB_DEBUGGING_DISABLED,
         "Enable it in the developer options.",
-        evidence={"value": value_of(answer)[:80]},
-    )
+    ),
+}
+
+
+def switched_on(name: str, answer: BatchOutput) -> Check:
+    """Check that the system setting ``name`` of ``_SWITCHES`` is on."""
+    check_id, (subject, code, advice) = f"readiness.settings.{name}", _SWITCHES[name]
+    if value_of(answer) == "1":
+        return Check(check_id, "pass", f"{subject} on")
+    return Check(check_id, "warn", f"{subject} off", code, advice, evidence={"value": value_of(answer)[:80]})
 
 
 def granting(device_id: str, package: str, *, force: bool = False) -> tuple[FixStep, ...]:

@@ -33,9 +33,6 @@ _LONGEST_NAME = 128
 _NAME = re.compile(r"[A-Za-z0-9._-]+", re.ASCII)
 _API = re.compile(r"android-(\d+)", re.ASCII)
 _LONGEST_NUMBER = 9
-_CHARSET = re.compile(r"(windows-|cp|ms|iso-?8859|gb|big5|shift|euc|koi8)[\w-]{0,20}", re.ASCII | re.IGNORECASE)
-"""Character sets that old tools wrote: no other codec of Python may be chosen by a file."""
-_BOMS = ((b"\xef\xbb\xbf", "utf-8"), (b"\xff\xfe", "utf-16-le"), (b"\xfe\xff", "utf-16-be"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,26 +120,10 @@ def parse_ini(text: str) -> dict[str, str]:
     return values
 
 
-def decode_ini(data: bytes) -> str:
-    """Decode an INI file by its byte order mark, else as UTF-8, else by ``avd.ini.encoding``, else as Latin-1."""
-    for mark, encoding in _BOMS:
-        if data.startswith(mark):
-            return data[len(mark) :].decode(encoding, "replace")
-    try:
-        return data.decode()
-    except UnicodeDecodeError:
-        plain = data.decode("latin-1")
-    named = parse_ini(plain).get("avd.ini.encoding", "")
-    try:
-        return data.decode(named) if _CHARSET.fullmatch(named) else plain
-    except (LookupError, UnicodeError):
-        return plain
-
-
 def read_ini(path: str) -> dict[str, str]:
     """Return the values of the file at ``path``; empty if it is missing, unreadable or larger than ``MAX_INI_BYTES``."""
     try:
-        return parse_ini(decode_ini(read_file(path, MAX_INI_BYTES)))
+        return parse_ini(read_file(path, MAX_INI_BYTES).decode(errors="replace"))  # what matters is ASCII
     except OSError:
         return {}
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from clawperator.engine.adb.device import AdbDevice
-from clawperator.engine.adb.parse import DeviceEntry, DeviceState
+from clawperator.engine.adb.presence import DeviceEntry, DeviceState
 from clawperator.engine.adb.quote import device_command
 from clawperator.engine.adb.server import AdbServer
 from clawperator.engine.emulators import console

@@ -117,6 +117,7 @@ class Attempt:
         self.at = time.time()
         self.payload = payload
         self.validated: Validated | None = None
+        """What was admitted; then what is dispatched in its place, without references."""
         self.command_id = command_id if isinstance(command_id, str) else ""
         self.device_id: str | None = None
         self.mode = DEFAULT_MODE
@@ -142,10 +143,6 @@ class Attempt:
         self.validated, self.backend, self.package = validated, backend, package
         self.command_id, self.mode = validated.execution.command_id, validated.execution.mode
         self.trace.enter("device")
-
-    def replace(self, validated: Validated) -> None:
-        """Note the payload that is dispatched in place of the admitted one."""
-        self.validated = validated
 
     @asynccontextmanager
     async def prepared_within(self, timeout_ms: int) -> AsyncIterator[None]:

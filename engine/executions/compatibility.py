@@ -7,8 +7,8 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Any, Self
 
-from clawperator.engine.adb.batch import run_commands
-from clawperator.engine.adb.device import SHELL_TIMEOUT, AdbDevice
+from clawperator.engine.adb.batch import BatchOutput, run_commands
+from clawperator.engine.adb.device import AdbDevice
 from clawperator.engine.adb.parse import parse_dumpsys_version, parse_packages
 from clawperator.engine.errors import EngineError, ErrorCode
 from clawperator.engine.executions.probe import variants
@@ -65,31 +65,19 @@ class Compatibility:
 
 
 async def check_compatibility(
-    device: AdbDevice,
-    package: str,
-    *,
-    strict: bool = False,
-    accepted: Collection[str] = (),
-    timeout: float | None = SHELL_TIMEOUT,
+    device: AdbDevice, package: str, *, strict: bool = False, accepted: Collection[str] = ()
 ) -> Compatibility:
     """Read ``package`` on ``device`` in one round trip; arguments and result as those of ``judge``.
 
     Raises ``EngineError`` where the device cannot be reached.
     """
     commands = (["pm", "list", "packages", package.removesuffix(".dev")], ["dumpsys", "package", package])
-    listed, dump = await run_commands(device, commands, timeout=timeout)
-    return judge(package, listed.text, dump.text, listed.exit_code, dump.exit_code, strict=strict, accepted=accepted)
+    listed, dump = await run_commands(device, commands)
+    return judge(package, listed, dump, strict=strict, accepted=accepted)
 
 
 def judge(
-    package: str,
-    listed: str,
-    dump: str,
-    listed_exit: int = 0,
-    dump_exit: int = 0,
-    *,
-    strict: bool = False,
-    accepted: Collection[str] = (),
+    package: str, listed: BatchOutput, dump: BatchOutput, *, strict: bool = False, accepted: Collection[str] = ()
 ) -> Compatibility:
     """Return the compatibility of ``package`` from fetched texts (doctor.md#versions, steps 1 to 8). Pure.
 
@@ -102,11 +90,11 @@ def judge(
         return Compatibility(
             package, error=EngineError(ErrorCode.CLI_VERSION_INVALID, message), remediation=("Reinstall clawperator.",)
         )
-    missing = _missing(package, listed, listed_exit)
+    missing = _missing(package, listed)
     if missing is not None:
         return missing
-    version = parse_dumpsys_version(dump, package)
-    if dump_exit != 0 or not version.name:
+    version = parse_dumpsys_version(dump.text, package)
+    if not dump.ok or not version.name:
         error = EngineError(
             ErrorCode.APK_VERSION_UNREADABLE, f"The version of {package} cannot be read from dumpsys package"
         )
@@ -120,18 +108,18 @@ def judge(
     return Compatibility(package, version.name, code, verdict, remediation)
 
 
-def _missing(package: str, listed: str, exit_code: int) -> Compatibility | None:
+def _missing(package: str, listed: BatchOutput) -> Compatibility | None:
     other = variants(package)[1]
-    if exit_code != 0:
+    if not listed.ok:
         error = EngineError(
             ErrorCode.DEVICE_SHELL_UNAVAILABLE,
             "The device's package manager did not answer",
-            details={"exitCode": exit_code, "stderr": listed.strip()[:_LONGEST_QUOTE]},
+            details={"exitCode": listed.exit_code, "stderr": listed.text.strip()[:_LONGEST_QUOTE]},
         )
         return Compatibility(
             package, error=error, remediation=("Unlock or reboot the device, then run the doctor again.",)
         )
-    installed = parse_packages(listed)
+    installed = parse_packages(listed.text)
     if package in installed:
         return None
     if other in installed:

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 from collections import OrderedDict
+from collections.abc import Iterable
 from contextlib import suppress
 
 from clawperator.engine.contracts.references import Reference, tree_id
 from clawperator.engine.errors import EngineError, ErrorCode
 from clawperator.engine.files.regular import private_folder, read_file, write_file
+from clawperator.engine.logcat.signals import CapturedHierarchy
 
 _KEPT = 64
+_KEPT_OF_ONE = 8
+"""Trees of one execution."""
 _KEPT_BYTES = 32 * 1024 * 1024
 _LARGEST_FILE = 8 * 1024 * 1024
 _LARGEST_TREE = 64 * 1024 * 1024
@@ -28,10 +33,6 @@ class KeptTrees:
         self._memory: OrderedDict[str, bytes] = OrderedDict()
         self._held: dict[tuple[str, str], str] | None = None
         """By device and id."""
-
-    @property
-    def held(self) -> bool:
-        return self._held is not None
 
     def hold(self) -> None:
         self._held = {}
@@ -52,6 +53,15 @@ class KeptTrees:
             if len(self._held) > _KEPT:
                 del self._held[next(iter(self._held))]
         return tree
+
+    async def keep_last(self, serial: str, trees: Iterable[CapturedHierarchy]) -> None:
+        """Keep the last complete trees of an execution; files are written in a thread."""
+        shown = dict.fromkeys([tree.xml for tree in trees if tree.complete][-_KEPT_OF_ONE:])
+        for xml in shown:
+            if self._held is not None:
+                self.keep(serial, xml)
+            else:
+                await asyncio.to_thread(self.keep, serial, xml)
 
     def _write(self, name: str, xml: str) -> None:
         if not self._folder:

@@ -20,7 +20,7 @@ from clawperator.engine.adb.failures import TransportError
 from clawperator.engine.adb.quote import device_script
 from clawperator.engine.errors import EngineError, ErrorCode
 from clawperator.engine.events.bus import EventBus
-from clawperator.engine.executions.probe import DeviceFacts
+from clawperator.engine.executions.probe import DeviceFacts, Probe
 from clawperator.engine.logcat.binary import BinaryLogParser
 from clawperator.engine.logcat.entry import LogEntry
 from clawperator.engine.logcat.operator_log import OperatorLog
@@ -43,6 +43,8 @@ _RECENT = 256
 _ATTACHMENTS = 5
 """How often in a row a stream may end without an entry."""
 _PAUSE_SECONDS = 0.1
+_RETRY_SECONDS = (0.2, 0.5, 1.0, 2.0, 5.0)
+"""Pauses of a watcher after its first, second … failure in a row."""
 _STDOUT = 1
 _AT_ONCE = 64 * 1024
 """Bytes that are parsed before other tasks run: each of a thousand short lines can be an event."""
@@ -394,6 +396,27 @@ class LogStreams:
             yield log
         finally:
             await self._leave((device.serial, uid), log)
+
+    async def watch(self, device: AdbDevice, probe: Probe, package: str) -> None:
+        """Publish the log of ``device`` until cancelled, also after it was away, with ``LogAttached`` and ``LogGap``."""
+        from clawperator.engine.events.types import LogAttached, LogGap
+        from clawperator.engine.executions.reconnection import had_to_wait_for
+
+        serial, failures = device.serial, 0
+        while True:
+            failures += 1
+            try:
+                facts = await probe.facts(device, package)
+                async with self.open(device, facts, facts.uid_of(package)) as log:
+                    failures = 0
+                    self._bus.publish(LogAttached(device_id=serial))
+                    await log.watch()
+            except EngineError as exc:
+                probe.forget(serial)  # a device that returns may have another Operator, or none
+                self._bus.publish(LogGap(device_id=serial, reason=exc.message))
+                if await had_to_wait_for(device.server, serial):
+                    failures = 0
+            await asyncio.sleep(_RETRY_SECONDS[min(failures, len(_RETRY_SECONDS) - 1)])
 
     async def _join(self, key: tuple[str, int], device: AdbDevice, facts: DeviceFacts) -> DeviceLog:
         async with self._opening[key]:

@@ -30,9 +30,9 @@ _LEFT_TO_HOST: Mapping[str, tuple[StepStatus, str]] = {
 _UNKNOWN_CODE_HINT = "Take a snapshot, then decide what to do next."
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class OutcomeStep:
-    """One action of a plan, ``index`` from 0.
+    """One action of a plan, ``index`` from 0. It changes only while the lines of its run are read.
 
     ``status``: ``not_run`` if the plan ended before it, ``unknown`` if neither log nor envelope shows it. Times are host time in
     seconds since the epoch, ``nan`` if unknown; ``retries`` counts attempts after the first. ``target`` is the node that the
@@ -89,42 +89,17 @@ class ExecutionOutcome:
         return answer
 
 
-class _Draft:
-    """A step while its lines are read."""
-
-    def __init__(self, index: int, step_id: str, step_type: str = "") -> None:
-        self.index, self.id, self.type = index, step_id, step_type
-        self.status: StepStatus = "unknown"
-        self.code, self.message = "", ""
-        self.started_at = self.ended_at = math.nan
-        self.retries = 0
-        self.target: dict[str, Any] | None = None
-
-    @property
-    def started(self) -> bool:
-        return not math.isnan(self.started_at)
-
-    def step(self) -> OutcomeStep:
-        return OutcomeStep(
-            self.index,
-            self.id,
-            self.type,
-            self.status,
-            self.code,
-            self.started_at,
-            self.ended_at,
-            self.retries,
-            self.target,
-        )
-
-
-class _Drafts(dict[str, _Draft]):
+class _Steps(dict[str, OutcomeStep]):
     """Steps by id, in the order of the plan, then of the log."""
 
-    def take(self, step_id: str, step_type: str = "") -> _Draft:
+    def take(self, step_id: str, step_type: str = "") -> OutcomeStep:
         if step_id not in self:
-            self[step_id] = _Draft(len(self), step_id, step_type)
+            self[step_id] = OutcomeStep(len(self), step_id, step_type)
         return self[step_id]
+
+    @property
+    def all(self) -> tuple[OutcomeStep, ...]:
+        return tuple(self.values())
 
 
 def outcome_of(
@@ -140,25 +115,28 @@ def outcome_of(
     The finished ``envelope`` (JSON data) decides how steps ended; that of a failed plan has no steps, so the lines decide.
     ``device_status`` is the device's status if the host changed it (flat profile). ``error`` is why there is no envelope.
     """
-    drafts = _Drafts()
+    steps = _Steps()
     for step_id, step_type in planned:
-        drafts.take(step_id, step_type)
-    running, over, last_at = _read_lines(drafts, lines)
+        steps.take(step_id, step_type)
+    running, over, last_at = _read_lines(steps, lines)
     if envelope is None:
-        return ExecutionOutcome("unknown", _steps(drafts), None, None if error is None else facts_of(error))
+        return ExecutionOutcome("unknown", steps.all, None, None if error is None else facts_of(error))
+    reasons: dict[str, object] = {}
     for result in envelope.get("stepResults") or ():
-        _take_result(drafts.take(str(result["id"])), result)
+        step = steps.take(str(result["id"]))
+        reasons[step.id] = _take_result(step, result)
     status = device_status or envelope.get("status")
     if status != "success":
-        return _broken_off(drafts, running, envelope, over=over, last_at=last_at)
-    failed = next((draft for draft in drafts.values() if draft.status == "failed"), None)
+        return _broken_off(steps, running, envelope, over=over, last_at=last_at)
+    failed = next((step for step in steps.all if step.status == "failed"), None)
     if failed is None:
-        return ExecutionOutcome("succeeded", _steps(drafts))
-    return ExecutionOutcome("partial", _steps(drafts), failed.step(), _error(failed.code, failed.message))
+        return ExecutionOutcome("succeeded", steps.all)
+    message = f'Step "{failed.id}" ({failed.type}) failed: {reasons.get(failed.id) or "the device did not say why"}'
+    return ExecutionOutcome("partial", steps.all, failed, _error(failed.code, message))
 
 
 def _broken_off(
-    drafts: _Drafts, running: _Draft | None, envelope: Mapping[str, Any], *, over: bool, last_at: float
+    steps: _Steps, running: OutcomeStep | None, envelope: Mapping[str, Any], *, over: bool, last_at: float
 ) -> ExecutionOutcome:
     """Return the outcome of a failed plan: the running step ended it, and steps that never began have not run."""
     message = str(envelope.get("error") or "")
@@ -169,24 +147,20 @@ def _broken_off(
         if math.isnan(failed.ended_at):
             failed.ended_at = last_at
     if over or failed is not None:
-        for draft in drafts.values():
-            if draft.status == "unknown" and not draft.started:
-                draft.status = "not_run"
+        for step in steps.all:
+            if step.status == "unknown" and math.isnan(step.started_at):
+                step.status = "not_run"
     error = _error(code, message or "The plan failed, and the device did not say why")
-    return ExecutionOutcome("failed", _steps(drafts), failed.step() if failed else None, error)
+    return ExecutionOutcome("failed", steps.all, failed, error)
 
 
-def _steps(drafts: _Drafts) -> tuple[OutcomeStep, ...]:
-    return tuple(draft.step() for draft in drafts.values())
-
-
-def _read_lines(drafts: _Drafts, lines: Iterable[LiveLine]) -> tuple[_Draft | None, bool, float]:
-    """Read the lines into ``drafts``; return the unfinished step, whether the plan ended, and the time of the last line."""
-    running: _Draft | None = None
+def _read_lines(steps: _Steps, lines: Iterable[LiveLine]) -> tuple[OutcomeStep | None, bool, float]:
+    """Read the lines into ``steps``; return the unfinished step, whether the plan ended, and the time of the last line."""
+    running: OutcomeStep | None = None
     over, at = False, math.nan
     for at, kind, fields in lines:
         if kind == "step-start":
-            running = drafts.take(fields.get("id", ""))
+            running = steps.take(fields.get("id", ""))
             running.started_at = at
         elif kind in _PLAN_OVER:
             over = True
@@ -207,17 +181,17 @@ def _read_lines(drafts: _Drafts, lines: Iterable[LiveLine]) -> tuple[_Draft | No
     return running, over, at
 
 
-def _take_result(draft: _Draft, result: Mapping[str, Any]) -> None:
+def _take_result(step: OutcomeStep, result: Mapping[str, Any]) -> object:
+    """Complete ``step`` by its part of the envelope; return why it failed, as far as the device says so."""
     data = result.get("data") or {}
-    draft.type = draft.type or str(result.get("actionType", ""))
-    draft.target = _target(draft.type, data)
-    closed_by_host = draft.type == "close_app" and data.get("error") == ErrorCode.UNSUPPORTED_RUNTIME_CLOSE
+    step.type = step.type or str(result.get("actionType", ""))
+    step.target = _target(step.type, data)
+    closed_by_host = step.type == "close_app" and data.get("error") == ErrorCode.UNSUPPORTED_RUNTIME_CLOSE
     if result.get("success") or closed_by_host:
-        draft.status, draft.code = "done", ""
-        return
-    draft.status, draft.code = "failed", str(data.get("error") or "")
-    reason = data.get("capture_error") or data.get("message") or draft.code or "the device did not say why"
-    draft.message = f'Step "{draft.id}" ({draft.type}) failed: {reason}'
+        step.status, step.code = "done", ""
+        return None
+    step.status, step.code = "failed", str(data.get("error") or "")
+    return data.get("capture_error") or data.get("message") or step.code
 
 
 def _target(step_type: str, data: Mapping[str, Any]) -> dict[str, Any] | None:

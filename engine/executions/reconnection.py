@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import re
-from contextlib import suppress
+from collections.abc import Callable
+from contextlib import aclosing, suppress
 
 from clawperator.engine.adb.connection import AdbConnection
 from clawperator.engine.adb.device import AdbDevice
@@ -52,6 +53,28 @@ async def await_return(device: AdbDevice, witness: AdbConnection | None) -> None
         if passed > patience:
             raise failure
         await asyncio.sleep(_PAUSE_SECONDS)
+
+
+async def had_to_wait_for(server: AdbServer, device_id: str, gone: Callable[[], object] = lambda: None) -> bool:
+    """Return once adb lists the device as usable: false if the first list already did.
+
+    ``gone`` is called once if the device, or the adb server, is missing.
+    """
+    waited = False
+
+    def missing() -> None:
+        nonlocal waited
+        if not waited:
+            waited = True
+            gone()
+
+    tracking = server.track_devices(reconnect=True, on_lost=lambda _: missing())
+    async with aclosing(tracking):
+        async for devices in tracking:
+            if any(entry.serial == device_id and entry.usable for entry in devices):
+                break
+            missing()
+    return waited
 
 
 async def _reconnect(server: AdbServer, serial: str) -> None:

@@ -158,16 +158,11 @@ async def refuse_unwritable_pictures(execution: Execution, *, overwrite: bool) -
 
 
 def picture_path(wanted: str | None, command_id: str, step_id: str) -> str:
-    """Return the requested file, with ``~`` expanded, or a default."""
-    return os.path.expanduser(wanted) if wanted else default_path(command_id, step_id)
-
-
-def default_path(command_id: str, step_id: str) -> str:
-    """Return a path in the system's temporary folder; ids cannot lead out of it."""
-    names = (_UNSAFE.sub("_", name)[:80] for name in (command_id, step_id))
-    command, step = names
+    """Return the requested file, with ``~`` expanded, or one in the system's temporary folder, from which ids cannot lead out."""
+    if wanted:
+        return os.path.expanduser(wanted)
     import tempfile
 
-    return str(
-        Path(tempfile.gettempdir()) / f"clawperator-screenshot-{command}-{time.time_ns() // 1_000_000}-{step}.png"
-    )
+    command, step = (_UNSAFE.sub("_", name)[:80] for name in (command_id, step_id))
+    name = f"clawperator-screenshot-{command}-{time.time_ns() // 1_000_000}-{step}.png"
+    return str(Path(tempfile.gettempdir()) / name)

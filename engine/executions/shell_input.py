@@ -112,13 +112,14 @@ def gesture(
     to: Point | None = None,
     duration_ms: int | None = None,
     display: int = 0,
+    argument: str = "at",
 ) -> Composition:
     """``tap``, ``long_press``, ``swipe`` or ``drag`` at a point or a node; the last two end at ``to``.
 
-    Points outside the screen as it is turned are refused, and nothing is sent.
+    Points outside the screen as it is turned are refused, and nothing is sent. Errors call the point ``argument``.
     """
     if (at is None) == (matcher is None):
-        raise _invalid(f"{kind} takes a selector OR a point", "at")
+        raise _invalid(f"{kind} takes a selector OR a point", argument)
     if (to is None) == (kind in ("swipe", "drag")):
         raise _invalid(f"{kind} needs an end point" if to is None else f"{kind} takes no end point", "to")
     if display and matcher is not None:
@@ -138,7 +139,7 @@ def gesture(
             else:
                 assert at is not None
                 screen, start = await screen_size(parts.device, display), at
-            for name, point in (("at", start), ("to", to)):
+            for name, point in ((argument, start), ("to", to)):
                 _require_on_screen(name, point, screen)
             words = {
                 "tap": ("tap", start),

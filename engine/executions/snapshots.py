@@ -103,19 +103,20 @@ async def run_between_snapshots(
     """
     reader = _Reader(backend, device, held, attempt.trace)
     async with backend.attached(device, attempt.trace):
+        assert attempt.validated is not None
         attempt.trace.enter("look")
         looked_at, before = time.time(), options.then_since
-        compared = options.then in _COMPARING or _takes_pictures(attempt.validated)
+        # a tree of before tells whether the screen changed while a picture was taken
+        compared = options.then in _COMPARING or _has(attempt.validated, "take_screenshot")
         if not before and (references is not None or not backend.look_ms or compared):
             before = await reader.before(needed=references is not None)
         if references is not None:
             resolved, composed = await asyncio.to_thread(references.resolved, before)
-            attempt.replace(resolved)
+            attempt.validated = resolved
             run = run if composed is None else composed.run_held
-        assert attempt.validated is not None
         with settling(held, attempt.trace):
             finished = await run(acting, device, attempt.validated, options, attempt.trace)
-        if options.then and not before and not _closes_apps(attempt.validated):
+        if options.then and not before and not _has(attempt.validated, "close_app"):  # the host stops those before
             looked_at, before = attempt.trace.before_acting or (looked_at, "")
         if before:
             attempt.trace.trees.insert(0, (looked_at, CapturedHierarchy("then.before", before, complete=True)))
@@ -125,14 +126,8 @@ async def run_between_snapshots(
         return replace(finished, then=await reader.then(attempt.validated, finished, before, options))
 
 
-def _takes_pictures(validated: Validated | None) -> bool:
-    """Return whether a tree of before tells whether the screen changed while a picture was taken."""
-    return validated is not None and any(action.type == "take_screenshot" for action in validated.execution.actions)
-
-
-def _closes_apps(validated: Validated) -> bool:
-    """Return whether the host stops apps before the plan."""
-    return any(action.type == "close_app" for action in validated.execution.actions)
+def _has(validated: Validated, action_type: str) -> bool:
+    return any(action.type == action_type for action in validated.execution.actions)
 
 
 async def add_verified(device: AdbDevice, envelope: dict[str, Any], backend: Backend) -> None:

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import islice
 from operator import itemgetter
-from typing import TYPE_CHECKING, Protocol, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 from weakref import WeakKeyDictionary
 
 if TYPE_CHECKING:
@@ -100,8 +100,8 @@ class Heirs:
 
     def __init__(self, old: UiTree, new: UiTree) -> None:
         self._old, self._new = old, new
-        self._before: _Named = _SIDES.get(old) or _Asked(old)
-        self._after: _Named = _SIDES.get(new) or _Asked(new)
+        self._before = _SIDES.get(old) or _Asked(old)
+        self._after = _SIDES.get(new) or _Asked(new)
         self._pairs: dict[int, dict[int, int]] = {}
 
     def of(self, node: UiNode) -> UiNode | None:
@@ -125,52 +125,27 @@ class Heirs:
         return self._pairs[key]
 
 
-class _Named(Protocol):
-    """What identifies each sibling, by position."""
-
-    @property
-    def names(self) -> _ByPosition: ...
-    @property
-    def kinds(self) -> _ByPosition: ...
-
-
-class _ByPosition(Protocol):
-    def __getitem__(self, position: int, /) -> Hashable: ...
-
-
 class _Asked:
-    """One tree, whose names are computed one at a time."""
+    """One tree, each of whose names is computed when it is asked for."""
 
     def __init__(self, tree: UiTree) -> None:
         self._nodes = tree.nodes
-        self.names = _Lazily(self._name)
-        self.kinds = _Lazily(self._kind)
 
-    def _kind(self, position: int) -> Hashable:
+    def kind(self, position: int) -> Hashable:
         node = self._nodes[position]
         return node.resource_id, node.cls
 
-    def _name(self, position: int) -> Hashable:
+    def name(self, position: int) -> Hashable:
         node = self._nodes[position]
-        return self.kinds[position], node.label or _label_inside(node)
+        return self.kind(position), node.label or label_inside(node)
 
 
-def _label_inside(node: UiNode) -> str:
-    """As in the columns of a whole tree: the first label of all, if it is no deeper than ``_TELLING_DEPTH``."""
+def label_inside(node: UiNode) -> str:
+    """The label that identifies a row of a list: the first inside, if it is no deeper than ``_TELLING_DEPTH``."""
     for inner in islice(node.descendants, _LABEL_WITHIN):
         if label := inner.label:
             return label if inner.depth - node.depth <= _TELLING_DEPTH else ""
     return ""
-
-
-class _Lazily(dict[int, Hashable]):
-    def __init__(self, make: Callable[[int], Hashable]) -> None:
-        super().__init__()
-        self._make = make
-
-    def __missing__(self, position: int) -> Hashable:
-        made = self[position] = self._make(position)
-        return made
 
 
 def _side_of(tree: UiTree) -> _Side:
@@ -189,7 +164,7 @@ class _Side:
         self.roots = [root.index for root in tree.roots]
         self.ends = [node.end for node in nodes]
         attributes = [node.attributes for node in nodes]
-        self.kinds = [
+        self._kinds = [
             (of.get("resource-id", ""), of.get("class") or node.cls) for of, node in zip(attributes, nodes, strict=True)
         ]
         self.sayings = [_sayings(of) for of in attributes]
@@ -204,19 +179,22 @@ class _Side:
             child = ends[child]
         return found
 
+    def kind(self, position: int) -> Hashable:
+        return self._kinds[position]
+
     @cached_property
-    def names(self) -> Sequence[Hashable]:
-        """Kind and label of each node, or the first label inside it."""
+    def name(self) -> Callable[[int], Hashable]:
+        """Kind and label of a node, or the first label inside it."""
         labels, ends, depths = self._labels, self.ends, self._depths
         names: list[Hashable] = [None] * len(ends)
         following = -1
         for position in range(len(ends) - 1, -1, -1):
             label = labels[position]
             near = 0 <= following < ends[position] and depths[following] - depths[position] <= _TELLING_DEPTH
-            names[position] = (self.kinds[position], label or (labels[following] if near else ""))
+            names[position] = (self._kinds[position], label or (labels[following] if near else ""))
             if label:
                 following = position
-        return names
+        return names.__getitem__
 
 
 def _sayings(attributes: dict[str, str]) -> Hashable:
@@ -227,16 +205,16 @@ def _sayings(attributes: dict[str, str]) -> Hashable:
         return tuple(attributes.get(name, "") for name in _SAYINGS)
 
 
-def _pair_siblings(before: _Named, after: _Named, old: Sequence[int], new: Sequence[int]) -> Pairs:
-    pairs = _by_name([before.names[a] for a in old], [after.names[b] for b in new], old, new)
+def _pair_siblings(before: _Side | _Asked, after: _Side | _Asked, old: Sequence[int], new: Sequence[int]) -> Pairs:
+    pairs = _by_name([*map(before.name, old)], [*map(after.name, new)], old, new)
     if len(pairs) == len(old) or len(pairs) == len(new):
         return pairs
     left: dict[Hashable, deque[int]] = defaultdict(deque)
     for gap, a in _unpaired(old, [a for a, _ in pairs]):
-        left[gap, before.kinds[a]].append(a)
+        left[gap, before.kind(a)].append(a)
     # Pair only between the same neighbours: a row that scrolled out above is not the one that appeared below.
     for gap, b in _unpaired(new, [b for _, b in pairs]):
-        if queue := left.get((gap, after.kinds[b])):
+        if queue := left.get((gap, after.kind(b))):
             pairs.append((queue.popleft(), b))
     return pairs
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from clawperator.engine.hierarchy.align import align, shifted
+from clawperator.engine.hierarchy.align import align, label_inside, shifted
 
 if TYPE_CHECKING:
     from clawperator.engine.hierarchy.nodes import UiNode, UiTree
@@ -42,7 +42,7 @@ class Change:
         """A name for people: the short class, then the label, the id, or the first label inside it."""
         node = self.node
         short = node.cls.rpartition(".")[2] or node.tag
-        if label := node.label or (_first_label(node) if not node.resource_id else ""):
+        if label := node.label or (label_inside(node) if not node.resource_id else ""):
             return f'{short} "{label if len(label) <= _NAME_LENGTH else label[: _NAME_LENGTH - 1] + "…"}"'
         return f"{short} #{node.resource_id.rpartition('/')[2]}" if node.resource_id else short
 
@@ -95,17 +95,6 @@ def _difference(before: UiNode, after: UiNode) -> Change | None:
     if not differing:
         return None
     return Change("moved" if [*differing] == ["bounds"] else "changed", before, after, differing)
-
-
-def _first_label(node: UiNode) -> str:
-    """The label that identifies a row of a list: the first within its first few descendants."""
-    for child in node.children[:4]:
-        if child.label:
-            return child.label
-        for grandchild in child.children[:4]:
-            if grandchild.label:
-                return grandchild.label
-    return ""
 
 
 def _resized(before: UiNode, after: UiNode) -> bool:

@@ -99,10 +99,7 @@ class DumpSource:
         The Operator writes them raw, and XML would turn each into a blank: labels would no longer match the device's.
         A file whose line ends are CRLF was converted on its way, its values too: there CRLF means LF.
         """
-        # In most dumps they are only between tags, which is several times faster to detect than their positions.
-        inside = _BETWEEN_TAGS.sub(b">", self.data) if b"\n" in self.data else self.data
-        breaks = [byte for byte in (b"\n", b"\t", b"\r") if byte in inside]
-        if breaks:
+        if breaks := breaks_in_tags(self.data):
             first = self.data.find(b"\n")
             converted = first > 0 and self.data[first - 1] == ord("\r")
             self._apply(_breaks_in_values(self.data, breaks, converted=converted))
@@ -148,6 +145,13 @@ class DumpSource:
         self.data = b"".join(pieces)
         self._edits.append(edits)
         return True
+
+
+def breaks_in_tags(data: bytes) -> list[bytes]:
+    """Return which of line feed, tab and carriage return stand elsewhere than alone between tags."""
+    # In most dumps they are only between tags, which is several times faster to detect than their positions.
+    inside = _BETWEEN_TAGS.sub(b">", data) if b"\n" in data else data
+    return [byte for byte in (b"\n", b"\t", b"\r") if byte in inside]
 
 
 def excerpt(text: bytes) -> str:

@@ -7,6 +7,7 @@ Limits (size, nodes, depth) are checked before memory is used, nothing recurses,
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 from typing import Any, NoReturn
 from xml.parsers import expat
@@ -14,13 +15,25 @@ from xml.parsers import expat
 from clawperator.engine.errors import EngineError, ErrorCode
 from clawperator.engine.hierarchy.nodes import NO_BOUNDS, Bounds, UiNode, UiTree
 from clawperator.engine.hierarchy.serialise import Renderable, written
-from clawperator.engine.hierarchy.source import DumpSource, excerpt, is_document
+from clawperator.engine.hierarchy.source import DumpSource, breaks_in_tags, excerpt, is_document
 
-__all__ = ["MAX_BYTES", "MAX_DEPTH", "MAX_NODES", "NO_BOUNDS", "Bounds", "UiNode", "UiTree", "build", "parse"]
+__all__ = [
+    "MAX_BYTES",
+    "MAX_DEPTH",
+    "MAX_NODES",
+    "NO_BOUNDS",
+    "Bounds",
+    "IncomingTree",
+    "UiNode",
+    "UiTree",
+    "build",
+    "parse",
+]
 
 MAX_BYTES = 64 * 1024 * 1024
 MAX_NODES = 200_000
 MAX_DEPTH = 4_000
+_BEGINNING = re.compile(rb"<[A-Za-z_?!]")
 
 _WRAPPERS = frozenset({"hierarchy", "displays", "display", "window"})
 _CUT = frozenset({
@@ -61,15 +74,58 @@ def parse(text: str | bytes, *, recover: bool = False, screen: Bounds | None = N
     if not source.cut_to_document():
         _refuse_without_document(source)
     source.keep_line_breaks()
-    reader = _read(source, recover=recover)
+    return _tree_of(_read(source, recover=recover), "; ".join(source.notes), screen)
+
+
+def _tree_of(reader: _Reader, recovered: str, screen: Bounds | None) -> UiTree:
     return UiTree(
         reader.nodes,
         rotation=reader.rotation,
-        recovered="; ".join(source.notes),
+        recovered=recovered,
         complete=reader.root_closed,
         screen=screen,
         windows=reader.windows,
     )
+
+
+class IncomingTree:
+    """A dump in UTF-8 that is parsed while it comes: ``feed`` its parts, then ``tree`` returns what ``parse`` returns for the whole.
+
+    Only the sound beginning is parsed early. What has to be repaired, and every error but a limit, is left to ``parse``.
+    """
+
+    def __init__(self) -> None:
+        self._reader, self._parser = _parser()
+        self._data = bytearray()
+        self._parsed = 0
+        self._sound = True
+
+    def feed(self, data: bytes) -> None:
+        """Take the next part. Raises ``EngineError``: as ``parse`` for the dump so far, if no rest could change that."""
+        self._data += data
+        if len(self._data) > MAX_BYTES:
+            raise _too_large(f"the dump is larger than {MAX_BYTES // 2**20} MB")
+        end = self._data.rfind(b"<", self._parsed)  # what stands between two of them is judged as one
+        if self._sound and end > self._parsed:
+            self._parse(bytes(self._data[self._parsed : end]), last=False)
+            self._parsed = end
+
+    def _parse(self, part: bytes, *, last: bool) -> None:
+        self._sound = (self._parsed > 0 or _BEGINNING.match(part) is not None) and not breaks_in_tags(part)
+        try:
+            if self._sound:
+                self._parser.Parse(part, last)
+        except expat.ExpatError:
+            self._sound = False
+        except _Refused:
+            self._sound = False
+            parse(bytes(self._data))
+
+    def tree(self, *, screen: Bounds | None = None) -> UiTree:
+        """Return the tree, or raise ``EngineError``, as ``parse`` does for all parts together."""
+        if self._sound:
+            self._parse(bytes(self._data[self._parsed :]), last=True)
+        return _tree_of(self._reader, "", screen) if self._sound else parse(bytes(self._data), screen=screen)
 
 
 def build(roots: Iterable[Renderable], *, rotation: int = 0, screen: Bounds | None = None) -> UiTree:
@@ -180,12 +236,17 @@ def _read(source: DumpSource, *, recover: bool) -> _Reader:
     return reader
 
 
-def _run(source: DumpSource) -> tuple[_Reader, expat.ExpatError | None, Any]:
+def _parser() -> tuple[_Reader, Any]:
     reader = _Reader()
     parser = expat.ParserCreate("utf-8")
     parser.StartElementHandler = reader.start
     parser.EndElementHandler = reader.end
     parser.StartDoctypeDeclHandler = reader.doctype
+    return reader, parser
+
+
+def _run(source: DumpSource) -> tuple[_Reader, expat.ExpatError | None, Any]:
+    reader, parser = _parser()
     try:
         parser.Parse(source.data, True)
     except expat.ExpatError as error:

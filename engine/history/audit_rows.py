@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import time
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
@@ -11,12 +10,12 @@ from clawperator.engine.contracts.limits import MODES
 from clawperator.engine.errors import EngineError, ErrorCode
 from clawperator.engine.history.records import AuditEvent, AuditRecord
 from clawperator.engine.history.row_builders import denial, rule_of
+from clawperator.engine.history.write_ahead import bounded
 
 if TYPE_CHECKING:
     from clawperator.engine.config.settings import Settings
 
 _DENIALS = (ErrorCode.CAPABILITY_DENIED, ErrorCode.PACKAGE_DENIED, ErrorCode.ACTION_DENIED, ErrorCode.READ_ONLY)
-_LONGEST_NAME = 512
 
 
 def compiling(
@@ -26,16 +25,14 @@ def compiling(
     execution: Mapping[str, Any] | None = None,
     recipe_id: str = "",
     error: EngineError | None = None,
-    outcome: str = "",
     face: str = "cli",
     caller: str = "",
-    duration_ms: float = math.nan,
 ) -> AuditRecord:
     """Return the row for ``artifact`` of ``skill_id``, compiled to the payload ``execution``, or failed with ``error``.
 
-    ``outcome`` is the error's code without an ``error`` object. A refusal by the policy has the event ``refused``.
+    A refusal by the policy has the event ``refused``.
     """
-    code = error.code.value if error is not None else outcome
+    code = error.code.value if error is not None else ""
     details = error.details if error is not None else {}
     plan = execution or {}
     actions = plan.get("actions") or ()
@@ -44,18 +41,17 @@ def compiling(
         time.time(),
         "refused" if code in _DENIALS else "compile",
         "",
-        _name(plan.get("commandId")),
-        _name(plan.get("taskId")),
+        bounded(plan.get("commandId")),
+        bounded(plan.get("taskId")),
         mode=MODES[0],
-        source=_name(plan.get("source")),
+        source=bounded(plan.get("source")),
         face=face,
         action_types=tuple(filter(None, types)),
         code=code,
-        duration_ms=duration_ms,
-        caller=_name(caller),
-        skill_id=_name(skill_id),
-        recipe_id=_name(recipe_id or details.get("recipeId")),
-        artifact=_name(artifact),
+        caller=bounded(caller),
+        skill_id=bounded(skill_id),
+        recipe_id=bounded(recipe_id or details.get("recipeId")),
+        artifact=bounded(artifact),
     )
     denied = denial(details)
     rule = rule_of(code, details) if row.event == "refused" else ""
@@ -64,13 +60,8 @@ def compiling(
 
 def operation(event: AuditEvent, what: str, *, device_id: str = "", **facts: Any) -> AuditRecord:
     """Return the row for the operation ``what``; ``facts`` are further columns, whose texts are truncated."""
-    cut: dict[str, Any] = {name: _name(value) if isinstance(value, str) else value for name, value in facts.items()}
-    return AuditRecord(time.time(), event, "", "", device_id=_name(device_id), operation=_name(what), **cut)
-
-
-def audit_compile(settings: Settings, *, skill_id: str, artifact: str, **facts: Any) -> Sequence[str]:
-    """Write the row of ``compiling``, as ``write_audit`` does."""
-    return write_audit(settings, compiling(skill_id=skill_id, artifact=artifact, **facts))
+    cut: dict[str, Any] = {name: bounded(value) if isinstance(value, str) else value for name, value in facts.items()}
+    return AuditRecord(time.time(), event, "", "", device_id=bounded(device_id), operation=bounded(what), **cut)
 
 
 def write_audit(settings: Settings, row: AuditRecord) -> Sequence[str]:
@@ -85,7 +76,3 @@ def write_audit(settings: Settings, row: AuditRecord) -> Sequence[str]:
             return tuple(history.remarks)
     except EngineError as exc:
         return (f"Nothing was recorded: {exc.message}",)
-
-
-def _name(value: object) -> str:
-    return value[:_LONGEST_NAME] if isinstance(value, str) else ""

@@ -110,13 +110,7 @@ class LateRecord(NamedTuple):
 
     def to_dict(self) -> dict[str, Any]:
         """Return JSON data in camel case."""
-        return {
-            "at": self.at,
-            "afterMs": self.after_ms,
-            "envelope": self.envelope,
-            "raw": list(self.raw),
-            "steps": _steps(self.steps),
-        }
+        return _camel_dict(self._asdict()) | {"raw": list(self.raw), "steps": _steps(self.steps)}
 
 
 class RunRecord(NamedTuple):

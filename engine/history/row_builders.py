@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -21,6 +20,7 @@ from clawperator.engine.history.records import (
     TreeRecord,
     step_records,
 )
+from clawperator.engine.history.write_ahead import bounded, row_of
 
 if TYPE_CHECKING:
     from clawperator.engine.executions.attempt import Attempt
@@ -44,8 +44,8 @@ _REFUSALS = frozenset(
 """Codes of refusals, if nothing was dispatched: a device can refuse a payload, too."""
 
 
-_MOST_ACTIONS, _LONGEST_NAME = 1_000, 512
-"""Limits for a refused payload, which can hold anything."""
+_MOST_ACTIONS = 1_000
+"""Limit for a refused payload, which can hold anything."""
 
 
 DIED = (
@@ -71,7 +71,7 @@ class Ending(NamedTuple):
 
 def begun(attempt: Attempt, face: str) -> tuple[RunRecord, AuditRecord]:
     """Return the rows of a run that has just been dispatched."""
-    row, payload = _row(attempt, face, "running"), _payload(attempt)
+    row, payload = RunSummary(**row_of(attempt, face)), _payload(attempt)
     planned = outcome_of(planned_steps(payload)).steps
     audit = _audit(row, "execute", attempt.trace.dispatched_at, payload, attempt.caller)
     return RunRecord(row, payload=payload, steps=step_records(planned)), audit
@@ -84,9 +84,9 @@ def died(note: Mapping[str, Any]) -> tuple[RunRecord, AuditRecord]:
     """
     if not all(isinstance(value, str | int | float) for value in note["row"].values()):
         raise TypeError
-    outcome = unknown_outcome((_name(step), _name(kind)) for step, kind in note["steps"])
+    outcome = unknown_outcome((bounded(step), bounded(kind)) for step, kind in note["steps"])
     row = RunSummary(**note["row"], status="interrupted", code=ErrorCode.INTERRUPTED, outcome=outcome.to_dict())
-    audit = _audit(row, "execute", float(note["at"]), note["payload"], Caller(*map(_name, note["caller"])))
+    audit = _audit(row, "execute", float(note["at"]), note["payload"], Caller(*map(bounded, note["caller"])))
     run = RunRecord(row, DIED, note["payload"], steps=step_records(outcome.steps))
     return run, audit._replace(action_types=tuple(dict.fromkeys(step.type for step in outcome.steps if step.type)))
 
@@ -99,8 +99,8 @@ def unknown_outcome(planned: Iterable[tuple[str, str]]) -> ExecutionOutcome:
 def ended(attempt: Attempt, ending: Ending) -> tuple[list[AuditRecord], RunRecord | None]:
     """Return the missing rows of the audit, and the run; ``None`` for one without a command id."""
     status, code, message = _outcome(attempt, ending.result)
-    row = _row(attempt, ending.face, status)
-    row = row._replace(code=code, ended_at=ending.at, duration_ms=ending.duration_ms)
+    row = RunSummary(**row_of(attempt, ending.face), status=status, code=code)
+    row = row._replace(ended_at=ending.at, duration_ms=ending.duration_ms)
     payload, trace = _payload(attempt), attempt.trace
     event: AuditEvent = "refused" if status == "refused" else "result"
     last = _audit(row, event, ending.at, payload, attempt.caller)
@@ -120,28 +120,6 @@ def ended(attempt: Attempt, ending: Ending) -> tuple[list[AuditRecord], RunRecor
     envelope, warnings = ending.result.get("envelope"), tuple(attempt.warnings)
     return audit, _complete(
         RunRecord(row, message, payload, envelope, tuple(trace.raw), steps, warnings=warnings), trace
-    )
-
-
-def _row(attempt: Attempt, face: str, status: RunStatus) -> RunSummary:
-    given = attempt.payload if isinstance(attempt.payload, Mapping) else {}
-    plan = attempt.validated.payload if attempt.validated is not None else given
-    actions = plan.get("actions")
-    return RunSummary(
-        execution_id=attempt.execution_id,
-        command_id=_name(attempt.command_id),
-        task_id=_name(plan.get("taskId")),
-        source=_name(plan.get("source")),
-        mode=attempt.mode,
-        device_id=attempt.device_id or "",
-        backend=attempt.backend,
-        face=face,
-        pid=os.getpid(),
-        package=attempt.package,
-        status=status,
-        started_at=attempt.at,
-        action_count=len(actions) if isinstance(actions, list) else 0,
-        timeout_ms=attempt.validated.execution.timeout_ms if attempt.validated is not None else 0,
     )
 
 
@@ -170,11 +148,6 @@ def _outcome(attempt: Attempt, result: Mapping[str, Any]) -> tuple[RunStatus, st
 
 def _text(value: object) -> str:
     return str(value) if isinstance(value, str) else ""
-
-
-def _name(value: object) -> str:
-    """Return an id, cut to its maximum length."""
-    return _text(value)[:_LONGEST_NAME]
 
 
 def _complete(run: RunRecord, trace: Trace) -> RunRecord:
@@ -219,7 +192,7 @@ def planned_steps(payload: Mapping[str, Any] | None) -> list[tuple[str, str]]:
     """Return id and type of each action; the payload can be invalid."""
     actions = (payload or {}).get("actions")
     known = [action for action in actions if isinstance(action, Mapping)] if isinstance(actions, list) else []
-    return [(_name(action.get("id")), _name(action.get("type"))) for action in known[:_MOST_ACTIONS]]
+    return [(bounded(action.get("id")), bounded(action.get("type"))) for action in known[:_MOST_ACTIONS]]
 
 
 def _is_small(payload: Mapping[str, Any] | None) -> bool:
@@ -245,7 +218,7 @@ def denial(details: Mapping[str, Any]) -> Denial:
     if not isinstance(details.get("profile"), str):
         return Denial()
     found = (f"{kind} {details[kind]}" for kind in ("capability", "package", "action") if kind in details)
-    return Denial(_name(details["profile"]), _name(next(found, "")))
+    return Denial(bounded(details["profile"]), bounded(next(found, "")))
 
 
 def rule_of(code: str, details: Mapping[str, Any]) -> str:
@@ -281,6 +254,6 @@ def _audit(
         row.source,
         row.face,
         types,
-        caller=_name(caller.name),
-        peer=_name(caller.peer),
+        caller=bounded(caller.name),
+        peer=bounded(caller.peer),
     )

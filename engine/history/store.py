@@ -62,7 +62,7 @@ class History:
             db = connection.connect(path)
         history = cls(path, db, remarks, safe=safe)
         if not history._newer:
-            with _optional():
+            with suppress(EngineError):
                 history._mark_interrupted(time.time())
         return history
 
@@ -115,7 +115,7 @@ class History:
     def mark_interrupted(self) -> None:
         """Mark the runs whose process has died, as far as the file can be written now."""
         if not self._newer:
-            with _optional():
+            with suppress(EngineError):
                 self._mark_interrupted()
 
     def _mark_interrupted(self, now: float = -math.inf) -> None:
@@ -288,12 +288,3 @@ def _aside(path: str, error: sqlite3.Error) -> list[str]:
     """Rename the damaged file and return a remark."""
     target = connection.set_aside(path)
     return [f"The history was damaged ({error}). It was renamed to {target}, and a new one created."] if target else []
-
-
-@contextmanager
-def _optional() -> Iterator[None]:
-    """Ignore failures of optional work."""
-    try:
-        yield
-    except EngineError:
-        pass

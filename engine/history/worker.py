@@ -94,9 +94,9 @@ class HistoryWorker:
         for job in jobs:
             self.write(job)
 
-    def put_audit(self, row: AuditRecord, *, late: bool = False) -> None:
+    def put_audit(self, row: AuditRecord) -> None:
         """As ``History.put_audit``."""
-        self.write(lambda history: history.put_audit(row), late=late)
+        self.write(lambda history: history.put_audit(row))
 
     def _try(self, job: Job) -> None:
         if time.monotonic() > self._end_at:
@@ -159,11 +159,11 @@ class HistoryWorker:
         self, where: Filter | None = None, *, limit: int = 200, before: int | None = None
     ) -> list[RunSummary]:
         """Return ``History.runs``."""
-        return await self._ask(lambda history: history.runs(*_given(where), limit=limit, before=before))
+        return await self._ask(lambda history: history.runs(where, limit=limit, before=before))
 
     async def count(self, where: Filter | None = None) -> int:
         """Return ``History.count``."""
-        return await self._ask(lambda history: history.count(*_given(where)))
+        return await self._ask(lambda history: history.count(where))
 
     async def find(self, key: str | int) -> RunRecord:
         """Return ``History.find``."""
@@ -265,7 +265,3 @@ class HistoryWorker:
         if self._history is not None:
             self._history.close()
             self._history = None
-
-
-def _given(where: Filter | None) -> tuple[Filter, ...]:
-    return () if where is None else (where,)

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 _MOST_BYTES = 4 * 1024 * 1024
 """Limit of one note: far more than a valid payload needs."""
+_LONGEST_NAME = 512
 
 
 def write(history: str, attempt: Attempt, face: str, *, safe: bool) -> None:
@@ -63,31 +64,43 @@ def left(history: str) -> Iterator[tuple[str, Mapping[str, Any]]]:
 
 
 def _note(attempt: Attempt, face: str, *, safe: bool) -> dict[str, Any]:
-    """Return JSON data for ``row_builders.died``; ``row`` has the names of ``RunSummary``, which is not loaded here."""
+    """Return JSON data for ``row_builders.died``."""
     assert attempt.validated is not None
-    execution = attempt.validated.execution
     return {
         "process": token(os.getpid()),
         "at": attempt.trace.dispatched_at,
         "caller": attempt.caller,
-        "steps": execution.steps,
+        "steps": attempt.validated.execution.steps,
         "payload": None if safe else attempt.validated.payload,
-        "row": {
-            "execution_id": attempt.execution_id,
-            "command_id": execution.command_id,
-            "task_id": execution.task_id,
-            "source": execution.source,
-            "mode": execution.mode,
-            "device_id": attempt.device_id,
-            "backend": attempt.backend,
-            "face": face,
-            "pid": os.getpid(),
-            "package": attempt.package,
-            "started_at": attempt.at,
-            "action_count": len(execution.actions),
-            "timeout_ms": execution.timeout_ms,
-        },
+        "row": row_of(attempt, face),
     }
+
+
+def row_of(attempt: Attempt, face: str) -> dict[str, Any]:
+    """Return what is known of a run before its end, by the names of ``RunSummary``, which is not loaded here."""
+    valid, given = attempt.validated, attempt.payload if isinstance(attempt.payload, Mapping) else {}
+    plan = given if valid is None else valid.payload
+    actions = plan.get("actions")
+    return {
+        "execution_id": attempt.execution_id,
+        "command_id": bounded(attempt.command_id),
+        "task_id": bounded(plan.get("taskId")),
+        "source": bounded(plan.get("source")),
+        "mode": attempt.mode,
+        "device_id": attempt.device_id or "",
+        "backend": attempt.backend,
+        "face": face,
+        "pid": os.getpid(),
+        "package": attempt.package,
+        "started_at": attempt.at,
+        "action_count": len(actions) if isinstance(actions, list) else 0,
+        "timeout_ms": 0 if valid is None else valid.execution.timeout_ms,
+    }
+
+
+def bounded(value: object) -> str:
+    """Return an id, cut to its maximum length; empty for what is no text."""
+    return value[:_LONGEST_NAME] if isinstance(value, str) else ""
 
 
 def _read(path: str) -> dict[str, Any]:

@@ -55,12 +55,10 @@ class OperatorLog:
 
     ``uid`` is the Operator's: entries with another are ignored. Where entries have none, ``pid`` decides; without one it is
     taken from the first line with ``command_id``, which others cannot know (only refusals are accepted before it). With none
-    of the three, as for a captured file, every process is accepted. ``foreign`` counts ignored lines that looked like the
-    Operator's.
+    of the three, as for a captured file, every process is accepted.
     """
 
     def __init__(self, uid: int | None = None, pid: int | None = None, *, command_id: str = "") -> None:
-        self.foreign = 0
         self._uid, self._pid = uid, pid
         self._names = (
             tuple(f"{key}{command_id}".encode() for key in ("commandId=", '"commandId":"')) if command_id else ()
@@ -127,7 +125,6 @@ class OperatorLog:
         if entry.payload.startswith(DEATH_BYTES) and (death := read_death(entry)) is not None:
             return [death]
         if not self._accepts(entry):
-            self.foreign += entry.payload.startswith(OPERATOR_PREFIXES)
             return []
         signals = self._interrupt(entry) if self._open else []
         if entry.payload.startswith(OPERATOR_PREFIXES):

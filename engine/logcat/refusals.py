@@ -49,4 +49,4 @@ class RefusalAssembly:
         message, trace = self._lines[0], self._lines[1:]
         reason = next((line.strip() for line in trace if line.strip()), message)
         unsupported = any(_UNSUPPORTED in line for line in trace)
-        return RefusalSignal(reason, unsupported, self._entry, message.startswith(_UNREADABLE[1].decode()))
+        return RefusalSignal(reason, unsupported, self._entry)

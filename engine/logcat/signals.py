@@ -89,13 +89,12 @@ class RefusalSignal:
     """No envelope will come for the broadcast before ``entry``; the lines carry no command id.
 
     ``reason`` is the first line of the exception, else the message itself. ``unsupported``: the installed app does not know
-    one of the actions. ``service_down``: its accessibility service is off as well.
+    one of the actions.
     """
 
     reason: str
     unsupported: bool
     entry: LogEntry
-    service_down: bool = False
 
 
 Signal = DeathSignal | EnvelopeSignal | HierarchySignal | ProgressSignal | RefusalSignal

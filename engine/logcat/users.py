@@ -6,14 +6,15 @@ import re
 
 from clawperator.engine.logcat.entry import UNKNOWN
 
-_SYSTEM_USERS = {
+SYSTEM_USERS = {
     "root": 0, "daemon": 1, "bin": 2, "system": 1000, "radio": 1001, "bluetooth": 1002, "graphics": 1003, "input": 1004,
     "audio": 1005, "camera": 1006, "log": 1007, "compass": 1008, "mount": 1009, "wifi": 1010, "adb": 1011,
     "install": 1012, "media": 1013, "dhcp": 1014, "sdcard_rw": 1015, "vpn": 1016, "keystore": 1017, "usb": 1018,
     "drm": 1019, "mdnsr": 1020, "gps": 1021, "media_rw": 1023, "mtp": 1024, "nfc": 1027, "sdcard_r": 1028, "clat": 1029,
     "mediadrm": 1031, "logd": 1036, "shared_relro": 1037, "mediaex": 1040, "audioserver": 1041, "mediacodec": 1046,
     "cameraserver": 1047, "firewall": 1048, "nvram": 1050, "dns": 1051, "dns_tether": 1052, "lmkd": 1069, "llkd": 1070,
-    "iorapd": 1071, "network_stack": 1073, "shell": 2000, "cache": 2001, "diag": 2002, "nobody": 9999,
+    "iorapd": 1071, "network_stack": 1073, "ext_data_rw": 1078, "shell": 2000, "cache": 2001, "diag": 2002,
+    "net_bt_admin": 3001, "net_bt": 3002, "inet": 3003, "net_bw_stats": 3006, "readproc": 3009, "nobody": 9999,
 }  # fmt: skip
 _APP_USER = re.compile(r"u(\d{1,9})_(a|i|ai)(\d{1,9})", re.ASCII)
 _FIRST_OF_KIND = {"a": 10_000, "i": 99_000, "ai": 90_000}
@@ -28,4 +29,4 @@ def uid_of(name: bytes) -> int:
     found = _APP_USER.fullmatch(text)
     if found:
         return int(found[1]) * _IDS_PER_USER + _FIRST_OF_KIND[found[2]] + int(found[3])
-    return _SYSTEM_USERS.get(text, UNKNOWN)
+    return SYSTEM_USERS.get(text, UNKNOWN)

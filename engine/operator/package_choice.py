@@ -18,7 +18,7 @@ def list_command(package: str = "") -> tuple[str, ...]:
     return ("pm", "list", "packages", (package or RELEASE_PACKAGE).removesuffix(".dev"))
 
 
-def installed(answer: BatchOutput, serial: str) -> frozenset[str]:
+def installed(answer: BatchOutput, serial: str) -> list[str]:
     """Return the listed packages. Raises ``EngineError`` (DEVICE_SHELL_UNAVAILABLE) if the package manager failed."""
     if not answer.ok:
         raise EngineError(
@@ -26,7 +26,7 @@ def installed(answer: BatchOutput, serial: str) -> frozenset[str]:
             f"The package manager of {serial} did not answer",
             details={"exitCode": answer.exit_code, "stderr": answer.text.strip()[:_LONGEST_QUOTE]},
         )
-    return frozenset(parse_packages(answer.text))
+    return parse_packages(answer.text)
 
 
 def choose(wanted: str, listed: Collection[str], serial: str) -> str:

@@ -44,9 +44,7 @@ async def status(device: AdbDevice, package: str, *, accepted: Collection[str] =
     texts = dict(zip(known, dumps, strict=True))
     present = tuple(name for name in known if name in found)
     chosen = package or (present[0] if present else RELEASE_PACKAGE)
-    compatibility = judge(
-        chosen, listed.text, texts[chosen].text, listed.exit_code, texts[chosen].exit_code, accepted=accepted
-    )
+    compatibility = judge(chosen, listed, texts[chosen], accepted=accepted)
     variants = tuple(_variant(name, texts[name]) for name in present)
     if chosen not in present:
         return OperatorStatus(device.serial, chosen, variants, compatibility)

@@ -25,7 +25,7 @@ from clawperator.engine.runtime.outcome import (
 )
 from clawperator.engine.runtime.query import Query
 from clawperator.engine.runtime.retry import RetryPolicy
-from clawperator.engine.runtime.run import PlanRun, RetryStage, StepFailure
+from clawperator.engine.runtime.run import PlanRun, StepFailure
 
 TAP_MS = 120
 LONG_PRESS_MS = 650
@@ -75,7 +75,7 @@ async def open_app(run: PlanRun, action: p.OpenApp) -> ActionResult:
             raise PlanFailure(f"No app found with applicationId={package}")
         return success({"application_id": package})
 
-    return await run.stage(_stage(f"openApp:{package}", "Open app", action.retry), attempt)
+    return await _stage(run, f"openApp:{package}", "Open app", action.retry, attempt)
 
 
 async def open_uri(run: PlanRun, action: p.OpenUri) -> ActionResult:
@@ -84,7 +84,7 @@ async def open_uri(run: PlanRun, action: p.OpenUri) -> ActionResult:
             raise PlanFailure(f"URI_NOT_HANDLED: No application found to handle uri={action.uri}")
         return success({"uri": action.uri})
 
-    return await run.stage(_stage(f"openUri:{action.uri}", "Open URI", action.retry), attempt)
+    return await _stage(run, f"openUri:{action.uri}", "Open URI", action.retry, attempt)
 
 
 async def close_app(_run: PlanRun, action: p.CloseApp) -> ActionResult:
@@ -101,12 +101,10 @@ async def wait_for_node(run: PlanRun, action: p.WaitForNode) -> ActionResult:
         node = await _find(run, action.matcher)
         return success({"resource_id": node.resource_id, "label": node.label})
 
-    stage = _stage(f"waitForNode({action.matcher})", "Wait for node", action.retry)
+    stage = f"waitForNode({action.matcher})", "Wait for node"
     if action.timeout_ms is None:
-        return await run.stage(stage, attempt)
-    found = await run.stage(
-        RetryStage(stage.id, stage.label, presets.NONE, stage.data_of), lambda: _until(run, action, attempt)
-    )
+        return await _stage(run, *stage, action.retry, attempt)
+    found = await _stage(run, *stage, presets.NONE, lambda: _until(run, action, attempt))
     return success({**found.data, "timeout_ms": str(action.timeout_ms)})
 
 
@@ -140,7 +138,7 @@ async def _click_matching(run: PlanRun, matcher: Query, how: str, retry: RetryPo
             raise PlanFailure("Click on matching UI node failed")
         return success({"click_types": how})
 
-    return await run.stage(_stage(f"click({matcher})", "Click", retry), attempt)
+    return await _stage(run, f"click({matcher})", "Click", retry, attempt)
 
 
 async def _click_at(run: PlanRun, point: p.Point, how: str, retry: RetryPolicy) -> ActionResult:
@@ -152,7 +150,7 @@ async def _click_at(run: PlanRun, point: p.Point, how: str, retry: RetryPolicy) 
             raise PlanFailure(f"Click at coordinate {where} failed")
         return success({"click_types": how, "coordinate": f"{point.x},{point.y}"})
 
-    return await run.stage(_stage(f"click(coordinate={where})", "Click", retry), attempt)
+    return await _stage(run, f"click(coordinate={where})", "Click", retry, attempt)
 
 
 async def _act_on(run: PlanRun, node: UiNode, how: str) -> bool:
@@ -171,8 +169,8 @@ async def _act_on(run: PlanRun, node: UiNode, how: str) -> bool:
 
 async def read_text(run: PlanRun, action: p.ReadText) -> ActionResult:
     name = "getValidatedText" if action.validator else "getText"
-    retried = _stage(f"{name}({action.matcher})", "Read text", action.retry)
-    return await run.stage(retried, lambda: _read_once(run, action))
+    stage = f"{name}({action.matcher})"
+    return await _stage(run, stage, "Read text", action.retry, lambda: _read_once(run, action))
 
 
 async def _read_once(run: PlanRun, action: p.ReadText) -> ActionResult:
@@ -244,7 +242,7 @@ async def enter_text(run: PlanRun, action: p.EnterText) -> ActionResult:
             await run.surface.click(target)
         return success({"text": action.text, "submit": "true" if action.submit else "false"})
 
-    return await run.stage(_stage(f"enterText({action.matcher})", "Enter text", action.retry), attempt)
+    return await _stage(run, f"enterText({action.matcher})", "Enter text", action.retry, attempt)
 
 
 async def snapshot_ui(run: PlanRun, action: p.SnapshotUi) -> ActionResult:
@@ -254,7 +252,7 @@ async def snapshot_ui(run: PlanRun, action: p.SnapshotUi) -> ActionResult:
             raise PlanFailure(SNAPSHOT_UNAVAILABLE)
         return success({"actual_format": "hierarchy_xml", **(facts if run.modern else {})})
 
-    return await run.stage(_stage("logUiTree", "Log UI tree", action.retry), attempt)
+    return await _stage(run, "logUiTree", "Log UI tree", action.retry, attempt)
 
 
 async def sleep(run: PlanRun, action: p.Sleep) -> ActionResult:
@@ -262,7 +260,7 @@ async def sleep(run: PlanRun, action: p.Sleep) -> ActionResult:
         await run.clock.sleep(action.duration_ms / 1000)
         return success({"duration_ms": str(action.duration_ms)})
 
-    return await run.stage(_stage("pause", "Pause", presets.NONE), attempt)
+    return await _stage(run, "pause", "Pause", presets.NONE, attempt)
 
 
 async def press_key(run: PlanRun, action: p.PressKey) -> ActionResult:
@@ -324,7 +322,7 @@ async def read_key_value_pair(run: PlanRun, action: p.ReadKeyValuePair) -> Actio
             raise StepFailure(failure("VALUE_NODE_NOT_FOUND"))
         return success({"label": label.label, "value": value.label})
 
-    return await run.stage(_stage(f"getValue({action.label})", "Read value", action.retry), attempt)
+    return await _stage(run, f"getValue({action.label})", "Read value", action.retry, attempt)
 
 
 def value_beside(tree: UiTree, label: UiNode) -> UiNode | None:
@@ -363,8 +361,10 @@ def _no_node(matcher: Query) -> PlanFailure:
     return PlanFailure(f"No UI node found matching criteria: {matcher}")
 
 
-def _stage(stage_id: str, label: str, retry: RetryPolicy) -> RetryStage[ActionResult]:
-    return RetryStage(stage_id, label, retry, lambda outcome: outcome.data)
+async def _stage(
+    run: PlanRun, stage: str, label: str, retry: RetryPolicy, attempt: Callable[[], Awaitable[ActionResult]]
+) -> ActionResult:
+    return await run.stage(stage, label, retry, attempt, lambda outcome: outcome.data)
 
 
 _ACTIONS: Mapping[type[Any], Callable[[PlanRun, Any], Awaitable[ActionResult]]] = {

@@ -12,32 +12,9 @@ from typing import Any, Literal
 
 from clawperator.engine.contracts.limits import utf16_length
 from clawperator.engine.hierarchy.matcher import FIELDS
+from clawperator.engine.runtime import plan
 from clawperator.engine.runtime import retry as presets
-from clawperator.engine.runtime.plan import (
-    Click,
-    CloseApp,
-    DoctorPing,
-    EnterText,
-    Generation,
-    OpenApp,
-    OpenUri,
-    OperatorPlan,
-    PlanAction,
-    PlanStep,
-    Point,
-    PressKey,
-    ReadKeyValuePair,
-    ReadText,
-    RecordAction,
-    Scroll,
-    ScrollAndClick,
-    ScrollUntil,
-    Sleep,
-    SnapshotUi,
-    TakeScreenshot,
-    WaitForNavigation,
-    WaitForNode,
-)
+from clawperator.engine.runtime.plan import Generation, OperatorPlan, PlanAction, PlanStep
 from clawperator.engine.runtime.query import Query
 from clawperator.engine.runtime.retry import RetryPolicy
 
@@ -187,11 +164,11 @@ class Fields:
             raise PayloadError(f"{self.where}.clickType is not supported: {given}")
         return how
 
-    def scroll(self, retry: RetryPolicy = presets.NONE) -> Scroll:
+    def scroll(self, retry: RetryPolicy = presets.NONE) -> plan.Scroll:
         direction = self.optional_text("direction", 64).lower() or "down"
         if direction not in ("down", "up", "left", "right"):
             raise PayloadError(f"{self.where}.direction is not supported: {direction}")
-        return Scroll(
+        return plan.Scroll(
             container=self.optional_query("container"),
             direction=direction,
             distance_ratio=self.fraction("distanceRatio", 0.7, 0.0, 1.0),
@@ -209,7 +186,7 @@ def _primitive(value: object) -> str:
     return str(value) if isinstance(value, str | int | float) else ""
 
 
-def _click(p: Fields, generation: Generation) -> Click:
+def _click(p: Fields, generation: Generation) -> plan.Click:
     coordinate = _coordinate(p) if generation != "0.3" and "coordinate" in p.raw else None
     if coordinate is not None and "matcher" in p.raw:
         raise PayloadError(f"{p.where} takes either matcher or coordinate")
@@ -217,24 +194,24 @@ def _click(p: Fields, generation: Generation) -> Click:
     how = p.click_type()
     if coordinate is not None and how == "focus":
         raise PayloadError(f"{p.where}.clickType focus needs a matcher")
-    return Click(matcher, coordinate, how, p.retry(presets.UI_READINESS))
+    return plan.Click(matcher, coordinate, how, p.retry(presets.UI_READINESS))
 
 
-def _coordinate(p: Fields) -> Point:
+def _coordinate(p: Fields) -> plan.Point:
     given = Fields(p.raw["coordinate"], f"{p.where}.coordinate")
     x, y = given.optional_integer("x"), given.optional_integer("y")
     if x is None or y is None or x < 0 or y < 0:
         raise PayloadError(f"{given.where} needs integers x and y from 0")
-    return Point(x, y)
+    return plan.Point(x, y)
 
 
-def _read_text(p: Fields, generation: Generation) -> ReadText:
+def _read_text(p: Fields, generation: Generation) -> plan.ReadText:
     known = ("temperature",) if generation == "0.3" else ("temperature", "version", "regex")
     validator = p.optional_text("validator", 64).lower()
     if validator and validator not in known:
         raise PayloadError(f"{p.where}.validator is not supported: {validator}")
     newer = generation != "0.3"
-    return ReadText(
+    return plan.ReadText(
         matcher=p.query("matcher"),
         container=p.optional_query("container") if newer else None,
         all=newer and p.flag("all", default=False),
@@ -244,26 +221,26 @@ def _read_text(p: Fields, generation: Generation) -> ReadText:
     )
 
 
-def _press_key(p: Fields, _: Generation) -> PressKey:
+def _press_key(p: Fields, _: Generation) -> plan.PressKey:
     key = p.text("key", 32).lower()
     if key not in ("back", "home", "recents"):
         raise PayloadError(f"{p.where}.key is not supported: {key}")
-    return PressKey(key)
+    return plan.PressKey(key)
 
 
-def _wait_for_node(p: Fields, generation: Generation) -> WaitForNode:
+def _wait_for_node(p: Fields, generation: Generation) -> plan.WaitForNode:
     timed = generation != "0.3" and p.optional_integer("timeoutMs") is not None
     timeout = p.integer("timeoutMs", 1, 1, 120_000) if timed else None
-    return WaitForNode(p.query("matcher"), p.retry(presets.UI_READINESS), timeout)
+    return plan.WaitForNode(p.query("matcher"), p.retry(presets.UI_READINESS), timeout)
 
 
-def _scroll_until(p: Fields, generation: Generation) -> ScrollUntil:
+def _scroll_until(p: Fields, generation: Generation) -> plan.ScrollUntil:
     newer = generation != "0.3"
     matcher = p.optional_query("matcher") if newer else None
     click_after = newer and p.flag("clickAfter", default=False)
     if click_after and matcher is None:
         raise PayloadError(f"{p.where}.matcher is required with clickAfter")
-    return ScrollUntil(
+    return plan.ScrollUntil(
         scroll=p.scroll(),
         max_scrolls=p.integer("maxScrolls", 20, 1, 200),
         max_duration_ms=p.integer("maxDurationMs", 10_000, 0, 120_000),
@@ -274,8 +251,8 @@ def _scroll_until(p: Fields, generation: Generation) -> ScrollUntil:
     )
 
 
-def _scroll_and_click(p: Fields, generation: Generation) -> ScrollAndClick:
-    return ScrollAndClick(
+def _scroll_and_click(p: Fields, generation: Generation) -> plan.ScrollAndClick:
+    return plan.ScrollAndClick(
         target=p.query("target" if generation == "0.3" else "matcher"),
         scroll=p.scroll(),
         max_swipes=p.integer("maxSwipes", 10, 1, 50),
@@ -286,21 +263,21 @@ def _scroll_and_click(p: Fields, generation: Generation) -> ScrollAndClick:
     )
 
 
-def _wait_for_navigation(p: Fields, _: Generation) -> WaitForNavigation:
+def _wait_for_navigation(p: Fields, _: Generation) -> plan.WaitForNavigation:
     package, node = p.optional_text("expectedPackage"), p.optional_query("expectedNode")
     if not package.strip() and node is None:
         raise PayloadError(f"{p.where} needs expectedPackage or expectedNode")
     if p.optional_integer("timeoutMs") is None:
         raise PayloadError(f"{p.where}.timeoutMs is required")
-    return WaitForNavigation(package, node, p.integer("timeoutMs", 1, 1, 30_000))
+    return plan.WaitForNavigation(package, node, p.integer("timeoutMs", 1, 1, 30_000))
 
 
-def _recording(command: Literal["start", "stop"]) -> Callable[[Fields, Generation], RecordAction]:
-    def read(p: Fields, _: Generation) -> RecordAction:
+def _recording(command: Literal["start", "stop"]) -> Callable[[Fields, Generation], plan.RecordAction]:
+    def read(p: Fields, _: Generation) -> plan.RecordAction:
         session = p.optional_text("sessionId", 128)
         if session and not re.fullmatch(r"[A-Za-z0-9_-]+", session):
             raise PayloadError(f"{p.where}.sessionId has characters beyond A-Z a-z 0-9 _ -")
-        return RecordAction(command, session)
+        return plan.RecordAction(command, session)
 
     return read
 
@@ -315,25 +292,25 @@ _CLICK_TYPES = {
 _SYNONYMS = {"find_node": "wait_for_node", "type_text": "enter_text", "key_press": "press_key"}
 _SINCE_0_3_2 = frozenset({"wait_for_navigation", "read_key_value_pair", "start_recording", "stop_recording"})
 _READERS: Mapping[str, Callable[[Fields, Generation], PlanAction]] = {
-    "open_app": lambda p, _: OpenApp(p.text("applicationId"), p.retry(presets.APP_LAUNCH)),
-    "open_uri": lambda p, _: OpenUri(p.text("uri", MAX_URI), p.retry(presets.APP_LAUNCH)),
-    "close_app": lambda p, _: CloseApp(p.text("applicationId")),
+    "open_app": lambda p, _: plan.OpenApp(p.text("applicationId"), p.retry(presets.APP_LAUNCH)),
+    "open_uri": lambda p, _: plan.OpenUri(p.text("uri", MAX_URI), p.retry(presets.APP_LAUNCH)),
+    "close_app": lambda p, _: plan.CloseApp(p.text("applicationId")),
     "wait_for_node": _wait_for_node,
     "click": _click,
     "scroll_and_click": _scroll_and_click,
     "scroll": lambda p, _: p.scroll(p.retry(presets.NONE)),
     "scroll_until": _scroll_until,
     "read_text": _read_text,
-    "enter_text": lambda p, _: EnterText(
+    "enter_text": lambda p, _: plan.EnterText(
         p.query("matcher"), p.text("text"), p.flag("submit", default=False), p.retry(presets.UI_READINESS)
     ),
-    "snapshot_ui": lambda p, _: SnapshotUi(p.retry(presets.UI_READINESS)),
-    "take_screenshot": lambda _p, _g: TakeScreenshot(),
-    "doctor_ping": lambda _p, _g: DoctorPing(),
+    "snapshot_ui": lambda p, _: plan.SnapshotUi(p.retry(presets.UI_READINESS)),
+    "take_screenshot": lambda _p, _g: plan.TakeScreenshot(),
+    "doctor_ping": lambda _p, _g: plan.DoctorPing(),
     "press_key": _press_key,
-    "sleep": lambda p, _: Sleep(p.integer("durationMs", 0, 0, 120_000)),
+    "sleep": lambda p, _: plan.Sleep(p.integer("durationMs", 0, 0, 120_000)),
     "wait_for_navigation": _wait_for_navigation,
-    "read_key_value_pair": lambda p, _: ReadKeyValuePair(p.query("labelMatcher"), p.retry(presets.UI_READINESS)),
+    "read_key_value_pair": lambda p, _: plan.ReadKeyValuePair(p.query("labelMatcher"), p.retry(presets.UI_READINESS)),
     "start_recording": _recording("start"),
     "stop_recording": _recording("stop"),
 }

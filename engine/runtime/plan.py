@@ -13,25 +13,31 @@ Generation = Literal["0.3", "0.5"]
 """0.3 = 0.3.0 and 0.3.1; 0.5 has all that 0.3.2 added, and its own."""
 
 
+class PlanAction:
+    """The parameters of one action."""
+
+    __slots__ = ()
+
+
 @dataclass(frozen=True, slots=True)
-class OpenApp:
+class OpenApp(PlanAction):
     application_id: str
     retry: RetryPolicy
 
 
 @dataclass(frozen=True, slots=True)
-class OpenUri:
+class OpenUri(PlanAction):
     uri: str
     retry: RetryPolicy
 
 
 @dataclass(frozen=True, slots=True)
-class CloseApp:
+class CloseApp(PlanAction):
     application_id: str
 
 
 @dataclass(frozen=True, slots=True)
-class WaitForNode:
+class WaitForNode(PlanAction):
     matcher: Query
     retry: RetryPolicy
     timeout_ms: int | None
@@ -44,7 +50,7 @@ class Point:
 
 
 @dataclass(frozen=True, slots=True)
-class Click:
+class Click(PlanAction):
     """Exactly one of ``matcher`` and ``coordinate``; ``how`` is ``click``, ``long_click`` or ``focus``."""
 
     matcher: Query | None
@@ -54,7 +60,7 @@ class Click:
 
 
 @dataclass(frozen=True, slots=True)
-class ReadText:
+class ReadText(PlanAction):
     matcher: Query
     container: Query | None
     all: bool
@@ -64,7 +70,7 @@ class ReadText:
 
 
 @dataclass(frozen=True, slots=True)
-class EnterText:
+class EnterText(PlanAction):
     matcher: Query
     text: str
     submit: bool
@@ -72,27 +78,27 @@ class EnterText:
 
 
 @dataclass(frozen=True, slots=True)
-class SnapshotUi:
+class SnapshotUi(PlanAction):
     retry: RetryPolicy
 
 
 @dataclass(frozen=True, slots=True)
-class TakeScreenshot:
+class TakeScreenshot(PlanAction):
     pass
 
 
 @dataclass(frozen=True, slots=True)
-class Sleep:
+class Sleep(PlanAction):
     duration_ms: int
 
 
 @dataclass(frozen=True, slots=True)
-class PressKey:
+class PressKey(PlanAction):
     key: str
 
 
 @dataclass(frozen=True, slots=True)
-class Scroll:
+class Scroll(PlanAction):
     """One gesture (wire.md#scrolling); ``direction`` is lower case."""
 
     container: Query | None
@@ -104,7 +110,7 @@ class Scroll:
 
 
 @dataclass(frozen=True, slots=True)
-class ScrollUntil:
+class ScrollUntil(PlanAction):
     scroll: Scroll
     max_scrolls: int
     max_duration_ms: int
@@ -115,7 +121,7 @@ class ScrollUntil:
 
 
 @dataclass(frozen=True, slots=True)
-class ScrollAndClick:
+class ScrollAndClick(PlanAction):
     target: Query
     scroll: Scroll
     max_swipes: int
@@ -126,49 +132,27 @@ class ScrollAndClick:
 
 
 @dataclass(frozen=True, slots=True)
-class WaitForNavigation:
+class WaitForNavigation(PlanAction):
     expected_package: str
     expected_node: Query | None
     timeout_ms: int
 
 
 @dataclass(frozen=True, slots=True)
-class ReadKeyValuePair:
+class ReadKeyValuePair(PlanAction):
     label: Query
     retry: RetryPolicy
 
 
 @dataclass(frozen=True, slots=True)
-class RecordAction:
+class RecordAction(PlanAction):
     command: Literal["start", "stop"]
     session_id: str
 
 
 @dataclass(frozen=True, slots=True)
-class DoctorPing:
+class DoctorPing(PlanAction):
     pass
-
-
-PlanAction = (
-    OpenApp
-    | OpenUri
-    | CloseApp
-    | WaitForNode
-    | Click
-    | ReadText
-    | EnterText
-    | SnapshotUi
-    | TakeScreenshot
-    | Sleep
-    | PressKey
-    | Scroll
-    | ScrollUntil
-    | ScrollAndClick
-    | WaitForNavigation
-    | ReadKeyValuePair
-    | RecordAction
-    | DoctorPing
-)
 
 
 class PlanStep(NamedTuple):

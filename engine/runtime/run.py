@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from random import Random
-from typing import Generic, TypeVar
+from typing import TypeVar
 
 from clawperator.engine.hierarchy.tree import UiNode, UiTree
 from clawperator.engine.runtime.outcome import ActionResult, PlanFailure
@@ -68,34 +68,34 @@ class PlanRun:
             raise PlanFailure(TREE_UNAVAILABLE)
         return tree
 
-    async def stage(self, stage: RetryStage[_T], attempt: Callable[[], Awaitable[_T]]) -> _T:
-        """Call ``attempt`` until it raises neither ``PlanFailure`` nor ``StepFailure``, as often as the stage's policy allows."""
-        policy, observer = stage.retry, self.observer
-        observer.stage_start(stage.id, stage.label)
+    async def stage(
+        self,
+        stage: str,
+        label: str,
+        policy: RetryPolicy,
+        attempt: Callable[[], Awaitable[_T]],
+        data_of: Callable[[_T], Mapping[str, str]],
+    ) -> _T:
+        """Call ``attempt`` until it raises neither ``PlanFailure`` nor ``StepFailure``, as often as ``policy`` allows.
+
+        ``data_of`` turns its result into what is logged of it.
+        """
+        observer = self.observer
+        observer.stage_start(stage, label)
         for number in range(1, policy.max_attempts + 1):
             try:
                 result = await attempt()
             except (PlanFailure, StepFailure) as exc:
                 if number == policy.max_attempts:
-                    observer.stage_failure(stage.id, str(exc))
+                    observer.stage_failure(stage, str(exc))
                     raise
                 delay_ms = policy.delay_ms(number, self.chance)
-                observer.stage_retry(stage.id, number + 1, policy.max_attempts, delay_ms)
+                observer.stage_retry(stage, number + 1, policy.max_attempts, delay_ms)
                 await self.clock.sleep(delay_ms / 1000)
             else:
-                observer.stage_success(stage.id, stage.data_of(result))
+                observer.stage_success(stage, data_of(result))
                 return result
         raise AssertionError("a policy allows at least one attempt")
-
-
-@dataclass(frozen=True, slots=True)
-class RetryStage(Generic[_T]):
-    """``data_of`` turns the stage's result into what is logged of it."""
-
-    id: str
-    label: str
-    retry: RetryPolicy
-    data_of: Callable[[_T], Mapping[str, str]] = lambda _: {}
 
 
 class StepFailure(Exception):  # noqa: N818 - the contract's word, beside PlanFailure

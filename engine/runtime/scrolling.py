@@ -10,7 +10,7 @@ from clawperator.engine.runtime.outcome import ActionResult, PlanFailure
 from clawperator.engine.runtime.plan import Scroll, ScrollAndClick, ScrollUntil
 from clawperator.engine.runtime.query import Query
 from clawperator.engine.runtime.retry import UI_READINESS
-from clawperator.engine.runtime.run import PlanRun, RetryStage
+from clawperator.engine.runtime.run import PlanRun
 
 SWIPE_MS = 250
 CONTAINER_NOT_FOUND = "CONTAINER_NOT_FOUND"
@@ -85,10 +85,14 @@ async def scroll_once(run: PlanRun, tree: UiTree, container: UiNode, scroll: Scr
     return Moved.YES if before and changed else Moved.EDGE
 
 
-def _once_stage(scroll: Scroll) -> RetryStage[Moved]:
-    stage_id = f"scrollOnce(dir={scroll.direction.capitalize()})"
-    return RetryStage(
-        stage_id, f"Scroll {scroll.direction}", scroll.retry, lambda moved: {"scroll_outcome": moved.value}
+async def _scroll_stage(run: PlanRun, tree: UiTree, container: UiNode, scroll: Scroll) -> Moved:
+    _took(run, scroll, tree, container)
+    return await run.stage(
+        f"scrollOnce(dir={scroll.direction.capitalize()})",
+        f"Scroll {scroll.direction}",
+        scroll.retry,
+        lambda: scroll_once(run, tree, container, scroll),
+        lambda moved: {"scroll_outcome": moved.value},
     )
 
 
@@ -102,8 +106,7 @@ async def scroll(run: PlanRun, action: Scroll) -> ActionResult:
         return ActionResult(False, {"error": str(exc), **shape})
     if tree is None or container is None:
         return ActionResult(False, {"error": CONTAINER_NOT_FOUND, **shape})
-    _took(run, action, tree, container)
-    moved = await run.stage(_once_stage(action), lambda: scroll_once(run, tree, container, action))
+    moved = await _scroll_stage(run, tree, container, action)
     data = {
         "scroll_outcome": moved.value,
         "direction": action.direction,
@@ -208,12 +211,10 @@ class _Loop:
         return "CONTAINER_LOST" if self._run.modern else "EDGE_REACHED"
 
     async def _scroll(self) -> Moved:
-        run, scroll, tree, container = self._run, self._action.scroll, self._tree, self.container
-        if tree is None or container is None:
+        if self._tree is None or self.container is None:
             raise AssertionError("the loop scrolls only what it resolved")
         self.count += 1
-        _took(run, scroll, tree, container)
-        return await run.stage(_once_stage(scroll), lambda: scroll_once(run, tree, container, scroll))
+        return await _scroll_stage(self._run, self._tree, self.container, self._action.scroll)
 
     def _visible(self, tree: UiTree | None) -> bool:
         matcher = self._action.matcher
@@ -245,10 +246,8 @@ async def scroll_and_click(
     run: PlanRun, action: ScrollAndClick, click: Callable[[Query, str], Awaitable[ActionResult]]
 ) -> ActionResult:
     """The ``scroll_and_click`` step; ``click`` brings its own retries."""
-    stage: RetryStage[None] = RetryStage(
-        f"scrollUntil(target={action.target})", "Scroll to target", action.scroll_retry
-    )
-    await run.stage(stage, lambda: _swipe_to_target(run, action))
+    stage = f"scrollUntil(target={action.target})"
+    await run.stage(stage, "Scroll to target", action.scroll_retry, lambda: _swipe_to_target(run, action), lambda _: {})
     if action.click_after:
         await click(action.target, action.how)
     data = {

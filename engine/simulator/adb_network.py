@@ -77,11 +77,6 @@ class NetworkDevice:
         self._last_port += 1
         self.open_pairings[name] = (self._last_port, password)
 
-    def show_code(self, code: str) -> str:
-        """Open the pairing dialog with this code and return its address."""
-        self.scan(self.guid, code)
-        return str(Endpoint(self.host, self._last_port))
-
 
 class Network:
     """Implements the network services of an adb server. Raises Refused for a FAIL."""

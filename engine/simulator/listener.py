@@ -60,7 +60,8 @@ class Listener:
 
     def _ended(self, task: asyncio.Task[None]) -> None:
         """Drop the connection at once; ``task`` may have been cancelled before it began."""
-        self._connections.pop(task).transport.abort()
+        writer = self._connections.pop(task)  # kept: without a reference, it would warn that it is unclosed
+        writer.transport.abort()
         if not task.cancelled() and (error := task.exception()) is not None:
             report = {"message": "a connection to the simulator failed", "exception": error, "task": task}
             task.get_loop().call_exception_handler(report)

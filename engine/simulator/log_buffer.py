@@ -25,14 +25,8 @@ LEVELS: Final = "VDIWEFS"
 FIRST_PRIORITY: Final = 2
 
 BUFFERS: Final = {
-    "main": 0,
-    "radio": 1,
-    "events": 2,
-    "system": 3,
-    "crash": 4,
-    "stats": 5,
-    "security": 6,
-    "kernel": 7,
+    name: number
+    for number, name in enumerate(("main", "radio", "events", "system", "crash", "stats", "security", "kernel"))
 }
 BUFFER_NAMES: Final = {number: name for name, number in BUFFERS.items()}
 
@@ -125,16 +119,9 @@ class LogBuffer:
     time" (android-facts 2g) works under a frozen test clock too. Use it from one event loop.
     """
 
-    def __init__(
-        self,
-        *,
-        capacity_bytes: int = 5 * 1024 * 1024,
-        clock: Callable[[], float] = time.time,
-        max_payload: int = MAX_PAYLOAD,
-    ) -> None:
+    def __init__(self, *, capacity_bytes: int = 5 * 1024 * 1024, clock: Callable[[], float] = time.time) -> None:
         self._clock = clock
         self._rings = {number: _Ring(capacity_bytes) for number in BUFFER_NAMES}
-        self._max_payload = max_payload
         self._last_ns = 0
         self._seq = 0
         self._notifier = Notifier()
@@ -168,7 +155,7 @@ class LogBuffer:
         """
         number = BUFFERS[buffer]
         prefix = bytes((LEVELS.index(level) + FIRST_PRIORITY,)) + _c_string(tag)
-        limit, pack, size, seq = self._max_payload, HEADER.pack, HEADER.size, self._seq
+        limit, pack, size, seq = MAX_PAYLOAD, HEADER.pack, HEADER.size, self._seq
         now = self.now_ns() - 1
         records: list[LogRecord] = []
         for message in messages:

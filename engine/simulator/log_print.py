@@ -12,13 +12,13 @@ from datetime import UTC, datetime, tzinfo
 from typing import Final
 
 from clawperator.engine.simulator.log_buffer import BUFFER_NAMES, HEADER, LogRecord
+from clawperator.engine.simulator.users import SYSTEM_NAMES
 
 FORMATS: Final = frozenset({"brief", "process", "tag", "thread", "raw", "time", "threadtime", "long"})
 MODIFIERS: Final = frozenset(
     {"color", "colour", "descriptive", "epoch", "monotonic", "nsec", "printable", "uid", "usec", "UTC", "year", "zone"}
 )
 MAX_PREFIX: Final = 127
-SHORT_USERS: Final = {0: "root", 1001: "radio", 1002: "bluetooth", 1036: "logd", 1069: "lmkd", 2000: "shell"}
 
 _COLORS: Final = {"V": 231, "D": 75, "I": 40, "W": 166, "E": 196, "F": 196}
 _UNPRINTABLE = re.compile(rb"[\x00-\x1f\x7f\\]")
@@ -128,7 +128,7 @@ class LogPrinter:
 
 
 def _user(uid: int) -> bytes:
-    name = SHORT_USERS.get(uid, "")
+    name = SYSTEM_NAMES.get(uid, "")
     return f"{name:>5}:".encode() if 0 < len(name) <= 5 else b"%5d:" % uid
 
 

@@ -37,7 +37,7 @@ _DARK = _Palette("#141318", "#1f1d26", "#2f2b3d", "#ece9f4", "#a09bb0", "#b9abff
 def render_png(ui: Ui) -> bytes:
     """The display as PNG bytes."""
     out = io.BytesIO()
-    _image(ui).save(out, "PNG", compress_level=1)
+    render_image(ui).save(out, "PNG", compress_level=1)
     return out.getvalue()
 
 
@@ -52,11 +52,11 @@ def blank_png(width: int, height: int) -> bytes:
 
 def render_rgba(ui: Ui) -> tuple[tuple[int, int], bytes]:
     """The display's size in pixels, and four bytes for each of them."""
-    image = _image(ui)
+    image = render_image(ui)
     return image.size, image.convert("RGBA").tobytes()
 
 
-def _image(ui: Ui) -> Image.Image:
+def render_image(ui: Ui) -> Image.Image:
     """The display: black when it is off or its window is secure."""
     from PIL import Image, ImageDraw
 

@@ -16,21 +16,23 @@ affected. All times are milliseconds of the device's clock, which runs ``1/speed
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from fnmatch import fnmatchcase
-from pathlib import Path
-from typing import Annotated, Any, Literal, TypeVar
+from os import PathLike
+from typing import Annotated, Literal, TypeVar
 
-import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
-from pydantic_core import ErrorDetails
 
 from clawperator.engine.errors import EngineError, ErrorCode, not_readable
 from clawperator.engine.simulator.wireless_profile import AdbServerProfile, WirelessProfile
+from clawperator.engine.skills.recipe.yaml_bounded import Path, YamlError, load
 
 MAX_SCENARIO_BYTES = 256 * 1024
-MAX_SCENARIO_DEPTH = 16
 
 Generation = Literal["0.3", "0.5"]
+_MESSAGES = {"missing": "is missing"}
+"""Own words for pydantic's types of errors."""
+
 DeviceState = Literal["device", "offline", "unauthorized", "authorizing", "no permissions", "recovery", "sideload"]
 Millis = Annotated[int, Field(ge=0, le=600_000)]
 
@@ -337,6 +339,13 @@ class Foldable(_Strict):
     kind: Literal["foldable"]
 
 
+class ScrcpyFault(_Strict):
+    """The scrcpy server is of another version (2.4), sends ``garbage`` or a ``huge`` frame, or ``dies`` after its first frame."""
+
+    kind: Literal["scrcpy"]
+    how: Literal["version", "garbage", "huge", "dies"] = "version"
+
+
 class TwoLaunchers(_Strict):
     """``package`` has two launcher entries: asked for the one, Android names its dialog that lets the user choose."""
 
@@ -374,6 +383,7 @@ AnyFault = Annotated[
     | HugeTree
     | Unseen
     | Foldable
+    | ScrcpyFault
     | TwoLaunchers,
     Field(discriminator="kind"),
 ]
@@ -414,14 +424,14 @@ class Scenario(_Strict):
         return "unauthorized" if self.of_device(Unauthorized) else self.device.state
 
 
-def load_scenario(path: str | Path) -> Scenario:
+def load_scenario(path: str | PathLike[str]) -> Scenario:
     """The scenario in a YAML file.
 
     Raises ``EngineError``: FILE_NOT_READABLE, or SCENARIO_INVALID naming file and line for anything too large or not a scenario.
     """
     name = str(path)
     try:
-        with Path(path).open("rb") as stream:
+        with open(path, "rb") as stream:
             data = stream.read(MAX_SCENARIO_BYTES + 1)
     except OSError as exc:
         raise not_readable(name, exc) from exc
@@ -433,104 +443,29 @@ def parse_scenario(data: str | bytes, name: str = "scenario") -> Scenario:
     if len(data) > MAX_SCENARIO_BYTES:
         raise EngineError(ErrorCode.SCENARIO_INVALID, f"{name}: larger than {MAX_SCENARIO_BYTES} bytes")
     try:
-        root, content = _read(data)
-    except yaml.MarkedYAMLError as exc:
-        mark = exc.problem_mark or exc.context_mark
-        raise EngineError(ErrorCode.SCENARIO_INVALID, f"{name}:{_line(mark)}: {exc.problem}") from exc
-    except (yaml.YAMLError, UnicodeDecodeError, ValueError) as exc:
+        content, lines = load(data if isinstance(data, str) else data.decode())
+    except YamlError as exc:
+        raise EngineError(ErrorCode.SCENARIO_INVALID, f"{name}:{exc.line + 1}: {exc.reason}") from exc
+    except UnicodeDecodeError as exc:
         raise EngineError(ErrorCode.SCENARIO_INVALID, f"{name}: {exc}") from exc
-    if not isinstance(content, dict):
+    if not isinstance(content, dict | None):
         raise EngineError(ErrorCode.SCENARIO_INVALID, f"{name}:1: a scenario is a mapping")
     try:
-        return Scenario.model_validate(content)
+        return Scenario.model_validate(content or {})
     except ValidationError as exc:
-        raise EngineError(
-            ErrorCode.SCENARIO_INVALID, _first_problem(exc, root, name), details={"issues": _issues(exc)}
-        ) from exc
+        raise _refusal(exc, lines, name) from exc
 
 
-def _read(data: str | bytes) -> tuple[yaml.Node | None, Any]:
-    loader = _Loader(data)
-    try:
-        root = loader.get_single_node()
-        return root, {} if root is None else loader.value_of(root)
-    finally:
-        loader.dispose()
-
-
-class _Loader(yaml.SafeLoader):
-    """YAML without aliases (their expansion is unbounded), without repeated keys and with bounded depth."""
-
-    _depth = 0
-
-    def compose_node(self, parent: Any, index: Any) -> Any:
-        mark = self.peek_event().start_mark  # type: ignore[no-untyped-call]  # the stubs leave it out
-        if self.check_event(yaml.AliasEvent):
-            raise yaml.MarkedYAMLError(problem="aliases are not supported", problem_mark=mark)
-        if self._depth == MAX_SCENARIO_DEPTH:
-            raise yaml.MarkedYAMLError(problem="nested too deeply", problem_mark=mark)
-        self._depth += 1
-        try:
-            return super().compose_node(parent, index)
-        finally:
-            self._depth -= 1
-
-    def value_of(self, node: yaml.Node) -> Any:
-        """Plain Python values of a composed node."""
-        if isinstance(node, yaml.MappingNode):
-            return self._mapping(node)
-        if isinstance(node, yaml.SequenceNode):
-            return [self.value_of(item) for item in node.value]
-        return self.construct_object(node)
-
-    def _mapping(self, node: yaml.MappingNode) -> dict[str, Any]:
-        found: dict[str, Any] = {}
-        for key_node, value_node in node.value:
-            if not isinstance(key_node, yaml.ScalarNode):
-                raise yaml.MarkedYAMLError(problem="a key is one word", problem_mark=key_node.start_mark)
-            if key_node.value in found:
-                problem = f"key {key_node.value!r} is repeated"
-                raise yaml.MarkedYAMLError(problem=problem, problem_mark=key_node.start_mark)
-            found[key_node.value] = self.value_of(value_node)
-        return found
-
-
-def _first_problem(exc: ValidationError, root: yaml.Node | None, name: str) -> str:
-    error = exc.errors(include_url=False, include_context=False)[0]
-    loc = error["loc"]
-    node = _locate(root, loc)
-    where = ".".join(str(part) for part in loc if not _is_tag(part, loc))
-    return f"{name}:{_line(node.start_mark) if node else 1}: {where}: {_words(error)}"
-
-
-def _words(error: ErrorDetails) -> str:
-    return "is missing" if error["type"] == "missing" else error["msg"]
-
-
-def _issues(exc: ValidationError) -> list[dict[str, str]]:
-    return [
-        {"path": ".".join(map(str, error["loc"])), "message": _words(error)}
-        for error in exc.errors(include_url=False, include_context=False)
+def _refusal(exc: ValidationError, lines: Mapping[Path, int], name: str) -> EngineError:
+    """Name the first problem with its line: that of its key or item, else of what holds it."""
+    errors = exc.errors(include_url=False, include_context=False)
+    issues = [
+        {"path": ".".join(map(str, error["loc"])), "message": _MESSAGES.get(error["type"], error["msg"])}
+        for error in errors
     ]
-
-
-def _is_tag(part: object, loc: tuple[int | str, ...]) -> bool:
-    """The library puts the discriminator's value into the path, after the index: ``faults.0.silence.commands``."""
-    return len(loc) > 2 and loc[0] == "faults" and part == loc[2]
-
-
-def _locate(node: yaml.Node | None, loc: tuple[int | str, ...]) -> yaml.Node | None:
-    """The deepest node on the way to ``loc`` that the file has; of a mapping entry, its key."""
-    found = node
-    for part in loc:
-        if isinstance(node, yaml.SequenceNode) and isinstance(part, int) and part < len(node.value):
-            node = found = node.value[part]
-        elif isinstance(node, yaml.MappingNode):
-            pair = next((pair for pair in node.value if pair[0].value == part), None)
-            if pair is not None:
-                found, node = pair
-    return found
-
-
-def _line(mark: yaml.Mark | None) -> int:
-    return 1 if mark is None else mark.line + 1
+    place = errors[0]["loc"]
+    if place[0] == "faults":
+        place = place[:2] + place[3:]  # without the kind, which pydantic puts behind the index
+    line = next(lines[place[:size]] for size in range(len(place), -1, -1) if place[:size] in lines)
+    message = f"{name}:{line + 1}: {'.'.join(map(str, place))}: {issues[0]['message']}"
+    return EngineError(ErrorCode.SCENARIO_INVALID, message, details={"issues": issues})

@@ -426,7 +426,7 @@ class Ui:
     def _do(self, effect: Effect | None) -> None:
         if effect is not None:
             before = self.package, self.front.frames[-1]
-            effect.apply(self)
+            effect(self)
             self.changed()
             if before == (self.package, self.front.frames[-1]):
                 self.listener("TYPE_WINDOW_CONTENT_CHANGED", self.package, None)

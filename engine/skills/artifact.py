@@ -179,4 +179,5 @@ def _record(guard: Guard, skill_id: str, artifact: str, **facts: Any) -> None:
     if guard.audited:
         from clawperator.engine.history.audit_rows import compiling
 
-        guard.record(compiling(skill_id=skill_id, artifact=artifact, face=guard.face, **facts))
+        caller = guard.caller.name
+        guard.record(compiling(skill_id=skill_id, artifact=artifact, face=guard.face, caller=caller, **facts))

@@ -28,9 +28,9 @@ if TYPE_CHECKING:
 OnEvent = Callable[[Mapping[str, Any]], object]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class ArtifactReport:
-    """The result of a run. ``results`` are those of the executions that ran, fewer than planned after a failure.
+    """The result of a run, filled in while it lasts. ``results`` are those of the executions that ran, fewer than planned after a failure.
 
     ``errors`` are error objects. ``variance``: optional steps that failed. ``outputs`` are redacted as the recipe declares; the
     envelopes in ``results`` are not. ``looks`` are the snapshots for choices; ``chosen`` has ``stepId``, ``executionId`` and
@@ -38,14 +38,14 @@ class ArtifactReport:
     """
 
     compiled: Compiled
-    results: tuple[ExecutionResult, ...]
-    outputs: Mapping[str, Any]
-    variance: tuple[Mapping[str, Any], ...]
-    errors: tuple[Mapping[str, Any], ...]
-    warnings: tuple[Mapping[str, Any], ...]
-    duration_ms: float
-    looks: tuple[ExecutionResult, ...] = ()
-    chosen: tuple[Mapping[str, Any], ...] = ()
+    results: list[ExecutionResult] = field(default_factory=list)
+    outputs: Mapping[str, Any] = field(default_factory=dict)
+    variance: list[Mapping[str, Any]] = field(default_factory=list)
+    errors: list[Mapping[str, Any]] = field(default_factory=list)
+    warnings: list[Mapping[str, Any]] = field(default_factory=list)
+    duration_ms: float = 0.0
+    looks: list[ExecutionResult] = field(default_factory=list)
+    chosen: list[Mapping[str, Any]] = field(default_factory=list)
     then: Mapping[str, Any] | None = None
 
     @property
@@ -147,16 +147,16 @@ async def run_artifact(
     if any(output.redaction == "hash" for output in compiled.outputs):
         salt, trouble = await asyncio.to_thread(installation_salt, engine.settings.environment)
     how = {"receiver_package": receiver_package, "timeout_ms": timeout_ms}
-    run = _ArtifactRun(
-        engine, compiled, device_id, how, replace(options or RunOptions(), profile="flat"), salt, on_event
-    )
+    report = ArtifactReport(compiled)
+    run = _ArtifactRun(engine, report, device_id, how, replace(options or RunOptions(), profile="flat"), salt, on_event)
     await run.begin()
     for index in range(len(compiled.executions)):
         await run.run(index)
-        if run.errors:
+        if report.failed:
             break
-    await run.end()
-    return run.report(trouble, time.monotonic() - began)
+    await run.end(trouble)
+    report.duration_ms = (time.monotonic() - began) * 1000
+    return report
 
 
 @dataclass(slots=True)
@@ -164,36 +164,39 @@ class _ArtifactRun:
     """The state of a run. ``device_id`` does not change after the first execution."""
 
     engine: Executor
-    compiled: Compiled
+    report: ArtifactReport
     device_id: str | None
     how: Mapping[str, Any]
     options: RunOptions
     salt: bytes
     on_event: OnEvent
-    results: list[ExecutionResult] = field(default_factory=list)
-    looks: list[ExecutionResult] = field(default_factory=list)
-    chosen: list[Mapping[str, Any]] = field(default_factory=list)
-    variance: list[Mapping[str, Any]] = field(default_factory=list)
-    errors: list[Mapping[str, Any]] = field(default_factory=list)
-    then: Mapping[str, Any] | None = None
 
     async def begin(self) -> None:
         """Read the screen that ``then`` is compared with, unless the only execution does."""
-        if self.options.then and len(self.compiled.executions) > 1:
-            before = await self._look(self.compiled.executions[0], recorded=False)
+        executions = self.report.compiled.executions
+        if self.options.then and len(executions) > 1:
+            before = await self._look(executions[0], recorded=False)
             self.options = replace(self.options, then_since=tree_text(before.envelope))
 
-    async def end(self) -> None:
-        """Read the screen after a run whose last execution did not."""
-        if self.options.then and self.then is None:
+    async def end(self, salt_trouble: str) -> None:
+        """Read the screen after a run whose last execution did not, the outputs and the warnings."""
+        report = self.report
+        if self.options.then and report.then is None:
             options = replace(self.options, raw_envelope=False, max_snapshot_bytes=None)
-            self.then = await screen_after(self.engine, options, self.device_id, self.how["receiver_package"])
+            report.then = await screen_after(self.engine, options, self.device_id, self.how["receiver_package"])
+        steps = steps_of(result.envelope for result in report.results)
+        report.outputs, absent = read_outputs(report.compiled.outputs, steps, self.salt)
+        seen = (warning for result in (*report.looks, *report.results) for warning in result.warnings)
+        report.warnings = [*report.compiled.warnings, *seen, *absent]
+        if salt_trouble:
+            report.warnings.append({"code": "SALT_NOT_KEPT", "path": "", "message": salt_trouble})
 
     async def run(self, index: int) -> None:
         """Run one execution with its choice; a failure is added to ``errors``, or to ``variance`` if optional."""
-        execution = self.compiled.executions[index]
-        optional = _optional_step(self.compiled, execution)
-        about = {"index": index, "count": len(self.compiled.executions), "commandId": execution["commandId"]}
+        report, compiled = self.report, self.report.compiled
+        execution, count = compiled.executions[index], len(compiled.executions)
+        optional = _optional_step(compiled, execution)
+        about = {"index": index, "count": count, "commandId": execution["commandId"]}
         self.on_event(
             {"event": "play.execution", **about, "actionCount": len(execution["actions"]), "optional": optional}
         )
@@ -201,40 +204,40 @@ class _ArtifactRun:
             payload = await self._complete(execution, optional, about)
             if payload is None:
                 return
-            last = index == len(self.compiled.executions) - 1
+            last = index == count - 1
             result = await self._execute(payload, self.options if last else replace(self.options, then=None))
         except EngineError as exc:
-            _name(exc, self.compiled, self.results)
+            _name(exc, compiled, report.results)
             raise
-        self.results.append(result)
-        self.then = result.then
+        report.results.append(result)
+        report.then = result.then
         succeeded = result.outcome.status == "succeeded"
         self.on_event({"event": "play.result", **about, "executionId": result.execution_id, "succeeded": succeeded})
         if succeeded:
-            self.errors += _unconfirmed(self.compiled, execution, result, self.salt)
+            report.errors += _unconfirmed(compiled, execution, result, self.salt)
         elif optional:
-            self.variance.append(variance(optional, execution, result.envelope))
+            report.variance.append(variance(optional, execution, result.envelope))
         else:
-            self.errors.append(_failure(result))
+            report.errors.append(_failure(result))
 
     async def _complete(
         self, execution: dict[str, Any], optional: str, about: Mapping[str, Any]
     ) -> dict[str, Any] | None:
         """Return ``execution`` with the matcher of its choice; ``None`` if no node was chosen."""
-        choice = self.compiled.choice(execution)
+        choice = self.report.compiled.choice(execution)
         if choice is None:
             return execution
         looked = await self._look(execution)
-        self.looks.append(looked)
+        self.report.looks.append(looked)
         matcher, failure = await asyncio.to_thread(_chosen, looked, choice, execution)
-        self.chosen.append({"stepId": choice.step_id, "executionId": looked.execution_id, "matcher": matcher})
+        self.report.chosen.append({"stepId": choice.step_id, "executionId": looked.execution_id, "matcher": matcher})
         if failure is None:
             return with_matcher(execution, matcher or {})
         self.on_event({"event": "play.result", **about, "executionId": looked.execution_id, "succeeded": False})
         if optional:
-            self.variance.append(_not_chosen(optional, choice, execution, failure))
+            self.report.variance.append(_not_chosen(optional, choice, execution, failure))
         else:
-            self.errors.append(failure)
+            self.report.errors.append(failure)
         return None
 
     async def _look(self, execution: Mapping[str, Any], *, recorded: bool = True) -> ExecutionResult:
@@ -247,26 +250,6 @@ class _ArtifactRun:
         result = await self.engine.execute(payload, device_id=self.device_id, options=options, **self.how)
         self.device_id = result.device_id
         return result
-
-    def report(self, salt_trouble: str, seconds: float) -> ArtifactReport:
-        steps = steps_of(result.envelope for result in self.results)
-        outputs, absent = read_outputs(self.compiled.outputs, steps, self.salt)
-        seen = (warning for result in (*self.looks, *self.results) for warning in result.warnings)
-        warnings = [*self.compiled.warnings, *seen, *absent]
-        if salt_trouble:
-            warnings.append({"code": "SALT_NOT_KEPT", "path": "", "message": salt_trouble})
-        return ArtifactReport(
-            self.compiled,
-            tuple(self.results),
-            outputs,
-            tuple(self.variance),
-            tuple(self.errors),
-            tuple(warnings),
-            seconds * 1000,
-            tuple(self.looks),
-            tuple(self.chosen),
-            self.then,
-        )
 
 
 def _chosen(

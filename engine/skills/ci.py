@@ -48,7 +48,7 @@ class CiCheck:
         return not has_errors(self.findings)
 
     def to_dict(self) -> dict[str, Any]:
-        findings = [finding.to_dict() for finding in self.findings]
+        findings = [finding._asdict() for finding in self.findings]
         return {"id": self.id, "ok": self.ok, "about": CHECKS[self.id], "findings": findings}
 
 

@@ -14,7 +14,7 @@ from clawperator.engine.contracts.limits import MAX_MATCHER_VALUE_LENGTH
 from clawperator.engine.contracts.strict import Strict, problem, unknown
 from clawperator.engine.errors import EngineError, ErrorCode
 from clawperator.engine.executions.validate import MAX_ISSUES, validate
-from clawperator.engine.skills.compiled import STAND_IN, Choice, Compiled, Confirm, Output, with_matcher
+from clawperator.engine.skills.compiled import STAND_IN, Choice, Compiled, Confirm, with_matcher
 from clawperator.engine.skills.recipe.model import Capability, DeclaredOutput
 from clawperator.engine.skills.recipe.selectors import KEYS
 from clawperator.engine.skills.recipe.steps import CHOOSING, Expect
@@ -119,7 +119,6 @@ def read_compiled(document: object, *, timeout_ms: object = None) -> Compiled:
             exc.details["path"] = joined(place, str(exc.details.get("path", "")))
             raise
     _check_choices(choices, checked)
-    outputs = [Output(one.name, one.type, one.redacted, one.from_.step or one.name, one.from_.key, one.from_.pattern) for one in read.outputs]  # fmt: skip
     confirms = [
         Confirm(one.stepId, one.actionId, one.type, one.expect.model_dump(exclude_unset=True) if one.expect else {})
         for one in read.confirms
@@ -131,7 +130,7 @@ def read_compiled(document: object, *, timeout_ms: object = None) -> Compiled:
         optional=tuple(read.optional),
         recipe=read.recipe.model_dump() if read.recipe else None,
         capabilities=tuple(read.capabilities),
-        outputs=tuple(outputs),
+        outputs=tuple(one.compiled() for one in read.outputs),
         confirms=tuple(confirms),
         warnings=tuple(read.warnings),
         choices=tuple(choices),

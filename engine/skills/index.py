@@ -42,9 +42,6 @@ class Difference(NamedTuple):
     file: str
     kind: str
 
-    def to_dict(self) -> dict[str, str]:
-        return {"file": self.file, "kind": self.kind}
-
 
 @dataclass(frozen=True, slots=True)
 class Index:
@@ -169,7 +166,7 @@ def _collected(root: str) -> list[dict[str, Any]]:
         raise EngineError(
             ErrorCode.SKILL_VALIDATION_FAILED,
             f"{first.file}: {first.path}: {first.message}{more}",
-            details={"problems": [problem.to_dict() for problem in problems]},
+            details={"problems": [problem._asdict() for problem in problems]},
         )
     return skills
 

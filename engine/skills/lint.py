@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import date
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from clawperator.engine.config.policy import Profile
 from clawperator.engine.contracts.issues import shown
@@ -52,8 +52,7 @@ _SKIPPED_FOLDERS = frozenset({".git", "node_modules", "__pycache__"})
 _BINARY_AFTER = 8_000
 
 
-@dataclass(frozen=True, slots=True)
-class Finding:
+class Finding(NamedTuple):
     """One finding; ``code`` is a lint or an error code. ``message`` repeats no text of the file except blocked terms."""
 
     file: str
@@ -61,15 +60,6 @@ class Finding:
     code: str
     severity: Severity
     message: str
-
-    def to_dict(self) -> dict[str, Any]:
-        return {
-            "file": self.file,
-            "line": self.line,
-            "code": self.code,
-            "severity": self.severity,
-            "message": self.message,
-        }
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,7 @@ import asyncio
 import errno
 import signal
 import time
-from collections.abc import Awaitable, Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -158,23 +158,26 @@ async def run_skill(
 
 async def run_with_then(
     executor: Executor,
-    run: Callable[[], Awaitable[SkillRun]],
+    registry: Registry,
+    skill_id: str,
     options: RunOptions,
-    device_id: str | None = None,
     *,
+    device_id: str | None = None,
     short: bool = False,
+    **how: Any,
 ) -> dict[str, Any]:
-    """Return the answer of a script that ``run`` runs, ``short`` in its brief form; ``options.then`` adds the settled screen after it.
+    """Return the answer of ``run_skill``, ``short`` in its brief form; ``options.then`` adds the settled screen after the script.
 
     It is an execution of its own, as a script holds no device lock; it records the screen before the script as well. A failed
     script has its ``then`` too.
     Raises ``EngineError``: if the first snapshot is refused or fails, the script is not run.
     """
+    given = device_id
     if options.then:
         first = await executor.execute(build.snapshot(), device_id=device_id, options=RunOptions(recorded=False))
         device_id, options = first.device_id, replace(options, then_since=tree_text(first.envelope))
     try:
-        answer = {"ok": True, **(await run()).to_dict()}
+        answer = {"ok": True, **(await run_skill(registry, skill_id, device_id=given, **how)).to_dict()}
     except EngineError as exc:
         if options.then and exc.code in _ENDED:
             then = await screen_after(executor, options, device_id)

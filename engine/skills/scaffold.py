@@ -13,6 +13,7 @@ from typing import Any
 
 import yaml
 
+from clawperator.engine.contracts.issues import shown
 from clawperator.engine.contracts.skill import Skill
 from clawperator.engine.errors import EngineError, ErrorCode
 from clawperator.engine.files.lock import locked_folder
@@ -27,12 +28,15 @@ from clawperator.engine.skills.registry import (
     open_registry,
     read_document,
 )
-from clawperator.engine.skills.templates import SCRIPTS, SKILL_MD, WRAPPER
 from clawperator.engine.skills.validation import schema_problems
 
 _LONGEST = 128
 """Of an id, which becomes the name of a folder."""
 _EXECUTABLE = 0o755
+_TEMPLATES = os.path.join(os.path.dirname(__file__), BUILTIN, "new-skill")
+"""The files of a new skill; ``@word@`` is replaced. Its scripts find the command line as published skills do (cli.md#commands)."""
+_RUNNERS = {"js": "node", "py": "python3"}
+"""The interpreter that ``run.sh`` calls, for callers that start shell scripts only."""
 
 
 def open_or_make(env: Mapping[str, str], explicit: str | None = None, *, guard: Guard) -> tuple[Registry, bool]:
@@ -143,7 +147,7 @@ def _entry(skill_id: str, summary: str, lang: str) -> dict[str, Any]:
     wrong = next(schema_problems(Skill, entry, skill_id, "$"), None)
     empty_part = not dot or "" in application.split(".")
     if empty_part or wrong is not None or len(skill_id) > _LONGEST:
-        named = skill_id[:_LONGEST].encode("utf-8", "replace").decode()
+        named = shown(skill_id, _LONGEST)
         reason = wrong.message if wrong is not None and not empty_part else "it must be <applicationId>.<intent>"
         raise EngineError(
             ErrorCode.SKILL_ID_INVALID,
@@ -156,20 +160,22 @@ def _entry(skill_id: str, summary: str, lang: str) -> dict[str, Any]:
 
 def _files(entry: dict[str, Any], lang: str) -> dict[str, bytes]:
     """Return the content of every file by its name in the skill's folder."""
-    words = {"id": entry["id"], "app": entry["applicationId"], "lang": lang, "script": f"run.{lang}"}
     summary = entry["summary"]
     frontmatter = yaml.safe_dump({"name": entry["id"]}, allow_unicode=True) + f"description: >-\n  {summary}\n"
-    texts = {
-        "SKILL.md": _filled(SKILL_MD, {**words, "frontmatter": frontmatter, "summary": summary}),
-        f"scripts/run.{lang}": _filled(SCRIPTS[lang], words),
+    words = {
+        "id": entry["id"],
+        "app": entry["applicationId"],
+        "summary": summary,
+        "frontmatter": frontmatter,
+        "script": f"run.{lang}",
+        "runner": _RUNNERS.get(lang, ""),
     }
-    if lang != "sh":
-        texts["scripts/run.sh"] = _filled(WRAPPER[lang], words)
-    return {
-        "SKILL.md": texts.pop("SKILL.md").encode(),
+    files = {
+        "SKILL.md": _filled("SKILL.md", words),
         "skill.json": json_bytes(entry),
-        **{name: text.encode() for name, text in texts.items()},
+        f"scripts/run.{lang}": _filled(f"run.{lang}", words),
     }
+    return files | ({"scripts/run.sh": _filled("wrapper.sh", words)} if lang in _RUNNERS else {})
 
 
 def _one_line(text: str) -> str:
@@ -177,9 +183,10 @@ def _one_line(text: str) -> str:
     return " ".join("".join(character if character.isprintable() else " " for character in text).split())
 
 
-def _filled(template: str, words: dict[str, str]) -> str:
-    """Fill in a template in one pass, so that values are not expanded."""
-    return re.sub(r"@([a-z]+)@", lambda match: words[match[1]], template)
+def _filled(name: str, words: dict[str, str]) -> bytes:
+    """Return a template, filled in in one pass, so that values are not expanded."""
+    with open(os.path.join(_TEMPLATES, name), encoding="utf-8") as file:
+        return re.sub(r"@([a-z]+)@", lambda match: words[match[1]], file.read()).encode()
 
 
 def _make_folder(folder: str, files: dict[str, bytes]) -> None:

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 from pydantic import BaseModel, ValidationError
 
+from clawperator.engine.contracts.issues import shown
 from clawperator.engine.contracts.skill import Skill, SkillRegistry
 from clawperator.engine.contracts.strict_json import parse_json
 from clawperator.engine.errors import EngineError, ErrorCode
@@ -33,9 +34,6 @@ class SkillProblem(NamedTuple):
     file: str
     path: str
     message: str
-
-    def to_dict(self) -> dict[str, str]:
-        return {"file": self.file, "path": self.path, "message": self.message}
 
 
 def validate_skill(registry: Registry, skill_id: str, *, dry_run: bool = False) -> dict[str, Any]:
@@ -66,7 +64,7 @@ def validate_all(registry: Registry, *, dry_run: bool = False) -> dict[str, Any]
             valid.append(_check(registry, place, dry_run=dry_run))
         except EngineError as exc:
             failures.append({"skillId": _name(entry), **exc.to_dict()})
-    problems = [problem.to_dict() for problem in registry_problems(registry)]
+    problems = [problem._asdict() for problem in registry_problems(registry)]
     if failures or problems:
         details = {
             "totalSkills": total,
@@ -187,7 +185,7 @@ def _check(registry: Registry, place: int, *, dry_run: bool) -> dict[str, Any]:
         raise _invalid(
             skill_id,
             _summary(problems, missing, mismatches),
-            problems=[problem.to_dict() for problem in problems],
+            problems=[problem._asdict() for problem in problems],
             missingFiles=missing,
             mismatchFields=mismatches,
         )
@@ -255,7 +253,7 @@ def _lines(problems: Iterable[SkillProblem], missing: Iterable[str], mismatches:
 
 def _name(entry: Mapping[str, Any]) -> str:
     named = entry.get("id")
-    return named[:_SHOWN].encode("utf-8", "replace").decode() if isinstance(named, str) else "<no id>"
+    return shown(named, _SHOWN) if isinstance(named, str) else "<no id>"
 
 
 def _invalid(skill_id: str, reason: str, /, **details: Any) -> EngineError:

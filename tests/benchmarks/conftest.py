@@ -68,6 +68,10 @@ class Report:
             if all(claim.holds(value) for claim, (value, _) in zip(claims, best, strict=True)):
                 break
             best = [claim.better(*pair) for claim, *pair in zip(claims, best, measure(), strict=True)]
+        self.record(claims, best)
+
+    def record(self, claims: Sequence[Claim], best: Sequence[Measured]) -> None:
+        """Hold ``claims`` against values that have been measured."""
         rows = [claim.row(*found) for claim, found in zip(claims, best, strict=True)]
         ROWS.extend(rows)
         for claim, (value, _), row in zip(claims, best, rows, strict=True):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from clawperator.engine.adb.parse import DeviceEntry
+from clawperator.engine.adb.presence import DeviceEntry
 from clawperator.engine.errors import EngineError, ErrorCode
 from clawperator.engine.facade import choose_device
 
@@ -41,6 +41,17 @@ def test_refusals(devices: tuple[DeviceEntry, ...], wanted: str, code: ErrorCode
     with pytest.raises(EngineError) as caught:
         choose_device(devices, wanted)
     assert (caught.value.code, caught.value.hint) == (code, hint.hint)
+
+
+def test_a_device_with_another_number_is_not_suggested() -> None:
+    listed = (DeviceEntry("emulator-5554", "device"), DeviceEntry("192.168.1.7:5555", "device"))
+    for wanted, hint in (
+        ("emulator-5556", ErrorCode.DEVICE_NOT_FOUND.hint),
+        ("emulater-5554", "Did you mean 'emulator-5554'?"),
+    ):
+        with pytest.raises(EngineError) as caught:
+            choose_device(listed, wanted)
+        assert caught.value.hint == hint
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ from xml.etree import ElementTree as ET
 import pytest
 
 from clawperator.engine import fan_out
-from clawperator.engine.adb.parse import DeviceEntry
+from clawperator.engine.adb.presence import DeviceEntry
 from clawperator.engine.config.device_profile import DeviceProfile
 from clawperator.engine.errors import EngineError, ErrorCode, interruption
 from clawperator.engine.fan_out import DeviceRow, Target, choose_devices, run_on_each

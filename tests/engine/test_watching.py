@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from clawperator.engine import Engine, EngineError, ErrorCode, Settings
-from clawperator.engine.adb.parse import DeviceEntry
+from clawperator.engine.adb.presence import DeviceEntry
 from clawperator.engine.adb.trace import AdbTrace
 from clawperator.engine.events.types import LogGap
 from tests.support import patience

@@ -15,6 +15,7 @@ from collections.abc import Callable, Coroutine, Generator, Iterator
 from contextlib import suppress
 from datetime import date
 from functools import partial
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree as ET
@@ -62,6 +63,7 @@ from clawperator.engine.errors import EngineError
 from clawperator.engine.executions import compatibility, shell_input
 from clawperator.engine.executions.matcher_check import checked_matcher
 from clawperator.engine.executions.outcome import outcome_of
+from clawperator.engine.executions.screen_video import _Decoder
 from clawperator.engine.executions.screenshot import CaptureError, _png
 from clawperator.engine.executions.validate import validate
 from clawperator.engine.filters import grammar, pattern_cost
@@ -320,6 +322,14 @@ def screenshot(data: bytes) -> None:
             _fitted(_png(picture), 64)
 
 
+def video(data: bytes) -> None:
+    """Frames of a stream that breaks off anywhere: what the decoder takes for one is drawn."""
+    decoder = _Decoder()
+    for piece in (data[: len(data) // 2], data[len(data) // 2 :], b""):
+        if (newest := decoder.feed(piece)[1]) is not None:
+            newest.to_image()
+
+
 def with_checksums(data: bytes) -> bytes:
     """The PNG file with the checksum that each chunk should have: without it nothing behind the first change is read."""
     made, at = data[:8], 8
@@ -425,7 +435,6 @@ PARSERS: dict[str, Parser] = {
     "adb-sync": Parser(
         [
             talk_of(lambda: sync.sync_stat("/a")),
-            talk_of(lambda: sync.sync_list("/a")),
             talk_of(sync.sync_next_chunk),
             talk_of(sync.sync_finish),
         ],
@@ -443,10 +452,10 @@ PARSERS: dict[str, Parser] = {
     ),
     "device-words": Parser(
         text_of(
-            parse.parse_getprop, parse.parse_settings_list, parse.parse_wm_size, parse.parse_wm_density, parse.parse_packages, parse.parse_package_rows,
-            partial(parse.parse_dumpsys_version, package=PACKAGE), parse.parse_dumpsys_app_id, parse.parse_broadcast, parse.parse_install_result, partial(parse.parse_failure, exit_code=0),
+            parse.parse_getprop, parse.parse_wm_size, parse.parse_wm_density, parse.parse_packages, parse.parse_package_rows,
+            partial(parse.parse_dumpsys_version, package=PACKAGE), parse.parse_install_result, partial(parse.parse_failure, exit_code=0),
             bound_services.parse_accessibility, accessibility.clients, secure_list.entries, displays.parse_displays,
-            lambda said: compatibility.judge(PACKAGE, said, said),
+            lambda said: compatibility.judge(PACKAGE, *[BatchOutput(said.encode(errors="replace"), 0)] * 2),
         ),
         DEVICE,
     ),
@@ -458,7 +467,7 @@ PARSERS: dict[str, Parser] = {
                 lambda part: accessibility.ui_automation(part, part.text, SERIAL, PACKAGE), lambda part: device_health.screen(part, part, SERIAL),
                 lambda part: device_health.log_buffer(part, SERIAL), lambda part: device_health.clock(part, 1.7e9),
                 lambda part: readiness.apk_presence(PACKAGE, part, SERIAL), lambda part: readiness.version_compatibility(PACKAGE, part, part),
-                readiness.value_of, readiness.developer_options, readiness.usb_debugging, grants.settings_value, lambda part: package_choice.installed(part, SERIAL),
+                readiness.value_of, partial(readiness.switched_on, "dev_options"), grants.settings_value, lambda part: package_choice.installed(part, SERIAL),
             ),
         ],
         [*DEVICE, b"outmark:0\nmoremark:1\n", b"mWakefulness=Awake", b"mShowingLockscreen=true", b"main: ring buffer is 5 MiB (1 MiB consumed)", b"1700000000"],
@@ -531,4 +540,5 @@ PARSERS: dict[str, Parser] = {
     "apk": Parser([apk.facts_of, *file_of(apk.read_apk)], [apks.apk(), apks.apk(apks.manifest(utf8=True), stored=True)], (EngineError, zip_index.ZipError)),
     "axml": Parser([lambda data: drained(axml.elements(data))], [apks.manifest(), apks.manifest(utf8=True, nameless=True)], (axml.AxmlError,)),
     "screenshot": Parser([screenshot], [own.png()]),
+    **({"screen video": Parser([video], [own.h264()])} if find_spec("av") else {}),  # an extra
 }  # fmt: skip

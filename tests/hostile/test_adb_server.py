@@ -58,13 +58,11 @@ ANSWERS = {
 CALLS: dict[str, Callable[[AdbServer], Awaitable[object]]] = {
     "version": lambda server: server.version(timeout=SECONDS),
     "devices": lambda server: server.devices(timeout=SECONDS),
-    "features": lambda server: server.host_features(timeout=SECONDS),
     "connect": lambda server: server.connect_device("10.0.0.1:5555", timeout=SECONDS),
     "ask": lambda server: server.ask("host:mdns:services", timeout=SECONDS),
     "shell": lambda server: AdbDevice(server, "x").shell(["true"], timeout=SECONDS),
     "exec": lambda server: AdbDevice(server, "x").exec_out(["true"], timeout=SECONDS),
     "stat": lambda server: AdbDevice(server, "x").stat("/a", timeout=SECONDS),
-    "list": lambda server: AdbDevice(server, "x").listdir("/a", timeout=SECONDS),
     "pull": lambda server: AdbDevice(server, "x").pull("/a", timeout=SECONDS),
     "push": lambda server: AdbDevice(server, "x").push(b"a", "/a", timeout=SECONDS),
 }

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from clawperator.app.console.screens.choice_dialog import ChoiceDialog
 from clawperator.app.console.screens.dialogs import ConfirmDialog
 from clawperator.app.console.screens.forms import QuestionDialog
+from clawperator.app.console.screens.menu import ChoiceDialog
 from clawperator.engine.hierarchy.serialise import hierarchy_xml
 from clawperator.engine.history.records import LineRecord
 from clawperator.engine.history.store import History
@@ -69,8 +69,8 @@ async def test_notices_and_dialogs() -> None:
         every = " ".join(text for text in HOSTILE if len(text) < 100)
         for dialog in (
             ConfirmDialog(every, every),
-            QuestionDialog("x", every, "go", app.symbols),
-            ChoiceDialog("x", every, [], app.symbols),
+            QuestionDialog("x", every, "go"),
+            ChoiceDialog("x", every, []),
         ):
             app.push_screen(dialog)
             await until(pilot, lambda: "owned" in text_of(app))

@@ -11,7 +11,7 @@ from rich.cells import cell_len
 
 from clawperator.app.cli import diagnostics
 from clawperator.app.cli.output import encode
-from clawperator.app.cli.pretty.registry import draw
+from clawperator.app.cli.pretty import draw
 from clawperator.engine.doctor.check import Check
 from clawperator.engine.doctor.junit import junit_xml
 from clawperator.engine.text import invisible
@@ -40,7 +40,7 @@ def test_json_on_stdout_hides_nothing_and_is_the_same_data(text: str) -> None:
 
 @pytest.mark.parametrize("text", HOSTILE, ids=ascii)
 def test_pretty_output_and_stderr(text: str, capfdbinary: pytest.CaptureFixture[bytes]) -> None:
-    out = draw("error", {"code": text, "message": text, "hint": text, "details": {text: text}}).decode()
+    out = draw("executions.error", {"code": text, "message": text, "hint": text, "details": {text: text}}).decode()
     diagnostics.warn(text)
     diagnostics.note(text)
     err = capfdbinary.readouterr().err.decode()

@@ -74,17 +74,6 @@ async def test_a_refusal_of_a_refusal_of_a_refusal(simulator: int) -> None:
             blocking.devices(server.env())
 
 
-async def test_a_folder_without_end(simulator: int) -> None:
-    entries = (b"DENT" + bytes(12) + (8).to_bytes(4, "little") + b"longname") * 1_000
-    long_name = b"DENT" + bytes(12) + b"\xff\xff\xff\x7f"
-    for flood in (entries, long_name):
-        with (
-            hostile(simulator, Attack("^sync:", flood)) as server,
-            pytest.raises(EngineError, match="damaged or too large"),
-        ):
-            await AdbDevice(AdbServer.from_env(server.env()), SERIAL).listdir("/sdcard")
-
-
 @pytest.mark.parametrize(
     ("words", "service", "code", "says"),
     [

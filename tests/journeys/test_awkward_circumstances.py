@@ -12,10 +12,10 @@ from typing import Any
 
 import pytest
 
-from clawperator.engine import Engine, EngineError, ErrorCode, RunOptions, facade
+from clawperator.engine import Engine, EngineError, ErrorCode, RunOptions
 from clawperator.engine.adb.device import AdbDevice
 from clawperator.engine.events.types import EnvelopeSeen, LogAttached
-from clawperator.engine.executions import build, log_stream
+from clawperator.engine.executions import build, locked_run, log_stream
 from clawperator.engine.executions.log_stream import DeviceLog
 from clawperator.engine.executions.screenshot import CaptureError, capture
 from clawperator.engine.simulator.command_error import CommandError
@@ -61,7 +61,7 @@ async def test_an_internal_fault_after_dispatch(connect: Connect, monkeypatch: p
         raise ZeroDivisionError("oops")
 
     bench = await connect()
-    monkeypatch.setattr(facade, "run_held", broken)
+    monkeypatch.setattr(locked_run, "run_held", broken)
     error = await failure(bench.engine, build.snapshot())
     assert (error["code"], error["message"]) == (ErrorCode.UNKNOWN_RUNTIME_ERROR, "ZeroDivisionError: oops")
     assert (error["broadcastDispatchStatus"], error["deviceId"]) == ("sent", bench.serial)
@@ -146,9 +146,7 @@ async def test_a_hostile_receiver_package_reaches_no_device(connect: Connect) ->
         error = await failure(bench.engine, build.snapshot(), receiver_package=name)
         assert (error["code"], error["details"]["path"]) == (ErrorCode.EXECUTION_VALIDATION_FAILED, "receiverPackage")
         with pytest.raises(EngineError, match="Android package name"):
-            await bench.engine.compatibility(receiver_package=name)
-        with pytest.raises(EngineError, match="Android package name"):
-            bench.engine.doctor(receiver_package=name)
+            await bench.engine.operator_app(receiver_package=name).compatibility()
 
 
 # -- screenshots

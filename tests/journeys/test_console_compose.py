@@ -233,7 +233,7 @@ async def test_a_plan_composed_by_mouse_runs(connect: Connect) -> None:
         assert isinstance(inspect, InspectScreen)
         tree = inspect.tree_pane
         wanted = next(node for node in tree.snapshot.nodes if node.label == "Network & internet")
-        row = next(row for row in range(tree.row_count()) if tree._model.rows[row].node is wanted)
+        row = next(row for row in range(tree.row_count()) if tree.model.rows[row].node is wanted)
         await pilot.click(tree, offset=(20, row - tree.scroll_offset.y))
         await until(pilot, lambda: tree.node is wanted)
         await click_key(pilot, "p")

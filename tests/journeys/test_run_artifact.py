@@ -105,7 +105,7 @@ async def played(engine: Engine, registry: Registry, variables: Mapping[str, Any
 async def test_an_optional_step_that_finds_nothing_is_variance(connect: Connect, tmp_path: Path) -> None:
     bench = await connect()
     report = await played(bench.engine, skill(tmp_path, LATER, TITLE, more=", click"))
-    assert report.errors == ()
+    assert report.errors == []
     answer = report.to_dict()
     assert (answer["ok"], answer["planned"], len(answer["executions"])) == (True, 3, 3)
     ids = [execution["envelope"]["commandId"] for execution in answer["executions"]]
@@ -126,7 +126,7 @@ async def test_a_confirmation_that_is_met(connect: Connect, tmp_path: Path) -> N
     bench = await connect()
     registry = skill(tmp_path, TITLE, CONFIRMED, kind="action", more=", click, toggle", redaction="mask")
     report = await played(bench.engine, registry)
-    assert report.errors == ()
+    assert report.errors == []
     assert report.outputs == {"heading": "********"}
 
 
@@ -209,7 +209,7 @@ async def test_a_node_is_chosen_on_a_fresh_tree(connect: Connect, tmp_path: Path
     bench = await connect()
     chosen = CHOSEN.format(more='enabled: true, resource_id: "android:id/title"', step="")
     report = await played(bench.engine, skill(tmp_path, TITLE, chosen, FONT, more=", click"))
-    assert report.errors == ()
+    assert report.errors == []
     answer = report.to_dict()
     assert (answer["planned"], len(answer["executions"]), bench.world.commands) == (2, 2, 3)
     (choice,) = answer["choices"]
@@ -248,7 +248,7 @@ async def test_an_optional_choice_is_variance(connect: Connect, tmp_path: Path) 
     bench = await connect()
     chosen = CHOSEN.format(more="selected: true", step="optional: true\n")
     report = await played(bench.engine, skill(tmp_path, chosen, TITLE, more=", click"))
-    assert report.errors == ()
+    assert report.errors == []
     (entry,) = report.variance
     assert (entry["stepId"], entry["found"]["errorCode"]) == ("open_display", "NODE_NOT_FOUND")
     assert entry["expected"]["selector"]["selected"] is True

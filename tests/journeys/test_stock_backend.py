@@ -188,6 +188,9 @@ async def test_a_program_that_fails_ends_the_plan_and_is_not_repeated(
     assert (done.envelope["status"], done.envelope["errorCode"]) == ("failed", code)
     assert done.outcome.failed_step is not None
     assert done.outcome.failed_step.code == code
+    if code == "GESTURE_FAILED":
+        assert done.outcome.error is not None
+        assert "may have acted" in done.outcome.error["hint"]
 
 
 async def test_input_that_the_maker_blocks_is_explained(connect: Connect) -> None:

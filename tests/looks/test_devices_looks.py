@@ -11,7 +11,7 @@ from clawperator.app.console.devices.grid import GridDialog
 from clawperator.app.console.devices.provisioning_dialogs import PlanDialog
 from clawperator.app.console.devices.setup_screen import SetupDialog
 from clawperator.engine.emulators.running import RunningEmulator
-from clawperator.widgets.emulator_list import EmulatorList
+from clawperator.widgets.emulator_list import AvdKey, EmulatorList
 from tests.app.console.fake_emulators import NO_SDK, PIXEL, RUNS, SECOND_AVD, TABLET_AVD, FakeEmulators, FakeOperatorApp
 from tests.app.console.support import (
     CHECKS_OK,
@@ -62,7 +62,7 @@ def mode_7(*keys: str, on: str = "", work: str = "", until_held: bool = False, o
         await until(pilot, lambda: app.session.machines.known)
         await drained(pilot)
         if on:
-            app.screen.query_one("#list", EmulatorList).to_avd(on)
+            app.screen.query_one("#list", EmulatorList).to_value(AvdKey(on))
         if work:
             app.emulators.provision(subject=work)
         await press(pilot, *keys)

@@ -65,7 +65,7 @@ def test_moments(snap_compare: Compare, engine: FakeEngine, size: tuple[int, int
         scrubber = pilot.app.screen.scrubber
         place = next(at for at, moment in enumerate(scrubber.moments) if moment.what == "tree" and moment.tree == 1)
         await press(pilot, *["full_stop"] * place)
-        await until(pilot, lambda: pilot.app.screen.tree_pane.compared is not None)
+        await until(pilot, lambda: pilot.app.screen.tree_pane.model.compared is not None)
         await at_rest(pilot)
 
     assert snap_compare(make_app(engine), terminal_size=size, run_before=scrub)

@@ -62,7 +62,7 @@ def test_inspect_with_changes_marked(snap_compare: Compare, size: tuple[int, int
             )
         )
         await pilot.press("r")
-        await until(pilot, lambda: pilot.app.screen.query_one("#tree").changes)
+        await until(pilot, lambda: pilot.app.screen.query_one("#tree").model.changes)
         await at_rest(pilot)
 
     assert snap_compare(make_app(engine), terminal_size=size, run_before=change)

@@ -18,8 +18,7 @@ from clawperator.app.console.run.as_sent import AsSentDialog
 from clawperator.app.console.run.draft_files import RecentDraftsDialog
 from clawperator.app.console.run.screen import RunScreen
 from clawperator.app.console.run.step_form import StepForm
-from clawperator.app.console.screens.choice_dialog import ChoiceDialog
-from clawperator.app.console.screens.menu import MenuDialog
+from clawperator.app.console.screens.menu import ChoiceDialog, MenuDialog
 from clawperator.app.console.session import Facet
 from clawperator.engine.errors import EngineError, ErrorCode
 from clawperator.engine.events.types import EngineEvent, ExecutionDispatched, ExecutionFinished, ExecutionStarted

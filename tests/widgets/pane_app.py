@@ -12,16 +12,18 @@ from textual.pilot import Pilot
 from clawperator.themes.claw import DARK
 from clawperator.widgets.format.symbols import UNICODE, Symbols
 from clawperator.widgets.line_pane import LinePane
+from clawperator.widgets.text.times import WallClock
 from tests.app.console.support import drained
 
 
 class Holder(App[None]):
     CSS_PATH = "../../themes/console.tcss"
 
-    def __init__(self, pane: LinePane, symbols: Symbols = UNICODE) -> None:
+    def __init__(self, pane: LinePane, symbols: Symbols = UNICODE, clock: WallClock | None = None) -> None:
         super().__init__()
         self.pane = pane
         self.symbols = symbols
+        self.clock = clock or WallClock()
         self.reported: list[str] = []
         self.register_theme(DARK)
         self.theme = "claw-dark"

@@ -246,8 +246,8 @@ def test_a_stage_is_one_line_however_often_it_is_reported() -> None:
 
 async def test_the_log_stays_with_its_newest_line() -> None:
     clock = MovableClock()
-    pane = FixLog(clock.clock)
-    async with held(pane, size=(60, 8)) as (app, pilot):
+    pane = FixLog()
+    async with held(pane, size=(60, 8), clock=clock.clock) as (app, pilot):
         assert "No fix ran yet." in "\n".join(lines(app))
         pane.show([a_fix(state="running", began=NOON, output="\n".join(f"line {number}" for number in range(40)))])
         await drained(pilot)

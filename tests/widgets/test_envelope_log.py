@@ -15,8 +15,8 @@ from clawperator.widgets.envelope_log import EnvelopeLog
 from clawperator.widgets.format.lines import Row
 from clawperator.widgets.format.stream import TimeFormat
 from clawperator.widgets.models.executions import ExecutionLog
+from clawperator.widgets.models.item_rows import StreamView
 from clawperator.widgets.models.line_ring import LineRing
-from clawperator.widgets.models.stream_view import StreamView
 from tests.app.console.support import (
     DEVICE,
     NOON,
@@ -41,7 +41,7 @@ class Stream:
 
     def __init__(self, *, capacity: int = 100_000) -> None:
         self.time = MovableClock()
-        self.pane = EnvelopeLog(clock=self.time.clock)
+        self.pane = EnvelopeLog()
         self.log = ExecutionLog()
         self.ring = LineRing(capacity)
         self.wanted: list[str] = []
@@ -79,7 +79,7 @@ async def streaming(
     *events: EngineEvent, size: tuple[int, int] = (100, 14), capacity: int = 100_000
 ) -> AsyncIterator[tuple[Stream, Pilot[None]]]:
     stream = Stream(capacity=capacity)
-    async with held(stream.pane, size=size) as (_, pilot):
+    async with held(stream.pane, size=size, clock=stream.time.clock) as (_, pilot):
         stream.pane.show(stream.log, stream.ring)
         if events:
             stream.feed(*events)
@@ -200,7 +200,7 @@ async def test_enter_on_the_other_lines_shows_them() -> None:
 
 async def test_enter_on_a_snapshot_wants_its_tree_and_elsewhere_the_detail() -> None:
     stream = Stream()
-    app = StreamHolder(stream.pane)
+    app = StreamHolder(stream.pane, clock=stream.time.clock)
     async with app.run_test(size=(100, 20)) as pilot:
         stream.pane.focus()
         stream.pane.show(stream.log, stream.ring)
@@ -446,7 +446,7 @@ async def test_what_is_young_grows_old() -> None:
 
 async def test_the_screen_hears_of_every_change_of_state() -> None:
     stream = Stream()
-    app = StreamHolder(stream.pane)
+    app = StreamHolder(stream.pane, clock=stream.time.clock)
     async with app.run_test(size=(100, 20)) as pilot:
         stream.pane.focus()
         stream.pane.show(stream.log, stream.ring)

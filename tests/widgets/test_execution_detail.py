@@ -49,8 +49,8 @@ def shown(app: App[None]) -> str:
 async def looking(
     *, size: tuple[int, int], symbols: Symbols = UNICODE
 ) -> AsyncIterator[tuple[MessageApp, Pilot[None], ExecutionDetail]]:
-    pane = ExecutionDetail(clock=CLOCK)
-    app = MessageApp(pane, symbols)
+    pane = ExecutionDetail()
+    app = MessageApp(pane, symbols, CLOCK)
     async with app.run_test(size=size) as pilot:
         pane.focus()
         await drained(pilot)

@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 from clawperator.engine.contracts.strict_json import parse_json
 from clawperator.engine.errors import EngineError
 from clawperator.widgets.text.json_place import JsonPlace, place_at
-from clawperator.widgets.text.json_text import Path, editable, read, roles
+from clawperator.widgets.text.json_reader import Path
+from clawperator.widgets.text.json_text import editable, read, roles
 
 KEYS = st.one_of(st.sampled_from(["a", "b", "a.b", "0", "actions", "type", ""]), st.text(max_size=8))
 VALUES = st.recursive(

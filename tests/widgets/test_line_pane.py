@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import NoReturn
 
+import pytest
 from textual import events
+from textual.errors import NoWidget
+from textual.geometry import Size
 
 from clawperator.themes.claw import LIGHT
 from clawperator.widgets.format.lines import Line, Row
@@ -164,6 +168,30 @@ async def test_a_list_skips_headings_and_keeps_its_place_by_value() -> None:
         await pilot.press("home")
         assert str(pane.value) == "new"
         assert pane.top == 0
+
+
+async def test_rows_are_folded_for_the_width_of_the_event_while_the_map_lacks_the_pane(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A pane that appears can get its one event while the screen rebuilds its map, and has no size then."""
+    pane = RowList(id="pane")
+    widths: list[int] = []
+
+    def rows(width: int) -> list[ListRow]:
+        widths.append(width)
+        return [entry("a")]
+
+    def missing(*_: object) -> NoReturn:
+        raise NoWidget
+
+    async with held(pane) as (app, _):
+        pane.show_folded(rows)
+        with monkeypatch.context() as patch:
+            patch.setattr(type(app.screen), "find_widget", missing)
+            pane.show_folded(rows)
+            pane.refold(events.Resize(Size(25, 10), Size(25, 10)))
+            pane.show_folded(rows)
+        assert widths == [39, 39, 24, 24]
 
 
 async def test_the_next_problem_goes_round() -> None:

@@ -15,8 +15,7 @@ from clawperator.themes.claw import DARK
 from clawperator.widgets import keys
 from clawperator.widgets.format.symbols import UNICODE
 from clawperator.widgets.payload_editor import PayloadEditor
-from clawperator.widgets.text.json_text import read
-from clawperator.widgets.text.marks import TextMark
+from clawperator.widgets.text.json_text import TextMark, read
 from tests.app.console.support import drained
 from tests.widgets.pane_app import lines
 

@@ -26,8 +26,8 @@ from clawperator.widgets.bounds_map import ScreenView
 from clawperator.widgets.format.pixels import Outline, half_blocks, outlined, segments
 from clawperator.widgets.format.symbols import UNICODE
 from clawperator.widgets.models.snapshot import TreeSnapshot
-from clawperator.widgets.picture import Picture, ScreenPane
-from clawperator.widgets.picture_view import Drawing, Graphics, seen_size
+from clawperator.widgets.picture import ScreenPane
+from clawperator.widgets.picture_view import Drawing, Graphics, Picture, seen_size
 from clawperator.widgets.text.times import WallClock
 from tests.app.console.support import DEVICE, NOON, settings_screen, view
 
@@ -121,6 +121,7 @@ class Host(App[None]):
         self.theme = "claw-dark"
         self.pane = pane
         self.symbols = UNICODE
+        self.clock = WallClock(Now())
         self.picked: list[int] = []
 
     def get_theme_variable_defaults(self) -> dict[str, str]:
@@ -144,7 +145,7 @@ class Now:
 async def shown(
     *, graphics: Graphics | None = None, size: tuple[int, int] = (44, 48), mode: str = "map"
 ) -> AsyncIterator[tuple[ScreenPane, Host, Pilot[None]]]:
-    pane = ScreenPane(clock=WallClock(Now()), graphics=graphics, mode=mode)
+    pane = ScreenPane(graphics=graphics, mode=mode)
     host = Host(pane)
     async with host.run_test(size=size) as pilot:
         yield pane, host, pilot

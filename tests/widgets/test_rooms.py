@@ -21,7 +21,7 @@ VALUES = {
     "clawperator.engine.operator.reports",
 }
 """Modules of values inside of forbidden packages."""
-ADB_VALUES = {"clawperator.engine.adb.mdns", "clawperator.engine.adb.parse"}
+ADB_VALUES = {"clawperator.engine.adb.mdns", "clawperator.engine.adb.presence"}
 CALLS = {"open", "print", "input", "exec", "eval", "__import__"}
 
 

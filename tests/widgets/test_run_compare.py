@@ -37,7 +37,7 @@ def shown(app: App[None]) -> str:
 
 
 def pane() -> RunCompare:
-    return RunCompare(clock=CLOCK)
+    return RunCompare()
 
 
 def second() -> ExecutionState:
@@ -53,7 +53,7 @@ def second() -> ExecutionState:
 
 async def test_both_runs_stand_at_the_top_and_what_differs_below() -> None:
     widget = pane()
-    app = MessageApp(widget)
+    app = MessageApp(widget, clock=CLOCK)
     async with app.run_test(size=(100, 40)) as pilot:
         widget.focus()
         await drained(pilot)
@@ -72,7 +72,7 @@ async def test_both_runs_stand_at_the_top_and_what_differs_below() -> None:
 
 async def test_the_next_difference_passes_what_is_alike() -> None:
     widget = pane()
-    async with MessageApp(widget).run_test(size=(100, 40)) as pilot:
+    async with MessageApp(widget, clock=CLOCK).run_test(size=(100, 40)) as pilot:
         widget.focus()
         widget.show(plan_failed(), second())
         visited = []
@@ -86,7 +86,7 @@ async def test_a_run_and_itself_differ_in_nothing() -> None:
     for state in STATES.values():
         widget = pane()
         run = state()
-        async with MessageApp(widget).run_test(size=(100, 40)) as pilot:
+        async with MessageApp(widget, clock=CLOCK).run_test(size=(100, 40)) as pilot:
             widget.focus()
             widget.show(run, run)
             await drained(pilot)
@@ -95,7 +95,7 @@ async def test_a_run_and_itself_differ_in_nothing() -> None:
 
 async def test_enter_on_a_pair_of_trees_asks_for_both() -> None:
     widget = pane()
-    app = MessageApp(widget)
+    app = MessageApp(widget, clock=CLOCK)
     async with app.run_test(size=(100, 40)) as pilot:
         widget.focus()
         a, b = plan_failed(), second()
@@ -117,7 +117,7 @@ async def test_enter_on_a_pair_of_trees_asks_for_both() -> None:
 
 async def test_equal_trees_are_called_so() -> None:
     widget = pane()
-    app = MessageApp(widget)
+    app = MessageApp(widget, clock=CLOCK)
     async with app.run_test(size=(100, 40)) as pilot:
         widget.show(plan_failed(), plan_failed())
         await drained(pilot)
@@ -126,7 +126,7 @@ async def test_equal_trees_are_called_so() -> None:
 
 async def test_parts_fold_and_long_values_open() -> None:
     widget = pane()
-    app = MessageApp(widget)
+    app = MessageApp(widget, clock=CLOCK)
     async with app.run_test(size=(100, 50)) as pilot:
         widget.focus()
         a, b = plan_failed(), second()
@@ -174,7 +174,7 @@ def test_columns_hold_any_text(a: str, b: str, width: int) -> None:
 
 async def test_what_is_not_known_is_said() -> None:
     widget = pane()
-    app = MessageApp(widget)
+    app = MessageApp(widget, clock=CLOCK)
     async with app.run_test(size=(100, 40)) as pilot:
         widget.show(running(), success())
         await drained(pilot)

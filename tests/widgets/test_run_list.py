@@ -35,7 +35,7 @@ class AskingList(RunList):
     """Notes what it asks for."""
 
     def __init__(self) -> None:
-        super().__init__(id="runs", clock=CLOCK)
+        super().__init__(id="runs")
         self.asked: list[int] = []
 
     def on_run_list_more_wanted(self, message: RunList.MoreWanted) -> None:
@@ -61,7 +61,7 @@ def test_a_row_says_what_ran_when_how_long_and_why_it_failed() -> None:
 
 async def test_at_120_columns_a_row_has_time_with_seconds_source_step_action_result_and_duration() -> None:
     pane = a_list()
-    async with held(pane, size=(61, 4)) as (app, pilot):
+    async with held(pane, size=(61, 4), clock=CLOCK) as (app, pilot):
         run = a_summary(1, status="failed", code="NODE_NOT_FOUND")._replace(failed_steps=1, action_count=3)
         pane.show([run._replace(action='click "Wi-Fi"', outcome={"failedStep": {"index": 1}})], 1)
         await drained(pilot)
@@ -120,7 +120,7 @@ def test_days_have_names() -> None:
 
 async def test_runs_stand_under_their_days_newest_first() -> None:
     pane = a_list()
-    async with held(pane, size=(80, 12)) as (app, pilot):
+    async with held(pane, size=(80, 12), clock=CLOCK) as (app, pilot):
         pane.show(some(5, every=DAY / 2), 5)
         await drained(pilot)
         shown = [line.strip(" ▌") for line in lines(app) if line.strip()]
@@ -132,7 +132,7 @@ async def test_runs_stand_under_their_days_newest_first() -> None:
 
 async def test_headings_are_never_under_the_cursor() -> None:
     pane = a_list()
-    async with held(pane, size=(80, 6)):
+    async with held(pane, size=(80, 6), clock=CLOCK):
         pane.show(some(40, every=DAY / 2), 40)
         visited = []
         for step in [1] * 39 + [-1] * 39:
@@ -153,7 +153,7 @@ async def test_only_what_is_on_screen_is_drawn(monkeypatch: pytest.MonkeyPatch) 
 
     monkeypatch.setattr(RunList, "row", row)
     pane = a_list()
-    async with held(pane, size=(80, 20)) as (_, pilot):
+    async with held(pane, size=(80, 20), clock=CLOCK) as (_, pilot):
         pane.show(some(10_000), 10_000)
         await drained(pilot)
         assert 0 < len(drawn) <= 40
@@ -166,7 +166,7 @@ async def test_ten_thousand_runs_are_taken_over_within_a_frame() -> None:
     """
     runs, took = some(10_000), []
     pane = a_list()
-    async with held(pane, size=(120, 36)) as (_, pilot):
+    async with held(pane, size=(120, 36), clock=CLOCK) as (_, pilot):
         for _ in range(3):
             began = time.process_time()
             pane.show(runs, 10_000)
@@ -178,7 +178,7 @@ async def test_ten_thousand_runs_are_taken_over_within_a_frame() -> None:
 async def test_what_is_needed_is_asked_for_and_has_its_place_before_it_comes(tmp_path: Path) -> None:
     with a_history(tmp_path / "history.db", 1_000, every=600.0) as history:
         pane = a_list()
-        async with held(pane, size=(80, 20)) as (app, pilot):
+        async with held(pane, size=(80, 20), clock=CLOCK) as (app, pilot):
             pane.show(history.runs(limit=200), history.count())
             await drained(pilot)
             assert pane.asked == []
@@ -199,7 +199,7 @@ async def test_what_is_needed_is_asked_for_and_has_its_place_before_it_comes(tmp
 
 async def test_new_runs_come_on_top_and_the_cursor_stays_on_its_run() -> None:
     pane = a_list()
-    async with held(pane, size=(80, 10)) as (_, pilot):
+    async with held(pane, size=(80, 10), clock=CLOCK) as (_, pilot):
         pane.show(some(50), 50)
         await pilot.press("j", "j")
         assert pane.run is not None
@@ -215,7 +215,7 @@ async def test_new_runs_come_on_top_and_the_cursor_stays_on_its_run() -> None:
 
 async def test_a_list_that_was_scrolled_stands_still() -> None:
     pane = a_list()
-    async with held(pane, size=(80, 10)) as (app, pilot):
+    async with held(pane, size=(80, 10), clock=CLOCK) as (app, pilot):
         pane.show(some(50), 50)
         pane.action_move(30)
         await drained(pilot)
@@ -232,7 +232,7 @@ async def test_a_list_that_was_scrolled_stands_still() -> None:
 
 async def test_a_run_that_ends_or_goes_is_reported_by_the_same_look() -> None:
     pane = a_list()
-    async with held(pane, size=(80, 10)) as (_, pilot):
+    async with held(pane, size=(80, 10), clock=CLOCK) as (_, pilot):
         running = a_summary(6, status="running")._replace(started_at=NOON)
         pane.show([running, *some(5)], 6)
         await pilot.press("space")
@@ -248,7 +248,7 @@ async def test_a_run_that_ends_or_goes_is_reported_by_the_same_look() -> None:
 
 async def test_a_look_that_leaves_a_hole_begins_again() -> None:
     pane = a_list()
-    async with held(pane, size=(80, 10)):
+    async with held(pane, size=(80, 10), clock=CLOCK):
         pane.show(some(10), 10)
         pane.renew([a_summary(number, at=NOON) for number in range(500, 480, -1)], 500)
         assert [pane.runs[0].number, pane.runs[-1].number, pane.total] == [500, 481, 500]
@@ -256,7 +256,7 @@ async def test_a_look_that_leaves_a_hole_begins_again() -> None:
 
 async def test_marks_are_a_then_b_then_none() -> None:
     pane = a_list()
-    async with held(pane, size=(80, 10)) as (app, pilot):
+    async with held(pane, size=(80, 10), clock=CLOCK) as (app, pilot):
         pane.show(some(5), 5)
         await pilot.press("space", "j", "space")
         assert [run.number for run in pane.marked] == [5, 4]
@@ -276,7 +276,7 @@ async def test_failures_are_walked_and_read_on_for() -> None:
     runs[3] = runs[3]._replace(status="failed")
     runs[8] = runs[8]._replace(failed_steps=1)
     pane = a_list()
-    async with held(pane, size=(80, 10)) as (_, pilot):
+    async with held(pane, size=(80, 10), clock=CLOCK) as (_, pilot):
         pane.show(runs[:20], 30)
         await pilot.press("right_square_bracket")
         assert pane.place == 3
@@ -294,7 +294,7 @@ async def test_failures_are_walked_and_read_on_for() -> None:
 
 async def test_runs_of_no_time_and_far_times_have_a_place() -> None:
     pane = a_list()
-    async with held(pane, size=(80, 10)) as (app, pilot):
+    async with held(pane, size=(80, 10), clock=CLOCK) as (app, pilot):
         odd = [a_summary(4)._replace(started_at=at) for at in (float("nan"), 1e300, -1e300, 0.0)]
         pane.show([run._replace(number=9 - index) for index, run in enumerate(odd)], 4)
         await drained(pilot)
@@ -305,7 +305,7 @@ async def test_runs_of_no_time_and_far_times_have_a_place() -> None:
 
 async def test_a_click_selects_and_a_second_one_opens() -> None:
     pane = a_list()
-    async with held(pane, size=(80, 10)) as (app, pilot):
+    async with held(pane, size=(80, 10), clock=CLOCK) as (app, pilot):
         pane.show(some(5), 5)
         await drained(pilot)
         await pilot.click(RunList, offset=Offset(10, 3))

@@ -41,8 +41,8 @@ class Bench(Holder):
     """Holds a scrubber and the log below it."""
 
     def __init__(self, symbols: Symbols = UNICODE) -> None:
-        self.log_pane = RunLogPane(id="log", clock=CLOCK)
-        super().__init__(self.log_pane, symbols)
+        self.log_pane = RunLogPane(id="log")
+        super().__init__(self.log_pane, symbols, CLOCK)
         self.scrubber = Scrubber(id="scrubber")
         self.moved: list[str] = []
 
@@ -172,7 +172,7 @@ async def test_it_begins_at_the_end_and_goes_moment_by_moment() -> None:
         assert not scrubber.step(1)
         assert scrubber.step(-1)
         assert what(scrubber) == "step end"
-        assert scrubber.to_end(-1)
+        assert scrubber.to(0)
         assert what(scrubber) == "begin"
         assert not scrubber.step(-5)
         assert scrubber.step(3)

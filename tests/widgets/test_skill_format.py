@@ -9,10 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from clawperator.engine.skills.run import OutputLine
+from clawperator.widgets.format.draft import plan_rows
 from clawperator.widgets.format.lines import Line, Row
 from clawperator.widgets.format.markdown import MOST_LINES, inline_spans, markdown_rows
 from clawperator.widgets.format.skill_output import outcome_rows, output_row, run_row
-from clawperator.widgets.format.skill_plan import plan_rows
 from clawperator.widgets.format.skills import card_rows, findings_rows, skill_row, summary_line
 from clawperator.widgets.format.symbols import ASCII
 from clawperator.widgets.models.skill_runs import OutputRing, SkillRunState
@@ -223,7 +223,7 @@ def test_how_a_run_stands() -> None:
 
 def test_findings_stand_below_their_files() -> None:
     rows = list(findings_rows(FINDINGS, 60))
-    assert [number for _, number in rows] == [-1, 0, 0, -1, 1, 1, 1, 2, 2]
+    assert [number for _, number in rows] == [-1, 0, -1, -1, 1, -1, -1, 2, -1]
     assert rows[1][0].left.plain.split() == ["✗", "9", "L-LITERAL-EMAIL"]
 
 

@@ -32,8 +32,8 @@ def run_of(count: int, *, number: int = 1, ring: OutputRing | None = None) -> Sk
 
 
 async def test_the_cursor_stays_with_its_skill_when_the_registry_changes() -> None:
-    pane = SkillList(CLOCK, id="list")
-    async with held(pane, size=(60, 10)) as (_, pilot):
+    pane = SkillList(id="list")
+    async with held(pane, size=(60, 10), clock=CLOCK) as (_, pilot):
         pane.show(SHELF)
         pane.to_skill(PRICE["id"])
         pane.show(replace(SHELF, skills=tuple(reversed(SHELF.skills))))
@@ -43,8 +43,8 @@ async def test_the_cursor_stays_with_its_skill_when_the_registry_changes() -> No
 
 
 async def test_a_search_has_its_best_hit_under_the_cursor_and_says_so() -> None:
-    pane = SkillList(CLOCK, id="list")
-    async with held(pane, size=(60, 10)) as (app, pilot):
+    pane = SkillList(id="list")
+    async with held(pane, size=(60, 10), clock=CLOCK) as (app, pilot):
         pane.show(SHELF)
         await drained(pilot)
         app.reported.clear()
@@ -57,8 +57,8 @@ async def test_a_search_has_its_best_hit_under_the_cursor_and_says_so() -> None:
 
 
 async def test_failed_skills_are_marked_and_walked() -> None:
-    pane = SkillList(CLOCK, id="list")
-    async with held(pane, size=(60, 10)) as (_, pilot):
+    pane = SkillList(id="list")
+    async with held(pane, size=(60, 10), clock=CLOCK) as (_, pilot):
         pane.show(replace(SHELF, results={PRICE["id"]: LastResult(Status.FAILED, NOON)}))
         await drained(pilot)
         pane.to_problem(1)
@@ -71,9 +71,9 @@ async def test_five_thousand_skills_cost_no_more_than_what_is_seen() -> None:
     entries = [
         {**PRICE, "id": f"com.example.app{n}.read", "applicationId": f"com.example.app{n}"} for n in range(5_000)
     ]
-    pane = SkillList(CLOCK, id="list")
+    pane = SkillList(id="list")
     drawn: list[int] = []
-    async with held(pane, size=(60, 10)) as (_, pilot):
+    async with held(pane, size=(60, 10), clock=CLOCK) as (_, pilot):
         row = pane.row
 
         def noted(index: int, width: int) -> Row:
@@ -93,8 +93,8 @@ async def test_five_thousand_skills_cost_no_more_than_what_is_seen() -> None:
 
 
 async def test_the_newest_line_is_followed() -> None:
-    pane = SkillOutput(CLOCK, id="output")
-    async with held(pane, size=(60, 8)) as (app, pilot):
+    pane = SkillOutput(id="output")
+    async with held(pane, size=(60, 8), clock=CLOCK) as (app, pilot):
         run = run_of(20)
         pane.show(run)
         await drained(pilot)
@@ -107,8 +107,8 @@ async def test_the_newest_line_is_followed() -> None:
 
 
 async def test_moving_up_keeps_the_lines_still_until_f() -> None:
-    pane = SkillOutput(CLOCK, id="output")
-    async with held(pane, size=(60, 8)) as (app, pilot):
+    pane = SkillOutput(id="output")
+    async with held(pane, size=(60, 8), clock=CLOCK) as (app, pilot):
         run = run_of(20)
         pane.show(run)
         await drained(pilot)
@@ -128,8 +128,8 @@ async def test_moving_up_keeps_the_lines_still_until_f() -> None:
 
 
 async def test_lines_that_go_do_not_move_those_that_are_read() -> None:
-    pane = SkillOutput(CLOCK, id="output")
-    async with held(pane, size=(60, 8)) as (app, pilot):
+    pane = SkillOutput(id="output")
+    async with held(pane, size=(60, 8), clock=CLOCK) as (app, pilot):
         run = run_of(100, ring=OutputRing(lines=100))
         pane.show(run)
         await drained(pilot)
@@ -144,8 +144,8 @@ async def test_lines_that_go_do_not_move_those_that_are_read() -> None:
 
 
 async def test_the_end_is_reported_below_the_last_line() -> None:
-    pane = SkillOutput(CLOCK, id="output")
-    async with held(pane, size=(60, 14)) as (app, pilot):
+    pane = SkillOutput(id="output")
+    async with held(pane, size=(60, 14), clock=CLOCK) as (app, pilot):
         run = run_of(2)
         pane.show(run)
         await drained(pilot)
@@ -172,8 +172,8 @@ async def test_lines_that_mean_something_are_walked() -> None:
         ("stdout", "c"),
     ):
         ring.add(OutputLine(stream, words, NOON))  # type: ignore[arg-type]  # stdout and stderr
-    pane = SkillOutput(CLOCK, id="output")
-    async with held(pane, size=(60, 10)) as (_, pilot):
+    pane = SkillOutput(id="output")
+    async with held(pane, size=(60, 10), clock=CLOCK) as (_, pilot):
         pane.show(run_of(0, ring=ring))
         await drained(pilot)
         pane.to_problem(1)
@@ -189,7 +189,7 @@ async def test_lines_that_mean_something_are_walked() -> None:
 
 async def test_findings_are_walked_by_severity() -> None:
     pane = FindingList(id="findings")
-    async with held(pane, size=(70, 16)) as (app, pilot):
+    async with held(pane, size=(70, 16), clock=CLOCK) as (app, pilot):
         card = replace(CARDS[PRICE["id"]], findings=FINDINGS)
         pane.show(card, "")
         await drained(pilot)
@@ -199,6 +199,11 @@ async def test_findings_are_walked_by_severity() -> None:
         pane.to_problem(1)
         assert pane.finding == 0
         assert "1 error" in lines(app)[0]
+        await pilot.resize_terminal(70, 4)
+        await pilot.press("end")
+        assert pane.finding == len(FINDINGS) - 1
+        await drained(pilot)
+        assert FINDINGS[-1].message in lines(app)[-1], "its text is shown with it"
         pane.show(replace(card, findings=()), "")
         await drained(pilot)
         assert "No findings." in "\n".join(lines(app))

@@ -16,13 +16,14 @@ from tests.app.console.support import NOON, ROWS, MovableClock, settings_screen
 def test_each_tree_has_its_own_side(monkeypatch: pytest.MonkeyPatch, width: int, beside: bool) -> None:
     """A narrow pane has before above after; an added or removed node stands on the side of its tree."""
     monkeypatch.setattr(TreeCompare, "symbols", UNICODE)  # else the running app's
+    monkeypatch.setattr(TreeCompare, "clock", MovableClock().clock)
     old = parse(settings_screen(ROWS[:-1]).replace("HomeNet", "Office\u202e"))
     new = parse(settings_screen((*ROWS[1:], ("Printing", "", False))))
     trees = [
         TreeSnapshot(serial=serial, source=source, at=NOON + serial, tree=tree)
         for serial, source, tree in ((1, "r", old), (2, "stream", new))
     ]
-    sides = TreeCompare(trees[0], trees[1], compare(old, new), MovableClock().clock)
+    sides = TreeCompare(trees[0], trees[1], compare(old, new))
     rows = [slot.draw(width).left.plain for slot in sides.slots(width)]
     print("\n".join(rows))
     assert "\u202e" not in "".join(rows)

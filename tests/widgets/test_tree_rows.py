@@ -15,7 +15,6 @@ from clawperator.widgets.models.tree_rows import (
     Rows,
     TreeView,
     VisibleRow,
-    build_rows,
 )
 from tests.app.console.support import settings_screen, view
 
@@ -37,56 +36,56 @@ def box(*children: RenderNode, **more: object) -> RenderNode:
 
 
 def test_all_shows_every_node_in_document_order() -> None:
-    rows = build_rows(SETTINGS, TreeView.ALL, ())
+    rows = Rows(Layout(SETTINGS, TreeView.ALL), ())
     assert [row.node.index for row in rows] == list(range(len(SETTINGS.nodes)))
     assert [row.level for row in rows] == [node.depth for node in SETTINGS.nodes]
 
 
 def test_compact_folds_chains_of_plain_containers_into_what_they_contain() -> None:
     tree = build([box(box(box(leaf("a"), leaf("b"))))])
-    assert shape(build_rows(tree, TreeView.COMPACT, ())) == ["o…22", "  3", "  4"]
+    assert shape(Rows(Layout(tree, TreeView.COMPACT), ())) == ["o…22", "  3", "  4"]
 
 
 def test_a_container_that_says_something_ends_the_chain() -> None:
     for sign in ({"clickable": True}, {"text": "x"}, {"resource_id": "list"}, {"scrollable": True}):
         tree = build([box(box(box(leaf("a"), leaf("b")), **sign))])
-        assert [row.node.index for row in build_rows(tree, TreeView.COMPACT, ())] == [1, 2, 3, 4], sign
+        assert [row.node.index for row in Rows(Layout(tree, TreeView.COMPACT), ())] == [1, 2, 3, 4], sign
 
 
 def test_folding_hides_a_subtree_and_counts_it() -> None:
     tree = build([box(box(leaf("a"), leaf("b")), leaf("c"))])
-    rows = build_rows(tree, TreeView.ALL, {1})
+    rows = Rows(Layout(tree, TreeView.ALL), {1})
     assert shape(rows) == ["o0", "  c1", "  4"]
     assert rows[1].hidden == 2
 
 
 def test_guides_tell_where_a_later_sibling_follows() -> None:
     tree = build([box(box(leaf("a")), leaf("b"))])
-    rows = build_rows(tree, TreeView.ALL, ())
+    rows = Rows(Layout(tree, TreeView.ALL), ())
     assert [row.guides for row in rows] == [0, 0, 0b10, 0], "below the first box its parent's level goes on"
 
 
 def test_targets_shows_what_can_be_acted_on_or_read_indented_among_themselves() -> None:
-    rows = build_rows(SETTINGS, TreeView.TARGETS, ())
+    rows = Rows(Layout(SETTINGS, TreeView.TARGETS), ())
     assert [row.node.index for row in rows] == [node.index for node in SETTINGS.nodes if is_target(node)]
     wifi = next(row for row in rows if row.node.label == "Wi‑Fi")
     assert wifi.level == 2, "list, row, text"
 
 
 def test_targets_can_be_folded_too() -> None:
-    rows = build_rows(SETTINGS, TreeView.TARGETS, ())
+    rows = Rows(Layout(SETTINGS, TreeView.TARGETS), ())
     first = next(row for row in rows if row.arrow == "open")
-    fewer = build_rows(SETTINGS, TreeView.TARGETS, {first.node.index})
+    fewer = Rows(Layout(SETTINGS, TreeView.TARGETS), {first.node.index})
     assert len(fewer) < len(rows)
     assert next(row for row in fewer if row.node is first.node).arrow == "closed"
 
 
 def test_a_node_without_a_row_is_shown_by_what_it_is_folded_into() -> None:
     tree = build([box(box(box(leaf("a"), leaf("b"))))])
-    rows = build_rows(tree, TreeView.COMPACT, ())
+    rows = Rows(Layout(tree, TreeView.COMPACT), ())
     assert rows.of(tree.nodes[0]) == 0, "the chain is drawn as its end"
     assert rows.of(tree.nodes[4]) == 2
-    folded = build_rows(tree, TreeView.COMPACT, {2})
+    folded = Rows(Layout(tree, TreeView.COMPACT), {2})
     assert folded.of(tree.nodes[4]) == 0
 
 
@@ -120,12 +119,12 @@ def plain_rows(tree: UiTree, shown: TreeView, folded: set[int]) -> list[tuple[in
 
 @given(trees(), st.sets(st.integers(0, 60)), st.sampled_from([TreeView.ALL, TreeView.COMPACT]))
 def test_rows_are_what_a_walk_from_the_roots_gives(tree: UiTree, folded: set[int], shown: TreeView) -> None:
-    assert [(row.node.index, *row[1:6]) for row in build_rows(tree, shown, folded)] == plain_rows(tree, shown, folded)
+    assert [(row.node.index, *row[1:6]) for row in Rows(Layout(tree, shown), folded)] == plain_rows(tree, shown, folded)
 
 
 @given(trees(), st.sets(st.integers(0, 60)), st.sampled_from(TreeView))
 def test_every_node_is_shown_by_exactly_one_existing_row(tree: UiTree, folded: set[int], shown: TreeView) -> None:
-    rows = build_rows(tree, shown, folded)
+    rows = Rows(Layout(tree, shown), folded)
     indexes = [row.node.index for row in rows]
     assert indexes == sorted(set(indexes)), "document order, no node twice"
     if rows:

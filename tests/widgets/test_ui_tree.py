@@ -101,6 +101,31 @@ async def test_the_cursor_stays_on_its_node_and_at_its_height_when_the_list_scro
         assert pane.lost() == []
 
 
+async def test_over_an_edge_the_page_scrolls_by_a_quarter() -> None:
+    """Each scroll repaints every row, which costs a slow connection most."""
+    async with tree_pane(settings()) as (pane, _, pilot, _camera):
+        page = pane.view_height
+        assert pane.row_count() > 2 * page > 16
+        for _ in range(page):
+            pane.action_move(1)
+        assert pane.top == 1 + page // 4
+        pane.action_move(1)
+        assert pane.top == 1 + page // 4
+        for _ in range(page // 4 + 1):
+            pane.action_move(1)
+        tops = {pane.top}
+        while pane.cursor < pane.row_count() - 1:
+            pane.action_move(1)
+            tops.add(pane.top)
+        assert len(tops) < pane.row_count() / (page // 4)
+        assert pane.top == pane.last_top
+        while pane.cursor:
+            pane.action_move(-1)
+            assert pane.top <= pane.cursor < pane.top + page
+        assert pane.top == 0
+        await drained(pilot)
+
+
 async def test_a_node_that_leaves_hands_the_cursor_to_what_it_was_in_and_says_so() -> None:
     async with tree_pane(settings()) as (pane, _, pilot, camera):
         pane.reveal_node(labelled(pane, "HomeNet"))
@@ -168,8 +193,8 @@ async def test_another_device_begins_at_the_top_without_marks() -> None:
         pane.show(camera.take(settings(ROWS[3:]), device="other"))
         await drained(pilot)
         assert (pane.cursor, pane.top) == (0, 0)
-        assert not pane.changes
-        assert pane.compared is None
+        assert not pane.model.changes
+        assert pane.model.compared is None
         assert pane.lost() == []
 
 
@@ -178,8 +203,8 @@ async def test_stepping_back_marks_the_way_back() -> None:
     async with tree_pane(first, settings([("Wi‑Fi", "HomeNet", False), ("More", "", False)])) as (pane, _, _p, camera):
         newer = camera.last
         pane.show(TreeSnapshot(serial=1, device_id=newer.device_id, tree=first))
-        assert [first.nodes[at].label for at in pane.changes.changed] == ["off"]
-        assert sum(pane.changes.removed.values()) == 1
+        assert [first.nodes[at].label for at in pane.model.changes.changed] == ["off"]
+        assert sum(pane.model.changes.removed.values()) == 1
 
 
 # -- holding
@@ -276,10 +301,10 @@ async def test_a_hit_in_a_fold_is_unfolded_when_it_is_walked_to() -> None:
 async def test_filters_leave_out_rows_and_count_what_they_hide() -> None:
     async with tree_pane(settings()) as (pane, _, pilot, _c):
         total = len(pane.snapshot.nodes)
-        assert pane.hidden == 0
+        assert pane.model.hidden == 0
         pane.set_filters(frozenset({"scroll"}))
         assert shown(pane) == ["box"]
-        assert pane.hidden == total - 1
+        assert pane.model.hidden == total - 1
         pane.set_filters(frozenset({"click", "text"}))
         assert shown(pane) == ["Wi‑Fi on", "Bluetooth on"]
         assert pane.changes_told() == 2
@@ -287,7 +312,7 @@ async def test_filters_leave_out_rows_and_count_what_they_hide() -> None:
         assert pane.changes_told() == 2, "the same ones again"
         pane.set_filters(frozenset())
         await drained(pilot)
-        assert pane.hidden == 0
+        assert pane.model.hidden == 0
 
 
 async def test_what_is_off_screen_can_be_left_out() -> None:
@@ -304,7 +329,7 @@ async def test_a_find_can_hide_what_it_does_not_hit() -> None:
         everything = len(pane.rows)
         pane.toggle_hide()
         assert shown(pane) == ["Mobile, Wi‑Fi, hotspot", "Wi‑Fi", "Wi‑Fi on"]
-        assert pane.hidden == len(pane.snapshot.nodes) - 3
+        assert pane.model.hidden == len(pane.snapshot.nodes) - 3
         pane.search("wi‑fi on")
         assert pane.node is labelled(pane, "Wi‑Fi on"), "the rows follow each key"
         assert len(pane.rows) == 1
@@ -317,7 +342,7 @@ async def test_hits_that_compact_folds_into_chains_have_rows_when_the_others_are
     async with tree_pane(settings()) as (pane, _, _p, _c):
         pane.search("framelayout")
         pane.toggle_hide()
-        assert len(pane.rows) == len(pane.hits) > 1
+        assert len(pane.rows) == len(pane.model.hits) > 1
 
 
 async def test_the_cursor_stays_with_the_nearest_row_and_comes_back() -> None:
@@ -367,13 +392,20 @@ async def test_clearing_goes_from_the_last_thing_asked_for_to_the_marks() -> Non
         pane.toggle_hide()
         states = []
         while pane.clear():
-            states.append((bool(pane.find), bool(pane.filters), pane.compared is not None, bool(pane.changes)))
+            states.append(
+                (
+                    bool(pane.model.find),
+                    bool(pane.model.filters),
+                    pane.model.compared is not None,
+                    bool(pane.model.changes),
+                )
+            )
         assert states == [(False, True, True, True), (False, False, True, True), (False, False, False, False)]
-        assert not pane.hide_others
+        assert not pane.model.hide_others
         pane.show(camera.take(settings()))
-        assert pane.changes
+        assert pane.model.changes
         assert pane.clear()
-        assert not pane.changes
+        assert not pane.model.changes
         assert not pane.clear()
 
 
@@ -383,9 +415,9 @@ async def test_views_keep_the_cursor_on_what_stands_for_its_node() -> None:
         assert inner is not None
         pane.reveal_node(inner)
         await pilot.press("t", "t")
-        assert pane.view is TreeView.TARGETS
+        assert pane.model.view is TreeView.TARGETS
         assert pane.node is labelled(pane, "Wi‑Fi"), "the first target inside"
-        assert pane.hidden == len(pane.snapshot.nodes) - len(pane.rows)
+        assert pane.model.hidden == len(pane.snapshot.nodes) - len(pane.rows)
 
 
 # -- matches of the workbench
@@ -438,7 +470,7 @@ async def test_matches_belong_to_one_tree() -> None:
     async with tree_pane(settings()) as (pane, _, _p, camera):
         pane.show_matches([5], 5)
         pane.show(camera.take(settings(ROWS[1:])))
-        assert list(pane.matches) == []
+        assert list(pane.model.matches) == []
 
 
 # -- marks
@@ -486,7 +518,7 @@ async def test_comparing_shows_removed_nodes_as_ghosts_at_their_place() -> None:
         assert row[1] == "−"
         pane.compare(None)
         assert not any(row.ghost for row in pane.rows)
-        assert not pane.changes
+        assert not pane.model.changes
         assert pane.node is not None
 
 

@@ -16,19 +16,6 @@ from clawperator.widgets.models.status import Status
 from clawperator.widgets.text.safe import cells, shorten, wrap
 from clawperator.widgets.text.times import duration
 
-__all__ = [
-    "Check",
-    "check_detail",
-    "check_row",
-    "fix_text",
-    "problem_rows",
-    "shell_text",
-    "short_name",
-    "status_of",
-    "tally_line",
-    "verdict_line",
-]
-
 _WIDE = 50
 """From this width on, a row shows evidence and time at the right."""
 _TIME_CELLS = 10
@@ -191,7 +178,9 @@ def _code(check: Check, status: Status, width: int) -> Iterator[Row]:
         return
     yield _pair("code", str(check["code"]), status.role, width)
     code = ErrorCode.known(str(check["code"]))
-    texts = (f"{code.meaning[:1].upper()}{code.meaning[1:]}.", code.hint) if code is not None else ()
+    texts = [f"{code.meaning[:1].upper()}{code.meaning[1:]}."] if code is not None else []
+    if code is not None and not check.get("fix"):  # the fix is for this device, the hint for any
+        texts.append(code.hint)
     for words, role in zip(texts, ("muted", "text"), strict=False):
         yield from wrapped(words, width - 1, role, lead=" " * (_NAME_CELLS + 3), limit=4)
 

@@ -6,14 +6,14 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
 from clawperator.engine.adb.mdns import is_network_serial
-from clawperator.engine.adb.parse import DeviceState
+from clawperator.engine.adb.presence import DeviceState
 from clawperator.widgets.format.lines import Line, Row, wrapped
 from clawperator.widgets.format.symbols import UNICODE, Symbols
 from clawperator.widgets.models.status import Status
 from clawperator.widgets.text.times import age
 
 if TYPE_CHECKING:
-    from clawperator.engine.adb.parse import DeviceEntry
+    from clawperator.engine.adb.presence import DeviceEntry
     from clawperator.widgets.models.doctor_report import DoctorReport
 
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from clawperator.widgets.format.lines import Line, Row
+from clawperator.widgets.format.lines import Line, Row, wrapped
 from clawperator.widgets.format.symbols import UNICODE, Symbols
 from clawperator.widgets.models.failed_matcher import matcher_of
 from clawperator.widgets.models.status import Status
@@ -71,3 +71,32 @@ def _add_value(line: Line, name: object, value: object) -> None:
         line.device(" ".join(f'{key} "{inner}"' for key, inner in value.items()), "muted", before="(", after=")")
     else:
         line.device(str(value).lower() if isinstance(value, bool) else str(value), "accent")
+
+
+def plan_rows(shown: Mapping[str, Any], width: int, symbols: Symbols = UNICODE) -> Iterator[Row]:
+    """Yield the plan. ``shown`` has ``executions``, ``capabilities`` and ``warnings`` as JSON data."""
+    executions = shown.get("executions") or ()
+    steps = sum(len(execution.get("actions", ())) for execution in executions)
+    budget = sum(execution.get("timeoutMs", 0) for execution in executions) / 1000
+    right = Line().device(", ".join(map(str, shown.get("capabilities") or ())), "muted", room=44).add(" ")
+    line = Line(width - right.cells - 1).add(f" {steps} step{'s' * (steps != 1)}", "strong")
+    line.add(f" {symbols.dot} {budget:g} s at most", "muted")
+    if len(executions) > 1:
+        line.add(f" {symbols.dot} {len(executions)} executions", "muted")
+    yield Row(line, right)
+    for warning in shown.get("warnings") or ():
+        yield from _warning(warning, width, symbols)
+    for number, execution in enumerate(executions):
+        if number:
+            yield Row(Line(width).add(f" {symbols.rule} ", "guide").add("separate execution, allowed to fail", "faint"))
+        yield from _steps(execution.get("actions", ()), width, symbols)
+
+
+def _steps(actions: Sequence[Mapping[str, Any]], width: int, symbols: Symbols) -> Iterator[Row]:
+    for index, action in enumerate(actions, 1):
+        yield step_row(index, StepView(action), width, symbols)
+
+
+def _warning(warning: Any, width: int, symbols: Symbols) -> Iterator[Row]:
+    words = str(warning.get("message", warning)) if isinstance(warning, Mapping) else str(warning)
+    return wrapped(words, width, "warn", lead=f" {symbols.sign(Status.WARN)} ", lead_role="warn", limit=4)

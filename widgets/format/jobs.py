@@ -41,7 +41,7 @@ KINDS: Mapping[str, tuple[str, str]] = {
 }
 """What a job does, and the object where the subject has no name yet."""
 
-_NAME_CELLS = 14
+_NAME_CELLS = max(map(len, STAGES.values())) + 1
 _LEAST_BAR = 6
 _MOST_BAR = 30
 _MINUTES_FROM = 600
@@ -160,7 +160,9 @@ def stage_row(
     line.add(f"{symbols.sign(stage.status)} ", stage.status.role)
     known = stage.name in STAGES
     start = line.cells
-    line.add(STAGES[stage.name], "faint" if quiet else "text") if known else line.device(stage.name, room=_NAME_CELLS)
+    line.add(STAGES[stage.name], "faint" if quiet else "text") if known else line.device(
+        stage.name, room=_NAME_CELLS - 1
+    )
     line.pad(start + _NAME_CELLS)
     if stage.status is Status.WAITING:
         return Row(line)

@@ -31,9 +31,7 @@ class Line:
         return self
 
     def device(self, text: str, role: str = "text", *, before: str = "", after: str = "", room: int = 0) -> Line:
-        """Append untrusted text, escaped and cut to the room left (or to ``room`` cells), between ``before`` and
-        ``after``.
-        """
+        """Append untrusted text, escaped and cut to the room left, or to ``room`` cells."""
         room = min(room or self.width, self.width - self.cells) - len(before) - len(after)
         return self.add(f"{before}{shorten(text, max(room, 1))}{after}", role)
 

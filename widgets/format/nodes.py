@@ -230,9 +230,7 @@ _DENSITY_OF_DP = 160
 
 
 def node_facts(node: UiNode, *, on_screen: bool, density: int = 0) -> list[Fact]:
-    """Return derived facts, then the dump's attributes in its order. ``density`` is in dots per inch (0: unknown); with
-    it the size is given in dp too.
-    """
+    """Return derived facts, then the dump's attributes. ``density`` (dots per inch; 0: unknown) adds the size in dp."""
     facts = [
         Fact("label", node.label, True, "strong", field="textEquals" if node.label else ""),
         Fact("role", node.role, True, sign="≈ ", field="role"),

@@ -267,7 +267,7 @@ def base_name(path: str) -> str:
 
 
 def findings_rows(findings: Sequence[Finding], width: int, symbols: Symbols = UNICODE) -> Iterator[tuple[Row, int]]:
-    """Yield rows with the number of their finding; -1 for file names."""
+    """Yield rows, the first of each finding with its index, the others with -1."""
     file = None
     for number, finding in enumerate(findings):
         if finding.file != file:
@@ -277,7 +277,7 @@ def findings_rows(findings: Sequence[Finding], width: int, symbols: Symbols = UN
         line = Line(width).add(f" {symbols.sign(status)} ", status.role)
         line.add(f"{finding.line or '':>4} ", "faint")
         yield Row(line.device(finding.code, status.role if status is not Status.IDLE else "muted")), number
-        yield from ((row, number) for row in wrapped(finding.message, width, lead=" " * 8, limit=6))
+        yield from ((row, -1) for row in wrapped(finding.message, width, lead=" " * 8, limit=6))
 
 
 def finding_text(finding: Finding) -> str:

@@ -11,19 +11,14 @@ from collections.abc import Iterator
 from functools import cache
 from typing import TYPE_CHECKING
 
-from clawperator.widgets.keys import detail, devices, dialogs, doctor, history, inspect, run, shell, skills, stream
 from clawperator.widgets.keys.menus import MENUS
-from clawperator.widgets.keys.table import Key, KeyScope, MenuItem
+from clawperator.widgets.keys.scopes import SCOPES
+from clawperator.widgets.keys.table import Key, MenuItem
 
 if TYPE_CHECKING:
     from textual.binding import Binding, BindingType
 
 __all__ = ["ACTING", "MENUS", "MenuItem", "binding_list", "bindings", "rank", "rows", "scopes", "sign"]
-
-_GROUPS = (stream, detail, run, history, skills, doctor, devices, inspect, shell, dialogs)
-"""Panes before screens and the app: the order of key bar and help."""
-
-_TABLE: dict[str, KeyScope] = {name: scope for group in _GROUPS for name, scope in group.SCOPES.items()}
 
 ACTING = frozenset(
     {"act_menu", "fix", "full_run", "record", "rerun", "run_draft", "try_again"}
@@ -38,7 +33,7 @@ _KEY_SIGNS = {"exclamation_mark": "!", "question_mark": "?", "slash": "/", "back
 @cache
 def bindings(scope: str) -> tuple[Binding, ...]:
     """Return the bindings of one scope, in table order."""
-    return _TABLE[scope].bindings()
+    return SCOPES[scope].bindings()
 
 
 def binding_list(scope: str) -> list[BindingType]:
@@ -48,12 +43,12 @@ def binding_list(scope: str) -> list[BindingType]:
 
 def scopes() -> Iterator[tuple[str, tuple[Binding, ...]]]:
     """Yield all scopes with their bindings."""
-    yield from ((name, bindings(name)) for name in _TABLE)
+    yield from ((name, bindings(name)) for name in SCOPES)
 
 
 def rows() -> Iterator[tuple[str, tuple[Key, ...]]]:
     """Yield all scopes with their rows, without importing Textual."""
-    yield from ((name, scope.keys) for name, scope in _TABLE.items())
+    yield from ((name, scope.keys) for name, scope in SCOPES.items())
 
 
 def rank(binding_id: str | None) -> int:
@@ -71,7 +66,7 @@ _FOREMOST = ("inspect.pick", "tree.bench", "inspect.find", "inspect.matcher", "s
 
 
 def _in_order() -> Iterator[str]:
-    for name, scope in _TABLE.items():
+    for name, scope in SCOPES.items():
         if name == "inspect":
             yield from _FOREMOST
         yield from (row.id for row in scope.keys if row.id not in _FOREMOST)

@@ -82,7 +82,7 @@ MENUS: dict[str, tuple[MenuItem, ...]] = {
         MenuItem("u", "ui_selector", "UiAutomator2", "A UiSelector, also for Appium's -android uiautomator"),
         MenuItem("X", "xpath", "XPath", "For Appium and for dumps"),
         MenuItem("t", "label", "label", "The text or content description of the node"),
-        MenuItem("i", "id", "resource id, commandId", "The full resource id of the node, or the commandId"),
+        MenuItem("i", "id", "id", "The full resource id of the node, or the commandId"),
         MenuItem("p", "path", "path", "Its position in the tree, such as 0/2/1"),
         MenuItem("b", "bounds", "bounds", "[left,top][right,bottom]"),
         MenuItem("n", "node", "node XML", "This node with its subtree, as in the dump"),

@@ -191,9 +191,7 @@ class Bench:
 
     @property
     def subject(self) -> UiNode | None:
-        """Return the node that the current matcher is meant for: the focused one, or the label that a candidate matches
-        instead.
-        """
+        """Return the node that the current matcher is for: the focused one, or the label that a candidate matches."""
         candidate = self.candidate
         return candidate.found if candidate is not None else self.node
 

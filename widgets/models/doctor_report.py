@@ -11,7 +11,7 @@ from clawperator.engine.doctor.verdict import OPTIONAL, Verdict, concerns, verdi
 from clawperator.widgets.models.status import Status
 
 if TYPE_CHECKING:
-    from clawperator.engine.adb.parse import DeviceEntry
+    from clawperator.engine.adb.presence import DeviceEntry
 
 Check = Mapping[str, Any]
 """A check as the doctor reports it: id, status (pass, warn, fail), summary, and where known code, detail, fix,
@@ -126,9 +126,7 @@ class DoctorReport:
         return max((id_of(check) for check in before), key=lambda other: _kinship(name, other), default="")
 
     def grouped(self) -> Iterator[tuple[str, list[Check]]]:
-        """Yield ``critical``, ``advisory``, ``stock backend`` and ``optional`` with their rows in order; empty groups are
-        left out.
-        """
+        """Yield the groups that have rows, in the order of the screen, with their rows."""
         groups: dict[str, list[Check]] = {"critical": [], "advisory": [], "stock backend": [], "optional": []}
         for row in self.rows():
             name = id_of(row)

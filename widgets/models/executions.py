@@ -132,9 +132,7 @@ class ExecutionLog:
         )
 
     def before(self, execution: ExecutionState) -> str:
-        """Return the commandId of the run that ``execution`` repeats, else of the previous one of its task; empty:
-        none.
-        """
+        """Return the commandId of the run that ``execution`` repeats, else of the previous one of its task."""
         if execution.run_of:
             return execution.run_of
         same = (

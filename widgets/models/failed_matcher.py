@@ -43,9 +43,7 @@ def code_of(execution: ExecutionState, step: StepState) -> str:
 
 
 def unfound(execution: ExecutionState, step: StepState | None) -> Mapping[str, str]:
-    """Return the fields of the matcher without a match; empty where unknown. They come from the payload, else from the
-    Operator's message.
-    """
+    """Return the fields of the matcher without a match, by the payload, else by the Operator's message."""
     code = code_of(execution, step) if step is not None else execution.code
     fields = _of_action(_action(execution, step), code) if step is not None else {}
     fields = fields or (fields_in_words(execution.message) if execution.code in CODES else {})

@@ -66,9 +66,7 @@ def _look_of(text: str) -> str:
 
 
 def _words(tree: UiTree) -> Sequence[str]:
-    """Return label, description, id and class, folded; of id and class only the drawn part, because every class has
-    "widget" in its package.
-    """
+    """Return label, description, id and class, folded; id and class without their packages."""
     drawn: dict[tuple[str, str], str] = {}
     names = []
     for node in tree.nodes:

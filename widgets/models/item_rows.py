@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from bisect import bisect_left, bisect_right
 from collections.abc import Hashable, Iterator
+from enum import Enum
 from typing import NamedTuple
 
 from clawperator.engine.filters.grammar import NO_FILTER, Filter
@@ -13,6 +14,33 @@ from clawperator.widgets.models.executions import ExecutionLog
 from clawperator.widgets.models.line_ring import LineRing
 from clawperator.widgets.models.status import Status
 from clawperator.widgets.models.stream_filter import ages, keeps
+
+
+class StreamView(Enum):
+    """What the rows are; ``t`` cycles."""
+
+    EXECUTIONS = "executions"
+    ENVELOPES = "envelopes"
+    OPERATOR = "Operator log"
+    LOG = "device log"
+
+    @property
+    def next(self) -> StreamView:
+        views = tuple(StreamView)
+        return views[(views.index(self) + 1) % len(views)]
+
+    @property
+    def of_lines(self) -> bool:
+        return self in (StreamView.OPERATOR, StreamView.LOG)
+
+
+class Counts(NamedTuple):
+    """Shown and total rows; ``fresh`` ones arrived since it stopped following, ``behind`` since it was paused."""
+
+    shown: int
+    total: int
+    fresh: int
+    behind: int
 
 
 class StreamRow(NamedTuple):

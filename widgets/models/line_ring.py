@@ -86,9 +86,7 @@ class LineRing:
         return own
 
     def _own_lines(self, entries: Sequence[LogEntry], device_id: str) -> Sequence[int]:
-        """Return the Operator's lines. A process that once logged like the Operator is taken for it; forging that shows
-        lines and hides none.
-        """
+        """Return the lines of every process that ever logged like the Operator: forging that hides no line."""
         own = array("Q")
         pids = {pid for device, pid in self._processes if device == device_id}
         for number, entry in enumerate(entries, self.end):

@@ -68,9 +68,7 @@ def opened_envelope(path: Path, value: Any) -> bool:
 
 
 def is_failure(path: Path, value: Any) -> bool:
-    """Return whether this is the result of a failed step; a ``close_app`` left to the host is none
-    (wire.md#actions-and-how-they-fail).
-    """
+    """Return whether a step failed; a ``close_app`` left to the host did not (wire.md#actions-and-how-they-fail)."""
     if (
         len(path) != 2
         or path[0] != "stepResults"

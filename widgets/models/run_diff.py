@@ -157,9 +157,7 @@ def _seconds(step: StepState | None) -> float:
 
 
 def step_pairs(a: ExecutionState, b: ExecutionState) -> list[StepPair]:
-    """Return the steps of both by id in A's order; those of B only stand after their predecessor. Data are compared
-    where both envelopes have step results.
-    """
+    """Return the steps of both by id, in A's order; data are compared where both envelopes have step results."""
     first, second = _numbered(a.steps, "id"), _numbered(b.steps, "id")
     with_data = _has_data(a) and _has_data(b)
     return [_pair(first.get(key), second.get(key), with_data=with_data) for key in _merged([*first], [*second])]

@@ -24,7 +24,6 @@ class ApkFile:
     version_code: int = -1
     size: int = 0
     min_sdk: int = 0
-    abis: tuple[str, ...] = ()
     problem: str = ""
 
 

@@ -244,7 +244,3 @@ class Rows(Sequence[VisibleRow]):
     def of(self, node: UiNode) -> int:
         """Return the index of the row that shows ``node``; 0 without rows."""
         return self.place(self.layout.row_of(node))
-
-
-def build_rows(tree: UiTree, view: TreeView, folded: Collection[int]) -> Rows:
-    return Rows(Layout(tree, view), folded)

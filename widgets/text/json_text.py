@@ -11,10 +11,9 @@ import re
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from clawperator.widgets.text.json_reader import JsonFault, JsonReader, Path, Span, tokens
-
-__all__ = ["JsonFault", "JsonText", "Path", "Span", "editable", "read", "roles"]
 
 _QUOTED = re.compile(r"'([^']*)'")
 _LONGEST_INDEX = 9
@@ -67,9 +66,7 @@ class JsonText:
         return [str(key[-1]) for key in self.keys if key[:-1] == path]
 
     def find(self, dotted: str) -> tuple[Path, bool]:
-        """Resolve a dotted path of the contract; return the existing part, and whether it is complete. Keys may contain
-        dots: the longest existing one wins.
-        """
+        """Return the existing part of a dotted path, and whether it is complete. The longest existing key wins."""
         path: Path = ()
         rest = dotted.split(".") if dotted else []
         while rest:
@@ -84,9 +81,7 @@ class JsonText:
         return path, True
 
     def span_of(self, dotted: str, message: str = "") -> Span:
-        """Return what to underline for a problem at ``dotted``: the value, or its key where the value is long. A key of
-        that object quoted in ``message`` is preferred.
-        """
+        """Return what to underline: a key quoted in ``message``, else the value or, where that is long, its key."""
         path, whole = self.find(dotted)
         if whole:
             for name in _QUOTED.findall(message):
@@ -127,3 +122,21 @@ def editable(text: str) -> str:
 
 def _escape(character: str) -> str:
     return json.dumps(character)[1:-1]
+
+
+class TextMark(NamedTuple):
+    """An underlined span with its role and message."""
+
+    start: int
+    end: int
+    role: str
+    words: str
+
+
+def moved(mark: TextMark, start: int, end: int, grown: int) -> TextMark:
+    """Return the mark after the text from ``start`` to ``end`` changed its length by ``grown``."""
+    if mark.end <= start:
+        return mark
+    if mark.start >= end:
+        return mark._replace(start=mark.start + grown, end=mark.end + grown)
+    return mark._replace(start=min(mark.start, start), end=max(start + 1, mark.end + grown))

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import difflib
-import json
 import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
 from clawperator.engine.hierarchy.matcher import FIELDS
+from clawperator.widgets.text.json_reader import Span
+from clawperator.widgets.text.json_text import read
 
 SPELLINGS = {
     "resourceId": "res:",
@@ -122,73 +123,26 @@ def _unknown(name: str, sign: str) -> str:
 
 # -- JSON
 
-_BLANKS = re.compile(r"\s*")
-
 
 def _json_terms(text: str) -> Iterator[MatcherTerm]:
-    """Yield the members of a JSON object with their positions; a syntax error ends it."""
-    position = _skip(text, text.index("{") + 1)
-    if text[position : position + 1] == "}":
-        yield from _json_end(text, position + 1)
-        return
-    while True:
-        start = position
-        name, position = _json_value(text, start)
-        if not isinstance(name, str):
-            yield _broken("expected a quoted field name", start, text)
-            return
-        position = _skip(text, position)
-        if text[position : position + 1] != ":":
-            yield _broken('expected ":"', position, text)
-            return
-        value_at = _skip(text, position + 1)
-        value, position = _json_value(text, value_at)
-        if position < 0:
-            yield _broken("expected a quoted value", value_at, text)
-            return
-        yield _json_term(name, value, start, value_at, position)
-        position = _skip(text, position)
-        if text[position : position + 1] == "}":
-            yield from _json_end(text, position + 1)
-            return
-        if text[position : position + 1] != ",":
-            yield _broken('expected "," or "}"', position, text)
-            return
-        position = _skip(text, position + 1)
+    """Yield the members of a JSON object with their positions, then its first syntax error."""
+    found = read(text)
+    for path, key in found.keys.items():
+        span = found.values.get(path)
+        if len(path) == 1 and span is not None:
+            yield _json_term(str(path[0]), found.value(path), key.start, span)
+    for fault in found.faults[:1]:
+        yield MatcherTerm("", "", fault.start, fault.start, len(text), fault.words, fault.start)
 
 
-def _json_term(name: str, value: object, start: int, value_at: int, end: int) -> MatcherTerm:
+def _json_term(name: str, value: object, start: int, span: Span) -> MatcherTerm:
     if name not in FIELDS:
         problem, column = f"unknown field {name}: {' '.join(FIELDS)}", start
     elif not isinstance(value, str):
-        problem, column = f"{name} must be a quoted string", value_at
+        problem, column = f"{name} must be a quoted string", span.start
     else:
-        return MatcherTerm(name, value, start, value_at, end)
-    return MatcherTerm("", "", start, value_at, end, problem, column)
-
-
-def _json_value(text: str, at: int) -> tuple[object, int]:
-    """Return the JSON value at an offset and its end; -1 without one."""
-    try:
-        value, end = json.JSONDecoder().raw_decode(text, at)
-    except (ValueError, RecursionError):
-        return None, -1
-    return value, end
-
-
-def _json_end(text: str, at: int) -> Iterator[MatcherTerm]:
-    rest = _skip(text, at)
-    if rest < len(text):
-        yield _broken("unexpected content after the object", rest, text)
-
-
-def _broken(problem: str, at: int, text: str) -> MatcherTerm:
-    return MatcherTerm("", "", at, at, len(text), problem, at)
-
-
-def _skip(text: str, at: int) -> int:
-    blanks = _BLANKS.match(text, at)
-    return blanks.end() if blanks else at
+        return MatcherTerm(name, value, start, span.start, span.end)
+    return MatcherTerm("", "", start, span.start, span.end, problem, column)
 
 
 def is_closed(text: str, term: MatcherTerm) -> bool:

@@ -184,9 +184,7 @@ def values_on_screen(tree: UiTree, field: str, rest: Matcher, typed: str = "") -
 
 
 def _where(value: str, field: str) -> str:
-    """Return the text in which a typed prefix is searched; of an id also its name, so that ``tit`` matches
-    ``…:id/title``.
-    """
+    """Return the text to search, of an id also its name: ``tit`` matches ``…:id/title``."""
     lowered = value.lower()
     name = lowered.partition(":id/")[2] if field == "resourceId" else ""
     return f"{name} id/{name} {lowered}" if name else lowered

@@ -13,8 +13,6 @@ from rich.cells import cell_len, get_character_cell_size
 
 from clawperator.engine.text.invisible import fold_marks, is_hidden, is_legitimate
 
-__all__ = ["cells", "escape", "paragraphs", "pictured", "shorten", "take", "wrap"]
-
 _DELETE = 0x7F
 _CONTROL_PICTURES = 0x2400
 _INVISIBLE = frozenset({"Cc", "Cf", "Cn", "Co", "Cs", "Zl", "Zp"})
@@ -60,9 +58,7 @@ def cells(text: str) -> int:
 
 
 def escape(text: str) -> str:
-    """Return ``text`` with invisible characters shown: ``␛`` for ESC, ``⟨U+202E⟩`` for a bidi override, ``␊`` for a
-    line feed.
-    """
+    """Return ``text`` with invisible characters shown: ``␛``, ``␊``, ``⟨U+202E⟩`` for a bidi override."""
     if text.isascii() and text.isprintable():
         return text
     return fold_marks(_unjoined(text).translate(_PICTURES), lambda count: f"⟨+{count} marks⟩")

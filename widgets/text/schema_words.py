@@ -14,7 +14,8 @@ from typing import Any, NamedTuple
 from clawperator.engine.contracts.aliases import ALIASES, canonical
 from clawperator.engine.hierarchy.matcher import FIELDS
 from clawperator.widgets.text.json_place import JsonPlace
-from clawperator.widgets.text.json_text import JsonText, Path, editable
+from clawperator.widgets.text.json_reader import Path
+from clawperator.widgets.text.json_text import JsonText, editable
 
 Schema = Mapping[str, Any]
 Seen = Callable[[str, str, Mapping[str, str]], Iterable[tuple[str, int]]]

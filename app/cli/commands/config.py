@@ -22,7 +22,7 @@ class ConfigPath(Command):
 
     def run(self, options: Options) -> Answer:  # noqa: ARG002 -- the same for every device
         places = [{"what": what, "path": path, "exists": os.path.lexists(path)} for what, path in _paths()]
-        return Answer({"places": places}, view="paths")
+        return Answer({"places": places}, view="settings.paths")
 
 
 class ConfigShow(Command):
@@ -35,7 +35,7 @@ class ConfigShow(Command):
         path = settings_path()
         flags = {"device_id": options.device_id, "receiver_package": options.receiver_package}
         rows = list(effective(path, flags, os.environ))
-        return Answer({"path": path, "exists": os.path.lexists(path), "settings": rows}, view="settings")
+        return Answer({"path": path, "exists": os.path.lexists(path), "settings": rows}, view="settings.settings")
 
 
 class ConfigCheck(Command):
@@ -53,7 +53,7 @@ class ConfigCheck(Command):
             raise EngineError(ErrorCode.FILE_NOT_READABLE, f"{path} does not exist", details={"file": path})
         found = [problem._asdict() for problem in _problems(text or "")]
         report = {"ok": not found, "path": path, "exists": text is not None, "problems": found}
-        return Answer(report, view="checked", failed=bool(found))
+        return Answer(report, view="settings.checked", failed=bool(found))
 
 
 def _paths() -> Iterator[tuple[str, str]]:

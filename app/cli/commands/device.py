@@ -33,11 +33,8 @@ class DeviceCommand(EngineCommand):
             if isinstance(word, Word) and getattr(options, word.name) is None:
                 raise self.missing(f"<{word.name}>", ErrorCode.MISSING_ARGUMENT)
 
-    def call(self, engine: Engine, options: Options) -> Awaitable[Any]:
-        return self.ask(engine.device_admin(), options)
-
-    def answer(self, result: Any) -> Answer:
-        return Answer(result, view=self.view)
+    async def call(self, engine: Engine, options: Options) -> Answer:
+        return Answer(await self.ask(engine.device_admin(), options))
 
 
 class AppInstall(DeviceCommand):

@@ -34,9 +34,9 @@ class Devices(Command):
             print_json(rows)
             return 0
         if not options.discover:
-            return Answer({"devices": rows}, view="devices", data=entries)
+            return Answer({"devices": rows}, view="devices.devices", data=entries)
         from clawperator.app.cli.session import run
 
         services = run(options, lambda engine: engine.wireless.services())
         document = {"devices": rows, "discovered": [service.to_dict() for service in services]}
-        return Answer(document, view="discovered", data=(entries, services))
+        return Answer(document, view="devices.discovered", data=(entries, services))

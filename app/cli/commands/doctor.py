@@ -55,7 +55,7 @@ class Doctor(Command):
             answer["fixResults"] = [result.to_dict() for result in results]
         critical = {check.id for check in found.checks if check.critical}
         failed = not answer["criticalOk"] and not options.check_only
-        return Answer(answer, view="doctor", data=(answer, critical), failed=failed, indent=2)
+        return Answer(answer, view="doctor.doctor", data=(answer, critical), failed=failed, indent=2)
 
 
 @contextmanager

@@ -11,12 +11,8 @@ from clawperator.engine.errors import EngineError, ErrorCode
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Awaitable
-    from typing import Any, TypeVar
-
     from clawperator.engine import Engine
-
-    T = TypeVar("T")
+    from clawperator.engine.emulators.avds import Avd
 
 _NAME_WORD = Word("name", "name of the virtual device", suggest="avds")
 
@@ -50,29 +46,23 @@ class ListAvds(_Emulators):
     notes = "Names come from the Android SDK's emulator tool, details from the virtual devices' configuration files."
     examples = ("", "--output pretty")
 
-    def call(self, engine: Engine, options: Options) -> Awaitable[Any]:  # noqa: ARG002 -- no options
-        return _with_abis(engine, engine.emulators.avds())
-
-    def answer(self, result: Any) -> Answer:
-        return Answer({"avds": [avd.to_dict() for avd in result[0]]}, view="avds", data=result)
-
-
-class _OneAvd(_Emulators):
-    def answer(self, result: Any) -> Answer:
-        return Answer(result[0].to_dict(), view="avd", data=result)
+    async def call(self, engine: Engine, options: Options) -> Answer:  # noqa: ARG002 -- no options
+        avds = await engine.emulators.avds()
+        document = {"avds": [avd.to_dict() for avd in avds]}
+        return Answer(document, view="emulators.avds", data=(avds, engine.emulators.supported_abis))
 
 
-class Inspect(_OneAvd, _NamedEmulator):
+class Inspect(_NamedEmulator):
     usage = "<name> [options]"
     notes = "For an unknown name, exists is false."
     examples = ("clawperator-pixel", "clawperator-pixel --output pretty")
     flags = (_NAME_WORD,)
 
-    def call(self, engine: Engine, options: Options) -> Awaitable[Any]:
-        return _with_abis(engine, engine.emulators.inspect(options.name))
+    async def call(self, engine: Engine, options: Options) -> Answer:
+        return _avd(engine, await engine.emulators.inspect(options.name))
 
 
-class Create(_OneAvd):
+class Create(_Emulators):
     usage = "[--name <name>] [--force [--yes]] [options]"
     notes = (
         "Installs a missing system image first and accepts its licences. An existing virtual device is overwritten only with\n"
@@ -99,8 +89,10 @@ class Create(_OneAvd):
             refusal = f"emulator create --force overwrites {name} and everything on it"
             confirmation.confirm(options, f"Overwrite {name} and everything on it?", refusal=refusal)
 
-    def call(self, engine: Engine, options: Options) -> Awaitable[Any]:
-        created = engine.emulators.create(
+    async def call(self, engine: Engine, options: Options) -> Answer:
+        if options.abi is None:
+            _note_abi(engine, options)
+        created = await engine.emulators.create(
             options.name or "",
             force=options.force,
             on_progress=options.on_progress,
@@ -109,9 +101,7 @@ class Create(_OneAvd):
             abi=options.abi,
             play_store=False if options.no_play_store else None,
         )
-        if options.abi is None:
-            _note_abi(engine, options)
-        return _with_abis(engine, created)
+        return _avd(engine, created)
 
 
 class Start(_NamedEmulator):
@@ -127,24 +117,25 @@ class Start(_NamedEmulator):
         PROGRESS_FLAG,
     )
 
-    def call(self, engine: Engine, options: Options) -> Awaitable[Any]:
+    def check(self, options: Options) -> None:
         import os
 
-        log = os.path.abspath(os.path.expanduser(options.log)) if options.log else ""
-        return engine.emulators.start(options.name, on_progress=options.on_progress, log=log)
+        super().check(options)
+        options.log = os.path.abspath(os.path.expanduser(options.log)) if options.log else ""
 
-    def answer(self, result: Any) -> Answer:
-        return Answer(result.started(), view="emulator_started")
+    async def call(self, engine: Engine, options: Options) -> Answer:
+        started = await engine.emulators.start(options.name, on_progress=options.on_progress, log=options.log)
+        return Answer(started.started(), view="emulators.emulator_started")
 
 
 class Stop(_NamedEmulator):
     usage = "<name> [options]"
     examples = ("clawperator-pixel",)
     flags = (_NAME_WORD, PROGRESS_FLAG)
-    view = "emulator_stopped"
 
-    def call(self, engine: Engine, options: Options) -> Awaitable[Any]:
-        return engine.emulators.stop(options.name, on_progress=options.on_progress)
+    async def call(self, engine: Engine, options: Options) -> Answer:
+        stopped = await engine.emulators.stop(options.name, on_progress=options.on_progress)
+        return Answer(stopped.to_dict(), view="emulators.emulator_stopped")
 
 
 class Delete(_NamedEmulator):
@@ -164,21 +155,18 @@ class Delete(_NamedEmulator):
             question = f"Delete {name} and everything on it?"
             confirmation.confirm(options, question, refusal=f"emulator delete removes {name} and everything on it")
 
-    def call(self, engine: Engine, options: Options) -> Awaitable[Any]:
-        return _named(options.name, engine.emulators.delete(options.name))
-
-    def answer(self, result: Any) -> Answer:
-        return Answer({"ok": True, "avdName": result, "deleted": True}, view="avd_deleted")
+    async def call(self, engine: Engine, options: Options) -> Answer:
+        await engine.emulators.delete(options.name)
+        return Answer({"ok": True, "avdName": options.name, "deleted": True}, view="emulators.avd_deleted")
 
 
 class Status(_Emulators):
     examples = ("", "--output pretty")
 
-    def call(self, engine: Engine, options: Options) -> Awaitable[Any]:  # noqa: ARG002 -- no options
-        return _with_abis(engine, engine.emulators.status())
-
-    def answer(self, result: Any) -> Answer:
-        return Answer({"devices": [one.to_dict() for one in result[0]]}, view="emulators", data=result)
+    async def call(self, engine: Engine, options: Options) -> Answer:  # noqa: ARG002 -- no options
+        running = await engine.emulators.status()
+        document = {"devices": [one.to_dict() for one in running]}
+        return Answer(document, view="emulators.emulators", data=(running, engine.emulators.supported_abis))
 
 
 class Provision(_Emulators):
@@ -192,24 +180,19 @@ class Provision(_Emulators):
         Flag("--name", "<name>", "prefer this virtual device, and create it if needed [clawperator-pixel]"),
         PROGRESS_FLAG,
     )
-    view = "provisioned"
 
     def check(self, options: Options) -> None:
         _checked_name(options)
 
-    def call(self, engine: Engine, options: Options) -> Awaitable[Any]:
+    async def call(self, engine: Engine, options: Options) -> Answer:
         _note_abi(engine, options)
-        return engine.emulators.provision(options.name or "", on_progress=options.on_progress)
+        found = await engine.emulators.provision(options.name or "", on_progress=options.on_progress)
+        return Answer(found.to_dict(), view="emulators.provisioned")
 
 
-async def _with_abis(engine: Engine, work: Awaitable[T]) -> tuple[T, tuple[str, ...]]:
-    """Return the result, and the supported ABIs, which drawings name."""
-    return await work, engine.emulators.supported_abis
-
-
-async def _named(name: str, work: Awaitable[object]) -> str:
-    await work
-    return name
+def _avd(engine: Engine, avd: Avd) -> Answer:
+    """Return the answer about one virtual device, whose drawing names the supported ABIs."""
+    return Answer(avd.to_dict(), view="emulators.avd", data=(avd, engine.emulators.supported_abis))
 
 
 def _note_abi(engine: Engine, options: Options) -> None:

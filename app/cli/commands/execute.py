@@ -97,7 +97,7 @@ def checked_or_run(payload: object, options: Options) -> Answer:
     if options.dry_run:
         del document["validated"], document["execution"]
         document = {"ok": True, "dryRun": True, "plan": _plan(validated.payload), **document}
-    return Answer(document, view="plan" if options.dry_run else "validated")
+    return Answer(document, view="executions.plan" if options.dry_run else "executions.validated")
 
 
 def _checked_compiled(payload: object, options: Options) -> Answer:
@@ -106,9 +106,9 @@ def _checked_compiled(payload: object, options: Options) -> Answer:
 
     compiled = read_compiled(payload, timeout_ms=options.timeout_ms)
     if not options.dry_run:
-        return Answer(checked(compiled), view="validated")
+        return Answer(checked(compiled), view="executions.validated")
     plans = [_plan(payload) for payload in compiled.executions]
-    return Answer({"ok": True, "dryRun": True, "plans": plans, **remarks(compiled)}, view="plan")
+    return Answer({"ok": True, "dryRun": True, "plans": plans, **remarks(compiled)}, view="executions.plan")
 
 
 def _plan(payload: Mapping[str, Any]) -> dict[str, Any]:

@@ -61,7 +61,7 @@ class Devices(Command):
         require_nats()
         import asyncio
 
-        return Answer({"ok": True, "devices": asyncio.run(_devices(options.servers))}, view="fleet_devices")
+        return Answer({"ok": True, "devices": asyncio.run(_devices(options.servers))}, view="devices.fleet")
 
 
 async def _devices(servers: str) -> list[dict[str, object]]:

@@ -57,7 +57,7 @@ class ListRuns(Command):
             "total": total,
             "hasMore": len(found) > options.limit,
         }
-        return Answer(document, view="runs")
+        return Answer(document, view="history.runs")
 
 
 class Show(Command):
@@ -75,7 +75,7 @@ class Show(Command):
         with open_history(options) as history:
             record = history.find(options.run)
             if options.tree is None:
-                return Answer({"ok": True, "execution": record.to_dict()}, view="run")
+                return Answer({"ok": True, "execution": record.to_dict()}, view="history.run")
             tree = _tree(record, options.tree, history.path)
             text = history.tree(tree.digest)
         named = {key: value for key, value in record.to_dict().items() if key in ("number", "executionId", "commandId")}
@@ -85,7 +85,7 @@ class Show(Command):
 
         with suppress(EngineError):  # the text stands for itself
             facts |= blind.field(parse(text, recover=True))
-        return Answer({"ok": True, **named, "tree": facts}, view="run_tree")
+        return Answer({"ok": True, **named, "tree": facts}, view="history.run_tree")
 
 
 class Export(Command):
@@ -123,7 +123,7 @@ class Export(Command):
                 written = _write_lines(chosen, path, runs, replace=options.force)
                 left_out = _warn(history)
                 found = {"ok": True, "path": path, **written, **({"leftOut": left_out} if left_out else {})}
-                return Answer(found, view="exported")
+                return Answer(found, view="history.exported")
             for run in runs:
                 output.print_json(run)
             _warn(history)
@@ -160,7 +160,7 @@ class Audit(Command):
             for entry in entries:
                 output.print_json(entry)
             return 0
-        return Answer({"ok": True, "audit": entries, "hasMore": len(found) > options.limit}, view="audit")
+        return Answer({"ok": True, "audit": entries, "hasMore": len(found) > options.limit}, view="history.audit")
 
 
 class Prune(Command):
@@ -208,7 +208,7 @@ class Prune(Command):
             "bytesBefore": done.bytes_before,
             "bytesAfter": done.bytes_after,
         }
-        return Answer(document, view="pruned")
+        return Answer(document, view="history.pruned")
 
 
 # -- the history
@@ -321,7 +321,7 @@ def _bundle(options: Options) -> Answer:
             tree["text"] = history.tree(tree["digest"])
     written = run_bundle.write(path, run, safe=safe, guard=guard_of(chosen))
     document = {"ok": True, "path": path, "executions": 1, "files": written.files, "bytes": written.bytes}
-    return Answer(document, view="exported")
+    return Answer(document, view="history.exported")
 
 
 def _write_lines(chosen: Settings, path: str, runs: Iterator[Mapping[str, Any]], *, replace: bool) -> dict[str, int]:

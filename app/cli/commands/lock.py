@@ -15,4 +15,4 @@ class LockStatus(Command):
 
         engine = Engine(resolve_settings(options))
         locks = [engine.lock(options.device_id)] if options.device_id else engine.locks()
-        return Answer({"locks": [lock.to_dict() for lock in locks]}, view="locks")
+        return Answer({"locks": [lock.to_dict() for lock in locks]}, view="devices.locks")

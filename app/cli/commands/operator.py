@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from clawperator.app.cli.command import Options
+from clawperator.app.cli.command import Answer, Options
 from clawperator.app.cli.engine_command import SharedEngineCommand
 from clawperator.app.cli.parsing.common_flags import PROGRESS_FLAG
 from clawperator.app.cli.parsing.flags import Flag, switch
@@ -11,9 +11,6 @@ from clawperator.engine.errors import EngineError, ErrorCode
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Awaitable
-    from typing import Any
-
     from clawperator.engine import Engine
 
 _DIGEST_FLAG = Flag("--sha256", "<hex>", "require this digest")
@@ -37,17 +34,17 @@ class Setup(SharedEngineCommand):
         _DIGEST_FLAG,
         PROGRESS_FLAG,
     )
-    view = "operator_setup"
 
     def check(self, options: Options) -> None:
         for flag, text in (("--apk", options.apk), ("--sha256", options.sha256)):
             if text is not None and not text.strip():  # an empty variable of a script must not choose another file
                 raise EngineError(ErrorCode.USAGE, f"{flag} value must not be blank")
 
-    def call(self, engine: Engine, options: Options) -> Awaitable[Any]:
-        return engine.operator_app().setup(
+    async def call(self, engine: Engine, options: Options) -> Answer:
+        found = await engine.operator_app().setup(
             options.apk or "", sha256=options.sha256 or "", on_progress=options.on_progress
         )
+        return Answer(found.to_dict(), view="operator.operator_setup")
 
 
 class Fetch(SharedEngineCommand):
@@ -61,17 +58,17 @@ class Fetch(SharedEngineCommand):
         "--from ~/Downloads/operator.apk --sha256 9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08",
     )
     flags = (Flag("--from", "<path|url>", "copy the APK from this file or URL", file=True), _DIGEST_FLAG, PROGRESS_FLAG)
-    view = "operator_fetch"
 
     def check(self, options: Options) -> None:
         text_value("--sha256", options.sha256)
         if text_value("--from", getattr(options, "from")) is None:
             raise EngineError(ErrorCode.USAGE, "operator fetch requires --from <path|url>")
 
-    def call(self, engine: Engine, options: Options) -> Awaitable[Any]:
-        return engine.operator_app().fetch(
+    async def call(self, engine: Engine, options: Options) -> Answer:
+        found = await engine.operator_app().fetch(
             getattr(options, "from"), sha256=options.sha256 or "", on_progress=options.on_progress
         )
+        return Answer(found.to_dict(), view="operator.operator_fetch")
 
 
 class Grant(SharedEngineCommand):
@@ -84,10 +81,10 @@ class Grant(SharedEngineCommand):
     )
     examples = ("", "--force", "--device-id emulator-5554")
     flags = (switch("--force", "switch the accessibility service off and on again"), PROGRESS_FLAG)
-    view = "granted"
 
-    def call(self, engine: Engine, options: Options) -> Awaitable[Any]:
-        return engine.operator_app().grant(force=options.force, on_progress=options.on_progress)
+    async def call(self, engine: Engine, options: Options) -> Answer:
+        found = await engine.operator_app().grant(force=options.force, on_progress=options.on_progress)
+        return Answer(found.to_dict(), view="operator.granted")
 
 
 class Status(SharedEngineCommand):
@@ -96,10 +93,10 @@ class Status(SharedEngineCommand):
         "is enabled (in the settings) and bound (running). bound is null where Android does not report it; doctor asks the app itself."
     )
     examples = ("", "--output pretty")
-    view = "operator_status"
 
-    def call(self, engine: Engine, options: Options) -> Awaitable[Any]:  # noqa: ARG002 -- no options
-        return engine.operator_app().status()
+    async def call(self, engine: Engine, options: Options) -> Answer:  # noqa: ARG002 -- no options
+        found = await engine.operator_app().status()
+        return Answer(found.to_dict(), view="operator.operator_status")
 
 
 class CrashLog(SharedEngineCommand):
@@ -107,7 +104,7 @@ class CrashLog(SharedEngineCommand):
     notes = "Reads the device's crash log and DropBox, newest first, in device time. Without crashes, the list is empty (exit code 0)."
     examples = ("", "--lines 50 --output pretty")
     flags = (Flag("--lines", "<n>", "print at most n lines in total", bounds=(1, 100_000), default=200),)
-    view = "crash_log"
 
-    def call(self, engine: Engine, options: Options) -> Awaitable[Any]:
-        return engine.operator_app().crash_log(lines=options.lines)
+    async def call(self, engine: Engine, options: Options) -> Answer:
+        found = await engine.operator_app().crash_log(lines=options.lines)
+        return Answer(found.to_dict(), view="operator.crash_log")

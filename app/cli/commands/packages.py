@@ -29,7 +29,7 @@ class ListPackages(Command):
             from clawperator.app.cli.session import run
 
             packages = run(options, lambda engine: engine.packages(third_party=options.third_party))
-        return Answer({"packages": packages}, view="packages")
+        return Answer({"packages": packages}, view="devices.packages")
 
 
 def _needs_engine(options: Options) -> bool:

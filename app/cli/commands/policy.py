@@ -43,7 +43,7 @@ class Show(Command):
             "profiles": [profile.to_dict() for profile in policy.profiles.values()],
             "remarks": list(remarks(policy.profile())),
         }
-        return Answer(document, view="policy")
+        return Answer(document, view="settings.policy")
 
 
 class Check(Command):
@@ -66,12 +66,12 @@ class Check(Command):
         path = policy_place(chosen).path
         if problems := _problems(chosen):
             report = {"ok": False, "path": path, "exists": os.path.lexists(path), "problems": problems}
-            return Answer(report, view="policy_checked", failed=True)
+            return Answer(report, view="settings.policy_checked", failed=True)
         profile = load_profile(chosen, options.profile or "")
         report = {"ok": True, "path": path, "exists": bool(profile.path), "problems": [], "profile": profile.name}
         if options.execution is not None:
             report |= _verdict(profile, options.execution, options.timeout_ms)
-        return Answer(report, view="policy_checked", failed=not report["ok"])
+        return Answer(report, view="settings.policy_checked", failed=not report["ok"])
 
 
 def _settings(options: Options) -> tuple[Settings, str]:

@@ -78,7 +78,7 @@ class Pull(Command):
             pulled = run(options, lambda engine: pull(engine, folder, session_id=options.session_id or ""))
         except EngineError as exc:
             raise flat_error(exc) from exc
-        return Answer(pulled.to_dict(), view="recording_pulled")
+        return Answer(pulled.to_dict(), view="recordings.recording_pulled")
 
 
 class Parse(Command):
@@ -104,7 +104,7 @@ class Parse(Command):
         document: dict[str, Any] = {"ok": True, "outputFile": target, "stepCount": len(log["steps"])}
         if warnings := log.get("_warnings"):
             document["warnings"] = warnings
-        return Answer(document, view="recording_parsed")
+        return Answer(document, view="recordings.recording_parsed")
 
 
 class Draft(Command):
@@ -159,7 +159,7 @@ class Draft(Command):
         }
         if drafted.warnings:
             document["warnings"] = list(drafted.warnings)
-        return Answer(document, view="recording_drafted")
+        return Answer(document, view="recordings.recording_drafted")
 
 
 class Replay(Command):
@@ -203,7 +203,7 @@ class Replay(Command):
             )
 
         try:
-            return Answer(run(options, use).to_dict(), view="replayed")
+            return Answer(run(options, use).to_dict(), view="recordings.replayed")
         except EngineError as exc:
             _add_resume_command(exc, source, options)
             raise

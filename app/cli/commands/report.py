@@ -40,7 +40,7 @@ class Report(Command):
             lambda engine: report.make(engine, path, lines=options.lines, on_part=lambda part: note(f"report: {part}")),
             settings_source=lambda: _settings(options),
         )
-        return Answer({"ok": True, "path": path, "bytes": size, **bundle.to_dict()}, view="bundle")
+        return Answer({"ok": True, "path": path, "bytes": size, **bundle.to_dict()}, view="settings.bundle")
 
 
 def _target(given: str | None) -> str:

@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from clawperator.engine.skills.registry import Registry
 
 LANGUAGES = ("js", "py", "sh")
-_ID_WORD = Word("id", "skill id", suggest="skills")
 
 
 def _answer(document: dict[str, Any], found: Registry, **how: Any) -> Answer:
@@ -38,7 +37,7 @@ class List(Command):
     def run(self, options: Options) -> Answer:
         found = registry(options)
         document = {"skills": found.skills, "count": len(found.skills)}
-        return _answer(document, found, view="skills", data=(found, found.skills))
+        return _answer(document, found, view="skills.skills", data=(found, found.skills))
 
 
 class Get(Command):
@@ -51,7 +50,7 @@ class Get(Command):
             raise self.missing("<id>", example=EXAMPLE)
         found = registry(options)
         entry = found.get(options.id)
-        return _answer({"skill": entry}, found, view="skill", data=(found, entry))
+        return _answer({"skill": entry}, found, view="skills.skill", data=(found, entry))
 
 
 class Search(Command):
@@ -82,7 +81,7 @@ class Search(Command):
 
         opened = registry(options)
         found = search(opened, app=app, intent=intent, keyword=keyword)
-        return _answer({"skills": found, "count": len(found)}, opened, view="skills", data=(opened, found))
+        return _answer({"skills": found, "count": len(found)}, opened, view="skills.skills", data=(opened, found))
 
 
 class Validate(Command):
@@ -106,8 +105,8 @@ class Validate(Command):
 
         opened = registry(options)
         if options.all:
-            return Answer(validation.validate_all(opened, dry_run=options.dry_run), view="skills_valid")
-        return Answer(validation.validate_skill(opened, options.id, dry_run=options.dry_run), view="skill_valid")
+            return Answer(validation.validate_all(opened, dry_run=options.dry_run), view="skills.skills_valid")
+        return Answer(validation.validate_skill(opened, options.id, dry_run=options.dry_run), view="skills.skill_valid")
 
 
 class New(Command):
@@ -136,7 +135,7 @@ class New(Command):
 
         explicit, guard = text_value("--registry", options.registry), policy_guard(options)
         created = make_skill(os.environ, explicit, options.id, guard=guard, summary=summary, lang=options.lang)
-        return Answer(created, view="skill_created")
+        return Answer(created, view="skills.skill_created")
 
 
 class Index(Command):
@@ -164,13 +163,13 @@ class Index(Command):
             document = {
                 "ok": not differences,
                 "registryPath": path,
-                "differences": [difference.to_dict() for difference in differences],
+                "differences": [difference._asdict() for difference in differences],
             }
-            return Answer(document, view="index_checked", failed=bool(differences))
+            return Answer(document, view="skills.index_checked", failed=bool(differences))
         if source == BUILTIN:
             raise EngineError(ErrorCode.USAGE, "The built-in skills are read-only", hint="Choose another registry.")
         from clawperator.app.cli.settings import policy_guard
 
         at = index.chosen_time(options.generated_at, os.environ)
         written = index.write_index(root, guard=policy_guard(options), generated_at=at)
-        return Answer(written.to_dict(), view="index_written")
+        return Answer(written.to_dict(), view="skills.index_written")

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+from functools import partial
+
+from clawperator.app.cli import after_output, diagnostics
 from clawperator.app.cli.command import Answer, Command, Options
 from clawperator.app.cli.parsing.common_flags import HISTORY_FLAG, POLICY_FLAGS, REGISTRY_FLAG
 from clawperator.app.cli.parsing.flags import Flag, Word
 from clawperator.app.cli.parsing.values import text_value
+from clawperator.app.cli.settings import policy_guard
 from clawperator.app.cli.skills_registry import EXAMPLE, registry
-from clawperator.engine.errors import EngineError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
-
     from clawperator.engine.config.settings import Settings
+    from clawperator.engine.history.records import AuditRecord
 
 
 class CompileArtifact(Command):
@@ -45,43 +47,22 @@ class CompileArtifact(Command):
         artifact = text_value("--artifact", options.artifact)
         if skill_id is None or artifact is None:
             raise self.missing("<id> and --artifact <name>", example=f"{EXAMPLE} --artifact search")
-        chosen = _settings(options)
+        guard = policy_guard(options)
+        guard.record = partial(_write_later, guard.settings)
         found = registry(options)
-        from clawperator.engine.config.active_profile import load_profile
-        from clawperator.engine.skills.artifact import compile_artifact
+        from clawperator.engine.skills.artifact import compile_for
 
-        profile = load_profile(chosen)
-        try:
-            compiled = compile_artifact(found, skill_id, artifact, options.vars, profile=profile)
-        except EngineError as exc:
-            _schedule_audit(chosen, skill_id=skill_id, artifact=artifact, error=exc)
-            raise
-        recipe_id = (compiled.recipe or {}).get("id", "")
-        facts = {"artifact": compiled.artifact, "execution": compiled.execution, "recipe_id": recipe_id}
-        _schedule_audit(chosen, skill_id=skill_id, **facts)
-        return Answer(compiled.to_dict(), view="compiled_artifact")
+        compiled = compile_for(guard, found, skill_id, artifact, options.vars)
+        return Answer(compiled.to_dict(), view="artifacts.compiled_artifact")
 
 
-def _settings(options: Options) -> Settings:
-    from clawperator.engine.config.environment import settings_path
-    from clawperator.engine.config.settings import Settings
-
-    flags = {
-        "history_enabled": False if options.no_history else None,
-        "policy_path": options.policy,
-        "safe_logs": options.safe_logs or None,
-    }
-    return Settings.resolve(flags, file=settings_path())
-
-
-def _schedule_audit(chosen: Settings, **facts: Any) -> None:
+def _write_later(chosen: Settings, row: AuditRecord) -> None:
     """Write the entry of the audit after the answer."""
-    from clawperator.app.cli import after_output, diagnostics
 
     def write(_leaving: bool) -> None:
-        from clawperator.engine.history.audit_rows import audit_compile
+        from clawperator.engine.history.audit_rows import write_audit
 
-        for trouble in audit_compile(chosen, **facts):
+        for trouble in write_audit(chosen, row):
             diagnostics.warn(trouble)
 
     after_output.schedule(write)

@@ -58,11 +58,11 @@ class Lint(Command):
         counts = {name: sum(finding.severity == name for finding in findings) for name in ("error", "warning", "info")}
         document = {
             "ok": not counts["error"],
-            "findings": [finding.to_dict() for finding in findings],
+            "findings": [finding._asdict() for finding in findings],
             "counts": counts,
             **({"warnings": warnings} if warnings else {}),
         }
-        return Answer(document, view="lint", failed=bool(counts["error"]))
+        return Answer(document, view="skills.lint", failed=bool(counts["error"]))
 
 
 class Ci(Command):
@@ -87,7 +87,7 @@ class Ci(Command):
             "failed": failed,
             "checks": [check.to_dict() for check in checks],
         }
-        return Answer(document, view="skills_ci", failed=bool(failed))
+        return Answer(document, view="skills.skills_ci", failed=bool(failed))
 
 
 class InstallHook(Command):
@@ -106,7 +106,9 @@ class InstallHook(Command):
         folder = os.path.abspath(os.path.expanduser(options.repo or os.curdir))
         path, changed = asyncio.run(install_hook(os.environ, folder, options.terms_file, guard=policy_guard(options)))
         message = "The hook was installed" if changed else "The hook is already installed"
-        return Answer({"ok": True, "hookPath": path, "installed": changed, "message": message}, view="hook_installed")
+        return Answer(
+            {"ok": True, "hookPath": path, "installed": changed, "message": message}, view="skills.hook_installed"
+        )
 
 
 def _rules(options: Options) -> LintRules:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import deque
 from contextlib import nullcontext
 from functools import partial
 
@@ -27,7 +26,7 @@ if TYPE_CHECKING:
     from clawperator.engine import Engine
     from clawperator.engine.skills.artifact_run import ArtifactReport
     from clawperator.engine.skills.compiled import Compiled
-    from clawperator.engine.skills.run import OutputLine, SkillRun
+    from clawperator.engine.skills.run import OutputLine
 
     T = TypeVar("T")
 
@@ -100,24 +99,24 @@ def _script(
     limit = _script_limit(options)
     chosen, short = registry(options), options.brief and options.output != "pretty"
     from clawperator.engine import RunOptions
-    from clawperator.engine.skills.run import run_skill, run_with_then
+    from clawperator.engine.skills.run import run_with_then
 
     async def run(engine: Engine, device_id: str | None, on_line: Callable[[OutputLine], object]) -> Mapping[str, Any]:
-        def script() -> Coroutine[Any, Any, SkillRun]:
-            return run_skill(
-                chosen,
-                options.id,
-                settings=engine.settings,
-                device_id=device_id,
-                args=options.args,
-                timeout_ms=limit,
-                expect_contains=options.expect_contains,
-                validate=not options.skip_validate,
-                on_line=on_line,
-                guard=engine.guard,
-            )
-
-        return await run_with_then(engine, script, RunOptions(then=options.then), device_id, short=short)
+        return await run_with_then(
+            engine,
+            chosen,
+            options.id,
+            RunOptions(then=options.then),
+            device_id=device_id,
+            short=short,
+            settings=engine.settings,
+            args=options.args,
+            timeout_ms=limit,
+            expect_contains=options.expect_contains,
+            validate=not options.skip_validate,
+            on_line=on_line,
+            guard=engine.guard,
+        )
 
     return run
 
@@ -155,7 +154,7 @@ def _run_remotely(options: Options) -> Answer | int:
 
     if options.devices is not None:
         return fan_out.run(options, f"clawperator skills run {options.id}", None, on_fleet)
-    return Answer(fan_out.on_one(options, on_fleet), view="skill_run")
+    return Answer(fan_out.on_one(options, on_fleet), view="skill_runs.skill_run")
 
 
 def _run_script(options: Options) -> Answer:
@@ -181,7 +180,7 @@ def _run_script(options: Options) -> Answer:
     from clawperator.app.cli.execution import warn
 
     warn(done.get("warnings", ()), options)
-    return Answer(done, view="skill_run")
+    return Answer(done, view="skill_runs.skill_run")
 
 
 def _script_limit(options: Options) -> int | None:
@@ -211,29 +210,28 @@ class _Printer:
     """
 
     def __init__(self) -> None:
-        self._lines: deque[OutputLine | None] = deque()
+        import asyncio
+
+        self._lines: asyncio.Queue[OutputLine | None] = asyncio.Queue()
         self._lost = 0
 
     def take(self, line: OutputLine) -> None:
         if self._printing.done():  # stdout is closed, which also ends the script
             self._printing.result()
-        if len(self._lines) >= _MOST_LINES:
+        if self._lines.qsize() >= _MOST_LINES:
             self._lost += 1
-            return
-        self._lines.append(line)
-        self._ready.set()
+        else:
+            self._lines.put_nowait(line)
 
     async def __aenter__(self) -> None:
         import asyncio
 
-        self._ready = asyncio.Event()
         self._printing = asyncio.create_task(self._print(), name="output of the script")
 
     async def __aexit__(self, kind: type[BaseException] | None, *_: object) -> None:
         import asyncio
 
-        self._lines.append(None)
-        self._ready.set()
+        self._lines.put_nowait(None)
         if kind is asyncio.CancelledError:
             self._printing.cancel()
             await asyncio.wait({self._printing})
@@ -243,13 +241,7 @@ class _Printer:
     async def _print(self) -> None:
         from clawperator.app.cli import diagnostics, output
 
-        while True:
-            while not self._lines:
-                self._ready.clear()
-                await self._ready.wait()
-            line = self._lines.popleft()
-            if line is None:
-                break
+        while (line := await self._lines.get()) is not None:
             text = output.visible(line.text, lines=True)
             if line.stream == "stdout":
                 await output.write(f"{text}\n".encode(errors="backslashreplace"))

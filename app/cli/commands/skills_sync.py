@@ -28,7 +28,7 @@ class Install(Command):
         done = _sync(options, _MAIN)
         document = done.to_dict()
         document["envInstruction"] = _export_line(done.registry_path)
-        return Answer(document, view="synced")
+        return Answer(document, view="skills.synced")
 
 
 class Update(Command):
@@ -38,7 +38,7 @@ class Update(Command):
     flags = (Flag("--ref", "<ref>", "check out this branch, tag or commit", default=_MAIN), PROGRESS_FLAG)
 
     def run(self, options: Options) -> Answer:
-        return Answer(_sync(options, options.ref).to_dict(), view="synced")
+        return Answer(_sync(options, options.ref).to_dict(), view="skills.synced")
 
 
 class Sync(Command):
@@ -50,7 +50,7 @@ class Sync(Command):
     def run(self, options: Options) -> Answer:
         if options.ref is None:
             raise self.missing("--ref <ref>")
-        return Answer(_sync(options, options.ref).to_dict(), view="synced")
+        return Answer(_sync(options, options.ref).to_dict(), view="skills.synced")
 
 
 def _sync(options: Options, ref: str) -> SyncResult:

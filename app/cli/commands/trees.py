@@ -134,7 +134,7 @@ def _matches(
         document["warnings"] = warned
     if explanation is not None:
         document["explain"] = explanation
-    return Answer(document, view="matches")
+    return Answer(document, view="trees.matches")
 
 
 def _suggestions(loaded: LoadedTree, nodes: Sequence[UiNode], limit: int) -> Answer:
@@ -147,7 +147,7 @@ def _suggestions(loaded: LoadedTree, nodes: Sequence[UiNode], limit: int) -> Ans
     }
     if loaded.warnings:
         document["warnings"] = list(loaded.warnings)
-    return Answer(document, view="suggestions")
+    return Answer(document, view="trees.suggestions")
 
 
 def _changes(old: LoadedTree, new: LoadedTree, limit: int) -> Answer:
@@ -160,4 +160,4 @@ def _changes(old: LoadedTree, new: LoadedTree, limit: int) -> Answer:
     document["counts"] = {kind: sum(change.kind == kind for change in changes) for kind in KINDS}
     document |= truncated
     document["changes"] = [change.to_dict() for change in shown]
-    return Answer(document, view="changes")
+    return Answer(document, view="trees.changes")

@@ -31,11 +31,11 @@ class Version(Command):
 
             versions["aliasTableVersion"] = ALIAS_TABLE_VERSION
             versions["actions"] = [row.to_dict() for row in support_table()]
-        return Answer(versions, view="version")
+        return Answer(versions, view="operator.version")
 
 
 def _compatibility(options: Options) -> Answer:
     from clawperator.app.cli.session import run
 
-    finding = run(options, lambda engine: engine.compatibility(strict=options.strict_version))
-    return Answer(finding.to_dict(), view="compatibility", failed=not finding.compatible)
+    finding = run(options, lambda engine: engine.operator_app().compatibility(strict=options.strict_version))
+    return Answer(finding.to_dict(), view="operator.compatibility", failed=not finding.compatible)

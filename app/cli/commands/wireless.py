@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+
 from clawperator.app.cli import confirmation, diagnostics
 from clawperator.app.cli.command import Answer, Options
 from clawperator.app.cli.engine_command import EngineCommand
@@ -13,8 +15,7 @@ from clawperator.engine.errors import EngineError, ErrorCode
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Sequence
-    from typing import Any
+    from collections.abc import Mapping, Sequence
 
     from clawperator.engine import Engine
     from clawperator.engine.adb.wireless import Connected, MdnsService, Paired, QrOffer, Wireless
@@ -50,11 +51,8 @@ class Pair(EngineCommand):
         options.limit = _limit(options)
         options.code = "" if options.qr else _code(options)
 
-    def call(self, engine: Engine, options: Options) -> Awaitable[Any]:
-        return _pair(engine.wireless, options)
-
-    def answer(self, result: Any) -> Answer:
-        return Answer(result, view="paired")
+    async def call(self, engine: Engine, options: Options) -> Answer:
+        return Answer(await _pair(engine.wireless, options), view="devices.paired")
 
 
 class Connect(EngineCommand):
@@ -70,11 +68,9 @@ class Connect(EngineCommand):
     def check(self, options: Options) -> None:
         options.limit = _limit(options)
 
-    def call(self, engine: Engine, options: Options) -> Awaitable[Any]:
-        return _connect(engine.wireless, options)
-
-    def answer(self, result: Any) -> Answer:
-        return Answer({"ok": True, **result.to_dict()}, view="connected")
+    async def call(self, engine: Engine, options: Options) -> Answer:
+        device = await _connect(engine.wireless, options)
+        return Answer({"ok": True, **device.to_dict()}, view="devices.connected")
 
 
 class Disconnect(EngineCommand):
@@ -87,11 +83,10 @@ class Disconnect(EngineCommand):
         if (options.address is None) is not options.all:
             raise self.missing("an address OR --all", example="--all")
 
-    def call(self, engine: Engine, options: Options) -> Awaitable[Any]:
-        return engine.wireless.disconnect_all() if options.all else engine.wireless.disconnect(options.address)
-
-    def answer(self, result: Any) -> Answer:
-        return Answer({"ok": True, "disconnected": list(result)}, view="disconnected")
+    async def call(self, engine: Engine, options: Options) -> Answer:
+        wireless = engine.wireless
+        gone = await (wireless.disconnect_all() if options.all else wireless.disconnect(options.address))
+        return Answer({"ok": True, "disconnected": list(gone)}, view="devices.disconnected")
 
 
 def _limit(options: Options) -> dict[str, float]:
@@ -181,14 +176,20 @@ def _show(offer: QrOffer, options: Options) -> None:
         line = {"event": "qr", "job": "wireless", "name": offer.name, "payload": offer.payload}
         diagnostics.raw(encode(line).decode())
         return
-    lines: list[str] = []
-    if diagnostics.is_terminal():
-        from clawperator.app.cli.pretty import qr
-
-        lines = qr.for_terminal(offer.payload)
+    lines = qr_lines(offer.payload) if diagnostics.is_terminal() else []
     for line_of_code in lines:
         diagnostics.raw(line_of_code)
     if not lines:
         diagnostics.note("The terminal is too small for the QR code. Create one from the text below with another tool")
     diagnostics.note(f"QR code text: {offer.payload}")
     diagnostics.note(f"{_WHERE}, Pair device with QR code: point the camera at the code")
+
+
+def qr_lines(payload: str, env: Mapping[str, str] = os.environ) -> list[str]:
+    """Return a QR code for the terminal at stderr, black on white whatever its colours are; none if it is too narrow."""
+    from shutil import get_terminal_size
+
+    from clawperator.app.qr import drawing
+
+    coloured = not env.get("NO_COLOR") and env.get("TERM") != "dumb"
+    return drawing(payload, get_terminal_size().columns, blocks=diagnostics.takes("▀"), coloured=coloured)

@@ -18,22 +18,6 @@ class Flag:
     ``completions``. ``code`` is the error's for a missing or repeated value; ``selects`` marks the flags that choose a node.
     """
 
-    __slots__ = (
-        "about",
-        "bounds",
-        "choices",
-        "code",
-        "count",
-        "default",
-        "dest",
-        "file",
-        "form",
-        "metavar",
-        "names",
-        "selects",
-        "suggest",
-    )
-
     def __init__(
         self,
         names: str | tuple[str, ...],

@@ -100,6 +100,7 @@ class Parser:
             add_help=False,
             formatter_class=formatter or RawDescriptionHelpFormatter,
         )
+        # the names of a flag as one: Python 3.13 writes several otherwise than older ones
         for title, declared in (("options", self._own), ("global options, allowed anywhere", self._global)):
             group = shown.add_argument_group(title)
             for one in () if own and declared is self._global else declared:
@@ -111,9 +112,9 @@ class Parser:
                     group.add_argument(f"-- <{one.name}>", action="store_true", help=one.about)
                 elif one.count:
                     count = None if one.count == 1 else one.count
-                    group.add_argument(*one.names, metavar=one.metavar, help=one.about, nargs=count)
+                    group.add_argument(", ".join(one.names), metavar=one.metavar, help=one.about, nargs=count)
                 else:
-                    group.add_argument(*one.names, action="store_true", help=one.about)
+                    group.add_argument(", ".join(one.names), action="store_true", help=one.about)
         return shown.format_help()
 
 

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from clawperator.engine.adb.mdns import MdnsService
-    from clawperator.engine.adb.parse import DeviceEntry
+    from clawperator.engine.adb.presence import DeviceEntry
 
 
 def devices(entries: Sequence[DeviceEntry]) -> Drawing:

@@ -94,7 +94,6 @@ def version(data: Data) -> Drawing:
     if "actions" not in data:
         return
     styles = {"yes": GOOD, "no": BAD}
-    styles = {"yes": GOOD, "no": BAD}
     headers = ("action", "command", *(f"Operator {generation}" for generation in generations))
     support = ([row["operator"][generation] for generation in generations] for row in data["actions"])
     rows = (

@@ -14,6 +14,7 @@ from clawperator.app.console.empty_states import NO_DEVICE_HERE, device_state, n
 from clawperator.app.console.execution.outcome import snapshot_problem
 from clawperator.app.console.navigation import DevicePlace
 from clawperator.app.console.screens.live_dialog import LiveDialog
+from clawperator.app.console.screens.menu import ask
 from clawperator.app.console.session import Facet
 from clawperator.engine.contracts.read_only import OBSERVING
 from clawperator.engine.errors import EngineError
@@ -31,7 +32,7 @@ from clawperator.widgets.models.status import Status
 from clawperator.widgets.text.times import time_ago
 
 if TYPE_CHECKING:
-    from clawperator.engine.adb.parse import DeviceEntry
+    from clawperator.engine.adb.presence import DeviceEntry
     from clawperator.engine.history.records import RunSummary
     from clawperator.widgets.models.executions import ExecutionLog
     from clawperator.widgets.models.snapshot import TreeSnapshot
@@ -45,9 +46,7 @@ _RECORDED = 300
 def show_grid(console: DevicesConsole) -> None:
     """Open the grid and go to the device that it answers."""
 
-    def chosen(serial: str | None) -> None:
-        if not serial:
-            return
+    def chosen(serial: str) -> None:
         session = console.session
         if any(device.serial == serial for device in session.usable) or serial == session.device_id:
             console.use_device(serial)
@@ -57,7 +56,7 @@ def show_grid(console: DevicesConsole) -> None:
         else:
             console.go_to(DevicePlace(serial))
 
-    console.push_screen(GridDialog(console), chosen)
+    ask(console, GridDialog(console), chosen)
 
 
 def _started(run: Run) -> float:
@@ -105,7 +104,7 @@ class GridDialog(LiveDialog):
     MORE_KEYS = (("r", "read"), ("slash", "find"))
 
     def __init__(self, console: DevicesConsole) -> None:
-        super().__init__("all devices", console.symbols)
+        super().__init__("all devices")
         self._owner = console
         self._needle = ""
         self._recorded: Sequence[RunSummary] = ()
@@ -148,7 +147,7 @@ class GridDialog(LiveDialog):
         return [f"{state.reason}.", *state.steps] if state else []
 
     def _draw_summary(self, known: Sequence[Tile], shown: int) -> None:
-        session, symbols = self._owner.session, self._owner.symbols
+        session, symbols = self._owner.session, self.symbols
         line = self.query_one("#grid-summary", InfoLine)
         words = Line(line.width)
         if session.adb_problem:
@@ -180,7 +179,7 @@ class GridDialog(LiveDialog):
         return (self._tile(each, runs.get(each.serial), aliases.get(each.serial, "")) for each in devices)
 
     def _tile(self, device: DeviceEntry, run: Run | None, alias: str) -> Tile:
-        session, clock, serial = self._owner.session, self._owner.clock, device.serial
+        session, clock, serial = self._owner.session, self.clock, device.serial
         snapshot, now = session.trees_of(serial).newest, clock.now()
         picture = session.pictures.get(serial)
         pictured = picture is not None and picture.at >= snapshot.at

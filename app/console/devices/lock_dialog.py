@@ -11,6 +11,7 @@ from textual.app import ComposeResult
 from clawperator.app.console.console import Console
 from clawperator.app.console.navigation import ExecutionPlace
 from clawperator.app.console.screens.live_dialog import AskingDialog, DialogText
+from clawperator.app.console.screens.menu import ask
 from clawperator.engine.executions.device_lock import SETTLE_SECONDS
 from clawperator.widgets import keys
 from clawperator.widgets.format.lines import Line, Row, column
@@ -37,11 +38,7 @@ def show_lock(console: Console) -> None:
         return
     command = str(session.lock.get("commandId") or "")
 
-    def answered(watch: bool | None) -> None:
-        if watch:
-            console.go_to(ExecutionPlace(command))
-
-    console.push_screen(LockDialog(session, console.symbols), answered)
+    ask(console, LockDialog(session), lambda _: console.go_to(ExecutionPlace(command)))
 
 
 def lock_rows(
@@ -117,8 +114,8 @@ class LockDialog(AskingDialog):
     BINDINGS: ClassVar[list[Any]] = [*keys.bindings("dispatch")]
     GO = "show in the stream"
 
-    def __init__(self, session: Session, symbols: Symbols) -> None:
-        super().__init__("the device is in use", symbols)
+    def __init__(self, session: Session) -> None:
+        super().__init__("the device is in use")
         self._session = session
 
     def compose_question(self) -> ComposeResult:
@@ -132,4 +129,4 @@ class LockDialog(AskingDialog):
     def _rows(self, width: int) -> Iterator[Row]:
         session = self._session
         execution = session.log.find(str(session.lock.get("commandId") or ""))
-        return lock_rows(session.lock, execution, session.clock, width, self._symbols)
+        return lock_rows(session.lock, execution, session.clock, width, self.symbols)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from rich.segment import Segment
@@ -20,6 +20,7 @@ from clawperator.engine.errors import EngineError
 from clawperator.widgets import keys
 from clawperator.widgets.format.lines import Line, Row, wrapped
 from clawperator.widgets.key_bar import KeyBar
+from clawperator.widgets.line_widget import AppValues
 from clawperator.widgets.models.status import Status
 from clawperator.widgets.text.times import duration
 
@@ -27,7 +28,6 @@ if TYPE_CHECKING:
     from clawperator.engine.adb.pairing import Paired, QrOffer
     from clawperator.engine.adb.reachability import Connected
     from clawperator.engine.progress import Stage
-    from clawperator.widgets.format.symbols import Symbols
 
 _STEPS = {"discover": "wait for the scan", "pair": "pair", "find": "find the phone", "connect": "connect"}
 _WHERE = "On the phone: Settings, Developer options, Wireless debugging, Pair device with QR code. Point the camera at this code."
@@ -35,15 +35,12 @@ _NETWORK = "Phone and computer must be in the same network."
 _PAGE = Style(color="#000000", bgcolor="#ffffff")
 
 
-class QrCode(Widget):
+class QrCode(AppValues, Widget):
     """A QR code, black on white; without colours its light modules, which is correct on a dark terminal."""
 
     DEFAULT_CSS = "QrCode { width: auto; height: auto; margin: 0 1 0 0; }"
 
-    def __init__(self, symbols: Symbols) -> None:
-        super().__init__()
-        self._blocks = not symbols.ascii
-        self._lines: list[str] = []
+    _lines: Sequence[str] = ()
 
     @property
     def _coloured(self) -> bool:
@@ -52,7 +49,7 @@ class QrCode(Widget):
     def show(self, payload: str) -> None:
         """Draw ``payload`` with the narrow border; empty for none."""
         rows = modules(payload, NARROW) if payload else []
-        self._lines = plain(rows, dark=self._coloured, blocks=self._blocks) if rows else []
+        self._lines = plain(rows, dark=self._coloured, blocks=not self.symbols.ascii) if rows else []
         self.display = bool(payload)
         self.refresh(layout=True)
 
@@ -73,10 +70,10 @@ class PairDialog(LiveDialog):
     BINDINGS: ClassVar[list[Any]] = [*keys.bindings("dispatch")]
     DEFAULT_CSS = "PairDialog Horizontal { height: auto; }"
 
-    def __init__(self, engine: WirelessEngine, symbols: Symbols) -> None:
-        super().__init__("pair a phone over Wi-Fi", symbols)
+    def __init__(self, engine: WirelessEngine) -> None:
+        super().__init__("pair a phone over Wi-Fi")
         self._engine = engine
-        self._code = QrCode(symbols)
+        self._code = QrCode()
         self._stages: dict[str, Stage] = {}
         self._end: tuple[Status, str] | None = None
 
@@ -142,14 +139,14 @@ class PairDialog(LiveDialog):
             yield Row(Line(width))
         for name, stage in self._stages.items():
             status = {"running": Status.RUNNING, "done": Status.OK}.get(stage.state, Status.FAILED)
-            line = Line(width).add(f" {self._symbols.sign(status)} ", status.role).add(_STEPS.get(name, name))
+            line = Line(width).add(f" {self.symbols.sign(status)} ", status.role).add(_STEPS.get(name, name))
             if stage.state == "running" and stage.limit_ms:
                 line.add(f"  {duration(stage.elapsed_ms / 1000)} of {stage.limit_ms / 1000:.0f} s", "muted")
             yield Row(line)
         if self._end is not None:
             status, words = self._end
             yield Row(Line(width))
-            yield from wrapped(words, width, lead=f" {self._symbols.sign(status)} ", lead_role=status.role)
+            yield from wrapped(words, width, lead=f" {self.symbols.sign(status)} ", lead_role=status.role)
 
 
 def _result(paired: Paired, connected: Connected | None) -> tuple[Status, str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -13,12 +13,11 @@ from clawperator.app.console.devices.console import DevicesConsole
 from clawperator.app.console.navigation import EmulatorJobPlace
 from clawperator.app.console.screens.forms import Form, QuestionDialog
 from clawperator.app.console.screens.live_dialog import AskingDialog, DialogText
-from clawperator.app.console.screens.menu import PaletteEntry
+from clawperator.app.console.screens.menu import PaletteEntry, ask
 from clawperator.engine.errors import EngineError
 from clawperator.widgets import keys
 from clawperator.widgets.format.jobs import job_words, problem_rows
 from clawperator.widgets.format.lines import Line, Row, sentence
-from clawperator.widgets.format.symbols import Symbols
 from clawperator.widgets.models.status import Status
 from clawperator.widgets.text.safe import wrap
 
@@ -47,6 +46,7 @@ def palette_entries(console: DevicesConsole) -> Iterator[PaletteEntry]:
     run = partial(set_up, console)
     words = "Install the Operator app and grant its permissions"
     yield PaletteEntry("Operator: set up…", words, run, why_not("operator_setup"))
+    yield PaletteEntry("Devices: grid  (7 t)", "Overview of all devices as tiles", partial(grid, console))
 
 
 def provision(console: DevicesConsole) -> None:
@@ -56,16 +56,7 @@ def provision(console: DevicesConsole) -> None:
         console.go_to(EmulatorJobPlace())
         return
 
-    def answered(plan: ProvisionPlan | None) -> None:
-        if plan is not None:
-            _begun(console, emulators.provision(subject=plan.name))
-
-    console.push_screen(PlanDialog(emulators, console.symbols), answered)
-
-
-def grid_entries(console: DevicesConsole) -> Iterator[PaletteEntry]:
-    """Yield the palette's command for the grid."""
-    yield PaletteEntry("Devices: grid  (7 t)", "Overview of all devices as tiles", partial(grid, console))
+    ask(console, PlanDialog(emulators), lambda plan: _begun(console, emulators.provision(subject=plan.name)))
 
 
 def grid(console: DevicesConsole) -> None:
@@ -79,7 +70,7 @@ def pair(console: DevicesConsole) -> None:
     """Offer a QR code to a phone."""
     from clawperator.app.console.devices.pair_dialog import PairDialog
 
-    console.push_screen(PairDialog(console.engine, console.symbols))
+    console.push_screen(PairDialog(console.engine))
 
 
 def start_or_stop(console: DevicesConsole, avd: Avd) -> None:
@@ -92,12 +83,8 @@ def start_or_stop(console: DevicesConsole, avd: Avd) -> None:
         _begun(console, emulators.begin_job("start", avd.name))
     else:
         words = f"{sentence(avd.name)} runs as {sentence(run.serial)}. It will be shut down, and everything that runs on it ends."
-
-        def answered(yes: bool | None) -> None:
-            if yes:
-                _begun(console, emulators.begin_job("stop", avd.name))
-
-        console.push_screen(QuestionDialog("stop a virtual device", words, "stop it", console.symbols), answered)
+        dialog = QuestionDialog("stop a virtual device", words, "stop it")
+        ask(console, dialog, lambda _: _begun(console, emulators.begin_job("stop", avd.name)))
 
 
 def create(console: DevicesConsole) -> None:
@@ -107,12 +94,8 @@ def create(console: DevicesConsole) -> None:
         _busy(console)
         return
 
-    def answered(answer: Mapping[str, Any] | None) -> None:
-        if answer is not None:
-            _begun(console, emulators.begin_job("create", answer["name"]))
-
-    taken = frozenset(avd.name for avd in machines.avds)
-    console.push_screen(CreateForm(taken, machines.abis, console.symbols), answered)
+    form = CreateForm(frozenset(avd.name for avd in machines.avds), machines.abis)
+    ask(console, form, lambda name: _begun(console, emulators.begin_job("create", name)))
 
 
 def delete(console: DevicesConsole, avd: Avd) -> None:
@@ -121,16 +104,10 @@ def delete(console: DevicesConsole, avd: Avd) -> None:
     run = machines.run_of(avd.name)
     if emulators.busy:
         _busy(console)
-        return
-    if run is not None:
+    elif run is not None:
         console.say(Status.WARN, f"{sentence(avd.name)} runs as {sentence(run.serial)}. S stops it first")
-        return
-
-    def answered(answer: Mapping[str, Any] | None) -> None:
-        if answer is not None:
-            _begun(console, emulators.begin_job("delete", avd.name))
-
-    console.push_screen(DeleteForm(avd.name, console.symbols), answered)
+    else:
+        ask(console, DeleteForm(avd.name), lambda name: _begun(console, emulators.begin_job("delete", name)))
 
 
 def cancel(console: DevicesConsole) -> None:
@@ -157,7 +134,7 @@ def set_up(console: DevicesConsole, serial: str = "") -> None:
         console.say(Status.WARN, words)
         return
     console.operator_setup.look(serial)
-    console.push_screen(SetupDialog(console.symbols))
+    console.push_screen(SetupDialog())
 
 
 def _begun(console: DevicesConsole, begun: bool) -> None:
@@ -187,8 +164,8 @@ class PlanDialog(AskingDialog):
     BINDINGS: ClassVar[list[Any]] = [*keys.bindings("dispatch")]
     GO = "provision"
 
-    def __init__(self, emulators: EmulatorController, symbols: Symbols) -> None:
-        super().__init__("provision a virtual device", symbols)
+    def __init__(self, emulators: EmulatorController) -> None:
+        super().__init__("provision a virtual device")
         self._emulating = emulators
         self.plan: ProvisionPlan | None = None
         self.problem: EngineError | None = None
@@ -214,12 +191,12 @@ class PlanDialog(AskingDialog):
 
     def _rows(self, width: int) -> Iterator[Row]:
         if self.problem is not None:
-            sign = self._symbols.sign(Status.FAILED)
+            sign = self.symbols.sign(Status.FAILED)
             for index, text in enumerate(wrap(self.problem.message, max(10, width - 5), limit=6)):
                 yield Row(
                     Line(width).add(f" {sign} " if not index else " " * (len(sign) + 2), "fail").add(text, "text")
                 )
-            yield from problem_rows(self.problem.code.value, self.problem.hint, width, self._symbols)
+            yield from problem_rows(self.problem.code.value, self.problem.hint, width, self.symbols)
         elif self.plan is None:
             yield Row(Line(width).add(" Checking virtual devices…", "muted"))
         else:
@@ -243,37 +220,27 @@ class PlanDialog(AskingDialog):
 class DeleteForm(Form):
     """Answers when the name was typed."""
 
-    GO = "delete"
-
-    def __init__(self, name: str, symbols: Symbols) -> None:
-        super().__init__("delete a virtual device", symbols)
-        self._name_to_type = name
-        self.PROMPT = (
+    def __init__(self, name: str) -> None:
+        words = (
             f"{sentence(name)} and everything on it (apps, accounts, data) is deleted permanently. The system image stays.\n\n"
             "Type its name:"
         )
-
-    def problem(self, text: str) -> str:
-        return "" if text.strip() == self._name_to_type else "The name does not match. Nothing was deleted."
-
-    def answer(self, text: str) -> dict[str, Any]:
-        return {"name": text.strip()}
+        wrong = "The name does not match. Nothing was deleted."
+        super().__init__(
+            "delete a virtual device", words, lambda text: "" if text.strip() == name else wrong, go="delete"
+        )
 
 
 class CreateForm(Form):
     """Asks for the name of a new virtual device; the other values are fixed."""
 
-    GO = "create"
-    PROMPT = "Name:"
-
-    def __init__(self, taken: frozenset[str], abis: tuple[str, ...], symbols: Symbols) -> None:
+    def __init__(self, taken: frozenset[str], abis: tuple[str, ...]) -> None:
         from clawperator.engine.emulators.avds import DEFAULT_NAME
 
-        super().__init__("create a virtual device", symbols)
-        self._taken = taken
-        self._abis = abis
         names = (DEFAULT_NAME, *(f"{DEFAULT_NAME}-{number}" for number in range(2, 100)))
-        self.VALUE = next((name for name in names if name not in taken), "")
+        free = next((name for name in names if name not in taken), "")
+        super().__init__("create a virtual device", "Name:", partial(_name_problem, taken), go="create", value=free)
+        self._abis = abis
 
     def compose_more(self) -> ComposeResult:
         from clawperator.engine.emulators import avds
@@ -289,13 +256,11 @@ class CreateForm(Form):
             markup=False,
         )
 
-    def problem(self, text: str) -> str:
-        from clawperator.engine.emulators.avds import is_name
 
-        name = text.strip()
-        if not is_name(name):
-            return "Use letters, digits, dots, dashes and underscores, and no dash at the start."
-        return f"A virtual device named {name} already exists." if name in self._taken else ""
+def _name_problem(taken: frozenset[str], text: str) -> str:
+    from clawperator.engine.emulators.avds import is_name
 
-    def answer(self, text: str) -> dict[str, Any]:
-        return {"name": text.strip()}
+    name = text.strip()
+    if not is_name(name):
+        return "Use letters, digits, dots, dashes and underscores, and no dash at the start."
+    return f"A virtual device named {name} already exists." if name in taken else ""

@@ -29,7 +29,6 @@ from clawperator.widgets.line_widget import OneLineWidget
 from clawperator.widgets.models.job import Job
 from clawperator.widgets.models.status import Status
 from clawperator.widgets.pane import Pane
-from clawperator.widgets.text.times import WallClock
 
 if TYPE_CHECKING:
     from clawperator.engine.emulators.avds import Avd
@@ -38,17 +37,14 @@ if TYPE_CHECKING:
 class JobLine(OneLineWidget):
     """The running job in one line; a click opens it."""
 
-    def __init__(self, clock: WallClock, *, id: str) -> None:  # noqa: A002  # Textual's own name
-        super().__init__(id=id)
-        self._clock = clock
-        self._job: Job | None = None
+    _job: Job | None = None
 
     def show(self, job: Job | None) -> None:
         self._job = job
         self.refresh()
 
     def line_row(self, width: int) -> Row:
-        return job_line(self._job, self._clock.now(), width, self.symbols) if self._job is not None else Row(Line())
+        return job_line(self._job, self.clock.now(), width, self.symbols) if self._job is not None else Row(Line())
 
     async def on_click(self, event: Click) -> None:
         event.stop()
@@ -67,8 +63,8 @@ class DevicesScreen(TwoPaneScreen):
         with Container(id="panes", classes="-machines"):
             yield Pane("devices", EmulatorList(id="list"), id="list-pane")
             yield Pane("details", DeviceDetail(id="detail"), id="detail-pane")
-            yield Pane("job", JobPane(self.console.clock, id="job"), id="job-pane")
-        yield JobLine(self.console.clock, id="job-line")
+            yield Pane("job", JobPane(id="job"), id="job-pane")
+        yield JobLine(id="job-line")
         yield InfoLine(id="summary")
 
     @property

@@ -195,7 +195,6 @@ def file_of(found: ApkFacts | ApkProblem) -> ApkFile:
         version_code=found.version_code,
         size=found.size,
         min_sdk=found.min_sdk,
-        abis=found.abis,
         problem=wrong,
     )
 

@@ -21,7 +21,6 @@ from clawperator.widgets.row_list import ListRow, RowList, heading
 
 if TYPE_CHECKING:
     from clawperator.app.console.devices.console import DevicesConsole
-    from clawperator.widgets.format.symbols import Symbols
     from clawperator.widgets.models.setup import ApkFile, SetupState
 
 OTHER = "another file"
@@ -33,8 +32,8 @@ class SetupDialog(LiveDialog):
 
     BINDINGS: ClassVar[list[Any]] = [*keys.bindings("setup")]
 
-    def __init__(self, symbols: Symbols) -> None:
-        super().__init__("Operator app", symbols)
+    def __init__(self) -> None:
+        super().__init__("Operator app")
         self._drawn: SetupState | None = None
         self._refused: ApkFile | None = None
         self._named_path = ""
@@ -60,7 +59,7 @@ class SetupDialog(LiveDialog):
 
     def compose_question(self) -> ComposeResult:
         yield DialogText(
-            lambda width: [*installed_rows(self.setup, width, self._symbols), Row(Line(width))], id="installed"
+            lambda width: [*installed_rows(self.setup, width, self.symbols), Row(Line(width))], id="installed"
         )
         yield RowList(id="files")
         yield DialogText(self._chosen_rows, id="chosen")
@@ -98,19 +97,19 @@ class SetupDialog(LiveDialog):
             return
         yield heading(f"{'files' if setup.files else 'no APK file'} in {sentence(setup.folder)}")
         for file in setup.files:
-            row = partial(file_row, file, setup, symbols=self._symbols)
+            row = partial(file_row, file, setup, symbols=self.symbols)
             yield ListRow(row, value=file.path, role="warn" if file.problem else "")
         yield ListRow(lambda width: Row(Line(width).add(" another file…", "muted")), value=OTHER)
 
     def _chosen_rows(self, width: int) -> Iterator[Row]:
         yield Row(Line(width))
-        yield from file_rows(self._file, self.setup, width, self._symbols)
+        yield from file_rows(self._file, self.setup, width, self.symbols)
         yield Row(Line(width))
 
     def _progress_rows(self, width: int) -> Iterator[Row]:
         job = self.setup.job
         if job is not None:
-            yield from progress_rows(job, self.console.clock.now(), width, self._symbols)
+            yield from progress_rows(job, self.clock.now(), width, self.symbols)
         yield Row(Line(width))
 
     def _show_keys(self) -> None:

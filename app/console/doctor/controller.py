@@ -26,7 +26,7 @@ from clawperator.widgets.notice_line import Notice
 from clawperator.widgets.text.times import WallClock
 
 if TYPE_CHECKING:
-    from clawperator.engine.adb.parse import DeviceEntry
+    from clawperator.engine.adb.presence import DeviceEntry
     from clawperator.engine.doctor.fix import PlannedFix
 
 FIXES_KEPT = 30

@@ -82,12 +82,12 @@ class FixDialog(AskingDialog):
     BINDINGS: ClassVar[list[Any]] = [*keys.bindings("dispatch")]
     GO = "run"
 
-    def __init__(self, shown: Proposal, symbols: Symbols) -> None:
-        super().__init__(shown.what, symbols)
+    def __init__(self, shown: Proposal) -> None:
+        super().__init__(shown.what)
         self._shown = shown
 
     def compose_question(self) -> ComposeResult:
-        yield DialogText(lambda width: proposal_rows(self._shown, width, self._symbols), id="proposal")
+        yield DialogText(lambda width: proposal_rows(self._shown, width, self.symbols), id="proposal")
 
     def on_mount(self) -> None:
         self.set_focus(self.query_one("#proposal"))

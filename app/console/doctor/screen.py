@@ -15,6 +15,7 @@ from clawperator.app.console.doctor.fix_dialog import FixDialog, Proposal
 from clawperator.app.console.empty_states import NEEDS_SETUP
 from clawperator.app.console.navigation import Destination, FixPlace
 from clawperator.app.console.screens.forms import QuestionDialog
+from clawperator.app.console.screens.menu import ask
 from clawperator.app.console.screens.two_pane import TwoPaneScreen
 from clawperator.app.console.session import Facet
 from clawperator.engine.text.suggestions import command_line
@@ -57,7 +58,7 @@ class DoctorScreen(TwoPaneScreen):
             yield Pane("checks", DoctorPanel(id="list"), id="list-pane")
             with Container(id="doctor-side"):
                 yield Pane("detail", CheckDetail(id="detail"), id="detail-pane")
-                yield Pane("fix log", FixLog(self.console.clock, id="log"), id="log-pane")
+                yield Pane("fix log", FixLog(id="log"), id="log-pane")
         yield InfoLine(id="summary")
 
     @property
@@ -194,8 +195,8 @@ class DoctorScreen(TwoPaneScreen):
         check = self.panel.check
         if check is None:
             self.console.run_doctor()
-        elif not self.doctor.run(only=id_of(check)):
-            self.console.say(Status.WAITING, self.console.doctor_busy_words())
+        else:
+            self._begun(self.doctor.run(only=id_of(check)))
 
     def action_watch(self) -> None:
         on = not self.session.doctor_watches
@@ -216,10 +217,10 @@ class DoctorScreen(TwoPaneScreen):
             f"Besides the checks, a full run builds the Operator app in this folder, installs and starts it on {device}, "
             "and opens the Settings app there."
         )
-        self.app.push_screen(QuestionDialog("full run", words, "run", self.console.symbols), self._run_in_full)
+        ask(self.console, QuestionDialog("full run", words, "run"), lambda _: self._begun(self.doctor.run(full=True)))
 
-    def _run_in_full(self, yes: bool | None) -> None:
-        if yes and not self.doctor.run(full=True):
+    def _begun(self, begun: bool) -> None:
+        if not begun:
             self.console.say(Status.WAITING, self.console.doctor_busy_words())
 
     # -- fixes
@@ -236,7 +237,7 @@ class DoctorScreen(TwoPaneScreen):
         if check is None or not _needs_fix(check):
             check = obstacle or check
         if self.doctor.fixing:
-            self.console.say(Status.WAITING, self.console.doctor_busy_words())
+            self._begun(False)
         elif plans:
             name = sentence(str(check.get("summary") or id_of(check)))[:80] if own and check is not None else ""
             self._propose(f"fix: {name}" if name else "fix all that can be fixed", plans)
@@ -246,13 +247,9 @@ class DoctorScreen(TwoPaneScreen):
             self.console.say(Status.IDLE, self._nothing_to_fix(check))
 
     def _propose(self, what: str, plans: Sequence[PlannedFix]) -> None:
-        def answered(yes: bool | None) -> None:
-            if yes and not self.doctor.fix(plans):
-                self.console.say(Status.WAITING, self.console.doctor_busy_words())
-
         device = self.session.report.device_id or self.session.device_id
         shown = Proposal(what, device, plans, self.session.locks)
-        self.app.push_screen(FixDialog(shown, self.console.symbols), answered)
+        ask(self.console, FixDialog(shown), lambda _: self._begun(self.doctor.fix(plans)))
 
     def _nothing_to_fix(self, check: Check | None) -> str:
         report = self.session.report

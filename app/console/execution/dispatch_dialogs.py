@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, ClassVar, NamedTuple
 
 from textual.app import ComposeResult
 
 from clawperator.app.console.console import Console
 from clawperator.app.console.execution.subject import Subject
-from clawperator.app.console.screens.forms import Form, Switch
+from clawperator.app.console.screens.forms import Form, Switch, not_blank
 from clawperator.app.console.screens.live_dialog import DialogText, LiveDialog
 from clawperator.app.console.session import Facet
+from clawperator.engine.contracts.limits import MAX_MATCHER_VALUE_LENGTH, utf16_length
 from clawperator.engine.hierarchy.matcher import Matcher
 from clawperator.widgets import keys
 from clawperator.widgets.format.bench import add_piece, matcher_pieces, sentence_rows
@@ -115,7 +116,7 @@ class DispatchDialog(LiveDialog):
     """Rows that it covers at most while the payload is not shown."""
 
     def __init__(self, shown: Dispatch, console: Console) -> None:
-        super().__init__(f"send to {sentence(shown.device_id)}", console.symbols)
+        super().__init__(f"send to {sentence(shown.device_id)}")
         self._shown = shown
         self._shell = console
         self._unfolded = self._reading = False
@@ -126,13 +127,14 @@ class DispatchDialog(LiveDialog):
     def _rows(self, width: int) -> Iterator[Row]:
         session = self._shell.session
         work = READING if self._reading else ""
-        yield from dispatch_rows(self._shown, width, self._symbols, now=session.clock.now(), work=work)
+        yield from dispatch_rows(self._shown, width, self.symbols, now=session.clock.now(), work=work)
         if self._unfolded:
             yield from payload_rows(self._shown, width)
 
     def on_mount(self) -> None:
         self.set_class(self.app.cursor_position.y >= self.app.size.height - self.ROWS, "-top")
-        self.set_focus(self.query_one("#dispatch"))
+        for text in self.query("#dispatch"):  # none where the console closes as the dialog opens
+            self.set_focus(text)
 
     def draw(self, changed: Facet) -> None:
         subject = self._shown.subject
@@ -166,75 +168,55 @@ class DispatchDialog(LiveDialog):
 
 
 class TextForm(Form):
-    """Asks for the text of a field and whether to submit it."""
+    """Asks for the text of a field and whether to submit it: answers ``text`` and ``submit``."""
 
-    GO = "continue"
-
-    def __init__(self, node_name: str, longest: int, symbols: Symbols) -> None:
-        super().__init__("enter text", symbols)
-        self._longest = longest
-        self.PROMPT = f"The text of {sentence(node_name) or 'the field'} will be replaced by:"
+    def __init__(self, node_name: str) -> None:
+        prompt = f"The text of {sentence(node_name) or 'the field'} will be replaced by:"
+        super().__init__("enter text", prompt, _text_problem)
 
     def compose_more(self) -> ComposeResult:
         yield Switch("submit: click the field again afterwards", id="submit")
-
-    def problem(self, text: str) -> str:
-        if not text.strip():
-            return "The text must not be blank."
-        length = len(text.encode("utf-16-le", "surrogatepass")) // 2
-        return f"{length} characters are too many: at most {self._longest}." if length > self._longest else ""
 
     def answer(self, text: str) -> dict[str, Any]:
         return {"text": text, "submit": self.query_one("#submit", Switch).value}
 
 
-class AppForm(Form):
-    """Asks which app to open; offers the current one."""
-
-    GO = "continue"
-    PROMPT = "Package of the app to open:"
-
-    def __init__(self, package: str, symbols: Symbols) -> None:
-        super().__init__("open app", symbols)
-        self.VALUE = package
-
-    def problem(self, text: str) -> str:
-        return "" if text.strip() else "Enter a package, such as com.android.settings."
-
-    def answer(self, text: str) -> dict[str, Any]:
-        return {"application_id": text.strip()}
+def _text_problem(text: str) -> str:
+    if not text.strip():
+        return "The text must not be blank."
+    length = utf16_length(text)
+    most = MAX_MATCHER_VALUE_LENGTH
+    return f"{length} characters are too many: at most {most}." if length > most else ""
 
 
-class UriForm(Form):
-    """Asks for a URI to open."""
-
-    GO = "continue"
-    PROMPT = "URI to open:"
-
-    def __init__(self, symbols: Symbols) -> None:
-        super().__init__("open URI", symbols)
-
-    def problem(self, text: str) -> str:
-        return "" if text.strip() else "Enter a URI, such as https://example.org or geo:0,0."
-
-    def answer(self, text: str) -> dict[str, Any]:
-        return {"uri": text.strip()}
+def _sleep_problem(text: str) -> str:
+    digits = text.strip()
+    good = digits.isascii() and digits.isdigit() and len(digits) <= 6 and int(digits) <= 120_000
+    return "" if good else "Enter whole milliseconds, 0 to 120000."
 
 
-class SleepForm(Form):
-    """Asks for a duration."""
+class Value(NamedTuple):
+    """A parameter that no node supplies: how it is asked for, and the argument of ``steps.step`` that takes it."""
 
-    GO = "continue"
-    PROMPT = "Milliseconds to wait (0 to 120000):"
-    VALUE = "1000"
+    title: str
+    prompt: str
+    problem: Callable[[str], str]
+    argument: str
+    usual: str = ""
+    read: Callable[[str], Any] = str
 
-    def __init__(self, symbols: Symbols) -> None:
-        super().__init__("sleep", symbols)
+    def form(self, value: str = "") -> Form:
+        """Return its form, beginning with ``value``."""
+        return Form(self.title, self.prompt, self.problem, value=value or self.usual)
 
-    def problem(self, text: str) -> str:
-        digits = text.strip()
-        good = digits.isascii() and digits.isdigit() and len(digits) <= 6 and int(digits) <= 120_000
-        return "" if good else "Enter whole milliseconds, 0 to 120000."
 
-    def answer(self, text: str) -> dict[str, Any]:
-        return {"duration_ms": int(text)}
+VALUES: Mapping[str, Value] = {
+    "applicationId": Value(
+        "open app",
+        "Package of the app to open:",
+        not_blank("Enter a package, such as com.android.settings."),
+        "application_id",
+    ),
+    "uri": Value("open URI", "URI to open:", not_blank("Enter a URI, such as https://example.org or geo:0,0."), "uri"),
+    "durationMs": Value("sleep", "Milliseconds to wait (0 to 120000):", _sleep_problem, "duration_ms", "1000", int),
+}

@@ -17,7 +17,7 @@ from clawperator.app.console.execution.controller import ExecutionController
 from clawperator.app.console.execution.draft import DraftKeeper
 from clawperator.app.console.execution.recorder import ActionRecorder
 from clawperator.app.console.execution.subject import Subject
-from clawperator.engine.contracts.limits import MAX_MATCHER_VALUE_LENGTH
+from clawperator.app.console.screens.menu import ChoiceDialog, ask
 from clawperator.engine.contracts.read_only import OBSERVING
 from clawperator.engine.errors import EngineError, ErrorCode
 from clawperator.engine.executions import snippets
@@ -104,19 +104,19 @@ class Dispatcher:
         device = self._console.session.device_id
         shown = Dispatch(what, device, snippets.execution_line(normal, device), normal, [*warnings, *advice], subject)
 
-        def answered(name: str | None) -> None:
-            if name and self._send(normal, device, name, action):
+        def answered(name: str) -> None:
+            if self._send(normal, device, name, action):
                 sent(str(normal["commandId"]))
 
         self._ask(shown, answered)
 
-    def _ask(self, shown: Dispatch, answered: Callable[[str | None], None]) -> None:
+    def _ask(self, shown: Dispatch, answered: Callable[[str], None]) -> None:
         """Show what would be sent, unless the setting ``confirm`` says otherwise."""
         from clawperator.app.console.execution.dispatch_dialogs import DispatchDialog, facts
 
         doubtful = any(status is Status.WARN for status, _ in facts(shown))
         if self.confirm == "always" or (self.confirm == "doubtful" and doubtful):
-            self._console.push_screen(DispatchDialog(shown, self._console), answered)
+            ask(self._console, DispatchDialog(shown, self._console), answered)
         else:
             answered(shown.what)
 
@@ -141,16 +141,14 @@ class Dispatcher:
         payload = made.validated().payload
         device = session.device_id
 
-        def answered(name: str | None) -> None:
-            if name:
-                self._send(payload, device, f"{name}, not recorded" if self._recorder.on else name, None, made)
+        def answered(name: str) -> None:
+            self._send(payload, device, f"{name}, not recorded" if self._recorder.on else name, None, made)
 
         self._ask(Dispatch(what, device, command, payload, notes), answered)
 
     def stop_waiting(self) -> None:
         """Ask whether to stop waiting, after explaining what that means."""
         from clawperator.app.console.execution.stopping import choices, target_app, words_before_stopping
-        from clawperator.app.console.screens.choice_dialog import ChoiceDialog
 
         executing, session = self._executing, self._console.session
         payload, device = executing.payload, executing.device_id
@@ -162,22 +160,21 @@ class Dispatcher:
         package = target_app(payload, tree.package if tree is not None else "")
         words = words_before_stopping(payload, execution, executing.since, session.clock)
 
-        def answered(choice: str | None) -> None:
-            if choice in (None, "keep"):
+        def answered(choice: str) -> None:
+            if choice == "keep":
                 return
             if not executing.stop_waiting():
                 self._console.say(Status.IDLE, "The result arrived before you stopped waiting")
             if choice == "force_stop":
                 executing.force_stop(package, device)
 
-        dialog = ChoiceDialog("stop waiting", words, choices(package), self._console.symbols)
-        self._console.push_screen(dialog, answered)
+        ask(self._console, ChoiceDialog("stop waiting", words, choices(package)), answered)
 
     # -- one verb
 
     def _compose(self, verb: str, subject: Subject, then: Callable[[dict[str, Any]], object]) -> None:
         """Call ``then`` with the step of ``verb``, after a form where it needs values that no node supplies."""
-        from clawperator.app.console.execution.dispatch_dialogs import AppForm, SleepForm, TextForm, UriForm
+        from clawperator.app.console.execution.dispatch_dialogs import VALUES, TextForm
 
         spec = VERBS[verb]
         if spec.of_node and not subject.matcher:
@@ -186,21 +183,12 @@ class Dispatcher:
             )
             return
         make = partial(step, verb, matcher=subject.matcher or None, container=subject.container)
-        symbols = self._console.symbols
-
-        def filled(answer: Mapping[str, Any] | None) -> None:
-            if answer is not None:
-                then(make(**answer))
-
+        value = next((VALUES[name] for name in spec.needs if name in VALUES), None)
         if "text" in spec.needs:
-            self._console.push_screen(TextForm(subject.node_name, MAX_MATCHER_VALUE_LENGTH, symbols), filled)
-        elif "applicationId" in spec.needs:
-            tree = self._console.session.trees.shown.tree
-            self._console.push_screen(AppForm(tree.package if tree else "", symbols), filled)
-        elif "uri" in spec.needs:
-            self._console.push_screen(UriForm(symbols), filled)
-        elif "durationMs" in spec.needs:
-            self._console.push_screen(SleepForm(symbols), filled)
+            ask(self._console, TextForm(subject.node_name), lambda answer: then(make(**answer)))
+        elif value is not None:
+            form = value.form(self._console.session.trees.shown.package if "applicationId" in spec.needs else "")
+            ask(self._console, form, lambda text: then(make(**{value.argument: value.read(text)})))
         else:
             then(make())
 
@@ -282,9 +270,7 @@ class Dispatcher:
 
 
 def first_acting(payload: object) -> str:
-    """Return the canonical type of the first action of ``payload`` that changes something; empty for a read-only or an
-    invalid payload.
-    """
+    """Return the type of the first action that changes something; empty without one and for an invalid payload."""
     from clawperator.engine.executions.validate import validate
 
     try:

@@ -67,9 +67,7 @@ class DraftFile:
         """The state of the file that was read or written last; empty before that."""
 
     def load(self) -> str | None:
-        """Return the text; ``None`` without a file. Raises ``OSError``, or ``ValueError`` for a file that is not our
-        text.
-        """
+        """Return the text; ``None`` without a file. Raises ``OSError``, and ``ValueError`` where it is not text."""
         self._seen = [self._stamp()]
         try:
             return read_text(self.path)

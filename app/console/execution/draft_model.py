@@ -14,7 +14,8 @@ from clawperator.engine.errors import EngineError
 from clawperator.engine.executions.build import generated_id
 from clawperator.engine.executions.snippets import pretty
 from clawperator.engine.executions.steps import execution, with_own_ids
-from clawperator.widgets.text.json_text import JsonText, Span, editable, read
+from clawperator.widgets.text.json_reader import Span
+from clawperator.widgets.text.json_text import JsonText, editable, read
 
 if TYPE_CHECKING:
     from clawperator.engine.executions.validate import Validated
@@ -38,9 +39,7 @@ class Problem(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class _State:
-    """``root`` holds what the steps do not imply. ``text`` is what the user wrote, else ``None``; ``unreadable`` says
-    why it has no steps.
-    """
+    """``root``: what the steps do not imply; ``text``: as the user wrote it; ``unreadable``: why it has no steps."""
 
     steps: tuple[Mapping[str, Any], ...] = ()
     root: Mapping[str, Any] = field(default_factory=dict)
@@ -228,9 +227,7 @@ class Draft:
         return self._reading
 
     def payload(self) -> Any:
-        """Return the execution as saved and sent, with the same command id until it was sent; ``None`` for text that is
-        not JSON.
-        """
+        """Return the execution as sent, with one command id until then; ``None`` for text that is not JSON."""
         if self._payload is None:
             self._payload = self._written_payload() if self._state.text is not None else self._made_payload(self.steps)
         return self._payload

@@ -17,9 +17,7 @@ _NEVER = ("android", "com.android.systemui")
 
 
 def target_app(payload: Mapping[str, Any], in_front: str) -> str:
-    """Return the app that an execution works in: the last one that it opens, else the one in front; empty where none
-    may be stopped.
-    """
+    """Return the app that the payload opens last, else the one in front; empty where none may be stopped."""
     opened = [action["params"]["applicationId"] for action in payload["actions"] if action["type"] == "open_app"]
     package = str(opened[-1] if opened else in_front)
     return "" if package in _NEVER or package.startswith(RELEASE_PACKAGE) else package

@@ -17,12 +17,12 @@ from textual.widgets import Label
 from clawperator.app.console.copyable import Copyable
 from clawperator.app.console.execution.rerun import command_line, of_record
 from clawperator.app.console.export import write_run
-from clawperator.app.console.screens.forms import PathForm, Switch
+from clawperator.app.console.screens.forms import Form, Switch
+from clawperator.app.console.screens.menu import ask
 from clawperator.engine.bundles import run_bundle
 from clawperator.engine.errors import EngineError
 from clawperator.engine.executions import snippets
 from clawperator.widgets.format.lines import sentence
-from clawperator.widgets.format.symbols import Symbols
 from clawperator.widgets.models.status import Status
 
 if TYPE_CHECKING:
@@ -34,36 +34,34 @@ if TYPE_CHECKING:
 _UNFIT = re.compile(r"[^\w.-]+")
 
 
-class ExportForm(PathForm):
-    """Asks for the target of an export, and whether to mask its texts."""
+class ExportForm(Form):
+    """Asks for the target of an export, and whether to mask its texts: answers ``path`` and ``safe``."""
 
-    def __init__(self, path: str, symbols: Symbols) -> None:
-        super().__init__("export this run", "write", path, symbols)
-        self.PROMPT = "New ZIP file, readable by you only. A name ending in .jsonl writes one JSON line instead:"
+    def __init__(self, path: str) -> None:
+        words = "New ZIP file, readable by you only. A name ending in .jsonl writes one JSON line instead:"
+        super().__init__("export this run", words, _problem_of, go="write", value=path)
 
     def compose_more(self) -> ComposeResult:
         yield Switch("mask texts of screens, leave out trees (--safe)", id="safe")
         yield Label("Otherwise it contains text that was read from screens and typed into them.", markup=False)
 
-    def problem(self, text: str) -> str:
-        if os.path.lexists(os.path.expanduser(text.strip())):
-            return "The file exists and is not overwritten. Enter another name."
-        return super().problem(text)
-
     def answer(self, text: str) -> dict[str, Any]:
-        return {**super().answer(text), "safe": self.query_one("#safe", Switch).value}
+        return {"path": text.strip(), "safe": self.query_one("#safe", Switch).value}
+
+
+def _problem_of(path: str) -> str:
+    if os.path.lexists(os.path.expanduser(path.strip())):
+        return "The file exists and is not overwritten. Enter another name."
+    return "" if path.strip() else "Enter a file name."
 
 
 async def export(console: Console, past: HistoryReader, record: RunRecord) -> None:
     """Ask for a path and export the run with its trees; raises ``EngineError`` where it cannot be read."""
     run = await past.bundle(record)
 
-    def answered(answer: Mapping[str, Any] | None) -> None:
-        if answer is not None:
-            console.run_worker(_write(console, run, **answer), exit_on_error=True)
-
     name = _UNFIT.sub("-", record.summary.command_id)[:60].strip("-.") or "run"
-    console.push_screen(ExportForm(f"{name}.zip", console.symbols), answered)
+    form = ExportForm(f"{name}.zip")
+    ask(console, form, lambda answer: console.run_worker(_write(console, run, **answer), exit_on_error=True))
 
 
 async def _write(console: Console, run: Mapping[str, Any], *, path: str, safe: bool) -> None:

@@ -12,13 +12,12 @@ from clawperator.app.console.history.reader import RunTree
 from clawperator.widgets.format.lines import Line, Row
 from clawperator.widgets.format.moments import tree_words
 from clawperator.widgets.format.runs import folded
-from clawperator.widgets.format.symbols import UNICODE, Symbols
 from clawperator.widgets.format.tree_slots import counts_line
 from clawperator.widgets.info_line import InfoLine
+from clawperator.widgets.line_widget import AppValues
 from clawperator.widgets.models.snapshot import TreeSnapshot
 from clawperator.widgets.pane import Pane
 from clawperator.widgets.run_log import RunLogPane
-from clawperator.widgets.text.times import WallClock
 from clawperator.widgets.ui_tree import UiTreePane
 
 if TYPE_CHECKING:
@@ -54,13 +53,13 @@ class RunTreePane(UiTreePane):
         return False if action == "choose" else super().check_action(action, parameters)
 
 
-class MomentArea(Vertical):
+class MomentArea(AppValues, Vertical):
     """Call ``show_run``, then ``at``, then ``show_tree`` with the tree, which takes time to read."""
 
-    def __init__(self, clock: WallClock, *, id: str) -> None:  # noqa: A002  # Textual's own name
+    def __init__(self, *, id: str) -> None:  # noqa: A002  # Textual's own name
         self.tree_pane = RunTreePane(id="past-tree", changed=self._draw_info)
         self.tree_pane.empty_text = NO_RUN
-        self.log_pane = RunLogPane(id="past-log", clock=clock)
+        self.log_pane = RunLogPane(id="past-log")
         self._info = InfoLine(id="past-tree-info")
         super().__init__(
             Pane("tree", self._info, self.tree_pane, id="past-tree-pane"),
@@ -73,10 +72,6 @@ class MomentArea(Vertical):
         self._pair = ""
         self._shown = -1
         """The index of the shown tree."""
-
-    @property
-    def symbols(self) -> Symbols:
-        return getattr(self.app, "symbols", UNICODE)
 
     def show_run(self, record: RunRecord | None) -> None:
         self._record, self._moment, self._shown = record, None, -1
@@ -103,7 +98,7 @@ class MomentArea(Vertical):
             self._show_none(folded(found.problem, self.tree_pane.content_size.width))
             return
         pane = self.tree_pane
-        if pane.compared is not None:
+        if pane.model.compared is not None:
             pane.compare(None)
         pane.show(replace(found.snapshot, coming=True))  # its marks refer to the previous tree, not to the one shown
         self._counts = found.counts
@@ -136,5 +131,5 @@ class MomentArea(Vertical):
             line.add(f"  {len(snapshot.nodes):,} nodes", "faint")
             if snapshot.problem:
                 line.add("  repaired", "warn")
-        compared = self._counts if self.tree_pane.compared is not None else None
+        compared = self._counts if self.tree_pane.model.compared is not None else None
         self._info.show(Row(line, counts_line(compared, self.symbols).add(" ") if compared is not None else None))

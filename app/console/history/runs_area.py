@@ -14,16 +14,11 @@ from clawperator.widgets.info_line import FindLine, InfoLine
 from clawperator.widgets.models.status import Status
 from clawperator.widgets.pane import Pane
 from clawperator.widgets.run_list import RunList
-from clawperator.widgets.text.times import WallClock
 
 if TYPE_CHECKING:
     from clawperator.app.console.console import Console
 
 OFF = "History is disabled (history.enabled = false).\n\nRuns are not recorded. Press 2 for the live stream."
-FLEET = (
-    "A fleet has no history of its own: each host keeps that of its devices.\n\n"
-    "Run there: clawperator history list. Press 2 for the live stream."
-)
 OFFLINE = "This console shows saved dumps: it has no history.\n\nPress 1 for the dumps."
 EMPTY = "No runs yet.\n\nPress 3 to compose one. Runs of other clients on the device are recorded too."
 LOADING = "Reading the history…"
@@ -32,8 +27,8 @@ LOADING = "Reading the history…"
 class RunsArea(Pane):
     """``changed`` is called when the shown runs have changed."""
 
-    def __init__(self, past: HistoryReader, clock: WallClock, changed: Callable[[], object]) -> None:
-        self.runs = RunList(id="runs", clock=clock)
+    def __init__(self, past: HistoryReader, changed: Callable[[], object]) -> None:
+        self.runs = RunList(id="runs")
         self.filter = FindLine(
             self.search,
             placeholder="filter: words  cmd:  src:  status:failed  code:  dev:  age:<2h  !not",
@@ -120,7 +115,7 @@ class RunsArea(Pane):
     def _empty_words(self) -> str:
         page = self.page
         if self._past.history is None:
-            return OFFLINE if self.console.session.offline else FLEET if self.console.session.remote else OFF
+            return OFFLINE if self.console.session.offline else OFF
         if page is None:
             return LOADING
         if page.problem:

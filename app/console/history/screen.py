@@ -64,16 +64,13 @@ class HistoryScreen(ConsoleScreen):
         self._rest: Timer | None = None
 
     def compose_body(self) -> ComposeResult:
-        clock = self.console.clock
         yield PartTabs(id="run-tabs")
         with Horizontal(id="past"):
-            yield RunsArea(self.past, clock, self._show_run)
+            yield RunsArea(self.past, self._show_run)
             with Vertical(id="past-run"):
-                yield Pane(
-                    "run", InfoLine(id="run-info"), RunDetail(id="past-detail", clock=clock), id="past-detail-pane"
-                )
-                yield Pane("compare", RunCompare(id="past-compare", clock=clock), id="past-compare-pane")
-            yield MomentArea(clock, id="past-moment")
+                yield Pane("run", InfoLine(id="run-info"), RunDetail(id="past-detail"), id="past-detail-pane")
+                yield Pane("compare", RunCompare(id="past-compare"), id="past-compare-pane")
+            yield MomentArea(id="past-moment")
         yield Pane("moments", Scrubber(id="scrubber"), id="scrubber-pane")
 
     # -- parts
@@ -244,9 +241,7 @@ class HistoryScreen(ConsoleScreen):
             self.set_focus(self.tree_pane)
 
     def _show_place(self, *places: str) -> None:
-        """``-open``: the run instead of the list; ``-moments`` and ``-compare``: that part of it. Wide screens show
-        all.
-        """
+        """``-open``: the run, not the list; ``-moments`` and ``-compare``: that part of it. Wide screens show all."""
         for place in _PLACES:
             self.set_class(place in places, place)
         self.call_after_refresh(self._place_shown)
@@ -308,9 +303,7 @@ class HistoryScreen(ConsoleScreen):
     # -- two runs
 
     def action_compare(self) -> None:
-        """Compare A and B; without two marks, this run with A, with the run it repeats, or with the previous one of its
-        task.
-        """
+        """Compare A and B; without marks, this run with the one it repeats, else with the previous one of its task."""
         self._ask("compare", self._compare)
 
     async def _compare(self) -> None:
@@ -363,8 +356,7 @@ class HistoryScreen(ConsoleScreen):
             return
         changes = await asyncio.to_thread(compare, before.tree, after.tree)
         if self.is_current:
-            dialog = TreeCompareDialog(before, after, changes, self.console.clock)
-            self.app.push_screen(dialog, self.tree_pane.reveal_change)
+            self.app.push_screen(TreeCompareDialog(before, after, changes), self.tree_pane.reveal_change)
 
     # -- one run
 

@@ -111,7 +111,7 @@ class MatcherActionsScreen(ConsoleScreen):
         if menu == "insert" or self.has_device():
             subject = self.subject()
             choices = _verb_choices(menu, subject)
-            self.app.push_screen(MenuDialog(menu, choices, self.console.symbols), partial(then, subject))
+            self.app.push_screen(MenuDialog(menu, choices), partial(then, subject))
 
     def _act(self, subject: Subject, verb: str | None) -> None:
         if verb == "press_key":
@@ -127,7 +127,7 @@ class MatcherActionsScreen(ConsoleScreen):
 
     def _press_menu(self, then: Callable[[str | None], None]) -> None:
         choices = [Choice(item, item.tooltip, True) for item in keys.MENUS["press"]]
-        self.app.push_screen(MenuDialog("press", choices, self.console.symbols), then)
+        self.app.push_screen(MenuDialog("press", choices), then)
 
     def menus(self) -> Iterator[Menu]:
         subject = self.subject()

@@ -76,9 +76,9 @@ class PictureActionsScreen(TreeActionsScreen):
 
     def draw_screen(self) -> None:
         """Draw tree, marks and the words of the screen pane."""
-        tree = self.tree_pane
-        hits = tree.hits or tree.matches
-        first = tree.matches[0] if tree.matches and not tree.hits else -1
+        tree, model = self.tree_pane, self.tree_pane.model
+        hits = model.hits or model.matches
+        first = model.matches[0] if model.matches and not model.hits else -1
         self.screen_pane.show(tree.snapshot, tree.node, hits, first)
         self.note_picture()
         if self._awaited_tap is not None and self.screen_pane.apart <= FRESH_SECONDS:

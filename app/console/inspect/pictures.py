@@ -18,7 +18,7 @@ import zlib
 from base64 import b64encode
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from rich.color import Color
 from rich.style import Style
@@ -32,6 +32,7 @@ from clawperator.widgets.picture_view import Drawing, Graphics, Picture
 if TYPE_CHECKING:
     from PIL.Image import Image
 
+    from clawperator.engine.executions.screen_video import Frame
     from clawperator.widgets.text.times import WallClock
 
 CHOICES = ("auto", "kitty", "sixel", "blocks", "off")
@@ -48,6 +49,9 @@ ANSWER_SECONDS = 0.3
 """Time limit of the terminal's answer about placeholders; after that half blocks are used."""
 
 _BAR_SHARE = 0.08
+_UNSEEN = "secure window or screen off, no picture"
+_VIDEO_BLACK = 8
+"""The brightest value of a colour that lossy compression makes of black."""
 _PNG_HEAD = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR"
 _KITTY_CHUNK = 4096
 _KITTY_ID = (os.getpid() & 0xFFFFFF) or 1
@@ -241,7 +245,7 @@ def read_picture(png: bytes, device_id: str, at: float) -> Picture:
     except _DAMAGE:
         return Picture(device_id, at, size, problem="the device sent a damaged picture")
     if _is_black(image):
-        return Picture(device_id, at, size, problem="secure window or screen off, no picture")
+        return Picture(device_id, at, size, problem=_UNSEEN)
     return Picture(device_id, at, size, image)
 
 
@@ -276,7 +280,15 @@ def _decode(png: bytes, size: tuple[int, int]) -> Image:
     return image
 
 
-def _is_black(image: Image) -> bool:
+def frame_picture(frame: Frame, device_id: str, at: float, video: str) -> Picture:
+    """Return a frame of a video; slow, as ``read_picture``."""
+    if _is_black(frame.image, _VIDEO_BLACK):
+        return Picture(device_id, at, frame.size, problem=_UNSEEN)
+    return Picture(device_id, at, frame.size, frame.image, video=video)
+
+
+def _is_black(image: Image, most: int = 0) -> bool:
     """Return whether only the system bars are drawn: Android's answer for secure windows and a screen that is off."""
     bar = round(image.height * _BAR_SHARE)
-    return image.crop((0, bar, image.width, image.height - bar)).getbbox() is None
+    extrema: Any = image.crop((0, bar, image.width, image.height - bar)).getextrema()
+    return all(brightest <= most for _, brightest in extrema)

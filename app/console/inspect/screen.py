@@ -45,7 +45,7 @@ class InspectScreen(PictureActionsScreen):
 
     BINDINGS: ClassVar[list[Any]] = [*keys.bindings("inspect")]
     MAIN = "#tree"
-    DEFAULT_CLASSES = "-calm -silent"
+    DEFAULT_CLASSES = "-calm -healthy -silent"
     COPY_SHOWN: ClassVar[tuple[str, ...]] = (
         "matcher", "json", "command", "step", "execution", "python", "pytest", "recipe", "ui_selector",
         "xpath", "label", "id", "path", "bounds", "node", "snapshot"
@@ -72,11 +72,9 @@ class InspectScreen(PictureActionsScreen):
             with Vertical(id="side"):
                 yield Pane("node", NodeInspector(id="node"), id="node-pane")
                 yield Pane("workbench", MatcherBench(id="bench", bench=self.bench), id="bench-pane")
-            screen = ScreenPane(
-                id="screen", clock=console.clock, graphics=console.graphics, pictures=console.pictures_possible
-            )
+            screen = ScreenPane(id="screen", graphics=console.graphics, pictures=console.pictures_possible)
             yield Pane("screen", screen, id="screen-pane")
-        yield Pane("stream", EnvelopeLog(id="stream", clock=console.clock), id="stream-pane")
+        yield Pane("stream", EnvelopeLog(id="stream"), id="stream-pane")
         yield InfoLine(id="stream-strip")
 
     def on_mount(self) -> None:
@@ -162,12 +160,11 @@ class InspectScreen(PictureActionsScreen):
         self.query_one("#devices-pane", Pane).note(note)
 
     def _fold_empty_panes(self, *, update: bool = True) -> None:
-        """Give the columns of the rail to the tree while it has no problem to show, and the rows of an empty stream."""
+        """Give the tree the columns of a rail that says no more than it does, and the rows of an empty stream."""
         session = self.session
-        chosen = len(session.devices) == 1 and bool(session.device_id) and session.devices[0].usable
-        unclear = session.devices_known and not chosen
-        calm = session.offline or not (unclear or session.report.problems or session.report.problem)
-        classes = {"-calm": calm, "-silent": not session.log.items, "-offline": session.offline}
+        healthy = not (session.report.problems or session.report.problem)
+        calm = session.offline or (healthy and len(session.devices) < 2)
+        classes = {"-calm": calm, "-healthy": healthy, "-silent": not session.log.items, "-offline": session.offline}
         self.update_classes(classes, update=update)  # at once: each change styles the whole screen again
 
     def go_to(self, selector: str) -> None:
@@ -204,7 +201,7 @@ class InspectScreen(PictureActionsScreen):
         shown = self.tree_pane.snapshot
         if shown.serial != before and shown and shown.problem:
             self.console.say(Status.WARN, f"{shown.name or 'This tree'}: {shown.problem}")
-        self.console.bridge.searching = bool(self.tree_pane.find)
+        self.console.bridge.searching = bool(self.tree_pane.model.find)
         newest = self.session.trees.newest
         if not self.tree_pane.snapshot:
             self._draw_node()
@@ -228,7 +225,7 @@ class InspectScreen(PictureActionsScreen):
         node = tree.node
         seen = node is None or tree.node_on_screen(node)
         inspector = self.query_one("#node", NodeInspector)
-        inspector.show_node(node, on_screen=seen, density=self.session.density, before=tree.before(node))
+        inspector.show_node(node, on_screen=seen, density=self.session.density, before=tree.model.before(node))
 
     def _draw_bench(self) -> None:
         """Draw what depends on the current matcher: marks in tree and map, the best candidates of small screens."""

@@ -11,7 +11,7 @@ from clawperator.app.console.inspect.matcher_actions import MatcherActionsScreen
 from clawperator.app.console.inspect.mirror import Mirror
 from clawperator.app.console.inspect.tree_area import TreeArea
 from clawperator.app.console.screens.base import Menu
-from clawperator.app.console.screens.menu import Choice, MenuDialog
+from clawperator.app.console.screens.menu import Choice, MenuDialog, ask
 from clawperator.app.console.session import Facet
 from clawperator.engine.hierarchy.blind import BlindSpot
 from clawperator.engine.hierarchy.diff import compare
@@ -19,7 +19,7 @@ from clawperator.engine.hierarchy.nodes import UiTree
 from clawperator.widgets import keys
 from clawperator.widgets.models.snapshot import TreeSnapshot, unpack
 from clawperator.widgets.models.status import Status
-from clawperator.widgets.picture import Graphics
+from clawperator.widgets.picture_view import Graphics
 
 
 class TreeSource(Protocol):
@@ -82,7 +82,7 @@ class TreeActionsScreen(MatcherActionsScreen):
         """Choose an older tree to compare with; while comparing, show both sides again."""
         from clawperator.app.console.screens.dialogs import TreesDialog
 
-        if self.tree_pane.compared is not None:
+        if self.tree_pane.model.compared is not None:
             self.run_worker(self._show_sides(), group="sides", exclusive=True, exit_on_error=True)
             return
         shown = self.tree_pane.snapshot
@@ -90,12 +90,7 @@ class TreeActionsScreen(MatcherActionsScreen):
         if not shown or not others:
             self.console.say(Status.IDLE, "There is no other tree to compare with")
             return
-
-        def chosen(old: TreeSnapshot | None) -> None:
-            if old is not None:
-                self.run_worker(self._compare(old), exit_on_error=True)
-
-        self.app.push_screen(TreesDialog(others, self.console.clock), chosen)
+        ask(self.console, TreesDialog(others), lambda old: self.run_worker(self._compare(old), exit_on_error=True))
 
     def action_blind_spots(self) -> None:
         """List what the shown tree cannot show; a chosen finding leads to its node."""
@@ -106,19 +101,19 @@ class TreeActionsScreen(MatcherActionsScreen):
             self.console.say(Status.IDLE, "Nothing suggests that this tree is incomplete")
             return
 
-        def chosen(spot: BlindSpot | None) -> None:
-            if spot is not None and spot.node is not None:
+        def chosen(spot: BlindSpot) -> None:
+            if spot.node is not None:
                 self.tree_pane.reveal_node(spot.node)
                 self.show(Facet.TREE)
 
-        self.app.push_screen(BlindSpotsDialog(spots), chosen)
+        ask(self.console, BlindSpotsDialog(spots), chosen)
 
     def trees_in_use(self) -> Iterator[UiTree]:
         """Yield the trees that panes of this mode use."""
         if not self.alive:
             return
         pane = self.tree_pane
-        for tree in (pane.snapshot.tree, pane.compared.tree if pane.compared else None, self.bench.tree):
+        for tree in (pane.snapshot.tree, pane.model.compared.tree if pane.model.compared else None, self.bench.tree):
             if tree is not None:
                 yield tree
         yield from pane.trees_marked
@@ -134,13 +129,13 @@ class TreeActionsScreen(MatcherActionsScreen):
         from clawperator.app.console.screens.dialogs import TreeCompareDialog
 
         pane = self.tree_pane
-        old, new = pane.compared, pane.snapshot
+        old, new = pane.model.compared, pane.snapshot
         if old is None or old.tree is None or new.tree is None:
             return
         pane.hold(True)  # the dialog is about this tree
         changes = await asyncio.to_thread(compare, old.tree, new.tree)
         if self.is_current:
-            self.app.push_screen(TreeCompareDialog(old, new, changes, self.console.clock), pane.reveal_change)
+            self.app.push_screen(TreeCompareDialog(old, new, changes), pane.reveal_change)
         else:
             pane.hold(False)
 
@@ -158,13 +153,13 @@ class TreeActionsScreen(MatcherActionsScreen):
 
     def action_filter_menu(self) -> None:
         """Open the menu of filters; a node must pass all that are on."""
-        self.app.push_screen(MenuDialog("show only", self._filter_choices(), self.console.symbols), self._filter)
+        self.app.push_screen(MenuDialog("show only", self._filter_choices()), self._filter)
 
     def own_menus(self) -> Iterator[Menu]:
         yield Menu("\\", "Show only", self._filter_choices(), self._filter)
 
     def _filter_choices(self) -> list[Choice]:
-        chosen = self.tree_pane.filters
+        chosen = self.tree_pane.model.filters
         sign = self.console.symbols.sign(Status.OK)
         return [
             Choice(
@@ -177,4 +172,4 @@ class TreeActionsScreen(MatcherActionsScreen):
         if choice == "none":
             self.tree_pane.set_filters(frozenset())
         elif choice is not None:
-            self.tree_pane.set_filters(self.tree_pane.filters ^ {choice})
+            self.tree_pane.set_filters(self.tree_pane.model.filters ^ {choice})

@@ -173,34 +173,34 @@ class TreeArea(Pane):
         return self.console.session.backend
 
     def _facts(self, line: Line) -> None:
-        tree, dot = self.tree_pane, self.console.symbols.dot
+        tree, model, dot = self.tree_pane, self.tree_pane.model, self.console.symbols.dot
         total = len(tree.snapshot.nodes)
-        if tree.find.problem:
-            line.add(tree.find.problem, "warn")
-        elif tree.find.text:
+        if model.find.problem:
+            line.add(model.find.problem, "warn")
+        elif model.find.text:
             if not self.find.is_open:  # which shows it
-                line.add("/ ", "key").device(tree.find.text, "match", room=24).add("  ")
-            line.add(f"{len(tree.hits)}/{total:,} nodes", "text" if tree.hits else "warn")
-            if tree.alike:
-                line.add(f" {dot} {tree.alike} look-alike{'s' * (tree.alike != 1)}", "warn")
+                line.add("/ ", "key").device(model.find.text, "match", room=24).add("  ")
+            line.add(f"{len(model.hits)}/{total:,} nodes", "text" if model.hits else "warn")
+            if model.alike:
+                line.add(f" {dot} {model.alike} look-alike{'s' * (model.alike != 1)}", "warn")
         else:
             package = tree.snapshot.tree.package if tree.snapshot.tree is not None else ""
             line.add(f"{total:,} node{'s' * (total != 1)}  ", "muted").device(
                 package or "no package", "strong", room=34
             )
-        if tree.filters:
-            line.add(f" {dot} only {' '.join(sorted(tree.filters))}", "match")
-        if tree.hidden:
-            line.add(f" {dot} {tree.hidden:,} hidden", "warn" if tree.filters or tree.hide_others else "faint")
-        if tree.compared is not None:
-            line.add(f" {dot} ", "faint").device(self._side(tree.compared), "removed", before="− ")
+        if model.filters:
+            line.add(f" {dot} only {' '.join(sorted(model.filters))}", "match")
+        if model.hidden:
+            line.add(f" {dot} {model.hidden:,} hidden", "warn" if model.filters or model.hide_others else "faint")
+        if model.compared is not None:
+            line.add(f" {dot} ", "faint").device(self._side(model.compared), "removed", before="− ")
             line.add(" ").device(self._side(tree.snapshot), "added", before="+ ")
         if self.console.session.trees.shown.tree is not None and (turned := tree.snapshot.tree) and turned.rotation:
             line.add(f" {dot} rotated {turned.rotation * 90}°", "faint")
         if spots := self.blind_spots():
             line.add(f" {dot} {len(spots)} blind", "faint")
         if isinstance(self.screen, ConsoleScreen) and self.screen.narrow:
-            line.add(f" {dot} {tree.view.value}", "faint")
+            line.add(f" {dot} {model.view.value}", "faint")
 
     def blind_spots(self) -> Sequence[BlindSpot]:
         """Return what the shown tree cannot show; computed once for each tree."""
@@ -217,7 +217,9 @@ class TreeArea(Pane):
 
     def _place_words(self) -> Line:
         tree, dot = self.tree_pane, self.console.symbols.dot
-        return Line().add(f"{tree.view.value} {dot} {tree.cursor + 1} of {len(tree.rows)}" if len(tree.rows) else "")
+        return Line().add(
+            f"{tree.model.view.value} {dot} {tree.cursor + 1} of {len(tree.rows)}" if len(tree.rows) else ""
+        )
 
     def draw_node(self) -> None:
         """Show breadcrumb and facts of the node under the cursor."""

@@ -24,8 +24,8 @@ from clawperator.app.console.remote import wire
 from clawperator.app.console.remote.checks import DOCTOR_SECONDS, NoFixer, RemoteDoctor
 from clawperator.app.console.remote.client import Client, read_token, read_url
 from clawperator.app.console.remote.emulators import RemoteEmulators
-from clawperator.app.console.remote.following import RemoteFollow
-from clawperator.app.console.remote.history import RemoteHistory
+from clawperator.app.console.remote.following import HttpFollow
+from clawperator.app.console.remote.history import HttpHistory
 from clawperator.app.console.remote.stream import (
     Down,
     Missed,
@@ -37,7 +37,7 @@ from clawperator.app.console.remote.stream import (
 )
 from clawperator.app.console.remote.trees import TreeFetcher
 from clawperator.app.serve import event_frames
-from clawperator.engine.adb.parse import DeviceEntry
+from clawperator.engine.adb.presence import DeviceEntry
 from clawperator.engine.contracts.read_only import refuse_acting
 from clawperator.engine.errors import EngineError, ErrorCode
 from clawperator.engine.events.bus import EventBus
@@ -189,10 +189,10 @@ class RemoteEngine(RemoteDevices):
 
     def __init__(self, client: Client, *, receiver_package: str = "", read_only: bool = False) -> None:
         super().__init__(client.host, receiver_package=receiver_package, read_only=read_only)
-        self.history = RemoteHistory(client)
+        self.history = HttpHistory(client)
         self.emulators = RemoteEmulators(client)
         self._client = client
-        self._follow: RemoteFollow | None = None
+        self._follow: HttpFollow | None = None
 
     async def __aenter__(self) -> Self:
         return self
@@ -307,15 +307,18 @@ class RemoteEngine(RemoteDevices):
         self.events.publish(LogGap(device_id=device_id, reason=reason))
         self.events.publish(LogAttached(device_id=device_id))
 
-    def follow(self, device_id: str, on_state: Callable[[FollowState], object]) -> RemoteFollow:
-        self._follow = RemoteFollow(self._client, device_id, on_state)
+    def follow(self, device_id: str, on_state: Callable[[FollowState], object]) -> HttpFollow:
+        self._follow = HttpFollow(self._client, device_id, on_state)
         return self._follow
 
-    def _following(self, device_id: str) -> RemoteFollow | None:
+    def _following(self, device_id: str) -> HttpFollow | None:
         return self._follow if self._follow is not None and self._follow.device_id == device_id else None
 
     async def picture(self, *, device_id: str | None = None) -> bytes:
         return await self._client.get_bytes(f"devices/{quote(_named(device_id), safe='')}/screen.png", "image/png")
+
+    def screen_video(self, device_id: str) -> None:  # the shape of an engine
+        """Video is of devices of this computer only."""
 
     def _asked(self, payload: object, validated: Validated) -> dict[str, Any]:
         if not isinstance(payload, Composition):

@@ -1,4 +1,4 @@
-"""Follow mode of a server: it takes snapshots while a client listens."""
+"""Follow mode of another computer: it takes snapshots while a client watches."""
 
 from __future__ import annotations
 
@@ -20,17 +20,36 @@ _LOOK = "follow-"
 
 
 class RemoteFollow:
-    """``FollowRun`` over a server. ``run`` it as one task; it ends only by cancellation.
+    """``FollowRun`` whose snapshots another computer takes: run ``run``, which ends only by cancellation, as one task."""
 
-    The server takes its next snapshot when the last tree was fetched; here that waits for ``painted``.
-    """
-
-    def __init__(self, client: Client, device_id: str, on_state: Callable[[FollowState], object]) -> None:
+    def __init__(self, device_id: str, on_state: Callable[[FollowState], object]) -> None:
         self.device_id = device_id
         self.state = FollowState("reading")
-        self._client = client
         self._on_state = on_state
         self._painted = asyncio.Event()
+
+    async def run(self) -> None:
+        raise NotImplementedError
+
+    def painted(self) -> None:
+        self._painted.set()
+
+    def owns(self, command_id: str) -> bool:
+        """Return whether that is a follow snapshot; those of another computer serve all clients."""
+        return command_id.startswith(_LOOK)
+
+    def _say(self, state: FollowState) -> None:
+        if state != self.state:
+            self.state = state
+            self._on_state(state)
+
+
+class HttpFollow(RemoteFollow):
+    """Follow mode of a server, which takes its next snapshot when the last tree was fetched; here that waits for ``painted``."""
+
+    def __init__(self, client: Client, device_id: str, on_state: Callable[[FollowState], object]) -> None:
+        super().__init__(device_id, on_state)
+        self._client = client
         self._painted.set()
 
     async def run(self) -> None:
@@ -41,14 +60,7 @@ class RemoteFollow:
                     self._say(FollowState("away" if is_lost(one.error) else "failing", error=one.error))
                 elif isinstance(one, ServerSentEvent) and one.event == event_frames.FOLLOW:
                     with suppress(ValidationError):
-                        self._say(_state_of(wire.read(wire.FollowEvent, one.data)))
-
-    def painted(self) -> None:
-        self._painted.set()
-
-    def owns(self, command_id: str) -> bool:
-        """Return whether that is a follow snapshot; the server's serve all clients."""
-        return command_id.startswith(_LOOK)
+                        self._say(state_of(wire.read(wire.FollowEvent, one.data)))
 
     def shown(self) -> None:
         """Note that a new tree is about to be painted."""
@@ -60,12 +72,8 @@ class RemoteFollow:
             async with asyncio.timeout(PAINT_LIMIT):
                 await self._painted.wait()
 
-    def _say(self, state: FollowState) -> None:
-        if state != self.state:
-            self.state = state
-            self._on_state(state)
 
-
-def _state_of(event: wire.FollowEvent) -> FollowState:
+def state_of(event: wire.FollowEvent) -> FollowState:
+    """Return the state of follow mode on another computer."""
     error = error_of(event.error) if event.error is not None else None
     return FollowState(event.phase, command_id=event.command_id, wait=event.wait, error=error)

@@ -86,10 +86,16 @@ class OneRun(Wire):
 
 
 class RemoteHistory:
-    """``HistoryEngine`` over a server."""
+    """``HistoryEngine`` over ``page``, ``one`` and ``tree`` of a transport."""
 
-    def __init__(self, client: Client) -> None:
-        self._client = client
+    async def page(self, **params: Any) -> Runs:
+        raise NotImplementedError
+
+    async def one(self, key: str) -> OneRun:
+        raise NotImplementedError
+
+    async def tree(self, digest: str) -> str:
+        raise NotImplementedError
 
     async def runs(
         self, where: Filter = NO_FILTER, *, limit: int = 200, before: int | None = None
@@ -101,7 +107,7 @@ class RemoteHistory:
             params: dict[str, Any] = {"filter": spelled(where), "limit": wanted}
             if before is not None:
                 params["before"] = before
-            page = (await self._client.get(Runs, "history", params)).runs[:wanted]
+            page = (await self.page(**params)).runs[:wanted]
             found += page
             if len(page) < wanted or page[-1].number <= 1 or (before is not None and page[-1].number >= before):
                 break
@@ -115,19 +121,32 @@ class RemoteHistory:
         return (await self._state("")).version
 
     async def _state(self, words: str) -> Runs:
-        return await self._client.get(Runs, "history", {"filter": words, "limit": 0, "total": "true"})
+        return await self.page(filter=words, limit=0, total=True)
 
     async def find(self, key: str | int) -> RunRecord:
         if not str(key):
             raise EngineError(ErrorCode.HISTORY_NOT_FOUND, "A run without a name is not kept")
-        return (await self._client.get(OneRun, f"history/{quote(str(key), safe='')}")).run
+        return (await self.one(str(key))).run
+
+    async def mark_interrupted(self) -> None:
+        """The server does that whenever it counts."""
+
+
+class HttpHistory(RemoteHistory):
+    """The history of a server."""
+
+    def __init__(self, client: Client) -> None:
+        self._client = client
+
+    async def page(self, **params: Any) -> Runs:
+        return await self._client.get(Runs, "history", params)
+
+    async def one(self, key: str) -> OneRun:
+        return await self._client.get(OneRun, f"history/{quote(key, safe='')}")
 
     async def tree(self, digest: str) -> str:
         text = await self._client.get_bytes(f"history/trees/{quote(digest, safe='')}", "application/xml")
         return text.decode("utf-8", "replace")
-
-    async def mark_interrupted(self) -> None:
-        """The server does that whenever it counts."""
 
 
 # -- filters as text

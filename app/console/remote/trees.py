@@ -9,7 +9,7 @@ from urllib.parse import quote
 
 from clawperator.app.console.remote import wire
 from clawperator.app.console.remote.client import Client
-from clawperator.app.console.remote.following import RemoteFollow
+from clawperator.app.console.remote.following import HttpFollow
 from clawperator.app.console.remote.stream import here
 from clawperator.engine.errors import EngineError
 from clawperator.engine.events.types import SnapshotSeen
@@ -28,7 +28,7 @@ class TreeFetcher:
         client: Client,
         device_id: str,
         publish: Callable[[SnapshotSeen], object],
-        follow: Callable[[], RemoteFollow | None],
+        follow: Callable[[], HttpFollow | None],
     ) -> None:
         self._client = client
         self._device_id = device_id

@@ -37,13 +37,12 @@ class AsSentDialog(Dialog):
     TITLE_TEXT = "payload to be sent"
     NOTE = "esc closes"
 
-    def __init__(self, written: object, sent: Mapping[str, Any], symbols: Symbols) -> None:
+    def __init__(self, written: object, sent: Mapping[str, Any]) -> None:
         super().__init__()
         self._texts = written, sent
-        self._symbols = symbols
 
     def compose_dialog(self) -> ComposeResult:
-        yield DialogText(lambda width: as_sent_rows(*self._texts, width, self._symbols), id="as-sent")
+        yield DialogText(lambda width: as_sent_rows(*self._texts, width, self.symbols), id="as-sent")
 
     def on_mount(self) -> None:
         self.set_focus(self.query_one("#as-sent"))

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Sequence
-from functools import partial
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import cast
 
-from textual import on
-from textual.app import ComposeResult, SuspendNotSupported
+from textual.app import SuspendNotSupported
 
 from clawperator.app.console.chips import count_words
 from clawperator.app.console.execution.dispatcher import ExecutionConsole
@@ -18,9 +16,9 @@ from clawperator.app.console.execution.draft import DraftKeeper
 from clawperator.app.console.execution.draft_file import RecentDraft
 from clawperator.app.console.external_editor import NoEditorError, edit, editor_command
 from clawperator.app.console.screens.base import ConsoleScreen
-from clawperator.app.console.screens.choice_dialog import ChoiceDialog
+from clawperator.app.console.screens.dialogs import ListDialog
 from clawperator.app.console.screens.file_dialogs import ask_path, reason_of, save_text
-from clawperator.app.console.screens.menu import Choice, Dialog
+from clawperator.app.console.screens.menu import Choice, ChoiceDialog, ask
 from clawperator.app.console.text_files import read_text
 from clawperator.engine.contracts.strict_json import parse_json
 from clawperator.engine.errors import EngineError
@@ -28,43 +26,28 @@ from clawperator.engine.executions import snippets
 from clawperator.widgets import keys
 from clawperator.widgets.format.lines import Line, Row
 from clawperator.widgets.models.status import Status
-from clawperator.widgets.row_list import ListRow, RowList
-from clawperator.widgets.text.times import WallClock, time_ago
+from clawperator.widgets.row_list import ListRow, ready
+from clawperator.widgets.text.times import time_ago
 
 
-class RecentDraftsDialog(Dialog):
+class RecentDraftsDialog(ListDialog):
     """Asks for a recent draft. Answers it, or ``None``."""
 
     TITLE_TEXT = "recent drafts"
     NOTE = "⏎ open · esc"
+    EMPTY = "No recent drafts yet. Replaced drafts and payload files are listed here."
 
-    def __init__(self, drafts: Sequence[RecentDraft], clock: WallClock) -> None:
+    def __init__(self, drafts: Sequence[RecentDraft]) -> None:
         super().__init__()
         self._drafts = drafts
-        self._clock = clock
 
-    def compose_dialog(self) -> ComposeResult:
-        yield RowList(id="recent")
-
-    def on_mount(self) -> None:
-        pane = self.query_one("#recent", RowList)
-        pane.empty_text = "No recent drafts yet. Replaced drafts and payload files are listed here."
-        pane.show_rows(ListRow(partial(self._row, draft), value=draft) for draft in self._drafts)
-        pane.focus()
-
-    def _row(self, draft: RecentDraft, width: int) -> Row:
-        line, actions = (
-            Line(width).add(" ").device(draft.path or draft.name or "draft", "strong", room=44),
-            draft.actions,
-        )
-        if actions:
-            line.add(f"  {count_words(len(actions), 'step')}  ", "text").device(", ".join(actions[:8]), "muted")
-        return Row(line, Line().add(f"{time_ago(self._clock.now() - draft.at)} ", "faint"))
-
-    @on(RowList.RowChosen)
-    def _chosen(self, message: RowList.RowChosen) -> None:
-        message.stop()
-        self.dismiss(self._drafts[message.index])
+    def rows(self, width: int) -> Iterator[ListRow]:
+        for draft in self._drafts:
+            line = Line(width).add(" ").device(draft.path or draft.name or "draft", "strong", room=44)
+            if actions := draft.actions:
+                line.add(f"  {count_words(len(actions), 'step')}  ", "text").device(", ".join(actions[:8]), "muted")
+            right = Line().add(f"{time_ago(self.clock.now() - draft.at)} ", "faint")
+            yield ready(Row(line, right), draft, quiet=False)
 
 
 class DraftFilesScreen(ConsoleScreen):
@@ -92,12 +75,12 @@ class DraftFilesScreen(ConsoleScreen):
 
     def action_save_draft(self) -> None:
         """Save to the draft's file; ask for a name where it has none."""
-        self._save(ask=not self.path)
+        self._save(named=bool(self.path))
 
     def action_save_draft_as(self) -> None:
-        self._save(ask=True)
+        self._save(named=False)
 
-    def _save(self, *, ask: bool) -> None:
+    def _save(self, *, named: bool) -> None:
         self.settle()
         if self.keeper.draft.empty:
             self.console.say(Status.IDLE, "No steps yet: nothing to save")
@@ -112,7 +95,7 @@ class DraftFilesScreen(ConsoleScreen):
             self.keeper.announce()
 
         path = self.path or "draft.json"
-        save_text(self.console, "save the draft", path, self.keeper.text(), saved, ask=ask)
+        save_text(self.console, "save the draft", path, self.keeper.text(), saved, named=named)
 
     def _keep_path(self) -> None:
         path = Path(self.path).expanduser().absolute()
@@ -157,12 +140,12 @@ class DraftFilesScreen(ConsoleScreen):
 
     async def _ask_recent(self) -> None:
         found = await self.keeper.recent()
-        self.app.push_screen(RecentDraftsDialog(found, self.console.clock), self._open_recent)
+        ask(self.console, RecentDraftsDialog(found), self._open_recent)
 
-    def _open_recent(self, chosen: RecentDraft | None) -> None:
-        if chosen is not None and chosen.path:
+    def _open_recent(self, chosen: RecentDraft) -> None:
+        if chosen.path:
             self._open_from(chosen.path)
-        elif chosen is not None:
+        else:
             self.keeper.reopen(chosen)
             self.path = ""
             self.console.say(Status.OK, "The recent draft is open. u restores the previous one")
@@ -216,7 +199,7 @@ class DraftFilesScreen(ConsoleScreen):
             "the other draft."
         )
         choices = [Choice(item, item.tooltip, True) for item in keys.MENUS["two_drafts"]]
-        self.app.push_screen(ChoiceDialog("two drafts", words, choices, self.console.symbols), self._decided)
+        self.app.push_screen(ChoiceDialog("two drafts", words, choices), self._decided)
 
     def _decided(self, choice: str | None) -> None:
         if choice == "load":

@@ -21,8 +21,7 @@ from clawperator.widgets.models.execution import ExecutionState, StepState
 from clawperator.widgets.models.status import Status
 from clawperator.widgets.problem_list import DraftProblem
 from clawperator.widgets.tab_line import Tab
-from clawperator.widgets.text.json_text import JsonText
-from clawperator.widgets.text.marks import TextMark
+from clawperator.widgets.text.json_text import JsonText, TextMark
 from clawperator.widgets.text.matcher_text import values_on_screen
 
 

@@ -67,7 +67,7 @@ class RunScreen(StepChanges, DraftFilesScreen):
             editor = PayloadEditor(self._written, leave=self._to_step, onward=self.turn, seen=self._seen, id="json")
             yield Pane("JSON", editor, id="json-pane")
             yield Pane("problems", ProblemList(id="problems"), id="problems-pane")
-            yield Pane("last run", LastRun(id="timeline", clock=self.console.clock), id="timeline-pane")
+            yield Pane("last run", LastRun(id="timeline"), id="timeline-pane")
         yield InfoLine(id="summary")
 
     def arrive(self, place: Destination) -> None:
@@ -231,7 +231,7 @@ class RunScreen(StepChanges, DraftFilesScreen):
         elif validated is None:
             self.to_first_problem(problems[0])
         else:
-            self.app.push_screen(AsSentDialog(self.keeper.draft.payload(), validated.payload, self.console.symbols))
+            self.app.push_screen(AsSentDialog(self.keeper.draft.payload(), validated.payload))
 
     def action_run_draft(self) -> None:
         self.settle()

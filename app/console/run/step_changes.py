@@ -8,17 +8,17 @@ from typing import Any
 
 from textual import on
 
-from clawperator.app.console.run.problems import RunProblems
+from clawperator.app.console.run.problems import RunPanes
 from clawperator.app.console.run.step_form import StepForm, has_form
 from clawperator.app.console.screens.base import Menu
-from clawperator.app.console.screens.menu import Choice, MenuDialog
+from clawperator.app.console.screens.menu import Choice, MenuDialog, ask
 from clawperator.engine.executions.steps import with_own_ids
 from clawperator.widgets import keys
 from clawperator.widgets.line_pane import LinePane
 from clawperator.widgets.models.status import Status
 
 
-class StepChanges(RunProblems):
+class StepChanges(RunPanes):
     """Subclasses give ``action_edit_text``."""
 
     def action_edit_text(self) -> None:
@@ -33,7 +33,7 @@ class StepChanges(RunProblems):
     def action_add_menu(self) -> None:
         """Choose the type of a new step."""
         self.settle()
-        self.app.push_screen(MenuDialog("add step", _types(), self.console.symbols), self._add)
+        self.app.push_screen(MenuDialog("add step", _types()), self._add)
 
     def _add(self, kind: str | None) -> None:
         """Ask for a new step below the selected one."""
@@ -57,14 +57,11 @@ class StepChanges(RunProblems):
             self.console.say(Status.IDLE, "This step has no form: its type is unknown. Correct it as JSON")
 
     def _ask(self, step: Mapping[str, Any], index: int, *, new: bool) -> None:
-        form = StepForm(step, index, self.console.symbols, new=new)
-        self.app.push_screen(form, partial(self._answered, step, index, new=new))
+        ask(self.console, StepForm(step, index, new=new), partial(self._answered, step, index, new=new))
 
-    def _answered(self, before: Mapping[str, Any], index: int, step: Mapping[str, Any] | None, *, new: bool) -> None:
+    def _answered(self, before: Mapping[str, Any], index: int, step: Mapping[str, Any], *, new: bool) -> None:
         """Put the step where the form was opened; after the last one where the draft has changed meanwhile."""
         draft = self.console.drafts.draft
-        if step is None:
-            return
         there = index < len(draft) and draft.steps[index] == before
         if not new and not there:
             new, index = True, len(draft)

@@ -14,14 +14,13 @@ from clawperator.app.console.execution.draft import SelectorPick
 from clawperator.app.console.execution.draft_model import Problem
 from clawperator.app.console.navigation import PickPlace
 from clawperator.app.console.run.parts import matches
-from clawperator.app.console.screens.forms import FieldsForm
+from clawperator.app.console.screens.forms import FIELD_KEYS, FieldsForm
 from clawperator.engine.contracts.actions import ACTIONS
 from clawperator.engine.contracts.aliases import canonical
 from clawperator.engine.executions.snippets import compact
 from clawperator.engine.hierarchy.matcher import Matcher
 from clawperator.widgets import keys
 from clawperator.widgets.format.lines import Line, Row
-from clawperator.widgets.format.symbols import Symbols
 from clawperator.widgets.models.status import Status
 from clawperator.widgets.skill_form import FormText, InputRow, OneOf, ValueInput
 from clawperator.widgets.text.action_fields import line_of, value_of
@@ -41,15 +40,12 @@ def has_form(step: Mapping[str, Any]) -> bool:
 class StepForm(FieldsForm):
     """Answers the step, or ``None``. ``index`` is its place in the draft, where a ``new`` one is inserted."""
 
-    BINDINGS: ClassVar[list[Any]] = [
-        *keys.bindings("step_form"),
-        *(binding for binding in keys.bindings("screen") if binding.id in ("screen.next_pane", "screen.previous_pane")),
-    ]
+    BINDINGS: ClassVar[list[Any]] = [*keys.bindings("step_form"), *FIELD_KEYS]
 
-    def __init__(self, step: Mapping[str, Any], index: int, symbols: Symbols, *, new: bool) -> None:
+    def __init__(self, step: Mapping[str, Any], index: int, *, new: bool) -> None:
         self.GO = "add" if new else "change"
         self._kind = canonical(str(step["type"]))
-        super().__init__(f"{self.GO} step {index + 1}: {self._kind}", symbols)
+        super().__init__(f"{self.GO} step {index + 1}: {self._kind}")
         self._step = step
         self._index, self._new = index, new
         self._fields = {field.name: field for field in action_fields(self._kind)}
@@ -104,7 +100,7 @@ class StepForm(FieldsForm):
     def _shown(self, width: int) -> Iterator[Row]:
         """Yield the problems, the meaning of the focused field with its count of nodes, and the step."""
         yield Row(Line(width))
-        sign, narrow = self._symbols.sign(Status.FAILED), max(10, width - 4)
+        sign, narrow = self.symbols.sign(Status.FAILED), max(10, width - 4)
         for problem in self._problems:
             yield from (Row(Line(width).add(f" {sign} ", "fail").add(text, "fail")) for text in wrap(problem, narrow))
         step, unread = self.made()

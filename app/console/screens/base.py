@@ -151,9 +151,7 @@ class ConsoleScreen(RefocusingScreen, inherit_bindings=False):
         return None if self.console.why_not(action) else super().check_action(action, parameters)
 
     def would_send(self, action: str) -> Mapping[str, Any] | None:  # noqa: ARG002  # the modes know their own
-        """Return the payload that an acting key would send; empty where that is unknown before, ``None`` where it sends
-        none.
-        """
+        """Return what an acting key would send; empty where that is not known yet, ``None`` where it sends nothing."""
         return None
 
     # -- navigation
@@ -243,7 +241,7 @@ class ConsoleScreen(RefocusingScreen, inherit_bindings=False):
         yield Menu("g", "Go to", self._go_choices(), self._go)
 
     def action_copy_menu(self) -> None:
-        self.app.push_screen(MenuDialog("copy", self._copy_choices(), self.console.symbols), self._copy)
+        self.app.push_screen(MenuDialog("copy", self._copy_choices()), self._copy)
 
     def _copy_choices(self) -> list[Choice]:
         things = self.copyable()
@@ -298,7 +296,7 @@ class ConsoleScreen(RefocusingScreen, inherit_bindings=False):
     """Its targets in this mode: entry id → selector."""
 
     def action_go_menu(self) -> None:
-        self.app.push_screen(MenuDialog("go to", self._go_choices(), self.console.symbols), self._go)
+        self.app.push_screen(MenuDialog("go to", self._go_choices()), self._go)
 
     def _go_choices(self) -> list[Choice]:
         known = {*self.PLACES, "top"}

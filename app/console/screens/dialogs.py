@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from textual import on
@@ -24,7 +23,7 @@ from clawperator.widgets.models.snapshot import TreeSnapshot
 from clawperator.widgets.notice_line import Notice
 from clawperator.widgets.row_list import ListRow, RowList, blank, ready
 from clawperator.widgets.text.safe import paragraphs, wrap
-from clawperator.widgets.text.times import WallClock, time_ago
+from clawperator.widgets.text.times import time_ago
 from clawperator.widgets.tree_compare import TreeCompare
 
 if TYPE_CHECKING:
@@ -47,30 +46,55 @@ class FoldedRows(RowList):
         return super().get_content_height(container, viewport, width)
 
 
-class HelpDialog(Dialog):
+class ListDialog(Dialog):
+    """A list. Answers the value of the chosen row, or ``None``; a row without a value cannot be chosen."""
+
+    NOTE = "esc closes"
+    EMPTY = ""
+
+    def rows(self, width: int) -> Iterable[ListRow]:
+        """Return the rows for a width."""
+        raise NotImplementedError
+
+    def compose_dialog(self) -> ComposeResult:
+        yield FoldedRows(self.rows, id="entries")
+
+    def on_mount(self) -> None:
+        self.entries.empty_text = self.EMPTY
+        self.entries.focus()
+
+    @property
+    def entries(self) -> RowList:
+        return self.query_one("#entries", RowList)
+
+    @on(RowList.RowChosen)
+    def _chosen(self, message: RowList.RowChosen) -> None:
+        message.stop()
+        if self.entries.value is not None:
+            self.dismiss(self.entries.value)
+
+
+class HelpDialog(ListDialog):
     """The active keys, grouped."""
 
     TITLE_TEXT = "available keys"
-    NOTE = "esc closes"
 
-    def __init__(self, active: Mapping[str, ActiveBinding], menus: Iterable[Menu], symbols: Symbols) -> None:
+    def __init__(self, active: Mapping[str, ActiveBinding], menus: Iterable[Menu]) -> None:
         super().__init__()
-        self._groups = [*help_groups(active, symbols), *(menu_group(menu) for menu in menus)]
+        self._active, self._menus = active, [menu_group(menu) for menu in menus]
 
-    def compose_dialog(self) -> ComposeResult:
-        yield FoldedRows(self._rows, id="help")
+    @property
+    def groups(self) -> list[tuple[str, list[HelpEntry]]]:
+        return [*help_groups(self._active, self.symbols), *self._menus]
 
-    def on_mount(self) -> None:
-        self.query_one("#help").focus()
-
-    def _rows(self, width: int) -> Iterator[ListRow]:
-        for index, (name, entries) in enumerate(self._groups):
+    def rows(self, width: int) -> Iterator[ListRow]:
+        for index, (name, entries) in enumerate(self.groups):
             if index:
                 yield blank()
             yield ListRow(_heading(name), quiet=True)
             for signs, label, tooltip in entries:
                 first, *more = wrap(tooltip, max(20, width - _KEY_CELLS - _LABEL_CELLS))
-                yield ListRow(_entry(signs, label, first), value=(name, signs))
+                yield ListRow(_entry(signs, label, first))
                 yield from (ListRow(_entry("", "", text), quiet=True) for text in more)
 
 
@@ -121,36 +145,27 @@ _LABEL_CELLS = 20
 """Columns of the help before the sentence."""
 
 
-class NoticesDialog(Dialog):
-    """The notices, newest last."""
+class NoticesDialog(ListDialog):
+    """The notices in full, newest last."""
 
     TITLE_TEXT = "notices"
-    NOTE = "esc closes"
+    EMPTY = "No notices yet."
 
-    def __init__(self, notices: Sequence[Notice], clock: WallClock) -> None:
+    def __init__(self, notices: Sequence[Notice]) -> None:
         super().__init__()
         self._notices = notices
-        self._clock = clock
-
-    def compose_dialog(self) -> ComposeResult:
-        yield FoldedRows(self._rows, id="notices")
 
     def on_mount(self) -> None:
-        pane = self.query_one("#notices", RowList)
-        pane.empty_text = "No notices yet."
-        pane.focus()
-        self.call_after_refresh(pane.action_bottom)
+        self.call_after_refresh(self.entries.action_bottom)
 
-    def _rows(self, width: int) -> Iterator[ListRow]:
-        """Yield the notices in full: the strip cuts them."""
-        symbols = self.query_one("#notices", RowList).symbols
-        for index, notice in enumerate(self._notices):
+    def rows(self, width: int) -> Iterator[ListRow]:
+        for notice in self._notices:
             status = notice.status
             first, *more = wrap(notice.text, max(20, width - _BEFORE_NOTICE - len(notice.code) - 2))
-            line = Line(width).add(f" {self._clock.time_of_day(notice.at, tenths=False)} ", "faint")
-            line.add(f"{symbols.sign(status)} ", status.role).add(first, "text")
+            line = Line(width).add(f" {self.clock.time_of_day(notice.at, tenths=False)} ", "faint")
+            line.add(f"{self.symbols.sign(status)} ", status.role).add(first, "text")
             right = Line(width // 2).device(notice.code, status.role, after=" ") if notice.code else None
-            yield ready(Row(line, right), index, quiet=False)
+            yield ready(Row(line, right), quiet=False)
             for text in more:
                 line = Line(width).add(" " * _BEFORE_NOTICE).add(text, "text")
                 yield ready(Row(line))
@@ -191,34 +206,24 @@ class DeviceDialog(Dialog):
         self.dismiss(message.serial)
 
 
-class TreesDialog(Dialog):
+class TreesDialog(ListDialog):
     """Asks for another tree. Answers its snapshot, or ``None``."""
 
     TITLE_TEXT = "compare with"
     NOTE = "⏎ compare · esc"
 
-    def __init__(self, snapshots: Sequence[TreeSnapshot], clock: WallClock) -> None:
+    def __init__(self, snapshots: Sequence[TreeSnapshot]) -> None:
         super().__init__()
         self._snapshots = snapshots
-        self._clock = clock
 
-    def compose_dialog(self) -> ComposeResult:
-        yield RowList(id="trees")
-
-    def on_mount(self) -> None:
-        pane = self.query_one("#trees", RowList)
-        pane.show_rows(ListRow(partial(self._row, item), value=item.serial) for item in self._snapshots)
-        pane.focus()
-
-    def _row(self, item: TreeSnapshot, width: int) -> Row:
-        line = Line(width).add(" ").add(self._clock.time_of_day(item.at), "muted").add(f"  {item.source:<7}", "faint")
-        line.add(f"{item.node_count:>6,} nodes  ", "text").device(item.name or item.package, "node-id")
-        return Row(line, Line().add(f"{time_ago(self._clock.now() - item.at)} ", "faint"))
-
-    @on(RowList.RowChosen)
-    def _chosen(self, message: RowList.RowChosen) -> None:
-        message.stop()
-        self.dismiss(self._snapshots[message.index])
+    def rows(self, width: int) -> Iterator[ListRow]:
+        for item in self._snapshots:
+            line = (
+                Line(width).add(" ").add(self.clock.time_of_day(item.at), "muted").add(f"  {item.source:<7}", "faint")
+            )
+            line.add(f"{item.node_count:>6,} nodes  ", "text").device(item.name or item.package, "node-id")
+            right = Line().add(f"{time_ago(self.clock.now() - item.at)} ", "faint")
+            yield ready(Row(line, right), item, quiet=False)
 
 
 class TreeCompareDialog(Dialog):
@@ -227,9 +232,9 @@ class TreeCompareDialog(Dialog):
     TITLE_TEXT = "before and after"
     NOTE = "⏎ show in the tree · ] next · esc"
 
-    def __init__(self, old: TreeSnapshot, new: TreeSnapshot, changes: Sequence[Change], clock: WallClock) -> None:
+    def __init__(self, old: TreeSnapshot, new: TreeSnapshot, changes: Sequence[Change]) -> None:
         super().__init__()
-        self._pane = TreeCompare(old, new, changes, clock, id="tree-compare")
+        self._pane = TreeCompare(old, new, changes, id="tree-compare")
 
     def compose_dialog(self) -> ComposeResult:
         yield self._pane
@@ -243,7 +248,7 @@ class TreeCompareDialog(Dialog):
         self.dismiss(message.change)
 
 
-class BlindSpotsDialog(Dialog):
+class BlindSpotsDialog(ListDialog):
     """Lists what a tree cannot show. Answers the chosen finding, or ``None``."""
 
     TITLE_TEXT = "blind spots of this tree"
@@ -253,34 +258,16 @@ class BlindSpotsDialog(Dialog):
         super().__init__()
         self._spots = spots
 
-    def compose_dialog(self) -> ComposeResult:
-        yield FoldedRows(self._rows, id="help")
-
-    def on_mount(self) -> None:
-        self.query_one("#help").focus()
-
-    def _rows(self, width: int) -> Iterator[ListRow]:
+    def rows(self, width: int) -> Iterator[ListRow]:
         for index, spot in enumerate(self._spots):
             if index:
                 yield blank()
-            yield ListRow(partial(self._head, spot), value=index)
+            where = f"e{spot.node.index}" if spot.node is not None else ""
+            line = Line(width).add(f" {spot.kind.replace('_', ' ')}", "accent").add(f"  {where}", "muted")
+            yield ready(Row(line, Line().add(f"{spot.certainty} ", "faint")), spot, quiet=False)
             for text in (f"Seen: {spot.seen}.", EXPLANATIONS[spot.kind], f"Try: {REMEDIES[spot.kind]}."):
                 for part in wrap(text, max(20, width - 4)):
-                    yield ListRow(partial(self._line, part), quiet=True)
-
-    def _head(self, spot: BlindSpot, width: int) -> Row:
-        where = f"e{spot.node.index}" if spot.node is not None else ""
-        line = Line(width).add(f" {spot.kind.replace('_', ' ')}", "accent").add(f"  {where}", "muted")
-        return Row(line, Line().add(f"{spot.certainty} ", "faint"))
-
-    def _line(self, text: str, width: int) -> Row:
-        return Row(Line(width).add("   ").device(text, "text"))
-
-    @on(RowList.RowChosen)
-    def _chosen(self, message: RowList.RowChosen) -> None:
-        message.stop()
-        chosen = self.query_one("#help", RowList).rows[message.index].value
-        self.dismiss(self._spots[chosen] if isinstance(chosen, int) else None)
+                    yield ready(Row(Line(width).add("   ").device(part, "text")))
 
 
 class ConfirmDialog(Dialog):

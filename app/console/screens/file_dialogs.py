@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 from clawperator.app.console.console import Console
-from clawperator.app.console.screens.forms import PathForm, QuestionDialog
+from clawperator.app.console.screens.forms import Form, QuestionDialog, not_blank
+from clawperator.app.console.screens.menu import ask
 from clawperator.app.console.text_files import save_as
 from clawperator.engine.errors import EngineError
 from clawperator.widgets.format.lines import sentence
@@ -17,20 +17,15 @@ from clawperator.widgets.models.status import Status
 
 def ask_path(console: Console, title: str, go: str, path: str, then: Callable[[str], object]) -> None:
     """Ask for a path, beginning with ``path``; ``go`` is the label of ⏎, ``then`` gets the answer."""
-
-    def answered(answer: Mapping[str, Any] | None) -> None:
-        if answer is not None:
-            then(answer["path"])
-
-    console.push_screen(PathForm(title, go, path, console.symbols), answered)
+    ask(console, Form(title, "File:", not_blank("Enter a file name."), go=go, value=path), then)
 
 
 def save_text(
-    console: Console, title: str, path: str, text: str, saved: Callable[[str, Path], object], *, ask: bool = True
+    console: Console, title: str, path: str, text: str, saved: Callable[[str, Path], object], *, named: bool = False
 ) -> None:
     """Ask for a path and write ``text`` there; ``saved`` gets the path as given and as written.
 
-    Without ``ask``, replace the file at ``path``.
+    ``named``: replace the file at ``path`` without asking.
     """
 
     def write(chosen: str, *, overwrite: bool = False) -> None:
@@ -43,17 +38,17 @@ def save_text(
             console.say(Status.FAILED, exc.message, exc.code.value)
         except FileExistsError:
             question = f"{sentence(chosen)} exists. Its content would be lost."
-            dialog = QuestionDialog("overwrite a file", question, "overwrite", console.symbols)
-            console.push_screen(dialog, lambda yes: write(chosen, overwrite=True) if yes else None)
+            dialog = QuestionDialog("overwrite a file", question, "overwrite")
+            ask(console, dialog, lambda _: write(chosen, overwrite=True))
         except (OSError, ValueError, RuntimeError) as exc:
             console.say(Status.FAILED, f"{sentence(chosen)} was not saved: {reason_of(exc)}")
         else:
             saved(chosen, written)
 
-    if ask:
-        ask_path(console, title, "save", path, write)
-    else:
+    if named:
         write(path, overwrite=True)
+    else:
+        ask_path(console, title, "save", path, write)
 
 
 def reason_of(exc: Exception) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, ClassVar
 
 from textual import events, on
@@ -15,13 +15,14 @@ from textual.widgets import Input, Label
 from clawperator.app.console.screens.live_dialog import AskingDialog
 from clawperator.widgets import keys
 from clawperator.widgets.format.lines import Line, Row
-from clawperator.widgets.format.symbols import Symbols
 from clawperator.widgets.line_widget import LineWidget
 from clawperator.widgets.skill_form import InputRow, ValueInput
 from clawperator.widgets.text.safe import paragraphs
 
 TYPING_SECONDS = 0.15
 """Delay of what a form shows after the last key."""
+FIELD_KEYS = tuple(key for key in keys.bindings("screen") if key.id in ("screen.next_pane", "screen.previous_pane"))
+"""The keys that go to the next or previous field."""
 
 
 class QuestionDialog(AskingDialog):
@@ -29,8 +30,8 @@ class QuestionDialog(AskingDialog):
 
     BINDINGS: ClassVar[list[Any]] = [*keys.bindings("dispatch")]
 
-    def __init__(self, title: str, words: str, go: str, symbols: Symbols) -> None:
-        super().__init__(title, symbols)
+    def __init__(self, title: str, words: str, go: str) -> None:
+        super().__init__(title)
         self.GO = go
         self._words = words
 
@@ -40,19 +41,22 @@ class QuestionDialog(AskingDialog):
 
 
 class Form(AskingDialog):
-    """One field. Answers keyword arguments, or ``None``; says why a value is invalid."""
+    """One field. Answers its text without blanks around it, or ``None``; ``problem`` says why a text is invalid."""
 
-    BINDINGS: ClassVar[list[Any]] = [
-        *keys.bindings("dialog"),
-        *(binding for binding in keys.bindings("screen") if binding.id in ("screen.next_pane", "screen.previous_pane")),
-    ]
-    PROMPT = ""
-    VALUE = ""
+    BINDINGS: ClassVar[list[Any]] = [*keys.bindings("dialog"), *FIELD_KEYS]
     TYPES = True
 
+    def __init__(
+        self, title: str, prompt: str, problem: Callable[[str], str], *, go: str = "continue", value: str = ""
+    ) -> None:
+        super().__init__(title)
+        self.GO = go
+        self.problem = problem
+        self._prompt, self._value = prompt, value
+
     def compose_question(self) -> ComposeResult:
-        yield Label(self.PROMPT, markup=False)
-        yield Input(self.VALUE, id="answer", compact=True)
+        yield Label(self._prompt, markup=False)
+        yield Input(self._value, id="answer", compact=True)
         yield from self.compose_more()
         yield Label("", id="problem", markup=False)
 
@@ -76,12 +80,13 @@ class Form(AskingDialog):
         message.stop()
         self.action_go()
 
-    def problem(self, text: str) -> str:
-        """Return why ``text`` is invalid; empty when it is valid."""
-        raise NotImplementedError
+    def answer(self, text: str) -> Any:
+        return text.strip()
 
-    def answer(self, text: str) -> dict[str, Any]:
-        raise NotImplementedError
+
+def not_blank(words: str) -> Callable[[str], str]:
+    """Return the check of a field that must not be blank; ``words`` are its problem."""
+    return lambda text: "" if text.strip() else words
 
 
 class Switch(LineWidget, can_focus=True):
@@ -173,19 +178,3 @@ class FieldsForm(AskingDialog, inherit_bindings=False):
         """Focus the first of these rows."""
         self.set_focus(wrong[0].entry)
         wrong[0].scroll_visible(animate=False)
-
-
-class PathForm(Form):
-    """Asks for a file name."""
-
-    def __init__(self, title: str, go: str, path: str, symbols: Symbols) -> None:
-        super().__init__(title, symbols)
-        self.PROMPT = "File:"
-        self.VALUE = path
-        self.GO = go
-
-    def problem(self, text: str) -> str:
-        return "" if text.strip() else "Enter a file name."
-
-    def answer(self, text: str) -> dict[str, Any]:
-        return {"path": text.strip()}

@@ -11,7 +11,6 @@ from textual.geometry import Size
 from clawperator.app.console.screens.menu import Dialog
 from clawperator.app.console.session import Facet
 from clawperator.widgets.format.lines import Row
-from clawperator.widgets.format.symbols import Symbols
 from clawperator.widgets.key_bar import KeyBar, KeyHint, key_sign
 from clawperator.widgets.wrapped_text import WrappedText
 
@@ -29,10 +28,9 @@ class AskingDialog(Dialog):
     MORE_KEYS: tuple[tuple[str, str], ...] = ()
     """Further keys of the key bar, with their labels."""
 
-    def __init__(self, title: str, symbols: Symbols) -> None:
+    def __init__(self, title: str) -> None:
         super().__init__()
         self.TITLE_TEXT = title
-        self._symbols = symbols
 
     def compose_dialog(self) -> ComposeResult:
         yield from self.compose_question()
@@ -48,7 +46,7 @@ class AskingDialog(Dialog):
         """Show these keys with their labels; ``dimmed`` is an unavailable one."""
         self.query_one(KeyBar).show(
             [
-                KeyHint(key, key, key_sign(_SIGNS.get(key, key), key, self._symbols), label, key != dimmed)
+                KeyHint(key, key, key_sign(_SIGNS.get(key, key), key, self.symbols), label, key != dimmed)
                 for key, label in keys_shown
             ]
         )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 from textual import events, on
 from textual.app import ComposeResult
@@ -13,15 +13,19 @@ from textual.content import Content
 from textual.message import Message
 from textual.screen import Screen
 from textual.widget import Widget
-from textual.widgets import Input
+from textual.widgets import Input, Label
 
 from clawperator.app.console.textual_internals import FilteringScreen, bind_key
 from clawperator.widgets import keys
 from clawperator.widgets.format.lines import Line, Row
-from clawperator.widgets.format.symbols import Symbols
 from clawperator.widgets.keys import MenuItem
 from clawperator.widgets.line_pane import LinePane
+from clawperator.widgets.line_widget import AppValues
 from clawperator.widgets.row_list import ListRow, RowList
+from clawperator.widgets.text.safe import paragraphs
+
+if TYPE_CHECKING:
+    from clawperator.app.console.console import Console
 
 
 class Choice(NamedTuple):
@@ -59,7 +63,7 @@ class RefocusingScreen(Screen[Any], inherit_bindings=False):
             self.set_focus(next((widget for widget in (self._had_focus, main) if widget in shown), None))
 
 
-class Dialog(RefocusingScreen, FilteringScreen, inherit_bindings=False):
+class Dialog(AppValues, RefocusingScreen, FilteringScreen, inherit_bindings=False):
     """A framed box over the mode; the keys below it are inactive.
 
     It answers once: later keys of a burst must neither close what is below it (``dismiss`` removes whatever screen is
@@ -128,6 +132,11 @@ class Dialog(RefocusingScreen, FilteringScreen, inherit_bindings=False):
         self.set_focus(field)
 
 
+def ask(console: Console, dialog: Dialog, then: Callable[[Any], object]) -> None:
+    """Open a dialog; ``then`` gets its answer unless it was closed without one."""
+    console.push_screen(dialog, lambda answer: None if answer is None or answer is False else then(answer))
+
+
 class MenuList(RowList, can_focus=False):
     """The entries. The dialog has the keys: every letter is a second key."""
 
@@ -145,11 +154,10 @@ class MenuDialog(Dialog, inherit_bindings=False):
 
     BINDINGS: ClassVar[list[Any]] = [*keys.bindings("menu")]
 
-    def __init__(self, title: str, choices: Sequence[Choice], symbols: Symbols) -> None:
+    def __init__(self, title: str, choices: Sequence[Choice]) -> None:
         super().__init__()
         self.TITLE_TEXT = title
         self._choices = choices
-        self._symbols = symbols
         # Bindings, not a handler: the app looks them up when the key arrives there, so that the second key of a burst
         # finds them although the first one has only just opened this.
         for choice in choices:
@@ -181,6 +189,19 @@ class MenuDialog(Dialog, inherit_bindings=False):
     def _chosen(self, message: LinePane.RowChosen) -> None:
         message.stop()
         self.action_choose()
+
+
+class ChoiceDialog(MenuDialog):
+    """A question with more than two answers, the harmless one first."""
+
+    def __init__(self, title: str, words: str, choices: Sequence[Choice]) -> None:
+        super().__init__(title, choices)
+        self._words = words
+
+    def compose_dialog(self) -> ComposeResult:
+        yield Label(paragraphs(self._words), markup=False)
+        yield Label("")
+        yield from super().compose_dialog()
 
 
 def _draw(choice: Choice) -> Any:

@@ -121,41 +121,12 @@ def _set_tracks(grid: Widget, axis: str, sizes: Mapping[int, int]) -> None:
 
 
 def _border_of(pane: Pane) -> _Border | None:
-    """Return a border beside ``pane`` or its column, else one above or below it."""
-    return _along("width", pane) or _along("height", pane)
-
-
-def _along(axis: str, pane: Pane) -> _Border | None:
-    """Return the nearest box around ``pane`` with a fixed size, or the neighbour whose size leaves the rest to it."""
-    node: Widget = pane
-    while isinstance(parent := node.parent, Widget):
-        if _is_grid(parent):
-            if border := _in_grid(axis, node, parent):
-                return border
-            node = parent
-            continue
-        boxes = [child for child in parent.children if child.display and (isinstance(child, Pane) or child.query(Pane))]
-        if _axis_of(parent) == axis and len(boxes) > 1:
-            if not _takes_the_rest(node, axis):
-                return _Border(node, axis, 1)
-            fixed = [child for child in boxes if child is not node and not _takes_the_rest(child, axis)]
-            if fixed:
-                return _Border(fixed[-1], axis, -1)
-        node = parent
+    """Return what the keys resize: the border at its right, else left, below, above; a step enlarges ``pane``."""
+    for axis in ("width", "height"):
+        for way in (1, -1):
+            if border := _border_at(Edge(pane, axis, way)):
+                return border._replace(sign=border.sign * way)
     return None
-
-
-def _in_grid(axis: str, node: Widget, grid: Widget) -> _Border | None:
-    """Return a column or row of ``node`` with a fixed size, else another one, else its own."""
-    scalars, begins = _scalars(grid, axis), _begins(grid, axis)
-    start, length = _place(node, grid, axis)
-    own = [track for track, begin in enumerate(begins) if start <= begin < start + length]
-    if len(scalars) != len(begins) or len(own) in (0, len(begins)):
-        return None
-    fixed = [track for track, scalar in enumerate(scalars) if not scalar.is_fraction]
-    if not (near := [track for track in fixed if track in own]) and fixed:
-        return _Border(grid, axis, -1, fixed[-1])
-    return _Border(grid, axis, 1, (near or own)[-1])
 
 
 def _border_at(edge: Edge) -> _Border | None:

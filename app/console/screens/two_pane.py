@@ -12,9 +12,7 @@ from clawperator.widgets.pane import Pane
 
 
 class TwoPaneScreen(ConsoleScreen):
-    """Subclasses have ``#panes`` with ``#list-pane`` and ``#detail-pane``, the widgets in them ``#list`` and
-    ``#detail``.
-    """
+    """Subclasses have ``#panes``, in it ``#list`` in ``#list-pane`` and ``#detail`` in ``#detail-pane``."""
 
     MAIN = "#list"
 

@@ -7,7 +7,7 @@ Its output goes into a ring; updates are posted ten times a second at most.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Hashable, Mapping
+from collections.abc import Callable, Hashable, Mapping
 from contextlib import aclosing
 from dataclasses import replace
 from functools import partial
@@ -22,7 +22,7 @@ from clawperator.engine.errors import EngineError, ErrorCode
 from clawperator.widgets.format.lines import sentence
 from clawperator.widgets.models.job import Job
 from clawperator.widgets.models.skill_runs import OutputRing, Printed, SkillOutputLine, SkillRunState
-from clawperator.widgets.models.skills import BUILTIN, LastResult, SkillDetails, SkillEntry, SkillIssue, SkillsState
+from clawperator.widgets.models.skills import BUILTIN, LastResult, SkillDetails, SkillEntry, SkillsState
 from clawperator.widgets.models.status import Status
 from clawperator.widgets.notice_line import Notice
 from clawperator.widgets.skill_form import hidden
@@ -90,9 +90,6 @@ class SkillsController:
     def syncing(self) -> Job | None:
         """The job that fetches skills, while it runs."""
         return self._sync.job if self._sync.busy else None
-
-    def trouble_of(self, error: EngineError) -> SkillIssue:
-        return trouble_of(error)
 
     # -- looking
 
@@ -291,7 +288,7 @@ class SkillsController:
         here = asyncio.current_task()
         following = self._follow(True)
         work = self._script(request, run) if request.option.script else self._recipe(request, run)
-        self._work = asyncio.create_task(_awaited(work))
+        self._work = asyncio.create_task(work)
         name = sentence(run.skill_id)
         try:
             over = await self._work
@@ -406,10 +403,6 @@ class SkillsController:
     def _update(self, **changes: Any) -> None:
         self._state = replace(self._state, **changes)
         self._post(SkillsUpdate(self._state))
-
-
-async def _awaited(work: Awaitable[SkillRunState]) -> SkillRunState:
-    return await work
 
 
 async def _nothing_left(_job: Job) -> str:

@@ -1,6 +1,4 @@
-"""The form before a skill runs, or before one of its artifacts becomes the draft, with the result of the current
-values.
-"""
+"""The form before a skill runs or becomes the draft, with what its current values come to."""
 
 from __future__ import annotations
 
@@ -13,7 +11,8 @@ from textual.containers import VerticalScroll
 from textual.widgets import Label
 from textual.worker import Worker
 
-from clawperator.app.console.screens.forms import FieldsForm, Form
+from clawperator.app.console.screens.forms import FIELD_KEYS, FieldsForm
+from clawperator.app.console.skills.jobs import trouble_of
 from clawperator.app.console.skills.run_options import (
     ARGUMENTS,
     Plan,
@@ -25,10 +24,9 @@ from clawperator.app.console.skills.run_options import (
 )
 from clawperator.engine.errors import EngineError
 from clawperator.widgets import keys
+from clawperator.widgets.format.draft import plan_rows
 from clawperator.widgets.format.lines import Line, Row, sentence
-from clawperator.widgets.format.skill_plan import plan_rows
 from clawperator.widgets.format.skills import trouble_rows
-from clawperator.widgets.format.symbols import Symbols
 from clawperator.widgets.models.skills import BUILTIN, SkillDetails, SkillEntry, SkillIssue, required_first
 from clawperator.widgets.skill_form import FormText, InputRow, OneOf, ValueInput, hidden
 from clawperator.widgets.text.safe import paragraphs, wrap
@@ -43,10 +41,8 @@ DEFAULT_REF = "main"
 class SkillForm(FieldsForm):
     """Answers a ``SkillRequest``, or ``None``. Invalid values are marked at their fields."""
 
-    BINDINGS: ClassVar[list[Any]] = [
-        *keys.bindings("skill_form"),  # without letters: they may be typed before the field exists
-        *(binding for binding in keys.bindings("screen") if binding.id in ("screen.next_pane", "screen.previous_pane")),
-    ]
+    BINDINGS: ClassVar[list[Any]] = [*keys.bindings("skill_form"), *FIELD_KEYS]
+    """Without letters: they may be typed before the field exists."""
 
     def __init__(
         self,
@@ -54,13 +50,12 @@ class SkillForm(FieldsForm):
         card: SkillDetails | None,
         skilling: SkillsController,
         device_id: str,
-        symbols: Symbols,
         *,
         for_draft: bool,
         before: SkillRequest | None = None,
     ) -> None:
         self.GO = "to the draft" if for_draft else "run"
-        super().__init__(f"{'compile' if for_draft else 'run'} {sentence(skill.id)}", symbols)
+        super().__init__(f"{'compile' if for_draft else 'run'} {sentence(skill.id)}")
         self._skill = skill
         self._skilling = skilling
         self._device_id = device_id
@@ -189,7 +184,7 @@ class SkillForm(FieldsForm):
             plan = await self._skilling.compile(self._skill.id, option, values)
         except EngineError as exc:
             self.plan = None
-            self._show(self._skilling.trouble_of(exc))
+            self._show(trouble_of(exc))
             return False
         self.plan, self.trouble = plan, None
         self._draw()
@@ -204,7 +199,7 @@ class SkillForm(FieldsForm):
             text.show(self._made)
 
     def _made(self, width: int) -> Iterator[Row]:
-        option, symbols = self.option, self._symbols
+        option, symbols = self.option, self.symbols
         yield Row(Line(width))
         unasked = self.trouble is not None and any(row.field.name == self.trouble.field for row in self.rows)
         if self.trouble is not None and not unasked:
@@ -271,24 +266,12 @@ class SkillForm(FieldsForm):
         return ""
 
 
-class RefForm(Form):
-    """Asks for a version of the repository."""
+def ref_problem(text: str) -> str:
+    """Return why ``text`` names no version of the repository; empty where it may."""
+    from clawperator.engine.skills.sync import checked_ref
 
-    GO = "fetch"
-    PROMPT = "A branch, a tag or a commit of the skills repository:"
-    VALUE = DEFAULT_REF
-
-    def __init__(self, symbols: Symbols) -> None:
-        super().__init__("fetch the skills", symbols)
-
-    def problem(self, text: str) -> str:
-        from clawperator.engine.skills.sync import checked_ref
-
-        try:
-            checked_ref(text.strip())
-        except EngineError as exc:
-            return exc.hint or exc.message
-        return ""
-
-    def answer(self, text: str) -> dict[str, Any]:
-        return {"ref": text.strip()}
+    try:
+        checked_ref(text.strip())
+    except EngineError as exc:
+        return exc.hint or exc.message
+    return ""

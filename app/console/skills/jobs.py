@@ -272,11 +272,10 @@ class EngineSkillLibrary:
 
     def compiled(self, plan: Plan, error: EngineError | None = None) -> None:
         """Record for the audit that an artifact was compiled for use."""
-        from clawperator.engine.history.audit_rows import audit_compile
+        from clawperator.engine.history.audit_rows import compiling, write_audit
 
         made = plan.compiled
-        audit_compile(
-            self._settings,
+        row = compiling(
             skill_id=made.skill_id,
             artifact=made.artifact,
             execution=made.execution,
@@ -284,6 +283,7 @@ class EngineSkillLibrary:
             error=error,
             face="console",
         )
+        write_audit(self._settings, row)
 
 
 def skill_library(engine: object, *, demo: bool) -> EngineSkillLibrary:

@@ -73,9 +73,7 @@ def _artifacts(skill: SkillEntry, card: SkillDetails | None) -> Iterator[RunOpti
 
 
 def _of_script(skill: SkillEntry, card: SkillDetails | None) -> tuple[SkillInput, ...]:
-    """Return the declared inputs; else those inputs of the artifacts that SKILL.md shows as options, such as
-    ``--room``.
-    """
+    """Return the declared inputs, else those of the artifacts that SKILL.md shows as options (``--room``)."""
     if skill.inputs or card is None:
         return skill.inputs
     return tuple(field._replace(option=True) for field in card.inputs if _shown_in(card.text, f"--{field.name}"))

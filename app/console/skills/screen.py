@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Mapping
 from functools import partial
 from typing import Any, ClassVar
 
@@ -14,9 +13,11 @@ from textual.events import Click
 
 from clawperator.app.console.copyable import Copyable
 from clawperator.app.console.navigation import Destination, SkillOutputPlace, SkillPlace
+from clawperator.app.console.screens.forms import Form
+from clawperator.app.console.screens.menu import ask
 from clawperator.app.console.session import Facet
 from clawperator.app.console.skills.edit_actions import SkillEditScreen
-from clawperator.app.console.skills.form import DEFAULT_REF, RefForm, SkillForm
+from clawperator.app.console.skills.form import DEFAULT_REF, SkillForm, ref_problem
 from clawperator.app.console.skills.run_options import COMPILED, SkillRequest
 from clawperator.widgets import keys
 from clawperator.widgets.format.jobs import job_line
@@ -52,17 +53,16 @@ class SkillsScreen(SkillEditScreen):
     PLACES: ClassVar[dict[str, str]] = {"skills": "#list", "card": "#detail", "output": "#output", "lint": "#findings"}
 
     def compose_body(self) -> ComposeResult:
-        clock = self.console.clock
         with Container(id="panes"):
             yield Pane(
                 "skills",
                 FindLine(self._search, placeholder="words in id, summary, app, keywords", back_to="#list", id="find"),
-                SkillList(clock, id="list"),
+                SkillList(id="list"),
                 id="list-pane",
             )
             with Container(id="skill-side"):
-                yield Pane("details", SkillCard(clock, id="detail"), id="detail-pane")
-                yield Pane("output", SkillOutput(clock, id="output"), id="output-pane")
+                yield Pane("details", SkillCard(id="detail"), id="detail-pane")
+                yield Pane("output", SkillOutput(id="output"), id="output-pane")
                 yield Pane("lint", FindingList(id="findings"), id="lint-pane")
         yield RunLine(id="run-line")
         yield InfoLine(id="asks")
@@ -303,15 +303,12 @@ class SkillsScreen(SkillEditScreen):
             card,
             self.skilling,
             self.session.device_id,
-            self.console.symbols,
             for_draft=for_draft,
             before=self.skilling.given.get(skill.id),
         )
-        self.app.push_screen(form, self._to_draft if for_draft else self._run)
+        ask(self.console, form, self._to_draft if for_draft else self._run)
 
-    def _run(self, request: SkillRequest | None) -> None:
-        if request is None:
-            return
+    def _run(self, request: SkillRequest) -> None:
         if not self.skilling.start_run(request, self.session.device_id):
             self._say_busy()
             return
@@ -326,9 +323,9 @@ class SkillsScreen(SkillEditScreen):
         )
         self.console.say(Status.WAITING, words)
 
-    def _to_draft(self, request: SkillRequest | None) -> None:
+    def _to_draft(self, request: SkillRequest) -> None:
         """Make the first execution the draft; the following ones of a recipe run only when it is played."""
-        if request is None or request.plan is None:
+        if request.plan is None:
             return
         self.skilling.compiled(request.plan)
         compiled = request.plan.compiled
@@ -345,14 +342,15 @@ class SkillsScreen(SkillEditScreen):
         self.console.say(Status.WARN if len(parts) > 1 else Status.OK, ". ".join(parts))
 
     def action_sync_skills(self) -> None:
-        def answered(answer: Mapping[str, Any] | None) -> None:
-            if answer is not None and not self.skilling.sync(answer["ref"]):
-                self.console.say(Status.WAITING, "The skills are being fetched already. C cancels it")
-
         if self.skilling.syncing is not None:
-            answered({"ref": DEFAULT_REF})
+            self._sync("")
         else:
-            self.app.push_screen(RefForm(self.console.symbols), answered)
+            prompt = "A branch, a tag or a commit of the skills repository:"
+            ask(self.console, Form("fetch the skills", prompt, ref_problem, go="fetch", value=DEFAULT_REF), self._sync)
+
+    def _sync(self, ref: str) -> None:
+        if not self.skilling.sync(ref):
+            self.console.say(Status.WAITING, "The skills are being fetched already. C cancels it")
 
     def action_cancel_skill(self) -> None:
         if not self.skilling.cancel():

@@ -35,8 +35,8 @@ from clawperator.widgets.format.stream import TimeFormat
 from clawperator.widgets.info_line import FindLine, InfoLine
 from clawperator.widgets.log_around import LogAround
 from clawperator.widgets.models.execution import NO_LINES, ExecutionState, LineSpan, Mark
+from clawperator.widgets.models.item_rows import StreamView
 from clawperator.widgets.models.status import Status
-from clawperator.widgets.models.stream_view import StreamView
 from clawperator.widgets.pane import Pane
 from clawperator.widgets.text.times import duration, rate
 
@@ -49,7 +49,6 @@ class StreamScreen(TwoPaneScreen):
     PLACES: ClassVar[dict[str, str]] = {"stream": "#list", "detail": "#detail"}
 
     def compose_body(self) -> ComposeResult:
-        clock = self.console.clock
         with Container(id="panes", classes="-stream"):
             yield Pane(
                 "stream",
@@ -60,12 +59,12 @@ class StreamScreen(TwoPaneScreen):
                     back_to="#list",
                     id="filter",
                 ),
-                EnvelopeLog(id="list", clock=clock),
+                EnvelopeLog(id="list"),
                 id="list-pane",
             )
             with Vertical(id="stream-side"):
-                yield Pane("execution", ExecutionDetail(id="detail", clock=clock), id="detail-pane")
-                yield Pane("log context", LogAround(id="around", clock=clock), id="around-pane")
+                yield Pane("execution", ExecutionDetail(id="detail"), id="detail-pane")
+                yield Pane("log context", LogAround(id="around"), id="around-pane")
 
     def on_mount(self) -> None:
         self.stream.show(self.session.log, self.session.lines)
@@ -245,7 +244,7 @@ class StreamScreen(TwoPaneScreen):
 
     def action_export(self) -> None:
         """Ask what to write to a file."""
-        self.app.push_screen(MenuDialog("export", self._export_choices(), self.console.symbols), self._export)
+        self.app.push_screen(MenuDialog("export", self._export_choices()), self._export)
 
     def _export_choices(self) -> list[Choice]:
         stream, execution = self.stream, self.stream.execution

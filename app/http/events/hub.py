@@ -76,7 +76,8 @@ class Client:
         self._types = frozenset(types)
         self._own: deque[bytes] = deque()
         """Frames for this client only; they are sent first."""
-        self._places = {ring: ring.next for ring in rings}
+        self.places = {ring: ring.next for ring in rings}
+        """The number of the next frame to read of each ring."""
         self._ready = asyncio.Event()
         self.sent = 0
         """Number of events taken from the rings."""
@@ -86,27 +87,11 @@ class Client:
         self.writing: asyncio.Task[None] | None = None
         """The task that is writing; it blocks while the client does not read."""
 
-    def wants(self, frame: Frame) -> bool:
-        """Return whether the client subscribed to the frame's type and device; a frame without a device is for all."""
-        if frame.name not in self._types and (self._types or frame.name in event_frames.OPT_IN):
+    def wants(self, name: str, device_id: str | None) -> bool:
+        """Return whether the client subscribed to the type and device of an event; one without a device is for all."""
+        if name not in self._types and (self._types or name in event_frames.OPT_IN):
             return False
-        return not self._devices or frame.device_id is None or frame.device_id in self._devices
-
-    def asks_for(self, name: str, device_id: str | None) -> bool:
-        """Return whether the client subscribed to an opt-in type by name."""
-        return name in self._types and (not self._devices or device_id is None or device_id in self._devices)
-
-    def misses(self, ring: Ring, number: int, frame: Frame) -> bool:
-        """Return whether the client wants the frame and has not read it."""
-        return self._places[ring] <= number and self.wants(frame)
-
-    def place(self, ring: Ring) -> int:
-        """Return the number of the next frame of ``ring`` to read."""
-        return self._places[ring]
-
-    def resume(self, ring: Ring, number: int) -> None:
-        """Continue in ``ring`` with the frame of that number."""
-        self._places[ring] = number
+        return not self._devices or device_id is None or device_id in self._devices
 
     def enqueue(self, data: bytes) -> None:
         """Write a frame for this client alone, before what comes from the rings."""
@@ -149,17 +134,17 @@ class Client:
     def _next(self) -> Frame | None:
         """Return the oldest unread frame that the client wants, ``None`` without one."""
         heads: dict[Ring, Frame] = {}
-        for ring, place in self._places.items():
+        for ring, place in self.places.items():
             number = max(place, ring.first)
-            while (frame := ring.at(number)) is not None and not self.wants(frame):
+            while (frame := ring.at(number)) is not None and not self.wants(frame.name, frame.device_id):
                 number += 1
-            self._places[ring] = number
+            self.places[ring] = number
             if frame is not None:
                 heads[ring] = frame
         if not heads:
             return None
         oldest = min(heads, key=lambda ring: heads[ring].order)
-        self._places[oldest] += 1
+        self.places[oldest] += 1
         return heads[oldest]
 
 
@@ -194,7 +179,9 @@ class Hub:
                 began = loop.time()
                 for event in events:
                     fleeting = event_frames.FLEETING_EVENTS.get(type(event))
-                    if fleeting is not None and not self._asked_for(fleeting, event.device_id):
+                    if fleeting is not None and not any(
+                        client.wants(fleeting, event.device_id) for client in self._clients
+                    ):
                         continue
                     for news in event_frames.stream_events(event):
                         self.publish(news)
@@ -202,9 +189,6 @@ class Hub:
                 self._wake()
                 # Events within FLUSH_SECONDS are sent together.
                 await asyncio.sleep(max(0.0, FLUSH_SECONDS - (loop.time() - began)))
-
-    def _asked_for(self, name: str, device_id: str | None) -> bool:
-        return any(client.asks_for(name, device_id) for client in self._clients)
 
     def _wake(self) -> None:
         for client in tuple(self._clients):
@@ -223,7 +207,7 @@ class Hub:
         frame = Frame(self._order, news.name, news.device_id, event_frames.encoded(news.name, news.data, event_id))
         for number, out in ring.push(frame):
             for client in tuple(self._clients):
-                if client.misses(ring, number, out):
+                if client.places[ring] <= number and client.wants(out.name, out.device_id):
                     self._drop(client)
 
     def id_of(self, number: int) -> str:
@@ -237,7 +221,7 @@ class Hub:
         client.end(self._farewell(client, "too slow"))
 
     def _farewell(self, client: Client, reason: str) -> bytes:
-        last_id = self.id_of(client.place(self._kept) - 1)
+        last_id = self.id_of(client.places[self._kept] - 1)
         return event_frames.encoded(event_frames.DROPPED, {"reason": reason, "lastEventId": last_id})
 
     def subscribe(
@@ -259,11 +243,11 @@ class Hub:
         number = int(digits) if digits.isascii() and digits.isdigit() and len(digits) < 16 else -1
         if boot != self._boot or not 0 <= number < self._kept.next:
             client.enqueue(_reset("unknown", "The server has restarted since. Fetch the current state"))
-            client.resume(self._kept, self._kept.first)  # what this server has sent, that client cannot have seen
+            client.places[self._kept] = self._kept.first  # what this server has sent, that client cannot have seen
             return
         if number + 1 < self._kept.first:
             client.enqueue(_reset("expired", "Some events have expired. Fetch the current state"))
-        client.resume(self._kept, number + 1)
+        client.places[self._kept] = number + 1
 
     def leave(self, client: Client) -> None:
         if client in self._clients:

@@ -29,7 +29,6 @@ _DEVICE = obj({"serial": _TEXT, "state": _TEXT, **_MORE}, ["serial", "state"])
     responses=gives(
         ok_with({"devices": {"type": "array", "items": _DEVICE}, "aliases": _ALIASES}), ErrorCode.ADB_NOT_FOUND
     ),
-    response_class=Response,
 )
 async def devices(request: Request) -> Response:
     service: HttpService = request.app.state.service

@@ -6,31 +6,21 @@ from fastapi import APIRouter, Request
 from starlette.responses import Response
 
 from clawperator.app.http import bodies
-from clawperator.app.http.openapi import TEXT, YES, gives, list_of, ok_with
-from clawperator.app.http.service import HttpService, caller_of
+from clawperator.app.http.openapi import TEXT, YES, fields_of, gives, list_of, ok_with
+from clawperator.app.http.service import HttpService, acting
 from clawperator.app.serve.answers import answer, ok
-from clawperator.engine.emulators.avds import checked_name
+from clawperator.engine.emulators.avds import Avd, checked_name
 from clawperator.engine.emulators.manager import EmulatorManager
+from clawperator.engine.emulators.provision import Provisioned
+from clawperator.engine.emulators.running import RunningEmulator
 from clawperator.engine.errors import ErrorCode
 
 router = APIRouter(prefix="/android", tags=["emulators"])
 
 _FLAG = {"type": "boolean"}
-_TEXT_OR_NULL = {"type": ["string", "null"]}
-_FITNESS = {"supported": _FLAG, "unsupportedReasons": {"type": "array", "items": TEXT}}
-_AVD = {
-    "name": TEXT,
-    "exists": _FLAG,
-    "running": _FLAG,
-    "apiLevel": {"type": ["integer", "null"]},
-    "abi": _TEXT_OR_NULL,
-    "playStore": _FLAG,
-    "deviceProfile": _TEXT_OR_NULL,
-    "systemImage": _TEXT_OR_NULL,
-    **_FITNESS,
-}
+_AVD = {**fields_of(Avd), "supported": _FLAG}
 _STARTED = {"type": TEXT, "avdName": TEXT, "serial": TEXT, "booted": _FLAG}
-_RUNNING = {**_STARTED, **_FITNESS}
+_RUNNING = {"type": TEXT, **fields_of(RunningEmulator), "supported": _FLAG}
 _UP = ok_with(_STARTED)
 _TOOLS = (ErrorCode.ANDROID_SDK_TOOL_MISSING, ErrorCode.INVALID_NAME)
 
@@ -45,7 +35,6 @@ def _manager(request: Request) -> EmulatorManager:
     operation_id="listEmulators",
     summary="List virtual devices and whether they are supported",
     responses=gives(ok_with({"avds": list_of(_AVD)}), *_TOOLS),
-    response_class=Response,
 )
 async def avds(request: Request) -> Response:
     return ok(avds=[avd.to_dict() for avd in await _manager(request).avds()])
@@ -56,7 +45,6 @@ async def avds(request: Request) -> Response:
     operation_id="listRunningEmulators",
     summary="List running virtual devices",
     responses=gives(ok_with({"devices": list_of(_RUNNING)}), *_TOOLS),
-    response_class=Response,
 )
 async def running(request: Request) -> Response:
     return ok(devices=[one.to_dict() for one in await _manager(request).status()])
@@ -74,13 +62,11 @@ async def running(request: Request) -> Response:
         ErrorCode.ANDROID_AVD_CREATE_FAILED,
         ErrorCode.ANDROID_SYSTEM_IMAGE_INSTALL_FAILED,
     ),
-    response_class=Response,
 )
 async def create(request: Request) -> Response:
-    service: HttpService = request.app.state.service
     body = await bodies.Avd.of(request)
     name = checked_name(body.name) if body.name else ""
-    with service.acting(caller_of(request)) as engine:
+    with acting(request) as engine:
         return ok(**(await engine.emulators.create(name, **body.model_dump(exclude={"name"}))).to_dict())
 
 
@@ -89,7 +75,6 @@ async def create(request: Request) -> Response:
     operation_id="getEmulator",
     summary="Show one virtual device",
     responses=gives(ok_with(_AVD), *_TOOLS),
-    response_class=Response,
 )
 async def inspect(request: Request, name: str) -> Response:
     return ok(**(await _manager(request).inspect(name)).to_dict())
@@ -107,11 +92,9 @@ async def inspect(request: Request, name: str) -> Response:
         ErrorCode.EMULATOR_START_FAILED,
         ErrorCode.EMULATOR_BOOT_TIMEOUT,
     ),
-    response_class=Response,
 )
 async def start(request: Request, name: str) -> Response:
-    service: HttpService = request.app.state.service
-    with service.acting(caller_of(request)) as engine:
+    with acting(request) as engine:
         return ok(**(await engine.emulators.start(checked_name(name))).started())
 
 
@@ -125,11 +108,9 @@ async def start(request: Request, name: str) -> Response:
         ErrorCode.EMULATOR_NOT_RUNNING,
         ErrorCode.EMULATOR_STOP_FAILED,
     ),
-    response_class=Response,
 )
 async def stop(request: Request, name: str) -> Response:
-    service: HttpService = request.app.state.service
-    with service.acting(caller_of(request)) as engine:
+    with acting(request) as engine:
         stopped = await engine.emulators.stop(checked_name(name))
     return answer(stopped.to_dict())
 
@@ -145,11 +126,9 @@ async def stop(request: Request, name: str) -> Response:
         ErrorCode.EMULATOR_ALREADY_RUNNING,
         ErrorCode.EMULATOR_DELETE_FAILED,
     ),
-    response_class=Response,
 )
 async def delete(request: Request, name: str) -> Response:
-    service: HttpService = request.app.state.service
-    with service.acting(caller_of(request)) as engine:
+    with acting(request) as engine:
         await engine.emulators.delete(checked_name(name))
     return ok(avdName=name, deleted=True)
 
@@ -160,16 +139,14 @@ async def delete(request: Request, name: str) -> Response:
     summary="Reuse, start or create a supported virtual device",
     openapi_extra=bodies.Provision.described(),
     responses=gives(
-        ok_with({**_STARTED, "created": _FLAG, "started": _FLAG, "reused": _FLAG}),
+        ok_with({**_STARTED, **fields_of(Provisioned)}),
         *_TOOLS,
         ErrorCode.EMULATOR_UNSUPPORTED,
         ErrorCode.EMULATOR_START_FAILED,
         ErrorCode.EMULATOR_BOOT_TIMEOUT,
     ),
-    response_class=Response,
 )
 async def provision(request: Request) -> Response:
-    service: HttpService = request.app.state.service
     name = (await bodies.Provision.of(request)).name
-    with service.acting(caller_of(request)) as engine:
+    with acting(request) as engine:
         return ok(**(await engine.emulators.provision(checked_name(name) if name else "")).to_dict())

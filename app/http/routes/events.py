@@ -40,7 +40,6 @@ _Names = Annotated[list[str], Query(max_length=_MOST_NAMES)]
         *(ErrorCode.INVALID_PARAMETER, ErrorCode.CAPABILITY_DENIED, ErrorCode.SHUTTING_DOWN),
         kind="text/event-stream",
     ),
-    response_class=Response,
 )
 async def events(
     request: Request,
@@ -88,7 +87,6 @@ def _type(name: str) -> str:
     operation_id="getEventSchemas",
     summary="The JSON Schemas of the events' data",
     responses=gives(ok_with({"version": {"type": "integer"}, "events": {"type": "object"}})),
-    response_class=Response,
 )
 async def events_schema() -> Response:
     contracts = {name: json_schema(name) for name in ("envelope", "outcome", "result", "error")}

@@ -108,7 +108,6 @@ _PLAYED = obj(
         *_PICTURES,
         ErrorCode.MISSING_EXECUTION,
     ),
-    response_class=Response,
 )
 async def execute(request: Request, validate_only: _ValidateOnly = False) -> Response:
     body = await bodies.Execution.of(request)
@@ -140,7 +139,6 @@ async def _checked(request: Request, body: bodies.Execution) -> Mapping[str, Any
         ErrorCode.MISSING_EXECUTION,
         ErrorCode.DEVICE_TAG_UNKNOWN,
     ),
-    response_class=Response,
 )
 async def execute_many(request: Request, validate_only: _ValidateOnly = False) -> Response:
     service: HttpService = request.app.state.service
@@ -214,7 +212,6 @@ async def _snapshot(request: Request, options: RunOptions) -> dict[str, Any]:
     summary="Read the UI tree of the screen",
     openapi_extra=bodies.Snapshot.described(),
     responses=gives({"anyOf": [ref("success"), _BRIEF, _UNCHANGED]}, *OUTCOMES),
-    response_class=Response,
 )
 async def snapshot(request: Request) -> Response:
     return answer(await _snapshot(request, RunOptions()))
@@ -226,7 +223,6 @@ async def snapshot(request: Request) -> Response:
     summary="Save a screenshot on the server",
     openapi_extra=bodies.Screenshot.described(),
     responses=gives(ref("success"), *OUTCOMES, *_PICTURES),
-    response_class=Response,
 )
 async def screenshot(
     request: Request,

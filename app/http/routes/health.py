@@ -25,7 +25,6 @@ _HEALTH = gives(ok_with({"version": _TEXT, "uptimeSeconds": {"type": "number"}})
     operation_id="getHealth",
     summary="Check that the server is running",
     responses=_HEALTH,
-    response_class=Response,
 )
 @router.get("/health", include_in_schema=False)
 async def health(request: Request) -> Response:
@@ -40,7 +39,6 @@ async def health(request: Request) -> Response:
     summary="The JSON Schema of a contract",
     description="As `clawperator schema <name>`: execution, action, matcher, envelope, result, error, skill …",
     responses=gives({"type": "object"}, ErrorCode.NOT_FOUND),
-    response_class=Response,
 )
 async def schema(name: str) -> Response:
     if name not in SCHEMAS:
@@ -53,7 +51,6 @@ async def schema(name: str) -> Response:
     operation_id="getMetrics",
     summary="Metrics for Prometheus",
     responses=gives(_TEXT, kind="text/plain"),
-    response_class=Response,
 )
 async def metrics(request: Request) -> Response:
     service: HttpService = request.app.state.service

@@ -2,43 +2,30 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, get_args
+from typing import Annotated
 
 from fastapi import APIRouter, Query, Request
 from starlette.responses import Response
 
-from clawperator.app.http.openapi import gives, list_of, obj, ok_with, ref
-from clawperator.app.http.service import HttpService
+from clawperator.app.http.openapi import fields_of, gives, list_of, obj, ok_with, ref
+from clawperator.app.http.service import HttpService, caller_of
 from clawperator.app.serve.answers import ok
-from clawperator.engine.errors import EngineError, ErrorCode
-from clawperator.engine.executions import build
-from clawperator.engine.filters.grammar import parse_filter
-from clawperator.engine.history.records import RunStatus
+from clawperator.app.serve.history import MAX_PAGE, history_of, one_run, runs_page
+from clawperator.app.serve.refusals import operation_of
+from clawperator.engine.errors import ErrorCode
+from clawperator.engine.history.records import RunSummary
+from clawperator.engine.history.worker import HistoryWorker
 
 router = APIRouter(tags=["history"])
 
-_TEXT = {"type": "string"}
-_COUNT = {"type": "integer"}
 _NUMBER_OR_NULL = {"type": ["number", "null"]}
+_WITH_CODE = {"hint": {"type": "string"}, "retryable": {"type": "boolean"}}
 _RUN = {
-    "number": _COUNT,
-    **dict.fromkeys(("executionId", "commandId", "taskId", "source", "mode", "deviceId", "backend", "face"), _TEXT),
-    "origin": {"type": "string", "enum": ["made", "seen"]},
-    "pid": _COUNT,
-    "package": _TEXT,
-    "status": {"type": "string", "enum": list(get_args(RunStatus))},
-    "code": _TEXT,
-    "hint": _TEXT,
-    "retryable": {"type": "boolean"},
-    "startedAt": _NUMBER_OR_NULL,
-    "endedAt": _NUMBER_OR_NULL,
-    "durationMs": _NUMBER_OR_NULL,
-    "actionCount": _COUNT,
-    "failedSteps": _COUNT,
-    "timeoutMs": _COUNT,
+    **fields_of(RunSummary),
+    **dict.fromkeys(("startedAt", "endedAt", "durationMs"), _NUMBER_OR_NULL),
     "outcome": {"anyOf": [ref("outcome"), {"type": "null"}]},
+    **_WITH_CODE,
 }
-_WITH_CODE = ("hint", "retryable")
 _ENTRIES = {"type": "array", "items": {"type": "object"}}
 _CODES = (
     ErrorCode.CAPABILITY_DENIED,
@@ -53,14 +40,9 @@ _Before = Annotated[
 ]
 
 
-def _history(request: Request) -> Any:
+def _history(request: Request) -> HistoryWorker:
     service: HttpService = request.app.state.service
-    service.admit(request, build.snapshot())  # the history shows screens: the caller needs the permission to observe
-    if service.engine.history is None:
-        raise EngineError(
-            ErrorCode.HISTORY_UNAVAILABLE, "This server keeps no history", hint="Start the server without --no-history."
-        )
-    return service.engine.history
+    return history_of(service.engine.under(caller_of(request)), operation_of(request.scope))
 
 
 @router.get(
@@ -80,24 +62,15 @@ def _history(request: Request) -> Any:
         ),
         *_CODES,
     ),
-    response_class=Response,
 )
 async def runs(
     request: Request,
     words: Annotated[str, Query(alias="filter", max_length=1_000, description="As `history list --filter`.")] = "",
-    limit: Annotated[int, Query(ge=0, le=1_000)] = 50,
+    limit: Annotated[int, Query(ge=0, le=MAX_PAGE)] = 50,
     before: _Before = None,
     total: Annotated[bool, Query(description="Also count the matching runs.")] = False,
 ) -> Response:
-    history, where = _history(request), parse_filter(words)
-    if where.problem:
-        raise EngineError(ErrorCode.INVALID_PARAMETER, f"'filter': {where.problem}", details={"path": "filter"})
-    facts = {}
-    if total:
-        await history.mark_interrupted()
-        facts = {"version": await history.version(), "total": await history.count(where)}
-    found = await history.runs(where, limit=limit, before=before) if limit else []
-    return ok(runs=[run.to_dict() for run in found], count=len(found), **facts)
+    return ok(**await runs_page(_history(request), words, limit=limit, before=before, total=total))
 
 
 @router.get(
@@ -105,7 +78,6 @@ async def runs(
     operation_id="getTree",
     summary="Show one UI tree of the history",
     responses=gives({"type": "string"}, *_CODES, kind="application/xml"),
-    response_class=Response,
 )
 async def tree(request: Request, digest: str) -> Response:
     text: str = await _history(request).tree(digest)
@@ -118,11 +90,9 @@ async def tree(request: Request, digest: str) -> Response:
     summary="Show one run: payload, steps, log lines, envelope, UI trees",
     description="`run` is its number, executionId or commandId.",
     responses=gives(ok_with({"run": obj(_RUN, _RUN.keys() - set(_WITH_CODE))}), *_CODES),
-    response_class=Response,
 )
 async def one(request: Request, run: str) -> Response:
-    key: str | int = int(run) if run.isascii() and run.isdigit() and len(run) < 16 else run
-    return ok(run=(await _history(request).find(key)).to_dict())
+    return ok(**await one_run(_history(request), run))
 
 
 @router.get(
@@ -130,7 +100,6 @@ async def one(request: Request, run: str) -> Response:
     operation_id="listAudit",
     summary="List requests to devices, their callers and their outcomes, newest first",
     responses=gives(ok_with({"entries": _ENTRIES, "count": {"type": "integer"}}), *_CODES),
-    response_class=Response,
 )
 async def audit(request: Request, limit: _Limit = 50, before: _Before = None) -> Response:
     found = await _history(request).audit(limit, before)

@@ -12,7 +12,7 @@ from starlette.responses import Response
 from clawperator.app.http import bodies
 from clawperator.app.http.openapi import OBJECTS, TEXT, gives, ok_with, ref
 from clawperator.app.http.routes.executions import OUTCOMES, SOURCE
-from clawperator.app.http.service import HttpService, caller_of
+from clawperator.app.http.service import HttpService, acting
 from clawperator.app.serve.answers import answer, ok
 from clawperator.app.serve.gate import refuse_web_page
 from clawperator.engine.contracts.limits import MAX_DISPLAY, MAX_WAIT_MS
@@ -66,7 +66,6 @@ def _facts(serial: str, seen: SeenTree) -> dict[str, Any]:
         ErrorCode.UI_TREE_UNAVAILABLE,
     )
     | {304: {"description": "The tree is unchanged: it matches `If-None-Match`."}},
-    response_class=Response,
 )
 async def live_snapshot(
     request: Request,
@@ -132,7 +131,6 @@ async def live_snapshot(
         ErrorCode.CAPABILITY_DENIED,
         kind="image/png",
     ),
-    response_class=Response,
 )
 async def picture(
     request: Request,
@@ -155,13 +153,11 @@ async def picture(
         ErrorCode.DEVICE_SHELL_UNAVAILABLE,
         ErrorCode.CAPABILITY_DENIED,
     ),
-    response_class=Response,
 )
 async def packages(
     request: Request, device_id: str, third_party: Annotated[bool, Query(alias="thirdParty")] = False
 ) -> Response:
-    service: HttpService = request.app.state.service
-    with service.acting(caller_of(request)) as engine:
+    with acting(request) as engine:
         return ok(packages=await engine.packages(device_id=device_id, third_party=third_party))
 
 
@@ -171,7 +167,6 @@ async def packages(
     summary="Show which nodes a matcher finds, or why it finds none",
     openapi_extra=bodies.Match.described(selector=ref("matcher")),
     responses=gives(ok_with({**_TREE, "count": {"type": "integer"}, "matches": OBJECTS}), *OUTCOMES),
-    response_class=Response,
 )
 async def match(request: Request) -> Response:
     service: HttpService = request.app.state.service
@@ -191,7 +186,6 @@ async def match(request: Request) -> Response:
     responses=gives(
         ok_with({**_TREE, "node": {"type": "object"}, "candidates": OBJECTS}), *OUTCOMES, ErrorCode.NODE_NOT_FOUND
     ),
-    response_class=Response,
 )
 async def suggest(request: Request) -> Response:
     service: HttpService = request.app.state.service

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 from fastapi import APIRouter, Depends, Query, Request
 from starlette.responses import Response
@@ -12,9 +12,8 @@ from clawperator.app.http.service import HttpService
 from clawperator.app.serve.answers import ok
 from clawperator.app.serve.gate import refuse_web_page
 from clawperator.engine.doctor.check import CheckDocument
-from clawperator.engine.doctor.verdict import READINESS, verdict_of
+from clawperator.engine.doctor.verdict import READINESS
 from clawperator.engine.errors import ErrorCode
-from clawperator.engine.events.types import CheckFinished
 from clawperator.engine.executions.device_lock import LockDocument
 
 router = APIRouter(tags=["readiness"])
@@ -43,7 +42,6 @@ _LOCKS = {"type": "array", "items": shape(LockDocument)}
         ),
         ErrorCode.READ_ONLY,
     ),
-    response_class=Response,
 )
 async def doctor(
     request: Request,
@@ -51,21 +49,7 @@ async def doctor(
     backend: Annotated[Literal["operator", "stock"] | None, Query()] = None,
 ) -> Response:
     service: HttpService = request.app.state.service
-    visit = service.engine.doctor(device_id=device_id or None, backend=backend)
-    checks: list[dict[str, Any]] = []
-    with service.work.one():
-        async for check in visit.checks():
-            checks.append(check.to_dict())
-            service.engine.events.publish(CheckFinished(device_id=visit.device_id or None, check=checks[-1]))
-    verdict = verdict_of(checks, visit.backend)
-    return ok(
-        ready=verdict.ready,
-        **verdict.to_dict(),
-        backend=visit.backend,
-        stock=verdict_of(checks, "stock").to_dict(),
-        deviceId=visit.device_id or None,
-        checks=checks,
-    )
+    return ok(**await service.doctor(device_id, backend))
 
 
 @router.get(
@@ -73,7 +57,6 @@ async def doctor(
     operation_id="listLocks",
     summary="List device locks and their holders",
     responses=gives(ok_with({"locks": _LOCKS})),
-    response_class=Response,
 )
 async def locks(request: Request) -> Response:
     service: HttpService = request.app.state.service

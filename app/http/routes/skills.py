@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Coroutine
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Query, Request
@@ -11,14 +10,14 @@ from starlette.responses import Response
 
 from clawperator.app.http import bodies
 from clawperator.app.http.openapi import OBJECTS, TEXT, gives, ok_with, ref
-from clawperator.app.http.service import HttpService, caller_of
+from clawperator.app.http.service import HttpService, acting
 from clawperator.app.serve.answers import answer, ok
 from clawperator.app.serve.service import CallerExecutor
 from clawperator.engine.errors import ErrorCode
 from clawperator.engine.executions.attempt import ExecutionResult
 from clawperator.engine.executions.finish import RunOptions
 from clawperator.engine.skills.registry import Registry, open_registry
-from clawperator.engine.skills.run import SkillRun, run_skill, run_with_then
+from clawperator.engine.skills.run import run_with_then
 from clawperator.engine.skills.search import search
 
 router = APIRouter(tags=["skills"])
@@ -47,7 +46,6 @@ def _warnings(registry: Registry) -> dict[str, Any]:
         ok_with({"skills": _SKILLS, "count": {"type": "integer"}, "warnings": OBJECTS}, optional=_ONLY_WHERE_WRONG),
         ErrorCode.REGISTRY_READ_FAILED,
     ),
-    response_class=Response,
 )
 async def skills(request: Request, app: _Word = None, intent: _Word = None, keyword: _Word = None) -> Response:
     registry = await _registry(request)
@@ -64,7 +62,6 @@ async def skills(request: Request, app: _Word = None, intent: _Word = None, keyw
         ErrorCode.SKILL_NOT_FOUND,
         ErrorCode.REGISTRY_READ_FAILED,
     ),
-    response_class=Response,
 )
 async def skill(request: Request, skill_id: str) -> Response:
     registry = await _registry(request)
@@ -101,32 +98,27 @@ async def skill(request: Request, skill_id: str) -> Response:
         ErrorCode.SKILL_OUTPUT_ASSERTION_FAILED,
         ErrorCode.READ_ONLY,
     ),
-    response_class=Response,
 )
 async def run(request: Request, skill_id: str) -> Response:
     service: HttpService = request.app.state.service
     body = await bodies.SkillRun.of(request)
     chosen = body.model_dump(include={"wait_ms", "backend", "allow_unbind"}, exclude_unset=True)
-    device = body.device_id or None
 
     async def execute(payload: Any, **options: Any) -> ExecutionResult:
         return await service.execute(request, payload, **chosen, **options)
 
-    with service.acting(caller_of(request)) as engine:
-        registry = await _registry(request)
-
-        def script() -> Coroutine[Any, Any, SkillRun]:
-            return run_skill(
-                registry,
-                skill_id,
-                settings=engine.settings.with_options(**chosen),
-                device_id=device,
-                args=body.args,
-                timeout_ms=body.timeout_ms,
-                expect_contains=body.expect_contains,
-                guard=engine.guard,
-            )
-
-        executor = CallerExecutor(engine.settings, execute)
-        options = RunOptions(then=body.then, then_bytes=body.max_bytes)
-        return answer(await run_with_then(executor, script, options, device, short=body.brief))
+    with acting(request) as engine:
+        document = await run_with_then(
+            CallerExecutor(engine.settings, execute),
+            await _registry(request),
+            skill_id,
+            RunOptions(then=body.then, then_bytes=body.max_bytes),
+            device_id=body.device_id or None,
+            short=body.brief,
+            settings=engine.settings.with_options(**chosen),
+            args=body.args,
+            timeout_ms=body.timeout_ms,
+            expect_contains=body.expect_contains,
+            guard=engine.guard,
+        )
+    return answer(document)

@@ -11,7 +11,7 @@ from starlette.responses import Response
 from clawperator.app.http import bodies
 from clawperator.app.http.openapi import Schema, gives, obj, ref
 from clawperator.app.http.routes.executions import OUTCOMES, SOURCE
-from clawperator.app.http.service import HttpService, caller_of
+from clawperator.app.http.service import HttpService, acting
 from clawperator.app.serve.answers import answer, in_route_words
 from clawperator.app.serve.verbs import VERBS, DeviceCommand, VerbArguments, invalid, made
 from clawperator.engine.contracts.issues import shown, suggestion
@@ -63,7 +63,6 @@ def _properties() -> Schema:
         ErrorCode.NOT_FOUND,
         ErrorCode.DEVICE_COMMAND_REFUSED,
     ),
-    response_class=Response,
 )
 async def run_verb(
     request: Request,
@@ -79,7 +78,7 @@ async def run_verb(
         for name in ("then", "backend"):
             if name in body.model_fields_set:
                 raise invalid(name, f"{verb} takes no '{name}'", "It is not an execution.")
-        with service.acting(caller_of(request)) as engine:
+        with acting(request) as engine:
             admin = engine.device_admin(device_id=body.device_id or None, wait_ms=body.wait_ms)
             return answer(await sent.run(admin))
     result = await service.execute(request, sent, **body.place, options=body.options)

@@ -17,6 +17,7 @@ from clawperator.engine.config.active_profile import load_profile
 from clawperator.engine.contracts import limits
 from clawperator.engine.contracts.actions import ACTIONS
 from clawperator.engine.device_admin import MAX_LINES, ROTATIONS
+from clawperator.engine.errors import EngineError, ErrorCode
 from clawperator.engine.executions import build
 from clawperator.engine.json_schema import json_schema
 from clawperator.engine.skills.artifact_run import run_document
@@ -31,15 +32,21 @@ if TYPE_CHECKING:
 
 
 async def _execute(service: McpService, call: Call, arguments: Arguments) -> Reply:
-    if is_compiled(arguments["execution"]):
-        return await _execute_compiled(service, call, arguments)
-    payload = completed(arguments["execution"])
+    """Run a plan, or the executions of a compiled artifact in order, as `skill_run` does."""
+    plan = arguments["execution"]
+    compiled = is_compiled(plan)
+    if not compiled:
+        plan = completed(plan)
     if arguments.get("validateOnly"):
-        return Reply(service.engine.validate(payload).to_answer())
-    if arguments.get("devices"):
-        service.admit(call, payload, "execute")
-        return await _on_devices(service, call, arguments, lambda one, its: _run(service, one, payload, its))
-    return await _run(service, call, payload, arguments)
+        return Reply(checked(read_compiled(plan)) if compiled else service.engine.validate(plan).to_answer())
+    run = _run_compiled if compiled else _run
+    if not arguments.get("devices"):
+        return await run(service, call, plan, arguments)
+    if compiled:
+        await asyncio.to_thread(read_compiled, plan)
+    else:
+        service.admit(call, plan, "execute")
+    return await _on_devices(service, call, arguments, lambda one, its: run(service, one, plan, its))
 
 
 async def _run(service: McpService, call: Call, payload: Payload, arguments: Arguments) -> Reply:
@@ -52,6 +59,16 @@ async def _run(service: McpService, call: Call, payload: Payload, arguments: Arg
     view, most = arguments.get("view", "interactive"), int(arguments.get("maxBytes", DEFAULT_BYTES))
     await asyncio.to_thread(lean, document["envelope"], view, most)
     return outcome(document, arguments)
+
+
+async def _run_compiled(service: McpService, call: Call, document: Payload, arguments: Arguments) -> Reply:
+    if service.fleet is not None and "/" in arguments.get("deviceId", ""):
+        raise invalid("execution", "a compiled artifact cannot run on the fleet")
+    profile = service.profile(call.caller) or load_profile(service.engine.settings)
+    device = arguments.get("deviceId") or None
+    options = base.run_options(arguments)
+    report = await run_document(service.executor(call), document, profile, device_id=device, options=options)
+    return await played(report, arguments)
 
 
 async def _on_devices(
@@ -69,6 +86,14 @@ async def _on_devices(
         return reply.document
 
     async def ended(row: fan_out.DeviceRow, total: int) -> None:
+        if row.status == "not_run":
+            not_sent = {"broadcastDispatchStatus": "not_sent"}
+            error = EngineError(ErrorCode.NOT_RUN, row.answer["error"]["message"], extra=not_sent)
+            service.remember(call, row.target.serial, error)
+        task = asyncio.current_task()
+        assert task is not None
+        if task.cancelling():
+            return  # the protocol forbids notifications about a cancelled call
         call.progress.total, call.progress.done = total, call.progress.done + 1
         await call.progress.report(call.progress.done, total, f"{row.target.alias or row.target.serial}: {row.status}")
 
@@ -80,28 +105,6 @@ async def _on_devices(
             service.remember_cancelled(own)
         raise
     return Reply(tool_words(document), failed=not document["ok"])
-
-
-async def _execute_compiled(service: McpService, call: Call, arguments: Arguments) -> Reply:
-    """Run the executions of a compiled artifact in order, as `skill_run` does."""
-    document = arguments["execution"]
-    if arguments.get("validateOnly"):
-        return Reply(checked(read_compiled(document)))
-    if arguments.get("devices"):
-        await asyncio.to_thread(read_compiled, document)
-        return await _on_devices(service, call, arguments, lambda one, its: _run_compiled(service, one, its))
-    return await _run_compiled(service, call, arguments)
-
-
-async def _run_compiled(service: McpService, call: Call, arguments: Arguments) -> Reply:
-    document = arguments["execution"]
-    if service.fleet is not None and "/" in arguments.get("deviceId", ""):
-        raise invalid("execution", "a compiled artifact cannot run on the fleet")
-    profile = service.profile(call.caller) or load_profile(service.engine.settings)
-    device = arguments.get("deviceId") or None
-    options = base.run_options(arguments)
-    report = await run_document(service.executor(call), document, profile, device_id=device, options=options)
-    return await played(report, arguments)
 
 
 def completed(execution: Mapping[str, Any]) -> Payload:

@@ -15,9 +15,7 @@ from clawperator.app.mcp.tools import base
 from clawperator.app.mcp.tools.base import Tool
 from clawperator.app.serve.verbs import Arguments, invalid, made
 from clawperator.engine.contracts.limits import MAX_EXECUTION_TIMEOUT_MS
-from clawperator.engine.doctor.verdict import verdict_of
 from clawperator.engine.errors import EngineError, ErrorCode
-from clawperator.engine.events.types import CheckFinished
 from clawperator.engine.executions import build
 from clawperator.engine.executions.annotate import annotate, require_small
 from clawperator.engine.executions.brief import brief_view
@@ -27,6 +25,7 @@ from clawperator.engine.hierarchy import blind, queries
 
 if TYPE_CHECKING:
     from clawperator.app.mcp.service import Call, McpService
+    from clawperator.engine.doctor.check import Check
 
 _DEFAULT_SIDE = 1_280
 _MAX_COORDINATE = 10**9
@@ -274,19 +273,12 @@ WAIT = Tool(
 
 
 async def _doctor(service: McpService, call: Call, arguments: Arguments) -> Reply:
-    doctor_run = service.engine.doctor(device_id=arguments.get("deviceId") or None)
-    checks: list[dict[str, Any]] = []
-    most = len(doctor_run.ids)
-    call.progress.total = most
-    with service.work.one():
-        async for check in doctor_run.checks():
-            checks.append(check.to_dict())
-            service.engine.events.publish(CheckFinished(device_id=doctor_run.device_id or None, check=checks[-1]))
-            await call.progress.report(len(checks), most, f"{check.id}: {check.status}")
-    verdict = verdict_of(checks, doctor_run.backend)
-    found = {"ready": verdict.ready, **verdict.to_dict(), "backend": doctor_run.backend}
-    found |= {"stock": verdict_of(checks, "stock").to_dict(), "deviceId": doctor_run.device_id or "", "checks": checks}
-    return Reply({"ok": True, **found})
+    async def reported(check: Check, done: int, most: int) -> None:
+        call.progress.total = most
+        await call.progress.report(done, most, f"{check.id}: {check.status}")
+
+    found = await service.doctor(arguments.get("deviceId"), on_check=reported)
+    return Reply({"ok": True, **found, "deviceId": found["deviceId"] or ""})
 
 
 DOCTOR = Tool(

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Coroutine
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 from clawperator.app.mcp.answers import DEFAULT_BYTES, Reply, played, tail
 from clawperator.app.mcp.progress import LatestLine
@@ -14,15 +13,14 @@ from clawperator.app.mcp.tools.base import Tool
 from clawperator.app.serve.verbs import Arguments, invalid
 from clawperator.engine.errors import EngineError, ErrorCode
 from clawperator.engine.hierarchy.queries import cut
-from clawperator.engine.skills.artifact import compile_artifact, describe_inputs
+from clawperator.engine.skills.artifact import compile_for, describe_inputs
 from clawperator.engine.skills.artifact_run import run_artifact
 from clawperator.engine.skills.registry import Registry, open_registry, texts_of
-from clawperator.engine.skills.run import MAX_TIMEOUT_MS, SkillRun, run_skill, run_with_then
+from clawperator.engine.skills.run import MAX_TIMEOUT_MS, run_with_then
 from clawperator.engine.skills.search import search
 
 if TYPE_CHECKING:
     from clawperator.app.mcp.service import Call, McpService
-    from clawperator.engine.skills.compiled import Compiled
 
 _SCRIPT_ONLY = ("args", "expectContains")
 _ARTIFACT_ONLY = ("variables",)
@@ -103,28 +101,21 @@ async def _script(service: McpService, call: Call, arguments: Arguments) -> Repl
     registry = await _registry(service)
     lines = LatestLine(call.progress)
     with service.acting(call.caller) as engine:
-
-        def script() -> Coroutine[Any, Any, SkillRun]:
-            return run_skill(
-                registry,
-                skill_id,
-                settings=engine.settings.with_options(**cast("dict[str, Any]", call.how)),
-                device_id=device,
-                args=[_argument(value) for value in arguments.get("args", ())],
-                timeout_ms=_limit(arguments),
-                expect_contains=arguments.get("expectContains"),
-                on_line=lambda line: lines.take(line.text),
-                guard=engine.guard,
-            )
-
         try:
             async with lines.reporting():
                 document = await run_with_then(
                     service.executor(call),
-                    script,
+                    registry,
+                    skill_id,
                     base.run_options(arguments),
-                    device,
+                    device_id=device,
                     short=arguments.get("brief", False),
+                    settings=engine.settings.with_options(**call.how),
+                    args=[_argument(value) for value in arguments.get("args", ())],
+                    timeout_ms=_limit(arguments),
+                    expect_contains=arguments.get("expectContains"),
+                    on_line=lambda line: lines.take(line.text),
+                    guard=engine.guard,
                 )
         except asyncio.CancelledError:
             service.remember(call, device or engine.settings.device_id, _ended(skill_id))
@@ -153,7 +144,11 @@ def _ended(skill_id: str) -> EngineError:
 
 async def _play(service: McpService, call: Call, arguments: Arguments) -> Reply:
     registry = await _registry(service)
-    compiled = await asyncio.to_thread(_compile, service, call, registry, arguments)
+    guard = service.engine.under(call.caller).guard
+    variables = json.dumps(arguments["variables"]) if "variables" in arguments else None
+    compiled = await asyncio.to_thread(
+        compile_for, guard, registry, arguments["skillId"], arguments["artifact"], variables
+    )
     call.progress.total = sum(len(execution["actions"]) for execution in compiled.executions) + len(compiled.choices)
     device = arguments.get("deviceId") or None
     report = await run_artifact(
@@ -164,30 +159,6 @@ async def _play(service: McpService, call: Call, arguments: Arguments) -> Reply:
         options=base.run_options(arguments),
     )
     return await played(report, arguments)
-
-
-def _compile(service: McpService, call: Call, registry: Registry, arguments: Arguments) -> Compiled:
-    """Compile the artifact under the caller's policy and record it in the audit, also if it fails."""
-    skill_id, artifact = arguments["skillId"], arguments["artifact"]
-    variables = json.dumps(arguments["variables"]) if "variables" in arguments else None
-    try:
-        profile = service.profile(call.caller)
-        compiled = compile_artifact(registry, skill_id, artifact, variables, profile=profile)
-    except EngineError as exc:
-        _note(service, call, skill_id, artifact, error=exc)
-        raise
-    recipe_id = (compiled.recipe or {}).get("id", "")
-    _note(service, call, skill_id, compiled.artifact, execution=compiled.execution, recipe_id=recipe_id)
-    return compiled
-
-
-def _note(service: McpService, call: Call, skill_id: str, artifact: str, **facts: Any) -> None:
-    if service.engine.history is None:
-        return
-    from clawperator.engine.history.audit_rows import compiling
-
-    row = compiling(skill_id=skill_id, artifact=artifact, face=service.engine.face, caller=call.caller.name, **facts)
-    service.engine.history.put_audit(row)
 
 
 RUN = Tool(

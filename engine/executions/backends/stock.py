@@ -235,6 +235,7 @@ class StockBackend:
         except TimeoutError:
             outcome, code = PlanOutcome((), f"Agent command timed out after {plan.timeout_ms}ms"), None
         except TransportError as exc:
+            exc.message = f"The connection to the device broke: {exc.message}"
             exc.hint = "Take a snapshot when the device is back: the plan may have acted."
             raise
         except EngineError as exc:

@@ -12,6 +12,7 @@ import secrets
 import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, NamedTuple
 
 from clawperator.engine.adb.device import ShellResult
@@ -31,11 +32,13 @@ from clawperator.engine.adb.trace import HIDDEN
 from clawperator.engine.contracts.limits import utf16_length
 from clawperator.engine.errors import EngineError, ErrorCode
 from clawperator.engine.hierarchy.traits import is_editable
-from clawperator.engine.hierarchy.tree import Bounds, UiNode, UiTree, parse
+from clawperator.engine.hierarchy.tree import Bounds, IncomingTree, UiNode, UiTree, parse
 from clawperator.engine.runtime.plan import EnterText, PlanStep, WaitForNavigation, WaitForNode
 
 MAX_DUMP = 16 * 1024 * 1024
 """Bytes of a dump; as much as the trees of one execution may have together."""
+_MOST_BEFORE = 64 * 1024
+"""Bytes of other output that the XML of a dump may follow; behind more, it is parsed when it is complete."""
 _TAP_MS = 500
 """A shorter press is a tap: ``input tap`` has no duration."""
 _HEAD = b"clawperator-dump:\n"
@@ -81,6 +84,7 @@ _LAUNCH = (
 )
 """Of several launcher entries the first is started; asked for one, Android names its dialog for the choice."""
 _START_HINT = "Unlock the device, or start the app by hand once: Android or the phone's maker refused to start it."
+_BROKE_OFF_HINT = "It may have acted: take a snapshot before you send it again."
 _NOTHING_TO_START = ("No activity found", "No activities found", "unable to resolve Intent", "does not exist")
 _KEYS = {"back": "KEYCODE_BACK", "home": "KEYCODE_HOME", "recents": "KEYCODE_APP_SWITCH"}
 
@@ -101,6 +105,31 @@ class _Typing(NamedTuple):
     sent: list[str]
     route: str
     end: str = ""
+
+
+class _IncomingDump:
+    """The output of ``_DUMP`` while it comes. ``start``: where ``xml`` begins behind the head."""
+
+    def __init__(self) -> None:
+        self.xml = IncomingTree()
+        self.start = -1
+        self._before = b""
+
+    def feed(self, data: bytes) -> None:
+        """Raises ``EngineError`` for a tree that is beyond a limit: its rest is not read."""
+        if self.start < 0:
+            if len(self._before) > _MOST_BEFORE:
+                return
+            self._before += data
+            text = self._before.partition(_HEAD)[2]
+            if (start := _xml_start(text)) < 0:
+                return
+            self.start, data = start, text[start:]
+        self.xml.feed(data)
+
+
+def _xml_start(text: bytes) -> int:
+    return max(text.find(b"<?xml"), 0) or text.find(b"<hierarchy")
 
 
 class StockSurface:
@@ -170,15 +199,18 @@ class StockSurface:
         if left is not None and left <= 0:
             return None
         self.has_dumped = self._has_looked = True
+        incoming = _IncomingDump()
         try:
-            done = await self._run(device_script(_DUMP, file=self._file), timeout=left, limit=MAX_DUMP)
+            done = await self._run(
+                device_script(_DUMP, file=self._file), timeout=left, limit=MAX_DUMP, on_output=incoming.feed
+            )
         except AdbTimeoutError:
             self._unread = self._unread is not False
             return None
         except OversizedError as exc:
             words = f"uiautomator's dump is larger than {MAX_DUMP // 2**20} MB"
             raise EngineError(ErrorCode.HIERARCHY_TOO_LARGE, words, details={"maxBytes": MAX_DUMP}) from exc
-        found = await self._read(done)
+        found = await self._read(done, incoming)
         if found is not None:
             self._unread = False
         if found is not None and self.first is None and not self._has_acted:
@@ -196,23 +228,27 @@ class StockSurface:
     async def _run(self, script: str, **how: Any) -> ShellResult:
         return await (await self._shell()).run(script, **how)
 
-    async def _read(self, done: ShellResult) -> tuple[str, UiTree] | None:
+    async def _read(self, done: ShellResult, incoming: _IncomingDump | None = None) -> tuple[str, UiTree] | None:
+        """Return XML and tree of a dump, which ``incoming`` has parsed while it came; ``None`` without a tree."""
         head, _, text = done.stdout.partition(_HEAD)
         self.display = head.decode(errors="replace").strip()
         said = f"{text[:2_000].decode(errors='replace')}\n{done.error_text[:2_000]}".strip()
-        start = max(text.find(b"<?xml"), 0) or text.find(b"<hierarchy")
+        start = _xml_start(text)
         if start < 0 and (refusal := _broken_dump(done, said)) is not None:
             raise refusal
-        xml = text[start:].strip() if start >= 0 else said.encode()
+        xml = text[start:] if start >= 0 else said.encode()
         size = state_size(self.display)
         screen = Bounds(0, 0, *size) if size else None
+        read: Callable[..., UiTree] = partial(parse, xml)
+        if incoming is not None and incoming.start == start >= 0:
+            read = incoming.xml.tree
         try:
-            tree = await asyncio.to_thread(parse, xml, screen=screen)
+            tree = await asyncio.to_thread(read, screen=screen)
         except EngineError as exc:
             if (refusal := self._refusal(exc)) is not None:
                 raise refusal from exc
             return None
-        return (xml.decode(errors="replace"), tree) if tree.nodes else None
+        return (xml.strip().decode(errors="replace"), tree) if tree.nodes else None
 
     def _refusal(self, error: EngineError) -> EngineError | None:
         """Return what a dump without a tree means; ``None`` for a window without a root, or a busy one that the step waits for."""
@@ -378,7 +414,7 @@ class StockSurface:
             return False
         said = f"{done.text}\n{done.error_text}"
         if failure := parse_failure(said, done.exit_code):
-            hint = INPUT_BLOCKED_HINT if "INJECT_EVENTS" in said else ""
+            hint = INPUT_BLOCKED_HINT if "INJECT_EVENTS" in said else _BROKE_OFF_HINT
             raise EngineError(ErrorCode.GESTURE_FAILED, f"Android's {what} failed: {failure}", hint=hint)
         self._now.sent.append(what)
         return True

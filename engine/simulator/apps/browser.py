@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from clawperator.engine.simulator.apps.effects import EffectTarget
 from clawperator.engine.simulator.apps.view import App, Scene, Screen, ViewSpec, column, label, page, row, text_field
 
@@ -12,18 +10,15 @@ ACTIVITY = "com.google.android.apps.chrome.Main"
 _HINT = "Search or type URL"
 
 
-@dataclass(frozen=True, slots=True)
-class Visit:
+def _visit(actor: EffectTarget) -> None:
     """Open the URL in the address bar."""
-
-    def apply(self, actor: EffectTarget) -> None:
-        address = str(actor.state.pop("url", "")).strip().removeprefix("https://").removeprefix("http://")
-        if address:
-            actor.push("page", address)
+    address = str(actor.state.pop("url", "")).strip().removeprefix("https://").removeprefix("http://")
+    if address:
+        actor.push("page", address)
 
 
 def _bar(scene: Scene) -> ViewSpec:
-    field = text_field(scene, "url", scene.arg or _HINT, id="url_bar", submit=Visit(), weight=1)
+    field = text_field(scene, "url", scene.arg or _HINT, id="url_bar", submit=_visit, weight=1)
     return row(field, id="toolbar", height=64, pad=4, look="bar")
 
 

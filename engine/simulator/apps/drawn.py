@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from clawperator.engine.simulator.apps.effects import BACK
+from clawperator.engine.simulator.apps.effects import go_back
 from clawperator.engine.simulator.apps.view import App, Scene, Screen, ViewSpec, label, page, toolbar
 
 DRAWN = {"webview_empty": "android.webkit.WebView", "canvas": "android.view.SurfaceView"}
@@ -14,6 +14,8 @@ def drawn_app(what: str) -> App:
 
     def main(_: Scene) -> Screen:
         area = ViewSpec(kind=DRAWN[what], id="area", weight=1, look="image")
-        return Screen(root=page(toolbar("Places", back=BACK), area, label("3 places nearby", id="caption", height=40)))
+        return Screen(
+            root=page(toolbar("Places", back=go_back), area, label("3 places nearby", id="caption", height=40))
+        )
 
     return App(package="com.example.places", label="Places", screens={"main": main})

@@ -1,8 +1,8 @@
-"""Effects of a tap, a long press or Enter, as values."""
+"""Effects of a tap, a long press or Enter: functions of what they may change."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable
 from typing import Any, Protocol
 
 
@@ -19,85 +19,39 @@ class EffectTarget(Protocol):
     def setting(self, namespace: str, key: str) -> str: ...
 
 
-class Effect(Protocol):
-    def apply(self, actor: EffectTarget) -> None: ...
+Effect = Callable[[EffectTarget], object]
 
 
-@dataclass(frozen=True, slots=True)
-class Go:
+def go(screen: str, arg: str = "", *, instead: bool = False) -> Effect:
     """Open a screen of the same app; with ``instead``, replace this one."""
-
-    screen: str
-    arg: str = ""
-    instead: bool = False
-
-    def apply(self, actor: EffectTarget) -> None:
-        (actor.replace if self.instead else actor.push)(self.screen, self.arg)
+    return lambda actor: (actor.replace if instead else actor.push)(screen, arg)
 
 
-@dataclass(frozen=True, slots=True)
-class GoBack:
-    def apply(self, actor: EffectTarget) -> None:
-        actor.back()
+def go_back(actor: EffectTarget) -> None:
+    actor.back()
 
 
-@dataclass(frozen=True, slots=True)
-class Put:
-    key: str
-    value: Any
-
-    def apply(self, actor: EffectTarget) -> None:
-        actor.state[self.key] = self.value
+def put(key: str, value: Any) -> Effect:
+    return lambda actor: actor.state.update({key: value})
 
 
-@dataclass(frozen=True, slots=True)
-class Flip:
-    key: str
-
-    def apply(self, actor: EffectTarget) -> None:
-        actor.state[self.key] = not actor.state.get(self.key)
+def flip(key: str) -> Effect:
+    return lambda actor: actor.state.update({key: not actor.state.get(key)})
 
 
-@dataclass(frozen=True, slots=True)
-class Nudge:
+def nudge(key: str, by: float, low: float, high: float) -> Effect:
     """Add ``by`` within ``low`` and ``high``."""
-
-    key: str
-    by: float
-    low: float
-    high: float
-
-    def apply(self, actor: EffectTarget) -> None:
-        actor.state[self.key] = min(max(actor.state[self.key] + self.by, self.low), self.high)
+    return lambda actor: actor.state.update({key: min(max(actor.state[key] + by, low), high)})
 
 
-@dataclass(frozen=True, slots=True)
-class FlipSetting:
+def flip_setting(namespace: str, key: str) -> Effect:
     """Toggle a device setting between 0 and 1."""
-
-    namespace: str
-    key: str
-
-    def apply(self, actor: EffectTarget) -> None:
-        on = actor.setting(self.namespace, self.key) == "1"
-        actor.put_setting(self.namespace, self.key, "0" if on else "1")
+    return lambda actor: actor.put_setting(namespace, key, "0" if actor.setting(namespace, key) == "1" else "1")
 
 
-@dataclass(frozen=True, slots=True)
-class Launch:
-    package: str
-
-    def apply(self, actor: EffectTarget) -> None:
-        actor.launch(self.package)
+def launch(package: str) -> Effect:
+    return lambda actor: actor.launch(package)
 
 
-@dataclass(frozen=True, slots=True)
-class Nothing:
+def do_nothing(_: EffectTarget) -> None:
     """Clickable, but without effect."""
-
-    def apply(self, actor: EffectTarget) -> None:
-        pass
-
-
-BACK = GoBack()
-NOTHING = Nothing()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from clawperator.engine.simulator.apps.effects import Flip, Nudge
+from clawperator.engine.simulator.apps.effects import flip, nudge
 from clawperator.engine.simulator.apps.view import (
     App,
     Scene,
@@ -38,7 +38,7 @@ def _main(scene: Scene) -> Screen:
     count = int(scene.state["loaded"])
     posts = [_post(number, scene) for number in range(1, count + 1)]
     loading = ViewSpec(kind="ProgressBar", id="loading_more", desc="Loading more", height=48)
-    more = Nudge("loaded", PER_PAGE, 0, _LIMIT)
+    more = nudge("loaded", PER_PAGE, 0, _LIMIT)
     return Screen(root=page(toolbar("Feed"), scroll_list(*posts, loading, id="feed_list", gap=10, pad=10, more=more)))
 
 
@@ -57,7 +57,7 @@ def _post(number: int, scene: Scene) -> ViewSpec:
     )
     text = label(_TEXTS[number % len(_TEXTS)], id="post_text", height=44 + 20 * (number % 3))
     like = button(
-        "Liked" if liked else "Like", Flip(f"liked_{number}"), id="like_button", height=40, selected=liked, look="chip"
+        "Liked" if liked else "Like", flip(f"liked_{number}"), id="like_button", height=40, selected=liked, look="chip"
     )
     return column(
         head, text, like, kind="androidx.cardview.widget.CardView", id="post_card", pad=12, gap=8, look="card"

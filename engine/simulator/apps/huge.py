@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from clawperator.engine.simulator.apps.effects import NOTHING
+from clawperator.engine.simulator.apps.effects import do_nothing
 from clawperator.engine.simulator.apps.view import App, Scene, Screen, ViewSpec, column, label, row, scroll_list
 
 PACKAGE = "com.example.huge"
@@ -29,5 +29,5 @@ def _card(number: int) -> ViewSpec:
         weight=1,
     )
     return row(
-        ViewSpec(kind="ImageView", id="thumbnail", width=48), texts, id="card", height=64, tap=NOTHING, look="card"
+        ViewSpec(kind="ImageView", id="thumbnail", width=48), texts, id="card", height=64, tap=do_nothing, look="card"
     )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from clawperator.engine.simulator.apps.effects import NOTHING, Launch
+from clawperator.engine.simulator.apps.effects import do_nothing, launch
 from clawperator.engine.simulator.apps.view import App, Scene, Screen, ViewSpec, column, label, page, row
 
 PACKAGE = "com.android.launcher3"
@@ -14,7 +14,7 @@ def _main(scene: Scene) -> Screen:
     rows = [icons[start : start + _PER_ROW] for start in range(0, len(icons), _PER_ROW)]
     grid = [row(*line, *_blanks(_PER_ROW - len(line)), height=104, gap=8) for line in rows]
     search = ViewSpec(
-        kind="TextView", id="search_container_hotseat", desc="Search", tap=NOTHING, height=52, look="hint"
+        kind="TextView", id="search_container_hotseat", desc="Search", tap=do_nothing, height=52, look="hint"
     )
     return Screen(
         activity=".uioverrides.QuickstepLauncher",
@@ -32,7 +32,7 @@ def _main(scene: Scene) -> Screen:
 
 
 def _icon(package: str, name: str) -> ViewSpec:
-    return ViewSpec(kind="TextView", id="icon", text=name, desc=name, tap=Launch(package), hold=NOTHING, look="app")
+    return ViewSpec(kind="TextView", id="icon", text=name, desc=name, tap=launch(package), hold=do_nothing, look="app")
 
 
 def _blanks(count: int) -> list[ViewSpec]:
@@ -50,7 +50,7 @@ def _recents(scene: Scene) -> Screen:
 
 def _task_card(package: str, name: str) -> ViewSpec:
     title = label(name, id="task_title", height=40, look="heading")
-    return column(title, kind="FrameLayout", id="task", desc=name, tap=Launch(package), height=160, pad=16, look="card")
+    return column(title, kind="FrameLayout", id="task", desc=name, tap=launch(package), height=160, pad=16, look="card")
 
 
 LAUNCHER = App(

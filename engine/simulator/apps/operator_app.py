@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from clawperator.engine.contracts.operator_identity import SERVICE_CLASS
-from clawperator.engine.simulator.apps.effects import Launch
+from clawperator.engine.simulator.apps.effects import launch
 from clawperator.engine.simulator.apps.view import App, Scene, Screen, button, column, label, page, toolbar
 
 ACTIVITY = "clawperator.activity.MainActivity"
@@ -18,7 +18,7 @@ def operator_app(package: str, version: str) -> App:
         body = column(
             label("Accessibility service is running" if on else "Accessibility service is off", id="status", height=48),
             label(f"Version {version}", id="version", height=32),
-            button("Open settings", Launch("com.android.settings"), id="open_settings", look="primary"),
+            button("Open settings", launch("com.android.settings"), id="open_settings", look="primary"),
             weight=1,
             pad=24,
             gap=16,

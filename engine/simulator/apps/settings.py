@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
-from clawperator.engine.simulator.apps.effects import BACK, NOTHING, Effect, EffectTarget, FlipSetting, Go
+from clawperator.engine.simulator.apps.effects import Effect, EffectTarget, do_nothing, flip_setting, go, go_back
 from clawperator.engine.simulator.apps.view import (
     App,
     Scene,
@@ -48,26 +46,20 @@ _CATEGORIES = (
 _NETWORKS = (("AndroidWifi", "Connected"), ("Corner Café", "Saved"), ('Neighbour\'s "5G" <fast>', "Secured"))
 
 
-@dataclass(frozen=True, slots=True)
-class CountDown:
+def _count_down(actor: EffectTarget) -> None:
     """The build number's secret: the seventh tap turns developer options on."""
-
-    def apply(self, actor: EffectTarget) -> None:
-        actor.state["build_taps"] = actor.state.get("build_taps", 0) + 1
-        if actor.state["build_taps"] >= TAPS_TO_DEVELOPER:
-            actor.put_setting("global", "development_settings_enabled", "1")
+    actor.state["build_taps"] = actor.state.get("build_taps", 0) + 1
+    if actor.state["build_taps"] >= TAPS_TO_DEVELOPER:
+        actor.put_setting("global", "development_settings_enabled", "1")
 
 
-@dataclass(frozen=True, slots=True)
-class OpenSearch:
+def _open_search(actor: EffectTarget) -> None:
     """Search from an empty field."""
-
-    def apply(self, actor: EffectTarget) -> None:
-        actor.state["query"] = ""
-        actor.push("search")
+    actor.state["query"] = ""
+    actor.push("search")
 
 
-def preference(title: str, summary: str = "", tap: Effect | None = NOTHING, *extra: ViewSpec) -> ViewSpec:
+def preference(title: str, summary: str = "", tap: Effect | None = do_nothing, *extra: ViewSpec) -> ViewSpec:
     """One row of a preference screen."""
     texts = [label(title, id="android:id/title", height=28, look="heading")]
     if summary:
@@ -80,16 +72,16 @@ def switch(title: str, scene: Scene, namespace: str, key: str, summary: str = ""
     """A row that flips a setting, with the switch that shows it."""
     on = scene.setting(namespace, key) == "1"
     widget = ViewSpec(kind="Switch", id="android:id/switch_widget", width=56, height=32, checkable=True, checked=on)
-    return preference(title, summary, FlipSetting(namespace, key), widget)
+    return preference(title, summary, flip_setting(namespace, key), widget)
 
 
 def _pane(title: str, *rows: ViewSpec, activity: str = ".SubSettings") -> Screen:
-    return Screen(activity=activity, root=page(toolbar(title, back=BACK), scroll_list(*rows)))
+    return Screen(activity=activity, root=page(toolbar(title, back=go_back), scroll_list(*rows)))
 
 
 def _main(_: Scene) -> Screen:
     search = ViewSpec(
-        kind="TextView", id="search_action_bar_title", text="Search settings", tap=OpenSearch(), height=52, look="hint"
+        kind="TextView", id="search_action_bar_title", text="Search settings", tap=_open_search, height=52, look="hint"
     )
     body = scroll_list(search, *_categories(""), id="recycler_view")
     return Screen(
@@ -100,14 +92,14 @@ def _main(_: Scene) -> Screen:
 def _categories(query: str) -> list[ViewSpec]:
     """Rows of the categories whose title or summary contains ``query``."""
     found = [row for row in _CATEGORIES if query.casefold() in f"{row[0]}\n{row[1]}".casefold()]
-    return [preference(title, summary, Go(target) if target else NOTHING) for title, summary, target in found]
+    return [preference(title, summary, go(target) if target else do_nothing) for title, summary, target in found]
 
 
 def _search(scene: Scene) -> Screen:
     query = str(scene.state.get("query", "")).strip()
     found = _categories(query) if query else []
     bar = row(
-        icon_button("Navigate up", BACK, id="search_back", size=52),
+        icon_button("Navigate up", go_back, id="search_back", size=52),
         text_field(scene, "query", "Search settings", id="search_src_text", weight=1),
         id="search_bar",
         height=64,
@@ -122,7 +114,7 @@ def _network(scene: Scene) -> Screen:
     wifi = "AndroidWifi" if scene.setting("global", "wifi_on") == "1" else "Off"
     return _pane(
         "Network & internet",
-        preference("Internet", wifi, Go("wifi")),
+        preference("Internet", wifi, go("wifi")),
         preference("Calls & SMS", "T-Mobile"),
         preference("SIMs", "T-Mobile"),
         switch("Airplane mode", scene, "global", "airplane_mode_on"),
@@ -168,7 +160,7 @@ def _system(scene: Scene) -> Screen:
         preference("Date & time", "GMT+00:00 Coordinated Universal Time"),
     ]
     if scene.setting("global", "development_settings_enabled") == "1":
-        rows.append(preference("Developer options", "", Go("developer")))
+        rows.append(preference("Developer options", "", go("developer")))
     return _pane("System", *rows)
 
 
@@ -190,10 +182,10 @@ def _about(scene: Scene) -> Screen:
         preference("Device name", scene.setting("global", "device_name")),
         preference("Phone number", "Unknown"),
         preference("Model", "Pixel 7"),
-        preference("Android version", "14", Go("version")),
+        preference("Android version", "14", go("version")),
         preference("IP address", "10.0.2.16"),
         preference("Up time", "1:23:45"),
-        preference("Build number", build if not scene.state.get("build_taps") else f"{build} ({note})", CountDown()),
+        preference("Build number", build if not scene.state.get("build_taps") else f"{build} ({note})", _count_down),
     )
 
 

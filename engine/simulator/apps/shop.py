@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import NamedTuple
 
-from clawperator.engine.simulator.apps.effects import BACK, NOTHING, EffectTarget, Go
+from clawperator.engine.simulator.apps.effects import Effect, EffectTarget, do_nothing, go, go_back
 from clawperator.engine.simulator.apps.view import (
     App,
     Scene,
@@ -53,27 +52,19 @@ PRODUCTS = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class SearchProducts:
+def _search_products(actor: EffectTarget) -> None:
     """Show the results for the typed text; without text, stay."""
-
-    def apply(self, actor: EffectTarget) -> None:
-        query = str(actor.state.get("query", "")).strip()
-        if query:
-            actor.replace("results", query)
+    if query := str(actor.state.get("query", "")).strip():
+        actor.replace("results", query)
 
 
-@dataclass(frozen=True, slots=True)
-class AddToCart:
-    name: str
-
-    def apply(self, actor: EffectTarget) -> None:
-        actor.state["cart"] = [*actor.state.get("cart", ()), self.name]
+def _add_to_cart(name: str) -> Effect:
+    return lambda actor: actor.state.update(cart=[*actor.state.get("cart", ()), name])
 
 
 def _cart_button(scene: Scene) -> ViewSpec:
     count = len(scene.state["cart"])
-    return icon_button(f"Cart, {count} item{'' if count == 1 else 's'}", Go("cart"), id="menu_cart")
+    return icon_button(f"Cart, {count} item{'' if count == 1 else 's'}", go("cart"), id="menu_cart")
 
 
 def _main(scene: Scene) -> Screen:
@@ -82,7 +73,7 @@ def _main(scene: Scene) -> Screen:
         id="search_bar",
         text="Search products",
         desc="Search products",
-        tap=Go("search"),
+        tap=go("search"),
         height=52,
         look="hint",
     )
@@ -95,9 +86,9 @@ def _main(scene: Scene) -> Screen:
 
 def _search(scene: Scene) -> Screen:
     bar = row(
-        icon_button("Navigate up", BACK, id="search_back", size=52),
-        text_field(scene, "query", "What are you looking for?", id="search_src_text", submit=SearchProducts()),
-        icon_button("Search", SearchProducts(), id="search_go_btn", size=52),
+        icon_button("Navigate up", go_back, id="search_back", size=52),
+        text_field(scene, "query", "What are you looking for?", id="search_src_text", submit=_search_products),
+        icon_button("Search", _search_products, id="search_go_btn", size=52),
         id="search_edit_frame",
         height=64,
         gap=4,
@@ -108,12 +99,12 @@ def _search(scene: Scene) -> Screen:
 
 
 def _suggestion(word: str) -> ViewSpec:
-    return label(word, id="suggestion", height=48, tap=Go("results", word, instead=True))
+    return label(word, id="suggestion", height=48, tap=go("results", word, instead=True))
 
 
 def _results(scene: Scene) -> Screen:
     found = [product for product in PRODUCTS if scene.arg.casefold() in product.name.casefold()]
-    bar = toolbar(f"Results for “{scene.arg}”", back=BACK, actions=(_cart_button(scene),))
+    bar = toolbar(f"Results for “{scene.arg}”", back=go_back, actions=(_cart_button(scene),))
     summary = f"{len(found)} result{'' if len(found) == 1 else 's'}"
     if not found:
         nothing = label("No products found", id="empty_view", height=64, look="heading")
@@ -133,13 +124,13 @@ def _card(product: Product) -> ViewSpec:
     texts = column(name, facts, label(product.note, id="note", height=24), weight=1)
     picture = ViewSpec(kind="ImageView", id="thumbnail", width=72, height=72, look="image")
     return row(
-        picture, texts, id="product_card", tap=Go("product", product.name), height=108, pad=12, gap=12, look="card"
+        picture, texts, id="product_card", tap=go("product", product.name), height=108, pad=12, gap=12, look="card"
     )
 
 
 def _product(scene: Scene) -> Screen:
     product = next((p for p in PRODUCTS if p.name == scene.arg), PRODUCTS[0])
-    add = button("Add to cart", AddToCart(product.name), id="add_to_cart", look="primary")
+    add = button("Add to cart", _add_to_cart(product.name), id="add_to_cart", look="primary")
     body = column(
         ViewSpec(kind="ImageView", id="hero", desc=product.name, height=220, look="image"),
         label(product.name, id="product_title", height=40, look="heading"),
@@ -153,7 +144,8 @@ def _product(scene: Scene) -> Screen:
         gap=8,
     )
     return Screen(
-        activity=".ProductActivity", root=page(toolbar(product.name, back=BACK, actions=(_cart_button(scene),)), body)
+        activity=".ProductActivity",
+        root=page(toolbar(product.name, back=go_back, actions=(_cart_button(scene),)), body),
     )
 
 
@@ -166,11 +158,11 @@ def _cart(scene: Scene) -> Screen:
     prices = {product.name: product.price for product in PRODUCTS}
     rows = [_fact(name, prices[name]) for name in names] or [label("Your cart is empty", id="empty_view", height=64)]
     total = sum(float(prices[name].lstrip("$")) for name in names)
-    checkout = button("Checkout", NOTHING, id="checkout", enabled=bool(names), look="primary")
+    checkout = button("Checkout", do_nothing, id="checkout", enabled=bool(names), look="primary")
     body = column(
         scroll_list(*rows, id="cart_list"), _fact("Total", f"${total:.2f}"), checkout, weight=1, pad=16, gap=8
     )
-    return Screen(activity=".CartActivity", root=page(toolbar("Cart", back=BACK), body))
+    return Screen(activity=".CartActivity", root=page(toolbar("Cart", back=go_back), body))
 
 
 SHOP = App(

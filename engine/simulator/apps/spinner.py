@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from clawperator.engine.simulator.apps.effects import BACK
+from clawperator.engine.simulator.apps.effects import go_back
 from clawperator.engine.simulator.apps.view import App, Scene, Screen, ViewSpec, button, column, label, page, toolbar
 
 PACKAGE = "com.example.spinner"
@@ -14,7 +14,7 @@ def _main(scene: Scene) -> Screen:
         ViewSpec(kind="ProgressBar", id="progress", desc="Syncing", height=96),
         label(f"Syncing… {percent}%", id="status", height=48, look="heading"),
         label(f"{scene.tick} files checked", id="detail", height=32),
-        button("Cancel", BACK, id="cancel"),
+        button("Cancel", go_back, id="cancel"),
         weight=1,
         pad=24,
         gap=16,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from clawperator.engine.simulator.apps.effects import BACK, Flip, Go, Nudge, Put
+from clawperator.engine.simulator.apps.effects import flip, go, go_back, nudge, put
 from clawperator.engine.simulator.apps.view import (
     App,
     Scene,
@@ -54,7 +54,7 @@ def _tile(room: Room, scene: Scene) -> ViewSpec:
         label(f"Target {target:.1f}°C", id="tile_state", height=28),
         id="tile",
         desc=f"{room.name} tile",
-        tap=Go("room", room.key),
+        tap=go("room", room.key),
         pad=16,
         look="tile",
     )
@@ -68,8 +68,8 @@ def _ac_tile(scene: Scene) -> ViewSpec:
         label("Cooling to 24.0°C" if on else "Tap to turn on", id="tile_state", height=28),
         id="tile",
         desc="AC tile",
-        tap=Flip("ac_on"),
-        hold=Go("ac"),
+        tap=flip("ac_on"),
+        hold=go("ac"),
         selected=on,
         pad=16,
         look="tile",
@@ -80,9 +80,9 @@ def _room(scene: Scene) -> Screen:
     room = next((room for room in ROOMS if room.key == scene.arg), ROOMS[0])
     key = f"{room.key}_target"
     dial = row(
-        icon_button("Decrease temperature", Nudge(key, -STEP, LOW, HIGH), id="minus", size=72),
+        icon_button("Decrease temperature", nudge(key, -STEP, LOW, HIGH), id="minus", size=72),
         label(f"{scene.state[key]:.1f}°C", id="target_temperature", height=72, weight=1, look="price"),
-        icon_button("Increase temperature", Nudge(key, STEP, LOW, HIGH), id="plus", size=72),
+        icon_button("Increase temperature", nudge(key, STEP, LOW, HIGH), id="plus", size=72),
         id="dial",
         height=96,
         gap=16,
@@ -95,13 +95,13 @@ def _room(scene: Scene) -> Screen:
         gap=4,
     )
     body = column(dial, _modes(room, scene), facts, id="room_page", weight=1, pad=16, gap=16)
-    return Screen(activity=".RoomActivity", root=page(toolbar(room.name, back=BACK), body))
+    return Screen(activity=".RoomActivity", root=page(toolbar(room.name, back=go_back), body))
 
 
 def _modes(room: Room, scene: Scene) -> ViewSpec:
     key = f"{room.key}_mode"
     chips = [
-        ViewSpec(kind="RadioButton", id=f"mode_{mode.lower()}", text=mode, tap=Put(key, mode), height=40, look="chip",
+        ViewSpec(kind="RadioButton", id=f"mode_{mode.lower()}", text=mode, tap=put(key, mode), height=40, look="chip",
              checkable=True, checked=scene.state[key] == mode)
         for mode in _MODES
     ]  # fmt: skip
@@ -121,7 +121,7 @@ def _fact(name: str, value: str) -> ViewSpec:
 def _ac(scene: Scene) -> Screen:
     state = "On" if scene.state["ac_on"] else "Off"
     facts = column(_fact("State", state), _fact("Set point", "24.0°C"), _fact("Fan", "Auto"), weight=1, pad=16, gap=8)
-    return Screen(activity=".AcActivity", root=page(toolbar("AC", back=BACK), facts))
+    return Screen(activity=".AcActivity", root=page(toolbar("AC", back=go_back), facts))
 
 
 THERMOSTAT = App(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from clawperator.engine.simulator.apps.effects import BACK, Go
+from clawperator.engine.simulator.apps.effects import go, go_back
 from clawperator.engine.simulator.apps.view import App, Scene, Screen, button, column, label, page, text_field, toolbar
 
 PACKAGE = "com.example.vault"
@@ -12,7 +12,7 @@ def _main(_: Scene) -> Screen:
     body = column(
         label("Vault", id="brand", height=80, look="heading"),
         label("Your passwords, behind a secure window.", id="tagline", height=32),
-        button("Sign in", Go("login"), id="sign_in", look="primary"),
+        button("Sign in", go("login"), id="sign_in", look="primary"),
         id="welcome",
         weight=1,
         pad=24,
@@ -25,17 +25,17 @@ def _login(scene: Scene) -> Screen:
     body = column(
         text_field(scene, "user", "User name", id="username"),
         text_field(scene, "password", "Password", id="password", password=True),
-        button("Unlock", Go("open", instead=True), id="unlock", look="primary"),
+        button("Unlock", go("open", instead=True), id="unlock", look="primary"),
         weight=1,
         pad=24,
         gap=16,
     )
-    return Screen(activity=".LoginActivity", secure=True, root=page(toolbar("Sign in", back=BACK), body))
+    return Screen(activity=".LoginActivity", secure=True, root=page(toolbar("Sign in", back=go_back), body))
 
 
 def _open(_: Scene) -> Screen:
     body = column(label("3 entries", id="count", height=40), weight=1, pad=24)
-    return Screen(activity=".VaultActivity", secure=True, root=page(toolbar("Vault", back=BACK), body))
+    return Screen(activity=".VaultActivity", secure=True, root=page(toolbar("Vault", back=go_back), body))
 
 
 VAULT = App(

@@ -1,6 +1,6 @@
 """Screens as data: nested views with sizes in dp, laid out by columns, rows and stacks.
 
-A screen is a pure function of an app's state; the effect of a tap is a value (``effects``).
+A screen is a pure function of an app's state; the effect of a tap is a function (``effects``).
 """
 
 from __future__ import annotations

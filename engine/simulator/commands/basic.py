@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import re
-from base64 import b64decode, b64encode
 from datetime import UTC, datetime
 from typing import Final
 
@@ -163,15 +162,6 @@ async def uname(process: Process) -> int:
     return 0
 
 
-async def uptime(process: Process) -> int:
-    log = process.device.log
-    now = log.now_ns()
-    minutes = (now - log.started_ns) // 60_000_000_000
-    clock = datetime.fromtimestamp(now // 1_000_000_000, time_zone(process)).strftime("%H:%M:%S")
-    await process.out(f" {clock} up {minutes} min,  0 users,  load average: 0.10, 0.08, 0.05\n")
-    return 0
-
-
 async def environment(process: Process) -> int:
     """``env`` and ``printenv [NAME]``."""
     names = process.arguments
@@ -197,19 +187,6 @@ async def seq(process: Process) -> int:
         raise CommandError("seq: too many numbers")
     await process.lines(map(str, chosen))
     return 0
-
-
-async def timeout(process: Process) -> int:
-    """``timeout PERIOD COMMAND``: 124 (Toybox: the signal's code) when the period passes first."""
-    words = process.arguments
-    match = _PERIOD.fullmatch(words[0]) if len(words) > 1 else None
-    if match is None or match[1] in ("", "."):
-        raise CommandError('timeout: Needs 2 arguments (see "timeout --help")')
-    try:
-        async with asyncio.timeout(float(match[1]) * _UNITS[match[2]]):
-            return await process.shell.execute(words[1:], process.streams, process.variables)
-    except TimeoutError:
-        return 143
 
 
 async def shell(process: Process) -> int:
@@ -283,26 +260,8 @@ def _one_operand(process: Process, operator: str, word: str) -> bool:
     return answers.get(operator, True)
 
 
-async def base64(process: Process) -> int:
-    """``base64 [-d] [-w WIDTH] [FILE]``."""
-    options, words = process.options("dw:i")
-    data = await process.contents(words[0] if words else "-")
-    if "d" in options:
-        try:
-            await process.stdout.write(b64decode(data))
-        except ValueError as exc:
-            raise CommandError("base64: invalid input") from exc
-        return 0
-    text = b64encode(data).decode()
-    width = int(options["w"]) if options.get("w", "").isdigit() else 76
-    lines = [text[at : at + width] for at in range(0, len(text), width)] if width else [text]
-    await process.lines(lines)
-    return 0
-
-
 BASIC: Final[dict[str, Command]] = {
     "[": test,
-    "base64": base64,
     "date": date,
     "echo": echo,
     "env": environment,
@@ -317,9 +276,7 @@ BASIC: Final[dict[str, Command]] = {
     "sleep": sleep,
     "test": test,
     "time": pass_on,
-    "timeout": timeout,
     "true": true,
     "uname": uname,
-    "uptime": uptime,
     "whoami": whoami,
 }

@@ -297,17 +297,6 @@ async def dirname(process: Process) -> int:
     return 0
 
 
-async def df(process: Process) -> int:
-    await process.lines(
-        [
-            "Filesystem       1K-blocks    Used Available Use% Mounted on",
-            "/dev/block/dm-5    6082144 1812356   4253404  30% /data",
-            "/dev/fuse          6082144 1812356   4253404  30% /storage/emulated",
-        ]
-    )
-    return 0
-
-
 async def tee(process: Process) -> int:
     options, names = process.options("ai")
     sinks = [process.shell.open_sink(process.path(name), append="a" in options) for name in names]
@@ -359,7 +348,6 @@ FILES: Final[dict[str, Command]] = {
     "cat": cat,
     "chmod": chmod,
     "cp": cp,
-    "df": df,
     "dirname": dirname,
     "find": find,
     "ln": ln,

@@ -6,6 +6,7 @@ import posixpath
 from collections.abc import Callable
 from typing import Final
 
+from clawperator.engine.logcat.users import SYSTEM_USERS
 from clawperator.engine.simulator import dumpsys as dumps
 from clawperator.engine.simulator.command_error import CommandError
 from clawperator.engine.simulator.commands import keyboards, radios
@@ -18,7 +19,6 @@ from clawperator.engine.simulator.packages import FIRST_APP_UID
 from clawperator.engine.simulator.process import Command, Process, Service, command_of
 from clawperator.engine.simulator.process_table import ProcessRow, processes
 from clawperator.engine.simulator.scenario import SettingsRefused
-from clawperator.engine.simulator.users import user_id
 
 NAMESPACES: Final = ("system", "secure", "global")
 
@@ -243,7 +243,7 @@ async def run_as(process: Process) -> int:
 async def su(process: Process) -> int:
     """``su [WHO [COMMAND]]``: for the shell of a debuggable build; COMMAND is a program and its arguments, no script."""
     who, argv = [*process.arguments, "root"][0], process.arguments[1:] or ["sh"]
-    uid = int(who) if who.isdigit() and len(who) < 10 else user_id(who)
+    uid = int(who) if who.isdigit() and len(who) < 10 else SYSTEM_USERS.get(who)
     if not process.device.debuggable:
         raise CommandError("/system/bin/sh: su: inaccessible or not found", 127)
     if uid is None:

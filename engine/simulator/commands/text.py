@@ -199,12 +199,5 @@ async def _lines(process: Process, name: str) -> AsyncIterator[bytes]:
 
 
 TEXT: Final[dict[str, Command]] = {
-    "cut": cut,
-    "grep": grep,
-    "head": head,
-    "sort": sort,
-    "tail": tail,
-    "tr": tr,
-    "wc": wc,
-    "xargs": xargs,
+    command.__name__: command for command in (cut, grep, head, sort, tail, tr, wc, xargs)
 }

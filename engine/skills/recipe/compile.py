@@ -18,7 +18,7 @@ from clawperator.engine.contracts.limits import (
 )
 from clawperator.engine.errors import EngineError, ErrorCode
 from clawperator.engine.executions.validate import Validated, validate
-from clawperator.engine.skills.compiled import Choice, Compiled, Confirm, Output, with_matcher
+from clawperator.engine.skills.compiled import Choice, Compiled, Confirm, with_matcher
 from clawperator.engine.skills.recipe.drafts import ActionDraft, payload, sleep
 from clawperator.engine.skills.recipe.inputs import ResolvedInputs, check_filled, resolve
 from clawperator.engine.skills.recipe.model import Recipe
@@ -65,7 +65,7 @@ def compile_recipe(
         optional=tuple(step.id for step in recipe.steps if step.optional),
         recipe={"id": recipe.recipe_id, "version": recipe.recipe_version, "type": recipe.recipe_type},
         capabilities=tuple(dict.fromkeys(recipe.capabilities)),
-        outputs=_outputs(recipe),
+        outputs=tuple(output.compiled() for output in recipe.outputs),
         confirms=_confirms(recipe.steps, inputs.texts),
         warnings=tuple(_warnings(recipe, inputs, plans, parts)),
         choices=tuple(_choices(recipe.steps, inputs)),
@@ -217,20 +217,6 @@ def _admit(profile: Profile, plan: Validated, part: Part) -> None:
 
 
 # -- outputs, confirmations, choices, warnings
-
-
-def _outputs(recipe: Recipe) -> tuple[Output, ...]:
-    return tuple(
-        Output(
-            name=output.name,
-            type=output.type,
-            redaction=output.redacted,
-            step=output.from_.step or output.name,
-            key=output.from_.key,
-            pattern=output.from_.pattern,
-        )
-        for output in recipe.outputs
-    )
 
 
 def _confirms(steps: Sequence[RecipeStep], texts: Mapping[str, str]) -> tuple[Confirm, ...]:

@@ -15,6 +15,7 @@ from clawperator.engine.contracts.limits import (
     PACKAGE,
 )
 from clawperator.engine.contracts.strict import problem, unknown
+from clawperator.engine.skills.compiled import Output
 from clawperator.engine.skills.recipe.location import Location
 from clawperator.engine.skills.recipe.patterns import pattern_problem
 from clawperator.engine.skills.recipe.schema import Table
@@ -131,9 +132,10 @@ class DeclaredOutput(Table):
         """Return the keys as written in the file."""
         return {field.alias or name: field for name, field in cls.model_fields.items()}
 
-    @property
-    def redacted(self) -> str:
-        return self.redaction or _REDACTED.get(self.type, "none")
+    def compiled(self) -> Output:
+        """Return it with its defaults."""
+        redaction = self.redaction or _REDACTED.get(self.type, "none")
+        return Output(self.name, self.type, redaction, self.from_.step or self.name, self.from_.key, self.from_.pattern)
 
 
 class FrontMatter(Table):

@@ -16,7 +16,7 @@ import pytest
 
 from clawperator.app.cli import log_tail
 from clawperator.app.cli.log_tail import Tail
-from clawperator.app.cli.pretty.registry import draw
+from clawperator.app.cli.pretty import draw
 from clawperator.engine.diagnostics.log_file import LogFile, today_path
 from tests.support import patience, running
 
@@ -106,7 +106,7 @@ ROWS = [
 
 @pytest.mark.parametrize(("event", "row"), ROWS, ids=[row for _, row in ROWS])
 def test_a_row_of_watch_says_what_happened(event: dict[str, Any], row: str) -> None:
-    assert row in draw("event", COMMAND | event).decode()
+    assert row in draw("logs.event", COMMAND | event).decode()
 
 
 # -- following

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from clawperator.app.cli import dispatch
 from clawperator.app.cli.output import encode, stated_format, visible
-from clawperator.app.cli.pretty.registry import DRAWINGS, draw
+from clawperator.app.cli.pretty import draw
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.text(st.characters()),
@@ -86,11 +86,11 @@ EXECUTION = {
     ("view", "data"),
     [
         ("", {HOSTILE: HOSTILE}),
-        ("error", {"code": HOSTILE, "message": HOSTILE, "hint": HOSTILE, "details": {HOSTILE: HOSTILE}}),
-        ("packages", {"packages": [HOSTILE]}),
-        ("execution", EXECUTION),
-        ("locks", {"locks": [{"deviceId": HOSTILE, "state": HOSTILE, "commandId": HOSTILE}]}),
-        ("event", {"event": "gap", "at": 0.0, "reason": HOSTILE}),
+        ("executions.error", {"code": HOSTILE, "message": HOSTILE, "hint": HOSTILE, "details": {HOSTILE: HOSTILE}}),
+        ("devices.packages", {"packages": [HOSTILE]}),
+        ("executions.execution", EXECUTION),
+        ("devices.locks", {"locks": [{"deviceId": HOSTILE, "state": HOSTILE, "commandId": HOSTILE}]}),
+        ("logs.event", {"event": "gap", "at": 0.0, "reason": HOSTILE}),
     ],
 )
 def test_pretty_output_steers_no_terminal(
@@ -105,13 +105,17 @@ def test_pretty_output_steers_no_terminal(
     assert not any(unicodedata.category(character) in ("Cc", "Cf", "Cs") and character != "\n" for character in shown)
 
 
-def test_every_view_of_the_commands_is_in_the_registry_and_no_other() -> None:
-    sources = [path.read_text() for path in Path(dispatch.__file__).parent.rglob("*.py")]
-    named = {
-        view for text in sources for view in re.findall(r'(?:\bview=|\bview = |draw\(|_line\([\w.()]+, )"(\w+)"', text)
+def test_every_view_of_the_commands_is_a_drawing_and_every_drawing_is_a_view() -> None:
+    folder = Path(dispatch.__file__).parent
+    quoted = r'(?:\bview ?= ?|\belse |draw\(|_line\([\w.()]+, )"(\w+\.\w+)"'
+    named = {view for path in folder.rglob("*.py") for view in re.findall(quoted, path.read_text())}
+    drawings = {
+        f"{path.stem}.{name}"
+        for path in (folder / "pretty").glob("*.py")
+        for name in re.findall(r"^def ([a-z]\w*)\(.*\) -> Drawing:", path.read_text(), re.MULTILINE)
     }
-    chosen = {"plan", "validated"}  # by a flag
-    assert named | chosen == set(DRAWINGS) - {""}
+    parts = {"toolbox.warnings", "trees.draw_view", "trees.blind_line", "executions.draw_then"}
+    assert named == drawings - parts
 
 
 @pytest.mark.parametrize(

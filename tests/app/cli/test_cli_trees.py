@@ -472,7 +472,7 @@ def test_a_device_that_gives_no_tree_answers_with_its_failed_execution(
     envelope = {"status": "failed", "commandId": "c", "stepResults": [step]}
     outcome = outcome_of([("snap", "snapshot_ui")], envelope=envelope).to_dict()
     document = {"ok": True, "envelope": envelope, "outcome": outcome, "deviceId": SERIAL, "executionId": "e"}
-    taken = Answer(document, view="execution", failed=True)
+    taken = Answer(document, view="executions.execution", failed=True)
     monkeypatch.setattr("clawperator.app.cli.execution.execute", lambda *_: taken)
     run = cli(*line)
     assert (run.exit_code, run.document) == (1, document)

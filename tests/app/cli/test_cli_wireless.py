@@ -20,7 +20,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clawperator.app.cli.pretty import qr
+from clawperator.app import qr
+from clawperator.app.cli.commands.wireless import qr_lines
 from clawperator.app.cli.simulators import address
 from clawperator.engine.adb.pairing import QrOffer
 from clawperator.engine.adb.server import AdbServer
@@ -368,5 +369,5 @@ def test_the_terminals_encoding_decides_about_blocks(
     monkeypatch.setenv("COLUMNS", "100")
     with (tmp_path / "terminal").open("w", encoding=encoding) as stream:
         monkeypatch.setattr("sys.stderr", stream)
-        lines = qr.for_terminal("WIFI:T:ADB;S:a;P:b;;", {"NO_COLOR": "1"})
+        lines = qr_lines("WIFI:T:ADB;S:a;P:b;;", {"NO_COLOR": "1"})
     assert ("#" in "".join(lines)) is not blocks

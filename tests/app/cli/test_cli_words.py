@@ -38,7 +38,7 @@ class TestHelp:
 
     def test_options_of_every_command_are_one_topic(self, cli: Cli) -> None:
         options = cli("help", "options").out
-        assert "--device-id <serial>" in options
+        assert "--device-id, --device <serial>" in options
         assert "CLAWPERATOR_DEVICE_ID" in options
         assert "--device-id" not in cli("help", "action", "click").out
 

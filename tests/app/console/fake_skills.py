@@ -316,7 +316,7 @@ class FakeLibrary:
         if self.fail is not None:
             raise self.fail
         on_event({"event": "play.result", **about, "succeeded": not self.play_errors})
-        return ArtifactReport(compiled, (), self.outputs, (), self.play_errors, (), 8_100.0)
+        return ArtifactReport(compiled, outputs=self.outputs, errors=[*self.play_errors], duration_ms=8_100.0)
 
     async def sync(self, ref: str, on_progress: OnProgress) -> SyncResult:
         self.calls.append(f"sync {ref}")

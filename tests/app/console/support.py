@@ -17,7 +17,7 @@ from clawperator.app.console.app import ConsoleApp
 from clawperator.app.console.doctor.controller import steps_of
 from clawperator.app.console.execution.draft_file import RecentDraft, Store
 from clawperator.app.console.terminal import Look
-from clawperator.engine.adb.parse import DeviceEntry
+from clawperator.engine.adb.presence import DeviceEntry
 from clawperator.engine.config.policy import CAPABILITIES
 from clawperator.engine.config.settings import Settings
 from clawperator.engine.doctor.fix import FixResult, PlannedFix
@@ -248,6 +248,7 @@ class FakeEngine:
     execute_error: EngineError | None = None
     hold_execution: asyncio.Event | None = None
     photo: bytes | EngineError = b""
+    video: Callable[[str], Any] | None = None
     follows: list[FakeFollow] = field(default_factory=list)
     watched: list[str] = field(default_factory=list)
     history: Any = None
@@ -344,6 +345,9 @@ class FakeEngine:
         if isinstance(self.photo, EngineError):
             raise self.photo
         return self.photo
+
+    def screen_video(self, device_id: str) -> Any:
+        return self.video(device_id) if self.video is not None else None
 
     async def execute(self, payload: Any, *, device_id: str | None = None) -> Any:
         """Every step succeeds, unless ``execute_error`` says otherwise; ``executed`` keeps what was sent."""

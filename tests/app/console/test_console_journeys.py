@@ -27,12 +27,13 @@ from clawperator.engine.hierarchy.nodes import UiNode
 from clawperator.widgets.bounds_map import BoundsMap
 from clawperator.widgets.device_list import DeviceList
 from clawperator.widgets.doctor_panel import DoctorPanel
-from clawperator.widgets.envelope_log import EnvelopeLog, StreamView
+from clawperator.widgets.envelope_log import EnvelopeLog
 from clawperator.widgets.execution_detail import ExecutionDetail
 from clawperator.widgets.format.bounds import frame_for
 from clawperator.widgets.header import HeaderLine
 from clawperator.widgets.key_bar import KeyBar
 from clawperator.widgets.line_pane import LinePane
+from clawperator.widgets.models.item_rows import StreamView
 from clawperator.widgets.models.tree_rows import TreeView
 from clawperator.widgets.node_inspector import NodeInspector
 from clawperator.widgets.ui_tree import UiTreePane
@@ -204,7 +205,7 @@ async def test_find_moves_to_the_hit_counts_and_walks_round() -> None:
         await pilot.press("slash", *"blue", "enter")
         await until(pilot, lambda: app.focused is tree_of(app))
         assert label(app) == "Bluetooth"
-        assert len(tree_of(app).hits) == 2
+        assert len(tree_of(app).model.hits) == 2
         await until(pilot, lambda: "1 of 2" in text_of(app))
         await pilot.press("n")
         assert label(app) == "Bluetooth on"
@@ -217,7 +218,7 @@ async def test_find_moves_to_the_hit_counts_and_walks_round() -> None:
 async def test_escape_clears_what_was_found_and_never_leaves() -> None:
     async with console() as (app, pilot, _):
         await pilot.press("slash", *"blue", "enter", "escape")
-        assert tree_of(app).find.text == ""
+        assert tree_of(app).model.find.text == ""
         await pilot.press("escape", "escape")
         assert app.is_running
         assert app.current_mode == "inspect"
@@ -244,7 +245,7 @@ async def test_letters_in_the_find_line_are_text_not_commands() -> None:
     async with console() as (app, pilot, engine):
         calls = list(engine.calls)
         await pilot.press("slash", *"rq1D:")
-        assert tree_of(app).find.text == "rq1D:"
+        assert tree_of(app).model.find.text == "rq1D:"
         assert engine.calls == calls
         assert app.current_mode == "inspect"
 
@@ -254,10 +255,10 @@ async def test_folds_views_and_the_way_up() -> None:
         tree = tree_of(app)
         compact = len(tree.rows)
         await pilot.press("t")
-        assert tree.view.value == "all"
+        assert tree.model.view.value == "all"
         assert len(tree.rows) == len(tree.snapshot.nodes) > compact
         await pilot.press("t")
-        assert tree.view.value == "targets"
+        assert tree.model.view.value == "targets"
         await pilot.press("t", "home", "space")
         assert len(tree.rows) == 1
         await pilot.press("l", "l", "l")
@@ -279,7 +280,7 @@ async def test_cursor_and_screen_row_survive_a_new_tree() -> None:
         await until(pilot, lambda: len(app.session.trees) == 2 and tree.snapshot is app.session.trees.shown)
         assert label(app) == "Storage"
         assert tree.cursor - tree.top == height
-        assert tree.changes.removed, "rows that left are counted"
+        assert tree.model.changes.removed, "rows that left are counted"
 
 
 async def test_when_the_node_under_the_cursor_leaves_the_strip_says_so() -> None:
@@ -297,7 +298,7 @@ async def test_changes_are_marked_walked_and_cleared() -> None:
     async with console() as (app, pilot, engine):
         engine.screen = settings_screen().replace("HomeNet", "CafeNet").replace("84 %", "83 %")
         await pilot.press("r")
-        await until(pilot, lambda: tree_of(app).changes)
+        await until(pilot, lambda: tree_of(app).model.changes)
         await pilot.press("right_square_bracket")
         assert label(app) == "CafeNet"
         await pilot.press("right_square_bracket")
@@ -305,7 +306,7 @@ async def test_changes_are_marked_walked_and_cleared() -> None:
         await pilot.press("right_square_bracket")
         assert label(app) == "CafeNet"
         await pilot.press("escape")
-        assert not tree_of(app).changes
+        assert not tree_of(app).model.changes
 
 
 async def test_older_trees_and_back_to_live() -> None:
@@ -411,7 +412,7 @@ async def test_a_burst_opens_the_field_types_into_it_leaves_it_and_goes_on() -> 
     async with console() as (app, pilot, _):
         burst(app, "/", *"blue", "⏎", "n", "y", "t")
         await until(pilot, lambda: copied(app))
-        assert tree_of(app).find.text == "blue"
+        assert tree_of(app).model.find.text == "blue"
         assert copied(app) == ["Bluetooth on"]
 
 
@@ -421,9 +422,9 @@ async def test_a_burst_into_the_open_field_does_not_type_what_comes_after_enter(
         await pilot.press("slash")
         burst(app, *"blue", "⏎", "N")
         await until(pilot, lambda: app.focused is tree_of(app) and label(app) == "Bluetooth on")
-        assert tree_of(app).find.text == "blue"
+        assert tree_of(app).model.find.text == "blue"
         burst(app, "/", "x", "␛", "j")
-        await until(pilot, lambda: tree_of(app).find.text == "" and app.focused is tree_of(app))
+        await until(pilot, lambda: tree_of(app).model.find.text == "" and app.focused is tree_of(app))
 
 
 async def test_prefix_keys_lose_no_second_key() -> None:
@@ -808,7 +809,7 @@ async def test_help_lists_the_keys_that_work_here() -> None:
         await pilot.press("question_mark")
         await until(pilot, lambda: isinstance(app.screen, HelpDialog))
         assert isinstance(app.screen, HelpDialog)
-        groups = dict(app.screen._groups)
+        groups = dict(app.screen.groups)
         assert next(iter(groups)) == "Tree"
         menus = {name: entries for name, entries in groups.items() if "…)" in name}
         assert set(menus) == {"Act  (a …)", "Step  (i …)", "Show only  (\\ …)", "Copy  (y …)", "Go to  (g …)"}
@@ -826,7 +827,7 @@ async def test_no_key_of_the_mode_works_under_a_dialog() -> None:
         await pilot.press("r", "2", "7", "t")
         assert app.current_mode == "inspect"
         assert engine.calls == calls
-        assert tree_of_mode(app).view is TreeView.COMPACT
+        assert tree_of_mode(app).model.view is TreeView.COMPACT
 
 
 def tree_of_mode(app: ConsoleApp) -> UiTreePane:

@@ -17,9 +17,9 @@ from clawperator.app.console.messages import DevicesUpdate, DoctorUpdate, LocksU
 from clawperator.app.console.session import TREES_KEPT, Facet, Session, TreeHistory
 from clawperator.engine.events.types import LogBatch
 from clawperator.engine.hierarchy.tree import build
-from clawperator.widgets.doctor_panel import DoctorReport
 from clawperator.widgets.format.symbols import ASCII, UNICODE
 from clawperator.widgets.header import Chip
+from clawperator.widgets.models.doctor_report import DoctorReport
 from clawperator.widgets.models.snapshot import TreeSnapshot
 from tests.app.console.support import CHECKS_FAILED, DEVICE, NOON, PHONE, SECOND, MovableClock, log_lines
 

@@ -25,37 +25,29 @@ from clawperator.app.console.devices.pair_dialog import PairDialog
 from clawperator.app.console.devices.provisioning_dialogs import CreateForm, DeleteForm, PlanDialog
 from clawperator.app.console.devices.setup_screen import SetupDialog
 from clawperator.app.console.doctor.fix_dialog import FixDialog, Proposal
-from clawperator.app.console.execution.dispatch_dialogs import (
-    AppForm,
-    Dispatch,
-    DispatchDialog,
-    SleepForm,
-    TextForm,
-    UriForm,
-)
+from clawperator.app.console.execution.dispatch_dialogs import Dispatch, DispatchDialog, TextForm
 from clawperator.app.console.history.actions import ExportForm
 from clawperator.app.console.palette.dialog import PaletteDialog
 from clawperator.app.console.run.as_sent import AsSentDialog
 from clawperator.app.console.run.draft_files import RecentDraftsDialog
 from clawperator.app.console.run.step_form import StepForm
-from clawperator.app.console.screens.choice_dialog import ChoiceDialog
 from clawperator.app.console.screens.dialogs import (
     BlindSpotsDialog,
     ConfirmDialog,
     DeviceDialog,
     HelpDialog,
+    ListDialog,
     NoticesDialog,
     TreeCompareDialog,
     TreesDialog,
 )
-from clawperator.app.console.screens.forms import FieldsForm, Form, PathForm, QuestionDialog
+from clawperator.app.console.screens.forms import FieldsForm, Form, QuestionDialog, not_blank
 from clawperator.app.console.screens.live_dialog import AskingDialog, LiveDialog
-from clawperator.app.console.screens.menu import Choice, Dialog, MenuDialog
-from clawperator.app.console.skills.form import RefForm, SkillForm
+from clawperator.app.console.screens.menu import Choice, ChoiceDialog, Dialog, MenuDialog
+from clawperator.app.console.skills.form import SkillForm
 from clawperator.app.console.textual_internals import FilteringScreen
 from clawperator.engine.doctor.fix import PlannedFix
 from clawperator.widgets import keys
-from clawperator.widgets.format.symbols import UNICODE
 from clawperator.widgets.models.status import Status
 from clawperator.widgets.notice_line import Notice
 from tests.app.console.support import DEVICE, SECOND, FakeEngine, drained, make_app, settings_screen, until
@@ -159,50 +151,43 @@ async def test_a_burst_through_the_palette_does_one_thing(opened: str, typed: st
         await until(pilot, lambda: app.current_mode == expected)
 
 
-SYMBOLS = UNICODE
 STEP: Mapping[str, Any] = {"id": "tap", "type": "click", "params": {"matcher": {"textEquals": "Wi-Fi"}}}
 PAYLOAD: Mapping[str, Any] = {"commandId": "cmd-1", "taskId": "t", "source": "console", "actions": [STEP]}
 CHOICES = [Choice(item, item.tooltip, True) for item in keys.MENUS["press"]]
 PLAN = PlannedFix("adb", "adb start-server", ("adb start-server",), False)
 
 DIALOGS: Mapping[type[ModalScreen[Any]], Callable[[ConsoleApp], ModalScreen[Any]]] = {
-    AppForm: lambda _: AppForm("com.example", SYMBOLS),
-    AsSentDialog: lambda _: AsSentDialog(PAYLOAD, PAYLOAD, SYMBOLS),
+    AsSentDialog: lambda _: AsSentDialog(PAYLOAD, PAYLOAD),
     BlindSpotsDialog: lambda _: BlindSpotsDialog([]),
-    ChoiceDialog: lambda _: ChoiceDialog("stop waiting", "Which?", CHOICES, SYMBOLS),
+    ChoiceDialog: lambda _: ChoiceDialog("stop waiting", "Which?", CHOICES),
     ConfirmDialog: lambda _: ConfirmDialog("Leave?", "Nothing is stopped."),
-    CreateForm: lambda _: CreateForm(frozenset({"phone"}), ("x86_64",), SYMBOLS),
-    DeleteForm: lambda _: DeleteForm("phone", SYMBOLS),
+    CreateForm: lambda _: CreateForm(frozenset({"phone"}), ("x86_64",)),
+    DeleteForm: lambda _: DeleteForm("phone"),
     DeviceDialog: lambda app: DeviceDialog(app.session),
     DispatchDialog: lambda app: DispatchDialog(
         Dispatch("tap", DEVICE.serial, "clawperator action click", PAYLOAD), app
     ),
-    ExportForm: lambda _: ExportForm("run.zip", SYMBOLS),
-    FixDialog: lambda _: FixDialog(Proposal("adb", DEVICE.serial, [PLAN], {}), SYMBOLS),
+    ExportForm: lambda _: ExportForm("run.zip"),
+    FixDialog: lambda _: FixDialog(Proposal("adb", DEVICE.serial, [PLAN], {})),
+    Form: lambda _: Form("save", "File:", not_blank("Enter a file name.")),
     GridDialog: GridDialog,
-    HelpDialog: lambda app: HelpDialog(app.screen.active_bindings, (), SYMBOLS),
-    LockDialog: lambda app: LockDialog(app.session, SYMBOLS),
-    MenuDialog: lambda _: MenuDialog("press", CHOICES, SYMBOLS),
-    NoticesDialog: lambda app: NoticesDialog([Notice(Status.OK, "Copied")], app.clock),
+    HelpDialog: lambda app: HelpDialog(app.screen.active_bindings, ()),
+    LockDialog: lambda app: LockDialog(app.session),
+    MenuDialog: lambda _: MenuDialog("press", CHOICES),
+    NoticesDialog: lambda app: NoticesDialog([Notice(Status.OK, "Copied")]),
     PaletteDialog: lambda app: PaletteDialog(app.palette_search(), app._preview),
-    PairDialog: lambda app: PairDialog(app.engine, SYMBOLS),
-    PathForm: lambda _: PathForm("save", "save", "draft.json", SYMBOLS),
-    PlanDialog: lambda app: PlanDialog(app.emulators, SYMBOLS),
-    QuestionDialog: lambda _: QuestionDialog("overwrite", "It exists.", "overwrite", SYMBOLS),
-    RecentDraftsDialog: lambda app: RecentDraftsDialog([], app.clock),
-    RefForm: lambda _: RefForm(SYMBOLS),
-    SetupDialog: lambda _: SetupDialog(SYMBOLS),
-    SkillForm: lambda app: SkillForm(
-        app.session.skills.skills[0], None, app.skills, DEVICE.serial, SYMBOLS, for_draft=False
-    ),
-    SleepForm: lambda _: SleepForm(SYMBOLS),
-    StepForm: lambda _: StepForm(STEP, 0, SYMBOLS, new=False),
-    TextForm: lambda _: TextForm("a field", 100, SYMBOLS),
-    TreeCompareDialog: lambda app: TreeCompareDialog(app.session.trees.newest, app.session.trees.newest, [], app.clock),
-    TreesDialog: lambda app: TreesDialog([app.session.trees.newest], app.clock),
-    UriForm: lambda _: UriForm(SYMBOLS),
+    PairDialog: lambda app: PairDialog(app.engine),
+    PlanDialog: lambda app: PlanDialog(app.emulators),
+    QuestionDialog: lambda _: QuestionDialog("overwrite", "It exists.", "overwrite"),
+    RecentDraftsDialog: lambda app: RecentDraftsDialog([]),
+    SetupDialog: lambda _: SetupDialog(),
+    SkillForm: lambda app: SkillForm(app.session.skills.skills[0], None, app.skills, DEVICE.serial, for_draft=False),
+    StepForm: lambda _: StepForm(STEP, 0, new=False),
+    TextForm: lambda _: TextForm("a field"),
+    TreeCompareDialog: lambda app: TreeCompareDialog(app.session.trees.newest, app.session.trees.newest, []),
+    TreesDialog: lambda app: TreesDialog([app.session.trees.newest]),
 }
-BASES = frozenset({FilteringScreen, Dialog, AskingDialog, Form, FieldsForm, LiveDialog})
+BASES = frozenset({FilteringScreen, Dialog, AskingDialog, FieldsForm, ListDialog, LiveDialog})
 
 
 def test_every_dialog_has_a_row() -> None:

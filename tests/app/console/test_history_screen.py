@@ -432,7 +432,7 @@ async def test_marks_are_against_the_tree_before_whichever_way_one_came(path: Pa
             assert record is not None
             await until(pilot, lambda: screen.tree_pane.snapshot.at == record.trees[index].at)
             await rested(pilot, screen)
-            changes = screen.tree_pane.changes
+            changes = screen.tree_pane.model.changes
             return len(changes.added), len(changes.changed), sum(changes.removed.values())
 
         forward = [await to_tree(index) for index in (0, 1, 2)]
@@ -487,8 +487,8 @@ async def test_a_tree_that_is_gone_says_so_and_the_rest_stays(path: Path) -> Non
         db.close()
         screen.past._trees.clear()
         screen.moment_area._shown = -1
-        screen.scrubber.to_end(-1)
-        screen.scrubber.to_end(1)
+        screen.scrubber.to(0)
+        screen.scrubber.to(len(screen.scrubber.moments))
         await until(pilot, lambda: "HISTORY_NOT_FOUND" in flat(app))
         assert "run ended: success" in text_of(app)
 

@@ -120,7 +120,7 @@ async def test_job_1_what_is_on_the_device_is_there_without_a_key(size: tuple[in
 async def test_job_2_find_by_what_is_seen(size: tuple[int, int]) -> None:
     async with console(size=size) as (app, pilot, _):
         await pilot.press("slash", *"headset")
-        assert list(screen(app).tree_pane.hits) == []
+        assert list(screen(app).tree_pane.model.hits) == []
         await pilot.press(*["backspace"] * 7, *"bluetooth", "enter")
         tree = screen(app).tree_pane
         first = tree.node
@@ -128,7 +128,7 @@ async def test_job_2_find_by_what_is_seen(size: tuple[int, int]) -> None:
         assert first.label == "Bluetooth"
         await pilot.press("n")
         assert tree.node is not first
-        assert f"{len(tree.hits)}/59 nodes" in shown(screen(app).area.info)
+        assert f"{len(tree.model.hits)}/59 nodes" in shown(screen(app).area.info)
 
 
 @SIZES
@@ -137,8 +137,8 @@ async def test_a_find_sees_past_characters_that_look_alike_and_says_so(size: tup
     async with console(size=size) as (app, pilot, _):
         await pilot.press("slash", *words)
         tree = screen(app).tree_pane
-        assert tree.alike == len(tree.hits) > 0
-        assert f"{tree.alike} look-alike" in shown(screen(app).area.info)
+        assert tree.model.alike == len(tree.model.hits) > 0
+        assert f"{tree.model.alike} look-alike" in shown(screen(app).area.info)
 
 
 @SIZES
@@ -187,10 +187,14 @@ async def test_job_5_write_a_matcher_and_watch_it_match(size: tuple[int, int]) -
         mode = screen(app)
         await pilot.press("m", *"text~Wi")
         tree = mode.tree_pane
-        assert [tree.snapshot.nodes[at].label for at in tree.matches] == ["Mobile, Wi‑Fi, hotspot", "Wi‑Fi", "Wi‑Fi on"]
+        assert [tree.snapshot.nodes[at].label for at in tree.model.matches] == [
+            "Mobile, Wi‑Fi, hotspot",
+            "Wi‑Fi",
+            "Wi‑Fi on",
+        ]
         assert "3 match" in shown(mode.area.hint)
         await pilot.press("space", *"desc~on")
-        assert [tree.snapshot.nodes[at].label for at in tree.matches] == ["Wi‑Fi on"]
+        assert [tree.snapshot.nodes[at].label for at in tree.model.matches] == ["Wi‑Fi on"]
         await pilot.press("enter")
         assert app.focused is tree
         assert mode.bench.origin == "typed"
@@ -478,12 +482,12 @@ async def test_comparing_with_an_older_tree_shows_what_was_removed() -> None:
         await pilot.press("c")
         await until(pilot, lambda: isinstance(app.screen, TreesDialog))
         await pilot.press("enter")
-        await until(pilot, lambda: mode.tree_pane.compared is not None)
+        await until(pilot, lambda: mode.tree_pane.model.compared is not None)
         ghosts = [row.node.label for row in mode.tree_pane.rows if row.ghost]
         assert "Security & privacy" in ghosts
         await until(pilot, lambda: isinstance(app.screen, TreeCompareDialog) and app.screen.focused is not None)
         await pilot.press("escape", "escape")
-        await until(pilot, lambda: mode.tree_pane.compared is None)
+        await until(pilot, lambda: mode.tree_pane.model.compared is None)
 
 
 async def test_two_trees_are_compared_side_by_side() -> None:
@@ -519,7 +523,7 @@ async def test_what_a_tree_cannot_show_is_a_badge_and_explained_on_demand() -> N
         await until(pilot, lambda: "1 blind" in shown(mode.area.info))
         await pilot.press("b")
         await until(pilot, lambda: isinstance(app.screen, BlindSpotsDialog) and app.screen.focused is not None)
-        rows = [row.draw(100).left.plain.strip() for row in app.screen.query_one("#help", RowList).rows]
+        rows = [row.draw(100).left.plain.strip() for row in app.screen.query_one("#entries", RowList).rows]
         assert rows[:2] == ["canvas  e20", "Seen: no text in 79% of the screen."]
         await pilot.press("enter")
         await until(
@@ -545,14 +549,14 @@ async def test_filters_hide_and_say_how_much() -> None:
     async with console() as (app, pilot, _):
         mode = screen(app)
         await pilot.press("backslash", "c")
-        await until(pilot, lambda: mode.tree_pane.filters == {"click"})
+        await until(pilot, lambda: mode.tree_pane.model.filters == {"click"})
         assert all(row.node.clickable for row in mode.tree_pane.rows)
-        assert f"{mode.tree_pane.hidden} hidden" in shown(mode.area.info)
+        assert f"{mode.tree_pane.model.hidden} hidden" in shown(mode.area.info)
         await pilot.press("escape")
-        await until(pilot, lambda: not mode.tree_pane.filters)
+        await until(pilot, lambda: not mode.tree_pane.model.filters)
         await pilot.press("slash", *"wi", "tab")
-        assert mode.tree_pane.hide_others
-        assert len(mode.tree_pane.rows) == len(mode.tree_pane.hits)
+        assert mode.tree_pane.model.hide_others
+        assert len(mode.tree_pane.rows) == len(mode.tree_pane.model.hits)
 
 
 # -- the picture

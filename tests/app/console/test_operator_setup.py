@@ -17,7 +17,7 @@ from clawperator.app.console.app import ConsoleApp
 from clawperator.app.console.devices.setup_controller import SetupController, found_in_downloads, read_file
 from clawperator.app.console.devices.setup_screen import SetupDialog
 from clawperator.app.console.messages import NoticeUpdate, SetupUpdate, Update
-from clawperator.app.console.screens.forms import PathForm
+from clawperator.app.console.screens.forms import Form
 from clawperator.app.console.screens.live_dialog import DialogText
 from clawperator.engine.contracts.operator_identity import DEBUG_PACKAGE, RELEASE_PACKAGE
 from clawperator.engine.errors import EngineError, ErrorCode
@@ -181,7 +181,7 @@ async def test_a_file_that_someone_names(tmp_path: Path) -> None:
             (other.path, "Android refuses downgrades"),
         ):
             await pilot.press("end", "enter")
-            await until(pilot, lambda: isinstance(app.screen, PathForm))
+            await until(pilot, lambda: isinstance(app.screen, Form))
             app.screen.query_one(Input).value = text
             await pilot.press("enter")
             await until(pilot, lambda: isinstance(app.screen, SetupDialog))

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from clawperator.app.console.remote.client import Client, read_url
-from clawperator.app.console.remote.history import OneRun, RemoteHistory, spelled
+from clawperator.app.console.remote.history import HttpHistory, OneRun, spelled
 from clawperator.engine.errors import EngineError
 from clawperator.engine.filters.grammar import KEYS, NO_FILTER, Filter, Term, parse_filter
 from clawperator.engine.history.records import (
@@ -171,7 +171,7 @@ def queries(raw: Any) -> list[dict[str, list[str]]]:
 async def test_more_runs_than_a_page_are_read_page_by_page() -> None:
     async with raw_server(page(*range(3000, 2000, -1)), page(*range(2000, 1500, -1)), page()) as raw:
         client = Client(read_url(raw.url))
-        runs = await RemoteHistory(client).runs(parse_filter("status:ok"), limit=1_500, before=3_001)
+        runs = await HttpHistory(client).runs(parse_filter("status:ok"), limit=1_500, before=3_001)
         await client.close()
     assert [run.number for run in runs] == list(range(3000, 1500, -1))
     assert queries(raw) == [
@@ -183,7 +183,7 @@ async def test_more_runs_than_a_page_are_read_page_by_page() -> None:
 async def test_a_server_that_does_not_page_ends_the_reading() -> None:
     async with raw_server(page(*range(1000, 0, -1))) as raw:
         client = Client(read_url(raw.url))
-        runs = await RemoteHistory(client).runs(NO_FILTER, limit=5_000, before=500)
+        runs = await HttpHistory(client).runs(NO_FILTER, limit=5_000, before=500)
         await client.close()
     assert len(runs) == 1_000
     assert len(raw.asked) == 1
@@ -194,7 +194,7 @@ async def test_count_version_runs_and_trees_have_their_places() -> None:
     one = http('{"ok":true,"run":{"number":7,"executionId":"e","commandId":"a/b?c"}}')
     async with raw_server(page(total=12, version=5), page(total=12, version=6), one, tree) as raw:
         client = Client(read_url(raw.url))
-        history = RemoteHistory(client)
+        history = HttpHistory(client)
         assert await history.count(parse_filter("cmd:x")) == 12
         assert await history.version() == 6
         assert (await history.find("a/b?c")).summary.number == 7

@@ -23,7 +23,7 @@ from clawperator.app.console.execution.draft_file import DraftFile
 from clawperator.app.console.execution.draft_model import Draft
 from clawperator.app.console.run.as_sent import AsSentDialog
 from clawperator.app.console.run.screen import RunScreen
-from clawperator.app.console.screens.choice_dialog import ChoiceDialog
+from clawperator.app.console.screens.menu import ChoiceDialog
 from clawperator.engine import Engine
 from clawperator.engine.errors import EngineError, ErrorCode
 from clawperator.engine.executions.steps import execution, step

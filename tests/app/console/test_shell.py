@@ -12,7 +12,7 @@ from textual.pilot import Pilot
 from clawperator.app.console.app import ConsoleApp
 from clawperator.app.console.crash import CrashReports
 from clawperator.app.console.palette.dialog import PaletteDialog
-from clawperator.app.console.screens.forms import PathForm, QuestionDialog
+from clawperator.app.console.screens.forms import Form, QuestionDialog
 from clawperator.app.console.screens.menu import PaletteEntry
 from clawperator.widgets.ui_tree import UiTreePane
 from tests.app.console.support import DEVICE, drained, until
@@ -126,8 +126,8 @@ async def test_the_dump_that_is_shown_is_saved_and_an_existing_file_only_after_a
         path.write_text("mine", encoding="utf-8")
         app.commands.save_dump()
         await drained(pilot)
-        assert isinstance(app.screen, PathForm)
-        app.screen.dismiss({"path": str(path)})
+        assert isinstance(app.screen, Form)
+        app.screen.dismiss(str(path))
         await until(pilot, lambda: isinstance(app.screen, QuestionDialog))
         assert path.read_text(encoding="utf-8") == "mine"
         await pilot.press("enter")

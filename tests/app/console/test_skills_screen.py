@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from clawperator.app.console.navigation import SkillPlace
-from clawperator.app.console.skills.form import RefForm
+from clawperator.app.console.screens.forms import Form
 from clawperator.engine.errors import EngineError, ErrorCode
 from clawperator.widgets.models.skills import BUILTIN, SkillDetails, SkillIssue
 from clawperator.widgets.skill_output import FindingList, SkillOutput
@@ -189,10 +189,10 @@ async def test_fetching_asks_for_the_ref_and_tells_the_commit() -> None:
     library = FakeLibrary()
     async with skills_mode(library) as (app, pilot, _):
         await press(pilot, "U")
-        await until(pilot, lambda: isinstance(app.screen, RefForm))
+        await until(pilot, lambda: isinstance(app.screen, Form))
         await press(pilot, "ctrl+u", *"--evil", "enter")
         await drained(pilot)
-        assert isinstance(app.screen, RefForm)
+        assert isinstance(app.screen, Form)
         await press(pilot, "ctrl+u", *"v1.2", "enter")
         await until(pilot, lambda: "sync v1.2" in library.calls)
         await until(pilot, lambda: "The skills are at v1.2 (abc1234def56)" in notice(app))

@@ -17,7 +17,7 @@ from clawperator.app.console.messages import (
     WorkUpdate,
 )
 from clawperator.app.console.session import Session
-from clawperator.engine.adb.parse import DeviceEntry
+from clawperator.engine.adb.presence import DeviceEntry
 from clawperator.engine.events.types import ExecutionFinished
 from clawperator.engine.hierarchy.tree import parse
 from clawperator.widgets.format.devices import DeviceSummary, device_detail, device_row, words_for
@@ -219,9 +219,11 @@ def test_mode_7_aligns_devices_that_cannot_be_used(odd: DeviceEntry) -> None:
 async def test_without_a_device_every_pane_shows_the_whole_reason() -> None:
     app = make_app(FakeEngine(screen=settings_screen(), present=()))
     async with app.run_test(size=(120, 36)) as pilot:
-        await until(pilot, lambda: "No device" in shown(app, "#devices"))
-        assert "No device connected." in " ".join(shown(app, "#devices").split())
-        await pilot.press("7")
+        await until(pilot, lambda: "No device connected" in shown(app, "#tree"))
+        assert not app.screen.query_one("#rail").display, "it would say the same in 22 columns"
+        await pilot.press("g", "d")
+        await until(pilot, lambda: "No device connected." in " ".join(shown(app, "#devices").split()))
+        await pilot.press("escape", "7")
         await until(pilot, lambda: "network: adb connect <address>" in " ".join(shown(app, "#list").split()))
 
 

@@ -11,7 +11,7 @@ from clawperator.app.cli.simulators import one_device
 from clawperator.app.console.app import ConsoleApp
 from clawperator.app.console.devices.lock_dialog import LockDialog, lock_rows, show_lock
 from clawperator.app.console.execution.stopping import choices, target_app, words_before_stopping
-from clawperator.app.console.screens.choice_dialog import ChoiceDialog
+from clawperator.app.console.screens.menu import ChoiceDialog
 from clawperator.engine import Engine
 from clawperator.engine.errors import EngineError, ErrorCode
 from clawperator.engine.executions.steps import execution, step

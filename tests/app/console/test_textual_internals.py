@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import ast
+import asyncio
+from io import BytesIO, TextIOWrapper
 from pathlib import Path
 from typing import ClassVar
 
@@ -22,6 +24,7 @@ from textual.widgets import Label
 import clawperator.app.console
 from clawperator.app.console import textual_internals
 from clawperator.app.console.textual_internals import INTERNALS, CachedStylesheet, FilteringScreen, bind_key
+from tests.app.console.support import FakeEngine, make_app
 
 ON_OBJECTS = {"_parse_cache", "_variables", "_exception", "_exit_renderables", "_bindings", "_compositor"}
 """Attributes that a constructor sets."""
@@ -105,3 +108,20 @@ async def test_an_opening_dialog_is_drawn_whole_once_and_again_for_another_size(
         await pilot.resize_terminal(100, 30)
         await pilot.pause()
         assert Asking.laid_out == [Size(80, 24), Size(100, 30)]
+
+
+async def test_tasks_begin_after_the_code_that_starts_them() -> None:
+    """Python 3.12 and newer have tasks that run at once, which Textual asks for: the first mode's widgets need its screen."""
+    loop = asyncio.get_running_loop()
+    loop.set_task_factory(lambda loop, coroutine, **names: asyncio.Task(coroutine, loop=loop, **names))
+    async with make_app(FakeEngine()).run_test():
+        assert loop.get_task_factory() is None
+
+
+@pytest.mark.parametrize(("encoding", "shown"), [("utf-8", "1 hint… Wi‑Fi 日本"), ("latin-1", "1 hint~ Wi?Fi ????")])
+def test_what_a_terminal_cannot_encode_keeps_its_cells(encoding: str, shown: str) -> None:
+    """Python's stderr would write an escape sequence of six cells, and move everything behind it."""
+    with TextIOWrapper(BytesIO(), encoding=encoding, errors="backslashreplace", write_through=True) as file:
+        textual_internals._Terminal(file, pytest.fail).write("1 hint… Wi‑Fi 日本")
+        file.seek(0)
+        assert file.read() == shown

@@ -108,6 +108,8 @@ async def test_devices_are_found_and_act_under_the_policy_and_audit_of_their_hos
         with pytest.raises(EngineError) as caught:
             await client.execute(plan(HOME), f"strict/{serials[0]}")
         assert caught.value.code == "CAPABILITY_DENIED"
+        assert "policy of the host strict" in caught.value.hint
+        assert "policy" not in caught.value.details
         assert sum(device.commands for device in strict.devices) == 0
         with pytest.raises(EngineError) as caught:
             await client.execute(plan(HOME), "bench/nobody")
@@ -450,6 +452,12 @@ async def test_skills_and_their_artifacts_run_on_a_fleet(nats: Nats, join: Join)
     artifact = ("--registry", "builtin", "--artifact", "overview")
     exit_code, lines = await command(*skill, *artifact, "--devices", "tag:lab")
     assert (exit_code, [line.get("status") for line in lines]) == (0, ["succeeded", "succeeded", None])
+    bare = await join("bare", operator={"installed": False})
+    own = {**bare.engine.settings.environment, "TMPDIR": str(nats.folder)}
+    bare.engine.settings = replace(bare.engine.settings, skills_registry="builtin", environment=own)
+    async with fleet(nats.url) as client:
+        done = await client.run_skill(skill[2], f"bare/{serial}", then="none", backend="stock")
+    assert done["then"]["settled"], "the snapshots around the script are of the same backend"
 
 
 @pytest.mark.ci
@@ -469,7 +477,7 @@ async def test_an_agent_reaches_the_fleet_through_a_server_that_listens(
 
 @pytest.mark.ci
 async def test_an_agent_reaches_the_fleet(nats: Nats, join: Join) -> None:
-    host = await join("bench", 2, tag="lab")
+    host = await join("bench", 2, tag="lab", speed=1)
     env = {**os.environ, "HOME": str(nats.folder), "XDG_CONFIG_HOME": str(nats.folder), "ADB_PATH": "/nowhere"}
     device = f"bench/{host.devices[0].serial}"
     for flags, works in (((), True), (("--read-only",), False)):
@@ -482,4 +490,33 @@ async def test_an_agent_reaches_the_fleet(nats: Nats, join: Join) -> None:
             assert answer["deviceId"] == device
             many = await agent.ok("execute", execution=plan(HOME), devices="tag:lab", brief=True)
             assert [row["status"] for row in many["rows"]] == ["succeeded"] * 2
-    assert [world.commands for world in host.devices] == [2, 1]
+            call = asyncio.create_task(agent.call("execute", execution=plan(nap(1_000)), deviceId=device))
+            async with asyncio.timeout(20):
+                while host.devices[0].commands < 3:  # noqa: ASYNC110 -- the device announces nothing
+                    await asyncio.sleep(0.01)
+                call.cancel()
+                await asyncio.gather(call, return_exceptions=True)
+                answer = {}
+                while "interrupted" not in answer:
+                    answer = document(await agent.call("execute", execution=plan(HOME), deviceId=device))
+            assert answer["interrupted"]["broadcastDispatchStatus"] == "sent"
+    assert host.devices[1].commands == 1
+
+
+async def test_a_swallowed_cancellation_ends_a_request(nats: Nats, monkeypatch: pytest.MonkeyPatch) -> None:
+    """nats-py and ``wait_for`` of Python 3.11 can lose one; a console on a fleet then waited for its own end."""
+    asked = asyncio.Event()
+
+    async def next_msg(_self: object, _timeout: float) -> None:
+        asked.set()
+        with suppress(asyncio.CancelledError):
+            await asyncio.Event().wait()
+        raise TimeoutError
+
+    monkeypatch.setattr("nats.aio.subscription.Subscription.next_msg", next_msg)
+    async with fleet(nats.url) as client:
+        asking = asyncio.create_task(client.hosts())
+        await asked.wait()
+        asking.cancel()
+        await asyncio.wait([asking], timeout=patience(10))
+        assert asking.cancelled()

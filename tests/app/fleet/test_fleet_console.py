@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from functools import partial
@@ -18,9 +19,10 @@ from clawperator.app.fleet import subjects
 from clawperator.app.fleet.client import Fleet, fleet
 from clawperator.app.fleet.connection import connected
 from clawperator.app.serve import event_frames
+from clawperator.engine.errors import EngineError
 from clawperator.engine.executions import build
 from tests.app.console.support import FakeClipboard, MemoryStore, until
-from tests.app.fleet.conftest import Join, Nats, join, nats  # noqa: F401 -- fixtures
+from tests.app.fleet.conftest import Join, Nats, join, nats, proxy  # noqa: F401 -- fixtures
 from tests.app.http.conftest import HOME, plan
 from tests.journeys.remote_support import header, notice_says, package
 
@@ -92,7 +94,7 @@ async def test_a_host_is_gone_with_the_second_answer_that_is_missing(
     host = await join("east", 1)
     listed = (f"east/{host.devices[0].serial}",)
     async with FleetEngine(nats.url) as engine:
-        answer = await engine._fleet.hosts()
+        answer = await engine.fleet.hosts()
         for answers, expected in ((answer, listed), ([], listed), (answer, listed), ([], listed), ([], ()), ([], ())):
             monkeypatch.setattr(Fleet, "hosts", AsyncMock(return_value=answers))
             assert tuple(device.serial for device in await engine.devices()) == expected
@@ -151,8 +153,116 @@ async def test_what_a_fleet_does_not_offer_says_so(nats: Nats, join: Join) -> No
     async with console(nats.url) as pilot:
         session = pilot.app.session
         await until(pilot, lambda: session.trees.shown)
-        await pilot.press("4")
-        await until(pilot, lambda: "each host keeps" in pilot.app.screen.query_one("#runs").empty_words())
-        for at, words in (("1f", "no follow mode"), ("7P", "provision emulator"), ("7o", "operator setup")):
+        for at, words in (("7P", "provision emulator"), ("7o", "operator setup")):
             await pilot.press(*at)
             await until(pilot, partial(notice_says, pilot, words))
+
+
+async def test_the_host_follows_while_someone_watches(
+    nats: Nats,  # noqa: F811
+    join: Join,  # noqa: F811
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(subjects, "SILENT_SECONDS", 1.5)
+    host = await join("east")
+    (device,) = host.devices
+    async with console(nats.url) as pilot:
+        session = pilot.app.session
+        await until(pilot, lambda: session.trees.shown and not session.work)
+        await pilot.press("f")
+        await until(pilot, lambda: session.follow and session.follow.phase == "resting")
+        for package_shown in ("com.android.settings", "com.example.shop"):
+            device.ui.show(package_shown)
+            await until(pilot, lambda: package(pilot) == package_shown)  # noqa: B023
+        await until(pilot, lambda: [serial for serial, _ in host.fleet._leases] == [device.serial])
+        await pilot.press("f")
+        await until(pilot, lambda: session.follow is None and not host.fleet._followers.tasks())
+
+        async with fleet(nats.url) as silent:  # a watcher that says nothing any more
+            assert (await silent.follow(f"east/{device.serial}", "silent"))["follow"]["phase"] == "reading"
+            assert host.fleet._leases
+            await until(pilot, lambda: not host.fleet._leases and not host.fleet._followers.tasks())
+
+        await pilot.press("f")
+        await until(pilot, lambda: session.follow and session.follow.phase == "resting")
+        host.leave()
+        await until(pilot, lambda: session.follow and session.follow.phase == "away", seconds=30)
+        await until(pilot, lambda: not host.fleet._followers.tasks(), seconds=30)
+
+
+async def test_a_partition_ends_follow_mode_on_both_sides(
+    nats: Nats,  # noqa: F811
+    join: Join,  # noqa: F811
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(subjects, "SILENT_SECONDS", 1.5)
+    host = await join("east")
+    news = asyncio.Event()
+    async with proxy(nats.port) as (url, part), FleetEngine(url) as engine, asyncio.timeout(60):
+        follow = engine.follow(f"east/{host.devices[0].serial}", lambda _: news.set())
+        running = asyncio.create_task(follow.run())
+        while not host.fleet._leases:  # noqa: ASYNC110 -- the host announces nothing
+            await asyncio.sleep(0.01)
+        part()
+        while follow.state.phase != "away":
+            await news.wait()
+            news.clear()
+        while host.fleet._leases:  # noqa: ASYNC110
+            await asyncio.sleep(0.01)
+        running.cancel()
+        await asyncio.gather(running, return_exceptions=True)
+
+
+async def test_a_tree_that_no_message_can_carry_is_a_failure_of_follow_mode(nats: Nats, join: Join) -> None:  # noqa: F811
+    host = await join("east", faults=[{"kind": "huge_tree", "nodes": 2_000}])
+    async with fleet(nats.url) as client, asyncio.timeout(30):
+        state: dict[str, Any] = {"phase": ""}
+        while state["phase"] != "failing":
+            state = (await client.follow(f"east/{host.devices[0].serial}", "w", painted=True))["follow"]
+    assert state["error"]["code"] == "HIERARCHY_TOO_LARGE"
+    assert host.fleet.dropped
+
+
+async def test_a_host_decides_who_follows_and_who_reads_its_history(nats: Nats, join: Join) -> None:  # noqa: F811
+    host = await join("east", policy='version = 1\n[profiles.default.capabilities]\nallow = ["navigate"]\n')
+    name = f"east/{host.devices[0].serial}"
+    async with fleet(nats.url) as client:
+        with pytest.raises(EngineError) as denied:
+            await client.follow(name, "w")
+        assert denied.value.code == "CAPABILITY_DENIED"
+        with pytest.raises(EngineError) as denied:
+            await client.history("east", limit=1)
+        assert denied.value.code == "CAPABILITY_DENIED"
+        with pytest.raises(EngineError) as wrong:
+            await client._request(subjects.device_subject("east", ""), "east", ask="execute", payload=plan(HOME))
+        assert wrong.value.code == "INVALID_BODY"
+    assert not host.fleet._leases
+
+
+async def test_the_history_is_that_of_the_host_of_the_device(nats: Nats, join: Join) -> None:  # noqa: F811
+    for name in ("east", "west"):
+        await join(name)
+    serials = [f"{name}/emulator-5554" for name in ("east", "west")]
+    async with fleet(nats.url) as client:
+        for number, serial in enumerate(serials):
+            await client.execute(plan(LOOK, command=f"on-{number}"), serial)
+    async with console(nats.url, wanted_device=serials[0], size=(160, 45)) as pilot:
+        app, session = pilot.app, pilot.app.session
+        await until(pilot, lambda: session.device_id == serials[0] and session.trees.shown and not session.work)
+        await pilot.press("4")
+        runs = app.screen.query_one("#runs")
+        await until(pilot, lambda: "on-0" in {run.command_id for run in runs.runs})
+        assert {run.device_id for run in runs.runs} == {serials[0]}
+        history = app.engine.history
+        first = next(run for run in runs.runs if run.command_id == "on-0")
+        record = await history.find(first.number)
+        assert record.summary == first
+        assert "<hierarchy" in await history.tree(record.trees[0].digest)
+        app.use_device(serials[1])
+        await until(pilot, lambda: {run.device_id for run in runs.runs} == {serials[1]})
+        assert "on-1" in {run.command_id for run in runs.runs}
+        again = await history.find(first.number)
+        assert again.summary == first, "a run keeps its number while this console runs"
+        assert "<hierarchy" in await history.tree(record.trees[0].digest)
+        assert (await history.find("on-1")).summary.device_id == serials[1]
+        assert await history.runs(limit=10, before=first.number) == []

@@ -576,7 +576,7 @@ async def test_verbs_are_those_of_the_command_line(serve: Serve) -> None:
         ("set_checked", {**dark, "wat": 1}, 400, "INVALID_PARAMETER", ""),
         ("device_wake", {"then": "none"}, 400, "INVALID_PARAMETER", "then"),
         ("click", {"selector": {"textEquals": "x"}, "then": "all"}, 400, "INVALID_BODY", "then"),
-        ("input_tap", {"point": {"x": 99_999, "y": 1}}, 400, "EXECUTION_VALIDATION_FAILED", "at"),
+        ("input_tap", {"point": {"x": 99_999, "y": 1}}, 400, "EXECUTION_VALIDATION_FAILED", "point"),
         ("input_swipe", {"point": {"x": 1, "y": 1}}, 400, "INVALID_PARAMETER", "to"),
         ("input_drag", {"point": {"x": 1, "y": 1}, "to": {"x": 1}}, 400, "INVALID_PARAMETER", "to.y"),
         ("app_clear", {"applicationId": "no package"}, 400, "INVALID_PARAMETER", "applicationId"),

@@ -10,8 +10,8 @@ from typing import Any
 from jsonschema import Draft202012Validator
 
 from clawperator.app.http.events.hub import LOG_FRAMES, Hub
-from clawperator.app.http.followers import Followers
 from clawperator.app.serve import event_frames
+from clawperator.app.serve.followers import Followers
 from clawperator.engine.events.bus import EventBus
 from clawperator.engine.events.types import LogBatch
 from clawperator.engine.follow.follower import FollowState

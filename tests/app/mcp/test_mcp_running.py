@@ -15,7 +15,7 @@ from clawperator.app.mcp.server import run_tool
 from clawperator.app.mcp.service import Call, McpService
 from clawperator.app.mcp.tools import TOOLS
 from clawperator.app.serve.verbs import Arguments
-from clawperator.engine import Engine, Settings
+from clawperator.engine import Engine, Settings, fan_out
 from clawperator.engine.contracts.caller import Caller
 from clawperator.engine.events.types import ExecutionStarted
 from clawperator.engine.history.store import History
@@ -88,6 +88,58 @@ async def truth(agent: Agent, place: Place) -> None:
     assert "it may still act" in document(looked)["interrupted"]["message"]
     assert "interrupted" not in await agent.ok("snapshot")
     assert "interrupted" not in (await agent.ok("devices"))["devices"][0]
+
+
+async def test_a_dump_of_a_call_that_is_given_up_ends_on_the_device(visit: Visit) -> None:
+    """The SDK repeats its cancellation at every await: what ends the dump must not be cancelled, too."""
+    place = await visit(operator={"installed": False}, start={"package": "com.example.spinner"})
+    dumps = place.devices[0].accessibility
+    async with place.talk() as agent:
+        call = asyncio.create_task(agent.call("snapshot", backend="stock"))
+        async with asyncio.timeout(20):
+            while not dumps.dumping:  # noqa: ASYNC110 -- the device announces nothing
+                await asyncio.sleep(0.01)
+            call.cancel()
+            with contextlib.suppress(asyncio.CancelledError):
+                await call
+            while (await agent.ok("devices"))["devices"][0].get("interrupted") is None:
+                pass
+        assert not dumps.dumping
+
+
+async def test_a_plan_on_many_devices_that_is_given_up_starts_no_other(
+    visit: Visit, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    defaults = fan_out.report.__kwdefaults__
+    assert defaults is not None
+    monkeypatch.setitem(defaults, "jobs", 2)
+    place = await visit(devices=4)
+    async with place.talk() as agent:
+        call = asyncio.create_task(agent.call("execute", execution=plan(nap(1_200)), devices="all"))
+        async with asyncio.timeout(20):
+            while sum(device.commands for device in place.devices) < 2:  # noqa: ASYNC110 -- the devices announce nothing
+                await asyncio.sleep(0.01)
+            call.cancel()
+            with contextlib.suppress(asyncio.CancelledError):
+                await call
+            rows: list[dict[str, Any]] = [{}]
+            while not all("interrupted" in row for row in rows):
+                rows = (await agent.ok("devices"))["devices"]
+        assert [row["interrupted"]["broadcastDispatchStatus"] for row in rows] == [
+            "sent",
+            "sent",
+            "not_sent",
+            "not_sent",
+        ]
+        assert [row["interrupted"]["code"] for row in rows] == ["INTERRUPTED", "INTERRUPTED", "NOT_RUN", "NOT_RUN"]
+        last = rows[-1]["serial"]
+        assert (await agent.ok("action", type="press_key", key="home", deviceId=last))["interrupted"][
+            "code"
+        ] == "NOT_RUN"
+    assert [device.commands for device in place.devices] == [1, 1, 0, 1]
+    with History.open(str(place.folder / "state" / "clawperator" / "history.db")) as history:
+        results = [entry for entry in history.audit(events=("result",)) if entry.code]
+    assert [entry.code for entry in results] == ["INTERRUPTED"] * 2
 
 
 @pytest.mark.parametrize("mode", [MODES[0], pytest.param(MODES[1], marks=pytest.mark.ci)])

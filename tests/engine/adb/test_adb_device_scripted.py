@@ -298,9 +298,9 @@ async def test_an_installation_is_streamed_exactly(fake: FakeAdb, tmp_path: obje
         writer.write(b"Success\n")
         await writer.drain()
 
-    fake.answers[f"exec:cmd package install -r -g -S {len(apk)}"] = take
+    fake.answers[f"exec:cmd package install -r -S {len(apk)}"] = take
     moved: list[int] = []
-    assert (await device(fake).install(apk, options=["-g"], progress=moved.append)).ok
+    assert (await device(fake).install(apk, progress=moved.append)).ok
     assert got == [apk]
     assert moved[-1] == len(apk)
     assert moved == sorted(moved)

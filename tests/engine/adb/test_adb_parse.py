@@ -10,20 +10,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from clawperator.engine.adb import parse
-from clawperator.engine.adb.parse import DeviceEntry, DeviceState, InstalledPackage, InstallResult, Size
+from clawperator.engine.adb.parse import InstalledPackage, InstallResult, Size
+from clawperator.engine.adb.presence import DeviceEntry, DeviceState, parse_devices
 
 DATA = Path(__file__).parents[2] / "data" / "device"
 PARSERS: list[Callable[[str], object]] = [
-    parse.parse_devices,
+    parse_devices,
     parse.parse_package_rows,
     parse.parse_packages,
     parse.parse_getprop,
-    parse.parse_settings_list,
     parse.parse_wm_size,
     parse.parse_wm_density,
     parse.parse_dumpsys_version,
-    parse.parse_dumpsys_app_id,
-    parse.parse_broadcast,
     parse.parse_install_result,
 ]
 
@@ -33,19 +31,19 @@ def read(name: str) -> str:
 
 
 def states(name: str) -> list[tuple[str, str]]:
-    return [(entry.serial, entry.state) for entry in parse.parse_devices(read(name))]
+    return [(entry.serial, entry.state) for entry in parse_devices(read(name))]
 
 
 def test_no_device() -> None:
-    assert parse.parse_devices(read("adb-devices-empty.txt")) == []
+    assert parse_devices(read("adb-devices-empty.txt")) == []
 
 
 def test_tabs_carriage_returns_and_a_misspelt_attribute() -> None:
-    usb, wifi = parse.parse_devices(read("adb-devices-l-scrcpy-cr.txt"))
+    usb, wifi = parse_devices(read("adb-devices-l-scrcpy-cr.txt"))
     assert usb == DeviceEntry("0123456789abcdef", "device", "MyProduct", "MyModel", "MyDevice", 1, "2-1")
     assert (wifi.serial, wifi.model, wifi.transport_id) == ("192.168.1.1:5555", "MyWifiModel", 0)
-    assert parse.parse_devices(read("adb-devices-l-scrcpy-two-devices.txt")) == [usb, wifi]
-    assert parse.parse_devices(read("adb-devices-l-scrcpy-without-eol.txt")) == [usb]
+    assert parse_devices(read("adb-devices-l-scrcpy-two-devices.txt")) == [usb, wifi]
+    assert parse_devices(read("adb-devices-l-scrcpy-without-eol.txt")) == [usb]
 
 
 def test_daemon_lines_among_the_rows_are_no_devices() -> None:
@@ -70,13 +68,11 @@ def test_daemon_lines_among_the_rows_are_no_devices() -> None:
     ],
 )
 def test_what_adb_says_about_itself_is_no_device(line: str) -> None:
-    assert parse.parse_devices(f"{line}\nList of devices attached\nabc\tdevice\n{line}\r\n") == [
-        DeviceEntry("abc", "device")
-    ]
+    assert parse_devices(f"{line}\nList of devices attached\nabc\tdevice\n{line}\r\n") == [DeviceEntry("abc", "device")]
 
 
 def test_every_state_that_adb_can_print() -> None:
-    entries = parse.parse_devices(read("adb-devices-l-sideload-recovery-rescue-bootloader-host.txt"))
+    entries = parse_devices(read("adb-devices-l-sideload-recovery-rescue-bootloader-host.txt"))
     assert [entry.state for entry in entries] == [
         "sideload",
         "recovery",
@@ -96,7 +92,7 @@ def test_every_state_that_adb_can_print() -> None:
 
 
 def test_spaces_instead_of_tabs() -> None:
-    entries = parse.parse_devices(read("adb-devices-l-many-states-spaces.txt"))
+    entries = parse_devices(read("adb-devices-l-many-states-spaces.txt"))
     assert len(entries) == 13
     offline, denied, authorizing, unauthorized, host, *rest = entries
     assert (offline.state, offline.product) == ("offline", "VS Emulator Android Device - 480 x 800")
@@ -110,30 +106,30 @@ def test_spaces_instead_of_tabs() -> None:
 
 
 def test_a_usb_path_without_its_prefix() -> None:
-    (entry,) = parse.parse_devices(read("adb-devices-l-scrcpy-with-devpath-without-colon.txt"))
+    (entry,) = parse_devices(read("adb-devices-l-scrcpy-with-devpath-without-colon.txt"))
     assert (entry.usb, entry.product, entry.transport_id, entry.detail) == ("3-1", "manet", 2, "")
 
 
 def test_one_space_after_a_serial_of_full_width_or_in_a_hand_made_list() -> None:
-    emulator, nexus = parse.parse_devices(read("adb-devices-l-appium-mixed.txt"))
+    emulator, nexus = parse_devices(read("adb-devices-l-appium-mixed.txt"))
     assert (emulator.serial, emulator.usable, emulator.is_emulator) == ("emulator-5556", True, True)
     assert (nexus.model, nexus.is_emulator) == ("Nexus_7", False)
     mdns = "adb-13e75597-Upleco (2)._adb-tls-connect._tcp"
-    assert parse.parse_devices(f"{mdns} device product:x") == [DeviceEntry(mdns, "device", "x")]
-    assert parse.parse_devices(f"{mdns}\tdevice") == [DeviceEntry(mdns, "device")]
+    assert parse_devices(f"{mdns} device product:x") == [DeviceEntry(mdns, "device", "x")]
+    assert parse_devices(f"{mdns}\tdevice") == [DeviceEntry(mdns, "device")]
 
 
 def test_an_unknown_state_keeps_its_text() -> None:
-    assert parse.parse_devices("abc\tlevitating product:x") == [DeviceEntry("abc", "levitating", "x")]
-    assert parse.parse_devices("abc            levitating  transport_id:7") == [
+    assert parse_devices("abc\tlevitating product:x") == [DeviceEntry("abc", "levitating", "x")]
+    assert parse_devices("abc            levitating  transport_id:7") == [
         DeviceEntry("abc", "levitating", transport_id=7)
     ]
-    assert not parse.parse_devices("abc\tlevitating")[0].usable
+    assert not parse_devices("abc\tlevitating")[0].usable
 
 
 def test_a_number_that_is_none_counts_as_absent() -> None:
     for text in ("٣", "1" * 30, "-1", "x"):
-        assert parse.parse_devices(f"abc\tdevice transport_id:{text}")[0].transport_id == 0
+        assert parse_devices(f"abc\tdevice transport_id:{text}")[0].transport_id == 0
 
 
 ROWS = st.builds(
@@ -156,7 +152,7 @@ def test_what_adb_prints_is_read_back(rows: list[DeviceEntry], end: str) -> None
     for row in rows:
         what = f"usb:{row.usb} product:{row.product} model:{row.model} device:{row.device}"
         lines.append(f"{row.serial:<22} {row.state} {what} transport_id:{row.transport_id}")
-    assert parse.parse_devices(end.join(lines) + end) == rows
+    assert parse_devices(end.join(lines) + end) == rows
 
 
 @given(st.text())
@@ -189,7 +185,7 @@ def test_no_captured_file_raises() -> None:
         text = file.read_bytes().decode(errors="replace")
         for parser in PARSERS:
             parser(text)
-        entries = parse.parse_devices(text)
+        entries = parse_devices(text)
         if file.name.startswith("adb-devices-") and not file.name.endswith(("-empty.txt", "-corrupted.txt")):
             assert entries, file.name
         if file.name.startswith("adb-install-"):
@@ -234,14 +230,6 @@ def test_getprop_with_the_line_ends_of_every_release(end: str) -> None:
     assert parse.parse_getprop(text) == {"ro.a": "1", "ro.b": "first\nsecond", "ro.c": ""}
 
 
-def test_settings_list() -> None:
-    settings = parse.parse_settings_list(read("settings-list-global.txt"))
-    assert settings["adb_enabled"] == "1"
-    assert settings["zen_mode_config_etag"] == "-1=2"
-    assert settings["user_note"] == "first line\nsecond line of the same value"
-    assert settings["empty_value"] == ""
-
-
 def test_screen_size_and_density() -> None:
     assert parse.parse_wm_size(read("wm-size-physical.txt")) == Size(1080, 2400)
     assert parse.parse_wm_size(read("wm-size-override.txt")) == Size(1080, 2340)
@@ -252,16 +240,15 @@ def test_screen_size_and_density() -> None:
 
 
 @pytest.mark.parametrize(
-    ("file", "name", "code", "app_id"),
+    ("file", "name", "code"),
     [
-        ("dumpsys-package-com-paypal-android-p2pmobile.txt", "5.14", 115005890, 10057),
-        ("dumpsys-package-com-yanzhenjie-album-sample.txt", "1.1", 11, 12109),
-        ("dumpsys-package-lufthansa-utf8-bom.txt", "4.7.1", 10210, 10081),
+        ("dumpsys-package-com-paypal-android-p2pmobile.txt", "5.14", 115005890),
+        ("dumpsys-package-com-yanzhenjie-album-sample.txt", "1.1", 11),
+        ("dumpsys-package-lufthansa-utf8-bom.txt", "4.7.1", 10210),
     ],
 )
-def test_package_dumps(file: str, name: str, code: int, app_id: int) -> None:
+def test_package_dumps(file: str, name: str, code: int) -> None:
     assert parse.parse_dumpsys_version(read(file)) == (name, code)
-    assert parse.parse_dumpsys_app_id(read(file)) == app_id
 
 
 def test_a_package_dump_of_several_packages_is_read_in_the_right_section() -> None:
@@ -270,18 +257,8 @@ def test_a_package_dump_of_several_packages_is_read_in_the_right_section() -> No
         "  Package [com.a.b] (2):\n    appId=10002\n    versionCode=301900 minSdk=21\n    versionName=0.3.1-d\r\n"
     )
     assert parse.parse_dumpsys_version(text, "com.a.b") == ("0.3.1-d", 301900)
-    assert parse.parse_dumpsys_app_id(text, "com.a.b") == 10002
     assert parse.parse_dumpsys_version(text, "com.a") == ("1.0", -1)
     assert parse.parse_dumpsys_version("Unable to find package: x") == ("", -1)
-    assert parse.parse_dumpsys_app_id("") == -1
-
-
-def test_broadcasts() -> None:
-    assert parse.parse_broadcast(read("am-broadcast-result-0.txt")) == (True, 0, "")
-    done = parse.parse_broadcast(read("am-broadcast-result-data.txt"))
-    assert (done.completed, done.code) == (True, -1)
-    assert json.loads(done.data.replace("\n", " ")) == {"ok": True, "items": ['a "b"', "second line"]}
-    assert not parse.parse_broadcast("Error: Activity not started").completed
 
 
 def test_installations() -> None:

@@ -151,13 +151,12 @@ def test_an_answer_from_something_else_than_adb_is_an_error(answer: bytes) -> No
     assert caught.value.code is ErrorCode.ADB_SERVER_FAILED
 
 
-@given(st.binary(max_size=64), st.sampled_from(["query", "select", "stat", "list", "chunk", "finish"]))
+@given(st.binary(max_size=64), st.sampled_from(["query", "select", "stat", "chunk", "finish"]))
 def test_no_answer_escapes_the_error_type(answer: bytes, what: str) -> None:
     talks: dict[str, Callable[[], Generator[bytes | int, bytes, object]]] = {
         "query": lambda: protocol.query("host:x"),
         "select": lambda: protocol.select_device("s"),
         "stat": lambda: sync.sync_stat("/p", "s"),
-        "list": lambda: sync.sync_list("/p", "s"),
         "chunk": lambda: sync.sync_next_chunk("s"),
         "finish": lambda: sync.sync_finish("s"),
     }
@@ -242,18 +241,8 @@ def test_stat() -> None:
     assert not drive(sync.sync_stat("/x"), b"STAT" + u32(0, 0, 0))[0].exists
 
 
-def test_list() -> None:
-    def entry(name: bytes) -> bytes:
-        return b"DENT" + u32(0o100644, 3, 5, len(name)) + name
-
-    answer = entry(b".") + entry(b"..") + entry("ü".encode()) + entry(b"") + b"DONE" + u32(0, 0, 0, 0)
-    entries, _ = drive(sync.sync_list("/d"), answer)
-    assert [found.name for found in entries] == ["ü", ""]
-    assert entries[0].stat.size == 3
-
-
 def test_a_refused_transfer_carries_the_device_s_reason() -> None:
-    for talk in (sync.sync_finish("abc"), sync.sync_next_chunk("abc"), sync.sync_list("/p", "abc")):
+    for talk in (sync.sync_finish("abc"), sync.sync_next_chunk("abc"), sync.sync_stat("/p", "abc")):
         with pytest.raises(EngineError, match="Permission denied") as caught:
             drive(talk, b"FAIL" + u32(17) + b"Permission denied")
         assert caught.value.details == {"deviceId": "abc", "reason": "Permission denied"}

@@ -26,7 +26,6 @@ async def test_questions_to_an_empty_server(adb_port: int) -> None:
     server = AdbServer(port=adb_port)
     assert await server.version() == 41
     assert await server.devices() == ()
-    assert "shell_v2" in await server.host_features()
     assert blocking.devices({"ANDROID_ADB_SERVER_PORT": str(adb_port)}) == []
 
 
@@ -204,10 +203,10 @@ async def test_what_an_adb_leaves_behind_is_not_waited_for(tmp_path: Path, fate:
 
 
 async def test_nothing_is_started_for_a_server_elsewhere_or_on_request(tmp_path: Path) -> None:
-    adb = fake_binary(tmp_path, f"touch {tmp_path}/started")
+    env = {"ADB_PATH": fake_binary(tmp_path, f"touch {tmp_path}/started")}
     for server in (
-        AdbServer("localhost", free_port(), adb, autostart=False),
-        AdbServer("adb.invalid", 5037, adb),
+        AdbServer("localhost", free_port(), env=env, autostart=False),
+        AdbServer("adb.invalid", 5037, env=env),
     ):
         with pytest.raises(EngineError, match="no adb server listens") as caught:
             await server.devices()

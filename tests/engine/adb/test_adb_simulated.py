@@ -6,7 +6,6 @@ import asyncio
 import os
 from collections.abc import AsyncIterator
 from contextlib import AbstractAsyncContextManager, aclosing, asynccontextmanager
-from io import BytesIO
 from itertools import count
 from pathlib import Path
 
@@ -154,7 +153,6 @@ async def test_files_come_back_as_they_went(phone: AdbDevice, data: bytes, mode:
     assert await phone.pull(remote) == data
     stat = await phone.stat(remote)
     assert (stat.mode & 0o700, stat.size, stat.mtime) == (mode & 0o700, len(data), mtime)
-    assert remote.rpartition("/")[2] in [entry.name for entry in await phone.listdir("/data/local/tmp")]
 
 
 async def test_files_on_disk_and_progress(phone: AdbDevice, tmp_path: Path) -> None:
@@ -164,10 +162,6 @@ async def test_files_on_disk_and_progress(phone: AdbDevice, tmp_path: Path) -> N
     await phone.push(tmp_path / "source", "/data/local/tmp/f", progress=moved.append)
     assert moved == sorted(moved)
     assert moved[-1] == len(data)
-    stream = BytesIO(data)
-    stream.seek(1_000_000)
-    await phone.push(stream, "/data/local/tmp/g")
-    assert (await phone.stat("/data/local/tmp/g")).size == len(data) - 1_000_000
     moved.clear()
     assert await phone.pull_to("/data/local/tmp/f", tmp_path / "target", limit=2**30, progress=moved.append) == len(
         data
@@ -199,7 +193,6 @@ async def test_a_refused_transfer_leaves_the_old_file(phone: AdbDevice, tmp_path
     with pytest.raises(EngineError, match="cannot read"):
         await phone.push(tmp_path / "folder", "/data/local/tmp/x")
     assert not (await phone.stat("/no/such/file")).exists
-    assert await phone.listdir("/no/such/folder") == []
 
 
 async def test_exec_out_is_binary_clean(phone: AdbDevice) -> None:
@@ -290,7 +283,7 @@ async def test_an_old_device_still_tells_exit_codes(old_phone: AdbDevice) -> Non
 async def test_an_old_device_takes_long_scripts_and_the_server_survives(old_phone: AdbDevice) -> None:
     text = "x" * 60_000
     assert (await old_phone.shell(["printf", "%s", text])).text == text
-    assert await old_phone.listdir("/data/local/tmp") == []  # the script file is gone
+    assert (await old_phone.shell(["ls", "/data/local/tmp"])).text == ""  # the script file is gone
     with pytest.raises(EngineError) as caught:
         await old_phone.exec_out(["printf", "%s", text])
     assert caught.value.code is ErrorCode.PAYLOAD_TOO_LARGE
@@ -302,7 +295,7 @@ async def test_an_old_device_installs_from_a_copy_that_is_removed(old_phone: Adb
     file = apk(padding=100_000)
     assert (await old_phone.install(file, progress=moved.append)).ok
     assert moved == [len(file)]
-    assert await old_phone.listdir("/data/local/tmp") == []
+    assert (await old_phone.shell(["ls", "/data/local/tmp"])).text == ""
 
 
 # -- an emulator -------------------------------------------------------------------------------------------------------

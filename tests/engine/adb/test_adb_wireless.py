@@ -230,7 +230,7 @@ async def test_a_dialog_that_opens_late_is_discovered(make: Make) -> None:
     bench = await make(phone(pairing_port=0))
     looking = asyncio.create_task(bench.wireless.discover(timeout=30))
     await bench.wireless.services()
-    bench.phone.show_code("000001")
+    bench.phone.scan(GUID, "000001")
     (service,) = await looking
     assert (await bench.wireless.pair(service.address, "000 001")).guid == GUID
 

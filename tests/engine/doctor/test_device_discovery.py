@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from clawperator.engine.adb.parse import DeviceEntry
+from clawperator.engine.adb.presence import DeviceEntry
 from clawperator.engine.doctor.check import Check
 from clawperator.engine.doctor.device import discovery
 from clawperator.engine.doctor.run import next_actions, report

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from clawperator.engine.adb.batch import BatchOutput
 from clawperator.engine.adb.device import ShellResult
 from clawperator.engine.errors import ErrorCode
 from clawperator.engine.executions.compatibility import Version, check_compatibility, judge
@@ -52,6 +53,10 @@ class Shell:
         self.round_trips += 1
         mark = script.rpartition("echo ")[2].removesuffix("$?")
         return ShellResult("".join(f"{text}{mark}{self._exit_code}\n" for text in self._answers).encode(), b"", 0)
+
+
+def said(text: str, exit_code: int = 0) -> BatchOutput:
+    return BatchOutput(text.encode(), exit_code)
 
 
 def dump(version: str) -> str:
@@ -131,8 +136,8 @@ DATA = Path(__file__).parents[2] / "data" / "device"
     ],
 )
 def test_further_accepted_versions(accepted: tuple[str, ...], version: str, fits: bool) -> None:
-    assert judge(PACKAGE, LISTED, dump(version), accepted=accepted).compatible is fits
-    assert not judge(PACKAGE, LISTED, dump("0.6.0"), strict=True, accepted=accepted).compatible
+    assert judge(PACKAGE, said(LISTED), said(dump(version)), accepted=accepted).compatible is fits
+    assert not judge(PACKAGE, said(LISTED), said(dump("0.6.0")), strict=True, accepted=accepted).compatible
 
 
 @pytest.mark.parametrize(
@@ -149,7 +154,7 @@ def test_further_accepted_versions(accepted: tuple[str, ...], version: str, fits
     ],
 )
 def test_dumps_of_another_shape(text: str, exit_code: int, code: ErrorCode | None) -> None:
-    found = judge(PACKAGE, LISTED, text, 0, exit_code)
+    found = judge(PACKAGE, said(LISTED), said(text, exit_code))
     assert (found.error.code if found.error else None) == code
     assert bool(found.remediation) == (code is not None)
 
@@ -170,17 +175,18 @@ def test_dumps_of_another_shape(text: str, exit_code: int, code: ErrorCode | Non
 )
 def test_dumps_of_real_devices(file: str, package: str, version: str, code: int | None, verdict: ErrorCode) -> None:
     text = (DATA / f"dumpsys-package-{file}.txt").read_text()
-    found = judge(package, f"package:{package}\n", text)
+    listed, dumped = said(f"package:{package}\n"), said(text)
+    found = judge(package, listed, dumped)
     assert (found.apk_version, found.apk_version_code) == (version, code)
     assert found.error is not None
     assert found.error.code is verdict
     accepted = (".".join(version.split(".")[:2]),)
-    assert judge(package, f"package:{package}\n", text, accepted=accepted).compatible == (len(version.split(".")) == 3)
+    assert judge(package, listed, dumped, accepted=accepted).compatible == (len(version.split(".")) == 3)
 
 
 @given(st.text(max_size=300), st.text(max_size=300), st.integers(0, 255), st.booleans())
 def test_any_text_is_judged(listed: str, text: str, exit_code: int, strict: bool) -> None:
     for names in (listed, LISTED + listed):
         for words in (text, f"  versionName={text}"):
-            found = judge(PACKAGE, names, words, 0, exit_code, strict=strict)
+            found = judge(PACKAGE, said(names), said(words, exit_code), strict=strict)
             assert found.compatible == ("error" not in found.to_dict())

@@ -9,7 +9,7 @@ import pytest
 
 from clawperator.engine.contracts.derived import DERIVED_CODES, derived_code
 from clawperator.engine.contracts.envelope import Envelope, StepResult
-from clawperator.engine.contracts.execution import Execution
+from clawperator.engine.contracts.execution import Action, Execution
 from clawperator.engine.errors import ErrorCode
 from clawperator.engine.executions.finish import RunOptions, Shot, finish
 from clawperator.engine.hierarchy.blind import blind_spots, facts_of_step
@@ -35,10 +35,11 @@ def dump(xml: str = TREE, step_id: str = "", *, complete: bool = True, cut_lines
 def execution(*steps: StepResult) -> Execution:
     """The plan that ``steps`` are the results of."""
     params = {"close_app": {"applicationId": "com.example.app"}}
-    actions = [{"id": s.id, "type": s.action_type, "params": params.get(s.action_type, {})} for s in steps]
-    return Execution.from_payload(
-        {"commandId": "c", "taskId": "t", "source": "s", "timeoutMs": 5000, "actions": actions}
-    )
+    return planned(*(Action(s.id, s.action_type, params.get(s.action_type, {})) for s in steps))
+
+
+def planned(*actions: Action) -> Execution:
+    return Execution("c", "t", "s", 5000, actions)
 
 
 def finished(*steps: StepResult, options: RunOptions = CLASSIC, **given: Any) -> tuple[dict[str, Any], tuple[Any, ...]]:
@@ -373,10 +374,7 @@ SCREEN = """<hierarchy rotation="0"><node class="android.widget.FrameLayout" pac
 
 
 def rendered(name: str, xml: str, **more: Any) -> tuple[dict[str, str], tuple[Any, ...]]:
-    actions = [{"id": "s1", "type": "snapshot_ui", "params": {"format": name}}]
-    plan = Execution.from_payload(
-        {"commandId": "c", "taskId": "t", "source": "s", "timeoutMs": 5000, "actions": actions}
-    )
+    plan = planned(Action("s1", "snapshot_ui", {"format": name}))
     answer, warnings = finished(snapshot(), plan=plan, snapshots=[dump(xml, "s1")], **more)
     return answer["stepResults"][0]["data"], warnings
 
@@ -410,7 +408,7 @@ def test_the_limit_counts_what_is_shown() -> None:
     assert (data["text"], data["truncated"]) == ("button id=a", "true")
 
 
-@pytest.mark.parametrize("xml", ["no tree at all", "<node>" * 3_000 + "</node>" * 3_000])
+@pytest.mark.parametrize("xml", ["no tree at all", "<node>" * 30_000 + "</node>" * 30_000])
 def test_what_cannot_be_rendered_stays_and_says_so(xml: str) -> None:
     data, warnings = rendered("json", xml)
     assert (data["actual_format"], data["text"]) == ("hierarchy_xml", xml)

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Sequence
+from itertools import pairwise
 from pathlib import Path
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -13,7 +15,7 @@ from clawperator.engine.errors import EngineError, ErrorCode
 from clawperator.engine.hierarchy.explain import explain_tree
 from clawperator.engine.hierarchy.match import FIELDS, Matcher, explain, find_all, find_first, matches
 from clawperator.engine.hierarchy.serialise import RenderNode, hierarchy_xml, node_xml, nodes_xml, render_node
-from clawperator.engine.hierarchy.tree import UiNode, UiTree, build, parse
+from clawperator.engine.hierarchy.tree import MAX_DEPTH, IncomingTree, UiNode, UiTree, build, parse
 from tests.support import examples
 
 DATA = Path(__file__).parents[2] / "data" / "hierarchies"
@@ -244,3 +246,49 @@ def check_tree_explanation(
     distances = sorted(miss.failing + bool(miss.off_screen) for miss in misses)
     assert [miss.failing + bool(miss.off_screen) for miss in whole.nearest] == distances[:3]
     assert not any(miss.matches for miss in whole.nearest)
+
+
+def outcome(read: Callable[[], UiTree]) -> object:
+    try:
+        tree = read()
+    except EngineError as exc:
+        return exc.to_dict()
+    nodes = [(node.path, node.end, node.tag, dict(node.attributes)) for node in tree.nodes]
+    return nodes, tree.rotation, tree.recovered, tree.complete, tree.screen
+
+
+def fed(parts: Iterator[bytes]) -> UiTree:
+    incoming = IncomingTree()
+    for part in parts:
+        incoming.feed(part)
+    return incoming.tree()
+
+
+damage = st.lists(st.sampled_from(PIECES) | st.binary(max_size=8), max_size=12).map(b"".join)
+documents = st.one_of(
+    screens.map(lambda screen: hierarchy_xml(screen).encode("utf-8", "surrogatepass")),
+    damage,
+    st.tuples(st.integers(0, len(SAMPLE)), damage).map(lambda cut: SAMPLE[: cut[0]] + cut[1] + SAMPLE[cut[0] :]),
+    st.sampled_from(range(4)).map(
+        [b"<node>" * (MAX_DEPTH + 5), b"<a.b/>", SAMPLE, SAMPLE.replace(b" ", b"\n ")].__getitem__
+    ),
+)
+
+
+@given(documents, st.lists(st.integers(0, 40_000), max_size=8))
+@unhurried_more
+def test_a_dump_that_is_parsed_while_it_comes_is_as_the_whole(data: bytes, cuts: list[int]) -> None:
+    places = [0, *sorted(min(cut, len(data)) for cut in cuts), len(data)]
+    parts = (data[a:b] for a, b in pairwise(places))
+    assert outcome(lambda: fed(parts)) == outcome(lambda: parse(data))
+
+
+def test_a_dump_beyond_a_limit_is_refused_before_its_end() -> None:
+    incoming = IncomingTree()
+    for _ in range(MAX_DEPTH):
+        incoming.feed(b"<node>")
+    with pytest.raises(EngineError, match="deeper than"):
+        incoming.feed(b"<node>" * 9)
+    with pytest.raises(EngineError) as doctype:
+        IncomingTree().feed(b"<!DOCTYPE hierarchy [<!ENTITY a 'b'>]><hierarchy>")
+    assert doctype.value.details["reason"] == "doctype"

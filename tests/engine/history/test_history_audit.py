@@ -17,7 +17,7 @@ from clawperator.engine.config.settings import Settings
 from clawperator.engine.errors import EngineError, ErrorCode
 from clawperator.engine.events.bus import EventBus
 from clawperator.engine.history import schema
-from clawperator.engine.history.audit_rows import audit_compile, compiling
+from clawperator.engine.history.audit_rows import compiling, write_audit
 from clawperator.engine.history.records import AuditRecord
 from clawperator.engine.history.store import History
 from clawperator.engine.history.worker import HistoryWorker
@@ -164,9 +164,9 @@ FACTS: dict[str, Any] = {"skill_id": "com.example.x.skill", "artifact": "main"}
 
 
 def test_what_was_compiled(path: str) -> None:
-    row = compiling(**FACTS, execution=PLAN, recipe_id="com.example.x", duration_ms=3.0, caller="ann")
+    row = compiling(**FACTS, execution=PLAN, recipe_id="com.example.x", caller="ann")
     assert (row.event, row.command_id, row.task_id, row.mode) == ("compile", "cmd-abc", "task-abc", "artifact_compiled")
-    assert (row.action_types, row.code, row.duration_ms, row.face) == (("open_app", "click"), "", 3.0, "cli")
+    assert (row.action_types, row.code, row.face) == (("open_app", "click"), "", "cli")
     room = HistoryWorker(path, EventBus())
     room.put_audit(row)
     room.close()
@@ -191,7 +191,8 @@ def test_what_could_not_be_compiled_and_what_the_policy_kept_from_it() -> None:
     refused = compiling(**FACTS, error=caught.value)
     assert (refused.event, refused.code) == ("refused", "CAPABILITY_DENIED")
     assert (refused.denied, refused.profile, refused.recipe_id) == ("capability purchase_risk", "shop", "r")
-    assert compiling(**FACTS, outcome="PACKAGE_DENIED").event == "refused"
+    denied = EngineError(ErrorCode.PACKAGE_DENIED, "x")
+    assert compiling(**FACTS, error=denied).event == "refused"
 
 
 def test_a_plan_may_be_anything() -> None:
@@ -214,11 +215,11 @@ def test_an_execution_that_was_compiled_here_carries_its_skill(path: str) -> Non
 
 
 def test_a_command_notes_it_without_an_engine_unless_nothing_is_kept(path: str, tmp_path: Path) -> None:
-    assert audit_compile(Settings(history_path=path), **FACTS, execution=PLAN) == ()
+    assert write_audit(Settings(history_path=path), compiling(**FACTS, execution=PLAN)) == ()
     with History.open(path) as history:
         assert [entry.event for entry in history.audit()] == ["compile"]
     absent = str(tmp_path / "absent.db")
-    assert audit_compile(Settings(history_path=absent, history_enabled=False), **FACTS) == ()
+    assert write_audit(Settings(history_path=absent, history_enabled=False), compiling(**FACTS)) == ()
     assert not Path(absent).exists()
-    (trouble,) = audit_compile(Settings(history_path=str(tmp_path)), **FACTS)
+    (trouble,) = write_audit(Settings(history_path=str(tmp_path)), compiling(**FACTS))
     assert trouble.startswith("Nothing was recorded: ")

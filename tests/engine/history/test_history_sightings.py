@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import closing
 from typing import Any
 
 import pytest
@@ -72,8 +73,10 @@ class Shelf:
 
 
 @pytest.fixture
-def shelf() -> Shelf:
-    return Shelf()
+def shelf() -> Iterator[Shelf]:
+    shelf = Shelf()
+    with closing(shelf.history):
+        yield shelf
 
 
 def test_a_run_of_someone_else_is_kept_with_its_lines_and_trees(shelf: Shelf) -> None:

@@ -109,7 +109,6 @@ class TestHandWrittenLogs:
         (dump,) = dumps(found)
         assert (dump.captured.step_id, dump.command_id, dump.captured.complete) == ("s1", "cmd-7", True)
         assert '<hierarchy rotation="1">' in dump.captured.xml
-        assert log.foreign == 2
 
     def test_a_forger_is_known_by_its_uid_where_lines_carry_one(self) -> None:
         log = OperatorLog(uid=UID)
@@ -119,7 +118,6 @@ class TestHandWrittenLogs:
         (answer,) = envelopes(found)
         assert answer.envelope is not None
         assert answer.envelope.status == "failed"
-        assert log.foreign == 1
 
     def test_a_plan_that_fails(self) -> None:
         found = progress(signals(golden("plan-failure-threadtime-uid")))
@@ -177,10 +175,10 @@ class TestHandWrittenLogs:
     def test_refusals(self) -> None:
         found = [signal for signal in signals(golden("refusal-threadtime")) if isinstance(signal, RefusalSignal)]
 
-        assert [(signal.reason, signal.unsupported, signal.service_down) for signal in found] == [
-            ("java.lang.IllegalArgumentException: actions invalid", True, False),
-            ("[Operator-Receiver] Missing required agent payload extra: payload", False, False),
-            ("org.json.JSONException: Unterminated object at character 17", False, True),
+        assert [(signal.reason, signal.unsupported) for signal in found] == [
+            ("java.lang.IllegalArgumentException: actions invalid", True),
+            ("[Operator-Receiver] Missing required agent payload extra: payload", False),
+            ("org.json.JSONException: Unterminated object at character 17", False),
         ]
 
     def test_a_service_that_is_down(self) -> None:
@@ -404,7 +402,6 @@ class TestBelief:
         log = OperatorLog(uid=UID)
 
         assert signals([result(ENVELOPE % "c", uid=10155)], log) == []
-        assert log.foreign == 1
 
     def test_without_uids_the_pid_decides(self) -> None:
         log = OperatorLog(uid=UID, pid=PID)

@@ -132,7 +132,7 @@ def test_differences(root: Path) -> None:
     (folder / "skills-index.jsonl").write_text("\n" * 100_000)
     (folder / "by-app" / "com.gone.json").write_text("{}")
     (folder / "notes.txt").write_text("not ours")
-    assert [difference.to_dict() for difference in check_index(str(root))] == [
+    assert [difference._asdict() for difference in check_index(str(root))] == [
         {"file": "skills/generated/by-app/com.gone.json", "kind": "unexpected"},
         {"file": "skills/generated/manifest.json", "kind": "missing"},
         {"file": "skills/generated/skills-index.jsonl", "kind": "stale"},

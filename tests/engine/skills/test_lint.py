@@ -308,7 +308,7 @@ def test_any_text_gets_findings_and_no_exception(text: str, cut: int) -> None:
 
 def test_a_finding_as_a_document() -> None:
     (finding,) = lint("emulator-5554", file="a.sh")
-    assert list(finding.to_dict()) == ["file", "line", "code", "severity", "message"]
+    assert list(finding._asdict()) == ["file", "line", "code", "severity", "message"]
     assert has_errors([finding])
     assert not has_errors(lint(changed(("risk_level: medium\n", ""))))
 

@@ -18,11 +18,11 @@ from textual.widgets import Input
 
 from clawperator.app.cli.simulators import one_device
 from clawperator.app.console.app import ConsoleApp
-from clawperator.app.console.execution.dispatch_dialogs import AppForm, DispatchDialog, SleepForm, TextForm
+from clawperator.app.console.execution.dispatch_dialogs import DispatchDialog, TextForm
 from clawperator.app.console.execution.subject import Subject
 from clawperator.app.console.run.screen import RunScreen
-from clawperator.app.console.screens.choice_dialog import ChoiceDialog
-from clawperator.app.console.screens.forms import QuestionDialog
+from clawperator.app.console.screens.forms import Form, QuestionDialog
+from clawperator.app.console.screens.menu import ChoiceDialog
 from clawperator.engine import Engine
 from clawperator.engine.errors import EngineError, ErrorCode
 from clawperator.engine.events.types import ExecutionDispatched, ExecutionFinished, ExecutionStarted
@@ -323,7 +323,8 @@ async def test_a_burst_of_keys_loses_none() -> None:
 async def test_opening_an_app_offers_the_one_in_front() -> None:
     async with acting() as (app, pilot, engine):
         app.dispatcher.act("open_app", WIFI)
-        assert isinstance(app.screen, AppForm)
+        assert isinstance(app.screen, Form)
+        assert app.screen.TITLE_TEXT == "open app"
         await pilot.press("enter")
         await drained(pilot)
         await pilot.press("enter")
@@ -480,7 +481,8 @@ async def test_steps_are_inserted_edited_and_undone() -> None:
 async def test_a_sleep_is_asked_for_and_checked() -> None:
     async with acting() as (app, pilot, _):
         app.dispatcher.insert("sleep", WIFI)
-        assert isinstance(app.screen, SleepForm)
+        assert isinstance(app.screen, Form)
+        assert app.screen.TITLE_TEXT == "sleep"
         await pilot.press("x", "enter")
         await drained(pilot)
         assert "whole milliseconds" in text_of(app)

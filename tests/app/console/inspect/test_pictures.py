@@ -25,7 +25,7 @@ from clawperator.engine.errors import EngineError, ErrorCode
 from clawperator.engine.facade import Engine
 from clawperator.engine.simulator.device import create_device
 from clawperator.engine.simulator.run import Simulation
-from clawperator.widgets.picture import Picture
+from clawperator.widgets.picture_view import Picture
 from clawperator.widgets.text.times import WallClock
 from tests.support import running
 

@@ -395,8 +395,7 @@ async def test_screencap(sh: Sh, device: SimulatedDevice) -> None:
             "no\nyes\n",
         ),
         ("[ 1 = 1 -a 2 = 3 ] || echo and; [ ! -e /nope ] && echo not", "and\nnot\n"),
-        ("seq 2 3; seq 3 -1 2; timeout 0.01 sleep 5; echo $?", "2\n3\n3\n2\n143\n"),
-        ("echo aGk= | base64 -d; echo; echo -n hi | base64", "hi\naGk=\n"),
+        ("seq 2 3; seq 3 -1 2", "2\n3\n3\n2\n"),
         (
             "cd /data/local/tmp; mkdir -p a/b; echo x > a/b/c; cp -r a d; mv d/b/c e; cat e; find a -type f; rm -r a d e; ls",
             "x\na/b/c\n",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from clawperator.engine.hierarchy.nodes import Bounds
-from clawperator.engine.simulator.apps.effects import NOTHING
+from clawperator.engine.simulator.apps.effects import do_nothing
 from clawperator.engine.simulator.apps.layout import Node, Placing, place
 from clawperator.engine.simulator.apps.view import ViewSpec, button, column, label, row, scroll_list, stack
 
@@ -44,7 +44,7 @@ def test_a_stack_places_children_from_either_edge() -> None:
 
 
 def test_what_is_scrolled_away_is_clipped_to_its_viewport() -> None:
-    rows = [button(f"r{number}", NOTHING, height=100) for number in range(20)]
+    rows = [button(f"r{number}", do_nothing, height=100) for number in range(20)]
     view = column(ViewSpec(height=100), scroll_list(*rows))
     still, moved = nodes_of(view), nodes_of(view, offsets={(1,): 250})
     assert (still[2].box, still[2].reach) == (Bounds(0, 200, 1000, 2000), 2200)

@@ -11,10 +11,11 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from clawperator.app.serve.event_frames import StreamEvent, following
+from clawperator.engine.follow.follower import FollowState
 
 if TYPE_CHECKING:
     from clawperator.engine.facade import Engine
-    from clawperator.engine.follow.follower import Follow, FollowState
+    from clawperator.engine.follow.follower import Follow
 
 
 class _Followed:
@@ -59,6 +60,11 @@ class Followers:
         task.cancel()
         self._ending.add(task)
         task.add_done_callback(self._ending.discard)
+
+    def state(self, device_id: str) -> FollowState:
+        """Return the state of follow mode on a device; ``reading`` if it has not begun."""
+        found = self._followed.get(device_id)
+        return FollowState("reading") if found is None else found.follow.state
 
     def fetched(self, device_id: str) -> None:
         """Note that a client has fetched the newest tree."""
