@@ -58,6 +58,9 @@ class Served:
     def is_healthy(self) -> bool:
         return self.client.get("/healthz").status_code == 200
 
+    def is_executing(self) -> bool:
+        return "\nclawperator_executions_in_flight 1.0\n" in self.client.get("/metrics").text
+
 
 Serve = Callable[[HostileServer], Any]
 
@@ -115,6 +118,8 @@ def test_others_are_answered_and_the_end_is_heard(simulator: int, serve: Serve, 
             execution = pool.submit(served.ask, "POST /execute")
             assert server.attacked.wait(patience(10))
             assert served.is_healthy()
+            while not served.is_executing():  # the attack may have met the log's watcher before the request was read
+                assert not execution.done()
             served.child.send_signal(signal.SIGTERM)
             answer = execution.result()
         assert (answer.status_code, answer.json()["error"]["code"]) == (500, "DEVICE_SHELL_UNAVAILABLE")
