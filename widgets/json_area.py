@@ -1,14 +1,12 @@
-"""A text area for JSON: colours, automatic pairs and indentation, underlined problems.
+"""The editor of an execution's JSON: colours, pairs, indentation, completions, and underlined problems.
 
 Textual's TextArea with its own drawing. Only escape, tab, enter and ctrl keys are commands; tab moves the focus.
 """
 
 from __future__ import annotations
 
-from bisect import bisect_right
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
-from itertools import accumulate
 from typing import ClassVar
 
 from rich.segment import Segment
@@ -18,31 +16,41 @@ from textual import events
 from textual.cache import LRUCache
 from textual.document._document import EditResult
 from textual.document._edit import Edit
+from textual.geometry import Region
 from textual.message import Message
 from textual.strip import Strip
 from textual.timer import Timer
 from textual.widgets import TextArea
 
+from clawperator.widgets import keys
+from clawperator.widgets.completions import Completions
 from clawperator.widgets.format.lines import Line, Row
-from clawperator.widgets.format.roles import ROLES
-from clawperator.widgets.json_typing import INDENT, JsonTyping
-from clawperator.widgets.text.json_text import TextMark, editable, moved, roles
+from clawperator.widgets.format.roles import CURSOR, ROLES, RoleStyle
+from clawperator.widgets.line_widget import LineWidget
+from clawperator.widgets.text.json_text import TextMark, by_line, editable, moved, roles
+from clawperator.widgets.text.json_typing import INDENT, STEP_OVER, Typed, indent_of, newline, paired, pasted, unpaired
 from clawperator.widgets.text.safe import cells
+from clawperator.widgets.text.schema_words import Seen, nothing_seen
 
 REST_SECONDS = 0.15
 """The text is parsed this long after the last key."""
 _LONGEST_COLOURED = 2_000
+_LONGEST_COMPLETED = 200_000
+"""Characters; parsing at each key must be fast."""
 _LEAST_WORDS = 16
+_OF_THE_LIST = frozenset({"enter", "tab", "escape", "up", "down"})
+_LIST = RoleStyle(background="bar-background")
 
 
-class JsonArea(JsonTyping, inherit_bindings=False):
-    """A JSON editor.
+class JsonArea(LineWidget, TextArea, can_focus=True, inherit_bindings=False):
+    """An editor with completions from the contract and, by ``seen``, the screen.
 
     ``changed`` is called with the text ``REST_SECONDS`` after the last change, or at once by ``settle``. ``leave``
     handles escape, ``onward`` tab (1) and shift+tab (-1): directly, so that the next key of a burst reaches the right
     pane.
     """
 
+    BINDINGS = keys.binding_list("editor")
     COMPONENT_CLASSES: ClassVar[set[str]] = TextArea.COMPONENT_CLASSES
     DEFAULT_CSS = """
     JsonArea {
@@ -83,6 +91,7 @@ class JsonArea(JsonTyping, inherit_bindings=False):
         *,
         leave: Callable[[], object],
         onward: Callable[[int], object],
+        seen: Seen = nothing_seen,
         id: str,  # noqa: A002  # Textual's own name
     ) -> None:
         super().__init__(id=id)
@@ -93,6 +102,11 @@ class JsonArea(JsonTyping, inherit_bindings=False):
         self._changed = changed
         self._leave = leave
         self._onward = onward
+        self.completions = Completions(seen)
+        self._typing = False
+        """Whether the last change was typed, not pasted or inserted."""
+        self._offer_due = False
+        """Whether the text changed by typing since the last completions."""
         self._marks: Sequence[TextMark] = ()
         self._marks_by_row: dict[int, list[tuple[int, int, TextMark]]] = {}
         self._plain_lines: LRUCache[Hashable, Strip] = LRUCache(1024)
@@ -131,19 +145,31 @@ class JsonArea(JsonTyping, inherit_bindings=False):
             self._place_marks()
 
     def _place_marks(self) -> None:
-        """Group the marks by line; of a multi-line one only the first line is underlined."""
-        self._marks_by_row = {}
-        starts = [0, *accumulate(len(line) + 1 for line in self.document.lines)]
-        for mark in self._marks:
-            row = min(bisect_right(starts, mark.start), len(starts) - 1) - 1
-            start = mark.start - starts[row]
-            end = max(start + 1, start + mark.end - mark.start)
-            self._marks_by_row.setdefault(row, []).append((start, end, mark))
+        self._marks_by_row = by_line(self._marks, self.document.lines)
         self._line_cache.clear()
         self.refresh()
 
+    # -- places
+
+    def index_of(self, location: tuple[int, int]) -> int:
+        row, column = location
+        return sum(len(line) + 1 for line in self.document.lines[:row]) + column
+
+    def location_of(self, offset: int) -> tuple[int, int]:
+        for row, line in enumerate(self.document.lines):
+            if offset <= len(line):
+                return row, offset
+            offset -= len(line) + 1
+        return self.document.end
+
     def to_index(self, offset: int) -> None:
         self.move_cursor(self.location_of(offset), center=True)
+
+    @property
+    def _here(self) -> tuple[str, int]:
+        """Return the cursor's line and its column."""
+        row, column = self.cursor_location
+        return self.document.get_line(row), column
 
     # -- editing
 
@@ -164,19 +190,34 @@ class JsonArea(JsonTyping, inherit_bindings=False):
         if self._rest is not None:
             self._rest.stop()
         self._rest = self.set_timer(REST_SECONDS, self.settle)
-        self.after_change()
+        self._offer_soon()
 
     def on_key(self, event: events.Key) -> None:
-        """Handle commands before TextArea; ignore keys of a burst that arrive after the focus left."""
-        self.typing = event.is_printable
+        """Handle commands before TextArea; ignore keys of a burst that arrive after the focus left.
+
+        The open list handles a key first; in a burst it opens for the key that needs it.
+        """
+        self._typing = event.is_printable
+        if event.key in _OF_THE_LIST:
+            self._offer_if_due()
         if self.screen.focused is not self:
             event.prevent_default()
-        elif self._command(event.key) or self.paired(event.character or ""):
+        elif self._command(event.key) or self._paired(event.character or ""):
             event.stop()
             event.prevent_default()
 
     def _command(self, key: str) -> bool:
         match key:
+            case "down" | "up" if self.completions:
+                self.completions.move(1 if key == "down" else -1)
+                self.refresh()
+            case "enter" | "tab" if self.completions:
+                self._accept()
+            case "escape" if self.completions:
+                self._close_list()
+            case "left" | "right" | "home" | "end" | "pageup" | "pagedown" if self.completions:
+                self._close_list()
+                return False
             case "escape":
                 self.action_leave()
             case "tab" | "shift+tab":
@@ -186,6 +227,44 @@ class JsonArea(JsonTyping, inherit_bindings=False):
             case _:
                 return False
         return True
+
+    def _paired(self, character: str) -> bool:
+        """Pair a bracket or quote, or step over an existing closing one; return whether the key was handled."""
+        typed = paired(character, *self._here, self.selected_text)
+        if typed is STEP_OVER:
+            row, column = self.cursor_location
+            self.move_cursor((row, column + 1))
+        elif typed is not None:
+            self._type(typed)
+        return typed is not None
+
+    def _type(self, typed: Typed) -> None:
+        """Replace the selection, with the characters around it."""
+        start, end = map(self.index_of, sorted(self.selection))
+        self._put(typed.text, start - typed.left, end + typed.right, typed.cursor)
+
+    def _put(self, text: str, start: int, end: int, cursor: int | None) -> None:
+        """Replace the text between two offsets; the cursor is set at an offset in it, else at its end."""
+        self.edit(Edit(text, self.location_of(start), self.location_of(end), False))
+        if cursor is not None:
+            self.move_cursor(self.location_of(start + cursor))
+            self._offer_soon()
+
+    def action_newline(self) -> None:
+        self._type(newline(*self._here))
+
+    def action_delete_left(self) -> None:
+        """Delete both characters of an empty pair."""
+        typed = unpaired(*self._here) if self.selection.is_empty else None
+        if typed is not None:
+            self._type(typed)
+        else:
+            super().action_delete_left()
+
+    def on_paste(self, event: events.Paste) -> None:
+        """As TextArea, with the text made readable."""
+        self._typing = False
+        event.text = pasted(event.text, indent_of(self._here[0]))
 
     def action_leave(self) -> None:
         self._leave()
@@ -197,7 +276,54 @@ class JsonArea(JsonTyping, inherit_bindings=False):
     def action_cut(self) -> None:
         if self.selected_text:
             self.action_copy()
-            self.put("")
+            self._type(Typed(""))
+
+    # -- completions
+
+    def _offer_soon(self) -> None:
+        """Paint the typed text first; completions follow with the next frame."""
+        if (self._typing or self.completions) and not self._offer_due:
+            self._offer_due = True
+            self.call_after_refresh(self._offer_if_due)
+
+    def _offer_if_due(self) -> None:
+        if self._offer_due:
+            self._offer_due = False
+            self._offer(asked=False)
+
+    def _offer(self, *, asked: bool) -> None:
+        """Open, update or close the list."""
+        self.refresh()
+        if len(self.text) > _LONGEST_COMPLETED or not self.selection.is_empty:
+            self.completions.close()
+        else:
+            self.completions.offer(self.text, self.index_of(self.cursor_location), asked=asked)
+
+    def action_complete(self) -> None:
+        """Offer completions although nothing was typed yet."""
+        self._offer(asked=True)
+
+    def _accept(self) -> None:
+        """Insert the selected completion, and offer completions for its first empty place."""
+        done = self.completions.accept(self.text)
+        self._typing = False
+        self._put(done.text, done.start, done.end, done.cursor)
+        if done.unfinished:
+            self._offer(asked=True)
+
+    def _close_list(self) -> None:
+        self.refresh()
+        self.completions.close()
+
+    def _list_box(self) -> Region:
+        """Return the place of the list; empty while it is closed."""
+        place = self.completions.place
+        if place is None:
+            return Region()
+        row, column = self.location_of(place.span.start)
+        left = self.gutter_width + cells(self.document.get_line(row)[:column]) - self.scroll_offset.x
+        y = self.cursor_location[0] - self.scroll_offset.y
+        return self.completions.box(left, y, self.scrollable_content_region.size)
 
     # -- painting
 
@@ -214,6 +340,16 @@ class JsonArea(JsonTyping, inherit_bindings=False):
         return self.overlay_style(ROLES[role])
 
     def render_line(self, y: int) -> Strip:
+        strip, box = self._text_line(y), self._list_box()
+        if not box.y <= y < box.bottom:
+            return strip
+        place = y - box.y
+        chosen = self.completions.top + place == self.completions.cursor
+        over = self.overlay_style(CURSOR if chosen else _LIST)
+        row = self.completions.row(place, box.width, self.symbols)
+        return laid_over(strip, box.x, self.paint(row, box.width, over=over))
+
+    def _text_line(self, y: int) -> Strip:
         """Cache lines without cursor, selection and bracket: TextArea would draw all of them after each key."""
         row = y + self.scroll_offset.y
         if row >= self.document.line_count or row == self.cursor_location[0] or not self._is_plain(row):
@@ -258,7 +394,21 @@ class JsonArea(JsonTyping, inherit_bindings=False):
             self.post_message(self.CursorMoved())
 
     def on_blur(self) -> None:
+        self._close_list()
         self.settle()
+
+    def on_mouse_down(self, event: events.MouseDown) -> None:
+        """Insert a clicked completion; elsewhere close the list."""
+        if not self.completions:
+            return
+        box, spot = self._list_box(), event.get_content_offset(self)
+        if spot is not None and box.contains_point(spot):
+            event.stop()
+            event.prevent_default()
+            self.completions.cursor = self.completions.top + spot.y - box.y
+            self._accept()
+        else:
+            self._close_list()
 
 
 def laid_over(strip: Strip, x: int, over: Strip) -> Strip:

@@ -27,9 +27,9 @@ from clawperator.widgets.execution_detail import ExecutionDetail
 from clawperator.widgets.fix_log import FixLog
 from clawperator.widgets.info_line import FindLine
 from clawperator.widgets.job_pane import JobPane
+from clawperator.widgets.json_area import JsonArea
 from clawperator.widgets.line_pane import LinePane
 from clawperator.widgets.node_inspector import NodeInspector
-from clawperator.widgets.payload_editor import PayloadEditor
 from clawperator.widgets.run_compare import RunCompare
 from clawperator.widgets.run_list import RunList
 from clawperator.widgets.skill_list import SkillList
@@ -39,7 +39,7 @@ from clawperator.widgets.ui_tree import UiTreePane
 ALL = [(scope, binding) for scope, rows in keys.scopes() for binding in rows]
 HOLDERS = (
     ConsoleApp, ConsoleScreen, Dialog, MenuDialog, ConfirmDialog, LinePane, UiTreePane, NodeInspector, EnvelopeLog, ExecutionDetail,
-    DoctorPanel, DoctorScreen, CheckDetail, FixLog, FixDialog, DeviceList, FindLine, RunCompare, RunList, HistoryScreen, RunScreen, PayloadEditor,
+    DoctorPanel, DoctorScreen, CheckDetail, FixLog, FixDialog, DeviceList, FindLine, RunCompare, RunList, HistoryScreen, RunScreen, JsonArea,
     SkillList, SkillOutput, SkillForm, SkillsScreen,
 )  # fmt: skip
 PLACES = {

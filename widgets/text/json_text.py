@@ -11,6 +11,7 @@ import re
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 from typing import NamedTuple
 
 from clawperator.widgets.text.json_reader import JsonFault, JsonReader, Path, Span, tokens
@@ -131,6 +132,17 @@ class TextMark(NamedTuple):
     end: int
     role: str
     words: str
+
+
+def by_line(marks: Iterable[TextMark], lines: Sequence[str]) -> dict[int, list[tuple[int, int, TextMark]]]:
+    """Return start and end in its line of each mark, and the mark; of a multi-line one only the first line is marked."""
+    found: dict[int, list[tuple[int, int, TextMark]]] = {}
+    starts = [0, *accumulate(len(line) + 1 for line in lines)]
+    for mark in marks:
+        row = min(bisect_right(starts, mark.start), len(starts) - 1) - 1
+        start = mark.start - starts[row]
+        found.setdefault(row, []).append((start, max(start + 1, start + mark.end - mark.start), mark))
+    return found
 
 
 def moved(mark: TextMark, start: int, end: int, grown: int) -> TextMark:

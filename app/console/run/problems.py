@@ -12,9 +12,9 @@ from clawperator.app.console.execution.draft_model import Problem
 from clawperator.app.console.run.parts import marks
 from clawperator.app.console.screens.base import ConsoleScreen
 from clawperator.widgets.draft_steps import DraftSteps
+from clawperator.widgets.json_area import JsonArea
 from clawperator.widgets.line_pane import LinePane
 from clawperator.widgets.models.status import Status
-from clawperator.widgets.payload_editor import PayloadEditor
 from clawperator.widgets.problem_list import ProblemList
 from clawperator.widgets.tab_line import TabLine
 
@@ -92,8 +92,8 @@ class RunPanes(ConsoleScreen):
         return self.query_one("#list", DraftSteps)
 
     @property
-    def editor(self) -> PayloadEditor:
-        return self.query_one("#json", PayloadEditor)
+    def editor(self) -> JsonArea:
+        return self.query_one("#json", JsonArea)
 
     @property
     def problems(self) -> ProblemList:

@@ -41,7 +41,6 @@ from clawperator.widgets.models.execution import ExecutionState
 from clawperator.widgets.models.failed_matcher import matcher_of
 from clawperator.widgets.models.status import Status
 from clawperator.widgets.pane import Pane
-from clawperator.widgets.payload_editor import PayloadEditor
 from clawperator.widgets.problem_list import ProblemList
 from clawperator.widgets.run_timeline import LastRun
 from clawperator.widgets.tab_line import TabLine
@@ -64,7 +63,7 @@ class RunScreen(StepChanges, DraftFilesScreen):
         yield TabLine(id="views")
         with Container(id="run", classes="-at-list"):
             yield Pane("steps", DraftSteps(id="list"), id="list-pane")
-            editor = PayloadEditor(self._written, leave=self._to_step, onward=self.turn, seen=self._seen, id="json")
+            editor = JsonArea(self._written, leave=self._to_step, onward=self.turn, seen=self._seen, id="json")
             yield Pane("JSON", editor, id="json-pane")
             yield Pane("problems", ProblemList(id="problems"), id="problems-pane")
             yield Pane("last run", LastRun(id="timeline"), id="timeline-pane")

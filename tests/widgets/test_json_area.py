@@ -14,7 +14,7 @@ from textual.pilot import Pilot
 from clawperator.themes.claw import DARK
 from clawperator.widgets import keys
 from clawperator.widgets.format.symbols import UNICODE
-from clawperator.widgets.payload_editor import PayloadEditor
+from clawperator.widgets.json_area import JsonArea
 from clawperator.widgets.text.json_text import TextMark, read
 from tests.app.console.support import drained
 from tests.widgets.pane_app import lines
@@ -39,13 +39,13 @@ class EditorApp(App[None]):
         self.theme = "claw-dark"
 
     def compose(self) -> ComposeResult:
-        yield PayloadEditor(
+        yield JsonArea(
             self.reported.append, leave=lambda: self.left.append(0), onward=self.left.append, seen=seen, id="json"
         )
 
     @property
-    def editor(self) -> PayloadEditor:
-        return self.query_one(PayloadEditor)
+    def editor(self) -> JsonArea:
+        return self.query_one(JsonArea)
 
 
 @asynccontextmanager
@@ -260,7 +260,7 @@ async def test_a_click_sets_the_cursor_and_the_wheel_scrolls() -> None:
 
 def test_every_key_of_the_editor_does_something() -> None:
     for binding in keys.bindings("editor"):
-        assert hasattr(PayloadEditor, f"action_{binding.action.partition('(')[0]}"), binding.id
+        assert hasattr(JsonArea, f"action_{binding.action.partition('(')[0]}"), binding.id
 
 
 async def test_leaving_the_editor_tells_what_was_typed() -> None:
