@@ -6,12 +6,14 @@ import posixpath
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from getopt import GetoptError, getopt, gnu_getopt
-from typing import Protocol
+from typing import Final, Protocol
 
 from clawperator.engine.simulator.command_error import CommandError
 from clawperator.engine.simulator.device import SimulatedDevice
 from clawperator.engine.simulator.shell_tree import Script
 from clawperator.engine.simulator.streams import InputStream, Sink, Streams
+
+SHELL: Final = "/system/bin/sh"
 
 
 class ShellSession(Protocol):
@@ -32,7 +34,6 @@ class ShellSession(Protocol):
     @property
     def tty(self) -> bool: ...
     def find(self, name: str) -> Command | None: ...
-    def open_sink(self, path: str, *, append: bool = False) -> Sink: ...
     def child(self, process: Process, parameters: Sequence[str] | None) -> ShellSession: ...
     async def run(self, script: str) -> int: ...
     async def run_input(self) -> int: ...

@@ -18,10 +18,11 @@ from clawperator.engine.simulator.command_error import CommandError
 from clawperator.engine.simulator.device import SimulatedDevice
 from clawperator.engine.simulator.expansion import Expander
 from clawperator.engine.simulator.filesystem import SHELL_UID
-from clawperator.engine.simulator.process import Command, Process, decode, encode
-from clawperator.engine.simulator.shell_builtins import BUILTINS, MAX_NESTING, NAME, LoopControl, ShellExit
+from clawperator.engine.simulator.process import SHELL, Command, Process, decode, encode
+from clawperator.engine.simulator.redirections import RedirectionError, redirected
+from clawperator.engine.simulator.shell_builtins import BUILTINS, MAX_NESTING, LoopControl, ShellExit
 from clawperator.engine.simulator.shell_syntax import ShellSyntaxError, parse
-from clawperator.engine.simulator.streams import Collector, InputStream, Null, Pipe, Sink, Streams, input_of, no_input
+from clawperator.engine.simulator.streams import Collector, Pipe, Streams, no_input
 
 PATH: Final = ("/system/bin", "/system/xbin", "/vendor/bin", "/bin")
 MAX_ARGUMENT: Final = 131_071
@@ -35,10 +36,6 @@ _BLOCKED = (
 )
 
 
-class RedirectionError(CommandError):
-    """A file cannot be opened for a command."""
-
-
 class Shell:
     """One shell process. Variables live as long as the object; ``status`` is the last exit code."""
 
@@ -50,7 +47,7 @@ class Shell:
         *,
         uid: int = SHELL_UID,
         tty: bool = False,
-        parameters: Sequence[str] = (NAME,),
+        parameters: Sequence[str] = (SHELL,),
         nesting: int = 0,
     ) -> None:
         self.device = device
@@ -121,7 +118,7 @@ class Shell:
         await self._text(text)  # complete, or the source of the error message
 
     async def report(self, message: str) -> None:
-        await self.streams.stderr.write(encode(f"{NAME}: {message}\n"))
+        await self.streams.stderr.write(encode(f"{SHELL}: {message}\n"))
 
     def child(self, process: Process, parameters: Sequence[str] | None) -> Shell:
         """A new shell, started by ``process``: ``sh``."""
@@ -131,7 +128,7 @@ class Shell:
             self.commands,
             uid=process.uid,
             tty=self.tty,
-            parameters=parameters or (NAME,),
+            parameters=parameters or (SHELL,),
             nesting=self.nesting + 1,
         )
         child.variables |= process.variables
@@ -216,7 +213,9 @@ class Shell:
         try:
             if isinstance(command, tree.Simple):
                 return await self._simple(command, streams)
-            return await self._compound(command, await self._redirected(command.redirects, streams))
+            return await self._compound(
+                command, await redirected(self, command.redirects, streams, self._expander().text)
+            )
         except RedirectionError as exc:
             await streams.stderr.write(encode(f"{exc.message}\n"))
             return exc.status
@@ -298,7 +297,7 @@ class Shell:
         assigned = {name: await expander.text(value) for name, value in command.assignments}
         substituted, self.status = self._substituted, status
         argv = await expander.fields(command.words)
-        streams = await self._redirected(command.redirects, streams)
+        streams = await redirected(self, command.redirects, streams, self._expander().text)
         if not argv:
             self._assign(assigned)
             return substituted
@@ -325,10 +324,10 @@ class Shell:
         command = self.find(argv[0])
         if command is None:
             missing = "inaccessible or not found" if self.device.sdk >= 29 else "not found"
-            await streams.stderr.write(encode(f"{NAME}: {argv[0]}: {missing}\n"))
+            await streams.stderr.write(encode(f"{SHELL}: {argv[0]}: {missing}\n"))
             return 127
         if any(len(encode(argument)) > MAX_ARGUMENT for argument in argv):
-            await streams.stderr.write(encode(f"{NAME}: {argv[0]}: Argument list too long\n"))
+            await streams.stderr.write(encode(f"{SHELL}: {argv[0]}: Argument list too long\n"))
             return 126
         process = Process(
             argv=argv,
@@ -361,7 +360,7 @@ class Shell:
         if fault == "blocked":
             raise CommandError(_BLOCKED, 255)
         if fault == "missing":
-            raise CommandError(f"/system/bin/sh: {process.name}: inaccessible or not found", 127)
+            raise CommandError(f"{SHELL}: {process.name}: inaccessible or not found", 127)
         status = await command(process)
         if fault == "rotate":
             self.device.ui.turn()
@@ -371,57 +370,6 @@ class Shell:
         """The program that ``name`` means, looked up in PATH or by its full path."""
         folder, base = posixpath.split(name)
         return self.commands.get(base) if not folder or folder in PATH else None
-
-    # -- redirections
-
-    async def _redirected(self, redirects: Sequence[tree.Redirect], streams: Streams) -> Streams:
-        for redirect in redirects:
-            target = await self._expander().text(redirect.target)
-            operator = redirect.operator
-            if operator in ("<<", "<<<"):
-                data = target if operator == "<<" else f"{target}\n"
-                streams = replace(streams, stdin=input_of(encode(data)))
-            elif operator in (">&", "<&") and (target.isdigit() or target == "-"):
-                streams = _duplicated(streams, redirect.fd, target)
-            elif operator == "<":
-                streams = replace(streams, stdin=self._open_input(target))
-            else:
-                sink = self._open_output(target, append=">>" in operator)
-                both = "&" in operator
-                streams = _with_output(streams, 1 if both else redirect.fd, sink)
-                streams = _with_output(streams, 2, sink) if both else streams
-        return streams
-
-    def _open_input(self, target: str) -> InputStream:
-        path = posixpath.normpath(posixpath.join(self.cwd, target))
-        if path == "/dev/null":
-            return no_input()
-        if path in ("/dev/stdin", "/proc/self/fd/0"):
-            return self.streams.stdin
-        try:
-            return input_of(self.device.files.read(path, uid=self.uid))
-        except OSError as exc:
-            raise RedirectionError(f"{NAME}: can't open {target}: {exc.strerror}") from exc
-
-    def _open_output(self, target: str, *, append: bool) -> Sink:
-        path = posixpath.normpath(posixpath.join(self.cwd, target))
-        try:
-            return self.open_sink(path, append=append)
-        except OSError as exc:
-            raise RedirectionError(f"{NAME}: can't create {target}: {exc.strerror}") from exc
-
-    def open_sink(self, path: str, *, append: bool = False) -> Sink:
-        """A file (or device node) for writing. Raises OSError."""
-        if path == "/dev/null":
-            return Null()
-        if path == "/dev/tty" and not self.tty:
-            raise OSError(6, "No such device or address", path)
-        if path in ("/dev/stdout", "/proc/self/fd/1", "/dev/tty"):
-            return self.streams.stdout
-        if path in ("/dev/stderr", "/proc/self/fd/2"):
-            return self.streams.stderr
-        self.device.files.write(path, b"", append=append, uid=self.uid)
-        return _FileSink(self, path)
 
     # -- expansion
 
@@ -451,32 +399,3 @@ class Shell:
         collected = Collector()
         self.status = self._substituted = await self._isolated(body, replace(self.streams, stdout=collected))
         return decode(bytes(collected.data).replace(b"\0", b""))
-
-
-class _FileSink:
-    """Appends to a file of the device."""
-
-    def __init__(self, shell: Shell, path: str) -> None:
-        self._shell, self._path = shell, path
-
-    async def write(self, data: bytes) -> None:
-        self._shell.device.files.write(self._path, data, append=True, uid=self._shell.uid)
-
-
-def _duplicated(streams: Streams, fd: int, target: str) -> Streams:
-    """``n>&m``, or ``n>&-`` for a closed one."""
-    if target == "-":
-        return replace(streams, stdin=no_input()) if fd == 0 else _with_output(streams, fd, Null())
-    if target not in ("1", "2"):
-        if target == "0" and fd == 0:
-            return streams
-        raise RedirectionError(f"{NAME}: {target}: bad file descriptor")
-    return _with_output(streams, fd, streams.stdout if target == "1" else streams.stderr)
-
-
-def _with_output(streams: Streams, fd: int, sink: Sink) -> Streams:
-    if fd == 1:
-        return replace(streams, stdout=sink)
-    if fd == 2:
-        return replace(streams, stderr=sink)
-    raise RedirectionError(f"{NAME}: {fd}: bad file descriptor")

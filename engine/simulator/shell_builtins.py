@@ -8,11 +8,10 @@ from contextlib import suppress
 from typing import Final
 
 from clawperator.engine.simulator.command_error import CommandError
-from clawperator.engine.simulator.process import ShellSession, decode, encode
+from clawperator.engine.simulator.process import SHELL, ShellSession, decode, encode
 from clawperator.engine.simulator.shell_syntax import parse
 from clawperator.engine.simulator.streams import Streams
 
-NAME: Final = "/system/bin/sh"
 MAX_NESTING: Final = 12
 
 
@@ -56,7 +55,7 @@ async def _cd(shell: ShellSession, argv: list[str], streams: Streams) -> int:
     except OSError as exc:
         problem = exc.strerror or ""
     if problem:
-        await streams.stderr.write(encode(f"{NAME}: cd: {target}: {problem}\n"))
+        await streams.stderr.write(encode(f"{SHELL}: cd: {target}: {problem}\n"))
         return 2
     shell.cwd = path
     return 0
@@ -94,7 +93,7 @@ async def _shift(shell: ShellSession, argv: list[str], _streams: Streams) -> int
 async def _eval(shell: ShellSession, argv: list[str], streams: Streams) -> int:
     shell.nesting += 1
     if shell.nesting > MAX_NESTING:
-        raise CommandError(f"{NAME}: recursion too deep")
+        raise CommandError(f"{SHELL}: recursion too deep")
     await shell.run_script(parse(" ".join(argv[1:])), streams)
     shell.nesting -= 1
     return shell.status

@@ -14,6 +14,7 @@ from clawperator.engine.simulator.command_error import CommandError
 from clawperator.engine.simulator.commands.logs import time_zone
 from clawperator.engine.simulator.filesystem import Stat
 from clawperator.engine.simulator.process import Command, Process
+from clawperator.engine.simulator.redirections import open_sink
 from clawperator.engine.simulator.users import user_name
 
 
@@ -299,7 +300,7 @@ async def dirname(process: Process) -> int:
 
 async def tee(process: Process) -> int:
     options, names = process.options("ai")
-    sinks = [process.shell.open_sink(process.path(name), append="a" in options) for name in names]
+    sinks = [open_sink(process.shell, process.path(name), append="a" in options) for name in names]
     while piece := await process.stdin.read():
         for sink in (process.stdout, *sinks):
             await sink.write(piece)

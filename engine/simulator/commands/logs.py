@@ -15,6 +15,7 @@ from clawperator.engine.simulator.command_error import CommandError
 from clawperator.engine.simulator.log_buffer import BUFFERS, FIRST_PRIORITY, HEADER, LEVELS, LogReader, LogRecord
 from clawperator.engine.simulator.log_print import FORMATS, MODIFIERS, LogPrinter, parse_time
 from clawperator.engine.simulator.process import Command, Process, encode
+from clawperator.engine.simulator.redirections import open_sink
 from clawperator.engine.simulator.streams import Sink
 
 MAX_LOG_BYTES: Final = 1024
@@ -101,7 +102,7 @@ async def logcat(process: Process) -> int:
     if query.verb:
         return await _VERBS[query.verb](process, query, names)
     reader = device.log.reader(names, after_ns=query.after_ns, last=query.last)
-    sink = process.shell.open_sink(process.path(query.file)) if query.file else process.stdout
+    sink = open_sink(process.shell, process.path(query.file)) if query.file else process.stdout
     if query.binary:
         await _print_binary(query, reader, sink)
     else:

@@ -10,6 +10,7 @@ from clawperator.engine.simulator.command_error import CommandError
 from clawperator.engine.simulator.device import SimulatedDevice
 from clawperator.engine.simulator.dumpsys import SECOND_DISPLAY
 from clawperator.engine.simulator.process import Command, Process, command_of, encode
+from clawperator.engine.simulator.redirections import open_sink
 from clawperator.engine.simulator.render import SRGB, blank_png, render_png, render_rgba
 from clawperator.engine.simulator.scenario import Foldable, UiautomatorOutput
 from clawperator.engine.simulator.uiautomator import uiautomator_process
@@ -152,7 +153,7 @@ async def uiautomator(process: Process) -> int:
         await process.out(fault.before)
     xml = await uiautomator_process(device, process.shell.pid)
     try:
-        await process.shell.open_sink(process.path(target)).write(encode(xml))
+        await open_sink(process.shell, process.path(target)).write(encode(xml))
     except BrokenPipeError:
         raise
     except OSError as exc:
@@ -186,7 +187,7 @@ async def screencap(process: Process) -> int:
     else:
         data = render_png(process.device.ui) if wants_png else _raw_pixels(process.device)
     if words:
-        await process.shell.open_sink(process.path(words[0])).write(data)
+        await open_sink(process.shell, process.path(words[0])).write(data)
     else:
         await process.stdout.write(data)
     return 0
