@@ -2,27 +2,26 @@
 
 from __future__ import annotations
 
-import asyncio
-import contextlib
 import os
 import time
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from functools import cached_property, partial
-from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from textual import events, on
 from textual.binding import Binding
-from textual.worker import Worker, WorkerError
 
-from clawperator.app.console import backend_choice, modes
+from clawperator.app.console import modes, unbound_keys
+from clawperator.app.console.actions import offer_actions
+from clawperator.app.console.appearance import Appearance
 from clawperator.app.console.availability import Availability
 from clawperator.app.console.bridge import TICK_SECONDS, Bridge
 from clawperator.app.console.chips import header_chips
 from clawperator.app.console.clipboard import Clipboard, SystemClipboard, last_copy_path
 from clawperator.app.console.console_engine import ConsoleEngine
-from clawperator.app.console.crash import CrashReports, FaultTolerantApp
+from clawperator.app.console.crash import CrashReports, Failures
 from clawperator.app.console.device_selection import DeviceSelection
 from clawperator.app.console.doctor.controller import DoctorController
 from clawperator.app.console.execution.controller import ExecutionController
@@ -30,39 +29,36 @@ from clawperator.app.console.execution.dispatcher import Dispatcher
 from clawperator.app.console.execution.draft import DraftKeeper
 from clawperator.app.console.execution.draft_file import DraftFile, Store, draft_path
 from clawperator.app.console.execution.recorder import ActionRecorder
+from clawperator.app.console.global_dialogs import GlobalDialogs
 from clawperator.app.console.idle_gc import IdleGc
-from clawperator.app.console.inspect import explain
 from clawperator.app.console.key_order import KeyQueue
+from clawperator.app.console.leaving import Leaving
 from clawperator.app.console.messages import DevicesUpdate, SnapshotUpdate, Update
 from clawperator.app.console.mode_switcher import ModeSwitcher
 from clawperator.app.console.navigation import Destination, EmulatorJobPlace, SkillOutputPlace
-from clawperator.app.console.palette.theme_preview import ThemePreview
+from clawperator.app.console.palette.palette import Palette
 from clawperator.app.console.preferences import DEFAULTS, Preferences
 from clawperator.app.console.screens.base import MIN_HEIGHT, MIN_WIDTH, ConsoleScreen
 from clawperator.app.console.screens.live_dialog import LiveDialog
-from clawperator.app.console.screens.menu import Dialog, ask
 from clawperator.app.console.session import Facet, Session
+from clawperator.app.console.startup import Opening, Startup
 from clawperator.app.console.terminal import PLAIN, Look, handle_resizes_in_order
-from clawperator.app.console.textual_internals import CachedStylesheet
+from clawperator.app.console.textual_internals import ReportingApp
 from clawperator.app.console.tree_packer import TreePacker
-from clawperator.app.console.user_themes import UserThemes, apply_theme
 from clawperator.engine.config.environment import settings_path
 from clawperator.engine.config.settings import Settings
 from clawperator.engine.errors import ErrorCode
 from clawperator.engine.guard import Guard
 from clawperator.engine.hierarchy.nodes import UiTree
-from clawperator.themes.claw import THEMES, defaults
+from clawperator.themes.claw import defaults
 from clawperator.widgets import keys
 from clawperator.widgets.device_list import DeviceList
 from clawperator.widgets.doctor_panel import DoctorPanel
 from clawperator.widgets.envelope_log import EnvelopeLog
-from clawperator.widgets.format.jobs import job_words
-from clawperator.widgets.format.lines import sentence
-from clawperator.widgets.format.skill_output import run_words
-from clawperator.widgets.format.symbols import ASCII, UNICODE
+from clawperator.widgets.format.symbols import ASCII, UNICODE, Symbols
 from clawperator.widgets.header import Chip, HeaderLine, ModeTab
-from clawperator.widgets.info_line import FindLine
 from clawperator.widgets.key_bar import KeyBar
+from clawperator.widgets.line_pane import LinePane
 from clawperator.widgets.line_widget import LineWidget
 from clawperator.widgets.models.status import Status
 from clawperator.widgets.picture_view import Graphics
@@ -71,8 +67,6 @@ from clawperator.widgets.text.times import WallClock
 if TYPE_CHECKING:
     from clawperator.app.console.devices.emulator_controller import EmulatorController
     from clawperator.app.console.devices.setup_controller import SetupController
-    from clawperator.app.console.palette.commands import PaletteCommands
-    from clawperator.app.console.palette.search import PaletteSearch
     from clawperator.app.console.screens.menu import PaletteEntry
     from clawperator.app.console.skills.controller import SkillsController
     from clawperator.app.console.skills.jobs import SkillLibrary
@@ -82,14 +76,11 @@ WIDTHS = [(0, "-tiny"), (MIN_WIDTH, "-narrow"), (100, "-medium"), (160, "-wide")
 HEIGHTS = [(0, "-low"), (MIN_HEIGHT, "-short"), (30, "-normal"), (50, "-tall")]
 """From this many cells on, the screens get this class."""
 
-Opening = Callable[[], Awaitable[bool]]
-"""Opens the engine; returns false where that failed and the console ends."""
-
 BELL_SECONDS = 10.0
 """Executions that take longer ring the bell when they end, where the settings say so."""
 
 
-class ConsoleApp(FaultTolerantApp):
+class ConsoleApp(ReportingApp):
     """``engine`` is open, and its opener closes it; with ``opening`` it opens after the first frame, and keys wait for it. ``files`` are saved dumps to show instead of a device.
 
     ``remote`` names the server of the engine, ``without`` maps actions that it does not offer to the reason.
@@ -130,8 +121,7 @@ class ConsoleApp(FaultTolerantApp):
         super().__init__(ansi_color=True if look.no_colour else None)
         self.engine = engine
         self.clock = clock or WallClock()
-        self.symbols = ASCII if look.ascii else UNICODE
-        self.crashes = crashes
+        self.failures = Failures(crashes, self._show_failure)
         self.graphics = graphics
         self.pictures_possible = pictures
         self.files = files
@@ -160,13 +150,15 @@ class ConsoleApp(FaultTolerantApp):
         self._availability = Availability(self, without)
         self._devices = DeviceSelection(self, self.bridge)
         self._packer = TreePacker(self)
-        self._preview = ThemePreview(self)
+        self.palette = Palette(self, self._device_commands)
         self.idle_gc = IdleGc(time.monotonic)
         self.trees_in_use: Callable[[], Iterable[UiTree]] = tuple
         self._keys = KeyQueue(self, super().on_event)
-        self._opening = opening
-        self._bridging: Worker[None] | None = None
-        self._compose_appearance(look, preferences)
+        self._startup = Startup(self, self.bridge, self._keys, self.idle_gc, files=files, opening=opening)
+        dialogs, leaving = GlobalDialogs(self), Leaving(self, self._mode_switcher)
+        offer_actions(self, dialogs, leaving, self.palette, self._devices, self._availability, self.recorder)
+        self.appearance = Appearance(self, look, preferences.themes, self.say)
+        self.set_keymap(preferences.keymap)
 
     def _compose_controllers(self, preferences: Preferences) -> None:
         engine, post, clock, start = self.engine, self.post_message, self.clock, self.bridge.start
@@ -183,43 +175,25 @@ class ConsoleApp(FaultTolerantApp):
         self.recorder = ActionRecorder(self, self.drafts, post)
         self.dispatcher = Dispatcher(self, controller, self.drafts, self.recorder, preferences.confirm)
 
-    def _compose_appearance(self, look: Look, preferences: Preferences) -> None:
-        self.animation_level = "none"
-        folder = preferences.themes
-        self.user_themes = UserThemes(Path(folder), partial(apply_theme, self), self.say) if folder else None
-        for theme in (*THEMES, *(self.user_themes.load() if self.user_themes else ())):
-            self.register_theme(theme)
-        self.theme = look.theme
-        self._css_variables: dict[str, str] | None = self.get_css_variables()
-        self.stylesheet = CachedStylesheet(variables=self._css_variables)
-        self.set_keymap(preferences.keymap)
-        self.set_class(look.ascii, "-ascii")
-
     def get_theme_variable_defaults(self) -> dict[str, str]:
         """Give all of Textual's themes the console's semantic colours."""
         return defaults(self.current_theme)
 
     def refresh_css(self, animate: bool = True) -> None:
-        """Skip the refresh that Textual requests at the start: the first styles are those of the theme."""
-        variables = self.get_css_variables()
-        if variables != self._css_variables:
-            self._css_variables = variables
+        """Skip the refresh that Textual requests at the start."""
+        if self.appearance.changed():
             super().refresh_css(animate)
 
     # -- life
 
     def on_mount(self) -> None:
-        if self._opening is None:
-            self._begin_bridge()
-        else:
-            self._keys.hold()
+        self._startup.begin()
         self.run_worker(self.drafts.open(), name="draft", exit_on_error=True)
-        if self.user_themes is not None:
-            self.run_worker(self.user_themes.watch(), name="themes", exit_on_error=True)
+        if (themes := self.appearance.user_themes) is not None:
+            self.run_worker(themes.watch(), name="themes", exit_on_error=True)
         self.app_resume_signal.subscribe(self, lambda _: self._resumed())
         handle_resizes_in_order()
         self.set_interval(1.0, self._second)
-        self.call_after_refresh(self._painted)
 
     def _resumed(self) -> None:
         """Draw everything on a terminal that other programs have used."""
@@ -227,31 +201,8 @@ class ConsoleApp(FaultTolerantApp):
         self.shown.forget()
         self.refresh(layout=True)
 
-    def _begin_bridge(self) -> None:
-        self._bridging = self.run_worker(self.bridge.run(self.files), name="bridge", exit_on_error=True)
-
-    def _painted(self) -> None:
-        """Do what the first frame did not need."""
-        self.run_worker(self._load_rest(), name="rest", exit_on_error=True)
-
-    async def _load_rest(self) -> None:
-        if self._opening is not None:
-            if not await self._opening():
-                self.exit(1)
-                return
-            self._begin_bridge()
-            await self.bridge.begun.wait()
-            await self._keys.release()
-        self.idle_gc.begin()
-        await asyncio.to_thread(modes.load)
-
     async def on_unmount(self) -> None:
-        """Wait for the bridge to end: the engine is closed next."""
-        self.idle_gc.end()
-        if self._bridging is not None:
-            self._bridging.cancel()
-            with contextlib.suppress(WorkerError):
-                await self._bridging.wait()
+        await self._startup.end()
         await self.drafts.close()
 
     def _second(self) -> None:
@@ -284,11 +235,9 @@ class ConsoleApp(FaultTolerantApp):
         library = self._skill_library or skill_library(self.engine, demo=self._demo)
         return SkillsController(library, self.post_message, self.clock, self.bridge.start, self._follow_skill)
 
-    @cached_property
-    def commands(self) -> PaletteCommands:
-        from clawperator.app.console.palette.commands import PaletteCommands
-
-        return PaletteCommands(self)
+    @property
+    def symbols(self) -> Symbols:
+        return self.appearance.symbols
 
     @property
     def guard(self) -> Guard:
@@ -305,6 +254,17 @@ class ConsoleApp(FaultTolerantApp):
         """The screen of the current mode, below any dialog."""
         return next((screen for screen in self.screen_stack if isinstance(screen, ConsoleScreen)), None)
 
+    def isolated(self, where: str) -> AbstractContextManager[None]:
+        return self.failures.isolated(where)
+
+    @on(LinePane.Failed)
+    def _row_failed(self, message: LinePane.Failed) -> None:
+        with self.isolated(f"a row of #{message.pane.id}"):
+            raise message.error
+
+    def fatal_report(self, error: BaseException) -> str:
+        return self.failures.fatal_report(error)
+
     def show(self, changed: Facet) -> None:
         """Redraw the current mode and the open dialogs; other modes redraw when they are opened."""
         if not changed:
@@ -320,7 +280,7 @@ class ConsoleApp(FaultTolerantApp):
         if self.is_running:  # themes are read before
             self.show(Facet.NOTICE)
 
-    def report_failure(self, words: str) -> None:
+    def _show_failure(self, words: str) -> None:
         self.session.say(Status.FAILED, words, ErrorCode.UNKNOWN_RUNTIME_ERROR.value)
         self.call_after_refresh(self.show, Facet.NOTICE)
 
@@ -348,19 +308,11 @@ class ConsoleApp(FaultTolerantApp):
     @on(DoctorPanel.RunWanted)
     def run_doctor(self) -> None:
         if not self.bridge.run_doctor():
-            self.say(Status.WAITING, self.doctor_busy_words())
-
-    def doctor_busy_words(self) -> str:
-        """Return why no other run or fix can begin now."""
-        return (
-            "A fix is running. Press C in Doctor to stop it" if self.doctor.fixing else "The checks are already running"
-        )
+            self.say(Status.WAITING, self.doctor.busy_words)
 
     def toggle_ascii(self) -> None:
-        self.symbols = UNICODE if self.symbols.ascii else ASCII
-        self.set_class(self.symbols.ascii, "-ascii")
-        self._css_variables = None
-        self.refresh_css(animate=False)
+        self.appearance.use(UNICODE if self.symbols.ascii else ASCII)
+        super().refresh_css(animate=False)
         for pane in self.screen.query(LineWidget):
             pane.refresh()
         if (mode := self.mode_screen) is not None:
@@ -394,26 +346,7 @@ class ConsoleApp(FaultTolerantApp):
         self.refresh()
 
     def on_key(self, event: events.Key) -> None:
-        """Handle a key that no binding took: say why a dimmed key is dimmed, or pass a character on.
-
-        A character that was sent to a pane before ``/`` or ``e`` opened a field, or another key a dialog, belongs there.
-        """
-        dimmed = self.screen.active_bindings.get(event.key)
-        if dimmed is not None and not dimmed.enabled and (reason := self.why_not(dimmed.binding.action)):
-            event.stop()
-            self.say(Status.IDLE, reason)
-            return
-        if isinstance(self.screen, Dialog):
-            Dialog.on_key(self.screen, event)
-            return
-        field = self.focused
-        from clawperator.widgets.json_area import JsonArea
-
-        if isinstance(field, FindLine | JsonArea) and event.is_printable and event.character is not None:
-            event.stop()
-            event.prevent_default()
-            insert = field.insert if isinstance(field, JsonArea) else field.insert_text_at_cursor
-            insert(event.character)
+        unbound_keys.take(self, event)
 
     @on(DeviceList.DeviceChosen)
     def _device_chosen(self, message: DeviceList.DeviceChosen) -> None:
@@ -472,108 +405,18 @@ class ConsoleApp(FaultTolerantApp):
     def go_to(self, place: Destination) -> None:
         self._mode_switcher.go_to(place)
 
-    def action_leave_mode(self) -> None:
-        """Go back to the previous mode; in the first one, ask whether to quit."""
-        if not self._mode_switcher.back():
-            self._ask_to_leave()
-
-    async def action_quit(self) -> None:
-        """Quit; ask first while a job runs."""
-        from clawperator.app.console.screens.dialogs import ConfirmDialog
-
-        working = self.emulators.busy or self.operator_setup.busy or self.skills.busy
-        if working and not isinstance(self.screen, ConfirmDialog):
-            self._ask_to_leave()
-        else:
-            self.exit(0)
-
-    def _ask_to_leave(self) -> None:
-        from clawperator.app.console.screens.dialogs import ConfirmDialog
-
-        ask(self, ConfirmDialog("Leave the console?", self._leaving_words()), lambda _: self.exit(0))
-
-    def _leaving_words(self) -> str:
-        jobs = (self.emulators.job, self.operator_setup.job, self.skills.syncing)
-        ends = [job_words(job) for job in jobs if job is not None and job.running]
-        if self.skills.busy and self.skills.run is not None:
-            ends.append(f"the skill {run_words(self.skills.run)}")
-        return f"This cancels {sentence(' and '.join(ends))}." if ends else "Nothing on the device is stopped."
-
     # -- other actions
 
-    def action_choose_backend(self) -> None:
-        backend_choice.ask(self)
-
-    def action_choose_device(self) -> None:
-        self._devices.ask()
-
-    def action_help(self) -> None:
-        from clawperator.app.console.screens.dialogs import HelpDialog
-
-        mode = self.mode_screen
-        menus = mode.menus() if mode is not None and mode is self.screen else ()
-        self.push_screen(HelpDialog(self.screen.active_bindings, menus))
-
-    def action_record(self) -> None:
-        self.recorder.toggle()
-
-    def action_notices(self) -> None:
-        from clawperator.app.console.screens.dialogs import NoticesDialog
-
-        self.push_screen(NoticesDialog(tuple(self.session.notices)))
-
-    def action_lock(self) -> None:
-        from clawperator.app.console.devices.lock_dialog import show_lock
-
-        show_lock(self)
-
-    def palette_search(self) -> PaletteSearch:
-        """Return the commands that the palette offers on the top screen."""
+    def _device_commands(self) -> Iterable[PaletteEntry]:
         from clawperator.app.console.devices import provisioning_dialogs
-        from clawperator.app.console.palette.search import PaletteSearch
 
-        return PaletteSearch(
-            self, self.screen, (self.commands.entries, partial(provisioning_dialogs.palette_entries, self))
-        )
-
-    def action_command_palette(self) -> None:
-        from clawperator.app.console.palette.dialog import PaletteDialog
-
-        search = self.palette_search()
-
-        def chosen(entry: PaletteEntry | None) -> None:
-            self._preview.closed(chosen=entry is not None)
-            if entry is not None:
-                search.run(entry)
-
-        self.push_screen(PaletteDialog(search, self._preview), chosen)
-
-    def action_operator_setup(self) -> None:
-        self._set_up()
+        return provisioning_dialogs.palette_entries(self)
 
     def action_show_job(self) -> None:
         self.go_to(EmulatorJobPlace())
 
     def action_show_skill(self) -> None:
         self.go_to(SkillOutputPlace())
-
-    def action_show_setup(self) -> None:
-        self._set_up(self.session.setup.serial)
-
-    def _set_up(self, serial: str = "") -> None:
-        from clawperator.app.console.devices import provisioning_dialogs
-
-        provisioning_dialogs.set_up(self, serial)
-
-    def action_explain_failure(self) -> None:
-        """Show why the failed step that has the focus found no node."""
-        explanation = self._availability.explanation()
-        if explanation.reason:
-            self.say(Status.IDLE, explanation.reason)
-        else:
-            _: Worker[None] = self.run_worker(
-                partial(explain.show, self, explanation), group="explain", exclusive=True, exit_on_error=True
-            )
 
     # -- availability, header, keys
 

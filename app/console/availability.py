@@ -10,6 +10,7 @@ from clawperator.app.console.execution.dispatcher import first_acting
 from clawperator.app.console.inspect import explain
 from clawperator.app.console.screens.base import ConsoleScreen
 from clawperator.widgets import keys
+from clawperator.widgets.models.status import Status
 
 
 class _ModesConsole(Console, Protocol):
@@ -28,7 +29,7 @@ class Availability:
         """Return the reason in one sentence; empty when ``action`` is available. Its parameters do not matter."""
         name = action.partition("(")[0].rpartition(".")[2]
         if name == explain.ACTION:
-            return self.explanation().reason
+            return self._explanation().reason
         if name in self._unavailable:
             return self._unavailable[name]
         if self._console.session.read_only and name in keys.ACTING:
@@ -40,7 +41,15 @@ class Availability:
                 return f"Read-only: {acting} would act, and this console was started with --read-only"
         return ""
 
-    def explanation(self) -> explain.Explanation:
+    def _explanation(self) -> explain.Explanation:
         """Return what can be explained of the execution that has the focus."""
         mode = self._console.mode_screen
         return explain.explained(self._console.session, mode.focused if mode is not None else None)
+
+    def action_explain_failure(self) -> None:
+        """Show why the failed step that has the focus found no node."""
+        explanation = self._explanation()
+        if explanation.reason:
+            self._console.say(Status.IDLE, explanation.reason)
+        else:
+            self._console.run_worker(explain.show(self._console, explanation), group="explain", exclusive=True)

@@ -27,9 +27,12 @@ class Console(Protocol):
     clock: WallClock
     session: Session
     engine: ConsoleEngine
-    symbols: Symbols
     system_clipboard: Clipboard
     trees_in_use: Callable[[], Iterable[UiTree]]
+
+    @property
+    def symbols(self) -> Symbols:
+        """The characters of signs and lines."""
 
     @property
     def guard(self) -> Guard:
@@ -65,7 +68,13 @@ class Console(Protocol):
         """Switch to a mode."""
 
     def run_worker(
-        self, work: Any, name: str | None = "", group: str = "default", *, exit_on_error: bool = True
+        self,
+        work: Any,
+        name: str | None = "",
+        group: str = "default",
+        *,
+        exit_on_error: bool = True,
+        exclusive: bool = False,
     ) -> Worker[Any]:
         """Run ``work`` as a task of the app."""
 

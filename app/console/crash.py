@@ -9,12 +9,8 @@ import traceback
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from textual import on
-
-from clawperator.app.console.textual_internals import ReportingApp
 from clawperator.engine.files.regular import private_folder
 from clawperator.engine.version import __version__
-from clawperator.widgets.line_pane import LinePane
 
 MAX_BYTES = 1024 * 1024
 """Size limit of the report file: beyond it the file starts over."""
@@ -48,38 +44,31 @@ class CrashReports:
         return f"{self._time_of_day()}  {where}\n{versions}\n{story}\n"
 
 
-class FaultTolerantApp(ReportingApp):
-    """An app that survives exceptions of its panes. Without ``crashes`` (tests) an exception ends it."""
+class Failures:
+    """What becomes of exceptions: reported, and shown by ``show``. Without ``reports`` (tests) they end the app."""
 
-    crashes: CrashReports | None = None
-
-    def report_failure(self, words: str) -> None:
-        """Show a notice about a failed pane."""
-        raise NotImplementedError
+    def __init__(self, reports: CrashReports | None, show: Callable[[str], object]) -> None:
+        self._reports = reports
+        self._show = show
 
     @contextlib.contextmanager
     def isolated(self, where: str) -> Iterator[None]:
-        """Report an exception in the block and continue; without ``crashes`` raise it."""
+        """Report an exception in the block and continue."""
         try:
             yield
         except Exception as error:  # any: one pane must not take down the others
-            if self.crashes is None:
+            if self._reports is None:
                 raise
-            if self.crashes.add(error, where):
-                words = f"A pane failed and was not redrawn. The report is in {self.crashes.path}. Other panes are unaffected"
-                self.report_failure(words)
-
-    @on(LinePane.Failed)
-    def _row_failed(self, message: LinePane.Failed) -> None:
-        with self.isolated(f"a row of #{message.pane.id}"):
-            raise message.error
+            if self._reports.add(error, where):
+                path = self._reports.path
+                self._show(f"A pane failed and was not redrawn. The report is in {path}. Other panes are unaffected")
 
     def fatal_report(self, error: BaseException) -> str:
         """Write a report of the fatal error and return where it is."""
-        if self.crashes is None:
+        if self._reports is None:
             return ""
-        self.crashes.add(error, "the console")
-        return f"The console failed ({type(error).__name__}) and had to close. The report is in {self.crashes.path}"
+        self._reports.add(error, "the console")
+        return f"The console failed ({type(error).__name__}) and had to close. The report is in {self._reports.path}"
 
 
 def _place_of(error: BaseException) -> tuple[str, int]:

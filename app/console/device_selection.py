@@ -41,7 +41,7 @@ class DeviceSelection:
         if session.usable and not self._asked:
             self._asked = True
             if not session.wanted_device:
-                self.ask()
+                self.action_choose_device()
             elif (state := start_state(session)) is not None:
                 console.say(state.status, state.reason)
         return Facet.NOTHING
@@ -59,7 +59,7 @@ class DeviceSelection:
             self._bridge.first_look()
         return Facet.NOTICE
 
-    def ask(self) -> None:
+    def action_choose_device(self) -> None:
         """Open the device picker."""
         from clawperator.app.console.screens.dialogs import DeviceDialog
 

@@ -17,10 +17,11 @@ from typing import TYPE_CHECKING, Any, Self, cast
 from textual.app import InvalidThemeError
 
 from clawperator.app.console import terminal
-from clawperator.app.console.app import ConsoleApp, Opening
+from clawperator.app.console.app import ConsoleApp
 from clawperator.app.console.crash import CrashReports
 from clawperator.app.console.inspect.pictures import choose_graphics, open_graphics
 from clawperator.app.console.preferences import DEFAULTS, Preferences
+from clawperator.app.console.startup import Opening
 from clawperator.app.extras import not_installed, require_nats
 from clawperator.app.interrupts import INTERRUPTED
 from clawperator.app.signals import signal_handlers

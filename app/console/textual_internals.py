@@ -144,6 +144,11 @@ class _Terminal:
             self._lost()
 
 
+def _in_loop(loop: asyncio.AbstractEventLoop, call: Callable[[], object]) -> None:
+    with suppress(RuntimeError):  # the loop has ended
+        loop.call_soon_threadsafe(call)
+
+
 class ReportingApp(App[int]):
     """An app that sends only the changed cells of a frame, and words its own report of a fatal error."""
 
@@ -160,12 +165,7 @@ class ReportingApp(App[int]):
     def _build_driver(self, *args: Any, **options: Any) -> Any:
         driver: Any = super()._build_driver(*args, **options)
         if hasattr(driver, "_file"):
-            loop = asyncio.get_running_loop()
-
-            def lost() -> None:
-                with suppress(RuntimeError):  # the loop has ended
-                    loop.call_soon_threadsafe(self.leave)
-
+            lost = partial(_in_loop, asyncio.get_running_loop(), self.leave)
             driver._file = _Terminal(driver._file, lost)  # noqa: SLF001  # a driver takes no file
         return driver
 

@@ -312,7 +312,7 @@ def test_lock(snap_compare: Compare, size: tuple[int, int], state: str) -> None:
     async def pose(pilot: Any) -> None:
         await settled(pilot)
         held(app, state=state, **({"notBefore": NOON + 1.4} if state == "settling" else {}))
-        app.action_lock()
+        await app.run_action("lock")
         await until(pilot, lambda: isinstance(app.screen, LockDialog))
         await at_rest(pilot)
 

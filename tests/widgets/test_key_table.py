@@ -35,6 +35,7 @@ from clawperator.widgets.run_list import RunList
 from clawperator.widgets.skill_list import SkillList
 from clawperator.widgets.skill_output import SkillOutput
 from clawperator.widgets.ui_tree import UiTreePane
+from tests.app.console.support import FakeEngine, make_app
 
 ALL = [(scope, binding) for scope, rows in keys.scopes() for binding in rows]
 HOLDERS = (
@@ -124,16 +125,16 @@ def test_no_one_binds_a_key_beside_the_table(holder: type) -> None:
 
 @pytest.mark.parametrize(("scope", "place"), PLACES.items())
 def test_every_action_exists(scope: str, place: tuple[type, type]) -> None:
-    pane, screen = place
+    pane, screen, app = place[0], place[1](), make_app(FakeEngine())
     for outer, holders in (
         (scope, (pane, screen)),
         ("pane", (pane,)),
-        ("screen", (screen, ConsoleApp)),
-        ("app", (ConsoleApp,)),
+        ("screen", (screen, app)),
+        ("app", (app,)),
     ):
         for binding in keys.bindings(outer):
             name = re.sub(r"\(.*", "", binding.action).removeprefix("app.").removeprefix("screen.")
-            meant = (ConsoleApp,) if binding.action.startswith("app.") else holders
+            meant = (app,) if binding.action.startswith("app.") else holders
             assert any(hasattr(holder, f"action_{name}") for holder in meant), f"{binding.id}: {binding.action}"
 
 

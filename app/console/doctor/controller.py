@@ -100,6 +100,11 @@ class DoctorController:
         """Whether a fix is running."""
         return self.busy and self._fixing
 
+    @property
+    def busy_words(self) -> str:
+        """Why no other run or fix can begin now."""
+        return "A fix is running. Press C in Doctor to stop it" if self.fixing else "The checks are already running"
+
     # -- requests
 
     def use_device(self, serial: str) -> None:

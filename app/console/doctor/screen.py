@@ -41,7 +41,6 @@ class DoctorConsole(Console, Protocol):
     @property
     def doctor(self) -> DoctorController: ...
     def run_doctor(self) -> None: ...
-    def doctor_busy_words(self) -> str: ...
 
 
 class DoctorScreen(TwoPaneScreen):
@@ -221,7 +220,7 @@ class DoctorScreen(TwoPaneScreen):
 
     def _begun(self, begun: bool) -> None:
         if not begun:
-            self.console.say(Status.WAITING, self.console.doctor_busy_words())
+            self.console.say(Status.WAITING, self.doctor.busy_words)
 
     # -- fixes
 

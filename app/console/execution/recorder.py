@@ -48,7 +48,8 @@ class ActionRecorder:
         self._last: RecordedAction | None = None
         """The action whose effect has not been seen yet."""
 
-    def toggle(self) -> None:
+    def action_record(self) -> None:
+        """Switch recording on or off."""
         draft, key = self._drafts.draft, "I stops"
         if not self.on and draft.unreadable:
             self._say(Status.WARN, f"Recording needs a draft with steps: {draft.unreadable}. Press 3 to correct it")

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
-from textual.app import App
+from typing import Protocol
 
 THEME = "Theme: "
 """Prefix of the entries that choose a theme."""
 
 
+class _Themed(Protocol):
+    theme: str
+
+
 class ThemePreview:
     """Restores the theme of ``app`` unless one was chosen."""
 
-    def __init__(self, app: App[int]) -> None:
+    def __init__(self, app: _Themed) -> None:
         self._app = app
         self._before = ""
 

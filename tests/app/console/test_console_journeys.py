@@ -192,7 +192,7 @@ async def test_a_busy_device_is_not_disturbed() -> None:
         await until(pilot, lambda: f"{DEVICE.serial} is busy: cmd-123" in text_of(app))
         assert engine.calls == []
         await until(pilot, lambda: "cmd-123 openclaw 4.1 s/30 s" in text_of(app))
-        app.action_lock()
+        await app.run_action("lock")
         await until(pilot, lambda: isinstance(app.screen, LockDialog))
         await until(pilot, lambda: all(words in text_of(app) for words in ("cmd-123 holds", "openclaw", "4312")))
 

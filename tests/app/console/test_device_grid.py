@@ -319,7 +319,7 @@ async def test_the_palette_opens_it_in_every_mode_by_other_tools_words() -> None
     async with app.run_test(size=(120, 36)) as pilot:
         await settled(pilot)
         for words in ("grid", "tiles", "overview", "all devices"):
-            assert app.palette_search().find(words)[0].entry.name == "Devices: grid  (7 t)", words
+            assert app.palette.search().find(words)[0].entry.name == "Devices: grid  (7 t)", words
         await pilot.press("colon", *"tiles", "enter")
         await until(pilot, lambda: isinstance(app.screen, GridDialog) and app.screen.grid.tiles)
 

@@ -478,7 +478,7 @@ async def test_a_read_only_console_looks_and_does_not_touch(key: str) -> None:
 
 async def test_the_palette_has_the_keys_of_the_doctor() -> None:
     async with doctor() as (app, _, __):
-        names = {entry.name for entry in app.palette_search().entries()}
+        names = {entry.name for entry in app.palette.search().entries()}
         assert {
             "Doctor: fix  (F)", "Doctor: recheck  (v)", "Doctor: watch  (w)", "Doctor: full run  (f)",
             "Doctor: run again  (r)", "Doctor: next problem  (])", "Go to: fix log  (g f)", "Copy: command line  (y c)",

@@ -175,7 +175,7 @@ DIALOGS: Mapping[type[ModalScreen[Any]], Callable[[ConsoleApp], ModalScreen[Any]
     LockDialog: lambda app: LockDialog(app.session),
     MenuDialog: lambda _: MenuDialog("press", CHOICES),
     NoticesDialog: lambda app: NoticesDialog([Notice(Status.OK, "Copied")]),
-    PaletteDialog: lambda app: PaletteDialog(app.palette_search(), app._preview),
+    PaletteDialog: lambda app: PaletteDialog(app.palette.search(), app.palette.preview),
     PairDialog: lambda app: PairDialog(app.engine),
     PlanDialog: lambda app: PlanDialog(app.emulators),
     QuestionDialog: lambda _: QuestionDialog("overwrite", "It exists.", "overwrite"),

@@ -21,7 +21,7 @@ from tests.support import patience
 
 
 def offered(app: ConsoleApp) -> dict[str, PaletteEntry]:
-    return {entry.name: entry for entry in app.palette_search().entries()}
+    return {entry.name: entry for entry in app.palette.search().entries()}
 
 
 async def typed(app: ConsoleApp, pilot: Pilot[int], words: str) -> None:
@@ -71,7 +71,7 @@ async def test_a_command_is_found_by_its_description_and_by_words_of_other_tools
         for (mode, words), entry in FOUND.items():
             await pilot.press(mode)
             await until(pilot, lambda: app.mode_screen is app.screen)
-            found = app.palette_search().find(words)
+            found = app.palette.search().find(words)
             assert [hit.entry.name for hit in found[:1]] == ([entry] if entry else []), words
 
 
@@ -80,16 +80,16 @@ async def test_an_entry_that_cannot_be_done_says_why_when_it_is_chosen() -> None
         app.session.leave_device()
         entry = offered(app)["Snapshot: save as…"]
         assert entry.reason == "there is no tree yet; press r to take one"
-        app.palette_search().run(entry)
+        app.palette.search().run(entry)
         assert strip(app) == entry.reason
         await drained(pilot)
 
 
 async def test_typing_the_text_of_a_node_offers_the_jump() -> None:
     async with console() as (app, pilot, _):
-        names = [entry.name for entry in app.palette_search()._jumps("bluetooth")]
+        names = [entry.name for entry in app.palette.search()._jumps("bluetooth")]
         assert any("Bluetooth" in name for name in names)
-        jump = next(iter(app.palette_search()._jumps("bluetooth")))
+        jump = next(iter(app.palette.search()._jumps("bluetooth")))
         jump.run()
         await drained(pilot)
         node = tree_of(app).node
@@ -124,7 +124,7 @@ async def test_the_dump_that_is_shown_is_saved_and_an_existing_file_only_after_a
     async with console() as (app, pilot, _):
         path = tmp_path / "screen.xml"
         path.write_text("mine", encoding="utf-8")
-        app.commands.save_dump()
+        app.palette.commands.save_dump()
         await drained(pilot)
         assert isinstance(app.screen, Form)
         app.screen.dismiss(str(path))
@@ -140,7 +140,7 @@ async def test_a_saved_dump_is_looked_at_instead_of_the_device_until_the_device_
         live = app.session.trees.shown
         path = tmp_path / "other.xml"
         path.write_text(live.xml, encoding="utf-8")
-        app.commands._open(str(path))
+        app.palette.commands._open(str(path))
         await until(pilot, lambda: app.session.trees.shown.name == "other.xml")
         assert app.session.device_id == ""
         assert tree_of(app).snapshot.source == "file"
@@ -151,7 +151,7 @@ async def test_a_saved_dump_is_looked_at_instead_of_the_device_until_the_device_
 
 async def test_a_file_that_is_not_there_is_refused_in_words(tmp_path: Path) -> None:
     async with console() as (app, pilot, _):
-        app.commands._open(str(tmp_path / "none.xml"))
+        app.palette.commands._open(str(tmp_path / "none.xml"))
         assert "is not a file" in strip(app)
         assert app.session.device_id == DEVICE.serial
         await drained(pilot)

@@ -345,7 +345,7 @@ async def test_opening_an_app_offers_the_one_in_front() -> None:
 )
 async def test_the_palette_opens_apps_and_links(entry: str, typed: str, action: dict[str, Any]) -> None:
     async with acting() as (app, pilot, engine):
-        found = {one.name: one for one in app.commands.entries()}[entry]
+        found = {one.name: one for one in app.palette.commands.entries()}[entry]
         assert found.reason == ""
         found.run()
         await drained(pilot)
@@ -367,7 +367,9 @@ async def test_the_palette_says_why_nothing_can_be_opened() -> None:
     app = make_app(ActingEngine(present=()))
     async with app.run_test(size=(120, 36)) as pilot:
         await until(pilot, lambda: app.session.devices_known)
-        assert {one.name: one.reason for one in app.commands.entries()}["Open URI…"].startswith("no device is selected")
+        assert {one.name: one.reason for one in app.palette.commands.entries()}["Open URI…"].startswith(
+            "no device is selected"
+        )
 
 
 async def test_what_the_contract_refuses_is_not_even_shown() -> None:
