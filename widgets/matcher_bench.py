@@ -113,6 +113,11 @@ class MatcherBench(RowList):
             self._rest.stop()
         self._rest = self.set_timer(SETTLE_SECONDS, self.draw)
 
+    def clear(self) -> None:
+        """Return to the best candidate."""
+        self.bench.clear()
+        self._changed()
+
     def draw(self) -> None:
         """Draw the bench if it is visible."""
         if self._rest is not None:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import partial
-from typing import Any, ClassVar
+from typing import Any, ClassVar, cast
 
 from textual import on
 from textual.app import ComposeResult
@@ -11,36 +12,34 @@ from textual.containers import Horizontal, Vertical
 from textual.timer import Timer
 from textual.worker import Worker
 
+from clawperator.app.console.actions import offer_actions
+from clawperator.app.console.copyable import Copyable
 from clawperator.app.console.empty_states import device_state, no_device_state
-from clawperator.app.console.inspect.picture_actions import PictureActionsScreen
+from clawperator.app.console.inspect.matcher_actions import MatcherActions
+from clawperator.app.console.inspect.picture_area import PictureArea
+from clawperator.app.console.inspect.rail import Rail
+from clawperator.app.console.inspect.stream_area import StreamArea, StreamStrip
+from clawperator.app.console.inspect.tree_actions import InspectConsole, TreeActions, has_device
 from clawperator.app.console.inspect.tree_area import Crumbs, TreeArea
 from clawperator.app.console.navigation import Destination, FixPlace, MatcherPlace, NodePlace, PickPlace
+from clawperator.app.console.screens.base import ConsoleScreen, Menu
 from clawperator.app.console.session import Facet
 from clawperator.engine.hierarchy.matcher import Matcher
 from clawperator.engine.hierarchy.nodes import UiNode
 from clawperator.widgets import keys
-from clawperator.widgets.device_list import DeviceList
-from clawperator.widgets.doctor_panel import DoctorPanel
-from clawperator.widgets.envelope_log import EnvelopeLog
-from clawperator.widgets.format.bench import candidate_rows
-from clawperator.widgets.format.checks import tally_line
-from clawperator.widgets.format.devices import DeviceSummary
-from clawperator.widgets.format.lines import Line, Row
-from clawperator.widgets.format.stream import RowLook, When, execution_row
-from clawperator.widgets.info_line import InfoLine
+from clawperator.widgets.format.lines import Line
 from clawperator.widgets.line_pane import SETTLE_SECONDS, LinePane
 from clawperator.widgets.matcher_bench import MatcherBench
-from clawperator.widgets.models.bench import with_field
+from clawperator.widgets.models.bench import Bench, with_field
 from clawperator.widgets.models.status import Status
 from clawperator.widgets.node_inspector import NodeInspector
 from clawperator.widgets.pane import Pane
 from clawperator.widgets.picture import ScreenPane
 from clawperator.widgets.text.matcher_text import MatcherText
-from clawperator.widgets.text.times import age
 from clawperator.widgets.ui_tree import UiTreePane
 
 
-class InspectScreen(PictureActionsScreen):
+class InspectScreen(ConsoleScreen):
     """The start screen."""
 
     BINDINGS: ClassVar[list[Any]] = [*keys.bindings("inspect")]
@@ -61,26 +60,34 @@ class InspectScreen(PictureActionsScreen):
         "match": "#tree",
     }
 
+    def __init__(self) -> None:
+        super().__init__()
+        self.bench = Bench()
+        self.bench_pane = MatcherBench(id="bench", bench=self.bench)
+        self.area = TreeArea(self.bench, typed=self._typed, onward=self._to_found)
+        self.tree_pane = self.area.tree_pane
+        self.tree_actions = TreeActions(self, self.area)
+        self.matcher_actions = MatcherActions(
+            self, self.tree_pane, self.bench_pane, look_now=self.look_now, snapshot=self.tree_actions.action_snapshot
+        )
+        offer_actions(self, self.tree_actions, self.matcher_actions)
+
     def compose_body(self) -> ComposeResult:
         console = self.console
         self._fold_empty_panes(update=False)  # before there are panes to style
         with Horizontal(id="body"):
-            with Vertical(id="rail"):
-                yield Pane("devices", DeviceList(id="devices"), id="devices-pane")
-                yield Pane("doctor", DoctorPanel(id="doctor", summary=True), id="doctor-pane")
-            yield TreeArea(self.bench, typed=self._typed, onward=self._to_found, id="tree-pane")
+            yield Rail()
+            yield self.area
             with Vertical(id="side"):
                 yield Pane("node", NodeInspector(id="node"), id="node-pane")
-                yield Pane("workbench", MatcherBench(id="bench", bench=self.bench), id="bench-pane")
-            screen = ScreenPane(id="screen", graphics=console.graphics, pictures=console.pictures_possible)
-            yield Pane("screen", screen, id="screen-pane")
-        yield Pane("stream", EnvelopeLog(id="stream"), id="stream-pane")
-        yield InfoLine(id="stream-strip")
+                yield Pane("workbench", self.bench_pane, id="bench-pane")
+            view = ScreenPane(id="screen", graphics=console.graphics, pictures=console.pictures_possible)
+            yield PictureArea(view, self.tree_pane, self.matcher_actions)
+        yield StreamArea()
+        yield StreamStrip(id="stream-strip")
 
     def on_mount(self) -> None:
-        session = self.session
-        self.query_one(EnvelopeLog).show(session.log, session.lines)
-        self.console.trees_in_use = self.trees_in_use
+        self.console.trees_in_use = self.area.trees_in_use
 
     def arrive(self, place: Destination) -> None:
         match place:
@@ -94,28 +101,34 @@ class InspectScreen(PictureActionsScreen):
                 self.console.say(Status.WAITING, f"Choose the node for {pick.words}: p uses its selector, 3 goes back")
 
     @property
-    def area(self) -> TreeArea:
-        return self.query_one(TreeArea)
+    def console(self) -> InspectConsole:
+        return cast("InspectConsole", self.app)
 
     @property
-    def tree_pane(self) -> UiTreePane:
-        return self.area.tree_pane
+    def picture_area(self) -> PictureArea:
+        return self.query_one(PictureArea)
 
-    @property
-    def bench_pane(self) -> MatcherBench:
-        return self.query_one("#bench", MatcherBench)
+    def on_screen_suspend(self) -> None:
+        """Keep the shown tree and stop the mirror while a dialog or another mode covers them."""
+        self.tree_pane.hold(True)
+        if self.alive:
+            self.picture_area.stop_mirror()
+
+    def on_screen_resume(self) -> None:
+        self.tree_pane.hold(False)
+
+    def renew_picture(self) -> None:
+        if self.alive:
+            self.picture_area.renew()
 
     # -- drawing
 
     def draw(self, changed: Facet) -> None:
         session = self.session
         if changed & (Facet.DEVICES | Facet.LOCKS):
-            self._draw_devices()
+            self.query_one(Rail).draw_devices()
         if changed & (Facet.DOCTOR | Facet.DEVICES):
-            self.query_one("#doctor", DoctorPanel).show(session.report)
-            pane = self.query_one("#doctor-pane", Pane)
-            pane.note(self._doctor_note())
-            pane.badge(self._verdict_words(pane.size.width - 12))
+            self.query_one(Rail).draw_doctor()
         if changed & (Facet.DEVICES | Facet.DOCTOR | Facet.STREAM):
             self._fold_empty_panes()
         empty_tree = Facet.NOTHING if session.trees.shown.node_count else Facet.DOCTOR | Facet.LOCKS
@@ -124,12 +137,12 @@ class InspectScreen(PictureActionsScreen):
         elif changed & Facet.FOLLOW:
             self.area.draw_info()
         if changed & (Facet.FOLLOW | Facet.DEVICES):
-            self.mirror()
+            self.picture_area.mirror()
         if changed & Facet.PICTURE:
-            self.draw_picture()
+            self.picture_area.show_picture()
         if changed & Facet.STREAM:
-            self.query_one(EnvelopeLog).news()
-            self._draw_stream_notes()
+            self.query_one(StreamArea).draw()
+            self.query_one(StreamStrip).draw(session)
 
     def redraw(self) -> None:
         super().redraw()
@@ -139,25 +152,10 @@ class InspectScreen(PictureActionsScreen):
 
     def draw_ages(self) -> None:
         self.area.draw_info()
-        self.query_one(EnvelopeLog).tick()
-        self._draw_stream_notes()
-        self.query_one("#doctor-pane", Pane).note(self._doctor_note())
-        self.note_picture()
-
-    def _draw_devices(self) -> None:
-        session = self.session
-        devices = self.query_one("#devices", DeviceList)
-        state = no_device_state(session)
-        devices.empty_text = "Saved dumps:\nno device." if session.offline else f"{state.reason}." if state else ""
-        devices.show(
-            session.devices, session.device_id, facts=dict.fromkeys(session.silent, DeviceSummary(silent=True))
-        )
-        note = Line()
-        if session.adb_problem:
-            note.add("list unavailable", "warn")
-        elif session.devices:
-            note.add(f"{len(session.usable)} of {len(session.devices)} usable")
-        self.query_one("#devices-pane", Pane).note(note)
+        self.query_one(StreamArea).draw_ages()
+        self.query_one(StreamStrip).draw(self.session)
+        self.query_one(Rail).draw_ages()
+        self.picture_area.draw_ages()
 
     def _fold_empty_panes(self, *, update: bool = True) -> None:
         """Give the tree the columns of a rail that says no more than it does, and the rows of an empty stream."""
@@ -173,27 +171,11 @@ class InspectScreen(PictureActionsScreen):
             self.open_drawer(pane)
         super().go_to(selector)
 
-    def _doctor_note(self) -> Line:
-        report = self.session.report
-        line = tally_line(report, self.console.symbols)
-        if report.ended:
-            line.add(f" {self.console.symbols.dot} {age(self.session.clock.now() - report.ended)}")
-        if self.session.report_is_old:
-            line.add(" old", "stale")
-        return line
-
-    def _verdict_words(self, width: int) -> str:
-        report = self.session.report
-        if report.running or not report.checks or report.verdict().ready:
-            return ""
-        summary = report.verdict().summary
-        return summary if len(summary) <= width else summary.partition(":")[0]
-
     def _draw_tree(self) -> None:
         wanted = self.session.trees.shown
         if wanted.packed:
             _: Worker[None] = self.run_worker(
-                partial(self._unpack, wanted), group="unpack", exclusive=True, exit_on_error=True
+                partial(self.tree_actions.unpack, wanted), group="unpack", exclusive=True, exit_on_error=True
             )
             return
         before = self.tree_pane.snapshot.serial
@@ -228,42 +210,14 @@ class InspectScreen(PictureActionsScreen):
         inspector.show_node(node, on_screen=seen, density=self.session.density, before=tree.model.before(node))
 
     def _draw_bench(self) -> None:
-        """Draw what depends on the current matcher: marks in tree and map, the best candidates of small screens."""
-        self._mark_matches()
-        self.draw_screen()
-        width, symbols = self.area.node_line.width, self.console.symbols
-        candidates = self.bench.candidates if self.narrow else ()
-        for index, line in enumerate(self.query("#best-1, #best-2").results(InfoLine)):
-            if index < len(candidates):
-                current = candidates[index] is self.bench.candidate
-                line.show(next(candidate_rows(candidates[index], index + 1, width, symbols, current=current)))
-            else:
-                line.show(Row(Line()))
+        """Draw what depends on the current matcher."""
+        self.area.draw_matcher()
+        self.picture_area.draw()
         count = len(self.bench.matches)
         noun = "match" if count == 1 else "matches"
-        words = f"typed {symbols.dot} " if self.bench.origin == "typed" else ""
+        words = f"typed {self.console.symbols.dot} " if self.bench.origin == "typed" else ""
         pane = self.query_one("#bench-pane", Pane)
         pane.note(Line().add(f"{words}{count:,} {noun}" if self.bench.current else ""))
-
-    def _mark_matches(self) -> None:
-        """Mark the matches of a typed or an ambiguous matcher."""
-        found = self.bench.matches
-        if self.bench.origin == "candidate" and [self.bench.node] == [*found]:
-            found = ()
-        self.tree_pane.show_matches([node.index for node in found], found[0].index if found else -1)
-
-    def _draw_stream_notes(self) -> None:
-        session = self.session
-        stream = self.query_one(EnvelopeLog)
-        self.query_one("#stream-pane", Pane).note(stream_words(stream, self.console.symbols.dot))
-        strip = self.query_one("#stream-strip", InfoLine)
-        current = session.log.current
-        if current is None:
-            sign = self.console.symbols.sign(Status.IDLE)
-            strip.show(Row(Line(strip.width).add(f" {sign} ", "idle").add("no execution yet", "faint")))
-        else:
-            look = RowLook(strip.width, session.clock, self.console.symbols)
-            strip.show(execution_row(current, When(current.started), look))
 
     # -- news of the panes
 
@@ -285,22 +239,10 @@ class InspectScreen(PictureActionsScreen):
     def _cursor_lost(self, message: UiTreePane.CursorLost) -> None:
         self.console.say(Status.WARN, f"{message.gone} left the screen – now on {message.now}")
 
-    @on(EnvelopeLog.Changed)
-    def _stream_changed(self) -> None:
-        self._draw_stream_notes()
-
     @on(LinePane.RowChosen, "#tree")
     def _tree_chosen(self) -> None:
         self.look_now()
         self.go_to("#bench")
-
-    @on(LinePane.RowChosen, "#stream")
-    def _execution_chosen(self) -> None:
-        self.console.action_mode("stream")
-
-    @on(LinePane.RowChosen, "#doctor")
-    def _check_chosen(self) -> None:
-        self.console.action_mode("doctor")
 
     @on(NodeInspector.ValueWanted)
     def _value_wanted(self, message: NodeInspector.ValueWanted) -> None:
@@ -334,7 +276,7 @@ class InspectScreen(PictureActionsScreen):
     def _typed(self, _read: MatcherText) -> None:
         """Update count and marks at each key, the rest when typing pauses."""
         self.bench_pane.type(self.bench.typed)
-        self._mark_matches()
+        self.area.mark_matches()
         self.area.draw_hint()
         if self._rest is not None:
             self._rest.stop()
@@ -373,15 +315,43 @@ class InspectScreen(PictureActionsScreen):
         else:
             self.console.say(Status.OK, f"{verdict.summary}. 6 shows all checks")
 
-    def action_match(self, step: int) -> None:
-        self.tree_pane.walk_matches(step)
-
     def look_now(self) -> None:
         """Update the workbench without waiting for the cursor to rest."""
         if self.tree_pane.node is not self.bench.node or self.tree_pane.snapshot.tree is not self.bench.tree:
             self._draw_node()
 
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        if action == "pick_selector":
+            return self.console.drafts.pick is not None
+        return super().check_action(action, parameters)
+
+    def menus(self) -> Iterator[Menu]:
+        yield from self.matcher_actions.menus()
+        yield from self.tree_actions.menus()
+        yield from super().menus()
+
+    def copyable(self) -> dict[str, Copyable]:
+        return super().copyable() | self.matcher_actions.copyable()
+
     # -- panes, drawers, escape
+
+    def action_picture(self) -> None:
+        """Switch map → picture → off; from off or hidden to the map."""
+        area = self.picture_area
+        if not area.display:
+            area.view.set_mode("map")
+            self.set_class(True, "-screen")
+            self.set_class(False, "-no-screen")
+            if self.narrow:
+                self.open_drawer(area)
+        elif area.view.cycle() == "off":
+            self.set_class(False, "-screen")
+            self.set_class(True, "-no-screen")
+            area.remove_class("-drawer")
+        elif area.view.mode == "picture" and has_device(self.console):
+            self.console.bridge.take_picture()
+        area.mirror()
+        area.draw()
 
     def action_bench(self) -> None:
         """Show or hide the workbench; on small screens it is a drawer."""
@@ -415,13 +385,11 @@ class InspectScreen(PictureActionsScreen):
     def clear_pane(self) -> None:
         """Clear find, then the typed matcher, then filters, comparison and marks."""
         if self.focused_within("#stream"):
-            self.query_one(EnvelopeLog).clear()
+            self.query_one(StreamArea).stream.clear()
         elif self.area.find.value:
             self.area.find.value = ""
         elif self.bench.typed:
-            self.bench.clear()
-            self.bench_pane.draw()
-            self._draw_bench()
+            self.bench_pane.clear()
         else:
             self.tree_pane.clear()
 
@@ -431,20 +399,3 @@ class InspectScreen(PictureActionsScreen):
             self.tree_pane.action_parent()
         elif choice == "match":
             self.tree_pane.next_match()
-
-
-def stream_words(stream: EnvelopeLog, dot: str) -> Line:
-    """Return ``executions · 12 of 40 · FOLLOW``."""
-    counts = stream.counts
-    line = Line().add(stream.view.value)
-    line.add(
-        f" {dot} {counts.shown:,} shown"
-        + (f", {counts.total - counts.shown:,} hidden" if counts.total > counts.shown and not stream.paused_at else "")
-    )
-    if stream.paused_at:
-        line.add(f" {dot} PAUSED, {counts.behind:,} behind")
-    elif stream.following:
-        line.add(f" {dot} FOLLOW")
-    else:
-        line.add(f" {dot} SCROLLED, G follows")
-    return line

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, ClassVar, cast
 
@@ -14,9 +14,9 @@ from textual.widget import Widget
 from clawperator.app.console.chips import snapshot_words
 from clawperator.app.console.empty_states import NO_DEVICE_HERE, start_state
 from clawperator.app.console.inspect.follow_controller import follow_words
-from clawperator.app.console.screens.base import ConsoleScreen
 from clawperator.engine.hierarchy.blind import BlindSpot, blind_spots
 from clawperator.widgets import keys
+from clawperator.widgets.format.bench import candidate_rows
 from clawperator.widgets.format.lines import Line, Row, sentence
 from clawperator.widgets.format.nodes import breadcrumb, breadcrumb_hit, node_line
 from clawperator.widgets.info_line import FindLine, InfoLine
@@ -29,7 +29,8 @@ if TYPE_CHECKING:
     from textual.binding import BindingType
 
     from clawperator.app.console.console import Console
-    from clawperator.engine.hierarchy.nodes import UiNode
+    from clawperator.app.console.screens.base import ConsoleScreen
+    from clawperator.engine.hierarchy.nodes import UiNode, UiTree
     from clawperator.widgets.models.bench import Bench
     from clawperator.widgets.models.snapshot import TreeSnapshot
     from clawperator.widgets.text.matcher_text import MatcherText
@@ -73,14 +74,8 @@ class Crumbs(InfoLine):
 class TreeArea(Pane):
     """``typed`` is called at each key of the matcher line; ``onward`` when tab leaves it."""
 
-    def __init__(
-        self,
-        bench: Bench,
-        *,
-        typed: Callable[[MatcherText], object],
-        onward: Callable[[], object],
-        id: str,  # noqa: A002  # Textual's own name
-    ) -> None:
+    def __init__(self, bench: Bench, *, typed: Callable[[MatcherText], object], onward: Callable[[], object]) -> None:
+        self.bench = bench
         self._blind: tuple[int, Sequence[BlindSpot]] = (0, ())
         self.tree_pane = UiTreePane(id="tree", changed=self.draw_info)
         self.info = InfoLine(id="tree-info")
@@ -94,6 +89,7 @@ class TreeArea(Pane):
         self.hint = InfoLine(id="matcher-hint")
         self.crumbs = Crumbs()
         self.node_line = InfoLine(id="node-line")
+        self._best = [InfoLine(id="best-1"), InfoLine(id="best-2")]
         parts: list[Widget] = [
             Horizontal(self.find, self.info, id="find-row"),
             self.matcher,
@@ -101,14 +97,26 @@ class TreeArea(Pane):
             self.tree_pane,
             self.crumbs,
             self.node_line,
-            InfoLine(id="best-1"),
-            InfoLine(id="best-2"),
+            *self._best,
         ]
-        super().__init__("tree", *parts, id=id)
+        super().__init__("tree", *parts, id="tree-pane")
 
     @property
     def console(self) -> Console:
         return cast("Console", self.app)
+
+    @property
+    def screen(self) -> ConsoleScreen:
+        return cast("ConsoleScreen", super().screen)
+
+    def trees_in_use(self) -> Iterator[UiTree]:
+        """Yield the trees that this mode shows or compares with."""
+        compared = self.tree_pane.model.compared
+        for tree in (self.tree_pane.snapshot.tree, compared.tree if compared else None, self.bench.tree):
+            if tree is not None:
+                yield tree
+        yield from self.tree_pane.trees_marked
+        yield from self.bench.recent
 
     def on_descendant_focus(self) -> None:
         self.call_after_refresh(self.draw_info)
@@ -199,7 +207,7 @@ class TreeArea(Pane):
             line.add(f" {dot} rotated {turned.rotation * 90}°", "faint")
         if spots := self.blind_spots():
             line.add(f" {dot} {len(spots)} blind", "faint")
-        if isinstance(self.screen, ConsoleScreen) and self.screen.narrow:
+        if self.screen.narrow:
             line.add(f" {dot} {model.view.value}", "faint")
 
     def blind_spots(self) -> Sequence[BlindSpot]:
@@ -227,6 +235,25 @@ class TreeArea(Pane):
         self.crumbs.show_node(node)
         self.node_line.show(node_line(node, self.node_line.width, self.console.symbols))
         self.note(self._place_words())
+
+    def draw_matcher(self) -> None:
+        """Mark the matches of the current matcher, and show the best candidates on small screens."""
+        self.mark_matches()
+        width, symbols = self.node_line.width, self.console.symbols
+        candidates = self.bench.candidates if self.screen.narrow else ()
+        for index, line in enumerate(self._best):
+            if index < len(candidates):
+                current = candidates[index] is self.bench.candidate
+                line.show(next(candidate_rows(candidates[index], index + 1, width, symbols, current=current)))
+            else:
+                line.show(Row(Line()))
+
+    def mark_matches(self) -> None:
+        """Mark the matches of a typed or an ambiguous matcher."""
+        found = self.bench.matches
+        if self.bench.origin == "candidate" and [self.bench.node] == [*found]:
+            found = ()
+        self.tree_pane.show_matches([node.index for node in found], found[0].index if found else -1)
 
     def draw_hint(self) -> None:
         """Show the hint of the matcher line; while it is open the tree stays."""

@@ -29,6 +29,7 @@ from clawperator.engine.errors import EngineError, ErrorCode
 from clawperator.engine.events.types import SnapshotSeen
 from clawperator.engine.follow.follower import FollowState
 from clawperator.engine.hierarchy.serialise import hierarchy_xml
+from clawperator.widgets.bounds_map import BoundsMap
 from clawperator.widgets.info_line import InfoLine
 from clawperator.widgets.key_bar import KeyBar
 from clawperator.widgets.matcher_bench import MatcherBench
@@ -650,6 +651,18 @@ async def test_two_clicks_or_enter_on_the_picture_tap_the_node_there_after_confi
         await until(pilot, lambda: isinstance(app.screen, DispatchDialog))
 
 
+async def test_a_tap_on_the_map_drops_the_typed_matcher_and_its_marks() -> None:
+    async with console(size=(200, 60)) as (app, pilot, _):
+        mode = screen(app)
+        await pilot.press("m", *"text~Wi", "enter")
+        assert len(mode.tree_pane.model.matches) == 3
+        mode.query_one(BoundsMap).focus()
+        await pilot.press("enter")
+        await until(pilot, lambda: isinstance(app.screen, DispatchDialog))
+        await until(pilot, lambda: not mode.tree_pane.model.matches)
+        assert mode.bench.origin == "candidate"
+
+
 @pytest.mark.ci
 async def test_a_tap_on_a_picture_of_another_moment_reads_both_first() -> None:
     engine = FakeEngine(screen=settings_screen(), checks=CHECKS_OK, photo=png())
@@ -867,13 +880,13 @@ async def test_scrolling_takes_the_nearest_container_and_a_typed_matcher_none() 
     async with console() as (app, pilot, _):
         mode = screen(app)
         await find(pilot, '"Bluetooth"')
-        container = mode.subject().container
+        container = mode.matcher_actions.subject().container
         assert container is not None
         assert container.fields() == {"resourceId": "com.android.settings:id/recycler_view"}
         await find(pilot, "@scroll")
-        assert mode.subject().container == container
+        assert mode.matcher_actions.subject().container == container
         await pilot.press("m", *"text~Wi", "enter")
-        assert mode.subject().container is None
+        assert mode.matcher_actions.subject().container is None
 
 
 async def test_the_right_button_opens_the_copy_menu_at_its_row() -> None:
@@ -925,5 +938,5 @@ async def test_a_matcher_without_a_match_is_not_named_after_the_node_under_the_c
         mode = screen(app)
         await find(pilot, '"Bluetooth"')
         await pilot.press("m", *"text=Nope", "enter")
-        assert (mode.bench.origin, mode.subject().matches) == ("typed", 0)
-        assert mode.subject().node_name == "text=Nope"
+        assert (mode.bench.origin, mode.matcher_actions.subject().matches) == ("typed", 0)
+        assert mode.matcher_actions.subject().node_name == "text=Nope"
