@@ -176,13 +176,13 @@ async def test_a_plan_composed_by_form_from_nothing_runs(connect: Connect, size:
         await until(pilot, lambda: steps(app)[4][1] == {"key": "back"})
         run = app.screen
         assert isinstance(run, RunScreen)
-        await until(pilot, lambda: run.steps.cursor == 4)
-        run.steps.move_to(2)
+        await until(pilot, lambda: run.area.steps.cursor == 4)
+        run.area.steps.move_to(2)
         await pilot.press("greater_than_sign", "greater_than_sign")
         await until(pilot, lambda: steps(app) == COMPOSED)
         await form_of(pilot, "i", "z")
         await pilot.press("9", "enter")
-        await until(pilot, lambda: len(steps(app)) == 6 and run.steps.cursor == 5)
+        await until(pilot, lambda: len(steps(app)) == 6 and run.area.steps.cursor == 5)
         await pilot.press("delete")
         await until(pilot, lambda: steps(app) == COMPOSED)
         assert await run_draft(pilot) == [Status.OK] * 5

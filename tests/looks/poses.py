@@ -123,7 +123,7 @@ async def at_rest(pilot: Any) -> None:
         await drained(pilot)
         screen.show_detail()
     if isinstance(screen, RunScreen):
-        screen.settle()  # what was typed is read when that rests
+        screen.area.editor.settle()  # what was typed is read when that rests
     if isinstance(screen, HistoryScreen):
         await recalled(pilot, screen)
     await quiet(pilot)  # a message may travel pane → screen → app → screen → pane

@@ -173,7 +173,7 @@ def test_completion(snap_compare: Compare, size: tuple[int, int]) -> None:
 
     async def pose(pilot: Any) -> None:
         screen = await composed(pilot, PAYLOAD, "e")
-        editor = screen.editor
+        editor = screen.area.editor
         editor.to_index(editor.text.index("open_app") + 8)
         await press(pilot, *["backspace"] * 8, "s", "c")
         await until(pilot, lambda: editor.completions.words and not editor.restless)

@@ -6,7 +6,6 @@ import asyncio
 import os
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import cast
 
 from textual.app import SuspendNotSupported
 
@@ -15,7 +14,7 @@ from clawperator.app.console.execution.dispatcher import ExecutionConsole
 from clawperator.app.console.execution.draft import DraftKeeper
 from clawperator.app.console.execution.draft_file import RecentDraft
 from clawperator.app.console.external_editor import NoEditorError, edit, editor_command
-from clawperator.app.console.screens.base import ConsoleScreen
+from clawperator.app.console.run.draft_area import DraftArea
 from clawperator.app.console.screens.dialogs import ListDialog
 from clawperator.app.console.screens.file_dialogs import ask_path, reason_of, save_text
 from clawperator.app.console.screens.menu import Choice, ChoiceDialog, ask
@@ -50,26 +49,24 @@ class RecentDraftsDialog(ListDialog):
             yield ready(Row(line, right), draft, quiet=False)
 
 
-class DraftFilesScreen(ConsoleScreen):
-    """Subclasses give ``settle``, and call ``ask_which_draft`` while the keeper has a conflict."""
+class DraftFiles:
+    """The actions with files of the draft that ``area`` shows. ``ask_which_draft`` is called while there is a conflict."""
 
-    path = ""
-    saved = 0
-    """The generation of the draft that is saved at ``path``."""
-    _asked = -1
-    """The generation of the draft at which the user was asked to choose."""
+    def __init__(self, area: DraftArea) -> None:
+        self._area = area
+        self.path = ""
+        self.saved = 0
+        """The generation of the draft that is saved at ``path``."""
+        self._asked = -1
+        """The generation of the draft at which the user was asked to choose."""
 
     @property
     def console(self) -> ExecutionConsole:
-        return cast("ExecutionConsole", self.app)
+        return self._area.console
 
     @property
     def keeper(self) -> DraftKeeper:
         return self.console.drafts
-
-    def settle(self) -> None:
-        """Take typed text that was not taken yet."""
-        raise NotImplementedError
 
     # -- saving
 
@@ -81,7 +78,7 @@ class DraftFilesScreen(ConsoleScreen):
         self._save(named=False)
 
     def _save(self, *, named: bool) -> None:
-        self.settle()
+        self._area.editor.settle()
         if self.keeper.draft.empty:
             self.console.say(Status.IDLE, "No steps yet: nothing to save")
             return
@@ -89,7 +86,7 @@ class DraftFilesScreen(ConsoleScreen):
 
         def saved(path: str, written: Path) -> None:
             self.path, self.saved = path, generation
-            line = snippets.file_line(str(written), self.session.device_id)
+            line = snippets.file_line(str(written), self.console.session.device_id)
             self.console.say(Status.OK, f"Saved. Run it with: {line}")
             self._keep_path()
             self.keeper.announce()
@@ -104,11 +101,11 @@ class DraftFilesScreen(ConsoleScreen):
     # -- opening
 
     def action_open_draft(self) -> None:
-        self.settle()
+        self._area.editor.settle()
         ask_path(self.console, "open a payload as the draft", "open", self.path, self._open_from)
 
     def _open_from(self, path: str) -> None:
-        self.run_worker(self._open(path), exit_on_error=True)
+        self._area.run_worker(self._open(path), exit_on_error=True)
 
     async def _open(self, path: str) -> None:
         try:
@@ -129,14 +126,14 @@ class DraftFilesScreen(ConsoleScreen):
     # -- new and recent drafts
 
     def action_new_draft(self) -> None:
-        self.settle()
+        self._area.editor.settle()
         self.keeper.new()
         self.path = ""
         self.console.say(Status.OK, "New draft. u restores the previous one, O lists recent drafts")
 
     def action_recent_drafts(self) -> None:
-        self.settle()
-        self.run_worker(self._ask_recent(), exit_on_error=True)
+        self._area.editor.settle()
+        self._area.run_worker(self._ask_recent(), exit_on_error=True)
 
     async def _ask_recent(self) -> None:
         found = await self.keeper.recent()
@@ -153,18 +150,18 @@ class DraftFilesScreen(ConsoleScreen):
     # -- the user's own editor
 
     def action_external_editor(self) -> None:
-        self.settle()
+        self._area.editor.settle()
         try:
-            command = editor_command(os.environ, web=self.app.is_web)
+            command = editor_command(os.environ, web=self._area.app.is_web)
         except NoEditorError as exc:
             self.console.say(Status.IDLE, f"{exc}. e edits the JSON here")
         else:
-            self.run_worker(self._edit(command), exit_on_error=True)
+            self._area.run_worker(self._edit(command), exit_on_error=True)
 
     async def _edit(self, command: list[str]) -> None:
         before = self.keeper.draft.text
         try:
-            text = await edit(self.app, command, f"{before}\n")
+            text = await edit(self._area.app, command, f"{before}\n")
         except SuspendNotSupported:
             self.console.say(Status.IDLE, "This terminal cannot run an editor. e edits the JSON here")
             return
@@ -172,7 +169,7 @@ class DraftFilesScreen(ConsoleScreen):
             self.console.say(Status.FAILED, f"The draft is unchanged: {reason_of(exc)}")
             return
         finally:
-            self.app.refresh(layout=True)
+            self._area.app.refresh(layout=True)
         self.keeper.draft.rest()
         self.keeper.write(text.rstrip())
         self.keeper.draft.rest()
@@ -199,13 +196,13 @@ class DraftFilesScreen(ConsoleScreen):
             "the other draft."
         )
         choices = [Choice(item, item.tooltip, True) for item in keys.MENUS["two_drafts"]]
-        self.app.push_screen(ChoiceDialog("two drafts", words, choices), self._decided)
+        self.console.push_screen(ChoiceDialog("two drafts", words, choices), self._decided)
 
     def _decided(self, choice: str | None) -> None:
         if choice == "load":
-            self.run_worker(self.keeper.take_theirs(), exit_on_error=True)
+            self._area.run_worker(self.keeper.take_theirs(), exit_on_error=True)
         elif choice == "overwrite":
-            self.run_worker(self.keeper.keep_mine(), exit_on_error=True)
+            self._area.run_worker(self.keeper.keep_mine(), exit_on_error=True)
         else:
             self.console.say(
                 Status.WARN,

@@ -2,51 +2,38 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any, ClassVar, cast
 
 from textual import on
 from textual.app import ComposeResult
-from textual.containers import Container
+from textual.widget import Widget
 
+from clawperator.app.console.actions import offer_actions
 from clawperator.app.console.copyable import Copyable
-from clawperator.app.console.execution.draft_model import Problem
+from clawperator.app.console.execution.dispatcher import ExecutionConsole
+from clawperator.app.console.execution.draft import DraftKeeper
 from clawperator.app.console.execution.outcome import busy
-from clawperator.app.console.navigation import ComparisonPlace, Destination, DraftPlace, ExecutionPlace
+from clawperator.app.console.navigation import ComparisonPlace, Destination, DraftPlace
 from clawperator.app.console.run.as_sent import AsSentDialog
-from clawperator.app.console.run.draft_files import DraftFilesScreen
-from clawperator.app.console.run.parts import (
-    complaints,
-    marks,
-    matches,
-    next_keys,
-    step_view,
-    summary_row,
-    tabs,
-    values_seen,
-    was_busy,
-)
+from clawperator.app.console.run.draft_area import VIEWS, DraftArea
+from clawperator.app.console.run.draft_files import DraftFiles
+from clawperator.app.console.run.parts import summary_row, was_busy
 from clawperator.app.console.run.step_changes import StepChanges
+from clawperator.app.console.screens.base import ConsoleScreen, Menu
 from clawperator.app.console.session import Facet
 from clawperator.engine.executions import snippets
 from clawperator.engine.recordings.recipe_draft import step_block
 from clawperator.widgets import keys
-from clawperator.widgets.draft_steps import DraftSteps
-from clawperator.widgets.format.lines import Line
 from clawperator.widgets.info_line import InfoLine
-from clawperator.widgets.json_area import JsonArea
 from clawperator.widgets.line_pane import LinePane
-from clawperator.widgets.models.execution import ExecutionState
 from clawperator.widgets.models.failed_matcher import matcher_of
 from clawperator.widgets.models.status import Status
-from clawperator.widgets.pane import Pane
-from clawperator.widgets.problem_list import ProblemList
-from clawperator.widgets.run_timeline import LastRun
 from clawperator.widgets.tab_line import TabLine
 
 
-class RunScreen(StepChanges, DraftFilesScreen):
+class RunScreen(ConsoleScreen):
     """Steps, JSON, problems and the last run; one of them on small screens."""
 
     BINDINGS: ClassVar[list[Any]] = [*keys.bindings("run")]
@@ -59,14 +46,27 @@ class RunScreen(StepChanges, DraftFilesScreen):
         "timeline": "#timeline",
     }
 
+    def __init__(self) -> None:
+        super().__init__()
+        self._tab_line = TabLine(id="views")
+        self.area = DraftArea(self._tab_line, go_to=self.go_to, onward=self.turn)
+        self.files = DraftFiles(self.area)
+        self._changes = StepChanges(self.area)
+        self._before_run = "list"
+        """The view to return to from the last run."""
+        offer_actions(self, self.files, self._changes)
+
+    @property
+    def console(self) -> ExecutionConsole:
+        return cast("ExecutionConsole", self.app)
+
+    @property
+    def keeper(self) -> DraftKeeper:
+        return self.console.drafts
+
     def compose_body(self) -> ComposeResult:
-        yield TabLine(id="views")
-        with Container(id="run", classes="-at-list"):
-            yield Pane("steps", DraftSteps(id="list"), id="list-pane")
-            editor = JsonArea(self._written, leave=self._to_step, onward=self.turn, seen=self._seen, id="json")
-            yield Pane("JSON", editor, id="json-pane")
-            yield Pane("problems", ProblemList(id="problems"), id="problems-pane")
-            yield Pane("last run", LastRun(id="timeline"), id="timeline-pane")
+        yield self._tab_line
+        yield self.area
         yield InfoLine(id="summary")
 
     def arrive(self, place: Destination) -> None:
@@ -77,170 +77,90 @@ class RunScreen(StepChanges, DraftFilesScreen):
 
     def draw(self, changed: Facet) -> None:
         if changed & ~(Facet.STREAM | Facet.NOTICE | Facet.WORK | Facet.LOCKS):
-            self._draw_draft()
+            self.area.draw_draft()
+            self._draw_summary()
         elif changed & Facet.STREAM and self.keeper.ran:
-            self._draw_steps(self.keeper.draft.check()[1])
+            self.area.draw_steps(self.keeper.draft.check()[1])
         if changed & (Facet.WORK | Facet.STREAM) or (changed & Facet.DRAFT and self.session.read_only):
             self.refresh_bindings()
-        self._draw_run()
-        self.show_tabs()
+        self.area.draw_run()
         if self.keeper.conflict:
-            self.ask_which_draft()
+            self.files.ask_which_draft()
 
     def draw_ages(self) -> None:
-        self._draw_run()
-        self.show_tabs()
-
-    def _draw_draft(self) -> None:
-        draft = self.keeper.draft
-        validated, problems = draft.check()
-        if not self.editor.restless:
-            self.editor.show("" if draft.empty else draft.text)
-            self.editor.mark(() if draft.empty else marks(draft))
-        words = "No problems." if not draft.empty else "Nothing to check yet.\n\ni adds a step, e writes JSON."
-        self.problems.show(() if draft.empty else complaints(validated, problems), words)
-        self._draw_steps(problems)
-        self._draw_summary()
-        self._show_place()
-
-    def _draw_steps(self, problems: Sequence[Problem]) -> None:
-        draft, steps = self.keeper.draft, self.steps
-        steps.empty_text = steps.EMPTY
-        if draft.unreadable:
-            steps.empty_text = (
-                f"The JSON has no steps: {draft.unreadable}.\n\n{self.console.symbols.tab} shows the JSON."
-            )
-        first = {problem.step: problem.message for problem in reversed(problems)}
-        run = self.session.log.find(self.keeper.ran) if self.keeper.ran else None
-        results = {step.id: step for step in run.steps} if run is not None else {}
-        steps.show(
-            [
-                step_view(step, first.get(index, ""), matches, results.get(str(step.get("id"))))
-                for index, (step, matches) in enumerate(zip(draft.steps, self._counts(), strict=True))
-            ]
-        )
-
-    def _counts(self) -> list[int]:
-        """Return how many nodes of the shown tree each step finds, cached per tree and matcher."""
-        snapshot = self.session.trees.shown
-        if self._counted[0] != snapshot.serial:
-            self._counted = snapshot.serial, {}
-        known, found = self._counted[1], []
-        for fields in map(matcher_of, self.keeper.draft.steps):
-            key = repr(fields)
-            if key not in known:
-                known[key] = matches(snapshot.tree, fields)
-            found.append(known[key])
-        return found
-
-    _counted: tuple[int, dict[str, int]] = (-1, {})
-
-    def _draw_run(self) -> None:
-        """Draw the draft's last run."""
-        execution = self._last_run()
-        free = not self.session.lock
-        words = f"{busy(self._conflict, execution.ended)}." if execution is not None and self._conflict else ""
-        pane = self.query_one("#timeline", LastRun)
-        pane.show_run(execution, next_keys(execution, free=free), words)
-        if execution is not None and execution.status is Status.FAILED:
-            pane.show_screen(self.session.trees.until(execution.ended, execution.command_id))
-
-    @property
-    def _conflict(self) -> Mapping[str, Any]:
-        """Return the conflict that refused the last run; empty where there was none."""
-        details = self.console.dispatcher.refusal_details
-        return (
-            details if was_busy(self._last_run()) and details.get("commandId", "") in ("", self.keeper.last_run) else {}
-        )
-
-    def _last_run(self) -> ExecutionState | None:
-        return self.session.log.find(self.keeper.last_run) if self.keeper.last_run else None
-
-    def show_tabs(self) -> None:
-        shown = tabs(self.keeper.draft, self.problems.problems, self._last_run(), self.console.symbols)
-        self.query_one("#views", TabLine).show_tabs(shown, self.view)
+        self.area.draw_run()
 
     def _draw_summary(self) -> None:
-        draft, summary = self.keeper.draft, self.query_one("#summary", InfoLine)
-        unsaved = bool(self.path) and self.saved != draft.generation
-        name = Path(self.path).name or self.keeper.name
+        draft, files, summary = self.keeper.draft, self.files, self.query_one("#summary", InfoLine)
+        unsaved = bool(files.path) and files.saved != draft.generation
+        name = Path(files.path).name or self.keeper.name
         summary.show(summary_row(draft, f"{name}{'*' if unsaved else ''}", summary.width, self.console.symbols))
 
-    def _show_place(self) -> None:
-        """Show ``3 of 12`` at the steps; line and column at the JSON."""
-        count = self.steps.row_count()
-        self.query_one("#list-pane", Pane).note(Line().add(f"{self.steps.cursor + 1:,} of {count:,}" if count else ""))
-        row, column = self.editor.cursor_location
-        self.query_one("#json-pane", Pane).note(Line().add(f"line {row + 1:,}, column {column + 1:,}"))
+    # -- panes
 
-    @on(LinePane.CursorMoved, "#list")
-    @on(JsonArea.CursorMoved)
-    def _moved(self) -> None:
-        self._show_place()
+    def go_to(self, selector: str) -> None:
+        self.area.show_view(selector.removeprefix("#"))
+        super().go_to(selector)
 
-    # -- writing
+    def turn(self, step: int) -> None:
+        """Go to the next or previous pane."""
+        self.go_to(f"#{VIEWS[(VIEWS.index(self.area.view) + step) % len(VIEWS)]}")
 
-    def settle(self) -> None:
-        self.editor.settle()
+    def focus_next(self, selector: Any = "*") -> Widget | None:  # noqa: ARG002  # the screen's own
+        self.turn(1)
+        return self.focused
 
-    def _written(self, text: str) -> None:
-        """Make the text the draft, after typing."""
-        draft = self.keeper.draft
-        if draft.empty and not text.strip():
-            return
-        if not self.keeper.write(text):
-            self._draw_draft()
+    def focus_previous(self, selector: Any = "*") -> Widget | None:  # noqa: ARG002  # the screen's own
+        self.turn(-1)
+        return self.focused
 
-    def on_descendant_blur(self) -> None:
-        self.keeper.draft.rest()
+    def close_drawers(self) -> bool:
+        """Return to the steps; from the last run to the pane that started the run."""
+        if self.area.view == "list":
+            return False
+        self.go_to(f"#{self._before_run if self.area.view == 'timeline' else 'list'}")
+        self._before_run = "list"
+        return True
 
-    def action_edit_text(self) -> None:
-        """Open the JSON at the step with the cursor."""
-        span = self.keeper.draft.reading.values.get(("actions", self.steps.cursor))
-        self.go_to("#json")
-        if span is not None:
-            self.editor.to_index(span.start)
+    @on(TabLine.Chosen)
+    def _tab_chosen(self, message: TabLine.Chosen) -> None:
+        self.go_to(f"#{message.tab}")
 
-    def _to_step(self) -> None:
-        """Return to the step that the editor's cursor is in."""
-        self.settle()
-        place = self.editor.index_of(self.editor.cursor_location)
-        spans = self.keeper.draft.reading.values
-        for index in range(len(self.keeper.draft)):
-            span = spans.get(("actions", index))
-            if span is not None and span.start <= place <= span.end:
-                self.steps.move_to(index)
-        self.go_to("#list")
+    def action_problem(self, step: int) -> None:
+        self.area.to_problem(step)
 
-    def _seen(self, field: str, typed: str, others: Mapping[str, str]) -> Iterable[tuple[str, int]]:
-        return values_seen(self.session.trees.shown.tree, field, typed, others)
+    # -- steps
 
-    @on(JsonArea.CopyWanted)
-    async def _copy_selected(self, message: JsonArea.CopyWanted) -> None:
-        await self.console.copy(message.text, "the selection")
+    def menus(self) -> Iterator[Menu]:
+        yield self._changes.menu()
+        yield from super().menus()
+
+    @on(LinePane.RowChosen, "#list")
+    def _step_chosen(self) -> None:
+        self._changes.change()
 
     # -- running
 
     def action_payload(self) -> None:
         """Show the payload to be sent, compared with the draft."""
-        self.settle()
+        self.area.editor.settle()
         validated, problems = self.keeper.draft.check()
         if self.keeper.draft.empty:
             self.console.say(Status.IDLE, "No steps yet: nothing would be sent")
         elif validated is None:
-            self.to_first_problem(problems[0])
+            self.area.to_first_problem(problems[0])
         else:
             self.app.push_screen(AsSentDialog(self.keeper.draft.payload(), validated.payload))
 
     def action_run_draft(self) -> None:
-        self.settle()
+        self.area.editor.settle()
         draft = self.keeper.draft
         if draft.empty:
             self.console.say(Status.IDLE, "No steps yet. i adds one")
             return
         _, problems = draft.check()
         if problems:
-            self.to_first_problem(problems[0])
+            self.area.to_first_problem(problems[0])
             return
         count = len(draft)
         self.console.dispatcher.run(draft.payload(), f"draft, {count} step{'s' * (count != 1)}", sent=self._sent)
@@ -249,13 +169,13 @@ class RunScreen(StepChanges, DraftFilesScreen):
         """Show the run; escape returns."""
         if self.keeper.run_of:
             self.session.log.reruns[command_id] = self.keeper.run_of
-        self.before_run = self.view if self.view in ("list", "json") else "list"
+        self._before_run = self.area.view if self.area.view in ("list", "json") else "list"
         self.keeper.sent(command_id)
         self.go_to("#timeline")
 
     def action_compare(self) -> None:
         """Compare the last run with the one it repeats, else with the previous one of its task."""
-        run = self._last_run()
+        run = self.area.last_run
         before = self.session.log.before(run) if run is not None else ""
         if run is None or not before:
             self.console.say(Status.IDLE, "There is nothing to compare: no run of this draft repeats another")
@@ -264,7 +184,7 @@ class RunScreen(StepChanges, DraftFilesScreen):
 
     def action_try_again(self) -> None:
         """Run the draft again after a conflict, once the device is free."""
-        if not was_busy(self._last_run()):
+        if not was_busy(self.area.last_run):
             self.console.say(Status.IDLE, "No execution was refused. R runs the draft")
         elif self.session.lock:
             lock = self.session.lock
@@ -282,17 +202,11 @@ class RunScreen(StepChanges, DraftFilesScreen):
         if action == "stop_waiting":
             return self.console.dispatcher.waiting
         if action == "try_again":
-            return was_busy(self._last_run())
+            return was_busy(self.area.last_run)
         return super().check_action(action, parameters)
 
     def action_stop_waiting(self) -> None:
         self.console.dispatcher.stop_waiting()
-
-    @on(LinePane.RowChosen, "#timeline")
-    def _watch_run(self) -> None:
-        command = self._conflict.get("inFlightCommandId") or self._conflict.get("settlingAfter") or self.keeper.last_run
-        if command:
-            self.console.go_to(ExecutionPlace(str(command)))
 
     # -- copying
 
@@ -301,7 +215,7 @@ class RunScreen(StepChanges, DraftFilesScreen):
         draft = self.keeper.draft
         if not len(draft):
             return things
-        step = draft.steps[self.steps.cursor]
+        step = draft.steps[self.area.steps.cursor]
         validated, _ = draft.check()
         things["step"] = Copyable("the action step", snippets.compact(step))
         matcher = matcher_of(step)
@@ -320,6 +234,6 @@ class RunScreen(StepChanges, DraftFilesScreen):
     def _command_line(self, payload: Mapping[str, Any]) -> str:
         """Return a command with the file's name while it holds this draft, else with the payload."""
         device = self.session.device_id
-        if self.path and self.saved == self.keeper.draft.generation:
-            return snippets.file_line(str(Path(self.path).expanduser().absolute()), device)
+        if self.files.path and self.files.saved == self.keeper.draft.generation:
+            return snippets.file_line(str(Path(self.files.path).expanduser().absolute()), device)
         return snippets.execution_line(payload, device)

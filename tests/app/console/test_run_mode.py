@@ -98,7 +98,7 @@ async def test_tab_goes_through_the_panes_and_shows_each(size: tuple[int, int]) 
             shown.append(screen.focused.id)
         assert shown == ["json", "problems", "timeline", "list"]
         await pilot.press("shift+tab", "escape")
-        assert screen.focused is screen.steps
+        assert screen.focused is screen.area.steps
 
 
 @pytest.mark.parametrize(
@@ -197,13 +197,13 @@ async def test_zoom_gives_a_pane_of_mode_3_the_whole_body_whatever_its_share() -
 async def test_what_is_written_as_json_is_what_the_steps_show_and_the_other_way_round() -> None:
     async with composing() as (app, pilot, screen):
         await pilot.press("j", "e")
-        editor = screen.editor
+        editor = screen.area.editor
         assert editor.text[editor.index_of(editor.cursor_location) :].split()[:3] == ["{", '"id":', '"tap",']
         editor.to_index(editor.text.index("back") + 4)
         await pilot.press(*["backspace"] * 4, *"home")
         await pilot.press("escape")
         assert app.drafts.draft.steps[2]["params"] == {"key": "home"}
-        assert screen.steps.cursor == 2
+        assert screen.area.steps.cursor == 2
         await pilot.press("delete")
         await drained(pilot)
         assert [action["id"] for action in json.loads(editor.text)["actions"]] == ["open", "tap"]
@@ -223,7 +223,7 @@ async def test_text_that_is_no_json_is_kept_and_the_list_says_why() -> None:
         assert not len(app.drafts.draft)
         app.dispatcher.insert("back", _nowhere())
         assert "The step was not added" in last(app)[1]
-        text = screen.editor.text
+        text = screen.area.editor.text
         assert text.startswith('\n  "commandId"')
         await pilot.press("tab", "ctrl+z", "escape")
         assert types(app) == ["open_app", "click", "press_key"]
@@ -256,7 +256,7 @@ async def test_a_command_id_of_ones_own_stays_and_the_draft_s_own_changes_with_e
         first, second = (payload["commandId"] for payload in engine.sent)
         assert first != second
         assert "cmd-9" not in (first, second)
-        pinned = screen.editor.text.replace(json.loads(screen.editor.text)["commandId"], "mine-1")
+        pinned = screen.area.editor.text.replace(json.loads(screen.area.editor.text)["commandId"], "mine-1")
         app.drafts.write(pinned)
         app.drafts.sent("mine-1")
         assert json.loads(app.drafts.draft.text)["commandId"] == "mine-1"
@@ -268,21 +268,21 @@ async def test_a_command_id_of_ones_own_stays_and_the_draft_s_own_changes_with_e
 async def test_problems_are_marked_in_steps_text_and_list_while_typing() -> None:
     async with composing() as (app, pilot, screen):
         await pilot.press("e")
-        place = screen.editor.text.index("open_app") + 8
-        screen.editor.to_index(place)
+        place = screen.area.editor.text.index("open_app") + 8
+        screen.area.editor.to_index(place)
         began = time.monotonic()
         await pilot.press("s")
-        screen.editor.completions.close()
-        await until(pilot, lambda: screen.problems.problems)
+        screen.area.editor.completions.close()
+        await until(pilot, lambda: screen.area.problems.problems)
         assert 0.14 < time.monotonic() - began < 3
         await drained(pilot)
         shown = text_of(app)
         assert "actions.0.type" in shown
         assert "Did you mean 'open_app'?" in shown
-        (mark,) = screen.editor._marks
-        assert screen.editor.text[mark.start : mark.end] == '"open_apps"'
+        (mark,) = screen.area.editor._marks
+        assert screen.area.editor.text[mark.start : mark.end] == '"open_apps"'
         await pilot.press("backspace")
-        await until(pilot, lambda: not screen.problems.problems)
+        await until(pilot, lambda: not screen.area.problems.problems)
 
 
 async def test_all_problems_are_listed_and_each_leads_to_its_place() -> None:
@@ -291,7 +291,7 @@ async def test_all_problems_are_listed_and_each_leads_to_its_place() -> None:
         assert "Unsupported action type: clik. Did you mean 'click'?" in shown
         assert "actions.2.params.key" in shown
         await pilot.press("tab", "tab", "]", "enter")
-        editor = screen.editor
+        editor = screen.area.editor
         assert screen.focused is editor
         here = editor.text[editor.index_of(editor.cursor_location) :]
         assert here.startswith('"enter"')
@@ -303,9 +303,9 @@ async def test_run_refuses_with_the_first_problem_and_goes_there() -> None:
     async with composing(broken()) as (app, pilot, screen):
         await pilot.press("R")
         assert last(app)[1].startswith("actions.1.type: Unsupported action type")
-        assert screen.steps.cursor == 1
+        assert screen.area.steps.cursor == 1
         await pilot.press("e", "ctrl+r")
-        editor = screen.editor
+        editor = screen.area.editor
         assert editor.text[editor.index_of(editor.cursor_location) :].startswith('"clik"')
         assert not isinstance(app.screen, DispatchDialog)
 
@@ -326,7 +326,7 @@ async def test_the_payload_is_shown_as_it_would_be_sent_with_what_differs() -> N
 async def test_words_of_the_screen_are_offered() -> None:
     async with composing() as (app, pilot, screen):
         await pilot.press("e")
-        editor = screen.editor
+        editor = screen.area.editor
         start = editor.text.index("Wi‑Fi")
         editor.to_index(start + 5)
         await pilot.press(*["backspace"] * 5, *"blue")
@@ -342,10 +342,10 @@ async def test_a_burst_of_keys_out_of_the_editor_loses_none() -> None:
         await pilot.press("tab")
         for key in ("9", "escape", "j", "j"):
             app.post_message(events.Key(key, key if len(key) == 1 else None))
-        await until(pilot, lambda: screen.focused is screen.steps)
+        await until(pilot, lambda: screen.focused is screen.area.steps)
         await drained(pilot)
-        assert screen.editor.text.startswith("9{")
-        assert screen.steps.empty_text.startswith("The JSON has no steps")
+        assert screen.area.editor.text.startswith("9{")
+        assert screen.area.steps.empty_text.startswith("The JSON has no steps")
 
 
 @pytest.mark.ci
@@ -357,7 +357,7 @@ async def test_fifty_actions_with_faults_are_read_in_time() -> None:
         for letter in "abcde":
             await pilot.press(letter)
             began = time.perf_counter()
-            screen.editor.settle()
+            screen.area.editor.settle()
             times.append(time.perf_counter() - began)
             app.drafts.draft.rest()
         assert min(times) < 0.5  # a bound for any machine; tests/benchmarks has the budget
@@ -373,9 +373,9 @@ async def test_a_run_is_looked_at_by_itself_and_escape_comes_back(size: tuple[in
         await pilot.press("R")
         await drained(pilot)
         await pilot.press("enter")
-        await until(pilot, lambda: engine.sent and screen._last_run() is not None)
+        await until(pilot, lambda: engine.sent and screen.area.last_run is not None)
         await drained(pilot)
-        assert screen.view == "timeline"
+        assert screen.area.view == "timeline"
         await until(pilot, lambda: "no step has started" in text_of(app))
         assert "● running" in text_of(app)
         assert engine.hold is not None
@@ -384,7 +384,7 @@ async def test_a_run_is_looked_at_by_itself_and_escape_comes_back(size: tuple[in
         await until(pilot, lambda: "success" in text_of(app))
         await until(pilot, lambda: "steps succeeded" in text_of(app))
         await pilot.press("escape")
-        assert screen.focused is screen.steps
+        assert screen.focused is screen.area.steps
 
 
 async def test_a_step_that_failed_makes_a_run_of_its_own_kind() -> None:
@@ -444,7 +444,7 @@ async def test_a_busy_device_is_reported_in_full_and_tried_again_only_when_it_is
 
 def test_every_key_of_the_mode_does_something() -> None:
     for binding in keys.bindings("run"):
-        assert hasattr(RunScreen, f"action_{binding.action.partition('(')[0]}"), binding.id
+        assert hasattr(RunScreen(), f"action_{binding.action.partition('(')[0]}"), binding.id
 
 
 async def test_nothing_to_try_again_is_no_key() -> None:
@@ -467,7 +467,7 @@ async def test_a_payload_of_the_history_becomes_the_draft_and_its_run_names_it()
         await drained(pilot)
         await pilot.press("enter")
         await answered(app, pilot)
-        run = screen._last_run()
+        run = screen.area.last_run
         assert run is not None
         assert run.run_of == "cmd-9"
 

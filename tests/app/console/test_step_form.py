@@ -118,7 +118,7 @@ async def test_changing_a_step_keeps_what_the_form_does_not_show() -> None:
         await until(pilot, lambda: app.screen is screen)
         changed = {"id": "tap", "type": "click", "params": {"matcher": {"textEquals": "B"}, "durationMs": 5}}
         assert app.drafts.draft.steps[1] == changed
-        assert screen.steps.cursor == 1
+        assert screen.area.steps.cursor == 1
         await pilot.press("u")
         await until(pilot, lambda: types(app)[1] == "tap")
 
@@ -129,7 +129,7 @@ async def test_a_new_step_follows_the_selected_one_under_an_id_of_its_own() -> N
         form.set_focus(form.rows[0].entry)
         await pilot.press("right", "enter")
         await until(pilot, lambda: types(app) == ["open_app", "press_key", "click", "press_key"])
-        await until(pilot, lambda: screen.steps.cursor == 1)
+        await until(pilot, lambda: screen.area.steps.cursor == 1)
         await opened(app, pilot, "i", "n")
         await pilot.press("enter")
         await until(pilot, lambda: len(types(app)) == 5)
@@ -143,7 +143,7 @@ async def test_a_step_without_a_form_is_edited_as_json() -> None:
     plan = {**PLAN, "actions": [{"id": "a", "type": "fly"}]}
     async with composing(plan) as (app, pilot, screen):
         await pilot.press("enter")
-        await until(pilot, lambda: screen.focused is screen.editor)
+        await until(pilot, lambda: screen.focused is screen.area.editor)
         assert last(app)[1] == "This step has no form: its type is unknown. Correct it as JSON"
 
 
@@ -218,7 +218,7 @@ async def test_a_new_draft_leaves_the_old_one_among_the_recent_ones() -> None:
 async def test_save_asks_for_a_name_once_and_save_as_again(tmp_path: Path) -> None:
     async with composing() as (app, pilot, screen):
         first, second = tmp_path / "a.json", tmp_path / "b.json"
-        screen.path = str(first)
+        screen.files.path = str(first)
         await pilot.press("ctrl+s")
         await until(pilot, first.exists)
         await until(pilot, lambda: last(app)[1].startswith("Saved."))
