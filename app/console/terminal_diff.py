@@ -19,6 +19,8 @@ from textual.strip import Strip
 
 _UNKNOWN = ""
 """The colour codes of a cell whose content is unknown: it is painted whatever it was."""
+_CONTINUED = ""
+"""The content of a cell in a text of uncertain width, whose first cell holds all of it: no character is equal to either."""
 _RESET = "\x1b[0m"
 _SHORTEST_MOVE = 6
 """Bytes of a sequence that moves the cursor within a row."""
@@ -113,8 +115,13 @@ class TerminalDiff:
         shown, shown_codes = self._characters[y], self._codes[y]
         if not text.isascii() and not _has_certain_width(text):
             width = cell_len(text)
-            self._spans.append(_Span(False, _ground(codes), codes, y, x, text))
-            shown_codes[x : x + width] = [_UNKNOWN] * width
+            end = x + width
+            cells = [text, *[_CONTINUED] * (width - 1)][:width]
+            if shown[x:end] != cells or shown_codes[x:end] != [codes] * width:
+                self._spans.append(_Span(False, _ground(codes), codes, y, x, text))
+                shown[x:end], shown_codes[x:end] = cells, [codes] * width
+                if end < self._width:  # which it covers where the terminal finds it wider
+                    shown_codes[end] = _UNKNOWN
             return width
         end = x + len(text)
         if shown_codes[x:end] == [codes] * len(text) and shown[x:end] == list(text):

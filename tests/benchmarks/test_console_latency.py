@@ -409,12 +409,12 @@ def sent_by(console: Console, keys: str) -> float:
     return (console.received - before) / 1_000
 
 
-@pytest.mark.parametrize(("size", "most"), [((80, 24), 2.0), ((120, 36), 3.0), ((200, 60), 4.0)], ids=str)
-def test_bytes_of_a_move(report: Report, tmp_path: Path, size: tuple[int, int], most: float) -> None:
-    """One ``j`` in the mean of as many as the lower edge of a page takes to scroll twice; and the key held down."""
+@pytest.mark.parametrize("size", [(80, 24), (120, 36), (200, 60)], ids=str)
+def test_bytes_of_a_move(report: Report, tmp_path: Path, size: tuple[int, int]) -> None:
+    """The most of any ``j`` of as many as the lower edge of a page takes to scroll twice; and the key held down."""
     columns, rows = size
     what = f"console, {columns}x{rows}: bytes of"
-    claims = [Claim(f"{what} one j at the edge of a page, mean", most, " KB")]
+    claims = [Claim(f"{what} one j at the edge of a page, the most", 4, " KB")]
     if size == (120, 36):
         claims.append(Claim(f"{what} a held j within a page", 12, " KB"))
 
@@ -426,8 +426,8 @@ def test_bytes_of_a_move(report: Report, tmp_path: Path, size: tuple[int, int], 
             within = [sent_by(console, "k") for _ in range(3)]
             sent_by(console, "j" * max(0, rows - 17))
             over = [sent_by(console, "j") for _ in range(rows // 3)]
-        details = f"within the page {statistics.median(within):.1f}; at its edge {min(over):.1f} to {max(over):.1f}, {len(over)} keys"
-        return [(statistics.mean(over), details), (held, "20 x j every 30 ms")][: len(claims)]
+        details = f"within the page {statistics.median(within):.1f}; at its edge {statistics.mean(over):.1f} in the mean of {len(over)} keys"
+        return [(max(over), details), (held, "20 x j every 30 ms")][: len(claims)]
 
     report.hold(claims, measure)
 

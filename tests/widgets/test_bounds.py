@@ -74,9 +74,17 @@ def test_matches_are_hatched_and_the_first_of_them_has_a_double_line() -> None:
         "│░░░░░░░░│          ",
         "└────────┘          ",
     ]
-    ascii_only = drawn(hits=(1, 4), first=1, ascii_only=True)
+    ascii_only = drawn(hits=(1, 2), first=1, ascii_only=True)
     assert ascii_only[0] == "#==================#"
-    assert ascii_only[13] == "|..................|"
+    assert ascii_only[7] == "|........|          "
+    assert drawn(hits=(4,))[13] == "│                  │", "what takes much of the screen stays readable"
+
+
+def test_only_the_side_edges_of_a_match_change_their_colour() -> None:
+    """A cursor that moves from a match to another node repaints each of them, over SSH."""
+    lines = draw_bounds(BUTTONS, Marks(None, frozenset({2})), (20, 20))
+    assert lines[6].spans == [("┌", "match"), ("────────", "faint"), ("┐", "match"), ("          ", "text")]
+    assert lines[7].spans[0] == ("│░░░░░░░░│", "match")
 
 
 def test_a_match_of_one_row_stands_between_signs() -> None:

@@ -25,6 +25,8 @@ _ASCII = tuple("+-+|++[]")
 _ASCII_DOUBLE = tuple("#=#|##<>")
 """Corners and edges of an outline; the last two enclose a box that is too flat for one."""
 _HATCH, _ASCII_HATCH = "░", "."
+_HATCHED_SHARE = 6
+"""A match is hatched if at least so many of its size fit on the screen."""
 _WIDE_TAIL = ""
 """Stands in the second cell of a wide character."""
 _NAME_CELLS = 24
@@ -117,6 +119,16 @@ class Canvas:
         self.glyphs[top][left:right] = [corner, *[flat] * inner, other]
         self.glyphs[bottom - 1][left:right] = [low, *[flat] * inner, last]
         self.roles[top][left:right] = self.roles[bottom - 1][left:right] = [role] * (inner + 2)
+
+    def bracket(self, box: Box, strokes: Sequence[str], role: str) -> None:
+        """Draw the left and the right edge with their corners: a fourth of what a whole outline sends to the terminal."""
+        left, top, right, bottom = box
+        for x, edge in (
+            (left, strokes[0] + strokes[3] * (bottom - top - 2) + strokes[4]),
+            (right - 1, strokes[2] + strokes[3] * (bottom - top - 2) + strokes[5]),
+        ):
+            for y, stroke in enumerate(edge, top):
+                self.glyphs[y][x], self.roles[y][x] = stroke, role
 
     def enclose(self, box: Box, strokes: Sequence[str], role: str) -> None:
         """As ``outline``; a box of one or two rows is put between two signs, so that its content stays visible."""
@@ -270,14 +282,16 @@ def _draw_screen(tree: UiTree, frame: ScreenFrame, strokes: Sequence[str]) -> Ca
 def _draw_hits(
     canvas: Canvas, tree: UiTree, marks: Marks, frame: ScreenFrame, *, ascii_only: bool, hatched: bool
 ) -> None:
-    """Draw all matches (hatched on the map); the one that the device takes has a double outline."""
+    """Draw all matches (hatched on the map, between their side edges); the one that the device takes has a double outline."""
     nodes = [tree.nodes[index] for index in sorted(marks.hits) if index != marks.first]
     boxes = {frame.box(node.bounds): node for node in nodes if tree.is_on_screen(node)}
     first = tree.nodes[marks.first] if 0 <= marks.first < len(tree.nodes) else None
     if hatched:
-        canvas.hatch(boxes, _ASCII_HATCH if ascii_only else _HATCH, "match")
+        small = [box for box in boxes if _is_small(box, frame)]
+        canvas.hatch(small, _ASCII_HATCH if ascii_only else _HATCH, "match")
     for box in boxes:
-        canvas.enclose(box, _ASCII if ascii_only else _LIGHT, "match")
+        enclose = canvas.bracket if hatched and box[3] - box[1] > 2 else canvas.enclose
+        enclose(box, _ASCII if ascii_only else _LIGHT, "match")
     if hatched:
         canvas.write_labels({box: node.label for box, node in boxes.items() if _bears_label(node)}, "match")
     if first is not None:
@@ -285,6 +299,12 @@ def _draw_hits(
         canvas.enclose(box, _ASCII_DOUBLE if ascii_only else _DOUBLE, "match-current")
         if hatched and _bears_label(first):
             canvas.write_in(box, first.label, "match-current")
+
+
+def _is_small(box: Box, frame: ScreenFrame) -> bool:
+    """Return whether hatching the box leaves the rest of the screen readable."""
+    left, top, right, bottom = box
+    return (right - left) * (bottom - top) * _HATCHED_SHARE <= frame.columns * frame.rows
 
 
 def _bears_label(node: UiNode) -> bool:

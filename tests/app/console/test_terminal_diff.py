@@ -112,7 +112,17 @@ def test_characters_without_a_cell_of_their_own_move_none(old: str, new: str) ->
     whole.feed(f"\x1b[1;1H{Strip([Segment(new, STYLES[0])]).render(_console())}")
     assert shown.lines == whole.lines
     diff.write(0, 0, [Strip([Segment(new, STYLES[0])])], ColorSystem.TRUECOLOR)
-    assert new in diff.end()  # how wide it is, is the terminal's decision
+    assert not diff.end()
+
+
+@pytest.mark.parametrize("neighbour", ["x", "月"])
+def test_a_changed_text_of_uncertain_width_repaints_its_neighbour(neighbour: str) -> None:
+    """How wide it is, is the terminal's decision."""
+    diff = TerminalDiff()
+    diff.resize(COLUMNS)
+    for text, sent in (("日", True), ("日", False), ("本", True)):
+        diff.write(0, 0, [Strip([Segment(text, STYLES[0]), Segment(neighbour, STYLES[1])])], ColorSystem.TRUECOLOR)
+        assert (neighbour in diff.end()) is sent
 
 
 def test_an_equal_frame_sends_nothing_and_a_moved_cursor_little() -> None:
