@@ -34,7 +34,6 @@ from clawperator.app.console.messages import (
     Update,
     WorkUpdate,
 )
-from clawperator.app.console.session import seen_again
 from clawperator.app.console.trees import read_tree, warm
 from clawperator.engine.adb.presence import DeviceEntry
 from clawperator.engine.errors import EngineError, ErrorCode
@@ -289,20 +288,17 @@ class Bridge:
                 elif dump.problem is not None:
                     problem = f"{dump.problem.message} ({dump.problem.code.value})"
                 self._serial += 1
-                self._post(
-                    SnapshotUpdate(
-                        TreeSnapshot(
-                            serial=self._serial,
-                            source="file",
-                            name=name,
-                            at=self._clock.now(),
-                            xml=dump.xml,
-                            tree=tree,
-                            complete=tree is None or tree.complete,
-                            problem=problem,
-                        )
-                    )
+                snapshot = TreeSnapshot(
+                    serial=self._serial,
+                    source="file",
+                    name=name,
+                    at=self._clock.now(),
+                    xml=dump.xml,
+                    tree=tree,
+                    complete=tree is None or tree.complete,
+                    problem=problem,
                 )
+                self._post(SnapshotUpdate(snapshot))
         finally:
             self._post(WorkUpdate(""))
 
@@ -396,9 +392,7 @@ class Bridge:
         source = self._source(event.command_id)
         newest = self._newest.get(device_id, TreeSnapshot.EMPTY)
         if newest and newest.xml == event.xml:
-            snapshot = seen_again(
-                newest, at=event.at, source=source, command_id=event.command_id, step_id=event.step_id
-            )
+            snapshot = replace(newest, at=event.at, source=source, command_id=event.command_id, step_id=event.step_id)
         else:
             tree, problem = await asyncio.to_thread(read_tree, event.xml, searching=self.searching)
             if tree is None:

@@ -487,8 +487,3 @@ class Session:
             return Facet.NOTHING
         self.last_notice = None
         return Facet.NOTICE
-
-
-def seen_again(snapshot: TreeSnapshot, *, at: float, source: str, command_id: str, step_id: str) -> TreeSnapshot:
-    """Return the same tree with the time and source of its latest sighting."""
-    return replace(snapshot, at=at, source=source, command_id=command_id, step_id=step_id)
