@@ -11,7 +11,7 @@ from clawperator.app.console.copyable import Copyable
 from clawperator.app.console.execution.dispatcher import ExecutionConsole
 from clawperator.app.console.execution.subject import Subject
 from clawperator.app.console.inspect import copy
-from clawperator.app.console.inspect.tree_actions import has_device
+from clawperator.app.console.inspect.tree_actions import TreeActions, has_device
 from clawperator.app.console.navigation import DraftPlace
 from clawperator.app.console.screens.base import ConsoleScreen, Menu
 from clawperator.app.console.screens.menu import Choice, MenuDialog
@@ -25,27 +25,20 @@ from clawperator.widgets.models.bench import Bench
 from clawperator.widgets.models.status import Status
 from clawperator.widgets.text.matcher_text import matcher_text
 from clawperator.widgets.text.node_names import name_of
-from clawperator.widgets.ui_tree import UiTreePane
 
 
 class MatcherActions:
     """``bench_pane`` has the matcher; ``look_now`` updates it to the node under the tree's cursor. A source of subjects."""
 
     def __init__(
-        self,
-        screen: ConsoleScreen,
-        tree_pane: UiTreePane,
-        bench_pane: MatcherBench,
-        *,
-        look_now: Callable[[], object],
-        snapshot: Callable[[], bool],
+        self, screen: ConsoleScreen, trees: TreeActions, bench_pane: MatcherBench, look_now: Callable[[], object]
     ) -> None:
         self._screen = screen
-        self._tree_pane = tree_pane
+        self._trees = trees
+        self._tree_pane = trees.area.tree_pane
         self._bench_pane = bench_pane
         self._bench = bench_pane.bench
         self._look_now = look_now
-        self._snapshot = snapshot
 
     @property
     def _console(self) -> ExecutionConsole:
@@ -64,7 +57,7 @@ class MatcherActions:
 
     def read_again(self) -> bool:
         self._tree_pane.hold(False)
-        return self._snapshot()
+        return self._trees.action_snapshot()
 
     def seen_now(self, subject: Subject) -> Subject:
         shown = self._tree_pane.snapshot

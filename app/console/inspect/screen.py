@@ -67,9 +67,7 @@ class InspectScreen(ConsoleScreen):
         self.area = TreeArea(self.bench, typed=self._typed, onward=self._to_found)
         self.tree_pane = self.area.tree_pane
         self.tree_actions = TreeActions(self, self.area)
-        self.matcher_actions = MatcherActions(
-            self, self.tree_pane, self.bench_pane, look_now=self.look_now, snapshot=self.tree_actions.action_snapshot
-        )
+        self.matcher_actions = MatcherActions(self, self.tree_actions, self.bench_pane, self.look_now)
         offer_actions(self, self.tree_actions, self.matcher_actions)
 
     def compose_body(self) -> ComposeResult:
@@ -87,6 +85,7 @@ class InspectScreen(ConsoleScreen):
         yield StreamStrip(id="stream-strip")
 
     def on_mount(self) -> None:
+        self.query_one(StreamArea).stream.show(self.session.log, self.session.lines)
         self.console.trees_in_use = self.area.trees_in_use
 
     def arrive(self, place: Destination) -> None:
@@ -126,9 +125,9 @@ class InspectScreen(ConsoleScreen):
     def draw(self, changed: Facet) -> None:
         session = self.session
         if changed & (Facet.DEVICES | Facet.LOCKS):
-            self.query_one(Rail).draw_devices()
+            self.query_one(Rail).draw_devices(session)
         if changed & (Facet.DOCTOR | Facet.DEVICES):
-            self.query_one(Rail).draw_doctor()
+            self.query_one(Rail).draw_doctor(session)
         if changed & (Facet.DEVICES | Facet.DOCTOR | Facet.STREAM):
             self._fold_empty_panes()
         empty_tree = Facet.NOTHING if session.trees.shown.node_count else Facet.DOCTOR | Facet.LOCKS
@@ -154,7 +153,7 @@ class InspectScreen(ConsoleScreen):
         self.area.draw_info()
         self.query_one(StreamArea).draw_ages()
         self.query_one(StreamStrip).draw(self.session)
-        self.query_one(Rail).draw_ages()
+        self.query_one(Rail).draw_ages(self.session)
         self.picture_area.draw_ages()
 
     def _fold_empty_panes(self, *, update: bool = True) -> None:
@@ -192,6 +191,7 @@ class InspectScreen(ConsoleScreen):
         if newest and not self.tree_pane.waiting:  # follow mode waits until the tree is shown
             self.call_after_refresh(self.console.bridge.painted, newest.serial)
 
+    @on(UiTreePane.NodeFocused)
     def _draw_node(self) -> None:
         """Draw everything that depends on the node under the cursor."""
         tree, snapshot = self.tree_pane, self.tree_pane.snapshot
@@ -209,6 +209,7 @@ class InspectScreen(ConsoleScreen):
         inspector = self.query_one("#node", NodeInspector)
         inspector.show_node(node, on_screen=seen, density=self.session.density, before=tree.model.before(node))
 
+    @on(MatcherBench.Changed)
     def _draw_bench(self) -> None:
         """Draw what depends on the current matcher."""
         self.area.draw_matcher()
@@ -220,10 +221,6 @@ class InspectScreen(ConsoleScreen):
         pane.note(Line().add(f"{words}{count:,} {noun}" if self.bench.current else ""))
 
     # -- news of the panes
-
-    @on(UiTreePane.NodeFocused)
-    def _node_focused(self) -> None:
-        self._draw_node()
 
     @on(Crumbs.NodePicked)
     @on(MatcherBench.NodePicked)
@@ -243,6 +240,12 @@ class InspectScreen(ConsoleScreen):
     def _tree_chosen(self) -> None:
         self.look_now()
         self.go_to("#bench")
+
+    @on(LinePane.RowChosen, "#stream")
+    @on(LinePane.RowChosen, "#doctor")
+    def _summary_chosen(self, message: LinePane.RowChosen) -> None:
+        """Open the mode that the pane summarises, which has its name."""
+        self.console.action_mode(message.pane.id or "")
 
     @on(NodeInspector.ValueWanted)
     def _value_wanted(self, message: NodeInspector.ValueWanted) -> None:
@@ -283,10 +286,6 @@ class InspectScreen(ConsoleScreen):
         self._rest = self.set_timer(SETTLE_SECONDS, self._draw_bench)
 
     _rest: Timer | None = None
-
-    @on(MatcherBench.Changed)
-    def _matcher_changed(self) -> None:
-        self._draw_bench()
 
     @on(MatcherBench.FieldWanted)
     def _field_wanted(self, message: MatcherBench.FieldWanted) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
 from textual import on
 
@@ -10,28 +10,19 @@ from clawperator.widgets.envelope_log import EnvelopeLog
 from clawperator.widgets.format.lines import Line, Row
 from clawperator.widgets.format.stream import RowLook, When, execution_row
 from clawperator.widgets.info_line import InfoLine
-from clawperator.widgets.line_pane import LinePane
 from clawperator.widgets.models.status import Status
 from clawperator.widgets.pane import Pane
 
 if TYPE_CHECKING:
-    from clawperator.app.console.console import Console
     from clawperator.app.console.session import Session
 
 
 class StreamArea(Pane):
-    """The stream, with its counts at the edge; a chosen row opens mode 2."""
+    """The stream, with its counts at the edge."""
 
     def __init__(self) -> None:
         self.stream = EnvelopeLog(id="stream")
         super().__init__("stream", self.stream, id="stream-pane")
-
-    @property
-    def console(self) -> Console:
-        return cast("Console", self.app)
-
-    def on_mount(self) -> None:
-        self.stream.show(self.console.session.log, self.console.session.lines)
 
     def draw(self) -> None:
         """Show what arrived."""
@@ -54,10 +45,6 @@ class StreamArea(Pane):
         else:
             line.add(f" {dot} FOLLOW" if stream.following else f" {dot} SCROLLED, G follows")
         self.note(line)
-
-    @on(LinePane.RowChosen)
-    def _execution_chosen(self) -> None:
-        self.console.action_mode("stream")
 
 
 class StreamStrip(InfoLine):

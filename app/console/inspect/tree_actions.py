@@ -59,7 +59,7 @@ class TreeActions:
 
     def __init__(self, screen: ConsoleScreen, area: TreeArea) -> None:
         self._screen = screen
-        self._area = area
+        self.area = area
         self._pane = area.tree_pane
 
     @property
@@ -112,7 +112,7 @@ class TreeActions:
         """List what the shown tree cannot show; a chosen finding leads to its node."""
         from clawperator.app.console.screens.dialogs import BlindSpotsDialog
 
-        spots = self._area.blind_spots()
+        spots = self.area.blind_spots()
         if not spots:
             self._console.say(Status.IDLE, "Nothing suggests that this tree is incomplete")
             return

@@ -28,7 +28,6 @@ from clawperator.widgets.ui_tree import UiTreePane
 if TYPE_CHECKING:
     from textual.binding import BindingType
 
-    from clawperator.app.console.console import Console
     from clawperator.app.console.screens.base import ConsoleScreen
     from clawperator.engine.hierarchy.nodes import UiNode, UiTree
     from clawperator.widgets.models.bench import Bench
@@ -102,10 +101,6 @@ class TreeArea(Pane):
         super().__init__("tree", *parts, id="tree-pane")
 
     @property
-    def console(self) -> Console:
-        return cast("Console", self.app)
-
-    @property
     def screen(self) -> ConsoleScreen:
         return cast("ConsoleScreen", super().screen)
 
@@ -132,10 +127,10 @@ class TreeArea(Pane):
 
     def draw(self) -> None:
         """Show the newest tree, or the older one that was selected; while the pane is held it waits."""
-        trees = self.console.session.trees
+        trees = self.screen.session.trees
         # The changes of an older tree are not computed any more: the pane does that.
         shown = replace(trees.shown, coming=False) if trees.back else trees.shown
-        session = self.console.session
+        session = self.screen.session
         self.tree_pane.empty_text = self._empty_words(shown)
         nothing_else = not (session.work or session.offline or shown.problem)
         self.tree_pane.start_state = start_state(session) if nothing_else else None
@@ -145,7 +140,7 @@ class TreeArea(Pane):
         self.draw_info()
 
     def _empty_words(self, shown: TreeSnapshot) -> str:
-        session = self.console.session
+        session = self.screen.session
         if session.work:
             return session.work
         if shown.problem:
@@ -158,7 +153,7 @@ class TreeArea(Pane):
 
     def draw_info(self) -> None:
         """Show counts, source and age of the tree."""
-        session, symbols, info = self.console.session, self.console.symbols, self.info
+        session, symbols, info = self.screen.session, self.symbols, self.info
         right = Line() if self.find.is_open else snapshot_words(session, symbols)
         if self.tree_pane.waiting:
             right.add(f" {symbols.dot} {self.tree_pane.waiting} newer", "warn")
@@ -176,12 +171,12 @@ class TreeArea(Pane):
     def _origin(self) -> str:
         """Return the backend of the tree."""
         snapshot = self.tree_pane.snapshot
-        if not snapshot or self.console.session.offline:
+        if not snapshot or self.screen.session.offline:
             return ""
-        return self.console.session.backend
+        return self.screen.session.backend
 
     def _facts(self, line: Line) -> None:
-        tree, model, dot = self.tree_pane, self.tree_pane.model, self.console.symbols.dot
+        tree, model, dot = self.tree_pane, self.tree_pane.model, self.symbols.dot
         total = len(tree.snapshot.nodes)
         if model.find.problem:
             line.add(model.find.problem, "warn")
@@ -203,7 +198,7 @@ class TreeArea(Pane):
         if model.compared is not None:
             line.add(f" {dot} ", "faint").device(self._side(model.compared), "removed", before="− ")
             line.add(" ").device(self._side(tree.snapshot), "added", before="+ ")
-        if self.console.session.trees.shown.tree is not None and (turned := tree.snapshot.tree) and turned.rotation:
+        if self.screen.session.trees.shown.tree is not None and (turned := tree.snapshot.tree) and turned.rotation:
             line.add(f" {dot} rotated {turned.rotation * 90}°", "faint")
         if spots := self.blind_spots():
             line.add(f" {dot} {len(spots)} blind", "faint")
@@ -221,10 +216,10 @@ class TreeArea(Pane):
 
     def _side(self, snapshot: TreeSnapshot) -> str:
         """Return the name of a tree in a comparison."""
-        return snapshot.name or self.console.clock.time_of_day(snapshot.at, tenths=False)
+        return snapshot.name or self.clock.time_of_day(snapshot.at, tenths=False)
 
     def _place_words(self) -> Line:
-        tree, dot = self.tree_pane, self.console.symbols.dot
+        tree, dot = self.tree_pane, self.symbols.dot
         return Line().add(
             f"{tree.model.view.value} {dot} {tree.cursor + 1} of {len(tree.rows)}" if len(tree.rows) else ""
         )
@@ -233,13 +228,13 @@ class TreeArea(Pane):
         """Show breadcrumb and facts of the node under the cursor."""
         node = self.tree_pane.node
         self.crumbs.show_node(node)
-        self.node_line.show(node_line(node, self.node_line.width, self.console.symbols))
+        self.node_line.show(node_line(node, self.node_line.width, self.symbols))
         self.note(self._place_words())
 
     def draw_matcher(self) -> None:
         """Mark the matches of the current matcher, and show the best candidates on small screens."""
         self.mark_matches()
-        width, symbols = self.node_line.width, self.console.symbols
+        width, symbols = self.node_line.width, self.symbols
         candidates = self.bench.candidates if self.screen.narrow else ()
         for index, line in enumerate(self._best):
             if index < len(candidates):
