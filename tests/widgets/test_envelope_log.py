@@ -59,18 +59,22 @@ class Stream:
 
     @property
     def commands(self) -> list[str]:
-        return [getattr(row.item, "command_id", getattr(row.item, "kind", "")) for row in self.pane.rows if row.top]
+        return [
+            getattr(row.item, "command_id", getattr(row.item, "kind", ""))
+            for row in self.pane.model.items.rows
+            if row.top
+        ]
 
     @property
     def messages(self) -> list[str]:
-        return [self.ring[number].message for number in self.pane.numbers]
+        return [self.ring[number].message for number in self.pane.model.lines.numbers]
 
 
 class StreamHolder(Holder):
     def on_envelope_log_tree_wanted(self, message: EnvelopeLog.TreeWanted) -> None:
         self.reported.append(f"tree {message.key}")
 
-    def on_stream_pane_changed(self) -> None:
+    def on_envelope_log_changed(self) -> None:
         self.reported.append("changed")
 
 
@@ -141,7 +145,7 @@ async def test_pause_holds_everything_still_and_counts_what_comes() -> None:
         assert pane.counts.behind == 1
         await pilot.press("p")
         assert stream.commands == ["cmd-1", "cmd-2"]
-        assert not pane.paused_at
+        assert not pane.model.paused_at
 
 
 async def test_what_is_paused_can_be_unfolded() -> None:
@@ -164,7 +168,7 @@ async def test_a_paused_log_says_which_lines_have_gone() -> None:
         await drained(pilot)
         assert "left the buffer" in lines(pilot.app)[0]
         assert stream.pane.counts.behind == 1_000
-        assert stream.pane.entry is None
+        assert stream.pane.item is None
         await pilot.press("f")
         assert stream.pane.line_number == 1_099
 
@@ -194,7 +198,7 @@ async def test_enter_on_the_other_lines_shows_them() -> None:
         stream.feed(*agent_run("cmd-1", NOON))
         stream.write([command_line("cmd-1"), *log_lines(9, start=1), command_line("cmd-1", "success")])
         await pilot.press("space", "end", "enter")
-        assert stream.pane.view is StreamView.LOG
+        assert stream.pane.model.view is StreamView.LOG
         assert stream.pane.line_number == 50
 
 
@@ -254,14 +258,14 @@ async def test_views_show_the_same_ring_at_the_same_place_in_time() -> None:
             stream.write([command_line(f"cmd-{run}", at=NOON + run * 10), *log_lines(9, start=1 + run * 10)])
         stream.pane.move_to(7)
         await pilot.press("t", "t")
-        assert stream.pane.view is StreamView.OPERATOR
-        assert stream.pane.entry is not None
-        assert "cmd-7 " in stream.pane.entry.message
+        assert stream.pane.model.view is StreamView.OPERATOR
+        assert isinstance(stream.pane.item, LogEntry)
+        assert "cmd-7 " in stream.pane.item.message
         await pilot.press("t")
-        assert stream.pane.view.value == "device log"
+        assert stream.pane.model.view.value == "device log"
         assert stream.pane.line_number == 70
         await pilot.press("j", "j", "j", "t")
-        assert stream.pane.view.value == "executions"
+        assert stream.pane.model.view.value == "executions"
         assert stream.pane.execution is not None
         assert stream.pane.execution.command_id == "cmd-7"
 
@@ -333,7 +337,7 @@ async def test_in_the_log_errors_are_problems() -> None:
         stream.pane.set_view(StreamView.LOG)
         stream.pane.move_to(50)
         await pilot.press("]")
-        assert stream.ring[stream.pane.numbers[stream.pane.cursor]].level == "E"
+        assert stream.ring[stream.pane.model.lines.numbers[stream.pane.cursor]].level == "E"
         assert stream.pane.cursor == 53
         await pilot.press("[")
         assert stream.pane.cursor == 48
@@ -375,25 +379,25 @@ async def test_filters_are_live_and_the_place_is_kept() -> None:
         pane.set_view(StreamView.LOG)
         pane.move_to(1_234)
         pane.search("level:e")
-        await until(pilot, lambda: pane.searched == 1)
+        await until(pilot, lambda: pane.model.searched == 1)
         assert pane.line_number == 1_238
-        assert {entry.level for entry in map(stream.ring.__getitem__, pane.numbers)} == {"E"}
+        assert {entry.level for entry in map(stream.ring.__getitem__, pane.model.lines.numbers)} == {"E"}
         stream.write(log_lines(10, start=3_000))
-        assert pane.numbers[-1] == 3_008
+        assert pane.model.lines.numbers[-1] == 3_008
         pane.search("")
         assert pane.line_number == 1_238
 
 
 async def test_a_million_lines_are_searched_in_slices_newest_first(monkeypatch: Any) -> None:
-    monkeypatch.setattr("clawperator.widgets.stream_pane._SLICE_SECONDS", 0.0)
+    monkeypatch.setattr("clawperator.widgets.envelope_log._SLICE_SECONDS", 0.0)
     async with streaming() as (stream, pilot):
         stream.write(log_lines(40_000))
         pane = stream.pane
         pane.set_view(StreamView.LOG)
         pane.search("9999:")
-        assert 0 < pane.searched < 1, "the first slice is done at once, the rest later"
+        assert 0 < pane.model.searched < 1, "the first slice is done at once, the rest later"
         assert stream.messages[-1].startswith("scan result 39999")
-        await until(pilot, lambda: pane.searched == 1)
+        await until(pilot, lambda: pane.model.searched == 1)
         assert [message.split(":")[0][-5:] for message in stream.messages] == [" 9999", "19999", "29999", "39999"]
         assert pane.following
 
@@ -402,12 +406,12 @@ async def test_a_filter_that_hides_everything_names_its_term() -> None:
     async with streaming(*mixed_stream(NOON)) as (stream, pilot):
         pane = stream.pane
         pane.search("openclaw status:skipped")
-        assert pane.culprit == "status:skipped"
+        assert pane.model.culprit == "status:skipped"
         stream.write(log_lines(10_000))
         pane.set_view(StreamView.LOG)
         pane.search("scan Zebra")
-        await until(pilot, lambda: pane.culprit)
-        assert pane.culprit == "Zebra"
+        await until(pilot, lambda: pane.model.culprit)
+        assert pane.model.culprit == "Zebra"
         assert pane.counts == (0, 10_000, 0, 0)
 
 
@@ -422,10 +426,11 @@ async def test_only_this_command_and_again_all() -> None:
         stream.pane.set_view(StreamView.LOG)
         stream.pane.move_to(0)
         await pilot.press("=")
-        assert stream.pane.only == "cmd-12"
+        assert stream.pane.model.only == "cmd-12"
         assert [message.split()[2] for message in stream.messages] == ["commandId=cmd-12"]
-        assert stream.pane.clear()
-        assert not stream.pane.only
+        stream.pane.clear()
+        assert not stream.pane.model.only
+        assert len(stream.messages) == 22
 
 
 async def test_what_is_young_grows_old() -> None:

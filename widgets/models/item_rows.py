@@ -34,15 +34,6 @@ class StreamView(Enum):
         return self in (StreamView.OPERATOR, StreamView.LOG)
 
 
-class Counts(NamedTuple):
-    """Shown and total rows; ``fresh`` ones arrived since it stopped following, ``behind`` since it was paused."""
-
-    shown: int
-    total: int
-    fresh: int
-    behind: int
-
-
 class StreamRow(NamedTuple):
     """An item, or below it one live line, or the count of ``others`` that were logged meanwhile."""
 

@@ -36,11 +36,11 @@ class StreamArea(Pane):
     @on(EnvelopeLog.Changed)
     def _draw_note(self) -> None:
         """Show ``executions · 12 of 40 · FOLLOW``."""
-        stream, dot, counts = self.stream, self.symbols.dot, self.stream.counts
-        line = Line().add(f"{stream.view.value} {dot} {counts.shown:,} shown")
-        if counts.total > counts.shown and not stream.paused_at:
+        stream, model, dot, counts = self.stream, self.stream.model, self.symbols.dot, self.stream.counts
+        line = Line().add(f"{model.view.value} {dot} {counts.shown:,} shown")
+        if counts.total > counts.shown and not model.paused_at:
             line.add(f", {counts.total - counts.shown:,} hidden")
-        if stream.paused_at:
+        if model.paused_at:
             line.add(f" {dot} PAUSED, {counts.behind:,} behind")
         else:
             line.add(f" {dot} FOLLOW" if stream.following else f" {dot} SCROLLED, G follows")

@@ -88,7 +88,7 @@ class StreamScreen(TwoPaneScreen):
         if changed & (Facet.STREAM | Facet.DEVICES | Facet.WORK):
             self.stream.empty_text = self._empty_words()
             self.stream.news()
-            if not self.stream.view.of_lines:  # lines are shown when the cursor rests
+            if not self.stream.model.view.of_lines:  # lines are shown when the cursor rests
                 self.show_detail()
             self._draw_info()
 
@@ -122,18 +122,18 @@ class StreamScreen(TwoPaneScreen):
 
     def show_place(self) -> None:
         """Show ``following`` instead of a number, which would repaint the whole frame with every line."""
-        if self.stream.following and not self.stream.paused_at:
+        if self.stream.following and not self.stream.model.paused_at:
             self.query_one("#list-pane", Pane).note(Line().add("following"))
         else:
             super().show_place()
 
     def _empty_words(self) -> str:
         session, stream = self.session, self.stream
-        if stream.where:
+        if stream.model.where:
             return self._nothing_found()
         if not session.device_id:
             return "No device, no log.\n\nD chooses a device, 7 lists them."
-        if stream.view is StreamView.LOG:
+        if stream.model.view is StreamView.LOG:
             return "The device has logged nothing yet."
         if len(session.lines):
             other = len(session.lines) - len(session.lines.operator)
@@ -142,16 +142,16 @@ class StreamScreen(TwoPaneScreen):
 
     def _nothing_found(self) -> str:
         """Return which term hides everything."""
-        stream = self.stream
-        what = "lines" if stream.view.of_lines else "rows"
-        if stream.searched < 1:
-            return f"Searching… {stream.searched:.0%} of {stream.counts.total:,} lines"
-        if stopped := stream.where.stopped:
+        model, total = self.stream.model, self.stream.counts.total
+        what = "lines" if model.view.of_lines else "rows"
+        if model.searched < 1:
+            return f"Searching… {model.searched:.0%} of {total:,} lines"
+        if stopped := model.where.stopped:
             return f"{sentence(stopped)}.\n\nesc clears the filter."
-        term = sentence(stream.culprit)
+        term = sentence(model.culprit)
         reason = f"{term} matches nothing." if term else "No row matches all terms."
-        way = "= removes it, esc clears the filter." if stream.only else "esc clears the filter."
-        return f"0 of {stream.counts.total:,} {what}: {reason}\n\n{way}"
+        way = "= removes it, esc clears the filter." if model.only else "esc clears the filter."
+        return f"0 of {total:,} {what}: {reason}\n\n{way}"
 
     def _draw_info(self) -> None:
         info = self.query_one("#stream-info", InfoLine)
@@ -174,8 +174,8 @@ class StreamScreen(TwoPaneScreen):
 
     def _follow_words(self, line: Line) -> None:
         stream, symbols = self.stream, self.console.symbols
-        if stream.paused_at:
-            waited = duration(self.session.clock.now() - stream.paused_at)
+        if stream.model.paused_at:
+            waited = duration(self.session.clock.now() - stream.model.paused_at)
             line.add(f"PAUSED {waited} {symbols.dot} {stream.counts.behind:,} behind ", "warn")
         elif stream.following:
             line.add(f"FOLLOW {symbols.follow} ", "run")
@@ -185,38 +185,38 @@ class StreamScreen(TwoPaneScreen):
                 line.add(f"+{fresh:,} new {symbols.down} ", "run")
 
     def _filter_words(self, line: Line) -> None:
-        stream = self.stream
-        if stream.only:
-            line.add("= ", "key").device(stream.only, "match", room=24).add(" ")
-        if problem := stream.filter.problem or stream.where.stopped:
+        model = self.stream.model
+        if model.only:
+            line.add("= ", "key").device(model.only, "match", room=24).add(" ")
+        if problem := model.filter.problem or model.where.stopped:
             line.device(problem, "warn")
-        elif stream.filter.text:
-            line.add("/ ", "key").device(stream.filter.text, "match", room=30)
+        elif model.filter.text:
+            line.add("/ ", "key").device(model.filter.text, "match", room=30)
 
     def _count_words(self, line: Line) -> None:
-        stream, symbols, counts = self.stream, self.console.symbols, self.stream.counts
-        line.add(f"  {stream.view.value}", "strong")
-        if stream.searched < 1:
-            line.add(f" searching… {stream.searched:.0%}", "warn")
-        if stream.where and not stream.view.of_lines and (term := self._only_bad_news()):
+        stream, model, counts = self.stream, self.stream.model, self.stream.counts
+        line.add(f"  {model.view.value}", "strong")
+        if model.searched < 1:
+            line.add(f" searching… {model.searched:.0%}", "warn")
+        if model.where and not model.view.of_lines and (term := self._only_bad_news()):
             line.add(" ").device(f"{term} matches none", "warn")
             return
         line.add(f" {counts.shown:,} shown", "muted")
-        if stream.searched == 1 and counts.total > counts.shown and not stream.paused_at:
-            line.add(f" {symbols.dot} {counts.total - counts.shown:,} hidden", "muted")
+        if model.searched == 1 and counts.total > counts.shown and not model.paused_at:
+            line.add(f" {self.console.symbols.dot} {counts.total - counts.shown:,} hidden", "muted")
         if stream.times is not TimeFormat.CLOCK:
-            line.add(f" {symbols.dot} times {stream.times.value}", "muted")
+            line.add(f" {self.console.symbols.dot} times {stream.times.value}", "muted")
 
     def _only_bad_news(self) -> str:
         """Return the term that hides every execution while other rows are left: problems pass filters about executions."""
-        rows = self.stream.rows
-        return self.stream.culprit if rows and all(isinstance(row.item, Mark) for row in rows) else ""
+        rows = self.stream.model.items.rows
+        return self.stream.model.culprit if rows and all(isinstance(row.item, Mark) for row in rows) else ""
 
     @on(EnvelopeLog.Changed)
     def _changed(self) -> None:
-        if self.stream.where:
+        if self.stream.model.where:
             self.stream.empty_text = self._nothing_found()
-        if not self.stream.view.of_lines:
+        if not self.stream.model.view.of_lines:
             self.show_detail()
         self._draw_info()
 
@@ -258,16 +258,16 @@ class StreamScreen(TwoPaneScreen):
         return [Choice(item, words[item.id], bool(words[item.id])) for item in keys.MENUS["export"]]
 
     def _export(self, choice: str | None) -> None:
-        stream, ring = self.stream, self.session.lines
+        stream, model, ring = self.stream, self.stream.model, self.session.lines
         if choice == "ring":
             self._write(export.of_ring(ring))
         elif choice == "execution" and stream.execution is not None:
             self._write(export.of_execution(stream.execution, ring))
         elif choice in ("shown", "file"):
             rows = (
-                export.of_lines(stream.numbers, ring)
-                if stream.view.of_lines
-                else export.of_items([row.item for row in stream.rows if row.top], ring)
+                export.of_lines([*model.lines.numbers], ring)
+                if model.view.of_lines
+                else export.of_items([row.item for row in model.items.rows if row.top], ring)
             )
             self._write(rows) if choice == "shown" else self._ask_where(rows)
 

@@ -569,7 +569,7 @@ async def test_pause_freezes_the_view_while_lines_come_in() -> None:
         stream = app.screen.query_one(EnvelopeLog)
         engine.log(log_lines(200))
         await pilot.press("t", "t", "t")
-        await until(pilot, lambda: stream.view is StreamView.LOG and stream.row_count() == 200)
+        await until(pilot, lambda: stream.model.view is StreamView.LOG and stream.row_count() == 200)
         await pilot.press("p")
         engine.log(log_lines(500, start=200))
         await until(pilot, lambda: len(app.session.lines) == 700)
@@ -588,7 +588,7 @@ async def test_the_views_share_what_was_collected() -> None:
         await until(pilot, lambda: len(app.session.lines) == 100)
         counts = []
         for _ in StreamView:
-            counts.append((stream.view, stream.row_count()))
+            counts.append((stream.model.view, stream.row_count()))
             await pilot.press("t")
         assert counts == [
             (StreamView.EXECUTIONS, 8),
@@ -638,7 +638,10 @@ async def test_a_filter_hides_counts_and_names_the_culprit() -> None:
         engine.publish(*mixed_stream(NOON - 30))
         await until(pilot, lambda: stream.row_count() == 8)
         await pilot.press("slash", *"src:skill !malformed", "enter")
-        assert [row.item.command_id for row in stream.rows if hasattr(row.item, "command_id")] == ["cmd-123", "cmd-124"]
+        assert [row.item.command_id for row in stream.model.items.rows if hasattr(row.item, "command_id")] == [
+            "cmd-123",
+            "cmd-124",
+        ]
         await until(pilot, lambda: "6 hidden" in text_of(app))
         await pilot.press("slash", *" src:nobody", "enter")
         await until(pilot, lambda: "src:nobody matches nothing" in text_of(app))

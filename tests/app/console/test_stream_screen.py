@@ -166,7 +166,7 @@ async def test_only_this_command_is_said_and_lifted() -> None:
         shown.engine.publish(*mixed_stream(NOON - 60))
         await shown.seen("cmd-123")
         await shown.press("home", "right_square_bracket", "right_square_bracket", "equals_sign")
-        command = shown.stream.only
+        command = shown.stream.model.only
         assert command
         assert f"= {command}" in shown.text
         assert "1 shown · 7 hidden" in shown.text
