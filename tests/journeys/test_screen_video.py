@@ -6,7 +6,7 @@ import asyncio
 import sqlite3
 import sys
 from collections.abc import Callable
-from contextlib import AsyncExitStack
+from contextlib import AsyncExitStack, closing
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -162,7 +162,7 @@ async def test_policy_refuses_it_and_each_start_is_audited(connect: Any, server_
                     assert not bench.world.scrcpy_servers
                 else:
                     await stack.enter_async_context(engine.screen_video(bench.serial))  # type: ignore[arg-type]
-    with sqlite3.connect(tmp_path / "h.db") as db:
+    with closing(sqlite3.connect(tmp_path / "h.db")) as db:
         rows = db.execute("SELECT * FROM audit ORDER BY 1").fetchall()
     events = [next(word for word in row if word in ("refused", "allowed", "result")) for row in rows]
     assert events == ["refused", "allowed", "result"]

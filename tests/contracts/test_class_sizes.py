@@ -1,0 +1,50 @@
+"""No class is too long to be held in mind; bases that only cut it into files count as its lines."""
+
+from __future__ import annotations
+
+import ast
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+ROOT = Path(__file__).parents[2]
+MOST_LINES = 400
+
+
+class Class(NamedTuple):
+    lines: int
+    bases: list[str]
+
+
+def classes() -> Iterator[tuple[str, Class]]:
+    """Yield the classes of the source by their full names."""
+    for room in ("app", "engine", "widgets"):
+        for path in (ROOT / room).rglob("*.py"):
+            module = ".".join(("clawperator", *path.relative_to(ROOT).with_suffix("").parts))
+            body = ast.parse(path.read_text(encoding="utf-8")).body
+            imported = {
+                alias.asname or alias.name: f"{node.module}.{alias.name}"
+                for node in body
+                if isinstance(node, ast.ImportFrom)
+                for alias in node.names
+            }
+            for node in body:
+                if isinstance(node, ast.ClassDef):
+                    names = [ast.unparse(base).partition("[")[0] for base in node.bases]
+                    bases = [imported.get(name, f"{module}.{name}") for name in names]
+                    yield f"{module}.{node.name}", Class((node.end_lineno or 0) - node.lineno + 1, bases)
+
+
+def test_no_class_is_longer_than_its_reader_can_hold_in_mind() -> None:
+    found = dict(classes())
+    heirs = Counter(base for one in found.values() for base in set(one.bases))
+
+    def lines(name: str) -> int:
+        """The class and, each once, the bases that no other class has."""
+        own = (base for base in dict.fromkeys(found[name].bases) if base in found and heirs[base] == 1)
+        return found[name].lines + sum(map(lines, own))
+
+    assert len(found) > 1_000
+    too_long = {name: count for name in found if (count := lines(name)) > MOST_LINES}
+    assert not too_long, "compose it of parts: app/console/actions.py says how a screen does"
