@@ -94,7 +94,7 @@ class LinePane(LineWidget, can_focus=True):
     def __init__(self, *, id: str | None = None, classes: str | None = None) -> None:  # noqa: A002  # Textual's own name
         super().__init__(id=id, classes=classes)
         self._strips: LRUCache[Hashable, Strip] = LRUCache(_STRIPS_KEPT)
-        self.empty_text = self.EMPTY
+        self._empty_text = self.EMPTY
         self._laid_out: int | str = 0
         """The number of rows that the height is for; for an empty pane, its text."""
         self._bar_marks: tuple[int, int, dict[int, str]] | None = None
@@ -116,6 +116,18 @@ class LinePane(LineWidget, can_focus=True):
         ``content_changed`` or ``marks_changed``, not for each line.
         """
         return ()
+
+    @property
+    def empty_text(self) -> str:
+        """What an empty pane says; ``EMPTY`` at first. A change is painted."""
+        return self._empty_text
+
+    @empty_text.setter
+    def empty_text(self, words: str) -> None:
+        if words != self._empty_text:
+            self._empty_text = words
+            if not self.row_count():
+                self.content_changed()
 
     def empty_words(self) -> str:
         """Return the text of an empty pane."""

@@ -53,6 +53,16 @@ async def test_a_pane_as_high_as_its_content_grows_with_the_text_of_an_empty_one
             assert pane.size.height == height
 
 
+async def test_what_an_empty_pane_says_is_painted_when_it_changes() -> None:
+    pane = Numbers(0)
+    pane.empty_text = "Loading…"
+    async with held(pane) as (app, pilot):
+        assert "Loading…" in "".join(lines(app))
+        pane.empty_text = "The registry is broken"
+        await drained(pilot)
+        assert "The registry is broken" in "".join(lines(app))
+
+
 async def test_a_move_draws_the_two_rows_concerned() -> None:
     pane = Numbers(100)
     async with held(pane) as (app, pilot):
