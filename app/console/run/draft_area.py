@@ -13,7 +13,7 @@ from clawperator.app.console.execution.draft import DraftKeeper
 from clawperator.app.console.execution.draft_model import Problem
 from clawperator.app.console.execution.outcome import busy
 from clawperator.app.console.navigation import ExecutionPlace
-from clawperator.app.console.run.parts import (
+from clawperator.app.console.run.draft_view import (
     complaints,
     marks,
     matches,

@@ -19,7 +19,7 @@ from clawperator.app.console.navigation import ComparisonPlace, Destination, Dra
 from clawperator.app.console.run.as_sent import AsSentDialog
 from clawperator.app.console.run.draft_area import VIEWS, DraftArea
 from clawperator.app.console.run.draft_files import DraftFiles
-from clawperator.app.console.run.parts import summary_row, was_busy
+from clawperator.app.console.run.draft_view import summary_row, was_busy
 from clawperator.app.console.run.step_changes import StepChanges
 from clawperator.app.console.screens.base import ConsoleScreen, Menu
 from clawperator.app.console.session import Facet

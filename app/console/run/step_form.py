@@ -13,7 +13,7 @@ from clawperator.app.console.execution.dispatcher import ExecutionConsole
 from clawperator.app.console.execution.draft import SelectorPick
 from clawperator.app.console.execution.draft_model import Problem
 from clawperator.app.console.navigation import PickPlace
-from clawperator.app.console.run.parts import matches
+from clawperator.app.console.run.draft_view import matches
 from clawperator.app.console.screens.forms import FIELD_KEYS, FieldsForm
 from clawperator.engine.contracts.actions import ACTIONS
 from clawperator.engine.contracts.aliases import canonical

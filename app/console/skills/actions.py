@@ -47,7 +47,7 @@ class SkillActions:
         return cast("SkillsConsole", self._screen.app)
 
     @property
-    def skilling(self) -> SkillsController:
+    def controller(self) -> SkillsController:
         return self.console.skills
 
     def selected(self, what: str) -> SkillEntry | None:
@@ -57,18 +57,18 @@ class SkillActions:
         return skill
 
     def action_look_again(self) -> None:
-        self.skilling.look_again()
+        self.controller.look_again()
 
     def action_lint_skill(self) -> None:
         if self.selected("check") is not None:
-            self.skilling.lint()
+            self.controller.lint()
             self._reveal("lint")
 
     def action_run_skill(self) -> None:
         skill = self.selected("run")
         if skill is None:
             return
-        if self.skilling.busy:
+        if self.controller.busy:
             self._say_busy()
         elif not self.console.session.device_id:
             self.console.say(Status.WARN, "No device is selected. 7 lists the devices, D chooses one")
@@ -90,21 +90,21 @@ class SkillActions:
         form = SkillForm(
             skill,
             card if card is not None and card.skill_id == skill.id else None,
-            self.skilling,
+            self.controller,
             self.console.session.device_id,
             for_draft=for_draft,
-            before=self.skilling.given.get(skill.id),
+            before=self.controller.given.get(skill.id),
         )
         ask(self.console, form, self._to_draft if for_draft else self._run)
 
     def _run(self, request: SkillRequest) -> None:
-        if self.skilling.start_run(request, self.console.session.device_id):
+        if self.controller.start_run(request, self.console.session.device_id):
             self._reveal("output")
         else:
             self._say_busy()
 
     def _say_busy(self) -> None:
-        run = self.skilling.run
+        run = self.controller.run
         what = f"{sentence(run.skill_id)} is already running. C stops it" if run else "A skill is already running"
         self.console.say(Status.WAITING, what)
 
@@ -112,7 +112,7 @@ class SkillActions:
         """Make the first execution the draft; the following ones of a recipe run only when it is played."""
         if request.plan is None:
             return
-        self.skilling.compiled(request.plan)
+        self.controller.compiled(request.plan)
         compiled = request.plan.compiled
         first, total = compiled.execution, len(compiled.executions)
         self.console.drafts.load(first, name=request.skill_id)
@@ -126,18 +126,18 @@ class SkillActions:
         self.console.say(Status.WARN if len(parts) > 1 else Status.OK, ". ".join(parts))
 
     def action_sync_skills(self) -> None:
-        if self.skilling.syncing is not None:
+        if self.controller.syncing is not None:
             self._sync("")
         else:
             prompt = "A branch, a tag or a commit of the skills repository:"
             ask(self.console, Form("fetch the skills", prompt, ref_problem, go="fetch", value=DEFAULT_REF), self._sync)
 
     def _sync(self, ref: str) -> None:
-        if not self.skilling.sync(ref):
+        if not self.controller.sync(ref):
             self.console.say(Status.WAITING, "The skills are being fetched already. C cancels it")
 
     def action_cancel_skill(self) -> None:
-        if not self.skilling.cancel():
+        if not self.controller.cancel():
             self.console.say(Status.IDLE, "Nothing is running")
 
     # -- the user's own editor
@@ -177,7 +177,7 @@ class SkillActions:
     async def _edit(self, command: Sequence[str], skill_id: str, relative: str, line: int) -> None:
         """Edit the file, then read it again."""
         try:
-            await open_file(self._screen.app, command, await self.skilling.file_of(skill_id, relative), line)
+            await open_file(self._screen.app, command, await self.controller.file_of(skill_id, relative), line)
         except SuspendNotSupported:
             self.console.say(Status.IDLE, f"This terminal cannot run an editor. The file is {sentence(relative)}")
         except EngineError as exc:
@@ -186,6 +186,6 @@ class SkillActions:
             reason = sentence(getattr(exc, "strerror", None) or str(exc))
             self.console.say(Status.FAILED, f"The editor failed: {reason}")
         else:
-            self.skilling.look_again()
+            self.controller.look_again()
         finally:
             self._screen.app.refresh(layout=True)

@@ -48,7 +48,7 @@ class SkillForm(FieldsForm):
         self,
         skill: SkillEntry,
         card: SkillDetails | None,
-        skilling: SkillsController,
+        controller: SkillsController,
         device_id: str,
         *,
         for_draft: bool,
@@ -57,7 +57,7 @@ class SkillForm(FieldsForm):
         self.GO = "to the draft" if for_draft else "run"
         super().__init__(f"{'compile' if for_draft else 'run'} {sentence(skill.id)}")
         self._skill = skill
-        self._skilling = skilling
+        self._controller = controller
         self._device_id = device_id
         self._for_draft = for_draft
         self._before = before
@@ -106,7 +106,7 @@ class SkillForm(FieldsForm):
 
     async def _learn(self) -> None:
         """Read the skill's files for their inputs."""
-        card = await self._skilling.read_card(self._skill)
+        card = await self._controller.read_card(self._skill)
         name = self.option.name if self.option is not None else ""
         self.options = run_options(self._skill, card, for_draft=self._for_draft)
         self.option = next((option for option in self.options if option.name == name), self.option)
@@ -181,7 +181,7 @@ class SkillForm(FieldsForm):
         option, values = self.option, self.values()
         assert option is not None
         try:
-            plan = await self._skilling.compile(self._skill.id, option, values)
+            plan = await self._controller.compile(self._skill.id, option, values)
         except EngineError as exc:
             self.plan = None
             self._show(trouble_of(exc))
@@ -214,7 +214,7 @@ class SkillForm(FieldsForm):
                 hidden(self.values(), self._secrets()),
                 self._device_id,
                 for_draft=self._for_draft,
-                builtin=self._skilling.skills_state.source == BUILTIN,
+                builtin=self._controller.skills_state.source == BUILTIN,
             )
             for text in wrap(shown, max(10, width - 2), limit=4):
                 yield Row(Line(width).add(" ").add(text, "node-text"))
