@@ -59,6 +59,12 @@ def test_the_chosen_node_has_a_heavy_outline() -> None:
     assert drawn(1, ascii_only=True)[0] == "+------------------+"
 
 
+def test_a_chosen_node_that_takes_much_of_the_screen_is_outlined_but_not_filled() -> None:
+    small, large = (draw_bounds(BUTTONS, Marks(BUTTONS.nodes[index]), (20, 20)) for index in (2, 4))
+    assert small[7].spans[0] == ("┃        ┃", "here")
+    assert large[13].spans == [("┃", "here"), (" " * 18, "text"), ("┃", "here")]
+
+
 def test_matches_are_hatched_and_the_first_of_them_has_a_double_line() -> None:
     assert drawn(hits=(1, 2), first=1)[:12] == [
         "╔══════════════════╗",

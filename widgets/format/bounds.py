@@ -25,8 +25,11 @@ _ASCII = tuple("+-+|++[]")
 _ASCII_DOUBLE = tuple("#=#|##<>")
 """Corners and edges of an outline; the last two enclose a box that is too flat for one."""
 _HATCH, _ASCII_HATCH = "░", "."
-_HATCHED_SHARE = 6
-"""A match is hatched if at least so many of its size fit on the screen."""
+_FILLED_SHARE = 6
+"""A match is hatched, and the chosen node filled, if at least so many of its size fit on the screen.
+
+The content of a larger one would be hard to read, and each move of the cursor would send its area over the connection.
+"""
 _WIDE_TAIL = ""
 """Stands in the second cell of a wide character."""
 _NAME_CELLS = 24
@@ -302,9 +305,8 @@ def _draw_hits(
 
 
 def _is_small(box: Box, frame: ScreenFrame) -> bool:
-    """Return whether hatching the box leaves the rest of the screen readable."""
     left, top, right, bottom = box
-    return (right - left) * (bottom - top) * _HATCHED_SHARE <= frame.columns * frame.rows
+    return (right - left) * (bottom - top) * _FILLED_SHARE <= frame.columns * frame.rows
 
 
 def _bears_label(node: UiNode) -> bool:
@@ -314,7 +316,8 @@ def _bears_label(node: UiNode) -> bool:
 
 def _draw_node(canvas: Canvas, frame: ScreenFrame, node: UiNode, strokes: Sequence[str]) -> None:
     box = frame.box(node.bounds)
-    canvas.fill(box, "here")
+    if _is_small(box, frame):
+        canvas.fill(box, "here")
     if _has_inside(box):
         canvas.outline(box, strokes, "here")
     if node.label:
