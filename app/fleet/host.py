@@ -263,7 +263,7 @@ class FleetHost:
             unknown = {"broadcastDispatchStatus": "unknown"}
             error = EngineError(ErrorCode.UNKNOWN_RUNTIME_ERROR, f"{type(exc).__name__}: {exc}", extra=unknown)
             answer = error.to_answer()
-        except asyncio.CancelledError as exc:  # the host leaves: the caller is told what is known
+        except asyncio.CancelledError as exc:  # the host leaves: the caller gets what is known
             cause = exc.__cause__
             answer = (cause if isinstance(cause, EngineError) else interruption("unknown")).to_answer()
         finally:

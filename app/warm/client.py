@@ -29,7 +29,7 @@ class BrokenOffError(Exception):
 def run(arguments: Sequence[str]) -> int | None:
     """Run a command line in the warm process and return its exit code; ``None`` where it must run in this process.
 
-    Raises ``BrokenOffError`` where it began there and nobody knows how it ended.
+    Raises ``BrokenOffError`` where it began there and its end is unknown.
     """
     connected = connect()
     if connected is None:

@@ -46,7 +46,7 @@ def build() -> str:
 
 
 def open_folder() -> int:
-    """Open the folder of the socket. Raises ``OSError`` unless it is a folder of this user that nobody else can enter."""
+    """Open the folder of the socket. Raises ``OSError`` unless it is a folder of this user that no other user can enter."""
     path = runtime_folder()
     descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
     found = os.fstat(descriptor)

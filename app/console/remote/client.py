@@ -29,7 +29,7 @@ MAX_ANSWER_BYTES = 64 * 1024 * 1024
 MAX_EVENT_BYTES = 32 * 1024 * 1024
 _MAX_TOKEN_FILE = 64 * 1024
 _SKEW_SECONDS = 2.0
-"""Smaller differences of clocks are ignored: a server tells its time in whole seconds."""
+"""Smaller differences of clocks are ignored: a server reports its time in whole seconds."""
 _NUMBERS = ("since", "timeoutMs", "pid", "limit", "actual")
 """Details used in arithmetic."""
 _BESIDE = ("broadcastDispatchStatus", "executionId", "deviceId")
