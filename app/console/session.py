@@ -70,6 +70,20 @@ TILE_SIDE = 160
 _RATE_SECONDS = 5.0
 _PROBLEMS = (Status.WARN, Status.FAILED)
 _NO_ANSWER = frozenset({ErrorCode.RESULT_ENVELOPE_TIMEOUT.value, ErrorCode.DEVICE_SHELL_UNAVAILABLE.value})
+_UNTIL_IT_ANSWERS = _NO_ANSWER | {
+    ErrorCode.ADB_SERVER_FAILED.value,
+    ErrorCode.NO_DEVICES.value,
+    ErrorCode.DEVICE_NOT_FOUND.value,
+    ErrorCode.DEVICE_UNAUTHORIZED.value,
+    ErrorCode.DEVICE_OFFLINE.value,
+    ErrorCode.RECEIVER_NOT_INSTALLED.value,
+    ErrorCode.RECEIVER_VARIANT_MISMATCH.value,
+    ErrorCode.SERVICE_UNAVAILABLE.value,
+    ErrorCode.BROADCAST_FAILED.value,
+    ErrorCode.LOGCAT_UNAVAILABLE.value,
+    ErrorCode.UI_NOT_IDLE.value,
+}
+"""Codes of problems that are over once there is a tree, or the checks pass."""
 
 
 class Facet(Flag):
@@ -249,7 +263,9 @@ class Session:
                 return self._take_devices(update)
             case SnapshotUpdate(snapshot):
                 self.nodes_dropped += self.trees_of(snapshot.device_id).add(snapshot)
-                return Facet.TREE if snapshot.device_id == self.device_id else Facet.OTHERS
+                if snapshot.device_id != self.device_id:
+                    return Facet.OTHERS
+                return Facet.TREE | self._answered(snapshot.at)
             case StreamUpdate():
                 return self._take_stream(update)
             case DoctorUpdate():
@@ -372,7 +388,8 @@ class Session:
             self.findings[news.report.device_id] = news.report
             if len(self.findings) > FINDINGS_KEPT:
                 del self.findings[next(iter(self.findings))]
-        return Facet.DOCTOR
+        ready = not news.report.running and self.verdict is not None and self.verdict.ready
+        return Facet.DOCTOR | (self._answered(news.report.ended) if ready else Facet.NOTHING)
 
     # -- questions
 
@@ -479,6 +496,14 @@ class Session:
         if notice.status is Status.WARN and last and last.result and notice.at - last.at < RESULT_SECONDS:
             notice = last._replace(text=f"{last.text} · {notice.text}")
         self.last_notice = notice
+
+    def _answered(self, at: float) -> Facet:
+        """Stop showing a problem that ended before the device answered ``at`` this time; how an action ended stays."""
+        last = self.last_notice
+        if last is None or last.result or last.at > at or last.code not in _UNTIL_IT_ANSWERS:
+            return Facet.NOTHING
+        self.last_notice = None
+        return Facet.NOTICE
 
     def _end_waiting(self, *, busy: bool, code: str = "", since: float = 0.0) -> Facet:
         """Stop showing a notice about something to wait for that is over: one with ``code``, said after ``since``."""

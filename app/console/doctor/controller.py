@@ -159,11 +159,12 @@ class DoctorController:
         self._watched()
 
     def device_free(self) -> None:
-        """Repeat the check that was refused because the device was busy."""
+        """Repeat the check that was refused because the device was busy, and the problems before it: they may be over."""
         report = self.report
-        refused = [id_of(check) for check in report.checks if check.get("code") == _BUSY]
+        refused = any(check.get("code") == _BUSY for check in report.checks)
         if refused and self._device_id == report.device_id and not self.busy:
-            self._begin_rounds(self._wanted(since=refused[0]))
+            first = next(id_of(check) for check in report.checks if status_of(check) is not Status.OK)
+            self._begin_rounds(self._wanted(since=first))
 
     async def rest(self) -> None:
         """Wait until no run and no fix is running."""
@@ -361,8 +362,9 @@ def _outcome(fixes: Sequence[FixRun], concerned: Sequence[str], report: DoctorRe
     where = "Press g f for its output"
     if failed:
         first = next((line for line in failed[0].output.splitlines() if line.strip()), "no reason was given")
-        words = f"{short_name(failed[0].check_id)}: the fix failed: {first[:200]}. {where}"
-        return Notice(Status.FAILED, sentence(words))
+        result = "the fix failed" if still or not concerned else "passes now, but the fix failed"
+        words = f"{short_name(failed[0].check_id)}: {result}: {first[:200]}. {where}"
+        return Notice(Status.FAILED if still or not concerned else Status.OK, sentence(words))
     names = ", ".join(map(short_name, still or concerned))
     if still:
         pronoun = "still does not pass" if len(still) == 1 else "still do not pass"

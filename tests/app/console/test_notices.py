@@ -2,19 +2,41 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
-from clawperator.app.console.messages import LocksUpdate, NoticeUpdate, WorkUpdate
+from clawperator.app.console.messages import (
+    DevicesUpdate,
+    DoctorUpdate,
+    LocksUpdate,
+    NoticeUpdate,
+    SnapshotUpdate,
+    WorkUpdate,
+)
 from clawperator.app.console.screens.dialogs import TreeCompareDialog
 from clawperator.app.console.session import Facet, Session
 from clawperator.engine.errors import ErrorCode
 from clawperator.engine.events.types import SnapshotSeen
+from clawperator.widgets.models.doctor_report import DoctorReport, mark_of
+from clawperator.widgets.models.snapshot import TreeSnapshot
 from clawperator.widgets.models.status import Status
 from clawperator.widgets.notice_line import Notice
-from tests.app.console.support import DEVICE, NOON, ROWS, MovableClock, settings_screen, until
+from tests.app.console.support import (
+    CHECKS_OFF,
+    CHECKS_OK,
+    DEVICE,
+    NOON,
+    ROWS,
+    SECOND,
+    MovableClock,
+    settings_screen,
+    until,
+)
 from tests.app.console.test_console_journeys import console, text_of
 
 BUSY = Notice(Status.WAITING, "Device busy: cmd-1", ErrorCode.EXECUTION_CONFLICT_IN_FLIGHT.value)
+OFF = Notice(Status.FAILED, "The accessibility service is switched off", ErrorCode.SERVICE_UNAVAILABLE.value)
 HELD = {DEVICE.serial: {"commandId": "cmd-1"}}
 
 
@@ -98,3 +120,38 @@ async def test_a_comparison_says_which_side_is_which() -> None:
         await until(pilot, lambda: isinstance(app.screen, TreeCompareDialog))
         await pilot.press("escape")
         await until(pilot, lambda: "− 22:29:00 + 22:30:00" in text_of(app))
+
+
+def tree_at(at: float, device: str = DEVICE.serial) -> SnapshotUpdate:
+    return SnapshotUpdate(TreeSnapshot(serial=1, device_id=device, at=at, xml="<hierarchy/>"))
+
+
+def test_a_problem_of_the_device_is_over_once_it_answers() -> None:
+    known = session()
+    known.absorb(NoticeUpdate(OFF))
+    known.absorb(tree_at(NOON - 1))
+    assert known.last_notice is not None, "that tree is older"
+    known.absorb(tree_at(NOON + 1, SECOND.serial))
+    assert known.last_notice is not None, "that is another device"
+    assert Facet.NOTICE in known.absorb(tree_at(NOON + 1))
+    assert known.last_notice is None
+    assert [notice.text for notice in known.notices] == [OFF.text]
+
+
+def test_a_problem_of_the_device_is_over_once_the_checks_pass() -> None:
+    known = session()
+    known.absorb(DevicesUpdate((DEVICE,)))
+    report = DoctorReport(checks=CHECKS_OFF, ended=NOON + 1, device_id=DEVICE.serial, device=mark_of(DEVICE))
+    known.absorb(NoticeUpdate(OFF))
+    known.absorb(DoctorUpdate(report))
+    assert known.last_notice is not None
+    known.absorb(DoctorUpdate(replace(report, checks=CHECKS_OK)))
+    assert known.last_notice is None
+
+
+@pytest.mark.parametrize("other", [OFF._replace(result=True), OFF._replace(code=ErrorCode.EMULATOR_START_FAILED.value)])
+def test_an_answer_hides_neither_how_an_action_ended_nor_what_it_does_not_refute(other: Notice) -> None:
+    known = session()
+    known.absorb(NoticeUpdate(other))
+    known.absorb(tree_at(NOON + 1))
+    assert known.last_notice is not None

@@ -444,6 +444,19 @@ async def test_what_was_turned_away_is_made_again_when_the_device_is_free() -> N
         assert not here.doctoring.busy
 
 
+async def test_what_was_found_before_the_device_was_busy_is_examined_again_as_well() -> None:
+    """The service was off, a fix of another program had the device, and now the service is on."""
+    busy = {"id": HANDSHAKE, "status": "fail", "code": "EXECUTION_CONFLICT_IN_FLIGHT", "summary": "busy"}
+    async with desk(FakeEngine(checks=(*CHECKS_OFF[:-1], busy))) as here:
+        here.doctoring.run()
+        await here.over()
+        assert here.report.problems
+        here.engine.checks = (*CHECKS_OK[:-1], {**CHECKS_OFF[-2], "status": "pass"}, CHECKS_OK[-1])
+        here.doctoring.device_free()
+        await here.doctoring.rest()
+        assert not here.report.problems
+
+
 @pytest.mark.parametrize(("checks", "cannot_answer"), [(CHECKS_OFF, True), (CHECKS_FAILED, False), (CHECKS_OK, False)])
 async def test_whether_a_tree_can_come_at_all(checks: Any, cannot_answer: bool) -> None:
     async with desk(FakeEngine(checks=checks)) as here:
