@@ -28,12 +28,9 @@ def test_the_shape() -> None:
     (suite,) = root.findall("testsuite")
     assert root.tag == "testsuites"
     for element in (root, suite):
-        assert {name: element.get(name) for name in ("tests", "failures", "errors", "skipped")} == {
-            "tests": "4",
-            "failures": "1",
-            "errors": "0",
-            "skipped": "1",
-        }
+        assert [element.get(name) for name in ("tests", "failures", "errors")] == ["4", "1", "0"]
+    assert suite.get("skipped") == "1"
+    assert root.keys() == ["name", "tests", "failures", "errors", "time"], "Jenkins' xUnit plugin allows no other"
     assert suite.get("timestamp") == "1970-01-01T00:00:00"
     cases = suite.findall("testcase")
     assert [(case.get("classname"), case.get("name")) for case in cases] == [
