@@ -381,5 +381,5 @@ def interruption(dispatch_status: str = "not_sent", **names: str) -> EngineError
         "not_sent": "Interrupted before the command was sent to the device",
         "sent": "Interrupted after the command was sent: it may still act on the device",
     }
-    message = messages.get(dispatch_status, "Interrupted twice: whether anything was sent to the device is unknown")
+    message = messages.get(dispatch_status, "Interrupted: whether anything was sent to the device is unknown")
     return EngineError(ErrorCode.INTERRUPTED, message, extra={"broadcastDispatchStatus": dispatch_status, **names})

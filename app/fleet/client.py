@@ -168,12 +168,13 @@ class Fleet:
         """
         chosen: list[str] = []
         words = [word.strip() for word in text.split(",")]
-        serials = {}
-        if len(words) > 1 and any("/" in word for word in words):  # one device may be named twice
-            serials = {f"{row['host']}/{row['alias']}": row["device"] for row in await self.devices() if row["alias"]}
+        one = len(words) == 1 and words[0] != "all" and not words[0].startswith(TAG)
+        listed = [] if one else await self.devices()
+        aliases = {row["device"]: f"{row['host']}/{row['alias']}" for row in listed if row["alias"]}
+        serials = {alias: device for device, alias in aliases.items()}
         for word in words:
             if word == "all":
-                found = [row["device"] for row in await self.devices() if row["state"] == "device"]
+                found = [row["device"] for row in listed if row["state"] == "device"]
             elif word.startswith(TAG):
                 found = await self._tagged(word.removeprefix(TAG))
             else:
@@ -188,7 +189,7 @@ class Fleet:
                 taken.add(serial)
         if not chosen:
             raise EngineError(ErrorCode.NO_DEVICES, "No host of the fleet offers a ready device")
-        return [Target(name) for name in dict.fromkeys(chosen)]
+        return [Target(name, aliases.get(name, "")) for name in dict.fromkeys(chosen)]
 
     async def _tagged(self, tag: str) -> list[str]:
         found: set[str] = set()
@@ -350,9 +351,13 @@ def _remote_error(answer: Mapping[str, Any]) -> EngineError:
     }
     extra |= {name: answer[name] for name in ("deviceId", "executionId", "outcome") if name in answer}
     code = ErrorCode.known(str(given["code"])) or ErrorCode.UNKNOWN
-    hint, details = given.get("hint"), given.get("details")
+    hint, details, host = given.get("hint"), given.get("details"), answer["deviceId"].partition("/")[0]
     if isinstance(details, dict) and details.pop("policy", None):  # a file of the host
-        hint = f"The policy of the host {answer['deviceId'].partition('/')[0]} decides this, and can be changed only there."
+        hint = f"The policy of the host {host} decides this, and can be changed only there."
+    elif code is ErrorCode.REGISTRY_READ_FAILED:
+        hint = (
+            f"On the host {host}, run `clawperator skills install`, or join with CLAWPERATOR_SKILLS_REGISTRY=builtin."
+        )
     return EngineError(
         code,
         str(given["message"]),

@@ -6,7 +6,7 @@ import asyncio
 import base64
 import json
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import fields
 from functools import partial
@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from nats.micro.service import Service
 
     from clawperator.app.fleet.connection import Connection
+    from clawperator.engine.adb.presence import DeviceEntry
     from clawperator.engine.executions.attempt import ExecutionResult
 _MAX_DEVICES = 1_024
 """Devices that one host offers; one that is gone is still answered for."""
@@ -176,13 +177,13 @@ class FleetHost:
         watching = asyncio.create_task(self._engine.watch_devices(), name="devices of the host")
         try:
             with self._engine.events.subscribe() as events:
-                await self._offer(service, [entry.serial for entry in await self._engine.devices() if entry.usable])
+                await self._offer(service, await self._engine.devices())
                 await self._require_permissions()
                 ready()
                 while batch := await events.batch():
                     for event in batch:
                         if isinstance(event, DevicesChanged):
-                            await self._offer(service, [entry.serial for entry in event.devices if entry.usable])
+                            await self._offer(service, event.devices)
                         await self._publish(event, events.dropped)
         finally:
             leases = [task for _, task in self._leases.values()]
@@ -202,29 +203,34 @@ class FleetHost:
             words = f"The NATS server does not permit this user to offer devices: {self._client.refusal}"
             raise EngineError(ErrorCode.FLEET_UNAVAILABLE, words, hint="Use the credentials of a host.")
 
-    async def _offer(self, service: Service, serials: list[str]) -> None:
-        """Offer the devices that are new, and follow the log of those that are there."""
-        profiles = self._engine.settings.devices
-        aliases = {profile.serial: (alias, profile.tags) for alias, profile in profiles.items()}
-        for serial in serials:
+    async def _offer(self, service: Service, listed: Sequence[DeviceEntry]) -> None:
+        """Offer the devices that are new, in any state, and follow the log of those that are ready."""
+        ready = {entry.serial for entry in listed if entry.usable}
+        for serial in ready:
             if serial not in self._watchers or self._watchers[serial].done():
                 watcher = asyncio.create_task(self._engine.watch_log(serial), name=f"log of {serial}")
                 self._watchers[serial] = watcher
+        for serial in self._watchers.keys() - ready:
+            self._watchers.pop(serial).cancel()
+        for serial in (entry.serial for entry in listed):
             if serial in self.offered or len(self.offered) >= _MAX_DEVICES:
                 continue
             self.offered[serial] = None
-            alias, tags = aliases.get(serial, ("", ()))
+            alias, tags = self._profile(serial)
             for name in {serial, alias} - {"", *self._names}:
                 self._names.add(name)
                 await service.add_endpoint(
                     name="device",
                     subject=subjects.device_subject(self._name, name),
                     queue_group=subjects.token(self._name),  # one of two hosts with one name gets a request
-                    handler=partial(self._take, profiles[name].serial if name in profiles else name),
+                    handler=partial(self._take, serial),
                     metadata={"serial": serial, "alias": alias, "tags": ",".join(tags)},
                 )
-        for serial in self._watchers.keys() - set(serials):
-            self._watchers.pop(serial).cancel()
+
+    def _profile(self, serial: str) -> tuple[str, Sequence[str]]:
+        """Return alias and tags of a device."""
+        profiles = self._engine.settings.devices.items()
+        return next(((alias, profile.tags) for alias, profile in profiles if profile.serial == serial), ("", ()))
 
     async def _list(self, tag: str, request: Request) -> None:
         tagged = [profile.serial for profile in self._engine.settings.devices.values() if tag in profile.tags]
@@ -234,10 +240,9 @@ class FleetHost:
         """Answer with the devices in any state, and the locks."""
         locks = [lock.to_dict() for lock in await asyncio.to_thread(self._engine.locks)]
         about = {"host": self._name, "version": __version__, "at": time.time(), "locks": locks}
-        profiles = {profile.serial: (alias, profile.tags) for alias, profile in self._engine.settings.devices.items()}
         devices = []
         for entry in await self._engine.devices():
-            alias, tags = profiles.get(entry.serial, ("", ()))
+            alias, tags = self._profile(entry.serial)
             devices.append({**entry.to_dict(), "alias": alias, "tags": tags})
         await request.respond(encode({**about, "devices": devices}))
 

@@ -244,7 +244,9 @@ class ExecutionOnMany(Execution):
     def _no_device_id(self) -> Self:
         if self.device_id:
             words = "'deviceId' and 'devices' cannot be combined"
-            raise EngineError(ErrorCode.INVALID_BODY, words, details={"path": "devices"})
+            raise EngineError(
+                ErrorCode.INVALID_BODY, words, hint="Name the devices in 'devices' only.", details={"path": "devices"}
+            )
         return self
 
 

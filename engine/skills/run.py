@@ -195,7 +195,7 @@ def _require_success(skill_id: str, script: Script, ended: Ended, limit: int, ou
             ErrorCode.SKILL_EXECUTION_TIMEOUT,
             f"Skill {skill_id} timed out after {limit}ms",
             details={"timeoutMs": limit},
-            extra={"skillId": skill_id, **output.said()},
+            extra={"skillId": skill_id, "broadcastDispatchStatus": "unknown", **output.said()},
         )
     if ended.exit_code:
         raise _failed(skill_id, script, ended.exit_code, output)

@@ -130,7 +130,7 @@ async def test_fail_fast_starts_no_other_and_names_what_was_not_run() -> None:
     rows = [row async for row in run_on_each(targets(4), run, jobs=1, fail_fast=True)]
     assert [row.status for row in rows] == ["succeeded", "failed", "not_run", "not_run"]
     assert rows[2].answer["error"]["code"] == "NOT_RUN"
-    document = ET.fromstring(fan_out.junit(rows, "clawperator execute", duration_ms=5, at=0))
+    document = ET.fromstring(fan_out.junit(rows, "clawperator execute", duration_ms=5, at=0))[0]
     assert (document.get("tests"), document.get("failures"), document.get("skipped")) == ("4", "1", "2")
 
 
@@ -177,6 +177,8 @@ async def test_an_interrupt_ends_what_runs_and_leaves_a_row_for_every_device() -
         await task
     found = {row.target.serial: row.status for row in rows}
     assert found == {"0": "succeeded", "1": "failed", "2": "unknown", "3": "not_run", "4": "not_run", "5": "not_run"}
+    words = {row.target.serial: row.answer["error"]["message"] for row in rows[1:]}
+    assert words["2"] == "Interrupted: whether anything was sent to the device is unknown"
     total = fan_out.summary(rows, duration_ms=0, interrupted=True)
     assert (total["ok"], total["summary"]["interrupted"]) == (False, True)
 

@@ -94,9 +94,10 @@ async def test_devices_are_found_and_act_under_the_policy_and_audit_of_their_hos
     async with fleet(nats.url, caller="ann@laptop") as client:
         found = await client.devices()
         assert [row["device"] for row in found] == sorted([*(f"bench/{s}" for s in serials), f"strict/{serials[0]}"])
-        assert await client.targets("tag:lab") == [Target(f"bench/{serial}") for serial in serials]
+        named = [Target(f"bench/{serial}", f"bench/d{index}") for index, serial in enumerate(serials)]
+        assert await client.targets("tag:lab") == named
         assert len(await client.targets(f"all,tag:lab,bench/{serials[0]}")) == 3
-        assert await client.targets(f"bench/d0,bench/{serials[0]}") == [Target(f"bench/{serials[0]}")]
+        assert await client.targets(f"bench/d0,bench/{serials[0]}") == named[:1]
         answer = await client.execute(plan(HOME), f"bench/{serials[0]}")
         assert (answer["ok"], answer["deviceId"]) == (True, f"bench/{serials[0]}")
         answer = await client.execute(plan(HOME), "bench/d1")
@@ -346,7 +347,7 @@ async def test_forged_hosts_are_left_out_and_the_others_found(nats: Nats, join: 
         await stranger.flush()
         device = f"bench/{host.devices[0].serial}"
         assert [row["device"] for row in await client.devices()] == [device]
-        assert await client.targets("tag:lab") == [Target(device)]
+        assert await client.targets("tag:lab") == [Target(device, "bench/d0")]
         await join("other")
 
 
@@ -359,6 +360,19 @@ async def test_an_option_that_the_host_does_not_have_is_refused(nats: Nats, join
     assert caught.value.code == "INVALID_BODY"
     assert "no option turbo" in caught.value.message
     assert host.devices[0].commands == 0
+
+
+async def test_a_device_that_is_listed_but_not_ready_is_refused_with_its_state(nats: Nats, join: Join) -> None:
+    host = await join("bench", tag="lab", faults=[{"kind": "unauthorized"}])
+    device = f"bench/{host.devices[0].serial}"
+    async with fleet(nats.url) as client:
+        for name in (device, "bench/d0"):
+            with pytest.raises(EngineError) as caught:
+                await client.execute(plan(HOME), name)
+            assert (caught.value.code, caught.value.extra["deviceId"]) == ("DEVICE_UNAUTHORIZED", name)
+        with pytest.raises(EngineError) as caught:
+            await client.targets("all")
+        assert caught.value.code == "NO_DEVICES"
 
 
 async def test_a_phone_that_two_hosts_see_is_shown_so_and_used_once(nats: Nats, join: Join) -> None:
@@ -387,7 +401,8 @@ async def test_a_picture_the_checks_and_a_skill_are_those_of_the_host(nats: Nats
         assert {"ok", "checks"} <= (await client.doctor(device, "operator")).keys()
         with pytest.raises(EngineError) as caught:
             await client.run_skill("com.example.nothing", device)
-        assert caught.value.code in ("SKILL_NOT_FOUND", "REGISTRY_READ_FAILED")
+        assert caught.value.code == "REGISTRY_READ_FAILED"
+        assert "On the host bench" in caught.value.hint
 
 
 @pytest.mark.ci

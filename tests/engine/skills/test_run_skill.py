@@ -119,6 +119,7 @@ async def test_too_late(tmp_path: Path, settings: Settings) -> None:
     made = skill(tmp_path, "run.sh", "#!/bin/sh\necho $$; echo soon >&2; sleep 1000\n")
     error = await refusal(made, SKILL, settings=settings, timeout_ms=700)
     assert (error.code, error.message) == (ErrorCode.SKILL_EXECUTION_TIMEOUT, f"Skill {SKILL} timed out after 700ms")
+    assert error.extra["broadcastDispatchStatus"] == "unknown", "its last command may still act"
     assert error.extra["stderr"] == "soon\n"
     assert not alive(int(error.extra["stdout"]))
     assert logged(settings)[-1]["event"] == "skills.run.timeout"
