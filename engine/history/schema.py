@@ -144,8 +144,8 @@ def migrate(db: sqlite3.Connection) -> None:
     if version == 0:
         db.execute("PRAGMA auto_vacuum = INCREMENTAL")  # before the first table, or never
     db.execute("PRAGMA journal_mode = WAL")
-    db.execute("BEGIN IMMEDIATE")
-    try:
+    with db:  # commits, or rolls back
+        db.execute("BEGIN IMMEDIATE")
         version = version_of(db)  # another process may have migrated it
         for step in STEPS[version:]:
             for statement in filter(str.strip, step.split(";\n")):
@@ -153,7 +153,3 @@ def migrate(db: sqlite3.Connection) -> None:
         if version < len(STEPS):
             db.execute(f"PRAGMA application_id = {APPLICATION_ID}")
             db.execute(f"PRAGMA user_version = {len(STEPS)}")
-        db.execute("COMMIT")
-    except BaseException:
-        db.execute("ROLLBACK")
-        raise

@@ -243,15 +243,9 @@ class History:
             raise connection.unavailable(self.path, reason, hint)
 
         def write(db: sqlite3.Connection) -> T:
-            db.execute("BEGIN IMMEDIATE")
-            try:
-                done = work(db)
-                db.execute("COMMIT")
-            except BaseException:
-                if db.in_transaction:
-                    db.execute("ROLLBACK")
-                raise
-            return done
+            with db:  # commits, or rolls back
+                db.execute("BEGIN IMMEDIATE")
+                return work(db)
 
         return self._do(write)
 

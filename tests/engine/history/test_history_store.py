@@ -252,6 +252,20 @@ def test_what_is_no_database_is_set_aside_and_reported_once(path: str) -> None:
         assert history.count() == 1
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="limits a process's files")
+def test_a_full_disk_is_named_not_what_follows_from_it(path: str) -> None:
+    """SQLite has rolled back by itself then."""
+    import resource
+
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (40_000, hard))
+    try:
+        with pytest.raises(EngineError, match="disk I/O error"):
+            History.open(path)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+
+
 def test_one_damaged_run_hides_no_other(path: str) -> None:
     with History.open(path) as history:
         for name in ("whole", "outcome", "envelope"):
