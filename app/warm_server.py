@@ -22,9 +22,10 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from clawperator.app.warm import NOT_WARM, protocol, runtime_folder, socket_path
+from clawperator.app.warm import NOT_WARM, lock_path, protocol, runtime_folder, socket_path
 from clawperator.engine.files.lock import FileLock
 from clawperator.engine.files.regular import private_folder
+from clawperator.engine.version import __version__
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -53,7 +54,7 @@ class WarmProcess:
         private_folder(runtime_folder())
         self._folder = protocol.open_folder()
         self._path = socket_path()
-        self._lock = FileLock(os.path.join(runtime_folder(), "warm.lock"))
+        self._lock = FileLock(lock_path())
         self._files: dict[str, int] = {}
         self._looked_at = 0.0
         self._stale = False
@@ -100,7 +101,10 @@ class WarmProcess:
                         if self._fork(connection):
                             self._leave(greeted.values())
                             return connection.dup()
-                elif len(greeted) < _BACKLOG and (client := self._greet()) is not None:
+                elif descriptor == self.listener.fileno() and (client := self._greet()) is not None:
+                    if len(greeted) == _BACKLOG:  # the client that is silent for longest runs its command itself
+                        poll.unregister(longest := next(iter(greeted)))
+                        greeted.pop(longest).close()
                     greeted[client.fileno()] = client
                     poll.register(client, select.POLLIN)
         if self._spare is not None:
@@ -108,7 +112,9 @@ class WarmProcess:
             spare.close()
             with suppress(ChildProcessError):
                 os.waitpid(pid, 0)
-        os.unlink(self._path)
+        os.unlink(os.path.basename(self._path), dir_fd=self._folder)
+        self._lock.close()  # the next one need not wait for the end of this process
+        self.listener.close()
         return None
 
     def _prepare(self, others: dict[int, socket.socket]) -> socket.socket | None:
@@ -139,6 +145,7 @@ class WarmProcess:
             connection, _ = self.listener.accept()
             facts = {
                 "pid": os.getpid(),
+                "version": __version__,
                 "startedAt": self._started_at,
                 "commands": self._commands,
                 "idleSeconds": self._idle,
@@ -333,6 +340,7 @@ def _become(request: dict[str, Any]) -> None:
         raise ValueError("a command that runs in the client's own process")
     os.chdir(request["folder"])
     os.umask(request["umask"])
+    os.nice(request["niceness"] - os.nice(0))
     for name, *limits in request["limits"]:
         number = getattr(resource, name)
         if list(resource.getrlimit(number)) != limits:

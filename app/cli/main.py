@@ -48,6 +48,8 @@ def _run_warm(arguments: Sequence[str]) -> int | None:
     excluded = os.environ.get(WARM_VARIABLE) == "0" or not {"--no-warm", "--no-daemon"}.isdisjoint(arguments)
     if excluded or not arguments or arguments[0] in NOT_WARM or not os.path.exists(socket_path()):
         return None
+    if any("/fd/" in word for word in arguments):  # as a shell's <(…): only the standard streams are handed over
+        return None
     from clawperator.app.warm import client
 
     try:

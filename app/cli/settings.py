@@ -6,7 +6,7 @@ import os
 from contextlib import suppress
 
 from clawperator.app.cli import after_output
-from clawperator.app.warm import WARM_VARIABLE, socket_path
+from clawperator.app.warm import WARM_VARIABLE
 from clawperator.engine.config.environment import settings_path
 from clawperator.engine.config.settings import Settings
 
@@ -41,11 +41,12 @@ def resolve_settings(options: Options) -> Settings:
 
 def _start_warm(leaving: bool) -> None:
     """Start a warm process for later commands, unless there is one or this process goes on."""
-    if leaving and not os.path.exists(socket_path()):
-        from clawperator.app.warm.start import start
+    if leaving:
+        from clawperator.app.warm.start import is_running, start
 
         with suppress(OSError):  # the next command starts cold, as this one
-            start()
+            if not is_running():
+                start()
 
 
 def start_warm_beside() -> None:

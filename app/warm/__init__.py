@@ -20,3 +20,8 @@ def runtime_folder() -> str:
 
 def socket_path() -> str:
     return os.path.join(runtime_folder(), "warm.sock")
+
+
+def lock_path() -> str:
+    """Return the file that the warm process has locked from its start to its end."""
+    return os.path.join(runtime_folder(), "warm.lock")

@@ -50,7 +50,7 @@ def run(arguments: Sequence[str]) -> int | None:
         connection.close()
 
 
-def connect() -> tuple[_socket.socket, bytes] | None:
+def connect(*, any_build: bool = False) -> tuple[_socket.socket, bytes] | None:
     """Return a connection to the warm process of this user and build, and the facts of its greeting; ``None`` without one."""
     try:
         folder = protocol.open_folder()
@@ -63,7 +63,8 @@ def connect() -> tuple[_socket.socket, bytes] | None:
         if protocol.is_own(connection):
             greeting = connection.recv(protocol.GREETING_BYTES)  # sent in one piece: bytes that drip are not waited for
             build, tab, facts = greeting.partition(b"\t")
-            if tab and facts.endswith(b"\n") and build.decode("ascii", "replace") == protocol.build():
+            own = any_build or build.decode("ascii", "replace") == protocol.build()
+            if own and tab and facts.endswith(b"\n"):
                 return connection, facts
     except OSError:
         pass
@@ -85,6 +86,7 @@ def _send(connection: _socket.socket, arguments: Sequence[str], streams: Sequenc
             "folder": os.getcwd(),
             "environment": dict(os.environ),
             "umask": umask,
+            "niceness": os.nice(0),
             "streams": [
                 None if descriptor is None else [stream.encoding, stream.errors]
                 for stream, descriptor in zip((sys.stdin, sys.stdout, sys.stderr), streams, strict=True)

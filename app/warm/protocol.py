@@ -17,7 +17,7 @@ import sys
 
 from clawperator.app.warm import runtime_folder, socket_path
 
-VERSION = 2
+VERSION = 3
 REFUSED = b"N"
 """The command has to run in the client's own process. Nothing of it has run."""
 READY = b"R"
@@ -29,12 +29,14 @@ ANSWERED = b"A"
 ENDED = b"E"
 """The history is written and the process of the command ends; the next byte is the exit code."""
 GREETING_BYTES = 4_096
+_PLACES = ("/", "/proc/self/ns/mnt", "/proc/self/ns/net", "/proc/self/ns/pid")
+"""What files, addresses and processes a name means: elsewhere, in a container with the same home, it means others."""
 _FLAGS = ("dev_mode", "ignore_environment", "isolated", "no_site", "no_user_site", "optimize", "safe_path")
 """Not the UTF-8 mode: in the C locale it is on in a first process, and off in the processes that this one starts."""
 
 
 def build() -> str:
-    """Return what client and server must agree on: the product, the interpreter, and what the interpreter read when it began."""
+    """Return what client and server must agree on: the product, the interpreter, what it read when it began, and where it is."""
     from clawperator.engine.version import __version__
 
     start = ("PYTHON", "LC_", "LANG")
@@ -42,7 +44,16 @@ def build() -> str:
     environment = sorted(item for item in os.environ.items() if item[0].startswith(start))
     flags = [getattr(sys.flags, name) for name in _FLAGS]
     encoding = sys.getfilesystemencoding()
-    return ascii((VERSION, __version__, package, sys.executable, sys.hexversion, encoding, flags, environment))
+    rights = os.getegid(), sorted(os.getgroups()), [_identity(place) for place in _PLACES]
+    return ascii((VERSION, __version__, package, sys.executable, sys.hexversion, encoding, flags, environment, rights))
+
+
+def _identity(path: str) -> tuple[int, int] | None:
+    try:
+        found = os.stat(path)
+    except OSError:  # not Linux
+        return None
+    return found.st_dev, found.st_ino
 
 
 def open_folder() -> int:

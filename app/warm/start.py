@@ -6,6 +6,10 @@ import os
 import select
 import subprocess
 import sys
+from contextlib import closing, suppress
+
+from clawperator.app.warm import lock_path
+from clawperator.engine.files.lock import FileLock
 
 _START_SECONDS = 15.0
 _DELAY_SECONDS = 2.0
@@ -14,6 +18,13 @@ IDLE_SECONDS = 600.0
 """How long the warm process waits for the next command."""
 _KEPT: list[subprocess.Popen[bytes]] = []
 """A child that is not referenced warns of its end in Python's development mode."""
+
+
+def is_running() -> bool:
+    """Whether there is a warm process, of any build, or one that starts. Its socket also stays when it is killed."""
+    with suppress(OSError), closing(FileLock(lock_path(), create=False)) as lock:
+        return not lock.try_acquire()
+    return False
 
 
 def start(idle_seconds: float = IDLE_SECONDS, *, wait: bool = False) -> None:

@@ -6,12 +6,12 @@ import json
 import os
 import signal
 import time
+from contextlib import suppress
 
 from clawperator.app.cli.command import Answer, Command, Options
 from clawperator.app.cli.parsing.flags import Flag
 from clawperator.app.warm import socket_path
 from clawperator.engine.errors import EngineError, ErrorCode
-from clawperator.engine.version import __version__
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -37,6 +37,8 @@ class Start(Command):
     def run(self, options: Options) -> Answer:
         if (found := _greeting()) is not None:
             return Answer({"started": False, **found})
+        if (other := _greeting(any_build=True)) is not None:
+            _stop(other)
         from clawperator.app.warm.start import start
 
         start(options.idle * 60, wait=True)
@@ -70,38 +72,49 @@ def _require_folder() -> None:
         ) from exc
 
 
+def _stop(found: dict[str, Any]) -> None:
+    os.kill(found["pid"], signal.SIGTERM)
+    deadline = time.monotonic() + _STOP_SECONDS
+    while os.path.exists(socket_path()) and time.monotonic() < deadline:
+        time.sleep(_LOOK_SECONDS)  # it is not our child: nothing tells when it ends
+
+
 class Stop(Command):
     notes = "Commands that run in it finish."
     examples = ("",)
 
     def run(self, _: Options) -> Answer:
-        found = _greeting()
+        found = _greeting(any_build=True)
         if found is None:
             return Answer({"stopped": False})
-        os.kill(found["pid"], signal.SIGTERM)
-        deadline = time.monotonic() + _STOP_SECONDS
-        while os.path.exists(socket_path()) and time.monotonic() < deadline:
-            time.sleep(_LOOK_SECONDS)  # it is not our child: nothing tells when it ends
+        _stop(found)
         return Answer({"stopped": True, "pid": found["pid"]})
 
 
 class Status(Command):
-    notes = "A process of another version or interpreter is not shown: commands do not use it."
+    notes = "`other` is one that commands do not use: of another version, interpreter or locale."
     examples = ("",)
 
     def run(self, _: Options) -> Answer:
         found = _greeting()
-        return Answer({"running": False} if found is None else {"running": True, **found})
+        if found is not None:
+            return Answer({"running": True, **found})
+        other = _greeting(any_build=True)
+        return Answer({"running": False} if other is None else {"running": False, "other": other})
 
 
-def _greeting() -> dict[str, Any] | None:
+def _greeting(*, any_build: bool = False) -> dict[str, Any] | None:
     """What the warm process says of itself; ``None`` without one."""
     from clawperator.app.warm import client
 
     client.PATIENCE = 1.0
-    connected = client.connect()
+    connected = client.connect(any_build=any_build)
     if connected is None:
         return None
     connection, facts = connected
     connection.close()
-    return {**json.loads(facts), "version": __version__, "socket": socket_path()}
+    with suppress(ValueError, LookupError, TypeError):
+        found = json.loads(facts)
+        if isinstance(found["pid"], int) and found["pid"] > 1:  # the others are groups of processes, and init
+            return {**found, "socket": socket_path()}
+    return None

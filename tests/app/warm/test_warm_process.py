@@ -13,11 +13,12 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import Any
+from unittest.mock import ANY
 
 import pytest
 
@@ -187,6 +188,41 @@ def test_folder_mask_and_limits_are_the_callers(warm: Mapping[str, str], tmp_pat
     assert not (tmp_path / "other.png").exists()
 
 
+def test_the_callers_niceness(warm: Mapping[str, str], tmp_path: Path) -> None:
+    others = children(warm)
+    with napping(warm, tmp_path, before=["nice", "-n", "7"]) as command:
+        (child,) = children(warm) - others
+        assert os.getpriority(os.PRIO_PROCESS, child) == os.getpriority(os.PRIO_PROCESS, 0) + 7
+        command.send_signal(signal.SIGINT)
+        command.communicate(timeout=patience(60))
+    settle(warm)
+
+
+def test_a_descriptor_by_its_path(warm: Mapping[str, str], tmp_path: Path) -> None:
+    """A shell's ``<(…)`` is a descriptor of the caller, which is not handed over."""
+    script = f"{shlex.join([*WARM, 'execute', '--validate-only', '--execution'])} /dev/fd/3 3<plan.json"
+    (tmp_path / "plan.json").write_text(json.dumps(PLAN))
+    done = subprocess.run(
+        ["sh", "-c", script], cwd=tmp_path, env=warm, capture_output=True, timeout=patience(60), check=False
+    )
+    assert json.loads(done.stdout)["validated"] is True
+
+
+@pytest.mark.skipif(os.getuid() != 0, reason="makes namespaces")
+def test_a_container_with_the_same_home_is_another_place(warm: Mapping[str, str]) -> None:
+    """There, the address of the adb server is another one, or nobody's."""
+    if subprocess.run(["unshare", "--net", "true"], check=False).returncode:
+        pytest.skip("not allowed here")
+    for words, code in (
+        (["unshare", "--net"], "ADB_SERVER_FAILED"),
+        (["setpriv", "--clear-groups", "--regid=65534"], ""),
+    ):
+        before = count(warm)
+        answer = run([*words, *WARM], "devices", env=warm)
+        assert answer.get("code", "") == code
+        assert count(warm) == before
+
+
 def test_a_closed_stdout_and_a_reader_that_left(warm: Mapping[str, str]) -> None:
     for program in (COLD, WARM):
         words = ["/bin/sh", "-c", 'exec "$@" >&-', "sh", *program, "version"]
@@ -293,6 +329,59 @@ def test_commands_that_stay_run_in_the_callers_process(warm: Mapping[str, str]) 
         assert sim.stdout is not None
         assert json.loads(sim.stdout.readline())["ok"] is True
     assert count(warm) == before
+
+
+def test_clients_that_ask_for_nothing(device: Mapping[str, str], tmp_path: Path) -> None:
+    """They occupy no more than the backlog, and no core."""
+    env = with_runtime(device, tmp_path)
+    pid = run(COLD, "warm", "start", env=env)["pid"]
+    with ExitStack() as kept:
+        for _ in range(200):
+            silent = kept.enter_context(socket.socket(socket.AF_UNIX))
+            silent.settimeout(patience(30))
+            silent.connect(str(tmp_path / "clawperator" / "warm.sock"))
+            assert silent.recv(protocol.GREETING_BYTES)
+        assert run(WARM, "version", env=env)["cliVersion"]
+        assert count(env) == 1
+        held = [name for name in os.listdir(f"/proc/{pid}/fd") if is_socket(f"/proc/{pid}/fd/{name}")]
+        assert len(held) < 150
+        deadline = time.monotonic() + patience(30)
+        while Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "S":
+            assert time.monotonic() < deadline, "it never sleeps"
+    assert run(COLD, "warm", "stop", env=env)["stopped"] is True
+
+
+def is_socket(path: str) -> bool:
+    with suppress(OSError):
+        return os.readlink(path).startswith("socket:")
+    return False
+
+
+def test_one_of_another_build(device: Mapping[str, str], tmp_path: Path) -> None:
+    """Another locale stands for another version: commands do not use it, ``status`` shows it, ``start`` replaces it."""
+    env = with_runtime(device, tmp_path)
+    other = {**env, "LANG": "xx_XX.UTF-8"}
+    first = run(COLD, "warm", "start", env=other)
+    facts = {name: value for name, value in first.items() if name != "started"}
+    assert run(COLD, "warm", "status", env=env) == {"running": False, "other": {**facts, "spare": ANY}}
+    assert run(WARM, "version", env=env)["cliVersion"]
+    assert count(other) == 0
+    second = run(COLD, "warm", "start", env=env)
+    assert second["started"] is True
+    assert second["pid"] != first["pid"]
+    assert run(COLD, "warm", "stop", env=other) == {"stopped": True, "pid": second["pid"]}
+    assert run(COLD, "warm", "status", env=env) == {"running": False}
+
+
+def test_it_starts_by_itself_where_one_was_killed(device: Mapping[str, str], tmp_path: Path) -> None:
+    """The socket of the killed one is still there."""
+    env = {**with_runtime(device, tmp_path), "CLAWPERATOR_WARM": "1"}
+    os.kill(run(COLD, "warm", "start", env=env)["pid"], signal.SIGKILL)
+    assert run(WARM, "press", "home", env=env)["ok"] is True
+    deadline = time.monotonic() + patience(30)
+    while not run(COLD, "warm", "status", env=env)["running"]:
+        assert time.monotonic() < deadline
+    assert run(COLD, "warm", "stop", env=env)["stopped"] is True
 
 
 @pytest.mark.ci
@@ -504,11 +593,13 @@ def with_runtime(env: Mapping[str, str], folder: Path) -> dict[str, str]:
 
 
 @contextmanager
-def napping(env: Mapping[str, str], folder: Path, plan: Mapping[str, Any] = PLAN) -> Iterator[subprocess.Popen[bytes]]:
+def napping(
+    env: Mapping[str, str], folder: Path, plan: Mapping[str, Any] = PLAN, before: Sequence[str] = ()
+) -> Iterator[subprocess.Popen[bytes]]:
     """A command that sleeps on the device: it has been dispatched when the block begins."""
     file = folder / "plan.json"
     file.write_text(json.dumps({**plan, "commandId": f"nap-{os.urandom(4).hex()}"}))
-    words = [*WARM, "execute", "--execution", str(file), "--verbose"]
+    words = [*before, *WARM, "execute", "--execution", str(file), "--verbose"]
     with running(words, env=env, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as command:
         assert command.stderr is not None
         next(line for line in command.stderr if b"stage-start" in line)  # nobody reads the rest: it is little
