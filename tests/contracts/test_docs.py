@@ -204,3 +204,16 @@ def test_what_the_source_cites_exists() -> None:
             assert anchor in pages.get(page, ()), f"{source}: {page}#{anchor}"
             cited += 1
     assert cited > 200, "the citations are found"
+
+
+def test_the_map_names_modules_that_are_where_it_says() -> None:
+    rows = re.findall(
+        r"^\| (`(?:app|engine|widgets)/.*?) \| (.*) \|$", (ROOT / "CONTRIBUTING.md").read_text(), re.MULTILINE
+    )
+    assert len(rows) > 30
+    for places, text in rows:
+        roots = [ROOT / place for place in re.findall(r"`([^`]+)`", places)]
+        assert all(root.exists() for root in roots), places
+        folders = [root if root.is_dir() else root.parent for root in roots]
+        for name in re.findall(r"`((?:\w+/)*\w+\.py|\w+/)`", text):
+            assert any(folder.joinpath(name).exists() for folder in (*folders, ROOT)), f"{places}: {name}"
