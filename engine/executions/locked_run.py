@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from clawperator.engine.adb.device import AdbDevice
+from clawperator.engine.contracts.execution import Action
 from clawperator.engine.executions.attempt import Attempt, settling
 from clawperator.engine.executions.backend import Backend
 from clawperator.engine.executions.composition import Composition
@@ -35,7 +36,9 @@ async def run_locked(
     """
     assert attempt.validated is not None
     execution = attempt.validated.execution
-    if composed is not None and reader.look_ms and not (composed.reads_screen or options.then):
+    if reader.look_ms and (references is not None or options.then):
+        execution = replace(execution, actions=(*execution.actions, Action("then", "snapshot_ui")))
+    elif composed is not None and reader.look_ms and not composed.reads_screen:
         execution = replace(execution, actions=())
 
     async def check() -> None:

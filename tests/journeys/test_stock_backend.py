@@ -62,6 +62,17 @@ async def test_a_bound_operator_is_unbound_only_with_permission_and_is_awaited(c
     assert (await bench.engine.snapshot()).backend == "operator"
 
 
+@pytest.mark.parametrize("plan", [build.press_key("home"), build.click(point={"x": 540, "y": 1200})])
+async def test_the_screen_after_a_plan_is_read_only_with_permission_to_unbind(connect: Connect, plan: Any) -> None:
+    bench = await connect()
+    with pytest.raises(EngineError) as refused:
+        await bench.engine.execute(plan, backend="stock", options=RunOptions(then="none"))
+    assert refused.value.code == "UNBIND_REQUIRED"
+    assert refused.value.extra["broadcastDispatchStatus"] == "not_sent"
+    done = await bench.engine.execute(plan, backend="stock", allow_unbind=True, options=RunOptions(then="none"))
+    assert [warning["code"] for warning in done.warnings] == ["SERVICE_REBOUND"]
+
+
 async def test_a_dump_of_our_own_is_no_other_program(connect: Connect) -> None:
     bench = await connect(speed=0.2)
     first = asyncio.create_task(bench.engine.snapshot(backend="stock", allow_unbind=True))
