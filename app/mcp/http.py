@@ -11,7 +11,10 @@ from mcp.server.auth.middleware.bearer_auth import AuthenticatedUser
 from mcp.server.auth.provider import AccessToken
 from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 from mcp.server.transport_security import TransportSecuritySettings
+from starlette.requests import Request
+from starlette.responses import Response
 
+from clawperator.app.mcp.messages import refusal
 from clawperator.app.mcp.server import create_server
 from clawperator.app.mcp.service import McpService
 from clawperator.app.serve.answers import failure
@@ -81,11 +84,28 @@ class McpApp:
         if scope["method"] == "POST" and kind != b"application/json":  # the SDK answers in plain text
             hint = "Send it with the header Content-Type: application/json."
             raise EngineError(ErrorCode.INVALID_BODY, "The body is not JSON", hint=hint)
+        if scope["method"] == "POST":
+            body = await Request(scope, receive).body()
+            if (refused := refusal(body)) is not None:
+                answer = refused.model_dump_json(by_alias=True, exclude_unset=True)
+                await Response(answer, 400, media_type="application/json")(scope, receive, send)
+                return
+            receive = _with_body(body, receive)
         caller: Caller = scope.get(CALLER, ANONYMOUS)
         # The session manager binds a session to this user, and so to the token that started it.
         scope["user"] = AuthenticatedUser(AccessToken(token="", client_id=caller.name or "anybody", scopes=[]))
         with contextlib.nullcontext() if scope["method"] == "GET" else self.requests.one():
             await self._manager.handle_request(scope, receive, send)
+
+
+def _with_body(body: bytes, receive: Receive) -> Receive:
+    """Return ``receive`` as it was before ``body`` was read."""
+    first = [{"type": "http.request", "body": body, "more_body": False}]
+
+    async def again() -> Any:
+        return first.pop() if first else await receive()
+
+    return again
 
 
 async def _refuse(scope: Scope, receive: Receive, send: Send) -> None:

@@ -6,11 +6,13 @@ import asyncio
 import contextlib
 import os
 import threading
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from typing import TYPE_CHECKING, Any, cast
 
 from mcp.server.stdio import stdio_server
+from mcp.shared.message import SessionMessage
 
+from clawperator.app.mcp.messages import refusal
 from clawperator.app.mcp.server import create_server
 from clawperator.app.mcp.service import McpService
 from clawperator.app.signals import signal_handlers
@@ -27,14 +29,15 @@ _STDIN = 0
 
 
 class Lines:
-    """The lines of a file descriptor, read in a daemon thread.
+    """The messages of a file descriptor, one a line, read in a daemon thread; ``answer`` gets the refusals of other lines.
 
     The SDK's own thread cannot be stopped while the client keeps its end open: a signal would wait for it.
     """
 
     def __init__(self, descriptor: int) -> None:
+        self.answer: Callable[[SessionMessage], Awaitable[None]] | None = None
         self._descriptor = descriptor
-        self._lines: asyncio.Queue[str | None] = asyncio.Queue()
+        self._lines: asyncio.Queue[bytes | None] = asyncio.Queue()
         self._capacity = threading.Semaphore(_AHEAD)
         self._loop = asyncio.get_running_loop()
         threading.Thread(target=self._read, name="stdin", daemon=True).start()
@@ -43,17 +46,19 @@ class Lines:
         return self
 
     async def __anext__(self) -> str:
-        line = await self._lines.get()
-        if line is None:
-            raise StopAsyncIteration
-        self._capacity.release()
-        return line
+        while (line := await self._lines.get()) is not None:
+            self._capacity.release()
+            if (refused := refusal(line)) is None:
+                return line.decode()
+            assert self.answer is not None
+            await self.answer(SessionMessage(refused))
+        raise StopAsyncIteration
 
     def _read(self) -> None:
         with contextlib.suppress(RuntimeError):  # the loop is closed
             for line in _split(self._descriptor):
                 self._capacity.acquire()
-                self._loop.call_soon_threadsafe(self._lines.put_nowait, line.decode("utf-8", "replace"))
+                self._loop.call_soon_threadsafe(self._lines.put_nowait, line)
             self._loop.call_soon_threadsafe(self._lines.put_nowait, None)
 
 
@@ -95,9 +100,10 @@ async def serve(
     """Serve until stdin ends, or SIGINT, SIGTERM or SIGHUP, which cancel running calls; the history records whether they were sent."""
     server = create_server(McpService(engine, screenshots_dir=screenshots_dir, log_line=log_line, fleet=fleet))
     with _own_stdin() as descriptor, _signals():
-        lines = cast("Any", Lines(descriptor))
+        lines = Lines(descriptor)
         with contextlib.suppress(asyncio.CancelledError):
-            async with stdio_server(stdin=lines) as (read, write):
+            async with stdio_server(stdin=cast("Any", lines)) as (read, write):
+                lines.answer = write.send
                 await server.run(read, write, server.create_initialization_options())
 
 

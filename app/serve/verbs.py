@@ -5,14 +5,16 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Annotated, Any, Literal, NamedTuple
 
 from pydantic import Field, ValidationError
 
-from clawperator.engine.contracts.issues import joined
+from clawperator.engine.contracts.aliases import ALIASES
+from clawperator.engine.contracts.issues import joined, shown, suggestion
 from clawperator.engine.contracts.limits import MAX_EXECUTION_TIMEOUT_MS
+from clawperator.engine.contracts.matcher import NodeMatcher
 from clawperator.engine.contracts.strict import Strict
 from clawperator.engine.contracts.values import (
     ApplicationId,
@@ -89,6 +91,10 @@ _PLAIN = {"Field required": "is required", "a valid dictionary": "an object", "a
 
 def checked_arguments(given: Arguments) -> Arguments:
     """Return ``given`` if each argument has the type of its name. Raises ``EngineError`` (INVALID_PARAMETER)."""
+    for name in given:
+        if name not in VerbArguments.model_fields:
+            hint = misplaced(name) or suggestion(name, VerbArguments.model_fields) or None
+            raise invalid(name, f"There is no argument '{shown(name)}'", hint)
     try:
         VerbArguments.model_validate(dict(given))
     except ValidationError as exc:
@@ -114,7 +120,8 @@ def made(name: str, given: Arguments, *, source: str) -> Made:
     takes = f"It takes {', '.join(verb.all) or 'no arguments'}."
     for argument in given:
         if argument not in verb.all:
-            raise invalid(argument, f"{name} takes no '{argument}'", takes)
+            hint = misplaced(argument) if "selector" in verb.all else ""
+            raise invalid(argument, f"{name} takes no '{argument}'", hint or takes)
     for argument in verb.required:
         if argument not in given:
             raise invalid(argument, f"{name} needs '{argument}'", takes)
@@ -124,6 +131,40 @@ def made(name: str, given: Arguments, *, source: str) -> Made:
     if isinstance(built, Composition):
         return replace(built, source=source)
     return built if isinstance(built, DeviceCommand) else {**built, "source": source}
+
+
+_MEANT = {
+    "app_current": "device_info",
+    "app_launch": "open_app",
+    "app_start": "open_app",
+    "app_stop": "close_app",
+    "close": "close_app",
+    "device_size": "device_info",
+    "drag": "input_drag",
+    "open": "open_app",
+    "swipe": "input_swipe",
+    "type": "enter_text",
+    "wait": "wait_for_node",
+}
+"""What the command line and other tools call a verb → its name here."""
+
+
+def meant_verb(name: str, known: Iterable[str]) -> str:
+    """Return a hint for a name that is none of ``known``; empty if none is near."""
+    if name in VERBS:
+        return "Use the tool `wait`, whose argument `until` may be gone or text_changes."
+    meant = _MEANT.get(name) or ALIASES.get(name, "")
+    return f"Did you mean '{meant}'?" if meant in known else suggestion(name, known)
+
+
+_FLAGS = {"text": "textEquals", "id": "resourceId", "desc": "contentDescEquals"}
+"""Flags of the command line that are fields of a matcher."""
+
+
+def misplaced(name: str) -> str:
+    """Return the hint for a field of a matcher that stands beside the selector; empty for another argument."""
+    name = _FLAGS.get(name, name)
+    return f'Put it into the selector: {{"selector": {{"{name}": …}}}}.' if name in NodeMatcher.model_fields else ""
 
 
 def invalid(path: str, message: str, hint: str | None = None) -> EngineError:

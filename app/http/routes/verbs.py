@@ -13,8 +13,8 @@ from clawperator.app.http.openapi import Schema, gives, obj, ref
 from clawperator.app.http.routes.executions import OUTCOMES, SOURCE
 from clawperator.app.http.service import HttpService, acting
 from clawperator.app.serve.answers import answer, in_route_words
-from clawperator.app.serve.verbs import VERBS, DeviceCommand, VerbArguments, invalid, made
-from clawperator.engine.contracts.issues import shown, suggestion
+from clawperator.app.serve.verbs import VERBS, DeviceCommand, VerbArguments, invalid, made, meant_verb
+from clawperator.engine.contracts.issues import shown
 from clawperator.engine.errors import EngineError, ErrorCode
 from clawperator.engine.executions.brief import brief
 
@@ -69,7 +69,7 @@ async def run_verb(
     verb: Annotated[str, Path(description="The name of the verb.", json_schema_extra={"enum": [*VERBS]})],
 ) -> Response:
     if verb not in VERBS:
-        hint = suggestion(verb, VERBS) or f"Verbs: {', '.join(VERBS)}."
+        hint = meant_verb(verb, VERBS) or f"Verbs: {', '.join(VERBS)}."
         raise EngineError(ErrorCode.NOT_FOUND, f"There is no verb {shown(verb)}", hint=hint)
     service: HttpService = request.app.state.service
     body = await bodies.Verb.of(request)

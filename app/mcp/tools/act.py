@@ -154,9 +154,6 @@ def _execute_tool() -> Tool:
                 limits.MAX_EXECUTION_TIMEOUT_MS,
                 build.DEFAULT_TIMEOUT_MS,
             ),
-            "commandId": base.STRING,
-            "taskId": base.STRING,
-            "executions": base.OBJECTS,
         },
     }
     return Tool(

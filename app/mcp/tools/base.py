@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from clawperator.app.mcp.answers import DEFAULT_BYTES, Reply
-from clawperator.app.serve.verbs import Arguments, invalid
+from clawperator.app.serve.verbs import Arguments, invalid, meant_verb, misplaced
 from clawperator.engine.contracts.issues import shown, suggestion
 from clawperator.engine.contracts.limits import BACKENDS, MAX_DISPLAY, MAX_WAIT_MS, THEN
 from clawperator.engine.executions.finish import RunOptions
@@ -15,6 +15,8 @@ from clawperator.engine.hierarchy.views import VIEWS
 from clawperator.engine.json_schema import json_schema
 
 if TYPE_CHECKING:
+    from jsonschema import ValidationError
+
     from clawperator.app.mcp.service import Call, McpService
     from clawperator.engine.facade import BackendOptions
 
@@ -56,7 +58,8 @@ class Tool:
         given = {name: value for name, value in (arguments or {}).items() if value is not None}
         for name in given:
             if name not in self.parameters:
-                hint = suggestion(name, self.parameters) or f"It takes {', '.join(self.parameters) or 'nothing'}."
+                hint = (misplaced(name) if "selector" in self.parameters else "") or suggestion(name, self.parameters)
+                hint = hint or f"It takes {', '.join(self.parameters) or 'nothing'}."
                 raise invalid(name, f"{self.name} has no argument '{shown(name)}'", hint)
         for name in self.required:
             if name not in given:
@@ -65,7 +68,7 @@ class Tool:
                 )
         for error in _validator(self).iter_errors(given):
             path = ".".join(map(str, error.absolute_path))
-            raise invalid(path, f"{path or 'the arguments'}: {shown(error.message, _MAX_REASON)}")
+            raise invalid(path, *_in_words(path, error))
         return given
 
 
@@ -78,6 +81,44 @@ def _validator(tool: Tool) -> Any:
 
         _validators[tool.name] = Draft202012Validator(tool.input_schema)
     return _validators[tool.name]
+
+
+_TYPES = {
+    "object": "an object",
+    "array": "an array",
+    "string": "a string",
+    "integer": "an integer",
+    "boolean": "a boolean",
+}
+_LIMITS = {"minimum": "at least", "maximum": "at most"}
+
+
+def _in_words(path: str, error: ValidationError) -> tuple[str, str | None]:
+    """Return what is wrong with the argument at ``path``, and a hint, in the words of the other faces."""
+    limit: Any = error.validator_value
+    value: Any = error.instance
+    match error.validator:
+        case "type" if isinstance(limit, str) and limit in _TYPES:
+            return f"'{path}' must be {_TYPES[limit]}", None
+        case "enum":
+            return f"'{path}' has no value {shown(repr(value))}", meant_verb(
+                str(value), limit
+            ) or f"Values: {', '.join(limit)}."
+        case "minimum" | "maximum":
+            return f"'{path}' must be {_LIMITS[str(error.validator)]} {limit}", None
+        case "maxLength":
+            return f"'{path}' must not be longer than {limit} characters", None
+        case "minProperties" | "minItems":
+            return f"'{path}' must not be empty", None
+        case "required":
+            missing = next(name for name in limit if name not in value)
+            return f"'{path}' needs '{missing}'", None
+        case "additionalProperties" if limit is False:
+            schema: Any = error.schema
+            known = schema["properties"]
+            unknown = next(name for name in value if name not in known)
+            return f"'{path}' has an unknown key: '{shown(unknown)}'", f"Known keys: {', '.join(known)}."
+    return f"'{path}': {shown(error.message, _MAX_REASON)}", None
 
 
 # -- parts of schemas
@@ -145,7 +186,7 @@ BOOLEAN: Schema = {"type": "boolean"}
 OBJECT: Schema = {"type": "object"}
 OBJECTS: Schema = {"type": "array"}
 DISPLAY: Schema = {"type": "integer", "minimum": 0, "maximum": MAX_DISPLAY}
-DEVICE = string("Device serial. Required if several devices are ready.", 255)
+DEVICE = string("Serial; required if several devices are ready.", 255)
 TARGET = {
     "deviceId": DEVICE,
     "waitMs": integer("Maximum wait for a locked device.", 0, MAX_WAIT_MS, 0),

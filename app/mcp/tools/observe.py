@@ -52,8 +52,7 @@ async def _devices(service: McpService, call: Call, _: Arguments) -> Reply:
 DEVICES = Tool(
     "devices",
     "List devices",
-    "Lists the Android devices of this computer. Only those in state `device` can be used. `lock` is set while an execution "
-    "holds the device or the device settles.",
+    "Lists the Android devices of this computer. Only those in state `device` can be used; `lock`: in use, or settling.",
     _devices,
     parameters={},
     returns={"devices": base.OBJECTS},
@@ -69,7 +68,7 @@ async def _snapshot(service: McpService, call: Call, arguments: Arguments) -> Re
     serial, seen = await service.read_tree(call, arguments.get("deviceId"), age, verify=verify)
     brief = arguments.get("brief", False)
     facts = {"ok": True, "deviceId": serial, **({} if brief else seen.facts())}
-    if arguments.get("since") in (seen.digest, seen.id):
+    if arguments.get("ifChanged") in (seen.digest, seen.id):
         return Reply({**facts, "unchanged": True, "tree": seen.id} if brief else {**facts, "changed": False})
     tree, most = await seen.read(), _int(arguments, "maxBytes", DEFAULT_BYTES)
     shown = await asyncio.to_thread(viewed, seen.xml, tree, arguments.get("view", "interactive"), most, seen.step)
@@ -86,7 +85,7 @@ SNAPSHOT = Tool(
         **base.TARGET,
         "view": base.VIEW,
         "maxBytes": base.MAX_BYTES,
-        "since": base.string("`tree` of your last view; an unchanged tree is not sent again.", 64),
+        "ifChanged": base.string("`tree` of your last view; an unchanged tree is not sent again.", 64),
         "maxAgeMs": base.MAX_AGE,
         "verify": base.boolean("Ask Android more for `blind`."),
         "brief": base.ACT["brief"],
@@ -107,8 +106,7 @@ async def _match(service: McpService, call: Call, arguments: Arguments) -> Reply
 MATCH = Tool(
     "match",
     "Try a selector",
-    "Shows which nodes a selector matches: actions use the first. Without matches, "
-    "`explain` shows which field fails and which nodes nearly match.",
+    "Shows which nodes a selector matches, of which actions use the first, or why none does, and the nearest.",
     _match,
     parameters={
         "selector": base.SELECTOR,
@@ -255,7 +253,7 @@ async def _wait(service: McpService, call: Call, arguments: Arguments) -> Reply:
 WAIT = Tool(
     "wait",
     "Wait for a node",
-    "Waits until a node is on screen, for a few seconds or `timeoutMs`.",
+    "Waits until a node is on screen (or `until`), for a few seconds or `timeoutMs`.",
     _wait,
     parameters={
         "selector": base.SELECTOR,

@@ -60,6 +60,9 @@ async def test_the_gate(visit: Visit, listen: Listen) -> None:
         assert (form.status_code, form.json()["error"]["code"]) == (400, "INVALID_BODY")
         large = await client.post(server.url, content=b" " * 102_401, headers=HEADERS)
         assert (large.status_code, large.json()["error"]["code"]) == (413, "PAYLOAD_TOO_LARGE")
+        twice = b'{"jsonrpc": "2.0", "id": 7, "method": "tools/list", "method": "ping"}'
+        ambiguous = await client.post(server.url, content=twice, headers=HEADERS)
+        assert (ambiguous.status_code, ambiguous.json()["id"], ambiguous.json()["error"]["code"]) == (400, 7, -32700)
         for body in (b"{", b"[]", b"\xff", b"[" * 5_000, b'{"jsonrpc": "2.0", "id": {}, "method": "tools/list"}'):
             for version in ("2025-11-25", "2026-07-28", "1999-01-01"):
                 given = {**HEADERS, "MCP-Protocol-Version": version}

@@ -109,11 +109,13 @@ async def test_a_signal_ends_it_though_the_client_stays(visit: Visit, number: si
         assert (entry.command_id, entry.code, entry.face, entry.caller) == ("cut", "INTERRUPTED", "mcp", "t")
 
 
-async def test_what_is_no_message_is_passed_over(visit: Visit) -> None:
+async def test_what_is_no_message_ends_nothing(visit: Visit) -> None:
     async with wired(await visit()) as wire:
         wire.send("", "{", "[]", "null", "7", b"\xff\xfe\x00", '{"jsonrpc":"2.0"}', "[" * 10_000, b" " * (5 * 2**20))
         wire.send('{"jsonrpc":"2.0","id":3,"method":"tools/call","params":{"name":"\\ud800","arguments":{}}}')
         wire.send({"jsonrpc": "2.0", "id": 4, "method": "tools/call", "params": {"name": "devices", "arguments": 7}})
+        assert (await wire.hears(id=3))["error"]["code"] == -32700
+        assert [message["id"] for message in wire.seen[1:-1]] == [None] * 7
         assert (await wire.hears(id=4))["error"]["code"] == -32602
         wire.send({"jsonrpc": "2.0", "id": 5, "method": "no/such"})
         assert (await wire.hears(id=5))["error"]["code"] == -32601

@@ -48,7 +48,7 @@ async def test_observing(visit: Visit) -> None:
         seen = await agent.ok("snapshot")
         assert (seen["deviceId"], seen["changed"], seen["view"]["view"]) == (place.serial, True, "interactive")
         settings = next(node for node in seen["view"]["nodes"] if "Settings" in (node.get("text"), node.get("desc")))
-        same = await agent.ok("snapshot", since=seen["digest"])
+        same = await agent.ok("snapshot", ifChanged=seen["digest"])
         assert (same["changed"], "view" in same) == (False, False)
         recent = await agent.ok("snapshot", view="full", maxAgeMs=3_600_000, maxBytes=200_000)
         assert recent["at"] == same["at"]  # nobody looked again
@@ -199,7 +199,7 @@ async def test_the_screen_after_an_action_and_references_to_it(visit: Visit) -> 
         ref = {"ref": f"{row['ref']}@{shown['tree']}"}
         assert (await agent.ok("match", selector=ref))["selector"] == row["selector"]
         assert (await agent.ok("suggest", selector=ref))["node"]["role"] == "listitem"
-        same = await agent.ok("snapshot", since=shown["tree"], brief=True)
+        same = await agent.ok("snapshot", ifChanged=shown["tree"], brief=True)
         assert same == {"ok": True, "deviceId": here.serial, "unchanged": True, "tree": shown["tree"]}
         inner = await agent.ok("action", type="click", selector=ref, then="compact", brief=True)
         assert inner["then"]["changed"] is True

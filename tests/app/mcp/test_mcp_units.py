@@ -10,8 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
+from mcp_types import ListToolsResult
 
-from clawperator.app.mcp import stdio
+from clawperator.app.mcp import messages, stdio
 from clawperator.app.mcp.answers import Reply, bounded, lean, outcome, refusal, result_of, tail
 from clawperator.app.mcp.progress import Progress
 from clawperator.app.mcp.stdio import MAX_LINE
@@ -172,9 +173,66 @@ def test_listed_schemas_are_valid_and_name_every_parameter() -> None:
 
 
 def test_the_list_of_tools_is_short() -> None:
-    tools = [tool.model_dump(mode="json", by_alias=True, exclude_none=True) for tool in tool_list()]
-    size = len(json.dumps({"tools": tools}, separators=(",", ":"), ensure_ascii=False).encode())
+    result = ListToolsResult(tools=tool_list()).model_dump(by_alias=True, exclude_none=True, mode="json")
+    message = {"jsonrpc": "2.0", "id": 2, "result": result | {"ttlMs": 3_600_000, "cacheScope": "public"}}
+    size = len(json.dumps(message, separators=(",", ":"), ensure_ascii=False).encode())
     assert size <= 12 * 1024, "a model reads the whole list before its first call"
+
+
+@pytest.mark.parametrize(
+    ("tool", "arguments", "message", "hint"),
+    [
+        ("action", {"type": "tap"}, "'type' has no value 'tap'", "Did you mean 'click'?"),
+        ("action", {"type": "app_start"}, "'type' has no value 'app_start'", "Did you mean 'open_app'?"),
+        ("action", {"type": "wait_gone"}, "'type' has no value 'wait_gone'", "Use the tool `wait`, whose argument `until`"),
+        ("action", {"type": "click", "ref": "e1@x"}, "action has no argument 'ref'", 'Put it into the selector: {"selector": {"ref": …}}.'),
+        ("wait", {"text": "x"}, "wait has no argument 'text'", 'Put it into the selector: {"selector": {"textEquals": …}}.'),
+        ("match", {"selector": {"text": "x"}}, "'selector' has an unknown key: 'text'", "Known keys: resourceId, role, "),
+        ("match", {"selector": "x"}, "'selector' must be an object", None),
+        ("match", {"selector": {}}, "'selector' must not be empty", None),
+        ("action", {"type": "input_tap", "point": {"x": 1}}, "'point' needs 'y'", None),
+        ("snapshot", {"maxBytes": 10}, "'maxBytes' must be at least 1024", None),
+        ("snapshot", {"view": "compct"}, "'view' has no value 'compct'", "Did you mean 'compact'?"),
+        ("execute", {"execution": {"actions": [{"type": "x"}]}}, "'execution.actions.0' needs 'id'", None),
+    ],
+)  # fmt: skip
+def test_a_wrong_argument_is_named_and_the_right_one_suggested(
+    tool: str, arguments: dict[str, Any], message: str, hint: str | None
+) -> None:
+    with pytest.raises(EngineError) as refused:
+        TOOLS[tool].validate(arguments)
+    assert (refused.value.code, refused.value.message) == ("INVALID_PARAMETER", message)
+    assert (refused.value.hint or "").startswith(hint or "Correct the parameter")
+
+
+@pytest.mark.parametrize(
+    ("sent", "number", "code", "words"),
+    [
+        (b'{"jsonrpc":"2.0","id":1,"method":"m","params":{"a":1,"a":2}}', 1, -32700, "'a' appears twice"),
+        (b'{"jsonrpc":"2.0","id":1,"method":"m","params":{"a":NaN}}', 1, -32700, "NaN is not a JSON value"),
+        (b'{"jsonrpc":"2.0","id":"x","method":"m","params":{"a":1e999}}', "x", -32700, "`params.a`: the number 1e999"),
+        (b'{"jsonrpc":"2.0","id":1,"method":"m","params":{"a":' + b"9" * 5_000 + b"}}", 1, -32700, "too many digits"),
+        (b'{"jsonrpc":"2.0","id":1,"method":"m","params":{"a":"\\ud800"}}', 1, -32700, "hex escape"),
+        (b'{"jsonrpc":"2.0","id":1,"method":"m","params":{"a":' + b"[" * 70 + b"]" * 70 + b"}}", 1, -32700, "64 levels"),
+        (b'\xef\xbb\xbf{"jsonrpc":"2.0","id":1,"method":"m"}', 1, -32700, "byte order mark"),
+        (b'{"jsonrpc":"2.0","id":1,"method":"m","params":{"a":"\xff"}}', 1, -32700, "not UTF-8 at byte"),
+        (b'{"jsonrpc":"2.0","id":1,"method":"m",}', None, -32700, "column"),
+        (b'{"jsonrpc":"1.0","id":1,"method":"m"}', 1, -32600, "JSON-RPC 2.0"),
+        (b'[{"jsonrpc":"2.0","id":1,"method":"m"}]', None, -32600, "JSON-RPC 2.0"),
+        (b'{"jsonrpc":"2.0","id":null,"method":"m"}', None, -32600, "'id' must be"),
+        (b'{"jsonrpc":"2.0","id":1.5,"method":"m"}', None, -32600, "'id' must be"),
+    ],
+)  # fmt: skip
+def test_what_is_no_message_is_answered(sent: bytes, number: int | str | None, code: int, words: str) -> None:
+    answer = messages.refusal(sent)
+    assert answer is not None
+    assert (answer.id, answer.error.code) == (number, code)
+    assert words in answer.error.message
+
+
+@pytest.mark.parametrize("kind", [{"id": 1, "method": "m"}, {"method": "m"}, {"id": "a", "result": {}}])
+def test_messages_pass(kind: dict[str, Any]) -> None:
+    assert messages.refusal(json.dumps({"jsonrpc": "2.0", **kind}).encode()) is None
 
 
 def test_the_arguments_of_verbs_are_those_of_the_tool() -> None:
