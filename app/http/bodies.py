@@ -25,7 +25,7 @@ from starlette.requests import Request
 from clawperator.app.http.openapi import Schema
 from clawperator.app.serve.verbs import Arguments, checked_arguments, in_words
 from clawperator.engine.config.settings import package_name
-from clawperator.engine.contracts.issues import shown
+from clawperator.engine.contracts.issues import shown, suggestion
 from clawperator.engine.contracts.limits import BACKENDS, JOBS, MAX_DISPLAY, MAX_JOBS, MAX_WAIT_MS, THEN
 from clawperator.engine.contracts.references import TREE_ID
 from clawperator.engine.contracts.strict import OneOf
@@ -109,9 +109,9 @@ def _absent() -> Any:
 
 
 class Body(BaseModel):
-    """A JSON object; unknown keys are ignored."""
+    """A JSON object with known keys: a misspelt ``deviceId`` that is ignored acts on another device."""
 
-    model_config = ConfigDict(strict=True, frozen=True, alias_generator=to_camel, defer_build=True)
+    model_config = ConfigDict(strict=True, extra="forbid", frozen=True, alias_generator=to_camel, defer_build=True)
     required: ClassVar[bool] = False
     """Whether the request needs a body."""
 
@@ -127,6 +127,14 @@ class Body(BaseModel):
     def _error(cls, error: ErrorDetails) -> EngineError:
         """Return the error about one field, with the code in its annotation."""
         name, *inside = error["loc"]
+        if error["type"] == "extra_forbidden":
+            known = [field.alias or key for key, field in cls.model_fields.items()]
+            return EngineError(
+                ErrorCode.INVALID_BODY,
+                f"There is no field '{shown(str(name))}'",
+                hint=suggestion(str(name), known) or f"Known fields: {', '.join(known)}.",
+                details={"path": shown(str(name))},
+            )
         field = next(field for field in cls.model_fields.values() if field.alias == name)
         code = next((item for item in field.metadata if isinstance(item, ErrorCode)), ErrorCode.INVALID_BODY)
         words = in_words(error)

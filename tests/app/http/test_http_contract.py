@@ -573,7 +573,7 @@ async def test_verbs_are_those_of_the_command_line(serve: Serve) -> None:
         ("set_checked", {"selector": {"textEquals": "x"}}, 400, "INVALID_PARAMETER", "checked"),
         ("set_checked", {**dark, "checked": "yes"}, 400, "INVALID_PARAMETER", "checked"),
         ("set_checked", {**dark, "uri": "https://example.org"}, 400, "INVALID_PARAMETER", "uri"),
-        ("set_checked", {**dark, "wat": 1}, 400, "INVALID_PARAMETER", ""),
+        ("set_checked", {**dark, "wat": 1}, 400, "INVALID_PARAMETER", "wat"),
         ("device_wake", {"then": "none"}, 400, "INVALID_PARAMETER", "then"),
         ("click", {"selector": {"textEquals": "x"}, "then": "all"}, 400, "INVALID_BODY", "then"),
         ("input_tap", {"point": {"x": 99_999, "y": 1}}, 400, "EXECUTION_VALIDATION_FAILED", "point"),
@@ -585,6 +585,23 @@ async def test_verbs_are_those_of_the_command_line(serve: Serve) -> None:
         error = await verb(name, status, **body)
         assert (error["code"], error.get("details", {}).get("path")) == (code, path), (name, body)
     assert (await verb("input_tap", 400, point=[1, 2]))["message"] == "'point' must be an object"
+
+
+@pytest.mark.parametrize(
+    ("path", "field", "hint"),
+    [
+        ("/execute", "deviceid", "Did you mean 'deviceId'?"),
+        ("/observe/snapshot", "view", "Known fields: deviceId, "),
+        ("/match", "explian", "Did you mean 'explain'?"),
+    ],
+)
+async def test_a_misspelt_field_is_not_ignored(serve: Serve, path: str, field: str, hint: str) -> None:
+    served = await serve()
+    given = {"execution": {"actions": []}} if path == "/execute" else {}
+    answer = await served.client.post(path, json={**given, field: "x"})
+    error = answer.json()["error"]
+    assert (answer.status_code, error["code"], error["details"]["path"]) == (400, "INVALID_BODY", field)
+    assert error["hint"].startswith(hint)
 
 
 async def test_the_backend_of_a_request(serve: Serve) -> None:
