@@ -73,7 +73,6 @@ class ExecutionLog:
     def __init__(self, *, kept: int = KEPT) -> None:
         self.items: list[Item] = []
         self.generation = 0
-        self.forgotten = 0
         self.reruns: dict[str, str] = {}
         self.line = 0
         """The number of the next log line, kept by the owner of the ring."""
@@ -389,7 +388,6 @@ class ExecutionLog:
         self._touched(item)
         if len(self.items) > self._kept + self._kept // 10:
             gone, self.items = self.items[: -self._kept], self.items[-self._kept :]
-            self.forgotten += len(gone)
             for old in gone:
                 if isinstance(old, ExecutionState):
                     self._by_command.pop((old.device_id, old.command_id), None)

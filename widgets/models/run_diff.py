@@ -139,12 +139,6 @@ class StepPair:
         return _seconds(self.a), _seconds(self.b)
 
     @property
-    def delta(self) -> float:
-        """Return how much longer B took, in seconds."""
-        a, b = self.seconds
-        return b - a
-
-    @property
     def differs(self) -> bool:
         """Return whether outcome or data differ; the duration does not count."""
         if self.a is None or self.b is None:

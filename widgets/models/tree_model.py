@@ -66,7 +66,6 @@ class TreeModel:
         self.compared: TreeSnapshot | None = None
         self.rows = Rows(Layout(None))
         self._before: UiTree | None = None
-        self._hit_set: frozenset[int] = frozenset()
         self._match_set: frozenset[int] = frozenset()
         # Folds of the tree, and those of the few rows that filters leave: old folds must not hide what was just found.
         self._folds: dict[bool, set[int]] = {False: set(), True: set()}
@@ -256,7 +255,6 @@ class TreeModel:
 
     def _look(self) -> None:
         self.hits, self.alike = self.find.hits(self.tree) if self.tree is not None else ((), 0)
-        self._hit_set = frozenset(self.hits)
         self._places.pop("hits", None)
 
     def show_matches(self, positions: Sequence[int], first: int) -> None:
