@@ -120,6 +120,14 @@ async def test_text_replaces_the_content_and_is_read_back(connect: Connect, text
     assert read.envelope["stepResults"][0]["data"]["text"] == text
 
 
+@pytest.mark.parametrize("sdk", [24, 30, 31, 32, 33, 36])
+async def test_text_replaces_the_content_on_every_android(connect: Connect, sdk: int) -> None:
+    bench = await connect(**on(SHOP, "search", device={"sdk": sdk}))
+    for text in ("before", "after"):
+        assert (await bench.engine.execute(build.enter_text(FIELD, text), backend="stock")).succeeded
+    assert bench.world.ui.state["query"] == "after"
+
+
 async def test_text_without_keys_is_refused_before_anything_is_sent(connect: Connect) -> None:
     bench = await connect(**on(SHOP, "search"))
     with pytest.raises(EngineError) as refused:

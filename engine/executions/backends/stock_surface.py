@@ -60,8 +60,8 @@ _NO_TREE = ("could not get idle state", "null root node")
 """What it prints, without a failure of its own, where the screen gives no tree (7a)."""
 _DUMPED = "dumped to"
 _KILLED = 137
-_SELECTS_ALL = 31
-"""The first API level whose ``input`` has key combinations."""
+_SELECTS_ALL = 33
+"""The first API level whose ``input keycombination`` presses modifiers: Android 12 types the letter alone."""
 _CLEAR_ALL = "input keycombination CTRL_LEFT A >/dev/null 2>&1 && input keyevent KEYCODE_DEL >&2 || "
 _OR_END = " >&2 || exit 1; "
 _BY_METHOD = (

@@ -99,12 +99,12 @@ async def _key(device: SimulatedDevice, words: list[str]) -> None:
 
 
 async def _combination(device: SimulatedDevice, words: list[str]) -> None:
-    """``keycombination``, from Android 12 on. The one that apps react to selects the whole text."""
+    """``keycombination``, from Android 12 on; the modifiers count from 13 on. The one that apps react to selects the whole text."""
     keys = [word.upper().removeprefix("KEYCODE_") for word in words]
     if device.sdk < 31 or len(keys) < 2:
         raise CommandError(f"Error: Unknown command: keycombination\n{INPUT_USAGE}", 255)
     if keys in (["CTRL_LEFT", "A"], ["113", "29"]):
-        device.ui.select_all()
+        device.ui.select_all() if device.sdk >= 33 else device.input.type_text("a")
 
 
 async def _text(device: SimulatedDevice, words: list[str]) -> None:

@@ -126,13 +126,13 @@ async def test_a_password_is_typed_and_not_read_back() -> None:
     assert not any("secret" in sent for sent in done.sent)
 
 
-@pytest.mark.parametrize("sdk", [28, 34])
+@pytest.mark.parametrize("sdk", [28, 32, 34])
 async def test_one_script_taps_replaces_types_and_reads(sdk: int) -> None:
     shell = FakeShell(HEAD + field("old"), HEAD + field("new one", focused="true"))
     shown = await typed(shell, "new one", sdk=sdk)
     script = shell.scripts[1]
     assert script.index("exit 113") < script.index("input tap 540 150") < script.index("input text new%sone")
-    assert ("input keycombination" in script) == (sdk >= 31)
+    assert ("input keycombination" in script) == (sdk >= 33)
     assert script.count("KEYCODE_FORWARD_DEL") == 3
     assert shown.steps["s"].facts["verified"] == "true"
 
