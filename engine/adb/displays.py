@@ -6,18 +6,20 @@ import re
 from typing import NamedTuple
 
 DISPLAY_SCRIPT = "dumpsys display | grep -E 'mDisplayId=|DisplayInfo=DisplayInfo'"
+_CONTENTS = "dumpsys window displays | sed '/Display: mDisplayId=[1-9]/,/Display: mDisplayId=0/d'"
+"""What the window manager reports of the main display: it lists displays in any order, each with a focus of its own."""
 FRONT_SCRIPT = (
-    "dumpsys window displays | grep -E 'mCurrentFocus=|mFocusedApp=' || "
+    f"{_CONTENTS} | grep -E 'mCurrentFocus=|mFocusedApp=' || "
     "dumpsys window windows | grep -E 'mCurrentFocus=|mFocusedApp='"
 )
 """Prints the focused window and app, which Android 9 and before list with the windows, later ones with the displays."""
 WINDOW_SCRIPT = (
-    "dumpsys window displays | grep -E 'mCurrentFocus='; dumpsys window windows | grep -E 'Window #|mAttrs=|fl=|mCurrentFocus='; "
-    "dumpsys input_method | grep -E 'mInputShown='"
+    f"{_CONTENTS} | grep -E 'mCurrentFocus='; dumpsys window windows | grep -E 'Window #|mAttrs=|fl=|mCurrentFocus='; "
+    "dumpsys input_method | grep -E 'mInputShown=|mIsInputViewShown='"
 )
 STATE_SCRIPT = (
     "dumpsys display | grep -oE 'displayId=0, [^}]*orientation=[0-9]+, logicalFrame=Rect.[0-9, -]+' || "
-    "dumpsys window displays | grep -oE 'cur=[0-9]+x[0-9]+'"
+    f"{_CONTENTS} | grep -oE 'cur=[0-9]+x[0-9]+'"
 )
 """Prints the size and the rotation of the main display. The window manager's dump also has the rotation that the sensor expects,
 which changes in the hand without a turn."""
@@ -37,8 +39,8 @@ _DENSITY = re.compile(r"\bdensity (\d{1,5})\b", re.ASCII)
 _STATE = re.compile(r"\bstate ([A-Z_]{2,20})\b", re.ASCII)
 _PHYSICAL = re.compile(r'\buniqueId "local:(\d{1,20})"', re.ASCII)
 _PACKAGE = re.compile(r"[ {]([A-Za-z][\w.]*)/[\w.$]+", re.ASCII)
-_FOCUS = re.compile(r"mCurrentFocus=Window\{\S+ (?:u\d+ )?([^\s}]+)", re.ASCII)
-_WINDOW = re.compile(r"Window #\d+ Window\{\S+ (?:u\d+ )?([^\s}]+)", re.ASCII)
+_FOCUS = re.compile(r"mCurrentFocus=Window\{(\S+) (?:u\d+ )?([^\s}]+)", re.ASCII)
+_WINDOW = re.compile(r"Window #\d+ Window\{(\S+) ", re.ASCII)
 _FLAGS = re.compile(r"(?:^|\s)fl=(#[0-9a-fA-F]{1,8}|[A-Z_ ]+)", re.ASCII)
 _SECURE = 0x2000
 """WindowManager.LayoutParams.FLAG_SECURE."""
@@ -112,11 +114,11 @@ def window_facts(text: str) -> dict[str, str | bool]:
     shown.
     """
     facts: dict[str, str | bool] = {}
-    if shown := re.search(r"mInputShown=(true|false)", text):
-        facts["keyboard"] = shown[1] == "true"
-    focus = next((match[1] for match in map(_FOCUS.search, text.splitlines()) if match), "")
+    if "mInputShown=" in text:  # with a keyboard plugged in, an input method is shown without a view
+        facts["keyboard"] = "mInputShown=true" in text and "mIsInputViewShown=false" not in text
+    focus, title = next((match.groups() for match in map(_FOCUS.search, text.splitlines()) if match), ("", ""))
     if focus:
-        facts["focus"] = focus.partition("/")[0] if "/" in focus else ""
+        facts["focus"] = title.partition("/")[0] if "/" in title else ""
     window = ""
     for line in text.splitlines():
         if (begin := _WINDOW.search(line)) is not None:

@@ -85,10 +85,11 @@ def _window(device: Platform, arguments: Sequence[str]) -> str:
     fronts = f"  mCurrentFocus={focus}\n  mFocusedApp=ActivityRecord{{a1b2c3d u0 {window.component} t12}}\n"
     if "windows" in arguments:
         return f"{_windows(device)}{'' if device.sdk >= 29 else fronts}"
+    second = _SECOND_CONTENTS if device.sdk >= 29 and device.unseen == "other_display" else ""
     return (
         "WINDOW MANAGER LAST ANR (dumpsys window lastanr)\n  <no ANR has occurred since boot>\n\n"
         + ("" if arguments else f"{_policy(device)}\n")
-        + "WINDOW MANAGER DISPLAY CONTENTS (dumpsys window displays)\n"
+        + f"WINDOW MANAGER DISPLAY CONTENTS (dumpsys window displays)\n{second}"
         f"  Display: mDisplayId=0\n    init={device.ui.metrics.width}x{device.ui.metrics.height}"
         f" {device.ui.metrics.density}dpi cur={width}x{height} rotation={device.ui.rotation}\n"
         f"{fronts if device.sdk >= 29 or not arguments else ''}"
@@ -98,6 +99,12 @@ def _window(device: Platform, arguments: Sequence[str]) -> str:
     )
 
 
+_SECOND_CONTENTS = (
+    "  Display: mDisplayId=2 (organized)\n    init=1920x1080 213dpi cur=1920x1080 rotation=0\n"
+    "  mCurrentFocus=Window{5c0e9a2 u0 com.example.cluster/com.example.cluster.MapActivity}\n"
+    "  mFocusedApp=ActivityRecord{77ab01c u0 com.example.cluster/.MapActivity t3}\n"
+)
+"""The window manager lists displays in the order in which they had the focus."""
 _SHADE = "Window{91c2d07 u0 NotificationShade}"
 
 

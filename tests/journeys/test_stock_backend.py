@@ -470,6 +470,15 @@ async def test_a_wait_for_an_app_needs_no_tree(connect: Connect, sdk: int) -> No
     assert (elsewhere.envelope["errorCode"], elsewhere.outcome.status) == ("VERIFY_FAILED", "failed")
 
 
+@pytest.mark.parametrize("sdk", [28, 34])
+async def test_the_app_in_front_is_that_of_the_main_display(connect: Connect, sdk: int) -> None:
+    second = [{"kind": "unseen", "what": "other_display"}]
+    bench = await connect(**on(SHOP, device={"sdk": sdk}, faults=second))
+    assert (await bench.engine.execute(verbs.wait_app(SHOP, wait_ms=1_000), backend="stock")).succeeded
+    seen = await bench.engine.snapshot(backend="stock", options=RunOptions(verify=True))
+    assert seen.envelope["stepResults"][0]["data"]["verified"]["focus"] == SHOP
+
+
 async def test_a_wait_outlasts_a_moving_screen(connect: Connect) -> None:
     bench = await connect(**on("com.example.spinner"))
     dumps: list[str] = []

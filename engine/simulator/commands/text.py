@@ -108,6 +108,21 @@ def _count(process: Process, options: dict[str, str]) -> int:
     return abs(int(text))
 
 
+async def sed(process: Process) -> int:
+    """``sed '/FROM/,/TO/d'``: all lines but those of such ranges."""
+    script = process.require(process.arguments)[0]
+    if (found := re.fullmatch("/(.+)/,/(.+)/d", script)) is None:
+        raise CommandError(f"sed: bad pattern '{script}'")
+    ends = [_pattern(process, text, {}) for text in found.groups()]
+    inside = False
+    async for line in _lines(process, "-"):
+        edge = ends[inside].search(line) is not None
+        if not (inside or edge):
+            await process.stdout.write(line)
+        inside ^= edge
+    return 0
+
+
 async def _lines(process: Process, name: str) -> AsyncIterator[bytes]:
     if name == "-":
         while line := await process.stdin.line():
@@ -117,4 +132,4 @@ async def _lines(process: Process, name: str) -> AsyncIterator[bytes]:
             yield line
 
 
-TEXT: Final[dict[str, Command]] = {command.__name__: command for command in (grep, head, tail)}
+TEXT: Final[dict[str, Command]] = {command.__name__: command for command in (grep, head, sed, tail)}

@@ -76,6 +76,17 @@ async def test_what_a_verified_snapshot_finds(tmp_path: Path, what: str, expecte
             ),
             {"focus": "a.b", "secure": False},
         ),
+        (  # a dialog, and the activity behind it
+            (
+                "  mCurrentFocus=Window{b5 u0 a.b/a.b.C}\n  Window #2 Window{b5 u0 a.b/a.b.C}:\n      fl=DIM_BEHIND\n"
+                "  Window #1 Window{b4 u0 a.b/a.b.C}:\n      fl=SECURE\n"
+            ),
+            {"focus": "a.b", "secure": False},
+        ),
+        (  # an input method without a view, where a keyboard is plugged in
+            "  mShowRequested=true mShowForced=false mInputShown=true\n  mIsInputViewShown=false mStatusIcon=0\n",
+            {"keyboard": False},
+        ),
         (  # Android 9 and before
             (
                 "  Window #2 Window{b4 u0 a.b/a.b.C}:\n    mAttrs=WM.LayoutParams{(0,0)(fillxfill) ty=1 fl=#812100 fmt=-1}\n"
