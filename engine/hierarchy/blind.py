@@ -198,12 +198,12 @@ def _windows(tree: UiTree, facts: Facts) -> Iterator[BlindSpot]:
 
 
 def _partial_window(root: UiNode, screen: Sequence[int]) -> Iterator[BlindSpot]:
-    """A dialog, a menu, one half of a split screen; system bars alone do not count."""
+    """A dialog, a menu, one half of a split screen; system bars and the edge of a cutout do not count."""
     box = root.bounds
     if box is NO_BOUNDS or box.empty:
         return
     narrow = len(screen) == 2 and (box.width < _WHOLE * screen[0] or box.height < _WHOLE * screen[1])
-    if box.left > 0 or box.top > box.bottom // 10 or narrow:
+    if box.left > box.right // 10 or box.top > box.bottom // 10 or narrow:
         yield BlindSpot("other_window", "likely", "the window covers only part of the screen", root, box)
     elif root.package == _SYSTEM_UI and box.height > box.width // 2:
         yield BlindSpot("other_window", "likely", "a window of the system covers the app", root, box)

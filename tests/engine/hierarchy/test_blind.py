@@ -133,6 +133,21 @@ def test_facts_about_a_page_with_text(facts: Facts, expected: str) -> None:
     assert lines(PAGE.format(""), facts) == [expected] * bool(expected)
 
 
+@pytest.mark.parametrize(
+    ("bounds", "expected"),
+    [
+        ("[96,0][2340,1080]", []),  # beside a cutout, in landscape
+        ("[0,0][2208,1080]", []),  # beside a navigation bar
+        ("[0,0][1170,1080]", [DIALOG]),
+        ("[1170,0][2340,1080]", [DIALOG]),
+        ("[700,80][1640,1000]", [DIALOG]),
+    ],
+)
+def test_a_window_that_covers_a_part_of_the_screen(bounds: str, expected: list[str]) -> None:
+    shown = leaf("android.widget.TextView", bounds, text="Title")
+    assert lines(f'<hierarchy rotation="1">{shown}</hierarchy>', Facts(screen=(2_340, 1_080))) == expected
+
+
 def test_a_window_without_text_may_be_hidden_from_the_service_on_android_14() -> None:
     hidden = "accessibility_data_sensitive e0 (possible)"
     assert lines(BLANK) == ["canvas e0 (possible)"]  # its version is not known
