@@ -11,7 +11,7 @@ from typing import Any
 
 from clawperator.engine.adb.batch import run_commands, run_scripts
 from clawperator.engine.adb.device import AdbDevice
-from clawperator.engine.adb.displays import DISPLAY_SCRIPT, parse_displays
+from clawperator.engine.adb.displays import DISPLAY_SCRIPT, MAIN_DISPLAY, parse_displays
 from clawperator.engine.adb.parse import parse_getprop, parse_wm_density
 from clawperator.engine.adb.quote import device_command, device_script
 from clawperator.engine.config.active_profile import load_profile
@@ -156,8 +156,8 @@ class DeviceAdmin:
 
 
 async def _state(device: AdbDevice, keys: tuple[str, ...]) -> dict[str, Any]:
-    dumps = (["window", "displays"], ["activity", "activities"])  # long: only the lines that are read
-    scripts = [device_script("dumpsys {dump} | grep -E {lines}", dump=dump, lines=_LINES) for dump in dumps]
+    dumps = (MAIN_DISPLAY, "dumpsys activity activities")  # long: only the lines that are read
+    scripts = [device_script(f"{dump} | grep -E {{lines}}", lines=_LINES) for dump in dumps]
     scripts += map(device_script, (DISPLAY_SCRIPT, "cmd device_state state"))
     commands = (["getprop"], ["wm", "size"], ["wm", "density"], *device_health.SCREEN)
     window, activity, displays, posture, props, size, density, power, policy = await run_scripts(
@@ -166,7 +166,7 @@ async def _state(device: AdbDevice, keys: tuple[str, ...]) -> dict[str, Any]:
     fold = _POSTURE.search(posture.text)
     prop = parse_getprop(props.text)
     width, height = parse_screen_size(f"{window.text}\n{size.text}", device.serial)
-    turn, top = _TURN.search(window.text), _FRONT.search(activity.text) or _FRONT.search(window.text)
+    turn, top = _TURN.search(window.text), _FRONT.search(window.text) or _FRONT.search(activity.text)
     screen = device_health.screen(power, policy, device.serial)
     evidence = screen.evidence or {}
     steps = [step.value for step in screen.fix] or list(screen.guidance)

@@ -6,20 +6,20 @@ import re
 from typing import NamedTuple
 
 DISPLAY_SCRIPT = "dumpsys display | grep -E 'mDisplayId=|DisplayInfo=DisplayInfo'"
-_CONTENTS = "dumpsys window displays | sed '/Display: mDisplayId=[1-9]/,/Display: mDisplayId=0/d'"
-"""What the window manager reports of the main display: it lists displays in any order, each with a focus of its own."""
+MAIN_DISPLAY = "dumpsys window displays | sed '/Display: mDisplayId=[1-9]/,/Display: mDisplayId=0/d'"
+"""Prints what the window manager reports of the main display: it lists displays in any order, each with a focus of its own."""
 FRONT_SCRIPT = (
-    f"{_CONTENTS} | grep -E 'mCurrentFocus=|mFocusedApp=' || "
+    f"{MAIN_DISPLAY} | grep -E 'mCurrentFocus=|mFocusedApp=' || "
     "dumpsys window windows | grep -E 'mCurrentFocus=|mFocusedApp='"
 )
 """Prints the focused window and app, which Android 9 and before list with the windows, later ones with the displays."""
 WINDOW_SCRIPT = (
-    f"{_CONTENTS} | grep -E 'mCurrentFocus='; dumpsys window windows | grep -E 'Window #|mAttrs=|fl=|mCurrentFocus='; "
+    f"{MAIN_DISPLAY} | grep -E 'mCurrentFocus='; dumpsys window windows | grep -E 'Window #|mAttrs=|fl=|mCurrentFocus='; "
     "dumpsys input_method | grep -E 'mInputShown=|mIsInputViewShown='"
 )
 STATE_SCRIPT = (
     "dumpsys display | grep -oE 'displayId=0, [^}]*orientation=[0-9]+, logicalFrame=Rect.[0-9, -]+' || "
-    f"{_CONTENTS} | grep -oE 'cur=[0-9]+x[0-9]+'"
+    f"{MAIN_DISPLAY} | grep -oE 'cur=[0-9]+x[0-9]+'"
 )
 """Prints the size and the rotation of the main display. The window manager's dump also has the rotation that the sensor expects,
 which changes in the hand without a turn."""

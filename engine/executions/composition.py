@@ -248,12 +248,13 @@ class Parts:
         self._ran(step_id, began)
         return True
 
-    def _ran(self, step_id: str, began: float) -> None:
-        """Note that a step of the host's own was run."""
+    def _ran(self, step_id: str, began: float, sent: str = "") -> None:
+        """Note that a step of the host's own was run, and what it sent to the device."""
         action = next(action for action in self.execution.actions if action.id == step_id)
         index = self.execution.actions.index(action)
         self._steps[step_id] = OutcomeStep(index, step_id, action.type, "done", "", began, time.time())
-        self._results[step_id] = {"id": step_id, "actionType": action.type, "success": True, "data": {}}
+        data = {"dispatched": sent} if sent else {}
+        self._results[step_id] = {"id": step_id, "actionType": action.type, "success": True, "data": data}
 
     async def shell(self, step_id: str, *words: str, secret: bool = False, at_node: bool = False) -> bool:
         """Run Android's ``input`` with ``words`` as the step. Ends the composition if it refuses; ``secret`` hides the last word.
@@ -273,7 +274,7 @@ class Parts:
         if guarded and done.exit_code == DISPLAY_CHANGED:
             return False
         said = f"{done.text}\n{done.error_text}"
-        self._ran(step_id, began)
+        self._ran(step_id, began, " ".join(argv[:-1] if secret else argv))
         if failure := parse_failure(said, done.exit_code):
             reason = "the text was refused" if secret else failure
             code = ErrorCode.TEXT_NOT_DELIVERED if secret else ErrorCode.GESTURE_FAILED

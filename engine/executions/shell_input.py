@@ -10,6 +10,7 @@ import re
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from clawperator.engine.adb.displays import MAIN_DISPLAY
 from clawperator.engine.adb.parse import parse_wm_size
 from clawperator.engine.adb.quote import device_script
 from clawperator.engine.contracts.execution import Action
@@ -164,7 +165,7 @@ async def screen_size(device: AdbDevice, display: int = 0) -> tuple[int, int]:
     if display:
         found = await find_display(device, display)
         return found.width, found.height
-    done = await device.script(device_script("dumpsys window displays | grep -m 1 cur=; wm size"))
+    done = await device.script(device_script(f"{MAIN_DISPLAY} | grep -m 1 cur=; wm size"))
     return parse_screen_size(done.text, device.serial)
 
 

@@ -163,6 +163,8 @@ def _activity(device: Platform, arguments: Sequence[str]) -> str:
         pid = pid_of(device, device.ui.package)
         return f"TASK {device.ui.package} id=12 userId=0\n  ACTIVITY {top} a1b2c3d pid={pid}\n"
     lines = ["ACTIVITY MANAGER ACTIVITIES (dumpsys activity activities)"]
+    if device.sdk >= 29 and device.unseen == "other_display":
+        lines += ["  topResumedActivity=ActivityRecord{77ab01c u0 com.example.cluster/.MapActivity t3}"]
     for number, task in enumerate(reversed(device.ui.tasks)):
         lines += [f"  * Task{{{number:x}7c1 #{12 - number} type=standard A=10121:{task.app.package}}}"]
     lines += [

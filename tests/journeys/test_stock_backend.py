@@ -471,12 +471,18 @@ async def test_a_wait_for_an_app_needs_no_tree(connect: Connect, sdk: int) -> No
 
 
 @pytest.mark.parametrize("sdk", [28, 34])
-async def test_the_app_in_front_is_that_of_the_main_display(connect: Connect, sdk: int) -> None:
+async def test_what_the_window_manager_reports_is_that_of_the_main_display(connect: Connect, sdk: int) -> None:
     second = [{"kind": "unseen", "what": "other_display"}]
     bench = await connect(**on(SHOP, device={"sdk": sdk}, faults=second))
     assert (await bench.engine.execute(verbs.wait_app(SHOP, wait_ms=1_000), backend="stock")).succeeded
     seen = await bench.engine.snapshot(backend="stock", options=RunOptions(verify=True))
     assert seen.envelope["stepResults"][0]["data"]["verified"]["focus"] == SHOP
+    info = await bench.engine.device_admin().info("width", "height", "app")
+    assert (info["width"], info["height"], info["app"]) == (1_080, 2_340, SHOP)
+    tap = await bench.engine.execute(shell_input.gesture("tap", (500, 2_000)), backend="stock")
+    assert tap.envelope["stepResults"][0]["data"]["dispatched"] == "input tap 500 2000"
+    with pytest.raises(EngineError, match="outside the screen of 1080x2340"):
+        await bench.engine.execute(shell_input.gesture("tap", (1_500, 500)), backend="stock")
 
 
 async def test_a_wait_outlasts_a_moving_screen(connect: Connect) -> None:

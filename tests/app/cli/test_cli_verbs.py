@@ -272,7 +272,7 @@ class TestInput:
         run = cli("input", "key", "3")
         assert (run.document["backend"], phone.ui.package) == ("shell", phone.ui.home)
         assert run.document["envelope"]["stepResults"] == [
-            {"id": "key", "actionType": "input_key", "success": True, "data": {}}
+            {"id": "key", "actionType": "input_key", "success": True, "data": {"dispatched": "input keyevent 3"}}
         ]
         for name in ("ENTR", "0", "401", "4;reboot", "ENTER TAB", ""):
             refused(cli("input", "key", name), "EXECUTION_VALIDATION_FAILED")
