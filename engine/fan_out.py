@@ -63,15 +63,13 @@ def choose_devices(text: str, listed: Iterable[DeviceEntry], known: Mapping[str,
     aliases = {profile.serial: alias for alias, profile in reversed([*known.items()])}
     connected = [entry.serial for entry in entries]
     chosen: list[str] = []
-    for word in (part.strip() for part in text.split(",")):
+    for word in names_in(text):
         if word == "all":
             chosen += [entry.serial for entry in entries if entry.usable]
-        elif word.startswith(TAG) and word != TAG:
+        elif word.startswith(TAG):
             chosen += _tagged(word.removeprefix(TAG), known)
         elif word in known or word in aliases or word in connected:
             chosen.append(known[word].serial if word in known else word)
-        elif word in ("", TAG):
-            raise EngineError(ErrorCode.USAGE, "--devices has an empty name", hint="Write --devices a,b,tag:c.")
         else:
             raise EngineError(
                 ErrorCode.DEVICE_NOT_FOUND,
@@ -82,6 +80,14 @@ def choose_devices(text: str, listed: Iterable[DeviceEntry], known: Mapping[str,
     if not chosen:
         raise EngineError(ErrorCode.NO_DEVICES, "No device is ready")
     return [Target(serial, aliases.get(serial, "")) for serial in dict.fromkeys(chosen)]
+
+
+def names_in(text: str) -> list[str]:
+    """Return the names in ``--devices``. Raises ``EngineError`` (USAGE) for an empty one."""
+    names = [part.strip() for part in text.split(",")]
+    if "" in names or TAG in names:
+        raise EngineError(ErrorCode.USAGE, "--devices has an empty name", hint="Write --devices a,b,tag:c.")
+    return names
 
 
 def _tagged(tag: str, known: Mapping[str, DeviceProfile]) -> list[str]:
@@ -224,7 +230,7 @@ async def report(
 
 def takes_all(text: str) -> bool:
     """Return whether ``--devices`` asks for every device that is ready."""
-    return "all" in map(str.strip, text.split(","))
+    return "all" in names_in(text)
 
 
 def summary(

@@ -33,7 +33,11 @@ def on_one(options: Options, remotely: Remotely) -> Mapping[str, Any]:
 
     async def use(engine: Engine) -> Mapping[str, Any]:
         if not options.device_id:
-            raise EngineError(ErrorCode.MULTIPLE_DEVICES_DEVICE_ID_REQUIRED, "A fleet needs --device host/serial")
+            raise EngineError(
+                ErrorCode.MULTIPLE_DEVICES_DEVICE_ID_REQUIRED,
+                "A fleet needs --device host/serial, or --devices",
+                hint=f"`clawperator fleet devices {options.fleet}` lists its devices.",
+            )
         async with _fleet(options) as found:
             return await remotely(engine, found)(options.device_id)
 

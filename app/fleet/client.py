@@ -7,6 +7,7 @@ import base64
 import binascii
 import getpass
 import json
+import math
 import socket
 import time
 from collections.abc import AsyncIterator, Mapping, Sequence
@@ -19,10 +20,10 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from clawperator.app.fleet import subjects
 from clawperator.app.fleet.connection import connected, end_if_cancelled
-from clawperator.engine.contracts.issues import suggestion
+from clawperator.engine.contracts.issues import shown, suggestion
 from clawperator.engine.errors import EngineError, ErrorCode, interruption
 from clawperator.engine.executions.finish import RunOptions
-from clawperator.engine.fan_out import TAG, Target
+from clawperator.engine.fan_out import TAG, Target, names_in
 
 if TYPE_CHECKING:
     from nats.aio.client import Client
@@ -37,6 +38,8 @@ _MAX_HOSTS = 10_000
 _NO_RESPONDERS = "503"
 _LOST = "The connection to the fleet is lost"
 _REFUSED = "permissions violation for publish to"
+_CLOCK_SECONDS = 60.0
+"""How long the time of a host is known before it is asked again: its clock may be set."""
 _SKEW_SECONDS = 2.0
 """Smaller differences of clocks are ignored."""
 
@@ -103,6 +106,8 @@ class Fleet:
     def __init__(self, caller: str) -> None:
         self._caller = caller
         self._waiting: dict[str, _Wait] = {}
+        self._clocks: dict[str, tuple[float, float]] = {}
+        """By host: what to add to the monotonic clock to get the host's time, and when it was asked for that."""
         self._count = 0
 
     async def open(self, client: Client) -> None:
@@ -164,10 +169,10 @@ class Fleet:
 
         A phone that several hosts list is chosen once by ``all`` and a tag: that of the first host by name.
 
-        Raises ``EngineError``: INVALID_DEVICE_ID, DEVICE_TAG_UNKNOWN, NO_DEVICES.
+        Raises ``EngineError``: USAGE, INVALID_DEVICE_ID, DEVICE_TAG_UNKNOWN, NO_DEVICES.
         """
         chosen: list[str] = []
-        words = [word.strip() for word in text.split(",")]
+        words = names_in(text)
         one = len(words) == 1 and words[0] != "all" and not words[0].startswith(TAG)
         listed = [] if one else await self.devices()
         aliases = {row["device"]: f"{row['host']}/{row['alias']}" for row in listed if row["alias"]}
@@ -203,7 +208,9 @@ class Fleet:
                 suggestion(tag, tags)
                 or f"Known tags: {', '.join(sorted(tags)) or 'none'}. Each host has its own in its settings."
             )
-            raise EngineError(ErrorCode.DEVICE_TAG_UNKNOWN, f"No device of the fleet has the tag {tag}", hint=hint)
+            raise EngineError(
+                ErrorCode.DEVICE_TAG_UNKNOWN, f"No device of the fleet has the tag {shown(tag)}", hint=hint
+            )
         return sorted(found)
 
     # -- requests
@@ -226,7 +233,8 @@ class Fleet:
         del chosen["screenshot_overwrite"]
         usual = asdict(RunOptions())
         changed = {name: value for name, value in chosen.items() if value != usual[name]}
-        answer = await self._ask(device, payload=payload, options=changed, timeoutMs=timeout_ms, how=how)
+        until = await self._until(device)
+        answer = await self._ask(device, payload=payload, options=changed, timeoutMs=timeout_ms, how=how, until=until)
         if not isinstance(answer.get("envelope", answer.get("executions")), dict | list):
             raise _unknown(device, f"The answer of {device} has no result")
         return answer
@@ -257,7 +265,10 @@ class Fleet:
         """Run the script of ``skill``, from the registry of the host, for ``host/serial``. Raises ``EngineError``."""
         body = {"id": skill, "args": list(args), "expectContains": expect_contains}
         options = {"then": then} if then is not None else {}
-        return await self._ask(device, ask="skill", payload=body, timeoutMs=timeout_ms, options=options, how=how)
+        until = await self._until(device)
+        return await self._ask(
+            device, ask="skill", payload=body, timeoutMs=timeout_ms, options=options, how=how, until=until
+        )
 
     async def follow(self, device: str, watcher: str, *, painted: bool = False, leaves: bool = False) -> dict[str, Any]:
         """Have the host follow the screen for ``watcher``, for ``subjects.SILENT_SECONDS``; return the state. Raises ``EngineError``."""
@@ -266,6 +277,28 @@ class Fleet:
     async def history(self, host: str, **read: Any) -> dict[str, Any]:
         """Return a page of the host's runs, one ``run``, or one ``tree``. Raises ``EngineError``."""
         return await self._request(subjects.device_subject(host, ""), host, ask="history", payload=read)
+
+    async def _until(self, device: str) -> float:
+        """Return the time of the host after which it must not start what is sent now: a partition can hold a request back for
+        longer than its caller waits.
+
+        Raises ``EngineError``; nothing was sent then.
+        """
+        host, _ = subjects.address(device)
+        ahead, asked = self._clocks.get(host, (0.0, -math.inf))
+        if time.monotonic() - asked > _CLOCK_SECONDS:
+            try:
+                now = float((await self._ask(device, ask="time"))["time"])
+            except (LookupError, TypeError, ValueError) as exc:
+                raise _not_sent(ErrorCode.FLEET_UNAVAILABLE, f"The answer of {device} cannot be read", device) from exc
+            except EngineError as exc:
+                if exc.code is not ErrorCode.FLEET_NO_ANSWER:
+                    raise
+                raise _not_sent(ErrorCode.FLEET_UNAVAILABLE, exc.message, device) from exc
+            asked = time.monotonic()
+            ahead = now - asked
+            self._clocks[host] = ahead, asked
+        return time.monotonic() + ahead + subjects.SILENT_SECONDS
 
     async def _ask(self, device: str, **body: Any) -> dict[str, Any]:
         return await self._request(subjects.device_subject(*subjects.address(device)), device, **body)
@@ -332,7 +365,11 @@ def _is_local(serial: str) -> bool:
 
 
 def _not_sent(code: ErrorCode, message: str, device: str) -> EngineError:
-    hint = "List the devices of the fleet: clawperator fleet devices." if code is ErrorCode.DEVICE_NOT_FOUND else None
+    hint = (
+        "`clawperator fleet devices nats://…` lists the devices of a fleet."
+        if code is ErrorCode.DEVICE_NOT_FOUND
+        else None
+    )
     return EngineError(code, message, hint=hint, extra={"deviceId": device, "broadcastDispatchStatus": "not_sent"})
 
 

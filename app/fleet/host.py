@@ -62,9 +62,11 @@ class _Request(BaseModel):
 
     model_config = ConfigDict(extra="forbid", strict=True)
 
-    ask: Literal["execute", "picture", "doctor", "skill", "follow", "history"] = "execute"
+    ask: Literal["execute", "time", "picture", "doctor", "skill", "follow", "history"] = "execute"
     payload: Any = None
     caller: str
+    until: float | None = None
+    """The time of this host after which nothing must be started: the caller does not wait any longer."""
     timeoutMs: Any = None  # noqa: N815 -- its name in JSON
     options: dict[str, Any] = {}
     how: dict[str, Any] = {}
@@ -281,7 +283,14 @@ class FleetHost:
             options = body.run_options()
             given = _PAYLOADS[body.ask].model_validate(body.payload) if body.ask in _PAYLOADS else None
         except (ValidationError, ValueError, RecursionError) as exc:
-            raise EngineError(ErrorCode.INVALID_BODY, "The request of the fleet cannot be read") from exc
+            raise EngineError(
+                ErrorCode.INVALID_BODY,
+                f"The host cannot read the request: its version is {__version__}",
+                hint="Use the same version on all computers of the fleet.",
+            ) from exc
+        if body.until is not None and time.time() > body.until:
+            not_sent = {"broadcastDispatchStatus": "not_sent"}
+            raise EngineError(ErrorCode.FLEET_UNAVAILABLE, "The request reached the host too late", extra=not_sent)
         if not serial and not isinstance(given, _Read):
             raise EngineError(ErrorCode.INVALID_BODY, "Only the history can be requested without a device")
         engine = self._engine.under(Caller(name=f"fleet:{shown(body.caller, _MAX_CALLER)}"))
@@ -293,6 +302,8 @@ class FleetHost:
                 return self._follow(serial, given)
             case _Read():
                 return {"ok": True, **await _read_history(engine, given)}
+        if body.ask == "time":
+            return {"ok": True, "time": time.time()}
         if body.ask == "picture":
             return {"ok": True, "png": base64.b64encode(await engine.picture(device_id=serial)).decode()}
         if body.ask == "doctor":

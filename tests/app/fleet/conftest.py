@@ -143,30 +143,27 @@ async def _end(task: asyncio.Task[None]) -> None:
 
 
 @asynccontextmanager
-async def proxy(port: int) -> AsyncIterator[tuple[str, Callable[[], None]]]:
-    """A way to the server that can be cut without either side being told: a partition."""
-    cut = False
+async def proxy(port: int) -> AsyncIterator[tuple[str, asyncio.Event]]:
+    """A way to the server that is open while the event is set. Cleared, it is a partition: neither side is told, nothing is lost."""
+    way = asyncio.Event()
+    way.set()
     tasks: set[asyncio.Task[None]] = set()
     writers: list[asyncio.StreamWriter] = []
 
     async def copy(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         while data := await reader.read(65_536):
-            if not cut:
-                writer.write(data)
-                await writer.drain()
+            await way.wait()
+            writer.write(data)
+            await writer.drain()
 
     async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         far_reader, far_writer = await asyncio.open_connection("127.0.0.1", port)
         writers.extend((writer, far_writer))
         tasks.update((asyncio.create_task(copy(reader, far_writer)), asyncio.create_task(copy(far_reader, writer))))
 
-    def part() -> None:
-        nonlocal cut
-        cut = True
-
     server = await asyncio.start_server(serve, "127.0.0.1", 0)
     try:
-        yield f"nats://127.0.0.1:{server.sockets[0].getsockname()[1]}", part
+        yield f"nats://127.0.0.1:{server.sockets[0].getsockname()[1]}", way
     finally:
         server.close()
         for task in tasks:

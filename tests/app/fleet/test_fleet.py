@@ -102,7 +102,12 @@ async def test_devices_are_found_and_act_under_the_policy_and_audit_of_their_hos
         assert (answer["ok"], answer["deviceId"]) == (True, f"bench/{serials[0]}")
         answer = await client.execute(plan(HOME), "bench/d1")
         assert (answer["ok"], answer["deviceId"]) == (True, f"bench/{serials[1]}"), "an alias of the host"
-        for text, code in (("tag:x", "DEVICE_TAG_UNKNOWN"), ("x", "INVALID_DEVICE_ID")):
+        for text, code in (
+            ("tag:x", "DEVICE_TAG_UNKNOWN"),
+            ("x", "INVALID_DEVICE_ID"),
+            ("tag:", "USAGE"),
+            ("all,", "USAGE"),
+        ):
             with pytest.raises(EngineError) as caught:
                 await client.targets(text)
             assert caught.value.code == code
@@ -190,12 +195,12 @@ async def test_a_host_that_vanishes_leaves_an_unknown_outcome_and_runs_nothing_a
 
 @pytest.mark.usefixtures("impatient")
 async def test_a_partition_is_noticed_and_what_was_sent_into_it_is_unknown(nats: Nats, join: Join) -> None:
-    async with proxy(nats.port) as (url, part):
+    async with proxy(nats.port) as (url, way):
         host = await join("bench", url=url)
         async with fleet(nats.url) as client:
             device = f"bench/{host.devices[0].serial}"
             assert (await client.execute(plan(HOME), device))["ok"]
-            part()
+            way.clear()
             with pytest.raises(EngineError) as caught:
                 await client.execute(plan(HOME), device)
             assert caught.value.code == "FLEET_NO_ANSWER"
@@ -203,6 +208,29 @@ async def test_a_partition_is_noticed_and_what_was_sent_into_it_is_unknown(nats:
                 await client.targets("all")
             assert (caught.value.code, caught.value.message[:15]) == ("FLEET_UNAVAILABLE", "No host of the ")
         assert host.devices[0].commands == 1
+
+
+@pytest.mark.usefixtures("impatient")
+async def test_what_a_partition_held_back_is_not_run_late(nats: Nats, join: Join) -> None:
+    async with proxy(nats.port) as (url, way):
+        host = await join("bench", url=url)
+        device = f"bench/{host.devices[0].serial}"
+        async with fleet(nats.url) as client:
+            assert (await client.execute(plan(HOME), device))["ok"]
+            way.clear()
+            with pytest.raises(EngineError) as caught:
+                await client.execute(plan(HOME), device)
+            assert caught.value.extra["broadcastDispatchStatus"] == "unknown"
+            async with fleet(nats.url) as other:
+                with pytest.raises(EngineError) as caught:
+                    await other.execute(plan(HOME), device)
+            assert (caught.value.code, caught.value.extra["broadcastDispatchStatus"]) == (
+                "FLEET_UNAVAILABLE",
+                "not_sent",
+            )
+            way.set()
+            assert (await client.execute(plan(HOME), device))["ok"]
+    assert host.devices[0].commands == 2
 
 
 async def test_after_a_restart_of_the_server_hosts_are_back_and_nothing_is_sent_late(nats: Nats, join: Join) -> None:
@@ -315,7 +343,10 @@ async def test_forged_answers_are_errors_about_an_unknown_outcome(
     async with connected(nats.url, name="stranger", lasting=False) as stranger, fleet(nats.url) as client:
 
         async def forge(message: Msg) -> None:
-            await stranger.publish(message.reply, data, headers=headers)
+            if json.loads(message.data).get("ask") == "time":
+                await stranger.publish(message.reply, b'{"ok":true,"time":1}')
+            else:
+                await stranger.publish(message.reply, data, headers=headers)
 
         await stranger.subscribe(subjects.device_subject("evil", "x"), cb=forge)
         await stranger.flush()
@@ -323,6 +354,23 @@ async def test_forged_answers_are_errors_about_an_unknown_outcome(
             await client.execute(plan(HOME), "evil/x")
     assert caught.value.extra.get("broadcastDispatchStatus") == status, caught.value
     assert caught.value.extra["deviceId"] == "evil/x"
+
+
+@pytest.mark.parametrize("data", [b"", b"{}", b"[]", b'{"ok":true,"time":"now"}'])
+async def test_without_the_time_of_the_host_nothing_is_sent(nats: Nats, data: bytes) -> None:
+    asked = []
+    async with connected(nats.url, name="stranger", lasting=False) as stranger, fleet(nats.url) as client:
+
+        async def forge(message: Msg) -> None:
+            asked.append(json.loads(message.data)["ask"])
+            await stranger.publish(message.reply, data)
+
+        await stranger.subscribe(subjects.device_subject("evil", "x"), cb=forge)
+        await stranger.flush()
+        with pytest.raises(EngineError) as caught:
+            await client.execute(plan(HOME), "evil/x")
+    assert (caught.value.code, caught.value.extra["broadcastDispatchStatus"]) == ("FLEET_UNAVAILABLE", "not_sent")
+    assert asked == ["time"]
 
 
 async def test_forged_hosts_are_left_out_and_the_others_found(nats: Nats, join: Join) -> None:

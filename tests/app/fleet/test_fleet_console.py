@@ -198,12 +198,12 @@ async def test_a_partition_ends_follow_mode_on_both_sides(
     monkeypatch.setattr(subjects, "SILENT_SECONDS", 1.5)
     host = await join("east")
     news = asyncio.Event()
-    async with proxy(nats.port) as (url, part), FleetEngine(url) as engine, asyncio.timeout(60):
+    async with proxy(nats.port) as (url, way), FleetEngine(url) as engine, asyncio.timeout(60):
         follow = engine.follow(f"east/{host.devices[0].serial}", lambda _: news.set())
         running = asyncio.create_task(follow.run())
         while not host.fleet._leases:  # noqa: ASYNC110 -- the host announces nothing
             await asyncio.sleep(0.01)
-        part()
+        way.clear()
         while follow.state.phase != "away":
             await news.wait()
             news.clear()
