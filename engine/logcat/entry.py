@@ -11,9 +11,6 @@ import math
 import re
 from typing import NamedTuple
 
-LEVELS = "VDIWEFS"
-"""Priorities in rising order; ``S`` also marks lines that are no records (see ``LogEntry.is_note``)."""
-
 UNKNOWN = -1
 """The pid and tid of a note; the uid where the stream does not carry it."""
 

@@ -13,7 +13,6 @@ from dataclasses import dataclass
 from typing import BinaryIO
 
 MAX_DIRECTORY = 16 << 20
-MAX_ENTRIES = 65_535
 _END = struct.Struct("<4s4H2LH")
 _ENTRY = struct.Struct("<4s6H3L5H2L")
 _LOCAL = struct.Struct("<4s5H3L2H")

@@ -8,7 +8,7 @@ import sys
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import closing, suppress
 from http.client import HTTPConnection
 from pathlib import Path
@@ -20,7 +20,6 @@ from tests.support import patience
 from .attacked import IMPLEMENTATIONS, REQUEST, Attacked, answer, attacked, refusal, reset
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
-Start = Callable[..., Attacked]
 POST = b"POST /observe/snapshot HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
 MCP = b"POST /mcp HTTP/1.1\r\nHost: localhost\r\nAccept: application/json, text/event-stream\r\nContent-Type: application/json\r\n"
 TOKEN = "right-token-0123456789"

@@ -16,7 +16,6 @@ from clawperator.engine.simulator.apps.layout import Node
 pytestmark = pytest.mark.adb
 Connect = Callable[..., Awaitable[Any]]
 
-SHOP = "com.example.shop"
 NEWER = {"generation": "0.5"}
 
 

@@ -19,7 +19,6 @@ Path = tuple[str | int, ...]
 FAULTS_KEPT = 50
 """Faults reported of one text at most."""
 
-_BLANKS = " \t\n\r"
 _TOKEN = re.compile(
     r"""
     (?P<string> "(?:[^"\\\n\r]|\\[^\n\r])*"? )

@@ -7,8 +7,6 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from typing import NamedTuple
 
-Write = Callable[[bytes], object]
-
 
 class Asked(NamedTuple):
     method: str

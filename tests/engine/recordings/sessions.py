@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 import json
-from collections.abc import Awaitable, Callable, Iterable, Sequence
+from collections.abc import Awaitable, Callable
 from typing import Any
 
 from clawperator.engine.recordings.reader import read_recording
@@ -103,7 +103,3 @@ def window(snapshot: str | None = None, *, package: str = SHOP) -> dict[str, Any
 
 def typed(text: str, *, package: str = SHOP) -> dict[str, Any]:
     return {"type": "text_change", "packageName": package, "resourceId": None, "text": text, "snapshot": None}
-
-
-def kinds(items: Iterable[Any]) -> Sequence[str]:
-    return [item.kind for item in items]
