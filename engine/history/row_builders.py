@@ -20,6 +20,7 @@ from clawperator.engine.history.records import (
     TreeRecord,
     step_records,
 )
+from clawperator.engine.history.typed_text import password_steps, without_passwords, without_typed
 from clawperator.engine.history.write_ahead import bounded, row_of
 
 if TYPE_CHECKING:
@@ -74,7 +75,8 @@ def begun(attempt: Attempt, face: str) -> tuple[RunRecord, AuditRecord]:
     row, payload = RunSummary(**row_of(attempt, face)), _payload(attempt)
     planned = outcome_of(planned_steps(payload)).steps
     audit = _audit(row, "execute", attempt.trace.dispatched_at, payload, attempt.caller)
-    return RunRecord(row, payload=payload, steps=step_records(planned)), audit
+    kept = None if payload is None else without_typed(payload)
+    return RunRecord(row, payload=kept, steps=step_records(planned)), audit
 
 
 def died(note: Mapping[str, Any]) -> tuple[RunRecord, AuditRecord]:
@@ -118,9 +120,10 @@ def ended(attempt: Attempt, ending: Ending) -> tuple[list[AuditRecord], RunRecor
         row = row._replace(outcome=outcome.to_dict())
     steps = step_records((outcome or outcome_of(planned_steps(payload))).steps)
     envelope, warnings = ending.result.get("envelope"), tuple(attempt.warnings)
-    return audit, _complete(
-        RunRecord(row, message, payload, envelope, tuple(trace.raw), steps, warnings=warnings), trace
-    )
+    run = _complete(RunRecord(row, message, payload, envelope, tuple(trace.raw), steps, warnings=warnings), trace)
+    if attempt.validated is None:
+        return audit, run
+    return audit, without_passwords(run, password_steps(attempt.validated.execution, trace))
 
 
 def _payload(attempt: Attempt) -> Mapping[str, Any] | None:

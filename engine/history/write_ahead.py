@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from clawperator.engine.files.regular import PRIVATE, private_folder, require_private
 from clawperator.engine.history.process_identity import alive, token
+from clawperator.engine.history.typed_text import without_typed
 
 if TYPE_CHECKING:
     from clawperator.engine.executions.attempt import Attempt
@@ -26,7 +27,7 @@ _LONGEST_NAME = 512
 def write(history: str, attempt: Attempt, face: str, *, safe: bool) -> None:
     """Note that ``attempt`` is about to be dispatched. ``history`` is the path of the database.
 
-    ``safe`` omits the payload, which can hold typed text. Raises ``OSError``.
+    It holds no typed text, which may be a password; ``safe`` omits the whole payload. Raises ``OSError``.
     """
     path = _path(history, attempt.execution_id)
     content = json.dumps(_note(attempt, face, safe=safe), separators=(",", ":")).encode()
@@ -71,7 +72,7 @@ def _note(attempt: Attempt, face: str, *, safe: bool) -> dict[str, Any]:
         "at": attempt.trace.dispatched_at,
         "caller": attempt.caller,
         "steps": attempt.validated.execution.steps,
-        "payload": None if safe else attempt.validated.payload,
+        "payload": None if safe else without_typed(attempt.validated.payload),
         "row": row_of(attempt, face),
     }
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import math
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AsyncExitStack
@@ -20,8 +21,12 @@ from clawperator.engine.events.types import (
     ExecutionStarted,
     LogAttached,
 )
+from clawperator.engine.executions import build, shell_input, verbs
 from clawperator.engine.history.records import AuditRecord, LateRecord, RunRecord
 from clawperator.engine.history.store import History
+from clawperator.engine.simulator.apps.effects import do_nothing
+from clawperator.engine.simulator.apps.vault import VAULT
+from clawperator.engine.simulator.apps.view import Scene, Screen, button, page, text_field
 from clawperator.engine.simulator.device import create_device
 from clawperator.engine.simulator.run import Simulation
 from clawperator.engine.simulator.scenario import Scenario
@@ -381,3 +386,66 @@ async def test_what_comes_when_no_one_waits_any_more_is_kept_with_the_run(start:
 async def late_of(engine: Engine) -> LateRecord | None:
     assert engine.history is not None
     return (await engine.history.find("cmd-1")).late
+
+
+def login(scene: Scene) -> Screen:
+    fields = [
+        text_field(scene, "user", "User name", id="name"),
+        text_field(scene, "password", "Pass", id="field", password=True),
+    ]
+    return Screen(root=page(*fields, *(button(f"Go {number}", do_nothing, id=f"go{number}") for number in range(2))))
+
+
+PASSWORD = 'hunter2 "x"'
+FIELD = {"resourceId": "com.example.vault:id/field"}
+
+
+@pytest.mark.parametrize(
+    "how",
+    [
+        plan(SNAPSHOT, {"type": "enter_text", "params": {"matcher": FIELD, "text": PASSWORD}}),
+        plan({"type": "enter_text", "params": {"matcher": FIELD, "text": PASSWORD}}, SNAPSHOT),
+        verbs.set_text(FIELD, PASSWORD),
+        verbs.submit(FIELD, text=PASSWORD),
+        shell_input.text(PASSWORD),
+    ],
+    ids=["after a snapshot", "before a snapshot", "set", "submit", "input"],
+)
+async def test_a_typed_password_is_not_kept(
+    start: Start, kept: Kept, monkeypatch: pytest.MonkeyPatch, how: Any
+) -> None:
+    monkeypatch.setitem(VAULT.screens, "main", login)
+    engine = await start()
+    await engine.execute(build.open_app("com.example.vault"))
+    await engine.execute(how)
+    await ended(engine)
+    run = kept.runs[-1]
+    assert any(action["type"] in ("enter_text", "input_text") for action in (run.payload or {})["actions"])
+    assert "hunter2" not in json.dumps(run.to_dict())
+    assert run.summary.status in ("success", "failed")
+    assert run.envelope is not None
+
+
+async def test_another_typed_text_is_kept(start: Start, kept: Kept, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(VAULT.screens, "main", login)
+    engine = await start()
+    await engine.execute(build.open_app("com.example.vault"))
+    name = {"type": "enter_text", "params": {"matcher": {"resourceId": "com.example.vault:id/name"}, "text": "Jane"}}
+    secret = {"type": "enter_text", "params": {"matcher": FIELD, "text": "hunter2"}}
+    await engine.execute(plan(SNAPSHOT, name, secret))
+    await ended(engine)
+    payload = kept.runs[-1].payload
+    assert payload is not None
+    assert [action.get("params", {}).get("text") for action in payload["actions"]] == [None, "Jane", ""]
+    with pytest.raises(EngineError, match=r"non-empty params\.text"):
+        engine.validate(payload)
+
+
+async def test_an_unseen_field_is_known_by_its_selector(start: Start, kept: Kept) -> None:
+    engine = await start()
+    for named in ({"resourceId": "a.b:id/password"}, {"textEquals": "PIN"}, {"contentDescContains": "Passcode"}):
+        await engine.execute(
+            plan({"type": "enter_text", "params": {"matcher": named, "text": "hunter2"}}, timeoutMs=60_000)
+        )
+        await ended(engine)
+        assert "hunter2" not in json.dumps(kept.runs[-1].to_dict())
