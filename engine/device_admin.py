@@ -62,7 +62,8 @@ class DeviceAdmin:
         except EngineError as exc:
             missing = exc.code is ErrorCode.OPERATOR_APK_NOT_FOUND
             code = ErrorCode.FILE_NOT_READABLE if missing else ErrorCode.ANDROID_INSTALL_FAILED
-            raise EngineError(code, exc.message, details={"file": path}) from exc
+            hint = None if missing else "Pass the path of an APK file."
+            raise EngineError(code, exc.message, hint=hint, details={"file": path}) from exc
         async with self._changing(f"install {apk.package}", apk.package) as device:
             try:
                 done = await device.install(apk.path, timeout=installation.INSTALL_SECONDS)

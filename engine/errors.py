@@ -82,7 +82,7 @@ class ErrorCode(StrEnum):
     DEVICE_UNAUTHORIZED = "DEVICE_UNAUTHORIZED", 500, _SETUP, "Confirm the debugging dialog on the device.", "debugging is not approved on the device"
     DEVICE_OFFLINE = "DEVICE_OFFLINE", 500, _WAIT, "Wait for the device to boot, replug it, or restart the adb server.", "adb lists the device as offline"
     DEVICE_SHELL_UNAVAILABLE = "DEVICE_SHELL_UNAVAILABLE", 500, _SETUP, "Run `clawperator doctor`, or unlock or reboot the device.", "a shell command could not run on the device"
-    DEVICE_COMMAND_REFUSED = "DEVICE_COMMAND_REFUSED", 500, _NO, "Correct what the message names.", "the device refused a command"
+    DEVICE_COMMAND_REFUSED = "DEVICE_COMMAND_REFUSED", 409, _NO, "Correct what the message names.", "the device refused a command"
     RECEIVER_NOT_INSTALLED = "RECEIVER_NOT_INSTALLED", 500, _SETUP, "Install the Operator app: `clawperator operator setup --apk <path>`.", "the Operator app is not installed"
     RECEIVER_VARIANT_MISMATCH = "RECEIVER_VARIANT_MISMATCH", 500, _NO, "Pass --receiver-package with the installed id, or install the other APK.", "only the other variant of the Operator app is installed"
     OPERATOR_NOT_INSTALLED = "OPERATOR_NOT_INSTALLED", 500, _SETUP, "Install the Operator app: `clawperator operator setup --apk <path>`.", "RECEIVER_NOT_INSTALLED in the flat profile"
@@ -227,7 +227,7 @@ class ErrorCode(StrEnum):
 
     # -- references to nodes of a view
     REF_UNKNOWN = "REF_UNKNOWN", 404, _NO, "Take a new snapshot with a view and use its references.", "a reference's tree is no longer stored, is of another device, or has no such node"
-    REF_STALE = "REF_STALE", 409, _OBSERVE, "Take a new snapshot with a view and use its references.", "the screen no longer has exactly the node of a reference"
+    REF_STALE = "REF_STALE", 409, _NO, "Take a new snapshot with a view and use its references.", "the screen no longer has exactly the node of a reference"
     REF_AMBIGUOUS = "REF_AMBIGUOUS", 409, _NO, "Use a node near it: `clawperator suggest --ref <ref>` explains why.", "no selector finds only the node of a reference"
 
     # -- history

@@ -77,9 +77,9 @@ class AppPermissions(DeviceCommand):
     )
 
     def check(self, options: Options) -> None:
-        super().check(options)
         if options.verb not in ("grant", "revoke"):
-            raise self.missing("grant or revoke")
+            raise self.missing("grant or revoke", ErrorCode.USAGE if options.verb else ErrorCode.MISSING_ARGUMENT)
+        super().check(options)
 
     def ask(self, admin: DeviceAdmin, options: Options) -> Awaitable[dict[str, Any]]:
         return admin.permission(options.verb, options.package, options.permission)

@@ -31,6 +31,9 @@ _SPELLINGS = {
 _CANONICAL = {"setup": "operator setup", "install": "operator setup"}
 """First words that are no commands → the command (cli.md#commands)."""
 
+_PLAIN_GROUPS = ("observe", "inspect")
+"""Groups whose USAGE is their form alone (cli.md#commands)."""
+
 
 def find_command(arguments: Sequence[str]) -> tuple[str, list[str], list[str]]:
     """Split a command line into the command's words, its other arguments, and those after a lone ``--``.
@@ -92,7 +95,8 @@ def _unknown_word(group: str, word: str) -> EngineError:
     if not group:
         meant = f" Did you mean '{nearest}'?" if nearest else ""
         return EngineError(ErrorCode.UNKNOWN_COMMAND, f"Unknown command: {word}.{meant}", hint=hint, extra=extra)
-    message = f"Unknown action subcommand '{word}'. Valid: {GROUPS[group]}" if group == "action" else GROUPS[group]
+    plain = group in _PLAIN_GROUPS
+    message = GROUPS[group] if plain else f"Unknown {group} subcommand '{word}'. Valid: {GROUPS[group]}"
     example = {"example": f"clawperator {group} {next(subcommands(group))}"}
     asked = f"Did you mean `clawperator {nearest}`? " if nearest else ""
     return EngineError(

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
 FLAG_SIMILARITY = 0.75
 MEANT = {
     "action tap": "action click",
+    "app list": "packages list",
     "config get": "config show",
     "device list": "devices",
     "device status": "device info",
@@ -19,29 +20,34 @@ MEANT = {
     "history get": "history show",
     "skills create": "skills new",
     "skills show": "skills get",
+    "apps": "packages list",
     "capture": "screenshot",
     "check": "doctor",
     "connect": "devices connect",
     "disconnect": "devices disconnect",
     "dump": "snapshot",
-    "info": "device info",
+    "force-stop": "close",
+    "home": "press",
+    "grant": "app permissions",
     "keyevent": "input key",
+    "kill": "close",
     "launch": "open",
     "list": "devices",
     "logcat": "device logs",
     "pair": "devices pair",
+    "recents": "press",
     "run": "skills run",
     "screencap": "screenshot",
     "settings": "config show",
     "start": "open",
     "status": "doctor",
     "stop": "close",
-    "swipe": "input swipe",
     "tree": "snapshot",
     "ui": "snapshot",
-    "uninstall": "app uninstall",
 }
 """What other tools call a command → ours; in a group, with the word of the group."""
+_PLAIN_VERBS = ("input", "app", "device")
+"""Groups whose second words say what they do, also alone."""
 _ADB_ONLY = (
     "bugreport",
     "forward",
@@ -56,12 +62,15 @@ _ADB_ONLY = (
 )
 MEANT_FLAGS = {
     "-f": ("--execution", "--from"),
+    "-n": ("--lines", "--limit"),
     "-o": ("--path", "--out", "--to"),
     "-p": ("--port",),
     "-s": ("--device-id",),
     "-V": ("--version",),
     "-v": ("--verbose",),
+    "--at": ("--coordinate",),
     "--content-desc": ("--desc",),
+    "--coordinate": ("--at",),
     "--file": ("--execution", "--input", "--snapshot"),
     "--from": ("--at",),
     "--package": ("--app", "--receiver-package"),
@@ -97,9 +106,12 @@ def meant_command(group: str, word: str) -> tuple[str, str]:
     begun = next((name for name in known if name == folded or name.startswith(f"{folded}-")), "") if group else ""
     if meant := MEANT.get(f"{group} {folded}".strip()):
         return meant, ""
+    elsewhere = next((f"{other} {folded}" for other in _PLAIN_VERBS if folded in subcommands(other)), "")
+    if elsewhere and not group:
+        return elsewhere, ""
     if near := begun or closest_command(folded, known):
         return f"{group} {near}".strip(), ""
-    return MEANT.get(folded, folded if folded in first_words() else ""), ""
+    return MEANT.get(folded, elsewhere or (folded if folded in first_words() else "")), ""
 
 
 def closest_command(word: str, known: Iterable[str]) -> str:
