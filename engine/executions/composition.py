@@ -233,20 +233,28 @@ class Parts:
         message = f"uiautomator returned no tree within {max(limit_ms, FIRST_LOOK_MS):g} ms: the screen moves, or the device is slow"
         raise StepFailedError(step_id, EngineError(ErrorCode.UI_NOT_IDLE, message))
 
-    async def wait_front(self, step_id: str, package: str, limit_ms: float) -> bool:
-        """Return whether ``package`` is in front within ``limit_ms``; where a look takes seconds, as the window manager reports it."""
+    async def wait_front(self, step_id: str, package: str, limit_ms: float) -> str:
+        """Return the app in front once it is ``package``, at the latest after ``limit_ms``; where a look takes seconds, as the window manager reports it."""
+        front = ""
+
+        def there(now: UiTree) -> bool:
+            nonlocal front
+            front = now.package
+            return front == package
+
         if not self._backend.look_ms:
-            return await self.look_until(step_id, lambda now: now.package == package, limit_ms) is not None
+            await self.look_until(step_id, there, limit_ms)
+            return front
         self._trace.dispatched()
         self._trace.enter("run")
         began, until = time.time(), time.monotonic() + limit_ms / 1000
-        while front_package((await self.device.script(device_script(FRONT_SCRIPT))).text) != package:
+        while (front := front_package((await self.device.script(device_script(FRONT_SCRIPT))).text)) != package:
             self._ran(step_id, began)
             if time.monotonic() + POLL_SECONDS > until:
-                return False
+                return front
             await asyncio.sleep(POLL_SECONDS)
         self._ran(step_id, began)
-        return True
+        return front
 
     def _ran(self, step_id: str, began: float, sent: str = "") -> None:
         """Note that a step of the host's own was run, and what it sent to the device."""

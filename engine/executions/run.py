@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from clawperator.engine.adb.device import SHELL_TIMEOUT, AdbDevice
+from clawperator.engine.adb.parse import parse_packages
 from clawperator.engine.contracts.envelope import Envelope
 from clawperator.engine.contracts.execution import Execution
 from clawperator.engine.contracts.issues import Warning_
@@ -25,6 +26,7 @@ from clawperator.engine.executions.trace import Trace
 from clawperator.engine.executions.validate import Validated
 
 _UNSAFE = re.compile(r"[^A-Za-z0-9._-]")
+_NEAREST = 3
 _REFUSED_SCREENSHOT = "UNSUPPORTED_RUNTIME_SCREENSHOT"
 
 
@@ -61,6 +63,7 @@ async def run_held(
     steps = outcome_of(validated.execution.steps, trace.live_lines, envelope, device_status=outcome.envelope.status)
     if trace.refusal is not None and steps.error is not None:
         steps = replace(steps, error=facts_of(trace.refusal))
+    steps = await _with_apps(steps, validated.execution, device)
     steps, ambiguous = await _with_nodes(steps, validated.execution, trace, device.serial)
     return Finished(envelope, steps, [warning.to_dict() for warning in (*warnings, *ambiguous)])
 
@@ -77,6 +80,26 @@ async def _with_nodes(
     if not trees.all:
         return with_nodes(outcome, execution, trees, device_id)
     return await asyncio.to_thread(with_nodes, outcome, execution, trees, device_id)
+
+
+async def _with_apps(outcome: ExecutionOutcome, execution: Execution, device: AdbDevice) -> ExecutionOutcome:
+    """Return ``outcome`` with the installed apps that an application id without an app may mean."""
+    error, failed = outcome.error, outcome.failed_step
+    if error is None or failed is None or failed.type != "open_app" or error["code"] != ErrorCode.APP_NOT_FOUND:
+        return outcome
+    from difflib import get_close_matches
+
+    wanted = str(execution.actions[failed.index].params["applicationId"])
+    try:
+        listed = parse_packages((await device.shell(["pm", "list", "packages"])).text)
+    except EngineError:
+        return outcome
+    near = [name for name in listed if wanted.lower() in name.lower()] or get_close_matches(wanted, listed, _NEAREST)
+    if not near or wanted in listed:
+        return outcome
+    details = {**error.get("details", {}), "nearest": near[:_NEAREST]}
+    hint = f"Did you mean '{near[0]}'? {error['hint']}"
+    return replace(outcome, error={**error, "hint": hint, "details": details})
 
 
 async def close_apps(device: AdbDevice, execution: Execution, trace: Trace) -> dict[str, bool]:

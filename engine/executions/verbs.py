@@ -156,8 +156,10 @@ def wait_app(package: str, *, wait_ms: float | None = None) -> Composition:
     limit = WAIT_MS if wait_ms is None else wait_ms
 
     async def run(parts: Parts) -> dict[str, Any]:
-        if not await parts.wait_front("look", package, limit):
-            raise _too_late(f"{package} is not in front after", limit)
+        front = await parts.wait_front("look", package, limit)
+        if front != package:
+            words = f"{package} is not in front after {limit:g} ms; {front or 'no app'} is"
+            raise StepFailedError("look", EngineError(ErrorCode.VERIFY_FAILED, words, details={"app": front}))
         return {"app": package}
 
     return replace(_waiting(run, limit), reads_screen=False)

@@ -250,6 +250,22 @@ async def test_an_app_with_two_launcher_entries_opens_the_first(connect: Connect
     assert (await bench.engine.execute(once, backend="stock")).envelope["errorCode"] == "APP_NOT_FOUND"
 
 
+@pytest.mark.parametrize("backend", ["operator", "stock"])
+@pytest.mark.parametrize(
+    ("asked", "nearest"), [("Thermostat", 1), ("com.example.termostat", 3), ("org.nothing.like.it", 0)]
+)
+async def test_an_app_that_is_not_there_may_be_another(
+    connect: Connect, backend: str, asked: str, nearest: int
+) -> None:
+    bench = await connect()
+    once = plan(("open_app", {"applicationId": asked, "retry": {"maxAttempts": 1}}))
+    error = (await bench.engine.execute(once, backend=backend)).outcome.error
+    assert error is not None
+    assert error["code"] == "APP_NOT_FOUND"
+    assert len(error.get("details", {}).get("nearest", ())) == nearest
+    assert ("Did you mean 'com.example.thermostat'?" in error["hint"]) == (nearest > 0)
+
+
 @pytest.mark.parametrize("sdk", [24, 28, 29, 36])
 async def test_the_app_in_front_is_known_on_every_android(connect: Connect, sdk: int) -> None:
     bench = await connect(**WITHOUT_OPERATOR, device={"sdk": sdk})
@@ -468,6 +484,7 @@ async def test_a_wait_for_an_app_needs_no_tree(connect: Connect, sdk: int) -> No
     assert there.facts == {"app": "com.example.spinner"}
     elsewhere = await bench.engine.execute(verbs.wait_app(SHOP, wait_ms=50), backend="stock")
     assert (elsewhere.envelope["errorCode"], elsewhere.outcome.status) == ("VERIFY_FAILED", "failed")
+    assert elsewhere.envelope["error"] == f"{SHOP} is not in front after 50 ms; com.example.spinner is"
 
 
 @pytest.mark.parametrize("sdk", [28, 34])
