@@ -145,6 +145,8 @@ def parse_install_result(text: str) -> InstallResult:
 
 _FAILURE = re.compile(r"\s*(?:Error\b|Exception\b|[\w.$]+(?:Exception|Error)\b)", re.ASCII)
 _REASON = re.compile(r"(?:Error|[\w.$]+(?:Exception|Error)): .", re.ASCII)
+_XIAOMI_NOISE = "Exception: /data/system/theme_config/"
+"""Where a theme has no file, Xiaomi's Java programs print that with a stack trace, and go on."""
 INPUT_BLOCKED_HINT = (
     "This phone's settings block input from adb. In the developer options, switch on 'USB debugging (Security settings)' "
     "(Xiaomi, Redmi, POCO) or 'Disable permission monitoring' (OPPO, OnePlus, realme), then reconnect."
@@ -154,7 +156,7 @@ INPUT_BLOCKED_HINT = (
 
 def parse_failure(text: str, exit_code: int) -> str:
     """Return why a program of Android's failed, empty if it did not: several print an exception and exit with 0."""
-    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    lines = [line.strip() for line in text.splitlines() if line.strip() and _XIAOMI_NOISE not in line]
     if not exit_code and not any(map(_FAILURE.match, lines)):
         return ""
     words = [line for line in lines if not line.startswith("at ")]

@@ -39,6 +39,8 @@ MAX_DUMP = 16 * 1024 * 1024
 """Bytes of a dump; as much as the trees of one execution may have together."""
 _MOST_BEFORE = 64 * 1024
 """Bytes of other output that the XML of a dump may follow; behind more, it is parsed when it is complete."""
+_MOST_SAID = 16 * 1024
+"""Characters of other output that are read: on some phones a harmless stack trace stands before what matters."""
 _TAP_MS = 500
 """A shorter press is a tap: ``input tap`` has no duration."""
 _HEAD = b"clawperator-dump:\n"
@@ -232,7 +234,7 @@ class StockSurface:
         """Return XML and tree of a dump, which ``incoming`` has parsed while it came; ``None`` without a tree."""
         head, _, text = done.stdout.partition(_HEAD)
         self.display = head.decode(errors="replace").strip()
-        said = f"{text[:2_000].decode(errors='replace')}\n{done.error_text[:2_000]}".strip()
+        said = f"{text[:_MOST_SAID].decode(errors='replace')}\n{done.error_text[:_MOST_SAID]}".strip()
         start = _xml_start(text)
         if start < 0 and (refusal := _broken_dump(done, said)) is not None:
             raise refusal
@@ -319,13 +321,11 @@ class StockSurface:
             return self._sent(done, "")
         self._now.sent += typing.sent
         self._now.facts |= {"route": typing.route, "verified": "false" if node.password else "true"}
+        broke_off = parse_failure(done.error_text, done.exit_code) if node.password else _HEAD not in done.stdout
+        if broke_off:
+            raise _undelivered(f"typing broke off: {parse_failure(done.error_text, done.exit_code or 1)}", done)
         if node.password:
-            if done.exit_code:
-                raise _undelivered(f"typing broke off with exit code {done.exit_code}")
             self._now.facts["note"] = "A password is not read back."
-        elif _HEAD not in done.stdout:
-            hint = INPUT_BLOCKED_HINT if "INJECT_EVENTS" in done.error_text else ""
-            raise _undelivered(f"typing broke off: {parse_failure(done.error_text, done.exit_code or 1)}", hint)
         else:
             await self._read_back(done, node, text)
         return True
@@ -366,13 +366,13 @@ class StockSurface:
         try:
             found = await self._read(done)
         except EngineError as exc:
-            raise _undelivered(f"it was typed, but cannot be read back: {exc.message}") from exc
+            raise _undelivered(f"it was typed, but cannot be read back: {exc.message}", done) from exc
         if found is None:
-            raise _undelivered("it was typed, but cannot be read back: the window has no tree")
+            raise _undelivered("it was typed, but cannot be read back: the window has no tree", done)
         fields = [now for now in found[1].nodes if is_editable(now) and (now.focused or now.path == node.path)]
         if all(now.text != text for now in fields):
             seen = f"the field has {len(fields[0].text)} characters" if fields else "the field is gone"
-            raise _undelivered(f"{seen}, not the {len(text)} that were typed")
+            raise _undelivered(f"{seen}, not the {len(text)} that were typed", done)
 
     async def launch(self, package: str) -> bool:
         script = device_script(_LAUNCH, package=package, entry=f"{package}/")
@@ -474,5 +474,6 @@ def typed_pieces(text: str) -> list[str]:
     return [piece.replace(" ", "%s") for piece in text.replace("%s", "%\0s").split("\0")]
 
 
-def _undelivered(reason: str, hint: str = "") -> EngineError:
+def _undelivered(reason: str, done: ShellResult) -> EngineError:
+    hint = INPUT_BLOCKED_HINT if "INJECT_EVENTS" in done.error_text else ""
     return EngineError(ErrorCode.TEXT_NOT_DELIVERED, f"The text did not arrive: {reason}", hint=hint)

@@ -15,6 +15,11 @@ from clawperator.engine.executions.backends.stock_surface import StockSurface, t
 from clawperator.engine.hierarchy.tree import parse
 from clawperator.engine.runtime.payload import read_plan
 
+XIAOMI = (
+    b"java.io.FileNotFoundException: /data/system/theme_config/theme_compatibility.xml: open failed: ENOENT (No such file or directory)\n"
+    + b"\tat miui.content.res.ThemeCompatibilityLoader.getVersion(ThemeCompatibilityLoader.java:108)\n" * 40
+)
+"""What Java programs print on Xiaomi's phones, and go on."""
 HEAD = b"cur=1080x2340\nrotation=0\nclawperator-dump:\n"
 
 
@@ -74,6 +79,8 @@ async def test_dumps_of_real_devices_are_read_behind_warnings(corpus: Path) -> N
     [
         (b"ERROR: null root node returned by UiTestAutomationBridge.\n", 0, ""),
         (b"ERROR: could not get idle state.\n", 0, "UI_NOT_IDLE"),
+        (XIAOMI + b"ERROR: null root node returned by UiTestAutomationBridge.\n", 1, ""),
+        (XIAOMI + b"ERROR: could not get idle state.\n", 0, "UI_NOT_IDLE"),
         (b"Killed \n", 137, "BACKEND_UNAVAILABLE"),
         (
             b"java.lang.IllegalStateException: UiAutomationService android.accessibilityservice already registered!",
@@ -94,6 +101,13 @@ async def test_what_uiautomator_says_instead_of_a_tree(stderr: bytes, exit_code:
     with pytest.raises(EngineError) as refused:
         await shown.dump()
     assert refused.value.code == code
+
+
+async def test_input_that_prints_what_means_nothing_was_sent() -> None:
+    shown = surface(FakeShell(ShellResult(b"", XIAOMI, 0)))
+    await step(shown, matcher={"textEquals": "a"})
+    assert await shown.press(1, 2, 100)
+    assert shown.steps["s"].sent == ["input tap 1 2"]
 
 
 async def test_a_dump_without_its_end_is_no_tree() -> None:
@@ -124,6 +138,14 @@ async def test_a_password_is_typed_and_not_read_back() -> None:
     assert (done.facts["verified"], done.facts["note"]) == ("false", "A password is not read back.")
     assert "uiautomator" not in shell.scripts[1]
     assert not any("secret" in sent for sent in done.sent)
+
+
+async def test_a_password_that_the_maker_s_settings_block_is_no_success() -> None:
+    said = b"java.lang.SecurityException: Injecting to another application requires INJECT_EVENTS permission\n"
+    shell = FakeShell(HEAD + field("", password="true"), ShellResult(b"", said, 0))
+    with pytest.raises(EngineError, match="typing broke off: java.lang.SecurityException") as refused:
+        await typed(shell, "secret 1")
+    assert "USB debugging (Security settings)" in refused.value.hint
 
 
 @pytest.mark.parametrize("sdk", [28, 32, 34])
