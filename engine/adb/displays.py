@@ -32,7 +32,7 @@ _STATE_SIZE = re.compile(
     r"logicalFrame=Rect\(\d{1,6}, \d{1,6} - (\d{1,6}), (\d{1,6})|cur=(\d{1,6})x(\d{1,6})", re.ASCII
 )
 _ID = re.compile(r"^\s*mDisplayId=(\d{1,9})\b", re.ASCII)
-_INFO = re.compile(r'm(Base|Override)DisplayInfo=DisplayInfo\{"([^"]{0,200})"(.*)', re.ASCII)
+_INFO = re.compile(r'm(Base|Override)DisplayInfo=DisplayInfo\{"([^"]{0,200}?)(?:, displayId \d{1,9})?"(.*)', re.ASCII)
 _REAL = re.compile(r"\breal (\d{1,6}) x (\d{1,6})\b", re.ASCII)
 _ROTATION = re.compile(r"\brotation ([0-3])\b", re.ASCII)
 _DENSITY = re.compile(r"\bdensity (\d{1,5})\b", re.ASCII)

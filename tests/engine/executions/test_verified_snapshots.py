@@ -128,6 +128,8 @@ def test_displays() -> None:
     first, second = parse_displays(text)
     assert (first.id, first.width, first.rotation, first.on, first.physical) == (0, 2400, 1, True, "461")
     assert (second.id, second.name, second.density, second.on, second.physical) == (7, "Overlay #1", None, False, "")
+    android_10 = 'mDisplayId=0\nmBaseDisplayInfo=DisplayInfo{"Built-in Screen, displayId 0", uniqueId "local:461", real 1080 x 2280, state ON}'
+    assert [display.name for display in parse_displays(android_10)] == ["Built-in Screen"]
     assert parse_displays("mDisplayId=x\nDisplayInfo{") == []
 
 
