@@ -16,6 +16,8 @@ _USER = re.compile(r"^[ \t]*User state\[", re.MULTILINE)
 _SERVICE = re.compile(r"Service\[")
 _LABEL = re.compile(r"label=([^,\]\n]{0,200})")
 _UI_AUTOMATION = re.compile(r"^[ \t]*Ui ?Automation ?\[(?![ \t]*\])", re.MULTILINE | re.IGNORECASE)
+_OLD_UI_AUTOMATION = re.compile(r"attributes:\{[^{}]*,\s*(?:Service\[|Exception occurred while dumping)")
+"""Before Android 9 its client stands among the user's attributes, as a service without a label, on which the dump fails."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,14 +80,15 @@ def parse_accessibility(text: str) -> AccessibilityDump:
     }
     if found["bound"] is None:  # Android 8 and before
         found["bound"] = _block(state, "services")
+    held = any(pattern.search(text) for pattern in (_UI_AUTOMATION, _OLD_UI_AUTOMATION))
     return AccessibilityDump(
-        known=found["bound"] is not None,
+        known=held or found["bound"] is not None,
         installed=_components(found["installed"]),
         enabled=_components(found["enabled"]),
         bound=_services(found["bound"]),
         binding=_components(found["binding"]),
         crashed=_components(found["crashed"]),
-        ui_automation=_UI_AUTOMATION.search(text) is not None,
+        ui_automation=held,
     )
 
 

@@ -51,8 +51,10 @@ def _accessibility(device: Platform, _: Sequence[str]) -> str:
     head = "ACCESSIBILITY MANAGER (dumpsys accessibility)\n\n"
     held = "\nUi Automation[eventTypes=TYPES_ALL_MASK, notificationTimeout=0]\n" if manager.ui_automation_held else ""
     if device.sdk < 29:
-        facts = "{id=0, currentUser=true, touchExplorationEnabled=false, displayMagnificationEnabled=false}"
-        return f"{head}User state[attributes:{facts}\n           services:{{{running}}}]\n{held}\n"
+        facts = "{id=0, currentUser=true, touchExplorationEnabled=false, displayMagnificationEnabled=false"
+        if held and device.sdk < 28:  # its client has no label, on which the dump fails
+            return f"{head}User state[attributes:{facts}, \nException occurred while dumping:\njava.lang.NullPointerException\n"
+        return f"{head}User state[attributes:{facts}}}\n           services:{{{running}}}]\n{held}\n"
     facts = (
         "{id=0, touchExplorationEnabled=false, serviceHandlesDoubleTap=false, displayMagnificationEnabled=false, "
         f"autoclickEnabled=false, installedServiceCount={len(installed)}}}"

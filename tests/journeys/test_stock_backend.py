@@ -224,13 +224,16 @@ async def test_input_that_the_maker_blocks_is_explained(connect: Connect) -> Non
         assert "USB debugging (Security settings)" in done.outcome.error["hint"]
 
 
-async def test_another_holder_of_ui_automation_is_named_before_anything_is_sent(connect: Connect) -> None:
-    bench = await connect(**on(SETTINGS, faults=[{"kind": "ui_automation_held"}]))
+@pytest.mark.parametrize("sdk", [26, 28, 34])
+async def test_another_holder_of_ui_automation_is_named_before_anything_is_sent(connect: Connect, sdk: int) -> None:
+    bench = await connect(**on(SETTINGS, device={"sdk": sdk}, faults=[{"kind": "ui_automation_held"}]))
     with pytest.raises(EngineError) as refused:
         await bench.engine.execute(plan(("press_key", {"key": "home"}), ("snapshot_ui", {})), backend="stock")
     assert (refused.value.code, refused.value.extra["broadcastDispatchStatus"]) == ("BACKEND_UNAVAILABLE", "not_sent")
     assert "doctor --backend stock" in refused.value.hint
     assert bench.world.ui.package == SETTINGS
+    checks = {check.id: check async for check in bench.engine.doctor(backend="stock").checks()}
+    assert checks["stock.uiautomation"].summary.startswith("UiAutomation is held by app_process")
 
 
 async def test_android_6_is_refused_before_an_app_is_closed(connect: Connect) -> None:

@@ -58,6 +58,14 @@ def test_the_current_user_counts_and_short_names_are_spelled_out() -> None:
     assert not parse_accessibility(other).ui_automation
 
 
+@pytest.mark.parametrize(
+    "client", ["Service[label=null, capabilities=1]\n}", "\nException occurred while dumping:\njava.lang"]
+)
+def test_a_client_of_ui_automation_before_android_9(client: str) -> None:
+    state = parse_accessibility(f"User state[attributes:{{id=0, currentUser=true, autoclickEnabled=false, {client}")
+    assert (state.known, state.ui_automation, state.is_bound(OURS)) == (True, True, False)
+
+
 def test_a_vendors_capture(corpus: Path) -> None:
     state = parse_accessibility((corpus / "device" / "dumpsys-accessibility.txt").read_text())
     assert state.known
