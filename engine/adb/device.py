@@ -12,7 +12,7 @@ import time
 from collections import deque
 from collections.abc import AsyncIterator, Sequence
 from contextlib import aclosing, asynccontextmanager, closing, suppress
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from clawperator.engine.adb.connection import AdbConnection, deadline
 from clawperator.engine.adb.failures import TransportError, broken, oversized
@@ -46,8 +46,7 @@ _STDIN_AT_ONCE = 32 * 1024
 """Fits into the socket buffers: more is sent while the output is being read."""
 
 
-@dataclass(frozen=True, slots=True)
-class ShellResult:
+class ShellResult(NamedTuple):
     """A finished command. ``exit_code`` is the program's (128 + signal where one killed it)."""
 
     stdout: bytes

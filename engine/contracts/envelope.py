@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any, NoReturn
+from typing import Any, NamedTuple, NoReturn
 
 STATUSES = ("success", "failed")
 
@@ -14,8 +13,7 @@ class EnvelopeError(ValueError):
     """Not an acceptable envelope; the text is the reason."""
 
 
-@dataclass(frozen=True, slots=True)
-class StepResult:
+class StepResult(NamedTuple):
     """One step's outcome. ``data`` is empty where the device sent none; its values are text, whatever they mean."""
 
     id: str
@@ -27,8 +25,7 @@ class StepResult:
         return {"id": self.id, "actionType": self.action_type, "success": self.success, "data": dict(self.data)}
 
 
-@dataclass(frozen=True, slots=True)
-class Envelope:
+class Envelope(NamedTuple):
     """``status`` is ``success`` when the plan ran to its end, even if steps failed; ``error`` is then usually ``None``."""
 
     command_id: str

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
-from dataclasses import dataclass
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from clawperator.engine.adb.device import AdbDevice
 from clawperator.engine.contracts.envelope import Envelope
@@ -16,8 +15,7 @@ from clawperator.engine.executions.trace import Trace
 from clawperator.engine.logcat.signals import CapturedHierarchy
 
 
-@dataclass(frozen=True, slots=True)
-class Outcome:
+class Outcome(NamedTuple):
     """A terminal envelope and its trees."""
 
     envelope: Envelope

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 from clawperator.engine.contracts.limits import ENVELOPE_WAIT_BUFFER_MS
 
@@ -17,8 +16,7 @@ ENVELOPE_WAIT_SECONDS = ENVELOPE_WAIT_BUFFER_MS / 1000
 """How much longer than the device's time limit the host waits for the envelope (execution.md#timeouts)."""
 
 
-@dataclass(frozen=True, slots=True)
-class Command:
+class Command(NamedTuple):
     """``wire`` is the JSON for the device; ``last_action`` is the ``(id, type)`` of the last step.
 
     The host waits ``spare_seconds`` longer than ``timeout_ms``.

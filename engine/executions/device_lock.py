@@ -17,8 +17,7 @@ import re
 import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, suppress
-from dataclasses import asdict, dataclass, replace
-from typing import Any, Literal, TypedDict
+from typing import Any, Literal, NamedTuple, TypedDict
 
 from clawperator.engine.contracts.limits import POST_TIMEOUT_SETTLE_MS
 from clawperator.engine.errors import EngineError, ErrorCode, NotPrivateError
@@ -45,8 +44,7 @@ _LOOKS = 100
 _UNSAFE = re.compile(r"[^A-Za-z0-9._-]")
 
 
-@dataclass(frozen=True, slots=True)
-class Holder:
+class Holder(NamedTuple):
     """The holder of a device lock. Times are seconds since the epoch; ``not_before`` is 0 unless settling.
 
     ``yields``: executions wait for this holder instead of being refused. ``dispatched_at`` is 0 until the command is sent: a
@@ -90,8 +88,7 @@ class LockDocument(_LockHead, total=False):
     notBefore: float
 
 
-@dataclass(frozen=True, slots=True)
-class LockStatus:
+class LockStatus(NamedTuple):
     """The state of one device lock."""
 
     device_id: str
@@ -131,7 +128,7 @@ class HeldDevice:
 
     def dispatching(self) -> None:
         """Note that the command is sent now: if this process dies, the next one lets the device settle."""
-        self._write(_encode(replace(self._holder, dispatched_at=self._clock())))
+        self._write(_encode(self._holder._replace(dispatched_at=self._clock())))
 
     def settle(self) -> None:
         self._settling = True
@@ -370,7 +367,7 @@ def _alive(pid: int) -> bool:
 
 
 def _encode(holder: Holder, *, not_before: float = 0.0) -> bytes:
-    content = {**asdict(holder), "not_before": not_before}
+    content = {**holder._asdict(), "not_before": not_before}
     for name in ("yields", "dispatched_at"):
         if not content[name]:
             del content[name]  # older versions reject unknown names

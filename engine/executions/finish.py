@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from clawperator.engine.contracts.derived import derived_code
 from clawperator.engine.contracts.envelope import Envelope
@@ -23,8 +23,7 @@ Step = dict[str, Any]
 _CLICKS = ("click", "scroll_and_click")
 
 
-@dataclass(frozen=True, slots=True)
-class Shot:
+class Shot(NamedTuple):
     """The screenshot of one step: its file, or ``None`` and the error."""
 
     path: str | None

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass
+from typing import NamedTuple
 from weakref import WeakSet
 
 from clawperator.engine.adb.device import AdbDevice
@@ -19,8 +19,7 @@ VERSION_NAME = re.compile(r"^\s*versionName=(.+)$", re.MULTILINE)
 """The version in the text of ``dumpsys package``; the first one counts (doctor.md#versions)."""
 
 
-@dataclass(frozen=True, slots=True)
-class DeviceFacts:
+class DeviceFacts(NamedTuple):
     """``sdk`` is Android's API level; ``packages`` maps the installed Operator variants to their uid (-1: unknown).
 
     ``listed`` is false if the package manager did not answer: what is installed is then unknown.

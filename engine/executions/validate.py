@@ -5,9 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from copy import deepcopy
-from dataclasses import dataclass
 from itertools import repeat
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 from pydantic import ValidationError
 
@@ -39,8 +38,7 @@ _RAW_SHOWN = 512
 """Characters of an id or type in the details."""
 
 
-@dataclass(frozen=True, slots=True)
-class Validated:
+class Validated(NamedTuple):
     """``payload`` is the normalised payload, ``wire`` the exact JSON text for the device."""
 
     execution: Execution

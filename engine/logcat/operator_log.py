@@ -231,7 +231,7 @@ class OperatorLog:
         if isinstance(signal, HierarchySignal):
             return self._numbered(signal)
         if isinstance(signal, EnvelopeSignal) and signal.problem == NO_JSON:
-            return replace(signal, command_id=self._process(signal.entry.pid).command_id)
+            return signal._replace(command_id=self._process(signal.entry.pid).command_id)
         return signal
 
     def _interrupt(self, entry: LogEntry) -> list[Signal]:
@@ -269,4 +269,4 @@ class OperatorLog:
     def _numbered(self, signal: HierarchySignal) -> HierarchySignal:
         """Add the number of the screen, if it is still the one at the beginning of the dump."""
         screen = self.screen if self._screen_of_dump == self.screen else -1
-        return replace(signal, captured=replace(signal.captured, screen=screen))
+        return signal._replace(captured=replace(signal.captured, screen=screen))

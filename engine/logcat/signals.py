@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from clawperator.engine.contracts.envelope import Envelope
 from clawperator.engine.logcat.entry import LogEntry
 
 
-@dataclass(frozen=True, slots=True)
-class DeathSignal:
+class DeathSignal(NamedTuple):
     """The process ``pid`` has ended, or is about to; ``entry`` is the log line."""
 
     pid: int
@@ -22,8 +22,7 @@ class DeathSignal:
         return self.entry.message.partition("\n")[0]
 
 
-@dataclass(frozen=True, slots=True)
-class EnvelopeSignal:
+class EnvelopeSignal(NamedTuple):
     """A terminal envelope of any command; a command may have two (wire.md#identifiers).
 
     ``problem`` is empty for a valid one; otherwise it is the reason and ``envelope`` is None. ``command_id`` is also read from
@@ -54,8 +53,7 @@ class CapturedHierarchy:
     screen: int = field(default=-1, compare=False)
 
 
-@dataclass(frozen=True, slots=True)
-class HierarchySignal:
+class HierarchySignal(NamedTuple):
     """A complete or broken dump; ``entry`` is its marker line."""
 
     captured: CapturedHierarchy
@@ -84,8 +82,7 @@ class ProgressSignal:
     screen: int = field(default=0, compare=False)
 
 
-@dataclass(frozen=True, slots=True)
-class RefusalSignal:
+class RefusalSignal(NamedTuple):
     """No envelope will come for the broadcast before ``entry``; the lines carry no command id.
 
     ``reason`` is the first line of the exception, else the message itself. ``unsupported``: the installed app does not know

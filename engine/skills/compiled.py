@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 STAND_IN = {"resourceId": "chosen:id/node"}
 """A placeholder with which an action is validated until its node is chosen."""
@@ -15,8 +15,7 @@ def is_compiled(document: object) -> bool:
     return isinstance(document, dict) and not document.keys().isdisjoint(("execution", "executions"))
 
 
-@dataclass(frozen=True, slots=True)
-class Output:
+class Output(NamedTuple):
     """One declared output (skills.md#outputs): data key ``key`` of the action ``step``.
 
     ``type`` is ``string``, ``integer``, ``number``, ``boolean`` or ``enum``; ``redaction`` is ``none``, ``hash``, ``mask`` or
@@ -35,8 +34,7 @@ class Output:
         return {"name": self.name, "type": self.type, "redaction": self.redaction, "from": source}
 
 
-@dataclass(frozen=True, slots=True)
-class Confirm:
+class Confirm(NamedTuple):
     """The verification of one step (skills.md#verification) by the action ``action_id`` of the type ``kind``.
 
     ``expect`` has one of ``equals``, ``contains``, ``matches`` with the text expected; it is empty where presence is enough.
@@ -52,8 +50,7 @@ class Confirm:
         return {"stepId": self.step_id, "actionId": self.action_id, "type": self.kind, **expect}
 
 
-@dataclass(frozen=True, slots=True)
-class Choice:
+class Choice(NamedTuple):
     """The ``selector`` by which the node of a step is chosen at run time, with inputs filled in."""
 
     step_id: str
