@@ -34,15 +34,16 @@ KINDS: tuple[str, ...] = get_args(BlindKind)
 
 REMEDIES: dict[BlindKind, str] = {
     "secure_window": "Android shows it in no picture. Rely on the tree, or look at the device",
-    "accessibility_data_sensitive": "--backend stock: uiautomator is exempt",
-    "webview_empty": "Wait until the page has loaded and read again; else observe screenshot",
-    "canvas": "observe screenshot",
-    "stale_cache": "Press Home, return to the app and read again; else observe screenshot",
+    "accessibility_data_sensitive": "Read it with the stock backend: uiautomator is exempt",
+    "webview_empty": "Wait until the page has loaded and read again; else take a screenshot",
+    "canvas": "Take a screenshot",
+    "stale_cache": "Press Home, return to the app and read again; else take a screenshot",
     "truncated": "Read the tree again",
-    "busy": "Wait and read again; else observe screenshot",
-    "other_window": "observe screenshot; close that window to read what is behind it",
-    "other_display": "observe screenshot --display",
+    "busy": "Wait and read again; else take a screenshot",
+    "other_window": "Take a screenshot; close that window to read what is behind it",
+    "other_display": "Take a screenshot of that display",
 }
+"""In words of all faces: they have no flags in common."""
 EXPLANATIONS: dict[BlindKind, str] = {
     "secure_window": "Apps can forbid pictures of a window. A screenshot is black there; the tree is often complete.",
     "accessibility_data_sensitive": (

@@ -10,6 +10,7 @@ from clawperator.app.hints import MATCH_COMMAND, worded
 from clawperator.app.mcp.answers import refusal
 from clawperator.app.serve.answers import in_route_words
 from clawperator.engine.errors import EngineError, ErrorCode
+from clawperator.engine.hierarchy.blind import REMEDIES
 
 WORDS = {
     MATCH_COMMAND: "call `match`.",
@@ -55,6 +56,10 @@ OTHERS = [
 ]
 """Hints of the engine that are no code's default."""
 NO_TOOL = {"EMULATOR_NOT_FOUND", "EMULATOR_NOT_RUNNING", "EMULATOR_BOOT_TIMEOUT", "HISTORY_NOT_FOUND"}
+
+
+def test_what_could_see_what_a_tree_does_not_is_in_words_of_all_faces() -> None:
+    assert not [remedy for remedy in REMEDIES.values() if re.search(r"--[a-z]|observe ", remedy)]
 
 
 @pytest.mark.parametrize("face", ["http", "mcp"])
