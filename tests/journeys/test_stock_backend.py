@@ -120,6 +120,15 @@ async def test_text_replaces_the_content_and_is_read_back(connect: Connect, text
     assert read.envelope["stepResults"][0]["data"]["text"] == text
 
 
+@pytest.mark.parametrize("backend", ["operator", "stock"])
+async def test_a_label_takes_no_text_on_either_backend(connect: Connect, backend: str) -> None:
+    bench = await connect(start={"package": SHOP})
+    done = await bench.engine.execute(
+        build.enter_text({"textEquals": "Deals of the day"}, "tea"), backend=backend, allow_unbind=True
+    )
+    assert done.to_dict()["outcome"]["error"]["code"] == "SET_TEXT_FAILED"
+
+
 @pytest.mark.parametrize("sdk", [24, 30, 31, 32, 33, 36])
 async def test_text_replaces_the_content_on_every_android(connect: Connect, sdk: int) -> None:
     bench = await connect(**on(SHOP, "search", device={"sdk": sdk}))

@@ -160,6 +160,8 @@ class StockSurface:
         self._unread: bool | None = None
         self.display: str | None = None
         """The state of the display when the tree of this step was read."""
+        self._focused = ""
+        """The path of the field that had the focus then."""
         self.steps: dict[str, Dispatched] = {}
         self.has_dumped = False
         self.first: tuple[float, str] | None = None
@@ -215,6 +217,7 @@ class StockSurface:
         found = await self._read(done, incoming)
         if found is not None:
             self._unread = False
+            self._focused = next((node.path for node in found[1].nodes if node.focused and is_editable(node)), "")
         if found is not None and self.first is None and not self._has_acted:
             self.first = time.time(), found[0]
         return found
@@ -306,10 +309,12 @@ class StockSurface:
         return await self._input("keyevent", _KEYS[name])
 
     async def set_text(self, node: UiNode, text: str) -> bool:
-        """Replace the content of a field by keys and read it back; false if nothing was sent.
+        """Replace the content of a field by keys and read it back; false if nothing was sent: ``node`` takes no text, or the display turned.
 
         Raises ``EngineError`` (TEXT_NOT_DELIVERED) where the field does not have exactly ``text`` afterwards.
         """
+        if not (is_editable(node) and node.enabled):
+            return False
         typing = self._typing(node, text)
         script = typing.script + ("" if node.password else _DUMP) + typing.end
         self.has_dumped = self.has_dumped or not node.password
@@ -369,7 +374,11 @@ class StockSurface:
             raise _undelivered(f"it was typed, but cannot be read back: {exc.message}", done) from exc
         if found is None:
             raise _undelivered("it was typed, but cannot be read back: the window has no tree", done)
-        fields = [now for now in found[1].nodes if is_editable(now) and (now.focused or now.path == node.path)]
+        fields = [
+            now
+            for now in found[1].nodes
+            if is_editable(now) and (now.path == node.path or (now.focused and now.path != self._focused))
+        ]
         if all(now.text != text for now in fields):
             seen = f"the field has {len(fields[0].text)} characters" if fields else "the field is gone"
             raise _undelivered(f"{seen}, not the {len(text)} that were typed", done)

@@ -174,6 +174,31 @@ async def test_text_that_did_not_arrive_is_an_error(answer: ShellResult | bytes,
     assert refused.value.code == "TEXT_NOT_DELIVERED"
 
 
+def two_fields(first: str, second: str) -> bytes:
+    """The second one has the focus."""
+    rows = (
+        f'<node class="android.widget.EditText" text="{text}" focused="{focused}" bounds="[0,{top}][1080,{top + 99}]" />'
+        for text, focused, top in ((first, "false", 100), (second, "true", 300))
+    )
+    return f'<hierarchy rotation="0">{"".join(rows)}</hierarchy>'.encode()
+
+
+async def test_text_that_another_field_got_did_not_arrive() -> None:
+    with pytest.raises(EngineError, match="the field has 0 characters, not the 3") as refused:
+        await typed(FakeShell(HEAD + two_fields("", ""), HEAD + two_fields("", "new")), "new")
+    assert refused.value.code == "TEXT_NOT_DELIVERED"
+
+
+@pytest.mark.parametrize("node", ['class="android.widget.TextView"', 'class="android.widget.EditText" enabled="false"'])
+async def test_nothing_is_sent_for_a_node_that_takes_no_text(node: str) -> None:
+    shell = FakeShell(
+        HEAD + f'<hierarchy rotation="0"><node {node} text="old" bounds="[0,0][9,9]" /></hierarchy>'.encode()
+    )
+    with pytest.raises(AssertionError):
+        await typed(shell, "new")
+    assert len(shell.scripts) == 1
+
+
 async def test_submit_presses_enter_behind_the_text() -> None:
     shell = FakeShell(HEAD + field(""), HEAD + field("new", focused="true"), b"")
     shown = await typed(shell, "new")
