@@ -32,7 +32,6 @@ _SELECTORS = ("matcher", "target", "container")
 _SCROLLING = "scroll_and_click"
 _LOOKING = frozenset({"read_text", "wait_for_node"})
 _EXPLAINED = (ErrorCode.NODE_NOT_FOUND, ErrorCode.NODE_NOT_CLICKABLE)
-_NEAREST = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,14 +155,13 @@ class _Reader:
         elif seen is not None and tree is not None:
             source = self._source(seen, failed.ended_at) | {"current": now is not None}
         if source is not None and tree is not None:
-            from clawperator.engine.hierarchy.explain import explain_tree, is_near
+            from clawperator.engine.hierarchy.explain import explain_tree
             from clawperator.engine.hierarchy.matcher import Matcher
-            from clawperator.engine.hierarchy.queries import miss
+            from clawperator.engine.hierarchy.queries import nearest
 
-            explanation = explain_tree(tree, Matcher.from_fields(fields), _NEAREST)
-            near = [miss(each) for each in explanation.nearest if is_near(each)]
-            if source["current"] or near:  # an older screen without near matches proves nothing
-                details |= {"matches": explanation.matches, "nearest": near, "tree": source}
+            found = nearest(explain_tree(tree, Matcher.from_fields(fields)))
+            if source["current"] or found["nearest"]:  # an older screen without near matches proves nothing
+                details |= {**found, "tree": source}
         if source is not None and source["current"]:
             return {**error, "details": details}
         selector = shlex.quote(json.dumps(fields, ensure_ascii=False, separators=(",", ":")))

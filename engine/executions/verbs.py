@@ -13,7 +13,7 @@ from clawperator.engine.executions.composition import Composition, Parts, StepFa
 from clawperator.engine.executions.force_stop import require_package
 from clawperator.engine.executions.matcher_check import checked_matcher
 from clawperator.engine.hierarchy.match import Matcher, explain_tree, find_all
-from clawperator.engine.hierarchy.queries import explained
+from clawperator.engine.hierarchy.queries import nearest
 from clawperator.engine.hierarchy.traits import landing
 
 if TYPE_CHECKING:
@@ -297,9 +297,10 @@ def _is_cut(row: UiNode, container: UiNode, tallest: int) -> bool:
 
 
 def absent(tree: UiTree, matcher: Matcher, code: ErrorCode = ErrorCode.NODE_NOT_FOUND) -> StepFailedError:
-    """Return the failure of the look at a tree in which nothing matches."""
-    details = explained(explain_tree(tree, matcher))
-    return StepFailedError("look", EngineError(code, "No node on screen matches the selector", details=details))
+    """Return the failure of the look at a tree in which nothing matches, with the details that other actions have."""
+    what = "container" if code is ErrorCode.CONTAINER_NOT_FOUND else "selector"
+    details = {"selector": matcher.fields(), **nearest(explain_tree(tree, matcher))}
+    return StepFailedError("look", EngineError(code, f"No node on screen matches the {what}", details=details))
 
 
 def _unverified(message: str) -> StepFailedError:

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any, TypeVar
 
 from clawperator.engine.errors import EngineError, ErrorCode
-from clawperator.engine.hierarchy.explain import Explanation, TreeExplanation
+from clawperator.engine.hierarchy.explain import Explanation, TreeExplanation, is_near
 from clawperator.engine.hierarchy.match import Matcher, explain_tree, find_all
 from clawperator.engine.hierarchy.nodes import NO_BOUNDS, UiNode, UiTree
 from clawperator.engine.hierarchy.selectors import node_at, node_by_path, suggest
@@ -73,6 +73,12 @@ def explained(explanation: TreeExplanation) -> dict[str, Any]:
         "fields": [{"field": c.field, "alone": c.alone, "together": c.together} for c in explanation.counts],
         "nearest": [miss(near) for near in explanation.nearest],
     }
+
+
+def nearest(explanation: TreeExplanation) -> dict[str, Any]:
+    """The number of matches, and the nodes that are at least similar in one field."""
+    near = [miss(each) for each in explanation.nearest if is_near(each)]
+    return {"matches": explanation.matches, "nearest": near}
 
 
 def miss(near: Explanation) -> dict[str, Any]:

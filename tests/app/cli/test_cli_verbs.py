@@ -91,7 +91,10 @@ class TestSet:
         assert error(run)["code"] == "NODE_NOT_FOUND"
         assert steps(run) == {"look": "failed", "act": "not_run", "verify": "not_run"}
         absent = error(cli("set", "--selector", '{"textEquals":"Dark them"}', "--checked", "true"))
-        assert absent["details"]["nearest"][0]["node"]["text"] == "Dark theme"
+        assert [near["node"]["text"] for near in absent["details"]["nearest"]] == ["Dark theme"], (
+            "not what is unlike it"
+        )
+        assert (absent["details"]["selector"], absent["details"]["matches"]) == ({"textEquals": "Dark them"}, 0)
 
     def test_a_click_without_the_effect_fails(
         self, phone: SimulatedDevice, cli: Cli, monkeypatch: pytest.MonkeyPatch
@@ -250,7 +253,8 @@ class TestRows:
 
     def test_failures(self, phone: SimulatedDevice, cli: Cli) -> None:
         phone.ui.show(SHOP, "results", "desk")
-        assert error(cli("read", "--rows", "x:id/list", "--fields", "a=b"))["code"] == "CONTAINER_NOT_FOUND"
+        absent = error(cli("read", "--rows", "x:id/list", "--fields", "a=b"))
+        assert (absent["code"], absent["message"]) == ("CONTAINER_NOT_FOUND", "No node on screen matches the container")
         found = error(cli("read", *self.ROWS, "a=b"))
         assert (found["code"], "price" in found["details"]["ids"]) == ("NODE_NOT_FOUND", True)
         assert "details.ids" in found["hint"]
