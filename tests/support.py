@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import importlib.util
+import json
 import os
 import signal
 import socket
@@ -14,7 +16,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, NamedTuple
 
 import pytest
 
@@ -24,6 +26,8 @@ from clawperator.engine.config.settings import Settings
 from clawperator.engine.guard import Guard
 
 Spawn = Callable[..., subprocess.Popen[Any]]
+CLI = (sys.executable, "-m", "clawperator.app.cli")
+"""The command line in a process of its own."""
 
 OWNER = Guard(Settings())
 """The policy of nobody's file, and no audit."""
@@ -97,6 +101,30 @@ def running(command: Sequence[str], **more: Any) -> Iterator[subprocess.Popen[An
             yield child
         finally:
             end(child)
+
+
+class Ran(NamedTuple):
+    """A program that has ended."""
+
+    exit_code: int
+    out: str
+    err: str
+
+    @property
+    def document(self) -> dict[str, Any]:
+        value: dict[str, Any] = json.loads(self.out)
+        return value
+
+
+async def ran(*command: str, env: Mapping[str, str], stdin: bytes = b"", folder: Path | None = None) -> Ran:
+    """Run a program to its end, in the working folder ``folder``."""
+    pipe = asyncio.subprocess.PIPE
+    child = await asyncio.create_subprocess_exec(
+        *command, env=dict(env), cwd=folder, stdin=pipe, stdout=pipe, stderr=pipe
+    )
+    out, err = await child.communicate(stdin)
+    assert child.returncode is not None
+    return Ran(child.returncode, out.decode(), err.decode())
 
 
 def end(child: subprocess.Popen[Any]) -> None:

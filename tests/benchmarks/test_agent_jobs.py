@@ -11,8 +11,9 @@ from typing import Any
 
 import pytest
 
-from tests.app.cli.test_cli_end_to_end import MODULE, simulation
+from tests.app.cli.test_cli_end_to_end import simulation
 from tests.benchmarks.conftest import Report
+from tests.support import CLI
 
 pytestmark = [pytest.mark.benchmark, pytest.mark.timeout(600)]
 
@@ -25,12 +26,12 @@ def jobs(way: str, folder: Path) -> list[dict[str, Any]]:
     with simulation() as simulated:
         env = {**home, **simulated}
         if way == "warm":
-            subprocess.run([*MODULE, "warm", "start"], env=env, stdout=subprocess.DEVNULL, check=True)
+            subprocess.run([*CLI, "warm", "start"], env=env, stdout=subprocess.DEVNULL, check=True)
         try:
             done = subprocess.run([sys.executable, str(EXAMPLE), way], env=env, stdout=subprocess.PIPE, check=True)
         finally:
             if way == "warm":
-                subprocess.run([*MODULE, "warm", "stop"], env=env, stdout=subprocess.DEVNULL, check=True)
+                subprocess.run([*CLI, "warm", "stop"], env=env, stdout=subprocess.DEVNULL, check=True)
     return [json.loads(line) for line in done.stdout.splitlines()]
 
 

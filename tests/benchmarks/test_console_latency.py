@@ -25,6 +25,7 @@ import pytest
 from clawperator.app.console.terminal import prepare
 from tests.benchmarks.conftest import REFERENCE_MS, Claim, Measured, Phone, Report, bare_python, milliseconds
 from tests.benchmarks.pty_probe import PATIENCE, Probe, Screen
+from tests.support import CLI
 
 pytestmark = [pytest.mark.benchmark, pytest.mark.timeout(300)]
 
@@ -388,7 +389,7 @@ def test_first_frame(report: Report, phone: Phone) -> None:
     def measure() -> Measured:
         pairs = [
             (
-                started([sys.executable, "-m", "clawperator.app.cli", "console"], "▌tree"),
+                started([*CLI, "console"], "▌tree"),
                 started([sys.executable, "-c", BARE_TEXTUAL], "a first frame"),
             )
             for _ in range(STARTS)

@@ -24,6 +24,7 @@ from clawperator.engine.history.writes import put_run
 from tests.benchmarks.conftest import Phone, Report, in_turn, slowness
 from tests.benchmarks.raw_script import click
 from tests.engine.history.support import a_run, a_tree
+from tests.support import CLI
 
 pytestmark = [pytest.mark.benchmark, pytest.mark.timeout(300)]
 
@@ -43,7 +44,7 @@ def seconds(work: Callable[[], object]) -> float:
 
 def execute(env: Mapping[str, str], payload: str) -> tuple[float, float]:
     """Milliseconds from the start of a process to its answer, and to its end."""
-    words = [sys.executable, "-m", "clawperator.app.cli", "execute", "--execution", payload]
+    words = [*CLI, "execute", "--execution", payload]
     began = time.perf_counter()
     with subprocess.Popen(words, env=env, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE) as process:
         assert process.stdout is not None
@@ -134,7 +135,7 @@ def test_a_look_as_a_process(long_history: str, report: Report, tmp_path: Path) 
     (state / "clawperator").mkdir(parents=True)
     os.link(long_history, state / "clawperator" / "history.db")
     env = {"HOME": str(tmp_path), "XDG_STATE_HOME": str(state)}
-    words = [sys.executable, "-m", "clawperator.app.cli", "history", "list", "--limit", str(PAGE)]
+    words = [*CLI, "history", "list", "--limit", str(PAGE)]
     floor = [sys.executable, "-c", "import argparse, json, sqlite3, dataclasses"]
 
     def ratio() -> tuple[float, str]:

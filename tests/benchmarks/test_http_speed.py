@@ -20,10 +20,10 @@ import pytest
 
 from clawperator.engine import Engine, Settings
 from tests.benchmarks.conftest import Claim, Measured, Report, bare_ms
+from tests.support import CLI
 
 pytestmark = [pytest.mark.benchmark, pytest.mark.timeout(300)]
 
-CLI = [sys.executable, "-m", "clawperator.app.cli"]
 TICKS = os.sysconf("SC_CLK_TCK")
 LISTENERS, EVENTS_PER_SECOND, LISTEN_SECONDS = 200, 100, 3.0
 DEVICES, ACTION_MS, DRIVE_SECONDS = 50, 500, 4.0

@@ -9,14 +9,13 @@ import signal
 import socket
 import struct
 import subprocess
-import sys
 import time
 from collections.abc import Iterator
 from contextlib import ExitStack, closing, contextmanager, suppress
 from http.client import HTTPConnection
 from pathlib import Path
 
-from tests.support import free_port, patience, running
+from tests.support import CLI, free_port, patience, running
 
 MOST_LOG = 2_000
 """Bytes on stderr, whatever clients send."""
@@ -91,7 +90,7 @@ def attacked(folder: Path, implementation: str, *words: str) -> Iterator[Attacke
         "ANDROID_ADB_SERVER_PORT": str(free_port()),
     }
     log = folder / "stderr"
-    command = [sys.executable, "-m", "clawperator.app.cli", *words]
+    command = [*CLI, *words]
     with (
         log.open("wb") as errors,
         running(command, env=env, stdout=subprocess.DEVNULL, stderr=errors) as process,

@@ -15,11 +15,10 @@ import pytest
 
 from tests.app.cli.conftest import cli, lonely, warm_runtime
 from tests.hostile.daemon import SERIAL, HostileServer
-from tests.support import end, patience, running
+from tests.support import CLI, end, patience, running
 
 __all__ = ["cli", "lonely", "warm_runtime"]  # command lines in this process, as the tests of the command line run them
 
-CLI = (sys.executable, "-m", "clawperator.app.cli")
 MOST_MEGABYTES = 150
 _MEASURE = """
 import resource, subprocess, sys

@@ -17,9 +17,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.support import left_running, patience
+from tests.support import CLI, left_running, patience
 
-from .victim import CATCHABLE, CLI
+from .victim import CATCHABLE
 
 LEFT_ALTERNATE_SCREEN = b"\x1b[?1049l"
 SIZE = struct.pack("HHHH", 40, 120, 0, 0)

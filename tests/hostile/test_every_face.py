@@ -20,9 +20,9 @@ from tests.app.http import test_http_capabilities as routes
 from tests.app.mcp import test_mcp_capabilities as tools
 from tests.app.mcp.conftest import talk
 from tests.engine.skills.made import made_registry
-from tests.hostile.conftest import CLI, MOST_MEGABYTES, megabytes
+from tests.hostile.conftest import MOST_MEGABYTES, megabytes
 from tests.hostile.daemon import FLOODS, SERIAL, Attack, HostileServer, hostile
-from tests.support import Spawn, patience
+from tests.support import CLI, Spawn, patience
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
 

@@ -22,9 +22,9 @@ from tests.app.cli.test_cli_processes import INTERRUPTED_WHILE_IMPORTING
 from tests.app.mcp.conftest import Place
 from tests.app.mcp.test_mcp_life import wired
 from tests.engine.skills.made import made_registry
-from tests.support import patience
+from tests.support import CLI, patience
 
-from .victim import CATCHABLE, CLI, SIGNALS, Victim, victim
+from .victim import CATCHABLE, SIGNALS, Victim, victim
 
 
 class Moment(NamedTuple):

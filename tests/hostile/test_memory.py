@@ -12,10 +12,10 @@ from pathlib import Path
 
 import pytest
 
-from tests.hostile.conftest import CLI, MOST_MEGABYTES, Run, megabytes
+from tests.hostile.conftest import MOST_MEGABYTES, Run, megabytes
 from tests.hostile.daemon import FLOODS, NONCE, Attack, HostileServer, chunk, hostile, largest, packet, packets, record
 from tests.hostile.test_console_killed import console
-from tests.support import Spawn, patience
+from tests.support import CLI, Spawn, patience
 
 MARKER = record(b"[TaskScope] UI Hierarchy:")
 BEGINNING = MARKER + record(b"<?xml version='1.0' ?>")

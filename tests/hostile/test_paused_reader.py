@@ -12,9 +12,9 @@ from typing import IO
 import pytest
 
 from tests.engine.skills.made import made_registry
-from tests.hostile.conftest import CLI, MOST_MEGABYTES, megabytes
+from tests.hostile.conftest import MOST_MEGABYTES, megabytes
 from tests.hostile.daemon import NONCE, SERIAL, Attack, HostileServer, hostile, packets, record
-from tests.support import Spawn, patience
+from tests.support import CLI, Spawn, patience
 
 ROWS = b"".join(b"device-%05d\tdevice\n" % number for number in range(3_000))
 LINES = packets(record(b"[Clawperator-Command] stage-log commandId=c message=" + b"x" * 3_900) * 50)

@@ -14,10 +14,10 @@ from typing import Any
 import httpx
 import pytest
 
-from tests.hostile.conftest import CLI, MOST_MEGABYTES, megabytes
+from tests.hostile.conftest import MOST_MEGABYTES, megabytes
 from tests.hostile.daemon import FLOODS, SERIAL, Attack, HostileServer, hostile, largest
 from tests.hostile.test_memory import PIXELS, PLAN, log_of
-from tests.support import Spawn, patience
+from tests.support import CLI, Spawn, patience
 
 READS = "^(shell|exec)(?!.*(logcat -b main|am broadcast))"
 ROUTES: dict[str, dict[str, Any] | None] = {

@@ -15,9 +15,9 @@ from clawperator.engine.adb.device import AdbDevice
 from clawperator.engine.adb.failures import AdbTimeoutError
 from clawperator.engine.adb.server import AdbServer
 from clawperator.engine.errors import EngineError
-from tests.hostile.conftest import CLI, Run
+from tests.hostile.conftest import Run
 from tests.hostile.daemon import FLOODS, NONCE, SERIAL, Attack, HostileServer, hostile
-from tests.support import Spawn, patience
+from tests.support import CLI, Spawn, patience
 
 TOO_MUCH = "the device's output is larger than 2 MiB"
 SILENT = ("silence",)

@@ -6,7 +6,6 @@ import asyncio
 import json
 import os
 import signal
-import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -28,7 +27,6 @@ from tests.support import left_running, patience
 
 CATCHABLE = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 SIGNALS = (*CATCHABLE, signal.SIGKILL)
-CLI = (sys.executable, "-m", "clawperator.app.cli")
 _SERIAL = "emulator-5554"
 
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
-import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
@@ -12,6 +10,7 @@ from clawperator.app.console.app import ConsoleApp
 from clawperator.app.console.remote.engine import connect, without
 from tests.app.console.support import FakeClipboard, MemoryStore
 from tests.app.http.conftest import Served
+from tests.support import CLI, ran
 
 OPEN_SETTINGS = ("action", "open-app", "--app", "com.android.settings")
 SETTINGS_SHOWN = ("action", "wait", "--app", "com.android.settings")
@@ -20,13 +19,8 @@ SNAPSHOT = ("observe", "snapshot")
 
 async def beside(served: Served, *words: str) -> None:
     """A command line of another process, on the same device when that is free."""
-    other = await asyncio.create_subprocess_exec(
-        *(sys.executable, "-m", "clawperator.app.cli", *words, "--wait", "60000"),
-        env=served.env,
-        stdout=asyncio.subprocess.PIPE,
-    )
-    out, _ = await other.communicate()
-    assert other.returncode == 0, out
+    other = await ran(*CLI, *words, "--wait", "60000", env=served.env)
+    assert other.exit_code == 0, other.out
 
 
 @asynccontextmanager

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import random
-import sys
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
@@ -12,7 +11,7 @@ import pytest
 
 from tests.app.console.support import settings_screen
 from tests.benchmarks.pty_probe import Probe, Screen
-from tests.support import patience
+from tests.support import CLI, patience
 
 SIZES = [(120, 36), (200, 60)]
 GAPS = (0.0, 0.0, 0.004, 0.012, 0.05)
@@ -23,7 +22,7 @@ GAPS = (0.0, 0.0, 0.004, 0.012, 0.05)
 def probe(tmp_path: Path) -> Iterator[Probe]:
     dump = tmp_path / "dump.xml"
     dump.write_text(settings_screen(), encoding="utf-8")
-    argv = [sys.executable, "-m", "clawperator.app.cli", "console", "--snapshot", str(dump)]
+    argv = [*CLI, "console", "--snapshot", str(dump)]
     with Probe(argv, size=SIZES[0], env={"HOME": str(tmp_path)}, patience=patience(15)) as probe:
         probe.wait_for("▌tree")
         probe.wait_for("Bluetooth")
@@ -88,7 +87,7 @@ def repainted(screen: Screen, before: list[str]) -> bool:
 def test_what_is_painted_in_parts_is_what_a_whole_frame_paints(tmp_path: Path) -> None:
     """Only changed cells are sent: from the start on, the terminal shows what a repaint of everything shows."""
     columns, rows = SIZES[0]
-    argv = [sys.executable, "-m", "clawperator.app.cli", "demo"]
+    argv = [*CLI, "demo"]
     with Probe(argv, size=SIZES[0], env={"HOME": str(tmp_path)}, patience=patience(30)) as probe:
         probe.wait_for(lambda screen: "Thermostat" in screen and "doctor_ping" in screen)
         for keys in BURSTS:

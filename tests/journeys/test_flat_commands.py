@@ -3,16 +3,17 @@ are written: they find the program by a variable, read one JSON document, and ta
 
 from __future__ import annotations
 
-import asyncio
 import json
 import os
 import shutil
 import sys
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import pytest
+
+from tests.support import CLI, Ran, ran
 
 pytestmark = pytest.mark.adb
 Connect = Callable[..., Awaitable[Any]]
@@ -20,19 +21,9 @@ Connect = Callable[..., Awaitable[Any]]
 SETTINGS = "com.android.settings"
 SHOP = "com.example.shop"
 PACKAGE = "com.clawperator.operator"
-PROGRAM = (sys.executable, "-m", "clawperator.app.cli")
 
 
-class Ended(NamedTuple):
-    exit_code: int
-    out: str
-    err: str
-
-    @property
-    def document(self) -> dict[str, Any]:
-        value: dict[str, Any] = json.loads(self.out)
-        return value
-
+class Ended(Ran):
     @property
     def step(self) -> dict[str, Any]:
         """The data of the one step."""
@@ -40,19 +31,6 @@ class Ended(NamedTuple):
         assert step["success"] is True
         data: dict[str, Any] = step["data"]
         return data
-
-
-async def ended(*command: str, env: Mapping[str, str], stdin: bytes = b"") -> Ended:
-    process = await asyncio.create_subprocess_exec(
-        *command,
-        env=dict(env),
-        stdin=asyncio.subprocess.PIPE,
-        stdout=asyncio.subprocess.PIPE,
-        stderr=asyncio.subprocess.PIPE,
-    )
-    out, err = await process.communicate(stdin)
-    assert process.returncode is not None
-    return Ended(process.returncode, out.decode(), err.decode())
 
 
 def is_picture(path: Path) -> bool:
@@ -66,7 +44,7 @@ def runner(bench: Any) -> Run:
     """``run(*arguments)``: the real program, with the one device that there is."""
 
     async def run(*arguments: str, stdin: bytes = b"") -> Ended:
-        return await ended(*PROGRAM, *arguments, env=bench.env, stdin=stdin)
+        return Ended(*await ran(*CLI, *arguments, env=bench.env, stdin=stdin))
 
     return run
 
@@ -283,7 +261,7 @@ async def test_a_node_script_of_the_newer_generation(connect: Connect, tmp_path:
         pytest.skip("no node here")
     bench = await connect(device={"generation": "0.5"})
     program = tmp_path / "clawperator"
-    program.write_text(f'#!/bin/sh\nexec {" ".join(PROGRAM)} "$@"\n', encoding="utf-8")
+    program.write_text(f'#!/bin/sh\nexec {" ".join(CLI)} "$@"\n', encoding="utf-8")
     program.chmod(0o755)
     script = tmp_path / "overview.js"
     script.write_text(NODE_05, encoding="utf-8")
@@ -293,7 +271,7 @@ async def test_a_node_script_of_the_newer_generation(connect: Connect, tmp_path:
         "CLAWPERATOR_OPERATOR_PACKAGE": PACKAGE,
         "TMPDIR": str(tmp_path),
     }
-    done = await ended(node, str(script), bench.serial, env=env)
+    done = await ran(node, str(script), bench.serial, env=env)
     assert done.exit_code == 0, done.err
     steps, shot, missing = done.out.splitlines()
     assert (steps, missing) == ("RESULT|steps=5", "RESULT|missing=1 NODE_NOT_FOUND")
@@ -307,11 +285,11 @@ async def test_a_python_script_that_is_given_a_quoted_command(connect: Connect, 
     script.write_text(PYTHON_05, encoding="utf-8")
     env = {
         **bench.env,
-        "CLAWPERATOR_BIN": " ".join(f"'{word}'" for word in PROGRAM),
+        "CLAWPERATOR_BIN": " ".join(f"'{word}'" for word in CLI),
         "CLAWPERATOR_OPERATOR_PACKAGE": PACKAGE,
         "CLAWPERATOR_DEVICE_ID": bench.serial,
     }
-    done = await ended(sys.executable, str(script), env=env)
+    done = await ran(sys.executable, str(script), env=env)
     assert (done.exit_code, done.out, done.err) == (0, "RESULT|ids=o,snap\nTEXT_BEGIN True TEXT_END\n", "")
 
 
@@ -319,6 +297,6 @@ async def test_a_shell_script_of_the_older_generation(connect: Connect, tmp_path
     bench = await connect(device={"generation": "0.3"})
     script = tmp_path / "title.sh"
     script.write_text(BASH_03, encoding="utf-8")
-    env = {**bench.env, "CLAW_BIN": " ".join(PROGRAM), "RECEIVER_PKG": PACKAGE, "PATH": os.environ["PATH"]}
-    done = await ended("bash", str(script), bench.serial, env=env)
+    env = {**bench.env, "CLAW_BIN": " ".join(CLI), "RECEIVER_PKG": PACKAGE, "PATH": os.environ["PATH"]}
+    done = await ran("bash", str(script), bench.serial, env=env)
     assert (done.exit_code, done.out) == (0, "RESULT|title=Settings\n✅ done\n"), done.err

@@ -19,7 +19,7 @@ from typing import Any
 import pytest
 
 from clawperator.engine.history.store import History
-from tests.support import Spawn, patience
+from tests.support import CLI, Spawn, patience
 
 Connect = Callable[..., Awaitable[Any]]
 
@@ -112,7 +112,7 @@ class Hand:
 
     async def begin(self, *words: str, **more: Any) -> asyncio.subprocess.Process:
         return await asyncio.create_subprocess_exec(
-            *(sys.executable, "-m", "clawperator.app.cli", *words),
+            *(*CLI, *words),
             env=self.env,
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,

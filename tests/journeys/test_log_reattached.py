@@ -14,7 +14,7 @@ from clawperator.engine import EngineError, ErrorCode
 from clawperator.engine.adb.device import AdbDevice
 from clawperator.engine.events.types import CommandProgress, LogAttached, LogBatch, SnapshotSeen
 from clawperator.engine.executions import build, log_stream
-from tests.support import adb_environment, free_port
+from tests.support import adb_environment, free_port, ran
 
 pytestmark = pytest.mark.adb
 Connect = Callable[..., Awaitable[Any]]
@@ -127,7 +127,4 @@ async def sleeping(bench: Any) -> AsyncIterator[asyncio.Task[Any]]:
 
 
 async def adb(env: dict[str, str], *words: str) -> None:
-    process = await asyncio.create_subprocess_exec(
-        "adb", *words, env=env, stdout=asyncio.subprocess.DEVNULL, stderr=asyncio.subprocess.DEVNULL
-    )
-    assert await process.wait() == 0
+    assert (await ran("adb", *words, env=env)).exit_code == 0

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import subprocess
-import sys
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,7 +14,7 @@ import pytest
 from clawperator.engine import Engine, EngineError
 from clawperator.engine.events.types import ExecutionDispatched
 from clawperator.engine.history.store import History
-from tests.support import patience
+from tests.support import CLI, patience
 
 if TYPE_CHECKING:
     from tests.journeys.conftest import Bench, Connect
@@ -154,7 +153,7 @@ async def test_the_command_line_is_bound_as_well(connect: Connect, policy: Path)
 
         done = await to_thread(
             subprocess.run,
-            [sys.executable, "-m", "clawperator.app.cli", *words],
+            [*CLI, *words],
             capture_output=True,
             env={**environment, **more},
             timeout=patience(50),

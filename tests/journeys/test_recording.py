@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import asyncio
-import json
-import sys
 from collections.abc import Awaitable, Callable
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import pytest
 
 from clawperator.engine.simulator.apps.layout import Node
+from tests.support import CLI, Ran, ran
 
 pytestmark = pytest.mark.adb
 Connect = Callable[..., Awaitable[Any]]
@@ -19,36 +17,11 @@ Connect = Callable[..., Awaitable[Any]]
 NEWER = {"generation": "0.5"}
 
 
-class Done(NamedTuple):
-    exit_code: int
-    out: str
-    err: str
-
-    @property
-    def document(self) -> dict[str, Any]:
-        answer: dict[str, Any] = json.loads(self.out)
-        return answer
+async def command(bench: Any, folder: Path, *arguments: str) -> Ran:
+    return await ran(*CLI, *arguments, env=bench.env, folder=folder)
 
 
-async def command(bench: Any, folder: Path, *arguments: str) -> Done:
-    """One command of ours in a process of its own, with ``folder`` as its working directory."""
-    process = await asyncio.create_subprocess_exec(
-        sys.executable,
-        "-m",
-        "clawperator.app.cli",
-        *arguments,
-        env=bench.env,
-        cwd=folder,
-        stdin=asyncio.subprocess.DEVNULL,
-        stdout=asyncio.subprocess.PIPE,
-        stderr=asyncio.subprocess.PIPE,
-    )
-    out, err = await process.communicate()
-    assert process.returncode is not None
-    return Done(process.returncode, out.decode(), err.decode())
-
-
-def record(bench: Any, folder: Path, *arguments: str) -> Awaitable[Done]:
+def record(bench: Any, folder: Path, *arguments: str) -> Awaitable[Ran]:
     return command(bench, folder, "record", *arguments, "--device", bench.serial)
 
 
@@ -59,10 +32,8 @@ class Finger:
         self._bench = bench
 
     async def _input(self, *words: str) -> None:
-        process = await asyncio.create_subprocess_exec(
-            "adb", "-s", self._bench.serial, "shell", "input", *words, env=self._bench.env
-        )
-        assert await process.wait() == 0
+        done = await ran("adb", "-s", self._bench.serial, "shell", "input", *words, env=self._bench.env)
+        assert done.exit_code == 0
 
     def _find(self, name: str) -> Node:
         for node in self._bench.world.ui.window().nodes:

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
-import sys
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -18,6 +16,7 @@ from clawperator.engine.skills.artifact import compile_for
 from clawperator.engine.skills.artifact_run import ArtifactReport, run_artifact
 from clawperator.engine.skills.registry import Registry, load_registry
 from tests.engine.skills.made import made_registry
+from tests.support import CLI, Ran, ran
 
 pytestmark = pytest.mark.adb
 Connect = Callable[..., Awaitable[Any]]
@@ -177,15 +176,8 @@ async def test_a_compiled_artifact_is_executed_whole(connect: Connect, tmp_path:
     file = tmp_path / "c.json"
 
     async def clawperator(*arguments: str) -> tuple[int, dict[str, Any], str]:
-        process = await asyncio.create_subprocess_exec(
-            *(sys.executable, "-m", "clawperator.app.cli", *arguments),
-            env=bench.env,
-            stdout=asyncio.subprocess.PIPE,
-            stderr=asyncio.subprocess.PIPE,
-        )
-        out, err = await process.communicate()
-        assert process.returncode is not None
-        return process.returncode, json.loads(out), err.decode()
+        done = await ran(*CLI, *arguments, env=bench.env)
+        return done.exit_code, done.document, done.err
 
     code, compiled, err = await clawperator(
         *("skills", "compile-artifact", SKILL, "--artifact", "look", "--registry", registry.path)
@@ -260,12 +252,7 @@ async def test_a_choice_is_carried_by_a_file(connect: Connect, tmp_path: Path) -
     registry = skill(tmp_path, TITLE, CHOSEN.format(more="enabled: true", step=""), FONT, more=", click")
 
     async def clawperator(*arguments: str) -> tuple[int, str]:
-        process = await asyncio.create_subprocess_exec(
-            *(sys.executable, "-m", "clawperator.app.cli", *arguments), env=bench.env, stdout=asyncio.subprocess.PIPE
-        )
-        out, _ = await process.communicate()
-        assert process.returncode is not None
-        return process.returncode, out.decode()
+        return (await ran(*CLI, *arguments, env=bench.env))[:2]
 
     compile_it = ("skills", "compile-artifact", SKILL, "--artifact", "look", "--registry", registry.path)
     code, out = await clawperator(*compile_it)
@@ -286,17 +273,9 @@ async def test_from_the_command_line(connect: Connect, tmp_path: Path) -> None:
     bench = await connect()
     registry = skill(tmp_path, LATER, TITLE, more=", click", redaction="hash")
 
-    async def run(*arguments: str) -> tuple[int, str, str]:
-        process = await asyncio.create_subprocess_exec(
-            *(sys.executable, "-m", "clawperator.app.cli", "skills", "run", SKILL, "--registry", registry.path),
-            *("--artifact", "look", "--device-id", bench.serial, *arguments),
-            env=bench.env,
-            stdout=asyncio.subprocess.PIPE,
-            stderr=asyncio.subprocess.PIPE,
-        )
-        out, err = await process.communicate()
-        assert process.returncode is not None
-        return process.returncode, out.decode(), err.decode()
+    async def run(*arguments: str) -> Ran:
+        words = ("skills", "run", SKILL, "--registry", registry.path, "--artifact", "look", "--device-id", bench.serial)
+        return await ran(*CLI, *words, *arguments, env=bench.env)
 
     code, out, err = await run()
     assert (code, err) == (0, "")

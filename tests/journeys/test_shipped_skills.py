@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 import shutil
-import sys
 from collections.abc import Awaitable, Callable
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import pytest
 
 from clawperator.engine.skills.registry import load_registry
 from tests.journeys.conftest import Bench
+from tests.support import CLI, Ran, ran
 
 pytestmark = pytest.mark.adb
 Connect = Callable[..., Awaitable[Bench]]
@@ -25,10 +24,7 @@ SET = "com.example.thermostat.set-mode"
 FEED = "com.example.feed.read-posts"
 
 
-class Ended(NamedTuple):
-    exit_code: int
-    document: dict[str, Any]
-
+class Ended(Ran):
     def frames(self, kind: str) -> list[dict[str, Any]]:
         return [frame for frame in self.document["frames"] if frame["kind"] == kind]
 
@@ -43,18 +39,7 @@ async def skill(connect: Connect) -> Skill:
 
     async def run(skill_id: str, *arguments: str) -> Ended:
         words = ("skills", "run", skill_id, "--registry", "builtin", "--device-id", bench.serial, *arguments)
-        process = await asyncio.create_subprocess_exec(
-            sys.executable,
-            "-m",
-            "clawperator.app.cli",
-            *words,
-            env=bench.env,
-            stdin=asyncio.subprocess.DEVNULL,
-            stdout=asyncio.subprocess.PIPE,
-        )
-        out, _ = await process.communicate()
-        assert process.returncode is not None
-        return Ended(process.returncode, json.loads(out))
+        return Ended(*await ran(*CLI, *words, env=bench.env))
 
     return run
 

@@ -7,16 +7,15 @@ import json
 import os
 import socket
 import subprocess
-import sys
 from collections.abc import Callable
 from typing import Any
 
 import pytest
 
-from tests.support import free_port
+from tests.support import CLI, free_port
 
 pytestmark = pytest.mark.adb
-SIM = (sys.executable, "-m", "clawperator.app.cli", "sim", "--emulator-pair", "--port")
+SIM = (*CLI, "sim", "--emulator-pair", "--port")
 
 
 def even_port() -> int:

@@ -11,34 +11,24 @@ import json
 import os
 import shutil
 import signal
-import sys
 from collections.abc import Awaitable, Callable, Mapping
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import pytest
 
 from tests.engine.skills.made import NARROW, WIDENING, alive, check_bound, made_registry, until
+from tests.support import CLI, Ran, ran
 
 pytestmark = pytest.mark.adb
 Connect = Callable[..., Awaitable[Any]]
 
 SCRIPTS = Path(__file__).parent / "skill_scripts"
-PROGRAM = (sys.executable, "-m", "clawperator.app.cli")
 PACKAGE = "com.clawperator.operator"
 SKILL = "com.example.app.look"
 
 
-class Ended(NamedTuple):
-    exit_code: int
-    out: str
-    err: str
-
-    @property
-    def document(self) -> dict[str, Any]:
-        value: dict[str, Any] = json.loads(self.out)
-        return value
-
+class Ended(Ran):
     @property
     def values(self) -> dict[str, str]:
         """What the script said on its RESULT line."""
@@ -49,22 +39,8 @@ class Ended(NamedTuple):
 
 
 async def skills_run(bench: Any, registry: str, *arguments: str, env: Mapping[str, str] | None = None) -> Ended:
-    process = await asyncio.create_subprocess_exec(
-        *PROGRAM,
-        "skills",
-        "run",
-        SKILL,
-        "--registry",
-        registry,
-        *arguments,
-        env={**bench.env, **(env or {})},
-        stdin=asyncio.subprocess.DEVNULL,
-        stdout=asyncio.subprocess.PIPE,
-        stderr=asyncio.subprocess.PIPE,
-    )
-    out, err = await process.communicate()
-    assert process.returncode is not None
-    return Ended(process.returncode, out.decode(), err.decode())
+    words = ("skills", "run", SKILL, "--registry", registry, *arguments)
+    return Ended(*await ran(*CLI, *words, env={**bench.env, **(env or {})}))
 
 
 def registry_of(tmp_path: Path, script: str, text: str | None = None) -> str:
@@ -162,7 +138,7 @@ async def test_an_interrupted_script_takes_its_calls_with_it(connect: Connect, t
     )
     registry = registry_of(tmp_path, "run.sh", script)
     process = await asyncio.create_subprocess_exec(
-        *(*PROGRAM, "skills", "run", SKILL, "--registry", registry, "--device-id", bench.serial, "--output", "pretty"),
+        *(*CLI, "skills", "run", SKILL, "--registry", registry, "--device-id", bench.serial, "--output", "pretty"),
         env=bench.env,
         stdout=asyncio.subprocess.PIPE,
     )
@@ -191,11 +167,8 @@ async def test_executions_of_a_script_are_in_the_history(connect: Connect, tmp_p
 
 
 async def history(bench: Any, env: Mapping[str, str]) -> list[dict[str, Any]]:
-    process = await asyncio.create_subprocess_exec(
-        *PROGRAM, "history", "list", env={**bench.env, **env}, stdout=asyncio.subprocess.PIPE
-    )
-    out, _ = await process.communicate()
-    runs: list[dict[str, Any]] = json.loads(out)["executions"]
+    listed = await ran(*CLI, "history", "list", env={**bench.env, **env})
+    runs: list[dict[str, Any]] = listed.document["executions"]
     return runs
 
 

@@ -8,7 +8,6 @@ import json
 import os
 import socket
 import subprocess
-import sys
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -22,7 +21,7 @@ from clawperator.app.warm import NOT_WARM, client
 from clawperator.engine.simulator.device import SimulatedDevice, create_device
 from clawperator.engine.simulator.run import Simulation
 from clawperator.engine.simulator.scenario import Scenario
-from tests.support import patience
+from tests.support import CLI, patience
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
@@ -117,7 +116,7 @@ def warm_runtime(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPa
     folder = tmp_path_factory.mktemp("runtime")
     folder.chmod(0o700)
     env = {**os.environ, "XDG_RUNTIME_DIR": str(folder), "NO_COLOR": "1", "COLUMNS": "100"}
-    words = [sys.executable, "-m", "clawperator.app.cli", "warm"]
+    words = [*CLI, "warm"]
     subprocess.run([*words, "start"], env=env, check=True, stdout=subprocess.DEVNULL)
     yield str(folder)
     status = json.loads(subprocess.run([*words, "status"], env=env, check=True, stdout=subprocess.PIPE).stdout)
@@ -160,7 +159,7 @@ def process(lonely: Mapping[str, str]) -> ProcessCli:
 
     def run(*arguments: str, stdin: bytes = b"", env: Mapping[str, str] | None = None) -> Run:
         done = subprocess.run(
-            [sys.executable, "-m", "clawperator.app.cli", *arguments],
+            [*CLI, *arguments],
             input=stdin,
             capture_output=True,
             env={**os.environ, **(env or {})},

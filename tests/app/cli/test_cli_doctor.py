@@ -23,7 +23,7 @@ from clawperator.engine.doctor.adb_servers import ServerProcess
 from clawperator.engine.simulator.device import SimulatedDevice
 from tests.app.cli.conftest import simulated
 from tests.app.cli.test_cli_terminals import terminal  # noqa: F401 -- a fixture
-from tests.support import Spawn, patience
+from tests.support import CLI, Spawn, patience
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -286,7 +286,7 @@ def test_an_interrupt_leaves_nothing_behind(
     admit()
     write_tool(tools, "node", 'echo $$ > "$0.part"; /bin/mv "$0.part" "$0.pid"; exec /bin/sleep 300')
     target = tmp_path / "r.xml"
-    command = [sys.executable, "-m", "clawperator.app.cli", "doctor", "--junit", str(target)]
+    command = [*CLI, "doctor", "--junit", str(target)]
     child = spawn(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     deadline = time.monotonic() + patience(30)
     while not (tools / "node.pid").exists() and time.monotonic() < deadline:

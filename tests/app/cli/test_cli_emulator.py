@@ -6,7 +6,6 @@ import json
 import os
 import signal
 import subprocess
-import sys
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -19,7 +18,7 @@ from clawperator.engine.adb import blocking
 from clawperator.engine.emulators.avds import machine_abi
 from clawperator.engine.emulators.stages import STAGES
 from tests.sdk.tree import FakeSdk
-from tests.support import Spawn
+from tests.support import CLI, Spawn
 
 if TYPE_CHECKING:
     from tests.app.cli.conftest import Cli
@@ -244,7 +243,7 @@ def test_ctrl_c_leaves_nothing_running(sdk: FakeSdk, spawn: Spawn) -> None:
     """Of everything between nothing and a booted emulator, waiting for adb is where people lose their patience."""
     sdk.install()
     sdk.fails("stays_offline")
-    command = [sys.executable, "-m", "clawperator.app.cli", "emulator", "provision", "--json-progress"]
+    command = [*CLI, "emulator", "provision", "--json-progress"]
     child = spawn(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=dict(os.environ))
     until(lambda: sdk.records("emulator up"))
     child.send_signal(signal.SIGINT)
@@ -262,7 +261,7 @@ def test_ctrl_c_leaves_nothing_running(sdk: FakeSdk, spawn: Spawn) -> None:
 
 def test_an_emulator_outlives_the_command_that_started_it(sdk: FakeSdk) -> None:
     sdk.add_avd("mine")
-    command = [sys.executable, "-m", "clawperator.app.cli", "emulator", "start", "mine"]
+    command = [*CLI, "emulator", "start", "mine"]
     done = subprocess.run(command, capture_output=True, env=dict(os.environ), timeout=PATIENT, check=False)
     assert done.returncode == 0
     assert b"Traceback" not in done.stderr

@@ -16,14 +16,13 @@ from clawperator.app.cli.commands.sim import GENERATIONS
 from clawperator.app.cli.simulators import simulated_devices
 from clawperator.engine.version import __version__
 from tests.app.cli.conftest import served
-from tests.support import command_line, patience, running
+from tests.support import CLI, command_line, patience, running
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from tests.app.cli.conftest import Cli, ProcessCli
 
-MODULE = [sys.executable, "-m", "clawperator.app.cli"]
 SERIAL = "emulator-5554"
 SETTINGS = "com.android.settings"
 HOMEPAGE = f"{SETTINGS}:id/homepage_title"
@@ -33,7 +32,7 @@ SHAPE = ["ok", "envelope", "deviceId", "terminalSource", "isCanonicalTerminal", 
 @contextmanager
 def simulation(*arguments: str) -> Iterator[dict[str, str]]:
     """``sim --server`` in a process of its own, as its users run it; yields the environment that it announces."""
-    command = [*MODULE, "sim", "--server", *arguments]
+    command = [*CLI, "sim", "--server", *arguments]
     with running(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as child:
         assert child.stdout is not None
         announced: dict[str, Any] = json.loads(child.stdout.readline())
@@ -107,7 +106,7 @@ class TestLooking:
         self, cli: Cli, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
     ) -> None:
         run = subprocess.run(
-            [sys.executable, "-X", "importtime", *MODULE[1:], "packages", "list"], capture_output=True, check=True
+            [sys.executable, "-X", "importtime", *CLI[1:], "packages", "list"], capture_output=True, check=True
         )
         loaded = {line.rpartition(b"|")[2].strip() for line in run.stderr.splitlines()}
         assert loaded.isdisjoint({b"asyncio", b"pydantic", b"platformdirs", b"tomllib", b"clawperator.engine.facade"})
@@ -401,9 +400,7 @@ class TestInterrupts:
     def test_of_watch(self) -> None:
         with _running("watch", "--verbose") as (child, _):
             assert child.stdout is not None
-            subprocess.run(
-                [*MODULE, "observe", "snapshot"], stdout=subprocess.DEVNULL, timeout=patience(50), check=True
-            )
+            subprocess.run([*CLI, "observe", "snapshot"], stdout=subprocess.DEVNULL, timeout=patience(50), check=True)
             child.stdout.readline()
             child.send_signal(signal.SIGINT)
             out, _ = child.communicate(timeout=patience(30))
@@ -413,7 +410,7 @@ class TestInterrupts:
 
 @contextmanager
 def _running(*arguments: str) -> Iterator[tuple[subprocess.Popen[str], IO[str]]]:
-    with running([*MODULE, *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as child:
+    with running([*CLI, *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as child:
         assert child.stderr is not None
         yield child, child.stderr
 
@@ -423,7 +420,7 @@ def test_watch_shows_what_others_do() -> None:
     with _running("watch") as (child, _):
         assert child.stdout is not None
         assert json.loads(child.stdout.readline())["event"] == "attached"
-        subprocess.run([*MODULE, "observe", "snapshot"], stdout=subprocess.DEVNULL, timeout=patience(50), check=True)
+        subprocess.run([*CLI, "observe", "snapshot"], stdout=subprocess.DEVNULL, timeout=patience(50), check=True)
         seen: list[dict[str, Any]] = []
         while not seen or seen[-1]["event"] != "envelope":
             seen.append(json.loads(child.stdout.readline()))

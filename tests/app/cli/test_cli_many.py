@@ -7,7 +7,6 @@ import json
 import os
 import signal
 import subprocess
-import sys
 import time
 from collections import Counter
 from pathlib import Path
@@ -21,7 +20,7 @@ from clawperator.app.cli.execution import on_devices
 from clawperator.engine.simulator.device import create_device
 from clawperator.engine.simulator.scenario import Scenario
 from tests.app.cli.conftest import served
-from tests.support import command_line, patience
+from tests.support import CLI, command_line, patience
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -151,7 +150,7 @@ def test_an_interrupt_leaves_a_row_for_every_device_and_a_whole_junit_file(
     words = ("execute", json.dumps(plan), "--devices", "all", "--jobs", "2", "--junit", str(report), "--no-warm")
     with served(worlds) as env:
         child = subprocess.Popen(
-            (sys.executable, "-m", "clawperator.app.cli", *words),
+            (*CLI, *words),
             env={**os.environ, **lonely, **env},
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,

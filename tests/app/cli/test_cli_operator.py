@@ -6,7 +6,6 @@ import asyncio
 import json
 import signal
 import subprocess
-import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
@@ -19,14 +18,13 @@ from clawperator.engine.simulator.commands import packages
 from clawperator.engine.simulator.device import SimulatedDevice
 from tests.app.cli.conftest import simulated
 from tests.engine.operator.apks import apk, manifest, save
-from tests.support import Spawn, patience
+from tests.support import CLI, Spawn, patience
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from tests.app.cli.conftest import Cli
 
-MODULE = [sys.executable, "-m", "clawperator.app.cli"]
 SERIAL = "emulator-5554"
 EMPTY: dict[str, Any] = {"operator": {"installed": False}}
 
@@ -126,7 +124,7 @@ def test_an_interrupt_leaves_nothing_on_the_device(
 
     monkeypatch.setattr(packages, "_stream", slow)
     world = plug(**EMPTY)
-    command = [*MODULE, "operator", "setup", "--apk", save(tmp_path), "--json-progress"]
+    command = [*CLI, "operator", "setup", "--apk", save(tmp_path), "--json-progress"]
     child = spawn(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     try:
         assert arrived.wait(30)

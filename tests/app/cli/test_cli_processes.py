@@ -16,12 +16,11 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.support import Spawn, patience
+from tests.support import CLI, Spawn, patience
 
 if TYPE_CHECKING:
     from tests.app.cli.conftest import ProcessCli
 
-MODULE = [sys.executable, "-m", "clawperator.app.cli"]
 LIST = b"emulator-5554          device product:sdk model:Pixel device:emu transport_id:1\n0123456789\tunauthorized\n"
 PLAN = json.dumps(
     {
@@ -204,7 +203,7 @@ class TestReadersThatLeave:
         os.close(reader)
         try:
             done = subprocess.run(
-                [*MODULE, *arguments], stdout=writer, stderr=subprocess.PIPE, timeout=patience(50), check=False
+                [*CLI, *arguments], stdout=writer, stderr=subprocess.PIPE, timeout=patience(50), check=False
             )
         finally:
             os.close(writer)
@@ -215,7 +214,7 @@ class TestReadersThatLeave:
     def test_a_full_disk_is_reported(self, lonely: dict[str, str]) -> None:
         with Path("/dev/full").open("wb") as full:
             done = subprocess.run(
-                [*MODULE, "help"], stdout=full, stderr=subprocess.PIPE, timeout=patience(50), check=False
+                [*CLI, "help"], stdout=full, stderr=subprocess.PIPE, timeout=patience(50), check=False
             )
         assert done.returncode == 1
         assert b"stdout cannot be written" in done.stderr
@@ -223,7 +222,7 @@ class TestReadersThatLeave:
 
     def test_no_stdout_at_all(self, lonely: dict[str, str]) -> None:
         done = subprocess.run(
-            [*MODULE, "version"],
+            [*CLI, "version"],
             stderr=subprocess.PIPE,
             timeout=patience(50),
             check=False,
@@ -233,7 +232,7 @@ class TestReadersThatLeave:
 
     def test_no_stderr_at_all(self, lonely: dict[str, str]) -> None:
         done = subprocess.run(
-            [*MODULE, "devices", "--verbose"],
+            [*CLI, "devices", "--verbose"],
             stdout=subprocess.PIPE,
             timeout=patience(50),
             check=False,
@@ -341,7 +340,7 @@ class TestInterrupts:
 
     @pytest.mark.usefixtures("lonely")
     def test_what_is_ignored_stays_ignored(self, silent_adb: socket.socket, spawn: Spawn) -> None:
-        words = ["/bin/sh", "-c", "trap '' HUP; exec \"$@\"", "sh", *MODULE, "devices"]
+        words = ["/bin/sh", "-c", "trap '' HUP; exec \"$@\"", "sh", *CLI, "devices"]
         child = spawn(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
         connection, _ = silent_adb.accept()
         with closing(connection):
@@ -365,7 +364,7 @@ class TestInterrupts:
     def test_before_anything_was_sent(
         self, silent_adb: socket.socket, spawn: Spawn, arguments: tuple[str, ...], number: signal.Signals
     ) -> None:
-        child = spawn([*MODULE, *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        child = spawn([*CLI, *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
         connection, _ = silent_adb.accept()  # the command is under way now, and waits for an answer
         with closing(connection):
             child.send_signal(number)

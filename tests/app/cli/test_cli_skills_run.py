@@ -14,12 +14,11 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.engine.skills.made import alive, made_registry, until
-from tests.support import Spawn, patience
+from tests.support import CLI, Spawn, patience
 
 if TYPE_CHECKING:
     from tests.app.cli.conftest import Cli
 
-MODULE = [sys.executable, "-m", "clawperator.app.cli"]
 SKILL = "com.example.app.look"
 OTHER = "com.example.app.other"
 SPEAKS = """#!/bin/sh
@@ -188,7 +187,7 @@ class TestProcesses:
         self.spawn = spawn
 
     def started(self, *arguments: str) -> subprocess.Popen[bytes]:
-        return self.spawn([*MODULE, *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        return self.spawn([*CLI, *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
 
     def first_line(self, child: subprocess.Popen[bytes]) -> int:
         """The script's pid, which it says first; pretty output is heard while it runs."""
@@ -266,7 +265,7 @@ class TestProcesses:
         )
         with (tmp_path / "answer").open("wb") as answer, (tmp_path / "resident").open("wb") as resident_file:
             # Started by a small process: a child's highest mark begins with the memory of whoever starts it.
-            measured = [sys.executable, "-c", MEASURE, *MODULE, "skills", "run", SKILL]
+            measured = [sys.executable, "-c", MEASURE, *CLI, "skills", "run", SKILL]
             assert subprocess.run(measured, stdout=answer, stderr=resident_file, check=False).returncode == 0
         resident = int((tmp_path / "resident").read_text()) // (1024 if sys.platform != "darwin" else 1024 * 1024)
         assert resident < 2.5 * megabytes  # collecting everything takes a multiple: bytes, text, JSON

@@ -7,7 +7,6 @@ import os
 import signal
 import socket
 import subprocess
-import sys
 from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -15,7 +14,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.engine.skills.repositories import NOBODY, REGISTRY, Repository, registry, skills_of
-from tests.support import Spawn, patience
+from tests.support import CLI, Spawn, patience
 
 if TYPE_CHECKING:
     from tests.app.cli.conftest import Cli
@@ -123,7 +122,7 @@ def test_interrupted(cli: Cli, local: Path, spawn: Spawn) -> None:
     with closing(socket.create_server(("127.0.0.1", 0))) as server:
         server.settimeout(patience(20))
         url = f"git://127.0.0.1:{server.getsockname()[1]}/x"
-        command = [sys.executable, "-m", "clawperator.app.cli", "skills", "update"]
+        command = [*CLI, "skills", "update"]
         running = spawn(
             command,
             env={**os.environ, "CLAWPERATOR_SKILLS_REPO": url},

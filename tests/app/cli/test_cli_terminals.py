@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import select
 import subprocess
-import sys
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -13,13 +12,12 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import pytest
 
-from tests.support import end, patience
+from tests.support import CLI, end, patience
 
 if TYPE_CHECKING:
     from tests.app.cli.conftest import ProcessCli
 
 pty = pytest.importorskip("pty", reason="needs pseudo-terminals")
-MODULE = [sys.executable, "-m", "clawperator.app.cli"]
 
 
 class Shown(NamedTuple):
@@ -38,7 +36,7 @@ def terminal(lonely: dict[str, str]) -> Iterator[Terminal]:
     def run(*arguments: str, press: bytes = b"", when: bytes = b"", env: dict[str, str] | None = None) -> Shown:
         ours, theirs = pty.openpty()
         environment = {**os.environ, "TERM": "xterm-256color", "NO_COLOR": "", **(env or {})}
-        child = subprocess.Popen([*MODULE, *arguments], stdin=theirs, stdout=theirs, stderr=theirs, env=environment)
+        child = subprocess.Popen([*CLI, *arguments], stdin=theirs, stdout=theirs, stderr=theirs, env=environment)
         children.append(child)
         os.close(theirs)
         shown = b""

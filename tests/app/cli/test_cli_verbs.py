@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import re
 import subprocess
-import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -17,7 +16,7 @@ from clawperator.app.cli.command_table import COMMANDS
 from clawperator.engine.executions import composition, verbs
 from clawperator.engine.simulator.command_error import CommandError
 from tests.app.cli.conftest import simulated
-from tests.support import patience, running
+from tests.support import CLI, patience, running
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -212,7 +211,7 @@ class TestWait:
 
     def test_it_has_the_device_to_itself_until_it_is_killed(self, phone: SimulatedDevice, cli: Cli) -> None:
         phone.ui.show(SETTINGS, "display")
-        command = [sys.executable, "-m", "clawperator.app.cli", "wait", "--text", "Dark theme", "--gone"]
+        command = [*CLI, "wait", "--text", "Dark theme", "--gone"]
         with running([*command, "--timeout", "60000"], stdout=subprocess.DEVNULL) as waiting:
             until(lambda: "wait-" in cli("lock", "status").out)
             busy = refused(cli("click", "--text", "Dark theme"), "EXECUTION_CONFLICT_IN_FLIGHT")

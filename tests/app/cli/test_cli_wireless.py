@@ -8,7 +8,6 @@ import os
 import re
 import signal
 import subprocess
-import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -29,14 +28,13 @@ from clawperator.engine.simulator import wireless_profile
 from clawperator.engine.simulator.device import create_device
 from clawperator.engine.simulator.run import Simulation
 from clawperator.engine.simulator.scenario import Scenario, parse_scenario
-from tests.support import patience, running
+from tests.support import CLI, patience, running
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from tests.app.cli.conftest import Cli, ProcessCli
 
-MODULE = [sys.executable, "-m", "clawperator.app.cli"]
 GUID = "adb-0A1B2C3D4E5F6G-a4QqY3"
 SERIAL = f"{GUID}._adb-tls-connect._tcp"
 ADDRESS = "192.168.1.86:39149"
@@ -257,7 +255,7 @@ def test_the_whole_way_by_qr_code(join: Join, process: ProcessCli) -> None:
     """A program shows the code, a device scans it, is paired and connected, and works."""
     join({**PHONE, "pairing_port": 0})
     with running(
-        [*MODULE, "devices", "pair", "--qr", "--json-progress"], stdout=subprocess.PIPE, stderr=subprocess.PIPE
+        [*CLI, "devices", "pair", "--qr", "--json-progress"], stdout=subprocess.PIPE, stderr=subprocess.PIPE
     ) as child:
         assert child.stderr is not None
         line = json.loads(child.stderr.readline())
@@ -276,7 +274,7 @@ def test_the_whole_way_by_qr_code(join: Join, process: ProcessCli) -> None:
 def test_ctrl_c_ends_the_waiting(join: Join) -> None:
     join({**PHONE, "pairing_port": 0})
     with running(
-        [*MODULE, "devices", "pair", "--qr", "--json-progress"], stdout=subprocess.PIPE, stderr=subprocess.PIPE
+        [*CLI, "devices", "pair", "--qr", "--json-progress"], stdout=subprocess.PIPE, stderr=subprocess.PIPE
     ) as child:
         assert child.stderr is not None
         while b'"discover"' not in child.stderr.readline():
@@ -294,7 +292,7 @@ def test_a_person_at_a_terminal_sees_the_code_drawn(join: Join) -> None:
     ours, theirs = pty.openpty()
     env = {**os.environ, "NO_COLOR": "", "TERM": "xterm-256color"}
     with running(
-        [*MODULE, "devices", "pair", "--qr"], stdin=theirs, stderr=theirs, stdout=subprocess.PIPE, env=env
+        [*CLI, "devices", "pair", "--qr"], stdin=theirs, stderr=theirs, stdout=subprocess.PIPE, env=env
     ) as child:
         os.close(theirs)
         shown = b""
@@ -313,7 +311,7 @@ def test_a_person_at_a_terminal_is_asked_for_the_code(join: Join) -> None:
     pty = pytest.importorskip("pty", reason="needs pseudo-terminals")
     join(PHONE)
     ours, theirs = pty.openpty()
-    with running([*MODULE, "devices", "pair", DIALOG], stdin=theirs, stderr=theirs, stdout=subprocess.PIPE) as child:
+    with running([*CLI, "devices", "pair", DIALOG], stdin=theirs, stderr=theirs, stdout=subprocess.PIPE) as child:
         os.close(theirs)
         shown = b""
         while b"The code: " not in shown:

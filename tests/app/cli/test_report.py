@@ -7,7 +7,6 @@ import os
 import signal
 import socket
 import subprocess
-import sys
 import zipfile
 from importlib.metadata import version
 from pathlib import Path
@@ -17,7 +16,7 @@ import pytest
 
 from clawperator.engine.bundles import report
 from tests.app.cli.test_cli_end_to_end import LOOK, OPEN, READY, SERIAL, plan, simulation
-from tests.support import OWNER, Spawn, patience
+from tests.support import CLI, OWNER, Spawn, patience
 
 if TYPE_CHECKING:
     from tests.app.cli.conftest import Cli
@@ -233,7 +232,7 @@ def test_without_a_name_it_gets_one_here(cli: Cli, tmp_path: Path, monkeypatch: 
 def test_an_interrupt_leaves_no_file(tmp_path: Path, spawn: Spawn) -> None:
     with socket.create_server(("127.0.0.1", 0)) as silent:
         child = spawn(
-            [sys.executable, "-m", "clawperator.app.cli", "report", "--to", str(tmp_path / "r.zip")],
+            [*CLI, "report", "--to", str(tmp_path / "r.zip")],
             stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
             env={**os.environ, "ANDROID_ADB_SERVER_PORT": str(silent.getsockname()[1])},
         )  # fmt: skip

@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 import pytest
 
-from tests.support import free_port, patience
+from tests.support import CLI, free_port, patience
 
 pytest.importorskip("textual_serve", reason="needs the extra 'web'")
 import aiohttp
@@ -71,7 +71,7 @@ async def serving(home: Path, *flags: str) -> AsyncIterator[Served]:
         "ANDROID_ADB_SERVER_PORT": str(free_port()),
     }
     process = await asyncio.create_subprocess_exec(
-        sys.executable, "-m", "clawperator.app.cli", "console", "--web", *flags,
+        *CLI, "console", "--web", *flags,
         stdin=asyncio.subprocess.DEVNULL, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE, env=env,
     )  # fmt: skip
     assert process.stderr is not None
@@ -302,7 +302,7 @@ def test_without_the_extra_it_says_what_to_install(tmp_path: Path) -> None:
 
 def _console(home: Path, *flags: str, **env: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        [sys.executable, "-m", "clawperator.app.cli", "console", *flags],
+        [*CLI, "console", *flags],
         stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=patience(50), check=False,
         env={"PATH": os.environ["PATH"], "HOME": str(home), "CLAWPERATOR_WARM": "0", **env},
     )  # fmt: skip

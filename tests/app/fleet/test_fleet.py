@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import json
 import os
-import sys
 from collections import Counter
 from contextlib import suppress
 from dataclasses import replace
@@ -24,7 +23,7 @@ from clawperator.engine.fan_out import Target, run_on_each
 from tests.app.fleet.conftest import Host, Join, Nats, proxy
 from tests.app.http.conftest import HOME, nap, plan
 from tests.app.mcp.conftest import Listen, Place, calling, document, listen, talk  # noqa: F401 -- a fixture
-from tests.support import patience
+from tests.support import CLI, patience, ran
 
 if TYPE_CHECKING:
     from nats.aio.msg import Msg
@@ -459,11 +458,9 @@ async def test_the_command_line_addresses_a_fleet(nats: Nats, join: Join) -> Non
     serial = host.devices[0].serial
     env = {**os.environ, "HOME": str(nats.folder), "XDG_CONFIG_HOME": str(nats.folder), "CLAWPERATOR_WARM": "0"}
 
-    async def command(*words: str) -> tuple[int | None, list[dict[str, Any]]]:
-        program = (sys.executable, "-m", "clawperator.app.cli")
-        child = await asyncio.create_subprocess_exec(*program, *words, env=env, stdout=asyncio.subprocess.PIPE)
-        out, _ = await child.communicate()
-        return child.returncode, [json.loads(line) for line in out.splitlines()]
+    async def command(*words: str) -> tuple[int, list[dict[str, Any]]]:
+        done = await ran(*CLI, *words, env=env)
+        return done.exit_code, [json.loads(line) for line in done.out.splitlines()]
 
     there, text = ("--fleet", nats.url), json.dumps(plan(HOME))
     exit_code, [listed] = await command("fleet", "devices", nats.url)
@@ -499,11 +496,9 @@ async def test_skills_and_their_artifacts_run_on_a_fleet(nats: Nats, join: Join)
     serial = host.devices[0].serial
     env = {**os.environ, "HOME": str(nats.folder), "XDG_CONFIG_HOME": str(nats.folder), "CLAWPERATOR_WARM": "0"}
 
-    async def command(*words: str) -> tuple[int | None, list[dict[str, Any]]]:
-        program = (sys.executable, "-m", "clawperator.app.cli")
-        child = await asyncio.create_subprocess_exec(*program, *words, env=env, stdout=asyncio.subprocess.PIPE)
-        out, _ = await child.communicate()
-        return child.returncode, [json.loads(line) for line in out.splitlines()]
+    async def command(*words: str) -> tuple[int, list[dict[str, Any]]]:
+        done = await ran(*CLI, *words, env=env)
+        return done.exit_code, [json.loads(line) for line in done.out.splitlines()]
 
     skill = ("skills", "run", "com.android.settings.overview", "--fleet", nats.url)
     exit_code, [answer] = await command(*skill, "--device", f"bench/{serial}")

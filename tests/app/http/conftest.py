@@ -8,7 +8,6 @@ import json
 import os
 import signal
 import subprocess
-import sys
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
 from contextlib import AsyncExitStack, ExitStack
 from dataclasses import dataclass, field
@@ -24,7 +23,7 @@ from clawperator.app.http import server
 from clawperator.engine.simulator.device import SimulatedDevice, create_device
 from clawperator.engine.simulator.run import Simulation
 from clawperator.engine.simulator.scenario import Scenario
-from tests.support import command_line, patience, surroundings
+from tests.support import CLI, command_line, patience, surroundings
 
 
 @dataclass
@@ -137,7 +136,7 @@ def standing(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     with ExitStack() as stack:
 
         def program(*words: str) -> dict[str, Any]:
-            command = [sys.executable, "-m", "clawperator.app.cli", *words]
+            command = [*CLI, *words]
             process = subprocess.Popen(command, env=env, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
             stack.enter_context(process)
             stack.callback(process.kill)
@@ -169,7 +168,7 @@ async def start(
     port: str = "auto",
 ) -> Served:
     process = await asyncio.create_subprocess_exec(
-        *(sys.executable, "-m", "clawperator.app.cli", "serve", "--port", port, "--json", *flags),
+        *(*CLI, "serve", "--port", port, "--json", *flags),
         env=env,
         stdout=asyncio.subprocess.PIPE,
         stderr=asyncio.subprocess.PIPE,

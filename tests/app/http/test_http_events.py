@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import socket
-import sys
 from pathlib import Path
 
 import pytest
@@ -12,7 +11,7 @@ from jsonschema import Draft202012Validator
 
 from tests.app.http.conftest import HOME, Serve, nap
 from tests.app.http.sse import stream
-from tests.support import patience
+from tests.support import CLI, patience, ran
 
 RESULT, EXECUTION, EVENT = "clawperator:result", "clawperator:execution", "clawperator:event"
 
@@ -81,10 +80,7 @@ async def test_silence_has_a_synthetic_envelope(serve: Serve) -> None:
 async def test_another_programs_execution_is_seen(serve: Serve) -> None:
     served = await serve()
     async with stream(served.client, type=["event", "snapshot"]) as events:
-        command = (sys.executable, "-m", "clawperator.app.cli", "observe", "snapshot", "--no-history")
-        other = await asyncio.create_subprocess_exec(*command, env=served.env, stdout=asyncio.subprocess.PIPE)
-        await other.communicate()
-        assert other.returncode == 0
+        assert (await ran(*CLI, "observe", "snapshot", "--no-history", env=served.env)).exit_code == 0
         snapshot = await events.next("clawperator:snapshot")
     assert snapshot.data["deviceId"] == served.serial
     assert snapshot.data["complete"] is True

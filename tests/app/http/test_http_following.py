@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -18,7 +17,7 @@ from clawperator.engine.follow.follower import FollowState
 from clawperator.engine.logcat.entry import LogEntry
 from tests.app.http.conftest import HOME, Serve
 from tests.app.http.sse import Event, stream
-from tests.support import patience
+from tests.support import CLI, patience, ran
 
 FOLLOW, SNAPSHOT, ENVELOPE, LINK, LOG = (
     event_frames.FOLLOW,
@@ -153,10 +152,8 @@ async def test_what_only_a_console_wants_comes_on_wish_and_as_documented(serve: 
         stream(served.client, device=served.serial, type=wanted) as events,
         stream(served.client) as usual,
     ):
-        command = (sys.executable, "-m", "clawperator.app.cli", "action", "press-key", "--key", "home", "--no-history")
-        other = await asyncio.create_subprocess_exec(*command, env=served.env, stdout=asyncio.subprocess.PIPE)
-        await other.communicate()
-        assert other.returncode == 0
+        pressed = await ran(*CLI, "action", "press-key", "--key", "home", "--no-history", env=served.env)
+        assert pressed.exit_code == 0
         await served.execute(HOME, command="ours")
         seen: dict[str, Event] = {}
         while "ours" not in {event.data["commandId"] for event in seen.values() if "commandId" in event.data}:

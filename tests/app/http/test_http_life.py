@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import json
 import signal
-import sys
 from contextlib import AsyncExitStack
 from pathlib import Path
 
@@ -16,6 +15,7 @@ from tests.app.cli.conftest import Cli, cli, lonely, warm_runtime
 from tests.app.http.conftest import Serve, nap, plan, start
 from tests.app.http.sse import stream
 from tests.app.http.test_http_contract import error_of
+from tests.support import CLI, ran
 
 __all__ = ["cli", "lonely", "warm_runtime"]
 
@@ -90,10 +90,8 @@ async def test_two_servers_and_a_command_line_share_a_device(serve: Serve, monke
         running = asyncio.create_task(served.execute(nap(7_000), command="first", timeout_ms=100_000))
         await in_flight(other.client)
         assert error_of(await other.execute(command="second")) == (423, "EXECUTION_CONFLICT_IN_FLIGHT")
-        command = (sys.executable, "-m", "clawperator.app.cli", "back", "--json")
-        line = await asyncio.create_subprocess_exec(*command, env=served.env, stdout=asyncio.subprocess.PIPE)
-        output, _ = await line.communicate()
-        assert (line.returncode, json.loads(output)["code"]) == (1, "EXECUTION_CONFLICT_IN_FLIGHT")
+        line = await ran(*CLI, "back", "--json", env=served.env)
+        assert (line.exit_code, line.document["code"]) == (1, "EXECUTION_CONFLICT_IN_FLIGHT")
         refused.set()
         assert (await running).json()["ok"] is True
     commands = [run["commandId"] for run in (await served.client.get("/history?filter=status:success")).json()["runs"]]

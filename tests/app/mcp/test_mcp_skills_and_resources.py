@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +11,7 @@ from mcp.shared.exceptions import MCPError
 
 from tests.app.mcp.conftest import Visit
 from tests.engine.skills.made import spoiled_registry
+from tests.support import CLI, ran
 
 READ = "com.example.thermostat.read-target"
 
@@ -71,15 +70,12 @@ async def test_every_face_runs_a_skill_with_bad_artifacts(visit: Visit, tmp_path
     made = spoiled_registry(tmp_path / "root")
     async with place.talk("--registry", made.path) as agent:
         found = await agent.ok("skills_search")
-        ran = await agent.ok("skill_run", skillId="a.b")
+        run = await agent.ok("skill_run", skillId="a.b")
     assert [skill["id"] for skill in found["skills"]] == ["a.b"]
     assert [warning["path"] for warning in found["warnings"]] == ["$.skills[1]", "$.skills[2]"]
-    command = (sys.executable, "-m", "clawperator.app.cli", "skills")
-    for words, expected in ((("list",), found), (("run", "a.b"), ran)):
-        arguments = (*command, *words, "--registry", made.path)
-        process = await asyncio.create_subprocess_exec(*arguments, env=place.env, stdout=asyncio.subprocess.PIPE)
-        out, _ = await process.communicate()
-        assert (process.returncode, json.loads(out)["warnings"]) == (0, expected["warnings"])
+    for words, expected in ((("list",), found), (("run", "a.b"), run)):
+        done = await ran(*CLI, "skills", *words, "--registry", made.path, env=place.env)
+        assert (done.exit_code, done.document["warnings"]) == (0, expected["warnings"])
 
 
 async def test_resources(visit: Visit) -> None:

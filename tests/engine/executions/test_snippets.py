@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 import os
 import shlex
@@ -30,6 +29,7 @@ from clawperator.engine.executions.validate import validate
 from clawperator.engine.hierarchy.matcher import Matcher
 from clawperator.engine.simulator.device import create_device
 from clawperator.engine.simulator.run import Simulation
+from tests.support import ran
 
 HOSTILE = ["-", "--text", "-h", "'", "it's", '"$(reboot)`', "a\\'b", "\x1b[2J", "\u202egpj", "\xa0", "!!", "x\ny", "\x7f", "*~#", "\U000e0001"]  # fmt: skip
 seen = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), min_size=1, max_size=30)
@@ -235,11 +235,10 @@ async def test_what_is_copied_runs(spelled: str, tmp_path: Path) -> None:
             "shell": ["/bin/sh", "-c", snippets.execution_line(payload, serial)],
             "python": [sys.executable, "-c", snippets.python(payload, serial)],
         }[spelled]
-        process = await asyncio.create_subprocess_exec(*command, env=env, stdout=subprocess.PIPE)
-        out, _ = await process.communicate()
-    assert process.returncode == 0
-    assert b"wait_for_node" in out
-    assert b"success" in out
+        done = await ran(*command, env=env)
+    assert done.exit_code == 0
+    assert "wait_for_node" in done.out
+    assert "success" in done.out
 
 
 def test_nothing_here_needs_a_terminal() -> None:
