@@ -64,6 +64,7 @@ LOCK_LOOK_SECONDS = 1.0
 FIRST_LOOK_SECONDS = 2.0
 """After this time without a tree, the checks start too: they may find the reason."""
 _TREES_WAITING = 8
+"""Trees that wait to be parsed; beyond it, those of a device that has a newer one waiting are left out."""
 _OWN_COMMANDS = 500
 
 
@@ -374,10 +375,17 @@ class Bridge:
                 case ExecutionFinished():
                     self._look_at_locks.set()
                 case SnapshotSeen():
-                    if len(self._dumps) >= _TREES_WAITING:
-                        self._dumps.popleft()
                     self._dumps.append(event)
                     self._dump_ready.set()
+                    if len(self._dumps) > _TREES_WAITING:
+                        self._leave_out_a_dump()
+
+    def _leave_out_a_dump(self) -> None:
+        newest = {dump.device_id: dump.seq for dump in self._dumps}
+        for index, dump in enumerate(self._dumps):
+            if dump.seq != newest[dump.device_id]:
+                del self._dumps[index]
+                return
 
     async def _read_dumps(self) -> None:
         """Parse dumps in order, one at a time, in a worker thread."""

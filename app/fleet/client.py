@@ -31,8 +31,9 @@ if TYPE_CHECKING:
 
     from clawperator.engine.facade import BackendOptions
 
-_FIRST_SECONDS, _QUIET_SECONDS = 2.0, 0.4
-"""How long a discovery waits for its first answer, and for the next one. Without a listener, the server says so at once."""
+_FIRST_SECONDS, _QUIET_SECONDS = 2.0, 1.0
+"""How long a discovery waits for its first answer, and for the next one: that of a host with much to do. Without a listener, the
+server says so at once."""
 _MOST_SECONDS = 10.0
 _MAX_HOSTS = 10_000
 _NO_RESPONDERS = "503"

@@ -152,7 +152,10 @@ def device_row(
         if device.usable and not facts.silent
         else max(8, width - 5 - len("not responding" if facts.silent else device.state))
     )
-    line.device(device.serial, "strong" if chosen else "text", room=serial_room)
+    name = device.serial
+    if "/" in name and len(name) > serial_room:
+        name = f"…{name[1 - serial_room :]}"  # of the devices of a host, the ends differ
+    line.device(name, "strong" if chosen else "text", room=serial_room)
     state, role = device.state, "ok" if device.usable else words.status.role
     if facts.silent and device.usable:
         state, role = "not responding", "warn"

@@ -191,6 +191,18 @@ async def test_the_same_bytes_again_only_make_the_tree_younger() -> None:
     assert (second.serial, second.at) == (first.serial, NOON + 2)
 
 
+async def test_a_burst_of_trees_leaves_the_newest_of_every_device() -> None:
+    engine = FakeEngine()
+    async with bridged(engine) as (_, inbox):
+        for command in ("old", *(str(number) for number in range(30))):
+            for device in range(50):
+                engine.publish(
+                    SnapshotSeen(device_id=f"d{device}", command_id=command, step_id="s", xml=settings_screen())
+                )
+        await inbox.until(lambda _: sum(news.snapshot.command_id == "29" for news in inbox.of(SnapshotUpdate)) == 50)
+        assert len(inbox.of(SnapshotUpdate)) < 100
+
+
 async def test_an_unreadable_tree_is_a_notice_and_the_next_one_is_read() -> None:
     engine = FakeEngine()
     async with bridged(engine) as (_, inbox):

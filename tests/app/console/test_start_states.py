@@ -216,6 +216,12 @@ def test_mode_7_aligns_devices_that_cannot_be_used(odd: DeviceEntry) -> None:
     assert text.index(words_for(odd).next) == usable.index(DEVICE.model.replace("_", " "))
 
 
+def test_a_narrow_row_shows_where_the_devices_of_a_host_differ() -> None:
+    row = device_row(DeviceEntry("bench-3/192.168.1.17:5555", "device"), 20).left.plain
+    assert row.endswith(".168.1.17:5555")
+    assert len(row) < 20
+
+
 async def test_without_a_device_every_pane_shows_the_whole_reason() -> None:
     app = make_app(FakeEngine(screen=settings_screen(), present=()))
     async with app.run_test(size=(120, 36)) as pilot:
