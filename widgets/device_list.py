@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 from textual.message import Message
 
 from clawperator.widgets import keys
-from clawperator.widgets.format.devices import NO_FACTS, DeviceSummary, device_row
-from clawperator.widgets.row_list import ListRow, RowList
+from clawperator.widgets.format.devices import NO_FACTS, DeviceSummary, device_row, fits_beside, state_row
+from clawperator.widgets.row_list import ListRow, RowList, ready
 
 if TYPE_CHECKING:
     from clawperator.engine.adb.presence import DeviceEntry
@@ -53,10 +53,13 @@ class DeviceList(RowList):
         self,
         busy: Mapping[str, str],
         facts: Mapping[str, DeviceSummary],
-        width: int,  # noqa: ARG002  # for lists that wrap
+        width: int,
     ) -> Iterator[ListRow]:
         for device in self.devices:
-            yield self._row(device, busy.get(device.serial, ""), facts.get(device.serial, NO_FACTS))
+            known = facts.get(device.serial, NO_FACTS)
+            yield self._row(device, busy.get(device.serial, ""), known)
+            if not fits_beside(device, width, known):
+                yield ready(state_row(device, width, known))
 
     def _row(self, device: DeviceEntry, lock: str, facts: DeviceSummary) -> ListRow:
         chosen = device.serial == self.chosen

@@ -60,7 +60,7 @@ class DoctorPanel(RowList):
         yield from self._end_row()
 
     def _summary_rows(self, width: int) -> Iterator[ListRow]:
-        for check in self.report.problems:
+        for check in self.report.summary:
             for index, row in enumerate(problem_rows(check, width, self.symbols)):
                 yield ready(row) if index else ready(row, id_of(check), quiet=False)._replace(role=_mark(check))
         if self.report.running:

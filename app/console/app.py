@@ -135,7 +135,13 @@ class ConsoleApp(ReportingApp):
             lines_kept=preferences.stream_lines,
             backend=engine.backend_of(wanted_device),
         )
-        self.bridge = Bridge(engine, self.post_message, self.clock, tick=TICK_SECONDS if tick is None else tick)
+        self.bridge = Bridge(
+            engine,
+            self.post_message,
+            self.clock,
+            tick=TICK_SECONDS if tick is None else tick,
+            probing=tick is None and not remote,
+        )
         self._mode_switcher = ModeSwitcher(self, self.bridge, fixed_tick=tick is not None)
         self.system_clipboard = clipboard or SystemClipboard(self.copy_to_clipboard, last_copy_path(), os.environ)
         self.drafts = DraftKeeper(

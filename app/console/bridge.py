@@ -17,6 +17,7 @@ from dataclasses import replace
 from typing import Any
 
 from clawperator.app.console.console_engine import ConsoleEngine, as_mapping
+from clawperator.app.console.device_probe import DeviceProbe
 from clawperator.app.console.doctor.controller import DoctorController, DoctorState
 from clawperator.app.console.execution.outcome import busy, snapshot_problem
 from clawperator.app.console.inspect.follow_controller import FollowController
@@ -29,6 +30,7 @@ from clawperator.app.console.messages import (
     LocksUpdate,
     NoticeUpdate,
     PictureUpdate,
+    SilentUpdate,
     SnapshotUpdate,
     StreamUpdate,
     Update,
@@ -69,10 +71,19 @@ _OWN_COMMANDS = 500
 
 
 class Bridge:
-    """Run ``run`` as one task; it ends only by cancellation. All other methods may be called while it runs."""
+    """Run ``run`` as one task; it ends only by cancellation. All other methods may be called while it runs.
+
+    ``probing``: ask the selected device by itself where it does not respond or is not ready.
+    """
 
     def __init__(
-        self, engine: ConsoleEngine, post: Callable[[Update], object], clock: WallClock, *, tick: float = TICK_SECONDS
+        self,
+        engine: ConsoleEngine,
+        post: Callable[[Update], object],
+        clock: WallClock,
+        *,
+        tick: float = TICK_SECONDS,
+        probing: bool = False,
     ) -> None:
         self._engine = engine
         self._post = post
@@ -97,6 +108,10 @@ class Bridge:
             report=self._say_error,
         )
         self._devices: tuple[DeviceEntry, ...] = ()
+        self._probing = probing
+        self._probe = DeviceProbe(
+            engine, self.doctor, lambda serials: post(SilentUpdate(serials)), self._is_usable, self.first_look
+        )
         self._own: deque[str] = deque(maxlen=_OWN_COMMANDS)
         self._dumps: deque[SnapshotSeen] = deque()
         self._dump_ready = asyncio.Event()
@@ -121,6 +136,8 @@ class Bridge:
                 group.create_task(self._guarded(self._engine.watch_devices()), name="devices")
                 group.create_task(self._engine.record_seen(), name="history")
                 group.create_task(self._watch_locks(), name="locks")
+                if self._probing:
+                    group.create_task(self._probe.run(), name="probe")
                 group.create_task(self._read_dumps(), name="trees")
                 if files:
                     self.open_files(files)
@@ -140,7 +157,7 @@ class Bridge:
         """Follow the log of ``serial`` instead of the current device's."""
         if serial == self.device_id:
             return
-        self.device_id = serial
+        self.device_id = self._probe.device_id = serial
         self.doctor.use_device(serial)
         if self._tail is not None:
             self._tail.cancel()
@@ -331,6 +348,7 @@ class Bridge:
         """Post one batch of events as few messages, in order."""
         stream: list[EngineEvent] = []
         for event in events:
+            self._probe.heed(event)
             match event:
                 case DevicesChanged() | AdbServerLost():
                     pass  # handled as urgent
@@ -354,10 +372,13 @@ class Bridge:
             self._say(Notice(Status.WARN, event.reason, ErrorCode.HISTORY_UNAVAILABLE.value, event.at))
         elif isinstance(event, LogGap) and event.device_id not in self._broken:
             self._broken.add(event.device_id)
-            if not any(entry.usable for entry in self._devices if entry.serial == event.device_id):
+            if not self._is_usable(event.device_id):
                 return  # the device is away, which is reported
             words = f"The log stream was interrupted and is being reopened: {event.reason}"
             self._say(Notice(Status.WARN, words, at=event.at))
+
+    def _is_usable(self, serial: str | None) -> bool:
+        return any(entry.usable for entry in self._devices if entry.serial == serial)
 
     async def _watch_urgent(self, subscription: Subscription) -> None:
         """Handle what must not wait for a tick: devices, trees, and locks."""

@@ -28,7 +28,8 @@ def header_chips(
     chips += _job_chips(session, symbols, narrow=narrow)
     if session.device_id and not session.offline:
         chips.append(_tree_chip(session))
-    if session.report.checks or session.report.running:
+    report = session.report
+    if (report.checks or report.running) and (report.device_id or not session.device_id):
         chips.append(_doctor_chip(session, symbols, narrow=narrow))
     if session.dropped:
         text = f"{symbols.dropped} {session.dropped:,} dropped"
@@ -66,12 +67,12 @@ def _device_chip(session: Session, symbols: Symbols, *, narrow: bool) -> Chip:
         if session.gone_since:
             state = "away" if device is None or device.usable else device.state
             line.add(f" {state} {age(session.clock.now() - session.gone_since)}", "warn")
+        elif session.device_id in session.silent:
+            line.add(f" {symbols.sign(Status.WARN)} not responding", "warn")
         elif device is not None:
             ready = session.verdict is None or session.verdict.ready
             status = Status.OK if ready else Status.FAILED
             line.add(f" {symbols.sign(status)}", status.role)
-            if session.device_id in session.silent:
-                line.add(" not responding", "warn")
         spans = line.spans
     elif session.offline:
         spans = [(count_words(len(session.trees), "saved dump"), "strong")]
@@ -82,6 +83,11 @@ def _device_chip(session: Session, symbols: Symbols, *, narrow: bool) -> Chip:
         spans = [(f"{symbols.sign(Status.WAITING)} asking {asked}", "muted")]
     elif session.usable:
         spans = [(f"{count_words(len(session.usable), 'device')}: D chooses", "warn")]
+    elif len(session.devices) == 1:
+        entry = session.devices[0]
+        spans = Line(24 if narrow else 40).device(entry.serial, "strong").add(f" {entry.state}", "warn").spans
+    elif session.devices:
+        spans = [(f"0 of {len(session.devices)} devices usable", "warn")]
     else:
         spans = [("no device", "warn")]
     return Chip("device", tuple(spans), keep=True, action="choose_device")

@@ -38,6 +38,7 @@ class DeviceSelection:
         if choice := session.choice():
             self.use(choice)
             return Facet.EVERYTHING
+        self._check_without()
         if session.usable and not self._asked:
             self._asked = True
             if not session.wanted_device:
@@ -45,6 +46,13 @@ class DeviceSelection:
             elif (state := start_state(session)) is not None:
                 console.say(state.status, state.reason)
         return Facet.NOTHING
+
+    def _check_without(self) -> None:
+        """Run the checks: they say why there is no device, and what to do."""
+        session, state = self._console.session, start_state(self._console.session)
+        before, self._problem = self._problem, state.reason if state is not None else ""
+        if self._problem != before and not session.remote:
+            self._bridge.doctor.rerun()
 
     def _observe(self) -> Facet:
         """Report a change of the selected device's presence."""

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from clawperator.engine.adb.mdns import is_network_serial
 from clawperator.engine.errors import ErrorCode
-from clawperator.widgets.format.checks import shell_text
+from clawperator.widgets.format.checks import fix_text, shell_text
 from clawperator.widgets.format.devices import words_for
 from clawperator.widgets.format.lines import sentence
 from clawperator.widgets.format.start_state import StartState
@@ -83,6 +83,10 @@ def device_state(session: Session) -> StartState | None:
 def _no_list(session: Session) -> StartState:
     """Return why the list of devices is unknown."""
     what = "The device list is unavailable" if session.remote else "adb does not respond"
+    verdict, report = session.verdict, session.findings.get("")
+    if verdict is not None and report is not None and verdict.check_id.startswith("host."):
+        state = _not_ready(verdict.summary, report)
+        return state._replace(steps=[*state.steps, "The console reconnects by itself."])
     return StartState(
         Status.FAILED,
         f"{what}: {sentence(session.adb_problem).removesuffix('.')}",
@@ -103,14 +107,12 @@ def _unusable(devices: Sequence[DeviceEntry]) -> StartState:
 def _no_tree(session: Session) -> StartState | None:
     """Return why the usable device has shown no tree."""
     verdict, report = session.verdict, session.findings.get(session.device_id)
-    refusal = _not_ready(verdict.summary, report) if verdict and not verdict.ready and report is not None else None
-    in_use = report is not None and _obstacle(report).get("code") == ErrorCode.EXECUTION_CONFLICT_IN_FLIGHT.value
-    if session.lock and not session.trees.shown and (refusal is None or in_use):
+    if verdict is not None and not verdict.ready and report is not None:
+        return _not_ready(verdict.summary, report)
+    if session.lock and not session.trees.shown:
         holder = sentence(str(session.lock.get("commandId") or "another execution"))
         steps = ["The screen is read as soon as it is free."]
         return StartState(Status.WAITING, f"{session.device_id} is busy: {holder}", steps)
-    if refusal is not None:
-        return refusal
     if session.trees.shown:
         steps = ["The screen may be off, locked or changing, or the app may hide it. Wake the device."]
         return StartState(Status.WARN, "The device reports a screen without nodes", steps, (_READ,))
@@ -126,13 +128,15 @@ def _obstacle(report: DoctorReport) -> Mapping[str, Any]:
 
 def _not_ready(summary: str, report: DoctorReport) -> StartState:
     obstacle = _obstacle(report)
-    detail = str(obstacle.get("detail") or "")
-    keys = [_DOCTOR, _READ]
+    steps = [str(obstacle.get("detail") or "")]
+    keys = [_DOCTOR, _READ] if report.device_id else [_DOCTOR]
     if obstacle.get("code") in NEEDS_SETUP:
         keys.insert(0, ("o", "set up the Operator app"))
     elif shell_text(obstacle):
         fix = obstacle.get("fix") or {}
         keys.insert(0, ("F", f"fix: {fix.get('title') or 'run the commands'}"))
+    else:
+        steps += fix_text(obstacle).splitlines()
     if report.backend == "operator" and replace(report, backend="stock").verdict().ready:
         keys.insert(1, ("B", "use the stock backend, which needs no app"))
-    return StartState(Status.FAILED, summary, [detail] if detail else (), keys)
+    return StartState(Status.FAILED, summary, [step for step in steps if step], keys)

@@ -47,6 +47,13 @@ class DevicesUpdate(StateUpdate, bubble=False):
 
 
 @dataclass(eq=False)
+class SilentUpdate(StateUpdate, bubble=False):
+    """The serials of devices that do not respond, though adb lists them as connected."""
+
+    serials: frozenset[str]
+
+
+@dataclass(eq=False)
 class SnapshotUpdate(Update, bubble=False):
     """A tree was read, or the newest one was seen again (then only its ``at`` and ``source`` differ)."""
 

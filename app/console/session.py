@@ -21,6 +21,7 @@ from clawperator.app.console.messages import (
     NoticeUpdate,
     PictureUpdate,
     SetupUpdate,
+    SilentUpdate,
     SkillsUpdate,
     SnapshotUpdate,
     StreamUpdate,
@@ -31,7 +32,7 @@ from clawperator.engine.adb.parse import parse_wm_density
 from clawperator.engine.adb.presence import DeviceEntry
 from clawperator.engine.doctor.verdict import Verdict
 from clawperator.engine.errors import ErrorCode
-from clawperator.engine.events.types import CommandProgress, EngineEvent, ExecutionFinished, LogBatch, SnapshotSeen
+from clawperator.engine.events.types import LogBatch
 from clawperator.engine.hierarchy.nodes import UiTree
 from clawperator.widgets.models.doctor_report import DoctorReport, mark_of
 from clawperator.widgets.models.emulators import EmulatorsState
@@ -69,8 +70,9 @@ TILE_SIDE = 160
 """Pixels of the longer side of a tile's picture, at least."""
 _RATE_SECONDS = 5.0
 _PROBLEMS = (Status.WARN, Status.FAILED)
-_NO_ANSWER = frozenset({ErrorCode.RESULT_ENVELOPE_TIMEOUT.value, ErrorCode.DEVICE_SHELL_UNAVAILABLE.value})
-_UNTIL_IT_ANSWERS = _NO_ANSWER | {
+_UNTIL_IT_ANSWERS = {
+    ErrorCode.RESULT_ENVELOPE_TIMEOUT.value,
+    ErrorCode.DEVICE_SHELL_UNAVAILABLE.value,
     ErrorCode.ADB_SERVER_FAILED.value,
     ErrorCode.NO_DEVICES.value,
     ErrorCode.DEVICE_NOT_FOUND.value,
@@ -240,7 +242,7 @@ class Session:
         self.setup = SetupState.EMPTY
         self.skills = SkillsState.EMPTY
         self.findings: dict[str, DoctorReport] = {}
-        """By serial: the last finished report."""
+        """By serial, empty without a device: the last finished report."""
         self.notices: deque[Notice] = deque(maxlen=NOTICES_KEPT)
         self.last_notice: Notice | None = None
         """What the notice line shows: not what is over, as a busy device that is free now."""
@@ -251,8 +253,8 @@ class Session:
         self.pictures: dict[str, Picture] = {}
         """By serial: the last screenshots, as small as a tile needs them."""
         self.wanted_device = wanted_device
-        self.silent: set[str] = set()
-        """Devices whose last command got no answer, though adb lists them as connected."""
+        self.silent: frozenset[str] = frozenset()
+        """Devices that do not respond, though adb lists them as connected."""
         self._trees: dict[str, TreeHistory] = {}
         self._arrivals: deque[tuple[float, int]] = deque()
 
@@ -261,6 +263,9 @@ class Session:
         match update:
             case DevicesUpdate():
                 return self._take_devices(update)
+            case SilentUpdate(serials):
+                self.silent = serials
+                return Facet.DEVICES
             case SnapshotUpdate(snapshot):
                 self.nodes_dropped += self.trees_of(snapshot.device_id).add(snapshot)
                 if snapshot.device_id != self.device_id:
@@ -345,26 +350,13 @@ class Session:
             self.dropped += news.dropped
             self.log.drop(news.dropped, now, self.device_id)
         before = self.lines.end
-        silent = frozenset(self.silent)
         for event in news.events:
             if isinstance(event, LogBatch):
                 self.dropped += event.dropped
                 self._take_lines(event)
-            self._heed(event)
         if self.lines.end > before:
             self._arrivals.append((now, self.lines.end - before))
-        return Facet.STREAM if silent == self.silent else Facet.STREAM | Facet.DEVICES
-
-    def _heed(self, event: EngineEvent) -> None:
-        """Note whether the device of ``event`` responds."""
-        serial = event.device_id or ""
-        if isinstance(event, ExecutionFinished):
-            failure = event.result.get("error")
-            if isinstance(failure, Mapping) and failure.get("code") in _NO_ANSWER:
-                self.silent.add(serial)
-                return
-        if serial in self.silent and isinstance(event, ExecutionFinished | LogBatch | SnapshotSeen | CommandProgress):
-            self.silent.discard(serial)
+        return Facet.STREAM
 
     def _take_lines(self, batch: LogBatch) -> None:
         device_id = batch.device_id or ""
@@ -384,7 +376,7 @@ class Session:
 
     def _take_report(self, news: DoctorUpdate) -> Facet:
         self.report, self.fixes, self.doctor_watches = news.report, news.fixes, news.watching
-        if news.report.ended and news.report.device_id and not news.report.running:
+        if news.report.ended and not news.report.running:
             self.findings[news.report.device_id] = news.report
             if len(self.findings) > FINDINGS_KEPT:
                 del self.findings[next(iter(self.findings))]
@@ -426,9 +418,12 @@ class Session:
 
     @property
     def verdict(self) -> Verdict | None:
-        """The verdict of the last finished checks of the selected device; ``None`` without one, or when it is old."""
+        """The verdict of the last finished checks of the selected device; ``None`` without one, or when it is old.
+
+        A device in use has none: the checks are repeated once it is free.
+        """
         report = self.findings.get(self.device_id)
-        if report is None or report.stopped or report.problem or self._is_old(report):
+        if report is None or report.stopped or report.problem or report.in_use or self._is_old(report):
             return None
         return report.verdict()
 

@@ -38,6 +38,8 @@ _REASONS = {
     ErrorCode.SERVICE_UNAVAILABLE.value: "accessibility service not running",
     ErrorCode.RESULT_ENVELOPE_TIMEOUT.value: "the Operator did not answer",
     ErrorCode.EXECUTION_CONFLICT_IN_FLIGHT.value: "the device is in use",
+    ErrorCode.ADB_SERVER_FAILED.value: "the adb server cannot be reached",
+    ErrorCode.DEVICE_SHELL_UNAVAILABLE.value: "the device's shell is unavailable",
     ErrorCode.NO_DEVICES.value: "no device connected",
     ErrorCode.MULTIPLE_DEVICES_DEVICE_ID_REQUIRED.value: "several devices connected, none chosen",
 }

@@ -56,7 +56,7 @@ def problem_rows(check: Check, width: int, symbols: Symbols = UNICODE) -> Iterat
         yield check_row(check, width, symbols)
         return
     status, summary = status_of(check), str(check.get("summary") or id_of(check))
-    yield from wrapped(summary, width, "strong", lead=f" {symbols.sign(status)} ", lead_role=status.role, limit=4)
+    yield from wrapped(summary, width, "strong", lead=f" {symbols.sign(status)} ", lead_role=status.role, limit=6)
 
 
 def _right_of(check: Check, status: Status, width: int) -> Line:

@@ -10,6 +10,7 @@ from clawperator.engine.adb.presence import DeviceState
 from clawperator.widgets.format.lines import Line, Row, wrapped
 from clawperator.widgets.format.symbols import UNICODE, Symbols
 from clawperator.widgets.models.status import Status
+from clawperator.widgets.text.safe import cells
 from clawperator.widgets.text.times import age
 
 if TYPE_CHECKING:
@@ -65,6 +66,8 @@ class StateWords(NamedTuple):
     steps: tuple[str, ...] = ()
 
 
+DISCONNECTED = "disconnected"
+"""The state of a device that adb listed before."""
 _REPLUG = "Unplug the cable, wait two seconds and plug it in again."
 
 STATES: dict[str, StateWords] = {
@@ -110,6 +113,7 @@ STATES: dict[str, StateWords] = {
     DeviceState.BOOTLOADER: StateWords(
         Status.WARN, "boot into Android", ("The phone is in the bootloader. Run: fastboot reboot",)
     ),
+    DISCONNECTED: StateWords(Status.WARN, "reconnect it"),
     DeviceState.HOST: StateWords(Status.WARN, "not a device", ("This entry is a host, not a phone.",)),
     DeviceState.DETACHED: StateWords(
         Status.WARN, "attach it again", ("Another adb server may be using it. Run: adb attach",)
@@ -119,6 +123,8 @@ STATES: dict[str, StateWords] = {
 _UNKNOWN = StateWords(Status.UNKNOWN, "unknown state", (_REPLUG,))
 
 
+_WIDE = 60
+"""From this width on, a row has columns."""
 _SERIAL_CELLS, _STATE_CELLS = 22, 14
 """Room of serial and state where the row has columns: the longest address of a network device, and ``no permissions``."""
 
@@ -141,29 +147,21 @@ def device_row(
     lock: str = "",
     facts: DeviceSummary = NO_FACTS,
 ) -> Row:
-    """Return serial and state; on a wide pane also the model and the next step."""
-    words = words_for(device)
-    status = Status.RUNNING if chosen and device.usable else Status.IDLE if device.usable else words.status
-    line = Line(width - 1).add(f" {symbols.sign(status)} ", "ok" if device.usable else status.role)
-    serial_room = (
-        _SERIAL_CELLS
-        if width >= 60
-        else width - 4
-        if device.usable and not facts.silent
-        else max(8, width - 5 - len("not responding" if facts.silent else device.state))
-    )
-    name = device.serial
-    if "/" in name and len(name) > serial_room:
-        name = f"…{name[1 - serial_room :]}"  # of the devices of a host, the ends differ
-    line.device(name, "strong" if chosen else "text", room=serial_room)
-    state, role = device.state, "ok" if device.usable else words.status.role
-    if facts.silent and device.usable:
-        state, role = "not responding", "warn"
-    if width < 60:
-        if role != "ok":
-            line.add(" ").device(state, role)
-        return Row(line)
-    line.pad(_SERIAL_CELLS + 3).device(state, role, room=_STATE_CELLS).pad(_SERIAL_CELLS + _STATE_CELLS + 4)
+    """Return serial and state; on a wide pane also the model and the next step.
+
+    A narrow row leaves out a state without room beside the serial: ``state_row`` has it.
+    """
+    words, (state, status) = words_for(device), _state_of(device, facts)
+    sign = status if status is not Status.OK else Status.RUNNING if chosen else Status.IDLE
+    line = Line(width - 1).add(f" {symbols.sign(sign)} ", status.role)
+    name, room = device.serial, _SERIAL_CELLS if width >= _WIDE else width - 4
+    if "/" in name and len(name) > room:
+        name = f"…{name[1 - room :]}"  # of the devices of a host, the ends differ
+    line.device(name, "strong" if chosen else "text", room=room)
+    if width < _WIDE:
+        beside = status is not Status.OK and fits_beside(device, width, facts)
+        return Row(line.add(" ").device(state, status.role) if beside else line)
+    line.pad(_SERIAL_CELLS + 3).device(state, status.role, room=_STATE_CELLS).pad(_SERIAL_CELLS + _STATE_CELLS + 4)
     if not device.usable:
         return Row(line.add(words.next, "text"))
     right = Line(30).device(lock, "run") if lock else Line(30).add("in use ", "accent") if chosen else Line(30)
@@ -174,6 +172,24 @@ def device_row(
     if line.cells + 12 <= line.width:
         line.device(device.model.replace("_", " "), "muted")
     return Row(line, right if right.cells else None)
+
+
+def _state_of(device: DeviceEntry, facts: DeviceSummary) -> tuple[str, Status]:
+    if device.usable and facts.silent:
+        return "not responding", Status.WARN
+    return device.state, Status.OK if device.usable else words_for(device).status
+
+
+def fits_beside(device: DeviceEntry, width: int, facts: DeviceSummary = NO_FACTS) -> bool:
+    """Return whether ``device_row`` shows the state; a usable device's needs no room in a narrow row."""
+    state, status = _state_of(device, facts)
+    return status is Status.OK or width >= _WIDE or cells(device.serial) + cells(state) + 5 <= width
+
+
+def state_row(device: DeviceEntry, width: int, facts: DeviceSummary = NO_FACTS) -> Row:
+    """Return the row below a serial that leaves no room for the state."""
+    state, status = _state_of(device, facts)
+    return Row(Line(width).add("   ").device(state, status.role))
 
 
 def _known_words(facts: DeviceSummary) -> str:

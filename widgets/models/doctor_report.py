@@ -8,6 +8,7 @@ from itertools import takewhile
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from clawperator.engine.doctor.verdict import OPTIONAL, Verdict, concerns, verdict_of
+from clawperator.engine.errors import ErrorCode
 from clawperator.widgets.models.status import Status
 
 if TYPE_CHECKING:
@@ -142,6 +143,21 @@ class DoctorReport:
         hints = [check for check in checks if status_of(check) is Status.WARN and id_of(check) not in OPTIONAL]
         return bad + hints
 
+    @property
+    def summary(self) -> list[Check]:
+        """Return ``problems``; once the run is over, the check that decided against the device leads, with the verdict."""
+        problems, obstacle = self.problems, "" if self.running or self.stopped else self.verdict().check_id
+        if not obstacle:
+            return problems
+        first = {"id": obstacle, "status": "waiting" if self.in_use else "fail", "summary": self.verdict().summary}
+        return [first, *(check for check in problems if id_of(check) != obstacle)]
+
+    @property
+    def in_use(self) -> bool:
+        """Return whether an execution kept the checks from their end; they are repeated once the device is free."""
+        check = None if self.running else self.find(self.verdict().check_id)
+        return check is not None and check.get("code") == ErrorCode.EXECUTION_CONFLICT_IN_FLIGHT.value
+
     def verdict(self) -> Verdict:
         """Return the engine's verdict on the results; meaningful once the run is over."""
         return verdict_of(self.checks, self.backend)
@@ -152,6 +168,8 @@ class DoctorReport:
             return Status.RUNNING
         if not self.checks:
             return Status.IDLE
+        if self.in_use:
+            return Status.WAITING
         return Status.WARN if self.stopped else _OF_VERDICT[self.verdict().status]
 
 

@@ -10,10 +10,9 @@ from clawperator.app.console.empty_states import no_device_state
 from clawperator.widgets.device_list import DeviceList
 from clawperator.widgets.doctor_panel import DoctorPanel
 from clawperator.widgets.format.checks import tally_line
-from clawperator.widgets.format.devices import DeviceSummary
+from clawperator.widgets.format.devices import DISCONNECTED, DeviceSummary
 from clawperator.widgets.format.lines import Line
 from clawperator.widgets.line_widget import AppValues
-from clawperator.widgets.models.doctor_report import DoctorReport
 from clawperator.widgets.pane import Pane
 from clawperator.widgets.text.times import age
 
@@ -37,7 +36,9 @@ class Rail(AppValues, Vertical):
             "Saved dumps:\nno device." if session.offline else f"{state.reason}." if state else ""
         )
         facts = dict.fromkeys(session.silent, DeviceSummary(silent=True))
-        self._devices.show(session.devices, session.device_id, facts=facts)
+        away, _ = session.left.get(session.device_id, (None, 0.0))
+        devices = session.devices if away is None else (*session.devices, away._replace(state=DISCONNECTED))
+        self._devices.show(devices, session.device_id, facts=facts)
         note = Line()
         if session.adb_problem:
             note.add("list unavailable", "warn")
@@ -48,20 +49,11 @@ class Rail(AppValues, Vertical):
     def draw_doctor(self, session: Session) -> None:
         self._doctor.show(session.report)
         self.draw_ages(session)
-        self._doctor_pane.badge(_verdict_words(session.report, self._doctor_pane.size.width - 12))
 
     def draw_ages(self, session: Session) -> None:
         """Show the result of the checks and its age."""
-        line = tally_line(session.report, self.symbols)
+        line = Line().add(f"old {self.symbols.dot} " if session.report_is_old else "", "stale")
+        line.extend(tally_line(session.report, self.symbols))
         if session.report.ended:
             line.add(f" {self.symbols.dot} {age(session.clock.now() - session.report.ended)}")
-        if session.report_is_old:
-            line.add(" old", "stale")
         self._doctor_pane.note(line)
-
-
-def _verdict_words(report: DoctorReport, width: int) -> str:
-    if report.running or not report.checks or report.verdict().ready:
-        return ""
-    summary = report.verdict().summary
-    return summary if len(summary) <= width else summary.partition(":")[0]

@@ -160,7 +160,7 @@ class InspectScreen(ConsoleScreen):
         """Give the tree the columns of a rail that says no more than it does, and the rows of an empty stream."""
         session = self.session
         healthy = not (session.report.problems or session.report.problem)
-        calm = session.offline or (healthy and len(session.devices) < 2)
+        calm = session.offline or (len(session.devices) < 2 and (healthy or not session.device_id))
         classes = {"-calm": calm, "-healthy": healthy, "-silent": not session.log.items, "-offline": session.offline}
         self.update_classes(classes, update=update)  # at once: each change styles the whole screen again
 

@@ -35,6 +35,10 @@ if TYPE_CHECKING:
     from clawperator.widgets.text.matcher_text import MatcherText
 
 
+_FACTS_CELLS = 16
+"""At least this many cells are left for the number of nodes, beside the source of the tree and the state of follow mode."""
+
+
 class TreeFindLine(FindLine):
     """The tree's find line; tab hides other nodes."""
 
@@ -159,7 +163,8 @@ class TreeArea(Pane):
             right.add(f" {symbols.dot} {self.tree_pane.waiting} newer", "warn")
         follow = follow_words(session.device_id, session.follow)
         if follow.cells and not self.find.is_open:
-            right.add(f" {symbols.dot} ", "faint").extend(follow)
+            fits = right.cells + follow.cells + _FACTS_CELLS <= info.width
+            right = right.add(f" {symbols.dot} ", "faint").extend(follow) if fits else follow
         right.add(" ")
         line = Line(max(10, info.width - right.cells - 1)).add(" ")
         if session.trees.shown:

@@ -20,10 +20,13 @@ from clawperator.app.console.terminal import Look
 from clawperator.engine.adb.presence import DeviceEntry
 from clawperator.engine.config.policy import CAPABILITIES
 from clawperator.engine.config.settings import Settings
+from clawperator.engine.doctor.device import discovery
 from clawperator.engine.doctor.fix import FixResult, PlannedFix
+from clawperator.engine.doctor.host import adb_server
 from clawperator.engine.errors import EngineError, ErrorCode
 from clawperator.engine.events.bus import EventBus
 from clawperator.engine.events.types import (
+    AdbServerLost,
     CommandProgress,
     DevicesChanged,
     EngineEvent,
@@ -82,10 +85,11 @@ class FakeClipboard:
 class FakeDoctor:
     """One run over the checks that the engine has at that moment. ``held`` checks come when their event is set."""
 
-    def __init__(self, engine: FakeEngine, *, full: bool = False) -> None:
+    def __init__(self, engine: FakeEngine, *, full: bool = False, has_device: bool = True) -> None:
         self.device_id = ""
         self._engine = engine
-        self._found = {str(check["id"]): check for check in engine.checks}
+        checks = engine.checks if has_device else engine.checks_without_device()
+        self._found = {str(check["id"]): check for check in checks}
         ids = engine.check_ids or tuple(self._found)
         self.ids = (*ids, *(FULL_IDS if full else ()))
 
@@ -258,6 +262,7 @@ class FakeEngine:
     operator: FakeOperatorApp = field(default_factory=FakeOperatorApp)
     network: Any = None
     _commands: int = 0
+    _link: AdbServerLost | DevicesChanged = field(default_factory=lambda: DevicesChanged(devices=()))
 
     async def __aenter__(self) -> Self:
         return self
@@ -294,7 +299,7 @@ class FakeEngine:
 
     def doctor(self, *, device_id: str | None = None, full: bool = False) -> FakeDoctor:
         self.calls.append(f"doctor {device_id}{' in full' if full else ''}")
-        return FakeDoctor(self, full=full)
+        return FakeDoctor(self, full=full, has_device=bool(device_id))
 
     def operator_app(self, *, device_id: str | None = None) -> FakeOperatorApp:
         self.calls.append(f"operator {device_id}")
@@ -374,7 +379,16 @@ class FakeEngine:
 
     def publish(self, *events: EngineEvent) -> None:
         for event in events:
+            if isinstance(event, AdbServerLost | DevicesChanged):
+                self._link = event
             self.events.publish(event)
+
+    def checks_without_device(self) -> Sequence[Mapping[str, Any]]:
+        """As the doctor has them of what was published last."""
+        if isinstance(self._link, AdbServerLost):
+            error = EngineError(ErrorCode.ADB_SERVER_FAILED, self._link.reason)
+            return (*CHECKS_OK[:4], adb_server("tcp:127.0.0.1:5037", error).to_dict())
+        return (*CHECKS_OK[:5], discovery(self._link.devices, "")[0].to_dict())
 
     def show_devices(self, *devices: DeviceEntry) -> None:
         self.present = devices

@@ -224,6 +224,7 @@ def test_an_incomplete_dump_is_read_up_to_its_cut_and_says_so() -> None:
 async def test_the_doctor_is_reported_check_by_check() -> None:
     engine = FakeEngine(checks=CHECKS_OK)
     async with bridged(engine) as (bridge, inbox):
+        bridge.use_device(DEVICE.serial)
         bridge.run_doctor()
         await inbox.until(lambda _: any(news.report.ended for news in inbox.of(DoctorUpdate)))
     reports = [news.report for news in inbox.of(DoctorUpdate)]

@@ -124,7 +124,7 @@ async def test_no_device_says_what_to_do() -> None:
         await pilot.press("r")
         assert "No device to read" in app.session.notices[-1].text
         assert "Plug in a phone" in text_of(app)
-        assert engine.calls == []
+        assert engine.calls == ["doctor None"]
 
 
 async def test_with_several_devices_none_is_chosen_silently() -> None:

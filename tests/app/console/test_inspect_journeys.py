@@ -435,6 +435,10 @@ async def test_follow_is_switched_on_reported_how_it_goes_and_off() -> None:
         await until(pilot, lambda: follow.times_painted)
         follow.on_state(FollowState("busy", command_id="cmd-7"))
         await until(pilot, lambda: "follow busy: cmd-7" in shown(info))
+        follow.on_state(FollowState("busy", command_id="snapshot-" + "7" * 30))
+        await until(pilot, lambda: "follow busy: snapshot-777" in shown(info))
+        assert len(shown(info)) <= info.width, "the line would be cut to an ellipsis"
+        assert "nodes" in shown(info)
         follow.on_state(FollowState("away"))
         await until(pilot, lambda: f"follow: {DEVICE.serial} is away" in shown(info))
         await pilot.press("f")

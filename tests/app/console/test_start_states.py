@@ -12,15 +12,22 @@ from clawperator.app.console.messages import (
     DevicesUpdate,
     DoctorUpdate,
     LocksUpdate,
+    SilentUpdate,
     SnapshotUpdate,
-    StreamUpdate,
     WorkUpdate,
 )
 from clawperator.app.console.session import Session
 from clawperator.engine.adb.presence import DeviceEntry
-from clawperator.engine.events.types import ExecutionFinished
+from clawperator.engine.events.types import DevicesChanged
 from clawperator.engine.hierarchy.tree import parse
-from clawperator.widgets.format.devices import DeviceSummary, device_detail, device_row, words_for
+from clawperator.widgets.format.devices import (
+    DeviceSummary,
+    device_detail,
+    device_row,
+    fits_beside,
+    state_row,
+    words_for,
+)
 from clawperator.widgets.format.lines import Line
 from clawperator.widgets.format.start_state import StartState, start_rows
 from clawperator.widgets.format.symbols import UNICODE
@@ -88,6 +95,8 @@ def test_a_busy_device_without_a_tree_says_who_has_it() -> None:
     state = state_of(found)
     assert (state.status, state.reason) == (Status.WAITING, f"{DEVICE.serial} is busy: cmd-␛[2J9")
     assert state.steps == ["The screen is read as soon as it is free."]
+    assert found.verdict is None
+    assert found.report.status() is Status.WAITING, "it is not known to be not ready"
 
 
 def state_of(found: Session) -> StartState:
@@ -173,26 +182,21 @@ def test_the_rows_fit_and_a_row_knows_its_key() -> None:
         assert "\x1b" not in "".join(entry.row.left.plain for entry in rows)
 
 
-def test_a_device_that_does_not_answer_says_so_until_it_does() -> None:
+def test_a_device_that_does_not_respond_says_so() -> None:
     """adb lists it as connected, whatever became of it."""
-    session = Session(MovableClock().clock)
-    session.absorb(DevicesUpdate((DEVICE,)))
-    session.device_id = DEVICE.serial
+    found = session(DEVICE, chosen=DEVICE.serial)
 
-    def after(result: dict[str, Any]) -> str:
-        finished = ExecutionFinished(
-            device_id=DEVICE.serial, execution_id="a", command_id="a", result=result, duration_ms=10_000.0
-        )
-        session.absorb(StreamUpdate((finished,), 0))
-        chips = header_chips(session, UNICODE, narrow=False, draft=0, recording=False)
-        return "".join(text for chip in chips for text, _ in chip.spans)
+    def chips() -> str:
+        return "".join(text for chip in header_chips(found, UNICODE, narrow=False) for text, _ in chip.spans)
 
-    assert "not responding" in after(
-        {"error": {"code": "DEVICE_SHELL_UNAVAILABLE", "message": "no answer within 10 s"}}
-    )
-    row = device_row(DEVICE, 40, facts=DeviceSummary(silent=DEVICE.serial in session.silent))
+    assert f"{DEVICE.serial} ✓" in chips()
+    found.absorb(SilentUpdate(frozenset({DEVICE.serial})))
+    assert f"{DEVICE.serial} ! not responding" in chips()
+    row = device_row(DEVICE, 40, facts=DeviceSummary(silent=DEVICE.serial in found.silent))
+    assert row.left.plain.startswith(f" ! {DEVICE.serial}")
     assert "not responding" in row.left.plain
-    assert "not responding" not in after({"envelope": {"status": "success", "stepResults": []}})
+    found.absorb(SilentUpdate(frozenset()))
+    assert f"{DEVICE.serial} ✓" in chips()
 
 
 @pytest.mark.parametrize(("width", "said"), [(80, "✗ Not ready: Op"), (120, "✗ Not ready: Operator not installed")])
@@ -233,13 +237,82 @@ async def test_without_a_device_every_pane_shows_the_whole_reason() -> None:
         await until(pilot, lambda: "network: adb connect <address>" in " ".join(shown(app, "#list").split()))
 
 
-async def test_the_rail_shows_the_whole_problem() -> None:
+async def test_the_rail_begins_with_the_verdict_and_does_not_repeat_its_check() -> None:
     app = make_app(FakeEngine(screen=settings_screen(), checks=NO_OPERATOR))
     async with app.run_test(size=(120, 36)) as pilot:
-        words = "com.clawperator.operator is not installed"
-        await until(pilot, lambda: words.replace(" ", "") in "".join(shown(app, "#doctor").split()))
+        verdict = "✗ Not ready: Operator not installed"
+        await until(pilot, lambda: " ".join(shown(app, "#doctor").split()) == verdict)
+        note = str(app.screen.query_one("#doctor-pane")._border_subtitle)
+        assert note.startswith("1 hint · 6 ok")
+
+
+async def test_the_rail_names_a_device_that_is_away_and_marks_its_old_checks() -> None:
+    engine = FakeEngine(screen=settings_screen(), checks=CHECKS_OFF)
+    app = make_app(engine)
+    async with app.run_test(size=(120, 36)) as pilot:
+        await until(pilot, lambda: "accessibility service off" in " ".join(shown(app, "#doctor").split()))
+        engine.publish(DevicesChanged(devices=()))
+        await until(pilot, lambda: shown(app, "#devices").split() == ["!", DEVICE.serial, "disconnected"])
+        note = str(app.screen.query_one("#doctor-pane")._border_subtitle)
+        assert note.startswith("old · ✗ 1 failed")
+
+
+def test_a_narrow_row_has_its_state_below_where_there_is_no_room_beside_it() -> None:
+    assert not fits_beside(TABLET, 20)
+    assert device_row(TABLET, 20).left.plain == f" ! {TABLET.serial}"
+    assert state_row(TABLET, 20).left.plain == "   offline"
+    assert device_row(TABLET, 30).left.plain == f" ! {TABLET.serial} offline"
 
 
 def shown(app: Any, selector: str) -> str:
     widget = app.screen.query_one(selector)
     return "\n".join(widget.render_line(y).text for y in range(widget.content_size.height))
+
+
+ADB_MISSING = check(
+    "host.adb.presence",
+    "fail",
+    "adb was not found",
+    code="ADB_NOT_FOUND",
+    detail="Searched PATH and the Android SDK folders.",
+    fix={"title": "Install", "platform": "any", "steps": [{"kind": "manual", "value": "Install platform-tools."}]},
+)
+
+
+def test_without_adb_the_pane_says_what_to_install() -> None:
+    found = session(problem="no adb in PATH")
+    report = DoctorReport(checks=(ADB_MISSING,), ended=NOON, device=mark_of(None))
+    found.absorb(DoctorUpdate(report))
+    state = state_of(found)
+    assert (state.status, state.reason) == (Status.FAILED, "Not ready: adb was not found")
+    assert [*state.steps] == [ADB_MISSING["detail"], "Install platform-tools.", "The console reconnects by itself."]
+    assert [key for key, _ in state.keys] == ["6"]
+
+
+@pytest.mark.parametrize(
+    ("devices", "said"),
+    [
+        ((), "no device"),
+        ((PHONE,), f"{PHONE.serial} unauthorized"),
+        ((PHONE, LOCKED_OUT), "0 of 2 devices usable"),
+        ((DEVICE, SECOND), "2 devices: D chooses"),
+    ],
+)
+def test_the_header_says_which_device_is_not_usable(devices: tuple[DeviceEntry, ...], said: str) -> None:
+    chip = header_chips(session(*devices), UNICODE, narrow=False)[0]
+    assert "".join(text for text, _ in chip.spans) == said
+
+
+async def test_the_checks_run_without_a_device_as_well_and_again_when_the_reason_changes() -> None:
+    engine = FakeEngine(screen=settings_screen(), present=(), checks=CHECKS_OK)
+    app = make_app(engine)
+    async with app.run_test(size=(120, 36)) as pilot:
+        header = app.screen.query_one(HeaderLine)
+        await until(pilot, lambda: "✗ Not ready: no device connected" in (header.line_row(120).right or Line()).plain)
+        await pilot.press("6")
+        await until(pilot, lambda: "No device is connected" in shown(app, "#list"))
+        engine.publish(DevicesChanged(devices=()))
+        engine.publish(DevicesChanged(devices=(PHONE,)))
+        await until(pilot, lambda: engine.calls.count("doctor None") == 2 and not app.session.doctor_busy)
+        engine.publish(DevicesChanged(devices=(DEVICE,)))
+        await until(pilot, lambda: app.session.verdict is not None and app.session.verdict.ready)
