@@ -154,6 +154,15 @@ async def _text(operator: Phone, stock: Phone) -> None:
     assert (data["route"], data["verified"]) == ("input text", "true")
 
 
+async def _click(operator: Phone, stock: Phone) -> None:
+    sent = []
+    for phone in (operator, stock):
+        phone.show(SETTINGS)
+        sent.append((await phone.answer("click", {"matcher": {"textEquals": "Battery"}}))[1].get("dispatched", ""))
+    assert sent[0] == ""
+    assert sent[1].startswith("input tap ")
+
+
 async def _focus(operator: Phone, stock: Phone) -> None:
     for phone, answer in ((operator, True), (stock, False)):
         phone.show(SETTINGS)
@@ -191,6 +200,7 @@ async def _recording(_: Phone, stock: Phone) -> None:
 
 CHECKS: Mapping[str, Check] = {
     "Text entry": _text,
+    "Click": _click,
     "Focus": _focus,
     "Global actions": _keys,
     "Off-screen nodes": _off_screen,
