@@ -343,6 +343,8 @@ ACTIONS: Mapping[str, type[Params]] = {
 """The action types that callers may send, by canonical name. ``doctor_ping`` is internal and not among them."""
 INPUT_ACTIONS = ("input_key", "input_text", "input_tap", "input_long_press", "input_swipe", "input_drag")
 """Steps of compositions that Android's ``input`` performs: policies name them, payloads cannot contain them."""
+COMPOSITIONS = ("read_rows", "set_checked", "set_text", "submit", "wait_app", "wait_gone", "wait_text_changes")
+"""Verbs of servers that are no actions of a plan, because the host decides between their steps."""
 
 VOCABULARY: dict[str, FieldInfo] = {}
 """Every parameter name, with the field of the first action type that has it."""

@@ -13,7 +13,7 @@ from pydantic.config import JsonDict
 from pydantic_core import InitErrorDetails, PydanticCustomError
 
 from clawperator.engine.contracts import limits
-from clawperator.engine.contracts.actions import ACTIONS, FIRST_GENERATION, Params
+from clawperator.engine.contracts.actions import ACTIONS, COMPOSITIONS, FIRST_GENERATION, INPUT_ACTIONS, Params
 from clawperator.engine.contracts.aliases import ALIASES, IMPLIED_PARAMS, canonical, spelled
 from clawperator.engine.contracts.issues import shown, suggestion
 from clawperator.engine.contracts.strict import Strict, none_of, problem
@@ -22,7 +22,9 @@ from clawperator.engine.contracts.values import NOT_BLANK, SINCE, Id, Units, Who
 
 def _supported(name: str) -> str:
     if canonical(name) not in ACTIONS:
-        context = {"text": f"Unsupported action type: {shown(name)}", "hint": suggestion(name, (*ACTIONS, *ALIASES))}
+        alone = name in (*COMPOSITIONS, *INPUT_ACTIONS)
+        hint = "It is a verb of its own, outside of a plan." if alone else suggestion(name, (*ACTIONS, *ALIASES))
+        context = {"text": f"Unsupported action type: {shown(name)}", "hint": hint}
         raise PydanticCustomError("unsupported", "{text}", context)
     return name
 

@@ -42,6 +42,8 @@ RULES = frozenset(
 
 _KEYS_TO_NAME = 20
 _KEYS_TO_SUGGEST_FOR = 3
+_MEANT = {"selector": "matcher", "point": "coordinate"}
+"""Arguments of verbs → parameters of a plan."""
 
 
 class OneOf(NamedTuple):
@@ -104,7 +106,8 @@ def unknown(given: Iterable[str], known: Mapping[str, object]) -> Iterator[InitE
     """One problem for all keys of ``given`` that are not ``known`` (of very many, it names the first)."""
     keys = [shown(str(key)) for key in given if key not in known][:_KEYS_TO_NAME]
     if keys:
-        hints = (suggestion(key, known) for key in keys[:_KEYS_TO_SUGGEST_FOR])
+        meant = [_MEANT.get(key, key) for key in keys[:_KEYS_TO_SUGGEST_FOR]]
+        hints = (suggestion(key, known) for key in meant)
         all_known = f"Known keys: {', '.join(known)}." if len(known) <= _KEYS_TO_NAME else ""
         hint = next(filter(None, hints), all_known)
         names = ", ".join(f"'{key}'" for key in keys)

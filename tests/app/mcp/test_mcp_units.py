@@ -21,7 +21,7 @@ from clawperator.app.mcp.tools.act import ACTION, TYPES, completed
 from clawperator.app.mcp.tools.listing import tool_list
 from clawperator.app.mcp.tools.observe import _fitted
 from clawperator.app.serve.verbs import VERBS, DeviceCommand, VerbArguments, checked_arguments, made
-from clawperator.engine.contracts.actions import ACTIONS
+from clawperator.engine.contracts.actions import ACTIONS, COMPOSITIONS, INPUT_ACTIONS
 from clawperator.engine.errors import EngineError, ErrorCode
 from clawperator.engine.executions.composition import Composition
 from clawperator.engine.executions.outcome import outcome_of
@@ -251,6 +251,7 @@ def test_every_verb_becomes_what_may_be_sent(name: str) -> None:
         if name in TYPES:
             ACTION.validate({"type": name, **given})
         sent = made(name, given, source="test")
+        assert isinstance(sent, Composition) == (name in (*COMPOSITIONS, *INPUT_ACTIONS))
         if isinstance(sent, Composition):
             assert sent.validated().execution.source == "test"
         elif not isinstance(sent, DeviceCommand):

@@ -257,6 +257,17 @@ def test_an_unknown_type_is_unsupported_and_a_near_one_suggested(given: str, mea
     assert error.details["hint"] == f"Did you mean '{meant}'?"
 
 
+@pytest.mark.parametrize("verb", ["set_checked", "wait_gone", "input_tap"])
+def test_a_verb_of_its_own_is_not_taken_for_another_action(verb: str) -> None:
+    assert refusal(plan(step(verb))).hint == "It is a verb of its own, outside of a plan."
+
+
+@pytest.mark.parametrize(("argument", "meant"), [("selector", "matcher"), ("point", "coordinate")])
+def test_an_argument_of_a_verb_is_a_parameter_under_another_name(argument: str, meant: str) -> None:
+    error = refusal(plan(step("click", **{argument: {"textEquals": "x"}})))
+    assert (error.details["path"], error.hint) == ("actions.0.params", f"Did you mean '{meant}'?")
+
+
 @pytest.mark.parametrize("internal", ["doctor_ping", "Doctor_Ping", "  ", "\u0130"])
 def test_internal_and_strange_types_are_unsupported(internal: str) -> None:
     assert refusal(plan(step(internal))).code is ErrorCode.EXECUTION_ACTION_UNSUPPORTED
