@@ -205,9 +205,22 @@ def _partial_window(root: UiNode, screen: Sequence[int]) -> Iterator[BlindSpot]:
         return
     narrow = len(screen) == 2 and (box.width < _WHOLE * screen[0] or box.height < _WHOLE * screen[1])
     if box.left > box.right // 10 or box.top > box.bottom // 10 or narrow:
-        yield BlindSpot("other_window", "likely", "the window covers only part of the screen", root, box)
+        yield BlindSpot(
+            "other_window",
+            "possible" if _is_letterboxed(box, screen) else "likely",
+            "the window covers only part of the screen",
+            root,
+            box,
+        )
     elif root.package == _SYSTEM_UI and box.height > box.width // 2:
         yield BlindSpot("other_window", "likely", "a window of the system covers the app", root, box)
+
+
+def _is_letterboxed(box: Bounds, screen: Sequence[int]) -> bool:
+    """Whether ``box`` is as high as the screen and in its middle: an app for another orientation stands so on large screens."""
+    if len(screen) != 2 or 10 * box.height < 9 * screen[1]:
+        return False
+    return abs(box.left - (screen[0] - box.right)) <= box.left // 10
 
 
 def _webviews(tree: UiTree, _: Facts) -> Iterator[BlindSpot]:

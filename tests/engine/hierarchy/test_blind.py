@@ -141,6 +141,7 @@ def test_facts_about_a_page_with_text(facts: Facts, expected: str) -> None:
         ("[0,0][1170,1080]", [DIALOG]),
         ("[1170,0][2340,1080]", [DIALOG]),
         ("[700,80][1640,1000]", [DIALOG]),
+        ("[600,0][1740,1080]", ["other_window e0 (possible)"]),  # or letterboxed
     ],
 )
 def test_a_window_that_covers_a_part_of_the_screen(bounds: str, expected: list[str]) -> None:
