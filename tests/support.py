@@ -13,7 +13,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import AsyncExitStack, contextmanager, suppress
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, NamedTuple
@@ -125,6 +125,35 @@ async def ran(*command: str, env: Mapping[str, str], stdin: bytes = b"", folder:
     out, err = await child.communicate(stdin)
     assert child.returncode is not None
     return Ran(child.returncode, out.decode(), err.decode())
+
+
+async def listening(
+    stack: AsyncExitStack, *words: str, env: Mapping[str, str]
+) -> tuple[asyncio.subprocess.Process, str, list[str]]:
+    """Start a server of the command line, which is killed with ``stack``: its process, its URL, and what it writes to stderr."""
+    pipe = asyncio.subprocess.PIPE
+    child = await asyncio.create_subprocess_exec(*CLI, *words, "--json", env=dict(env), stdout=pipe, stderr=pipe)
+    assert child.stdout is not None
+    errors: list[str] = []
+    reading = asyncio.create_task(_read(child.stderr, errors))
+
+    async def stop() -> None:
+        if child.returncode is None:
+            child.kill()
+        await child.wait()
+        await reading
+
+    stack.push_async_callback(stop)
+    line = await child.stdout.readline()
+    assert line, "\n".join(errors)
+    return child, json.loads(line)["url"], errors
+
+
+async def _read(stream: asyncio.StreamReader | None, lines: list[str]) -> None:
+    assert stream is not None
+    with suppress(asyncio.CancelledError):
+        async for line in stream:
+            lines.append(line.decode(errors="replace").rstrip())  # noqa: PERF401 -- others read it meanwhile
 
 
 def end(child: subprocess.Popen[Any]) -> None:

@@ -54,6 +54,12 @@ async def connect(adb_env: dict[str, str], tmp_path: Path) -> AsyncIterator[Conn
         yield make
 
 
+async def failure(engine: Engine, payload: object, **more: Any) -> dict[str, Any]:
+    with pytest.raises(EngineError) as caught:
+        await engine.execute(payload, **more)
+    return caught.value.to_dict()
+
+
 async def until_state(engine: Engine, serial: str, state: str) -> None:
     """Wait for a pushed device list in which ``serial`` has ``state`` ("" for absent)."""
     from contextlib import aclosing

@@ -24,16 +24,12 @@ from clawperator.engine.simulator.device import SimulatedDevice
 from clawperator.engine.simulator.render import render_png
 from tests.support import patience
 
+from .conftest import failure
+
 pytestmark = pytest.mark.adb
 Connect = Callable[..., Awaitable[Any]]
 
 RELEASE = "com.clawperator.operator"
-
-
-async def failure(engine: Engine, payload: object, **more: Any) -> dict[str, Any]:
-    with pytest.raises(EngineError) as caught:
-        await engine.execute(payload, **more)
-    return caught.value.to_dict()
 
 
 async def screenshot_step(bench: Any, path: str) -> dict[str, Any]:

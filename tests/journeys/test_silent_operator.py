@@ -8,13 +8,15 @@ from typing import Any
 
 import pytest
 
-from clawperator.engine import Engine, EngineError, ErrorCode
+from clawperator.engine import EngineError, ErrorCode
 from clawperator.engine.adb.device import AdbDevice
 from clawperator.engine.doctor import blockers
 from clawperator.engine.doctor.blockers import Blockers
 from clawperator.engine.doctor.check import Check
 from clawperator.engine.events.types import CommandProgress
 from clawperator.engine.executions import build
+
+from .conftest import failure
 
 pytestmark = pytest.mark.adb
 Connect = Callable[..., Awaitable[Any]]
@@ -39,12 +41,6 @@ def reads(monkeypatch: pytest.MonkeyPatch) -> list[Blockers]:
 
     monkeypatch.setattr(blockers, "read_blockers", noted)
     return found
-
-
-async def failure(engine: Engine, payload: object, **more: Any) -> dict[str, Any]:
-    with pytest.raises(EngineError) as caught:
-        await engine.execute(payload, **more)
-    return caught.value.to_dict()
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ import socket
 import subprocess
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -49,6 +49,9 @@ class Run(NamedTuple):
 
 Cli = Callable[..., Run]
 ProcessCli = Callable[..., Run]
+
+
+Plug = Callable[..., SimulatedDevice]
 
 
 @contextmanager
@@ -105,6 +108,21 @@ def lonely(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, str]:
     for name, value in chosen.items():
         monkeypatch.setenv(name, value)
     return chosen
+
+
+@pytest.fixture
+def plug(lonely: dict[str, str], monkeypatch: pytest.MonkeyPatch) -> Iterator[Plug]:
+    """``plug(**scenario)`` connects a device and points this test's environment at it."""
+    del lonely
+    with ExitStack() as stack:
+
+        def connect(**scenario: Any) -> SimulatedDevice:
+            world, env = stack.enter_context(simulated(scenario))
+            for name, value in env.items():
+                monkeypatch.setenv(name, value)
+            return world
+
+        yield connect
 
 
 @pytest.fixture(scope="session")

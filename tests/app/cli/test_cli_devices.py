@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.app.cli.conftest import simulated
+from tests.app.cli.conftest import Plug
 
 if TYPE_CHECKING:
     from tests.app.cli.conftest import Cli
@@ -31,14 +30,10 @@ VERBS = (
 
 
 @pytest.fixture(params=[("unauthorized", "DEVICE_UNAUTHORIZED"), ("offline", "DEVICE_OFFLINE")], ids=str)
-def unusable(
-    request: pytest.FixtureRequest, lonely: dict[str, str], monkeypatch: pytest.MonkeyPatch
-) -> Iterator[tuple[str, str]]:
+def unusable(request: pytest.FixtureRequest, plug: Plug) -> tuple[str, str]:
     state, code = request.param
-    with simulated({"device": {"state": state}}) as (_, env):
-        for name, value in env.items():
-            monkeypatch.setenv(name, value)
-        yield state, code
+    plug(device={"state": state})
+    return state, code
 
 
 @pytest.mark.parametrize("chosen", [(), ("--device-id", SERIAL)], ids=["any", "chosen"])
@@ -53,14 +48,12 @@ def test_every_verb_says_why_a_device_cannot_be_used(
         assert run.document["hint"], verb
 
 
-def test_json_says_what_pretty_says(cli: Cli, lonely: dict[str, str], monkeypatch: pytest.MonkeyPatch) -> None:
-    with simulated({}) as (_, env):
-        for name, value in env.items():
-            monkeypatch.setenv(name, value)
-        (device,) = cli("devices", "--json").document["devices"]
-        shown = cli("devices", "--output", "pretty").out
-        bare = cli("devices", "--format", "array")
-        refused = cli("devices", "--format", "array", "--discover")
+def test_json_says_what_pretty_says(cli: Cli, plug: Plug) -> None:
+    plug()
+    (device,) = cli("devices", "--json").document["devices"]
+    shown = cli("devices", "--output", "pretty").out
+    bare = cli("devices", "--format", "array")
+    refused = cli("devices", "--format", "array", "--discover")
     assert list(device)[:2] == ["serial", "state"]
     assert {"model", "product", "transportId"} <= device.keys()
     for key in ("serial", "state", "model", "product"):

@@ -9,8 +9,6 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
-from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from xml.etree import ElementTree as ET
@@ -20,14 +18,12 @@ import pytest
 from clawperator.engine.contracts.generation import lacking_words
 from clawperator.engine.doctor import probes
 from clawperator.engine.doctor.adb_servers import ServerProcess
-from clawperator.engine.simulator.device import SimulatedDevice
-from tests.app.cli.conftest import simulated
+from tests.app.cli.conftest import Plug
 from tests.app.cli.test_cli_terminals import terminal  # noqa: F401 -- a fixture
+from tests.engine.doctor.conftest import write_tool
 from tests.support import CLI, Spawn, patience
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from tests.app.cli.conftest import Cli
     from tests.app.cli.test_cli_terminals import Terminal
 
@@ -54,31 +50,17 @@ def tools(lonely: dict[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     return tmp_path
 
 
-def write_tool(folder: Path, name: str, script: str) -> None:
-    path = folder / name
-    path.write_text(f"#!/bin/sh\n{script}\n")
-    path.chmod(0o755)
-
-
 @pytest.fixture
-def admit(tools: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., SimulatedDevice]]:
-    """Call it with the keys of a scenario: the device that command lines of this test find."""
-    with ExitStack() as stack:
-
-        def make(**scenario: Any) -> SimulatedDevice:
-            world, env = stack.enter_context(simulated(scenario))
-            for name, value in env.items():
-                monkeypatch.setenv(name, value)
-            return world
-
-        yield make
+def admit(tools: Path, plug: Plug) -> Plug:
+    """``plug``, on a computer that has every tool."""
+    return plug
 
 
 def statuses(document: dict[str, Any]) -> dict[str, str]:
     return {check["id"]: check["status"] for check in document["checks"]}
 
 
-def test_a_healthy_device(cli: Cli, admit: Callable[..., SimulatedDevice]) -> None:
+def test_a_healthy_device(cli: Cli, admit: Plug) -> None:
     admit()
     run = cli("doctor", "--json")
     assert (run.exit_code, run.err) == (0, "")
@@ -107,7 +89,7 @@ def test_a_healthy_device(cli: Cli, admit: Callable[..., SimulatedDevice]) -> No
     assert "Additional passed checks: 15\n" in shown.out
 
 
-def test_a_sick_device_for_eyes(cli: Cli, admit: Callable[..., SimulatedDevice]) -> None:
+def test_a_sick_device_for_eyes(cli: Cli, admit: Plug) -> None:
     admit(**CRASHED)
     run = cli("doctor", "--output", "pretty")
     assert (run.exit_code, run.err) == (1, "")
@@ -155,7 +137,7 @@ def test_a_sick_device_for_eyes(cli: Cli, admit: Callable[..., SimulatedDevice])
     assert cli("doctor", "--check-only").exit_code == 0
 
 
-def test_fix_makes_it_well(cli: Cli, admit: Callable[..., SimulatedDevice]) -> None:
+def test_fix_makes_it_well(cli: Cli, admit: Plug) -> None:
     admit(**CRASHED)
     fixed = cli("doctor", "--fix")
     assert fixed.exit_code == 1  # checks are not run again
@@ -172,13 +154,13 @@ def test_fix_makes_it_well(cli: Cli, admit: Callable[..., SimulatedDevice]) -> N
     assert {check["id"]: check["summary"] for check in again.document["checks"] if check["status"] != "pass"} == {}
 
 
-def test_fixes_for_eyes(cli: Cli, admit: Callable[..., SimulatedDevice]) -> None:
+def test_fixes_for_eyes(cli: Cli, admit: Plug) -> None:
     admit(**CRASHED)
     shown = cli("doctor", "--fix", "--output", "pretty").out
     assert f"Fixes:\n  [OK] {GRANT} --force\n      {PACKAGE} " in shown
 
 
-def test_without_the_operator_nothing_can_be_executed(cli: Cli, admit: Callable[..., SimulatedDevice]) -> None:
+def test_without_the_operator_nothing_can_be_executed(cli: Cli, admit: Plug) -> None:
     admit(operator={"installed": False})
     found = cli("doctor").document
     assert (found["verdict"], found["summary"]) == ("not_ready", "Not ready: Operator not installed")
@@ -190,9 +172,7 @@ TWO_HINTS_OR_MORE = re.compile("Ready, [2-9] hints")
 """On a busy machine, a tool that does not answer in time is a hint too."""
 
 
-def test_hints_do_not_keep_from_trying(
-    cli: Cli, admit: Callable[..., SimulatedDevice], tools: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_hints_do_not_keep_from_trying(cli: Cli, admit: Plug, tools: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     admit()
     (tools / "git").unlink()
     others = (ServerProcess(4711, 5999), ServerProcess(4712, 0, "localabstract:other"))
@@ -229,7 +209,7 @@ def test_progress_at_the_terminal(terminal: Terminal, tools: Path) -> None:  # n
     assert "[clawperator] doctor 0/24: host.python.version" in shown.text
 
 
-def test_junit(cli: Cli, admit: Callable[..., SimulatedDevice], tmp_path: Path) -> None:
+def test_junit(cli: Cli, admit: Plug, tmp_path: Path) -> None:
     admit(operator={"version_name": "0.6.0"})
     target = tmp_path / "result.xml"
     target.write_text("old")
@@ -246,9 +226,7 @@ def test_junit(cli: Cli, admit: Callable[..., SimulatedDevice], tmp_path: Path) 
 
 
 @pytest.mark.parametrize("target", ["no/such/folder/r.xml", "."])
-def test_a_junit_file_that_cannot_be_written(
-    cli: Cli, admit: Callable[..., SimulatedDevice], tmp_path: Path, target: str
-) -> None:
+def test_a_junit_file_that_cannot_be_written(cli: Cli, admit: Plug, tmp_path: Path, target: str) -> None:
     world = admit()
     run = cli("doctor", "--junit", str(tmp_path / target))
     assert (run.exit_code, run.document["code"]) == (1, "FILE_NOT_WRITABLE")
@@ -256,7 +234,7 @@ def test_a_junit_file_that_cannot_be_written(
     assert world.commands == 0
 
 
-def test_the_strict_rule(cli: Cli, admit: Callable[..., SimulatedDevice]) -> None:
+def test_the_strict_rule(cli: Cli, admit: Plug) -> None:
     admit(operator={"version_name": "0.3.9"})
     assert cli("doctor").exit_code == 0
     strict = cli("doctor", "--strict-version")
@@ -264,7 +242,7 @@ def test_the_strict_rule(cli: Cli, admit: Callable[..., SimulatedDevice]) -> Non
     assert strict.document["checks"][-1]["code"] == "VERSION_INCOMPATIBLE"
 
 
-def test_a_full_run(cli: Cli, admit: Callable[..., SimulatedDevice], tools: Path, tmp_path: Path) -> None:
+def test_a_full_run(cli: Cli, admit: Plug, tools: Path, tmp_path: Path) -> None:
     admit()
     write_tool(tools, "java", "echo 'openjdk version \"21.0.1\"' >&2")
     lost = cli("doctor", "--full", "--project", str(tmp_path / "nowhere"))
@@ -279,9 +257,7 @@ def test_a_full_run(cli: Cli, admit: Callable[..., SimulatedDevice], tools: Path
     assert list(statuses(run.document))[-1] == "readiness.smoke"
 
 
-def test_an_interrupt_leaves_nothing_behind(
-    admit: Callable[..., SimulatedDevice], tools: Path, tmp_path: Path, spawn: Spawn
-) -> None:
+def test_an_interrupt_leaves_nothing_behind(admit: Plug, tools: Path, tmp_path: Path, spawn: Spawn) -> None:
     """SIGINT while a tool hangs: the documented answer, the tool is gone, and the JUnit file was never touched."""
     admit()
     write_tool(tools, "node", 'echo $$ > "$0.part"; /bin/mv "$0.part" "$0.pid"; exec /bin/sleep 300')

@@ -6,8 +6,7 @@ import json
 import os
 import signal
 import subprocess
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +16,7 @@ from clawperator.app.cli.command_table import COMMANDS, subcommands
 from clawperator.engine.adb import blocking
 from clawperator.engine.emulators.avds import machine_abi
 from clawperator.engine.emulators.stages import STAGES
+from tests.engine.skills.made import until
 from tests.sdk.tree import FakeSdk
 from tests.support import CLI, Spawn
 
@@ -51,14 +51,6 @@ def sdk(
     yield fake
     fake.end()
     until(lambda: not any(entry.is_emulator for entry in blocking.devices(fake.env)))
-
-
-def until(true: Callable[[], object]) -> None:
-    """Other processes tell nobody when they have come so far."""
-    deadline = time.monotonic() + PATIENT
-    while not true():
-        assert time.monotonic() < deadline
-        time.sleep(0.01)
 
 
 def stages(err: str) -> list[dict[str, Any]]:

@@ -7,16 +7,13 @@ import json
 import signal
 import subprocess
 import threading
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from clawperator.engine.contracts.operator_identity import DEBUG_PACKAGE, RELEASE_PACKAGE, service_of
 from clawperator.engine.simulator.commands import packages
-from clawperator.engine.simulator.device import SimulatedDevice
-from tests.app.cli.conftest import simulated
+from tests.app.cli.conftest import Plug
 from tests.engine.operator.apks import apk, manifest, save
 from tests.support import CLI, Spawn, patience
 
@@ -27,24 +24,6 @@ if TYPE_CHECKING:
 
 SERIAL = "emulator-5554"
 EMPTY: dict[str, Any] = {"operator": {"installed": False}}
-
-
-Plug = Callable[..., SimulatedDevice]
-
-
-@pytest.fixture
-def plug(lonely: dict[str, str], monkeypatch: pytest.MonkeyPatch) -> Iterator[Plug]:
-    """``plug(**scenario)`` connects a device and points this test's environment at it."""
-    del lonely
-    with ExitStack() as stack:
-
-        def connect(**scenario: Any) -> SimulatedDevice:
-            world, env = stack.enter_context(simulated(scenario))
-            for name, value in env.items():
-                monkeypatch.setenv(name, value)
-            return world
-
-        yield connect
 
 
 # -- setup

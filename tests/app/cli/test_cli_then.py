@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from tests.app.cli.conftest import simulated
+from tests.app.cli.conftest import Plug
 from tests.engine.skills.made import made_registry
 from tests.support import free_port
 
@@ -22,11 +21,8 @@ SETTINGS = "com.android.settings"
 
 
 @pytest.fixture(autouse=True)
-def device(lonely: dict[str, str], monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    with simulated({"device": {"generation": "0.5"}}) as (_, env):
-        for name, value in env.items():
-            monkeypatch.setenv(name, value)
-        yield
+def device(plug: Plug) -> None:
+    plug(device={"generation": "0.5"})
 
 
 def lines(shown: dict[str, Any], words: str) -> list[str]:
@@ -180,7 +176,7 @@ def test_what_is_refused(cli: Cli, line: tuple[str, ...], code: str) -> None:
     assert answer.document.get("broadcastDispatchStatus", "not_sent") == "not_sent"
 
 
-def test_a_reference_of_another_device_and_of_another_screen(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_reference_of_another_device_and_of_another_screen(cli: Cli, plug: Plug) -> None:
     seen = cli("open", SETTINGS, "--then", "compact", "--brief").document["then"]
     (row,) = (line.split()[1] for line, below in pairwise(seen["lines"]) if "Display" in below)
     cli("click", "--text", "Display")
@@ -189,10 +185,8 @@ def test_a_reference_of_another_device_and_of_another_screen(cli: Cli, monkeypat
     assert (stale["code"], stale["broadcastDispatchStatus"]) == ("REF_STALE", "not_sent")
     assert (stale["details"]["path"], "actionId" in stale["details"]) == ("selector", False)
     assert "details.nearest" in stale["hint"]
-    with simulated({"device": {"serial": "other-1"}}) as (_, env):
-        for name, value in env.items():
-            monkeypatch.setenv(name, value)
-        other = cli(*line).document
+    plug(device={"serial": "other-1"})
+    other = cli(*line).document
     assert (other["code"], "of another device" in other["message"]) == ("REF_UNKNOWN", True)
     assert "--device-id" in other["hint"]
 

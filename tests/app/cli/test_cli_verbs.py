@@ -15,12 +15,10 @@ import pytest
 from clawperator.app.cli.command_table import COMMANDS
 from clawperator.engine.executions import composition, verbs
 from clawperator.engine.simulator.command_error import CommandError
-from tests.app.cli.conftest import simulated
+from tests.app.cli.conftest import Plug
 from tests.support import CLI, patience, running
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from clawperator.engine.simulator.device import SimulatedDevice
     from tests.app.cli.conftest import Cli, Run
 
@@ -30,13 +28,10 @@ FIELD = f"{SHOP}:id/search_src_text"
 
 
 @pytest.fixture
-def phone(lonely: dict[str, str], monkeypatch: pytest.MonkeyPatch) -> Iterator[SimulatedDevice]:
-    with simulated({}) as (world, env):
-        for name, value in env.items():
-            monkeypatch.setenv(name, value)
-        monkeypatch.setattr(verbs, "SETTLE_MS", 200)
-        monkeypatch.setattr(composition, "POLL_SECONDS", 0.01)
-        yield world
+def phone(plug: Plug, monkeypatch: pytest.MonkeyPatch) -> SimulatedDevice:
+    monkeypatch.setattr(verbs, "SETTLE_MS", 200)
+    monkeypatch.setattr(composition, "POLL_SECONDS", 0.01)
+    return plug()
 
 
 def steps(run: Run) -> dict[str, str]:
@@ -127,20 +122,14 @@ class TestSet:
     ],
     ids=lambda value: value.get("kind") if isinstance(value, dict) else "",
 )
-def test_what_is_known_when_a_part_fails(
-    lonely: dict[str, str], cli: Cli, monkeypatch: pytest.MonkeyPatch, fault: dict[str, Any], code: str
-) -> None:
+def test_what_is_known_when_a_part_fails(cli: Cli, plug: Plug, fault: dict[str, Any], code: str) -> None:
     """The look was done, the action may have been: one error with the steps, and one row."""
-    del lonely
-    with simulated({"faults": [fault]}) as (world, env):
-        for name, value in env.items():
-            monkeypatch.setenv(name, value)
-        world.ui.show(SETTINGS, "display")
-        run = cli("set", *DARK, "--checked", "true", "--timeout-ms", "1000")
-        found = run.document
-        assert (run.exit_code, found["code"], found["broadcastDispatchStatus"]) == (1, code, "sent")
-        assert {step["id"]: step["status"] for step in found["outcome"]["steps"]}["look"] == "done"
-        assert found["outcome"]["status"] == "unknown"
+    plug(faults=[fault]).ui.show(SETTINGS, "display")
+    run = cli("set", *DARK, "--checked", "true", "--timeout-ms", "1000")
+    found = run.document
+    assert (run.exit_code, found["code"], found["broadcastDispatchStatus"]) == (1, code, "sent")
+    assert {step["id"]: step["status"] for step in found["outcome"]["steps"]}["look"] == "done"
+    assert found["outcome"]["status"] == "unknown"
     (row,) = cli("history", "list").document["executions"]
     assert (row["status"], row["code"]) == ("failed", code)
 

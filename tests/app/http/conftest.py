@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import json
 import os
 import signal
@@ -23,7 +22,8 @@ from clawperator.app.http import server
 from clawperator.engine.simulator.device import SimulatedDevice, create_device
 from clawperator.engine.simulator.run import Simulation
 from clawperator.engine.simulator.scenario import Scenario
-from tests.support import CLI, command_line, patience, surroundings
+from tests.sdk.tree import FakeSdk
+from tests.support import CLI, command_line, listening, patience, surroundings
 
 
 @dataclass
@@ -90,6 +90,13 @@ def nap(milliseconds: int) -> dict[str, Any]:
 
 
 Serve = Callable[..., Awaitable[Served]]
+
+
+@pytest.fixture
+def sdk(adb_env: dict[str, str], tmp_path: Path) -> Iterator[FakeSdk]:
+    fake = FakeSdk(tmp_path / "world", adb_env)
+    yield fake
+    fake.end()
 
 
 @pytest.fixture
@@ -167,26 +174,7 @@ async def start(
     token: str = "",
     port: str = "auto",
 ) -> Served:
-    process = await asyncio.create_subprocess_exec(
-        *(*CLI, "serve", "--port", port, "--json", *flags),
-        env=env,
-        stdout=asyncio.subprocess.PIPE,
-        stderr=asyncio.subprocess.PIPE,
-    )
-    assert process.stdout is not None
-    errors: list[str] = []
-    reading = asyncio.create_task(_read(process, errors))
-
-    async def end() -> None:
-        if process.returncode is None:
-            process.kill()
-        await process.wait()
-        await reading
-
-    stack.push_async_callback(end)
-    line = await process.stdout.readline()
-    assert line, "\n".join(errors)
-    url = json.loads(line)["url"]
+    process, url, errors = await listening(stack, "serve", "--port", port, *flags, env=env)
     return Served(url, await _client(stack, url, token), worlds, env, errors, process)
 
 
@@ -229,10 +217,3 @@ async def _client(stack: AsyncExitStack, url: str, token: str) -> httpx.AsyncCli
     return await stack.enter_async_context(
         httpx.AsyncClient(base_url=url, headers=headers, timeout=patience(30), limits=httpx.Limits(max_connections=500))
     )
-
-
-async def _read(process: asyncio.subprocess.Process, errors: list[str]) -> None:
-    assert process.stderr is not None
-    with contextlib.suppress(asyncio.CancelledError):
-        async for line in process.stderr:
-            errors.append(line.decode(errors="replace").rstrip())  # noqa: PERF401 -- others read it meanwhile

@@ -9,7 +9,7 @@ import re
 import shutil
 import subprocess
 import sys
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack
 from pathlib import Path
 from typing import Any
@@ -36,13 +36,6 @@ content_type_overrides:
 """
 NOT_CALLED_BY_PYTHON = {"streamEvents"}
 """The generated function reads an answer to its end, which a stream does not have."""
-
-
-@pytest.fixture
-def sdk(adb_env: dict[str, str], tmp_path: Path) -> Iterator[FakeSdk]:
-    fake = FakeSdk(tmp_path / "world", adb_env)
-    yield fake
-    fake.end()
 
 
 @pytest.fixture

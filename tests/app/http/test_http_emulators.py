@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from contextlib import AsyncExitStack
 from pathlib import Path
 
@@ -13,13 +12,6 @@ from tests.app.http.test_http_contract import error_of
 from tests.sdk.tree import FakeSdk
 
 pytestmark = pytest.mark.adb
-
-
-@pytest.fixture
-def sdk(adb_env: dict[str, str], tmp_path: Path) -> Iterator[FakeSdk]:
-    fake = FakeSdk(tmp_path / "world", adb_env)
-    yield fake
-    fake.end()
 
 
 async def test_from_nothing_and_back(sdk: FakeSdk, tmp_path: Path) -> None:

@@ -27,7 +27,7 @@ from clawperator.app.mcp.service import McpService
 from clawperator.engine.simulator.device import SimulatedDevice, create_device
 from clawperator.engine.simulator.run import Simulation
 from clawperator.engine.simulator.scenario import Scenario
-from tests.support import command_line, surroundings
+from tests.support import command_line, listening, surroundings
 
 MODES = ("auto", "legacy")
 """How the client begins: by asking, which ends at 2026-07-28 here, or with the handshake of 2025-11-25."""
@@ -206,31 +206,7 @@ async def listen() -> AsyncIterator[Listen]:
     async with AsyncExitStack() as stack:
 
         async def make(place: Place, *flags: str) -> Listening:
-            process = await asyncio.create_subprocess_exec(
-                *(sys.executable, *COMMAND, "--http", "--port", "auto", "--json", *flags),
-                env=place.env,
-                stdout=asyncio.subprocess.PIPE,
-                stderr=asyncio.subprocess.PIPE,
-            )
-            errors: list[str] = []
-            reading = asyncio.create_task(_read(process, errors))
-
-            async def end() -> None:
-                if process.returncode is None:
-                    process.kill()
-                await process.wait()
-                await reading
-
-            stack.push_async_callback(end)
-            assert process.stdout is not None
-            line = await process.stdout.readline()
-            assert line, "\n".join(errors)
-            return Listening(json.loads(line)["url"], process, errors)
+            process, url, errors = await listening(stack, "mcp", "--http", "--port", "auto", *flags, env=place.env)
+            return Listening(url, process, errors)
 
         yield make
-
-
-async def _read(process: asyncio.subprocess.Process, errors: list[str]) -> None:
-    assert process.stderr is not None
-    while line := await process.stderr.readline():
-        errors.append(line.decode(errors="replace").rstrip())
