@@ -27,6 +27,7 @@ from clawperator.engine.executions.outcome import outcome_of
 from clawperator.engine.executions.trace import LINES_KEPT
 from clawperator.engine.history.records import LineRecord, RunRecord, RunStatus, RunSummary, step_records
 from clawperator.engine.history.trees import keep_trees
+from clawperator.engine.history.typed_text import typed_by, without_passwords
 from clawperator.engine.history.worker import HistoryWorker
 from clawperator.engine.logcat.signals import CapturedHierarchy
 
@@ -169,6 +170,7 @@ class SeenRuns:
         self._over[key] = False
         row = RunSummary("", event.command_id, device_id=key[0], origin="seen", ended_at=event.at)
         run = RunRecord(row, envelope=event.envelope, raw=(event.raw,) if event.raw else ())
+        run = without_passwords(run, typed_by(event.envelope))
         self._worker.write(lambda history: history.put_late(run))
 
     def _note_end(self, key: Key, *, unanswered: bool) -> None:
@@ -210,7 +212,8 @@ def _complete(seen: _SeenRun, at: float, event: EnvelopeSeen | None, face: str) 
         outcome=outcome.to_dict(),
     )
     raw = (event.raw,) if event is not None and event.raw else ()
-    return RunRecord(row, message, None, kept, raw, steps, lines, trees)
+    run = RunRecord(row, message, None, kept, raw, steps, lines, trees)
+    return without_passwords(run, typed_by(envelope or {}))
 
 
 def _outcome(event: EnvelopeSeen | None) -> tuple[RunStatus, str, str]:

@@ -73,6 +73,12 @@ def _is_password(fields: Mapping[str, str], trees: list[UiTree]) -> bool:
     return any(_NAMED.search(value) for value in fields.values())
 
 
+def typed_by(envelope: Mapping[str, Any]) -> dict[str, str]:
+    """Return the texts that the steps of another program's run typed, by step id: nobody knows into which fields."""
+    steps = envelope.get("stepResults", ())
+    return {step["id"]: str(step["data"].get("text", "")) for step in steps if step["actionType"] == "enter_text"}
+
+
 def without_passwords(run: RunRecord, typed: Mapping[str, str]) -> RunRecord:
     """Return ``run`` without the texts that its steps typed into password fields, and without the device's word for the result."""
     from clawperator.engine.diagnostics.safe_logs import mask_line
@@ -81,7 +87,7 @@ def without_passwords(run: RunRecord, typed: Mapping[str, str]) -> RunRecord:
         return run
 
     def line(record: LineRecord) -> LineRecord:
-        shows = any(text in record.text for text in typed.values())
+        shows = any(text and text in record.text for text in typed.values())
         return record._replace(text=mask_line(record.text), fields={}) if shows else record
 
     return run._replace(

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from clawperator.app.cli.parsing.flags import Declared
 
 HELP = ("--help", "-h")
+_OF_EXECUTIONS = ("--brief", "--then")
 _FLAT_SPELLINGS = ("--device", "--operator-package")
 """A command line with one of these is answered in the flat names for package and codes."""
 
@@ -124,9 +125,9 @@ def unrecognised(flag: str, known: Iterable[str]) -> EngineError:
 
     nearest = closest_flag(flag, known)
     meant = f". Did you mean '{nearest}'?" if nearest else ""
-    return EngineError(
-        ErrorCode.USAGE, f"unrecognized flag '{flag}'{meant}", extra={"suggestion": nearest} if nearest else None
-    )
+    hint = f"Leave it out: {flag} is about the result of an execution." if flag in _OF_EXECUTIONS else ""
+    extra = {"suggestion": nearest} if nearest else None
+    return EngineError(ErrorCode.USAGE, f"unrecognized flag '{flag}'{meant}", hint=hint, extra=extra)
 
 
 def read(parser: Parser, words: str, arguments: Sequence[str], after_dashes: Sequence[str] = ()) -> SimpleNamespace:

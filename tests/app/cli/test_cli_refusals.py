@@ -160,6 +160,8 @@ NEXT_STEPS: list[tuple[tuple[str, ...], str]] = [
     (("app", "list"), "Did you mean `clawperator packages list`?"),
     (("device", "reboot"), "Unknown device subcommand 'reboot'. Valid: device info|size|"),
     (("wake",), "Did you mean 'device wake'?"),
+    (("app", "current", "--brief"), "Leave it out: --brief is about the result of an execution."),
+    (("match", "--text", "OK", "--then", "diff"), "Leave it out: --then is about"),
     (("clear", "com.example.shop"), "Did you mean 'app clear'?"),
     (("home",), "Did you mean 'press'?"),
     (("click", "--at", "5,5"), "Did you mean '--coordinate'?"),

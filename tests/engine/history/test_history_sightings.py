@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from typing import Any
@@ -272,3 +273,13 @@ def test_nothing_is_kept_without_bounds(shelf: Shelf) -> None:
         shelf.see(SnapshotSeen(device_id=DEVICE, at=shelf.at, command_id="c199", step_id=step, xml=huge))
     shelf.see(shelf.envelope("c199"))
     assert [tree.step_id for tree in shelf.history.find("c199").trees] == ["a"]
+
+
+def test_what_another_program_typed_is_not_kept(shelf: Shelf) -> None:
+    steps = [{"id": "a", "actionType": "enter_text", "success": True, "data": {"text": "hunter2", "submit": "false"}}]
+    shelf.see(shelf.start())
+    shelf.see(shelf.line("[UiActionEngine] step_success id=a type=t2$b data={text=hunter2, submit=false}"))
+    shelf.see(shelf.envelope(stepResults=steps))
+    (run,) = shelf.runs
+    assert "hunter2" not in json.dumps(run.to_dict())
+    assert "step_success id=a" in run.lines[1].text
