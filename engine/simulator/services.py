@@ -86,7 +86,7 @@ def _find_service(device: SimulatedDevice, name: str) -> Service | None:
         return _respond(device.reverses.answer(rest))
     if base in ("root", "unroot"):
         return _restart(device, as_root=base == "root")
-    return _respond(_partitions(device, base).encode()) if base in _PARTITIONS else None
+    return None
 
 
 def _shell(device: SimulatedDevice, options: list[str], command: str) -> Service | None:
@@ -154,20 +154,6 @@ def _restart(device: SimulatedDevice, *, as_root: bool) -> Service:
         device.spawn(device.restart_adbd(ROOT_UID if as_root else SHELL_UID))
 
     return serve
-
-
-_PARTITIONS: Final = {
-    "remount": "remount succeeded\n",
-    "disable-verity": "verity is already disabled\n",
-    "enable-verity": "verity is already enabled\n",
-}
-"""Output for root on a debuggable build; no simulated partition is really remounted."""
-
-
-def _partitions(device: SimulatedDevice, name: str) -> str:
-    if name != "remount" and not device.debuggable:
-        return "verity cannot be disabled/enabled - USER build\n"
-    return _PARTITIONS[name] if device.shell_uid == ROOT_UID else 'Not running as root. Try "adb root" first.\n'
 
 
 def _respond(data: bytes) -> Service:
