@@ -99,8 +99,8 @@ class ExecutionDetail(SlotPane):
             self.rearrange()
 
     def show_screen(self, snapshot: TreeSnapshot) -> None:
-        """Take the last tree before the failure of the shown run."""
-        if snapshot.serial != self._screen.serial:
+        """Take the tree read closest to the failure of the shown run; the same one may be seen again later."""
+        if (snapshot.serial, snapshot.at) != (self._screen.serial, self._screen.at):
             self._screen = snapshot
             self.rearrange()
 

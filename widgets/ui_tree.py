@@ -122,7 +122,7 @@ class UiTreePane(LinePane):
         """Replace the tree, or let it wait while the pane is held; cursor, folds and place stay with their nodes."""
         if snapshot.serial == self.snapshot.serial:
             self._take_again(snapshot)
-        elif self._held:
+        elif self._held and self.snapshot:
             self._wait(snapshot)
         else:
             self._swap(snapshot)

@@ -166,11 +166,10 @@ class TreeHistory:
         """Iterate, newest first."""
         return reversed(self._kept)
 
-    def until(self, at: float, command_id: str) -> TreeSnapshot:
-        """Return the newest unpacked tree that was read before ``at``, preferably by that command."""
-        earlier = [tree for tree in self if tree and tree.at <= at]
-        own = (tree for tree in earlier if tree.command_id == command_id)
-        return next(own, earlier[0] if earlier else TreeSnapshot.EMPTY)
+    def nearest(self, at: float) -> TreeSnapshot:
+        """Return the readable tree that was read closest to ``at``, before or after it; the newest one for no time."""
+        readable = (tree for tree in self if tree.readable)
+        return min(readable, key=lambda tree: abs(tree.at - at), default=TreeSnapshot.EMPTY)
 
     def recent(self) -> list[UiTree]:
         """Return the other trees of the shown app, newest first."""

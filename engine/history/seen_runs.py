@@ -6,7 +6,7 @@ import asyncio
 import time
 import uuid
 from collections import OrderedDict
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 
@@ -23,6 +23,7 @@ from clawperator.engine.events.types import (
     SnapshotSeen,
 )
 from clawperator.engine.executions.build import DOCTOR_SOURCE
+from clawperator.engine.executions.headline import action_words
 from clawperator.engine.executions.outcome import outcome_of
 from clawperator.engine.executions.trace import LINES_KEPT
 from clawperator.engine.history.records import LineRecord, RunRecord, RunStatus, RunSummary, step_records
@@ -30,6 +31,7 @@ from clawperator.engine.history.trees import keep_trees
 from clawperator.engine.history.typed_text import typed_by, without_passwords
 from clawperator.engine.history.worker import HistoryWorker
 from clawperator.engine.logcat.signals import CapturedHierarchy
+from clawperator.engine.logcat.stages import action_of_stage
 
 _INTERNAL_SOURCES = (FOLLOW_SOURCE, DOCTOR_SOURCE)
 _INTERNAL_IDS = ("follow-", "handshake-")
@@ -209,11 +211,20 @@ def _complete(seen: _SeenRun, at: float, event: EnvelopeSeen | None, face: str) 
         action_count=_number(fields.get("actionCount")) or len(steps),
         failed_steps=sum(step.status == "failed" for step in steps),
         timeout_ms=seen.timeout_ms,
+        action=_action(lines) if len(steps) == 1 or status == "failed" else "",
         outcome=outcome.to_dict(),
     )
     raw = (event.raw,) if event is not None and event.raw else ()
     run = RunRecord(row, message, None, kept, raw, steps, lines, trees)
     return without_passwords(run, typed_by(envelope or {}))
+
+
+def _action(lines: Sequence[LineRecord]) -> str:
+    """Return the last action in words, as far as the log has it."""
+    last = next((line for line in reversed(lines) if line.kind in ("step-start", "stage-start")), None)
+    if last is None or last.kind != "stage-start":
+        return ""
+    return action_words(action_of_stage(last.fields.get("id", "")))
 
 
 def _outcome(event: EnvelopeSeen | None) -> tuple[RunStatus, str, str]:

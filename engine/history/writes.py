@@ -120,7 +120,7 @@ def _put_row(db: sqlite3.Connection, run: RunRecord) -> int:
     process = token(run.summary.pid) if run.summary.status == "running" else ""
     types = " ".join(dict.fromkeys(step.type for step in run.steps if step.type))
     outcome = run.summary.outcome
-    action = headline(run.payload, outcome, ((step.id, step.type) for step in run.steps))
+    action = run.summary.action or headline(run.payload, outcome, ((step.id, step.type) for step in run.steps))
     stored = run.summary._asdict() | {
         "outcome": "" if outcome is None else to_json(outcome),
         "action": action,

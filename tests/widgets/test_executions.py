@@ -16,7 +16,8 @@ from clawperator.engine.events.types import (
     LogGap,
     SnapshotSeen,
 )
-from clawperator.widgets.models.execution import ExecutionState, LineSpan, Mark, TreeMark, brief, tree_owner
+from clawperator.engine.logcat.stages import brief
+from clawperator.widgets.models.execution import ExecutionState, LineSpan, Mark, TreeMark, tree_owner
 from clawperator.widgets.models.executions import LINES_KEPT, WENT_AWAY, ExecutionLog
 from clawperator.widgets.models.status import Status
 from tests.app.console.support import DEVICE, agent_run, finished_run, make_envelope, mixed_stream, progress

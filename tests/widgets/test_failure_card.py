@@ -64,6 +64,23 @@ def test_a_tree_that_has_nothing_similar_says_so() -> None:
     assert "nothing similar" in words(failed(), screen("About phone"))
 
 
+def test_a_selector_that_matches_on_the_tree_is_not_called_missing() -> None:
+    drawn = words(failed(), screen("Wi-Fi", "About phone"))
+    assert "the selector matches 1 node there" in drawn
+    assert "nothing similar" not in drawn
+
+
+def test_the_card_replaces_the_message_of_the_operator_that_it_repeats() -> None:
+    message = "Task execution failed: No UI node found matching criteria: textEquals=Wi-Fi"
+    assert message not in words(failed(message=message), screen("About phone"))
+    assert message in words(failed(message=message, code="X", steps=[]), screen("About phone"))
+
+
+def test_a_step_without_a_code_of_its_own_has_that_of_the_plan() -> None:
+    step = StepState("a", "click", Status.FAILED, NOON, NOON + 2)
+    assert words(failed(steps=[step]), screen()).count("NODE_NOT_FOUND") == 2, "in the first row, and at the step"
+
+
 def test_other_failures_have_no_card() -> None:
     assert failure_card(failed(code="RESULT_ENVELOPE_TIMEOUT", steps=[]), screen("Wi\u2011Fi")) is None
 

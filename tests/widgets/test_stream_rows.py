@@ -100,6 +100,11 @@ def test_text_from_outside_never_makes_a_row_wide(width: int) -> None:
             {"payload": PAYLOAD, "status": Status.OK, "code": "", "steps": []},
             'click #row, wait_for_node "Wi‑Fi", sleep 2 s',
         ),
+        (
+            {"status": Status.OK, "code": "", "steps": [StepState("a", "click", Status.OK)], "action_count": 1,
+             "stage": "click(NodeMatcher(resourceId=null, textEquals=OK, contentDescContains=null))"},
+            'click "OK"',
+        ),
         ({"code": "", "message": "it broke"}, "failed  it broke"),
         ({"foreign": True}, "⇢ foreign"),
         ({"late": True}, "⇤ late"),
@@ -107,7 +112,7 @@ def test_text_from_outside_never_makes_a_row_wide(width: int) -> None:
         ({"duplicates": 3}, "≋ duplicate ×3"),
         ({"problem": "bad JSON"}, "▓ malformed"),
     ],
-)
+)  # fmt: skip
 def test_how_it_stands(change: dict[str, object], words: str) -> None:
     assert words in row_of(execution(**change), 160)
 

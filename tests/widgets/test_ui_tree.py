@@ -227,6 +227,14 @@ async def test_a_held_pane_lets_newer_trees_wait_and_then_shows_the_newest() -> 
         assert pane.changes_told() == 3
 
 
+async def test_the_first_tree_does_not_wait() -> None:
+    async with tree_pane() as (pane, _, _p, camera):
+        pane.hold(True)
+        pane.show(camera.take(settings()))
+        assert pane.snapshot is camera.last, "there is nothing to decide about"
+        assert pane.waiting == 0
+
+
 async def test_the_panes_beside_it_wait_until_all_of_a_tree_is_worked_out() -> None:
     async with tree_pane(settings()) as (pane, _, pilot, camera):
 

@@ -10,7 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from clawperator.engine.hierarchy.matcher import FIELDS
-from clawperator.widgets.models.execution import ExecutionState, StepState, fields_in_words
+from clawperator.engine.logcat.stages import fields_in_words
+from clawperator.widgets.models.execution import ExecutionState, StepState
 from clawperator.widgets.models.failed_matcher import unfound, unfound_step
 from clawperator.widgets.models.status import Status
 from tests.widgets.invented_runs import NOT_FOUND, plan_failed, success

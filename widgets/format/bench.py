@@ -97,7 +97,7 @@ def candidate_rows(
     unfolded: bool = False,
 ) -> Iterator[Row]:
     """Yield rank, status, match count, fields, stability, flags, and a fold arrow to click at the right edge."""
-    status = _status(candidate)
+    status = _status(candidate.matches, unique=candidate.unique)
     right = _candidate_right(candidate, width, symbols).add(symbols.open if unfolded else symbols.closed, "key")
     line = Line(width - right.cells - 1).add(f" {symbols.bullet if current else ' '}", "accent")
     line.add(f"{rank} ", "strong" if current else "muted")
@@ -113,10 +113,19 @@ def candidate_rows(
             yield from _wrapped(sentence, "muted", indent, width, bullet=symbols.bullet)
 
 
-def _status(candidate: Candidate) -> Status:
-    if candidate.unique:
-        return Status.OK
-    return Status.WARN if candidate.matches else Status.FAILED
+def typed_row(matcher: Matcher, matches: int, width: int, symbols: Symbols = UNICODE) -> Row:
+    """Return the typed matcher as the current one, in the columns of ``candidate_rows``."""
+    status = _status(matches, unique=matches == 1)
+    line = Line(width - len(_TYPED)).add(f" {symbols.bullet}", "accent").add("m ", "strong")
+    line.add(symbols.sign(status), status.role).add(f" {matches:<2} ", status.role)
+    return Row(next(_folded_pieces(line, matcher_pieces(matcher), line.cells, line.width)), Line().add(_TYPED, "muted"))
+
+
+_TYPED = " typed, esc clears "
+
+
+def _status(matches: int, *, unique: bool) -> Status:
+    return Status.OK if unique else Status.WARN if matches else Status.FAILED
 
 
 def _candidate_right(candidate: Candidate, width: int, symbols: Symbols) -> Line:

@@ -7,9 +7,10 @@ import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from clawperator.engine.logcat.stages import brief
 from clawperator.widgets.format.lines import Line, Row, column
 from clawperator.widgets.format.symbols import UNICODE, Symbols
-from clawperator.widgets.models.execution import brief, kind_word
+from clawperator.widgets.models.execution import kind_word
 from clawperator.widgets.models.run_replay import STEP_STATES
 from clawperator.widgets.models.status import Status
 from clawperator.widgets.text.times import WallClock, precise

@@ -37,7 +37,7 @@ def outcome_slots(
     *,
     with_id: bool = True,
 ) -> Iterator[Slot]:
-    """Yield the outcome; ``screen`` is the last tree before a failure, by which it is explained.
+    """Yield the outcome; ``screen`` is the tree read closest to a failure, by which it is explained.
 
     Without ``with_id`` the commandId stands elsewhere in the pane.
     """
@@ -45,7 +45,9 @@ def outcome_slots(
     rows = [outcome_row(execution, width, sheet.clock, sheet.symbols)]
     card = failure_card(execution, screen)
     for index, sentence in enumerate(sentences(execution, sheet.clock.now())):
-        if index == 1 and card is not None:
+        if card is not None and index == 0:  # which quotes the Operator's words for what the card shows
+            sentence = sentence._replace(foreign="")  # noqa: PLW2901
+        elif card is not None and index == 1:
             rows += _card_rows(card, sheet)
         rows += _sentence_rows(sentence, width, f"{sheet.symbols.arrow} " if sentence.hint else "")
     rows += joined(_facts(execution, sheet.clock, with_id=with_id), width, indent=3)
@@ -57,15 +59,23 @@ def outcome_slots(
 def _card_rows(card: FailureCard, sheet: Sheet) -> Iterator[Row]:
     """Yield selector, nearest nodes, and the age of the tree that has them."""
     yield from wrapped(card.selector, sheet.width, "match", lead="   selector  ", limit=3)
-    for index, near in enumerate(card.near):
+    for index, near in enumerate(() if card.matches else card.near):
         yield from wrapped(near, sheet.width, lead="   nearest   " if not index else " " * 13, limit=3)
     if not math.isnan(card.age):
-        side = "after" if card.age < 0 else "before"
-        at = f" at {sheet.clock.time_of_day(card.at, tenths=False)}" if not math.isnan(card.at) else ""
-        words = f"tree read{at}, {precise(abs(card.age))} {side} the failure"
-        yield from wrapped(
-            words if card.near else f"{words}: nothing similar", sheet.width, "muted", lead="   screen    "
-        )
+        words = tree_words(sheet.clock, card.at, card.age)
+        if card.matches:
+            words = f"{words}: the selector matches {card.matches:,} node{'s' * (card.matches != 1)} there"
+        elif not card.near:
+            words = f"{words}: nothing similar"
+        yield from wrapped(words, sheet.width, "muted", lead="   screen    ")
+
+
+def tree_words(clock: WallClock, at: float, age: float) -> str:
+    """Return when a tree was read (``nan``: unknown), and how long before (negative: after) a failure."""
+    words = f"tree read at {clock.time_of_day(at, tenths=False)}" if not math.isnan(at) else "tree read"
+    if math.isnan(age):
+        return words
+    return f"{words}, {precise(abs(age))} {'after' if age < 0 else 'before'} the failure"
 
 
 _WORDS = {Status.OK: "success", Status.SKIPPED: "refused"}
@@ -123,7 +133,6 @@ def _facts(execution: ExecutionState, clock: WallClock, *, with_id: bool) -> Ite
         ("mode", execution.mode),
         ("seen" if execution.foreign else "started", clock.time_of_day(execution.started)),
         ("re-run of", execution.run_of),
-        ("started by", "this console" if execution.ours else ""),
     )
     return ((name, value) for name, value in named if value)
 

@@ -7,9 +7,10 @@ from datetime import datetime
 from typing import TYPE_CHECKING, NamedTuple
 
 from clawperator.engine.executions.headline import action_words, headline, result_words, short_source
+from clawperator.engine.logcat.stages import action_of_stage, brief
 from clawperator.widgets.format.lines import Line, Row, column
 from clawperator.widgets.format.symbols import UNICODE, Symbols
-from clawperator.widgets.models.execution import ExecutionState, StepState, brief, fields_in_words
+from clawperator.widgets.models.execution import ExecutionState, StepState
 from clawperator.widgets.models.status import Status
 from clawperator.widgets.text.safe import cells, wrap
 from clawperator.widgets.text.times import WallClock, duration, precise
@@ -125,11 +126,12 @@ def _of_recorded(run: RunSummary, now: float) -> RunFacts:
 
 def action_of(run: ExecutionState, step: StepState | None) -> str:
     """Return ``step`` of a live run in words, without one all its actions; of other programs' runs as the log has it."""
+    if step is None and run.payload is None and len(run.steps) == 1:
+        step = run.steps[0]
     if step is None or (run.payload is not None and run.payload.get("actions")):
         failed = {"failedStep": {"id": step.id}} if step is not None else None
         return headline(run.payload, failed, ((each.id, each.type) for each in run.steps))
-    fields = fields_in_words(run.stage)
-    return action_words({"type": step.type or step.id, "params": {"matcher": fields}})
+    return action_words({"type": step.type or step.id, **action_of_stage(run.stage)})
 
 
 def run_row(

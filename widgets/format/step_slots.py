@@ -13,6 +13,7 @@ from clawperator.widgets.format.verdict import code_sentences
 from clawperator.widgets.format.waterfall import phase_row, step_row, total_row
 from clawperator.widgets.models.execution import ExecutionState, StepState
 from clawperator.widgets.models.execution_queries import node_taken
+from clawperator.widgets.models.failed_matcher import code_of
 from clawperator.widgets.models.outline import LONG_TEXT
 from clawperator.widgets.models.status import Status
 from clawperator.widgets.models.timeline import TimedStep, Timeline, timeline
@@ -63,7 +64,8 @@ def _step(execution: ExecutionState, step: TimedStep, line_of: Timeline, sheet: 
         if step.cut_off:
             yield from folded(_CUT_OFF, sheet.width, "warn", indent=_INDENT)
         elif role:
-            yield from _failure(step.step, sheet, explained=step.step.code == execution.code)
+            code = code_of(execution, step.step)
+            yield from _failure(code, sheet, explained=code == execution.code)
         if taken:
             yield from folded(f"node: {taken}", sheet.width, "muted", indent=_INDENT, limit=2)
         yield from _inside(step.step, step.number, sheet)
@@ -73,18 +75,18 @@ def _has_details(step: StepState) -> bool:
     return bool(step.data or step.note or step.retries)
 
 
-def _failure(step: StepState, sheet: Sheet, *, explained: bool) -> Iterator[Slot]:
+def _failure(code: str, sheet: Sheet, *, explained: bool) -> Iterator[Slot]:
     """Yield the code, and unless the outcome has ``explained`` it, its meaning and the hint."""
-    if not step.code:
+    if not code:
         yield plain("No code; the reason is above.", "muted", indent=_INDENT)
         return
     if explained:
-        yield Slot(lambda width: Row(Line(width).add(" " * _INDENT).device(step.code, "fail")))
+        yield Slot(lambda width: Row(Line(width).add(" " * _INDENT).device(code, "fail")))
         return
-    first, *more = code_sentences(step.code)
-    fits = _INDENT + len(step.code) + 2 + len(first.text) <= sheet.width
+    first, *more = code_sentences(code)
+    fits = _INDENT + len(code) + 2 + len(first.text) <= sheet.width
     words = f"  {first.text}" if fits else ""
-    yield Slot(lambda width: Row(Line(width).add(" " * _INDENT).device(step.code, "fail").add(words, first.role)))
+    yield Slot(lambda width: Row(Line(width).add(" " * _INDENT).device(code, "fail").add(words, first.role)))
     if not fits:
         yield from folded(first.text, sheet.width, first.role, indent=_INDENT, limit=4)
     for hint in more:

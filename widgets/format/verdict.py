@@ -7,7 +7,8 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from clawperator.engine.errors import ErrorCode
-from clawperator.widgets.models.execution import ExecutionState, StepState, brief
+from clawperator.engine.logcat.stages import brief
+from clawperator.widgets.models.execution import ExecutionState, StepState
 from clawperator.widgets.models.execution_queries import (
     failed_steps,
     last_sign,

@@ -32,7 +32,7 @@ SCOPES: dict[str, KeyScope] = {
         key("detail.fold", "space", "fold", "fold", "Expand or collapse this row", show=True, display="␣"),
         key("detail.next_failure", "right_square_bracket", "attention(1)", "next failure", "Next step that failed", show=True, display="]"),
         key("detail.previous_failure", "left_square_bracket", "attention(-1)", "previous failure", "Previous step that failed", display="["),
-        key("detail.explain", "m", "app.explain_failure", "why not", "Why this step found no node: open its matcher in Inspect, on the tree before the failure"),
+        key("detail.explain", "m", "app.explain_failure", "why not", "Why this step found no node: open its matcher in Inspect, on the tree read closest to the failure"),
         key("detail.previous_tab", "h,left", "tab(-1)", "previous tab", "Previous tab", display="h ←"),
         key("detail.fold_all", "minus", "fold_all", "fold all", "Collapse all; again: restore", display="-"),
     )),

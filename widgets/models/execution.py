@@ -6,7 +6,6 @@ Times are seconds since the epoch, ``nan`` while unknown.
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal, NamedTuple
@@ -186,25 +185,3 @@ def tree_key(command_id: str, step_id: str) -> str:
 def tree_owner(key: str) -> str:
     """Return the commandId in a live tree's key."""
     return key.rpartition("/")[0]
-
-
-_MATCHER = re.compile(r"NodeMatcher\((resourceId=.*?, contentDescContains=.*?)\)")
-_FIELD_EDGE = re.compile(r", (?=(?:role|textEquals|textContains|contentDescEquals|contentDescContains)=)")
-
-
-def brief(text: str) -> str:
-    """Return text with the Operator's matchers without unset fields, for display only.
-    ``click(NodeMatcher(resourceId=null, role=null, textEquals=OK, …))`` → ``click(textEquals=OK)``.
-    """
-    return _MATCHER.sub(_set_fields, text) if "NodeMatcher(" in text else text
-
-
-def fields_in_words(text: str) -> dict[str, str]:
-    """Return the set fields of the first matcher in an Operator text; empty without one."""
-    found = _MATCHER.search(text)
-    fields = (field.partition("=") for field in _FIELD_EDGE.split(found[1])) if found is not None else ()
-    return {name: value for name, _, value in fields if value not in ("", "null")}
-
-
-def _set_fields(match: re.Match[str]) -> str:
-    return ", ".join(field for field in _FIELD_EDGE.split(match[1]) if not field.endswith("=null"))

@@ -25,6 +25,7 @@ from clawperator.engine.events.types import (
     LogGap,
     SnapshotSeen,
 )
+from clawperator.engine.logcat.stages import brief
 from clawperator.widgets.models.execution import (
     ExecutionState,
     Item,
@@ -32,14 +33,13 @@ from clawperator.widgets.models.execution import (
     Mark,
     MarkKind,
     TreeMark,
-    brief,
     tree_key,
 )
 from clawperator.widgets.models.operator_lines import (
     REDUNDANT_KINDS,
     STANDALONE_KINDS,
-    actions,
     apply_progress,
+    counted,
     live_line,
 )
 from clawperator.widgets.models.outcomes import fail, lose, settle
@@ -154,7 +154,7 @@ class ExecutionLog:
         execution.payload = event.payload or None
         execution.mode, execution.backend = event.mode, event.backend
         execution.run_of = self.reruns.pop(event.command_id, "")
-        words = f"started by this console, {actions(event.action_count)}"
+        words = f"started by this console, {counted(event.action_count, 'action')}"
         self._changed(execution, LiveLine(event.at, Status.RUNNING, "sent", words))
 
     def _dispatched(self, event: ExecutionDispatched) -> None:

@@ -9,7 +9,8 @@ from typing import Any, NamedTuple
 from clawperator.engine.hierarchy.explain import explain_tree, is_near
 from clawperator.engine.hierarchy.matcher import FIELDS, Matcher
 from clawperator.engine.hierarchy.queries import miss
-from clawperator.widgets.models.execution import ExecutionState, StepState, fields_in_words
+from clawperator.engine.logcat.stages import fields_in_words
+from clawperator.widgets.models.execution import ExecutionState, StepState
 from clawperator.widgets.models.execution_queries import near_words
 from clawperator.widgets.models.snapshot import TreeSnapshot
 from clawperator.widgets.models.status import Status
@@ -52,11 +53,12 @@ def unfound(execution: ExecutionState, step: StepState | None) -> Mapping[str, s
 
 class FailureCard(NamedTuple):
     """Why a step found no node: its selector and the nearest nodes, of the tree that was read ``age`` seconds before it
-    failed (negative: afterwards; ``nan``: unknown).
+    failed (negative: afterwards; ``nan``: unknown). ``matches`` are the nodes that it does match on that tree.
     """
 
     selector: str
     near: tuple[str, ...] = ()
+    matches: int = 0
     age: float = math.nan
     at: float = math.nan
     """When the tree was read; ``nan`` while it is not at hand."""
@@ -76,18 +78,22 @@ def failure_card(execution: ExecutionState, screen: TreeSnapshot = TreeSnapshot.
         matcher = Matcher.from_fields(fields)
     except ValueError:
         return None
-    failed_at = step.ended if step is not None and not math.isnan(step.ended) else execution.ended
     details = (execution.outcome.get("error") or {}).get("details") or {}
     nearest, at = details.get("nearest"), screen.at if screen else math.nan
     if nearest is not None:
         age = (details.get("tree") or {}).get("ageMs")
-        return FailureCard(
-            matcher_text(matcher), tuple(near_words(nearest)), math.nan if age is None else age / 1000, at
-        )
+        age = math.nan if age is None else age / 1000
+        return FailureCard(matcher_text(matcher), tuple(near_words(nearest)), details.get("matches", 0), age, at)
     if screen.tree is None or len(screen.nodes) > _MOST_NODES:
         return FailureCard(matcher_text(matcher))
-    misses = [miss(near) for near in explain_tree(screen.tree, matcher).nearest if is_near(near)]
-    return FailureCard(matcher_text(matcher), tuple(near_words(misses)), failed_at - at, at)
+    explanation = explain_tree(screen.tree, matcher)
+    near = tuple(near_words(miss(each) for each in explanation.nearest if is_near(each)))
+    return FailureCard(matcher_text(matcher), near, explanation.matches, failed_at(execution, step) - at, at)
+
+
+def failed_at(execution: ExecutionState, step: StepState | None) -> float:
+    """Return when a step failed, else when the run ended."""
+    return step.ended if step is not None and not math.isnan(step.ended) else execution.ended
 
 
 def _action(execution: ExecutionState, step: StepState | None) -> Mapping[str, Any]:

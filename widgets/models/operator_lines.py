@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from clawperator.engine.events.types import CommandProgress
-from clawperator.engine.logcat.stages import type_of_stage
-from clawperator.widgets.models.execution import ExecutionState, LiveLine, StepState, brief
+from clawperator.engine.logcat.stages import brief, type_of_stage
+from clawperator.widgets.models.execution import ExecutionState, LiveLine, StepState
 from clawperator.widgets.models.status import Status
 
 REDUNDANT_KINDS = frozenset(
@@ -31,6 +31,7 @@ def apply_progress(execution: ExecutionState, event: CommandProgress) -> None:
         if (before := execution.running_step) is not None:  # steps are sequential: its end was not seen
             before.status = Status.UNKNOWN
         execution.steps.append(StepState(fields.get("id", "?"), started=event.at))
+        execution.stage = ""  # not every step has one
     elif event.kind == "step-success":
         for step in execution.steps:
             if step.id == fields.get("id") and step.status is Status.RUNNING:
@@ -52,8 +53,8 @@ def _number(text: str | None) -> int:
     return int(text) if text and text.isascii() and text.isdigit() and len(text) < 12 else 0
 
 
-def actions(count: int) -> str:
-    return f"{count} action" if count == 1 else f"{count} actions"
+def counted(count: int, noun: str) -> str:
+    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
 
 
 _KIND_STATUS = {
@@ -72,10 +73,10 @@ def live_line(event: CommandProgress) -> LiveLine:
     what = brief(fields.get("id", ""))
     words = {
         "queued": "waiting for the previous command",
-        "start": f"{actions(_number(fields.get('actionCount')))}, {_number(fields.get('timeoutMs')) / 1000:.1f} s budget",
+        "start": f"{counted(_number(fields.get('actionCount')), 'action')}, {_number(fields.get('timeoutMs')) / 1000:.1f} s budget",
         "stage-retry": f"{what} {fields.get('attempt', '')} in {_number(fields.get('delayMs')) / 1000:.1f} s",
         "stage-failure": f"{what}: {brief(fields.get('reason', ''))}",
         "failure": brief(fields.get("reason", "")),
-        "success": f"plan completed, {fields.get('stepCount', '?')} steps",
+        "success": f"plan completed, {counted(_number(fields.get('stepCount')), 'step')}",
     }.get(event.kind, what or event.text)
     return LiveLine(event.at, _KIND_STATUS.get(event.kind, Status.RUNNING), event.kind, words)

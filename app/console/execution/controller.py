@@ -102,7 +102,7 @@ class ExecutionController:
         self.device_id, self.refusal = device_id, None
         self._post(WorkUpdate(f"{what}: waiting for the result…", began))
         try:
-            answered, notice = await self._outcome(payload, device_id, what, began, composed)
+            look, notice = await self._outcome(payload, device_id, what, began, composed)
             self._post(NoticeUpdate(notice._replace(result=True)))
             if notice.status is Status.OK:
                 succeeded()
@@ -114,19 +114,20 @@ class ExecutionController:
             self._job = self.payload = None
             self._post(WorkUpdate(""))
             self._ended(self._clock.now() - began)
-        if answered and payload["actions"][-1]["type"] != "snapshot_ui":
+        if look:
             self._start("settle", self._settle())
 
     async def _outcome(
         self, payload: Mapping[str, Any], device_id: str, what: str, began: float, composed: Composition | None
     ) -> tuple[bool, Notice]:
-        """Return whether the device answered, and the outcome as a notice."""
+        """Return whether the screen must be read to see the effect, and the outcome as a notice."""
         try:
             result = await self._engine.execute(composed or payload, device_id=device_id)
         except EngineError as exc:
             now, self.refusal = self._clock.now(), exc
             return False, refused(what, exc, seconds=now - began, now=now)
-        return True, ended(payload, what, result.envelope, result.duration_ms / 1000)
+        looked = result.envelope["status"] == "success" and payload["actions"][-1]["type"] == "snapshot_ui"
+        return not looked, ended(payload, what, result.envelope, result.duration_ms / 1000)
 
     async def _settle(self) -> None:
         """Request a tree once the screen has settled, unless another execution runs."""

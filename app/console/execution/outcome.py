@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from clawperator.engine.errors import EngineError, ErrorCode
-from clawperator.widgets.models.execution import brief
+from clawperator.engine.logcat.stages import brief
 from clawperator.widgets.models.status import Status
 from clawperator.widgets.notice_line import Notice
 from clawperator.widgets.text.times import duration, precise

@@ -11,8 +11,8 @@ from clawperator.app.console.navigation import MatcherPlace
 from clawperator.app.console.session import Facet, Session
 from clawperator.engine.hierarchy.matcher import Matcher
 from clawperator.widgets.format.lines import sentence
-from clawperator.widgets.models.execution import ExecutionState, StepState
-from clawperator.widgets.models.failed_matcher import unfound
+from clawperator.widgets.models.execution import ExecutionState
+from clawperator.widgets.models.failed_matcher import failed_at, unfound
 from clawperator.widgets.models.snapshot import TreeSnapshot, unpack
 from clawperator.widgets.models.status import Status
 
@@ -26,11 +26,11 @@ ACTION = "explain_failure"
 
 
 class Explanation(NamedTuple):
-    """What can be shown; ``reason`` says why nothing can. ``before``: the tree is from before the failure."""
+    """What can be shown; ``reason`` says why nothing can. ``at`` is when the step failed; ``nan``: unknown."""
 
     fields: Mapping[str, str]
     tree: TreeSnapshot = TreeSnapshot.EMPTY
-    before: bool = False
+    at: float = math.nan
     reason: str = ""
 
 
@@ -47,21 +47,16 @@ def explained(session: Session, focused: Widget | None) -> Explanation:
         return Explanation({}, reason=words if known else "The payload of this run is unknown, and so is its selector")
     if execution.device_id != session.device_id:
         return Explanation(fields, reason=f"It ran on {sentence(execution.device_id)}. D chooses that device")
-    trees = [tree for tree in session.trees if tree.readable]
-    if not trees:
+    at = failed_at(execution, step)
+    if not (tree := session.trees.nearest(at)).readable:
         return Explanation(fields, reason="There is no tree. Press r in Inspect to take one")
-    until = _failed_at(execution, step)
-    before = next((tree for tree in trees if tree.at <= until), None)
-    return Explanation(fields, before or trees[0], before is not None)
-
-
-def _failed_at(execution: ExecutionState, step: StepState | None) -> float:
-    ends = (step.ended if step is not None else math.nan, execution.ended)
-    return next((end for end in ends if not math.isnan(end)), math.inf)
+    return Explanation(fields, tree, at)
 
 
 async def show(console: Console, wanted: Explanation) -> None:
     """Switch to mode 1 with the matcher in its line, on that tree."""
+    from clawperator.widgets.format.outcome_block import tree_words  # not needed for the first frame
+
     trees = console.session.trees
     if wanted.tree.packed:
         trees.put(await asyncio.to_thread(unpack, wanted.tree))
@@ -69,10 +64,5 @@ async def show(console: Console, wanted: Explanation) -> None:
     trees.back = next(places, trees.back)
     console.go_to(MatcherPlace(Matcher.from_fields(wanted.fields)))
     console.show(Facet.TREE)
-    at = console.clock.time_of_day(wanted.tree.at, tenths=False)
-    words = (
-        f"Tree of {at}, taken before the failure"
-        if wanted.before
-        else f"No tree from before the failure: this one is from {at}"
-    )
-    console.say(Status.IDLE, words)
+    words = tree_words(console.clock, wanted.tree.at, wanted.at - wanted.tree.at)
+    console.say(Status.IDLE, f"This is the {words}")

@@ -228,9 +228,9 @@ class InspectScreen(ConsoleScreen):
         self.to_node(message.node)
 
     def to_node(self, node: UiNode) -> None:
-        """Move the cursor to a node of the shown tree."""
+        """Move the cursor to a node of the shown tree, and show it there."""
         self.tree_pane.reveal_node(node)
-        self.set_focus(self.tree_pane)
+        self.go_to("#tree")
 
     @on(UiTreePane.CursorLost)
     def _cursor_lost(self, message: UiTreePane.CursorLost) -> None:

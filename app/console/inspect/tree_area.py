@@ -16,7 +16,7 @@ from clawperator.app.console.empty_states import NO_DEVICE_HERE, start_state
 from clawperator.app.console.inspect.follow_controller import follow_words
 from clawperator.engine.hierarchy.blind import BlindSpot, blind_spots
 from clawperator.widgets import keys
-from clawperator.widgets.format.bench import candidate_rows
+from clawperator.widgets.format.bench import candidate_rows, typed_row
 from clawperator.widgets.format.lines import Line, Row, sentence
 from clawperator.widgets.format.nodes import breadcrumb, breadcrumb_hit, node_line
 from clawperator.widgets.info_line import FindLine, InfoLine
@@ -237,16 +237,18 @@ class TreeArea(Pane):
         self.note(self._place_words())
 
     def draw_matcher(self) -> None:
-        """Mark the matches of the current matcher, and show the best candidates on small screens."""
+        """Mark the matches of the current matcher; on small screens show it, if typed, and the best candidates."""
         self.mark_matches()
-        width, symbols = self.node_line.width, self.symbols
-        candidates = self.bench.candidates if self.screen.narrow else ()
-        for index, line in enumerate(self._best):
-            if index < len(candidates):
-                current = candidates[index] is self.bench.candidate
-                line.show(next(candidate_rows(candidates[index], index + 1, width, symbols, current=current)))
-            else:
-                line.show(Row(Line()))
+        rows = self._best_rows() if self.screen.narrow else iter(())
+        for line in self._best:
+            line.show(next(rows, Row(Line())))
+
+    def _best_rows(self) -> Iterator[Row]:
+        bench, width, symbols = self.bench, self.node_line.width, self.symbols
+        if bench.typed:
+            yield typed_row(bench.typed, len(bench.matches), width, symbols)
+        for rank, candidate in enumerate(bench.candidates, 1):
+            yield next(candidate_rows(candidate, rank, width, symbols, current=candidate is bench.candidate))
 
     def mark_matches(self) -> None:
         """Mark the matches of a typed or an ambiguous matcher."""

@@ -150,7 +150,7 @@ class DraftArea(Container):
         words = f"{busy(self._conflict, execution.ended)}." if execution is not None and self._conflict else ""
         self._timeline.show_run(execution, next_keys(execution, free=not session.lock), words)
         if execution is not None and execution.status is Status.FAILED:
-            self._timeline.show_screen(session.trees.until(execution.ended, execution.command_id))
+            self._timeline.show_screen(session.trees.nearest(execution.ended))
         self._show_tabs()
 
     @property

@@ -91,6 +91,8 @@ class StreamScreen(TwoPaneScreen):
             if not self.stream.model.view.of_lines:  # lines are shown when the cursor rests
                 self.show_detail()
             self._draw_info()
+        elif changed & Facet.TREE:
+            self.show_detail()  # it may be the tree of a failure
 
     def draw_ages(self) -> None:
         if self.session.pass_time():
@@ -106,7 +108,7 @@ class StreamScreen(TwoPaneScreen):
         detail.show(self.stream.item)
         if (execution := self.stream.execution) is not None and execution.status is Status.FAILED:
             trees = self.session.trees_of(execution.device_id)
-            detail.show_screen(trees.until(execution.ended, execution.command_id))
+            detail.show_screen(trees.nearest(execution.ended))
         if self.session.read_only:
             self.refresh_bindings()  # what can be run again depends on the row
         around = self.query_one("#around", LogAround)

@@ -221,6 +221,25 @@ async def test_job_6_why_it_does_not_match_and_the_jump_to_the_nearest_miss(size
         await until(pilot, lambda: app.focused is mode.tree_pane)
         assert mode.tree_pane.node is not None
         assert mode.tree_pane.node.label == "Wi‑Fi"
+        assert not mode.query(".-drawer"), "no drawer hides the node"
+
+
+async def test_a_small_screen_shows_the_typed_matcher_that_actions_use() -> None:
+    async with console(size=SMALL) as (app, pilot, _):
+        await find(pilot, '"Bluetooth"')
+        await pilot.press("m", *"text=Blue", "enter")
+        best = screen(app).area._best
+        await until(pilot, lambda: "✗ 0" in shown(best[0]))
+        assert 'text="Blue"' in shown(best[0])
+        assert "text=Bluetooth" in shown(best[1]).replace('"', "")
+        await pilot.press("escape")
+        await until(pilot, lambda: "typed" not in shown(best[0]))
+
+
+async def test_a_small_screen_has_room_for_what_a_find_says() -> None:
+    async with console(size=SMALL) as (app, pilot, _):
+        await pilot.press("slash", *"wifi")
+        await until(pilot, lambda: "look-alikes" in text_of(app))
 
 
 @SIZES

@@ -80,6 +80,24 @@ def shelf() -> Iterator[Shelf]:
         yield shelf
 
 
+@pytest.mark.parametrize(
+    ("stage", "words"),
+    [
+        ("click(NodeMatcher(resourceId=null, textEquals=OK, contentDescContains=null))", 'click "OK"'),
+        ("openApp:com.example", "open_app com.example"),
+    ],
+)
+def test_the_log_has_what_a_step_of_someone_else_acted_on(shelf: Shelf, stage: str, words: str) -> None:
+    shelf.see(
+        shelf.start(),
+        shelf.line("[UiActionEngine] step_start id=a type=m$c"),
+        shelf.line(f"[Clawperator-Command] stage-start commandId=c taskId=t id={stage}"),
+        shelf.envelope(),
+    )
+    (run,) = shelf.runs
+    assert run.summary.action == words
+
+
 def test_a_run_of_someone_else_is_kept_with_its_lines_and_trees(shelf: Shelf) -> None:
     shelf.see(
         shelf.start(),

@@ -521,6 +521,19 @@ async def test_the_draft_runs_after_a_look_and_shows_how_each_step_went() -> Non
         assert "✗  failed" not in text_of(app)
 
 
+async def test_the_screen_is_read_after_a_plan_that_broke_off_before_its_own_snapshot() -> None:
+    plan = execution([step("wait", matcher=WIFI.matcher), {"id": "look", "type": "snapshot_ui"}], name="plan")
+    async with acting() as (app, pilot, engine):
+        for engine.answer in (None, not_found):
+            app.dispatcher.run(plan, "plan")
+            await drained(pilot)
+            await pilot.press("enter")
+            await until(pilot, lambda: engine.sent and not app.session.work)
+            await app.workers.wait_for_complete()
+            await settled(pilot)
+        assert engine.calls.count(f"snapshot {DEVICE.serial}") == 1, "the plan that ended well has read it itself"
+
+
 async def test_problems_are_listed_and_nothing_is_run(tmp_path: Path) -> None:
     plan = {"taskId": "t", "source": "s", "timeoutMs": 5_000, "actions": [{"id": "a", "type": "press_key", "params": {"key": "enter"}}, {"id": "b", "type": "home"}]}  # fmt: skip
     path = tmp_path / "plan.json"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from clawperator.app.console.inspect.screen import InspectScreen
+from clawperator.app.console.session import Facet
 from clawperator.widgets.execution_detail import ExecutionDetail
 from clawperator.widgets.models.snapshot import pack
 from tests.app.console.support import DEVICE, NOON, agent_run, finished_run, make_envelope, until
@@ -31,7 +32,7 @@ def inspect(shown: Shown) -> InspectScreen:
     return screen
 
 
-async def test_the_matcher_that_found_nothing_is_typed_on_the_tree_from_before() -> None:
+async def test_the_matcher_that_found_nothing_is_typed_on_the_tree_read_closest_to_the_failure() -> None:
     async with showing((160, 44)) as shown:
         (tree,) = shown.app.session.trees
         shown.app.session.trees.add(replace(tree, serial=tree.serial + 1, at=tree.at + 60))
@@ -41,8 +42,24 @@ async def test_the_matcher_that_found_nothing_is_typed_on_the_tree_from_before()
         assert shown.app.session.trees.back == 1
         assert inspect(shown).area.matcher.value == "text=WiMAX"
         assert inspect(shown).bench.typed.fields() == {"textEquals": "WiMAX"}
-        await shown.noticed("taken before the failure")
+        await shown.noticed("6.0 s before the failure")
         await shown.seen("No node on screen matches")
+
+
+async def test_a_tree_read_right_after_the_failure_explains_it_better_than_an_old_one() -> None:
+    async with showing((160, 44)) as shown:
+        (tree,) = shown.app.session.trees
+        await fail_in_stream(shown, tree.at + 60)
+        await shown.seen("1 min 05 s before the failure")
+        shown.app.session.trees.put(replace(tree, at=tree.at + 63))
+        shown.app.show(Facet.TREE)
+        await shown.seen("2.0 s before the failure")
+        shown.app.session.trees.add(replace(tree, serial=tree.serial + 1, at=tree.at + 66))
+        shown.app.show(Facet.TREE)
+        await shown.seen("1.0 s after the failure")
+        await shown.press("m")
+        await shown.noticed("1.0 s after the failure")
+        assert shown.app.session.trees.back == 0
 
 
 async def test_a_packed_tree_is_unpacked_for_it() -> None:
@@ -52,7 +69,7 @@ async def test_a_packed_tree_is_unpacked_for_it() -> None:
         await fail_in_stream(shown, tree.at - 90)
         await shown.press("m")
         await until(shown.pilot, lambda: shown.app.current_mode == "inspect" and inspect(shown).area.matcher.is_open)
-        await shown.noticed("No tree from before the failure")
+        await shown.noticed("after the failure")
         assert inspect(shown).bench.tree is not None
 
 
