@@ -167,6 +167,9 @@ class InputRow(Vertical):
     def value(self) -> str:
         return self.entry.value
 
+    def on_one_of_turned(self) -> None:
+        self.complain("")
+
     def complain(self, words: str) -> None:
         """Show a problem; an empty one removes it."""
         self.set_class(bool(words), "-wrong")

@@ -51,6 +51,16 @@ def fill(form: StepForm, **values: str) -> None:
             row.entry.value = values[row.field.name]  # type: ignore[misc]  # lines, not choices
 
 
+async def test_a_choice_takes_the_problem_of_its_field_away() -> None:
+    async with composing(None) as (app, pilot, _):
+        form = await opened(app, pilot, "i", LETTERS["press_key"])
+        await pilot.press("enter")
+        await until(pilot, lambda: "press_key requires params.key" in text_of(app))
+        await pilot.press("right")
+        await until(pilot, lambda: "press_key requires params.key" not in text_of(app))
+        assert form.rows[0].value == "back"
+
+
 @pytest.mark.parametrize(
     "kind",
     [pytest.param(kind, marks=[] if number % 4 == 0 else pytest.mark.ci) for number, kind in enumerate(ACTIONS)],
