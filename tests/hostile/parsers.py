@@ -30,7 +30,7 @@ from clawperator.app.console.remote import wire
 from clawperator.app.console.text_files import read_text
 from clawperator.app.console.user_themes import read_theme
 from clawperator.app.http import bodies
-from clawperator.app.mcp import stdio
+from clawperator.app.mcp import messages, stdio
 from clawperator.app.mcp.tools import TOOLS
 from clawperator.app.mcp.tools.observe import _fitted
 from clawperator.app.serve.tokens import open_tokens
@@ -216,6 +216,12 @@ def request_of(*models: type[bodies.Body]) -> list[Callable[[bytes], object]]:
         finished(model.of(Request(scope, receive)))
 
     return [partial(read, model) for model in models]
+
+
+def body_of(model: type[bodies.Body]) -> bytes:
+    """A body of which ``model`` knows all fields."""
+    known = {field.alias for field in model.model_fields.values()}
+    return json.dumps({name: value for name, value in own.BODY.items() if name in known}).encode()
 
 
 def finished(coroutine: Coroutine[Any, Any, Any]) -> Any:
@@ -405,6 +411,9 @@ def tool_said(data: bytes) -> None:
 
 # -- the table
 
+BODIES = (
+    bodies.Execution, bodies.Snapshot, bodies.Screenshot, bodies.Match, bodies.Suggestion, bodies.SkillRun, bodies.Avd,
+)  # fmt: skip
 RULES = lint.LintRules(date(2026, 1, 1), DEFAULT, blocked_terms.BlockedTerms(("secret",)))
 LOGS = own.files("logcat/*.txt")
 DEVICE = own.files("device/*.txt")
@@ -529,13 +538,8 @@ PARSERS: dict[str, Parser] = {
     ),
     "theme": Parser(file_of(lambda path: read_theme(Path(path))), [own.THEME]),
     "draft": Parser(file_of(lambda path: read_text(Path(path))), [json.dumps(own.EXECUTION).encode()], (ValueError,)),
-    "http-body": Parser(
-        request_of(
-            bodies.Execution, bodies.Snapshot, bodies.Screenshot, bodies.Match, bodies.Suggestion, bodies.SkillRun, bodies.Avd,
-        ),
-        [json.dumps(own.BODY).encode()],
-    ),
-    "mcp": Parser([*object_of(mcp_call), *file_of(mcp_lines)], [json.dumps(call).encode() for call in own.CALLS]),
+    "http-body": Parser(request_of(*BODIES), list(map(body_of, BODIES))),
+    "mcp": Parser([*object_of(mcp_call), *file_of(mcp_lines), messages.refusal], [json.dumps(call).encode() for call in own.CALLS]),
     "apk": Parser([apk.facts_of, *file_of(apk.read_apk)], [apks.apk(), apks.apk(apks.manifest(utf8=True), stored=True)], (EngineError, zip_index.ZipError)),
     "axml": Parser([lambda data: drained(axml.elements(data))], [apks.manifest(), apks.manifest(utf8=True, nameless=True)], (axml.AxmlError,)),
     "screenshot": Parser([screenshot], [own.png()]),
