@@ -597,7 +597,7 @@ async def test_verbs_are_those_of_the_command_line(serve: Serve) -> None:
 )
 async def test_a_misspelt_field_is_not_ignored(serve: Serve, path: str, field: str, hint: str) -> None:
     served = await serve()
-    given = {"execution": {"actions": []}} if path == "/execute" else {}
+    given: dict[str, Any] = {"execution": {"actions": []}} if path == "/execute" else {}
     answer = await served.client.post(path, json={**given, field: "x"})
     error = answer.json()["error"]
     assert (answer.status_code, error["code"], error["details"]["path"]) == (400, "INVALID_BODY", field)
