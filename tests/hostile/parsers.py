@@ -411,7 +411,7 @@ def tool_said(data: bytes) -> None:
 
 # -- the table
 
-BODIES = (
+BODIES: tuple[type[bodies.Body], ...] = (
     bodies.Execution, bodies.Snapshot, bodies.Screenshot, bodies.Match, bodies.Suggestion, bodies.SkillRun, bodies.Avd,
 )  # fmt: skip
 RULES = lint.LintRules(date(2026, 1, 1), DEFAULT, blocked_terms.BlockedTerms(("secret",)))
