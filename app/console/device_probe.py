@@ -1,7 +1,8 @@
 """Whether devices respond, and whether a device that was not ready is ready now. It knows no widget.
 
 adb lists a device of the network as connected long after it vanished, and pushes nothing when the user switches the
-Operator's service on. So the selected device is asked while it owes an answer, and while it is known not to be ready.
+Operator's service on. So the selected device is asked while it owes an answer, while it is known not to be ready, and on
+a network after some seconds of silence.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from contextlib import aclosing
 from typing import TYPE_CHECKING, cast
 
 from clawperator.app.console.console_engine import DoctorEngine, Document, as_mapping
+from clawperator.engine.adb.mdns import is_network_serial
 from clawperator.engine.errors import EngineError, ErrorCode
 from clawperator.engine.events.types import (
     CommandProgress,
@@ -30,6 +32,8 @@ PAUSE_SECONDS = 1.0
 """Between two probes."""
 PATIENCE_SECONDS = 3.0
 """So long an execution may show no sign of life, and a probe may take."""
+QUIET_SECONDS = 10.0
+"""So long a device of the network may show no sign of life: adb does not notice that it vanished."""
 _SHELL = "device.capability"
 """The check that asks nothing but the device's shell."""
 _HANDSHAKE = "readiness.handshake"
@@ -61,8 +65,10 @@ class DeviceProbe:
         self._clock = clock
         self.device_id = ""
         self.silent: frozenset[str] = frozenset()
-        self._owing: dict[str, float] = {}
-        """Devices on which an execution of this program runs, and their last sign of life."""
+        self._heard: dict[str, float] = {}
+        """By serial: the last sign of life."""
+        self._owing: set[str] = set()
+        """Devices on which an execution of this program runs."""
         self._failed = ""
         """The device whose shell did not answer the last probe."""
 
@@ -70,16 +76,18 @@ class DeviceProbe:
         """Note whether the device of ``event`` responds."""
         serial = event.device_id or ""
         if isinstance(event, ExecutionStarted):
-            self._owing[serial] = self._clock()
-        elif isinstance(event, ExecutionFinished) and isinstance(failure := event.result.get("error"), Mapping):
-            self._owing.pop(serial, None)
+            self._owing.add(serial)
+            self._heard[serial] = self._clock()
+            return
+        failure = None
+        if isinstance(event, ExecutionFinished):
+            self._owing.discard(serial)
+            failure = event.result.get("error")
+        if isinstance(failure, Mapping):
             if failure.get("code") in _NO_ANSWER:
                 self._note(serial, silent=True)
         elif isinstance(event, _SIGNS):
-            if isinstance(event, ExecutionFinished):
-                self._owing.pop(serial, None)
-            elif serial in self._owing:
-                self._owing[serial] = self._clock()
+            self._heard[serial] = self._clock()
             self._note(serial, silent=False)
 
     async def run(self) -> None:
@@ -99,10 +107,13 @@ class DeviceProbe:
         if not serial:
             return ""
         if not self._usable(serial):
-            self._owing.pop(serial, None)
+            self._owing.discard(serial)
+            self._heard.pop(serial, None)
             self._note(serial, silent=False)
             return ""
-        if serial in self.silent or self._clock() - self._owing.get(serial, self._clock()) > PATIENCE_SECONDS:
+        quiet = self._clock() - self._heard.setdefault(serial, self._clock())
+        owes_answer = serial in self._owing and quiet > PATIENCE_SECONDS
+        if serial in self.silent or owes_answer or (quiet > QUIET_SECONDS and is_network_serial(serial)):
             return _SHELL
         obstacle = self._obstacle()
         return "" if obstacle == _HANDSHAKE else obstacle  # which would occupy the device
@@ -125,7 +136,7 @@ class DeviceProbe:
         passed, failed_before = found.get("status") == "pass", self._failed == serial
         if passed or found.get("code") == ErrorCode.DEVICE_SHELL_UNAVAILABLE.value:
             self._failed = "" if passed else serial
-            self._owing = {owing: self._clock() if owing == serial else since for owing, since in self._owing.items()}
+            self._heard[serial] = self._clock()
             self._note(serial, silent=not passed)
         return passed and (failed_before or check_id == self._obstacle())
 

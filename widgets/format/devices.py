@@ -207,13 +207,13 @@ def device_detail(
     now: float = 0.0,
 ) -> Iterator[Row]:
     """Yield all properties of a device, the last doctor findings, and the steps that make it usable."""
-    words = words_for(device)
-    status = words.status
+    state, status = _state_of(device, facts)
+    usable = status is Status.OK
+    words = words_for(device if usable or not device.usable else device._replace(state=DeviceState.OFFLINE))
     head = Line(width).add(f" {symbols.sign(status)} ", status.role).device(device.serial, "strong")
     yield Row(head)
-    state = device.state + (" – " + words.next if not device.usable else "")
     rows = (
-        ("state", state, status.role),
+        ("state", state if usable else f"{state} – {words.next}", status.role),
         ("adb", device.detail, "warn"),
         ("model", device.model.replace("_", " "), "text"),
         ("product", device.product, "text"),

@@ -10,11 +10,11 @@ from typing import Any, cast
 import pytest
 
 from clawperator.app.console import device_probe
-from clawperator.app.console.device_probe import PATIENCE_SECONDS, DeviceProbe
+from clawperator.app.console.device_probe import PATIENCE_SECONDS, QUIET_SECONDS, DeviceProbe
 from clawperator.app.console.doctor.controller import DoctorController
 from clawperator.engine.events.types import ExecutionFinished, ExecutionStarted, LogBatch
 from clawperator.widgets.models.doctor_report import DoctorReport
-from tests.app.console.support import CHECKS_OK, DEVICE, SECOND, FakeEngine, check, log_lines
+from tests.app.console.support import CHECKS_OK, DEVICE, SECOND, TABLET, FakeEngine, check, log_lines
 
 SERIAL = DEVICE.serial
 SILENT = frozenset({SERIAL})
@@ -86,6 +86,16 @@ async def test_a_device_that_owes_an_answer_is_asked_once_nothing_came_for_some_
     assert (here.asked, here.silent, here.recovered) == (1, frozenset(), 0)
     await here.probe.look()
     assert here.asked == 1, "it answered just now"
+
+
+async def test_a_device_of_the_network_is_asked_now_and_then() -> None:
+    here = Probed()
+    here.probe.device_id = TABLET.serial
+    await here.probe.look()
+    here.now += QUIET_SECONDS + 1
+    await here.probe.look()
+    await here.probe.look()
+    assert here.engine.calls == [f"doctor {TABLET.serial}"]
 
 
 async def test_one_that_vanished_does_not_respond_until_it_answers_again(monkeypatch: pytest.MonkeyPatch) -> None:

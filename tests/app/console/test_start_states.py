@@ -257,6 +257,15 @@ async def test_the_rail_names_a_device_that_is_away_and_marks_its_old_checks() -
         assert note.startswith("old · ✗ 1 failed")
 
 
+def test_the_details_of_a_device_that_does_not_respond_are_what_reconnects_it() -> None:
+    phone = TABLET._replace(state="device")
+    rows = device_detail(phone, 60, chosen=True, facts=DeviceSummary(silent=True))
+    detail = "\n".join(row.left.plain for row in rows)
+    assert detail.startswith(f" ! {phone.serial}")
+    assert "not responding – reconnect it with adb" in detail
+    assert f"adb connect {phone.serial}" in detail
+
+
 def test_a_narrow_row_has_its_state_below_where_there_is_no_room_beside_it() -> None:
     assert not fits_beside(TABLET, 20)
     assert device_row(TABLET, 20).left.plain == f" ! {TABLET.serial}"
