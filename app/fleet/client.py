@@ -295,7 +295,8 @@ class Fleet:
             except EngineError as exc:
                 if exc.code is not ErrorCode.FLEET_NO_ANSWER:
                     raise
-                raise _not_sent(ErrorCode.FLEET_UNAVAILABLE, exc.message, device) from exc
+                hint = "Its computer may be asleep or cut off. Check `clawperator fleet join` there."
+                raise _not_sent(ErrorCode.FLEET_UNAVAILABLE, exc.message, device, hint) from exc
             asked = time.monotonic()
             ahead = now - asked
             self._clocks[host] = ahead, asked
@@ -342,10 +343,12 @@ async def _answer(queue: asyncio.Queue[Msg | Exception | None], device: str) -> 
             raise _unknown(device, "The connection to the fleet was lost while the execution ran")
         if isinstance(message, Exception):
             words = f"The NATS server does not permit this user to send to {device}"
-            raise _not_sent(ErrorCode.FLEET_UNAVAILABLE, words, device)
+            hint = "The permissions of the user in the server's configuration decide that."
+            raise _not_sent(ErrorCode.FLEET_UNAVAILABLE, words, device, hint)
         headers = message.headers or {}
         if headers.get("Status") == _NO_RESPONDERS:
-            raise _not_sent(ErrorCode.DEVICE_NOT_FOUND, f"No host of the fleet offers {device}", device)
+            hint = "`clawperator fleet devices nats://…` lists the devices of a fleet."
+            raise _not_sent(ErrorCode.DEVICE_NOT_FOUND, f"No host of the fleet offers {device}", device, hint)
         if subjects.ALIVE in headers:
             continue
         if sum(map(len, parts.values())) + len(message.data) > subjects.MAX_ANSWER_BYTES:
@@ -365,12 +368,7 @@ def _is_local(serial: str) -> bool:
     return serial.startswith(("emulator-", "localhost:", "127."))
 
 
-def _not_sent(code: ErrorCode, message: str, device: str) -> EngineError:
-    hint = (
-        "`clawperator fleet devices nats://…` lists the devices of a fleet."
-        if code is ErrorCode.DEVICE_NOT_FOUND
-        else None
-    )
+def _not_sent(code: ErrorCode, message: str, device: str, hint: str | None = None) -> EngineError:
     return EngineError(code, message, hint=hint, extra={"deviceId": device, "broadcastDispatchStatus": "not_sent"})
 
 

@@ -179,6 +179,7 @@ class FleetHost:
         watching = asyncio.create_task(self._engine.watch_devices(), name="devices of the host")
         try:
             with self._engine.events.subscribe() as events:
+                await self._require_permissions()  # before many devices are refused, each with a message
                 await self._offer(service, await self._engine.devices())
                 await self._require_permissions()
                 ready()
@@ -203,7 +204,11 @@ class FleetHost:
             await self._client.flush(_FLUSH_SECONDS)
         if self._client.refusal:
             words = f"The NATS server does not permit this user to offer devices: {self._client.refusal}"
-            raise EngineError(ErrorCode.FLEET_UNAVAILABLE, words, hint="Use the credentials of a host.")
+            raise EngineError(
+                ErrorCode.FLEET_UNAVAILABLE,
+                words,
+                hint="Use the credentials of a host, and the --name that they permit.",
+            )
 
     async def _offer(self, service: Service, listed: Sequence[DeviceEntry]) -> None:
         """Offer the devices that are new, in any state, and follow the log of those that are ready."""

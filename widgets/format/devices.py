@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from clawperator.engine.adb.mdns import is_network_serial
 from clawperator.engine.adb.presence import DeviceState
-from clawperator.widgets.format.lines import Line, Row, wrapped
+from clawperator.widgets.format.lines import Line, Row, device_name, wrapped
 from clawperator.widgets.format.symbols import UNICODE, Symbols
 from clawperator.widgets.models.status import Status
 from clawperator.widgets.text.safe import cells
@@ -154,10 +154,8 @@ def device_row(
     words, (state, status) = words_for(device), _state_of(device, facts)
     sign = status if status is not Status.OK else Status.RUNNING if chosen else Status.IDLE
     line = Line(width - 1).add(f" {symbols.sign(sign)} ", status.role)
-    name, room = device.serial, _SERIAL_CELLS if width >= _WIDE else width - 4
-    if "/" in name and len(name) > room:
-        name = f"…{name[1 - room :]}"  # of the devices of a host, the ends differ
-    line.device(name, "strong" if chosen else "text", room=room)
+    room = _SERIAL_CELLS if width >= _WIDE else width - 4
+    line.device(device_name(device.serial, room), "strong" if chosen else "text", room=room)
     if width < _WIDE:
         beside = status is not Status.OK and fits_beside(device, width, facts)
         return Row(line.add(" ").device(state, status.role) if beside else line)

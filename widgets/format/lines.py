@@ -81,6 +81,11 @@ def column(text: str, width: int) -> str:
     return safe + " " * (width - cells(safe))
 
 
+def device_name(serial: str, room: int) -> str:
+    """Return ``serial``, and the end of a longer ``host/serial``: of the devices of a host, the ends differ."""
+    return f"…{serial[1 - room :]}" if "/" in serial and len(serial) > room else serial
+
+
 def sentence(text: str) -> str:
     """Return untrusted text, escaped, for a place without a width, such as a toast."""
     return escape(text)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from clawperator.engine.executions.headline import action_words, headline, result_words, short_source
 from clawperator.engine.logcat.stages import action_of_stage, brief
-from clawperator.widgets.format.lines import Line, Row, column
+from clawperator.widgets.format.lines import Line, Row, column, device_name
 from clawperator.widgets.format.symbols import UNICODE, Symbols
 from clawperator.widgets.models.execution import ExecutionState, StepState
 from clawperator.widgets.models.status import Status
@@ -98,7 +98,7 @@ def _of_live(run: ExecutionState, now: float) -> RunFacts:
         precise(seconds) if run.over else duration(seconds),
         run.command_id,
         detail,
-        (run.task_id, run.device_id, run.mode),
+        (run.task_id, device_name(run.device_id, _COLUMN), run.mode),
     )
 
 
@@ -120,7 +120,7 @@ def _of_recorded(run: RunSummary, now: float) -> RunFacts:
         result,
         duration(now - run.started_at) if running else precise(run.duration_ms / 1000),
         run.command_id,
-        columns=(run.task_id, run.device_id, run.mode),
+        columns=(run.task_id, device_name(run.device_id, _COLUMN), run.mode),
     )
 
 
@@ -151,7 +151,7 @@ def run_row(
     if width >= _WITH_SOURCE:
         line.add(column(short_source(run.source) or "unknown", _share(width, 9, 14)), "muted").add(" ")
     for value in run.columns if wide and width >= _WITH_COLUMNS else ():
-        line.add(column(value, 13), "faint").add(" ")
+        line.add(column(value, _COLUMN), "faint").add(" ")
     place = f"{min(run.place, run.total or run.place)}/{run.total or '?'}" if run.place and run.total != 1 else ""
     line.add(f"{place:>5} " if width >= _WITH_ID else f"{place} " if place else "", run.role)
     room = line.width - line.cells
@@ -174,7 +174,7 @@ def run_row(
 _WITH_ID = 88
 """From this width on, a row has the commandId."""
 _WITH_SOURCE = 56
-_WITH_COLUMNS = 140
+_WITH_COLUMNS, _COLUMN = 140, 13
 _WORTH_CELLS = 12
 """With less room than this, a message is left out instead of cut."""
 

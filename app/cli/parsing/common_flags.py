@@ -15,9 +15,7 @@ POLICY_FLAG = Flag("--policy", "<file>", "use this policy file [policy.toml in t
 POLICY_FLAGS = (POLICY_FLAG, switch("--safe-logs", "keep screen texts out of the log and the history"))
 """What limits a command and what is recorded about it."""
 BRIEF_FLAG = switch("--brief", "print only the outcome, the data of the steps and the view")
-FLEET_FLAG = Flag(
-    "--fleet", "<nats://host:port>", "run on a device of this fleet: --device host/serial, --devices tag:name"
-)
+FLEET_FLAG = Flag("--fleet", "<nats://host:port>", "run on a device of this fleet: --device host/serial")
 OBSERVE_FLAGS = (
     FLEET_FLAG,
     switch("--raw-envelope", "print the device's envelope unchanged, without derived codes and host keys"),
@@ -58,7 +56,7 @@ DEVICES_FLAGS = (
     Flag(
         "--devices",
         "<a,b|all|tag:name>",
-        "run on each of these devices: serials, aliases, all ready ones, or those with a tag",
+        "run on each of these devices: serials, aliases, all ready ones, or those with a tag; of a fleet also host/serial",
         suggest="devices",
     ),
     Flag("--jobs", "<n>", f"run on at most n devices at a time [{JOBS}]", bounds=(1, MAX_JOBS)),
