@@ -33,7 +33,15 @@ from clawperator.engine.contracts.limits import utf16_length
 from clawperator.engine.errors import EngineError, ErrorCode
 from clawperator.engine.hierarchy.traits import is_editable
 from clawperator.engine.hierarchy.tree import Bounds, IncomingTree, UiNode, UiTree, parse
-from clawperator.engine.runtime.plan import EnterText, PlanStep, WaitForNavigation, WaitForNode
+from clawperator.engine.runtime.plan import (
+    EnterText,
+    PlanStep,
+    Scroll,
+    ScrollAndClick,
+    ScrollUntil,
+    WaitForNavigation,
+    WaitForNode,
+)
 
 MAX_DUMP = 16 * 1024 * 1024
 """Bytes of a dump; as much as the trees of one execution may have together."""
@@ -54,6 +62,8 @@ _END_DUMP = (
     'm=$(cat {file}.ime 2>/dev/null) && ime set "$m" >/dev/null 2>&1; rm -f {file} {file}.pid {file}.ime'
 )
 """A dump whose shell is closed goes on (android-facts 4h), and no other can start meanwhile (7f)."""
+_STILL_SECONDS = 1.0
+"""How long a tree of a scroll is good for: ``uiautomator`` has read it after a quiet second, in which late rows would have come."""
 _FIRST_LOOK_SECONDS = 3.0
 """A dump of a screen at rest takes up to this long: a shorter wait would see nothing."""
 _HELD = "already registered"
@@ -160,6 +170,8 @@ class StockSurface:
         self._unread: bool | None = None
         self.display: str | None = None
         """The state of the display when the tree of this step was read."""
+        self._last: tuple[float, UiTree] | None = None
+        """The time and the tree of the last look of this step, if nothing was sent since."""
         self._focused = ""
         """The path of the field that had the focus then."""
         self.steps: dict[str, Dispatched] = {}
@@ -171,7 +183,7 @@ class StockSurface:
     async def begin(self, step: PlanStep) -> None:
         """Note the step that begins: what was seen before is out of date."""
         self._step, self.display, self._began = step, None, time.monotonic()
-        self._has_looked, self._unread = False, None
+        self._has_looked, self._unread, self._last = False, None, None
         self.steps[step.id] = Dispatched()
 
     @property
@@ -186,6 +198,9 @@ class StockSurface:
     # -- looking
 
     async def dump(self) -> UiTree | None:
+        scrolls = self._step is not None and isinstance(self._step.action, Scroll | ScrollUntil | ScrollAndClick)
+        if scrolls and self._last is not None and time.monotonic() - self._last[0] < _STILL_SECONDS:
+            return self._last[1]
         found = await self._look()
         return None if found is None else found[1]
 
@@ -216,7 +231,7 @@ class StockSurface:
             raise EngineError(ErrorCode.HIERARCHY_TOO_LARGE, words, details={"maxBytes": MAX_DUMP}) from exc
         found = await self._read(done, incoming)
         if found is not None:
-            self._unread = False
+            self._unread, self._last = False, (time.monotonic(), found[1])
             self._focused = next((node.path for node in found[1].nodes if node.focused and is_editable(node)), "")
         if found is not None and self.first is None and not self._has_acted:
             self.first = time.time(), found[0]
@@ -405,7 +420,7 @@ class StockSurface:
 
     async def _input(self, *words: str) -> bool:
         """Run ``input``; a gesture only if the display is still that of the step's tree. False if nothing was sent."""
-        self._has_acted = True
+        self._has_acted, self._last = True, None
         make = device_script if words[0] == "keyevent" else self._guarded
         script = make("input {words}", words=words)
         return self._sent(await self._run(script), f"input {' '.join(words)}")

@@ -10,7 +10,7 @@ import pytest
 from clawperator.engine.adb.device import ShellResult
 from clawperator.engine.adb.shell_session import ShellSession
 from clawperator.engine.errors import EngineError
-from clawperator.engine.executions.backends import stock
+from clawperator.engine.executions.backends import stock, stock_surface
 from clawperator.engine.executions.backends.stock_surface import StockSurface, typed_pieces
 from clawperator.engine.hierarchy.tree import parse
 from clawperator.engine.runtime.payload import read_plan
@@ -120,6 +120,25 @@ async def test_a_wait_goes_on_while_the_screen_moves() -> None:
     shown = surface(FakeShell(ShellResult(HEAD, b"ERROR: could not get idle state.\n", 0)))
     await step(shown, "wait_for_node", matcher={"textEquals": "a"}, timeoutMs=20_000)
     assert await shown.dump() is None
+
+
+async def test_a_tree_is_read_once_between_two_gestures_of_a_scroll(monkeypatch: pytest.MonkeyPatch) -> None:
+    shell = FakeShell(HEAD + field("one"), b"", HEAD + field("two"), HEAD + field("three"))
+    shown = surface(shell)
+    await step(shown, "scroll_until", target={"textEquals": "three"})
+    assert [tree.nodes[0].text for tree in (await shown.dump(), await shown.dump()) if tree] == ["one", "one"]
+    await shown.swipe(1, 2, 3, 4, 250)
+    assert [tree.nodes[0].text for tree in (await shown.dump(), await shown.dump()) if tree] == ["two", "two"]
+    monkeypatch.setattr(stock_surface, "_STILL_SECONDS", 0)
+    tree = await shown.dump()
+    assert tree is not None
+    assert tree.nodes[0].text == "three"
+
+
+async def test_a_retry_reads_the_tree_again() -> None:
+    shown = surface(FakeShell(HEAD + field("one"), HEAD + field("two")))
+    await step(shown, "read_text", matcher={"role": "textfield"})
+    assert [tree.nodes[0].text for tree in (await shown.dump(), await shown.dump()) if tree] == ["one", "two"]
 
 
 async def typed(shell: FakeShell, text: str, *, sdk: int = 34) -> StockSurface:
