@@ -174,15 +174,18 @@ class Fleet:
         """
         chosen: list[str] = []
         words = names_in(text)
-        one = len(words) == 1 and words[0] != "all" and not words[0].startswith(TAG)
-        listed = [] if one else await self.devices()
+        tags = [word.removeprefix(TAG) for word in words if word.startswith(TAG)]
+        listed, tagged = [], {}
+        if len(words) > 1 or tags or words == ["all"]:
+            listed, *answers = await asyncio.gather(self.devices(), *map(self._tagged, tags))
+            tagged = dict(zip(tags, answers, strict=True))
         aliases = {row["device"]: f"{row['host']}/{row['alias']}" for row in listed if row["alias"]}
         serials = {alias: device for device, alias in aliases.items()}
         for word in words:
             if word == "all":
                 found = [row["device"] for row in listed if row["state"] == "device"]
             elif word.startswith(TAG):
-                found = await self._tagged(word.removeprefix(TAG))
+                found = tagged[word.removeprefix(TAG)]
             else:
                 subjects.address(word)
                 chosen.append(serials.get(word, word))
