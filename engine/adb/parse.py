@@ -143,7 +143,9 @@ def parse_install_result(text: str) -> InstallResult:
 
 # -- failures of Android's programs
 
-_FAILURE = re.compile(r"\s*(?:Error\b|Exception\b|[\w.$]+(?:Exception|Error)\b)", re.ASCII)
+_FAILURE = re.compile(
+    r"\s*(?:Error\b|Exception\b|Warning: Activity not started because\b|[\w.$]+(?:Exception|Error)\b)", re.ASCII
+)
 _REASON = re.compile(r"(?:Error|[\w.$]+(?:Exception|Error)): .", re.ASCII)
 _XIAOMI_NOISE = "Exception: /data/system/theme_config/"
 """Where a theme has no file, Xiaomi's Java programs print that with a stack trace, and go on."""

@@ -264,6 +264,14 @@ def test_a_literal_percent_s_is_typed_in_two_pieces() -> None:
         ),
         (
             ShellResult(
+                b"Starting: Intent { cmp=a.b/.C }\n",
+                b"Warning: Activity not started because the current activity is being kept for the user.\n",
+                0,
+            ),
+            None,
+        ),
+        (
+            ShellResult(
                 b"Starting: Intent { dat=https://a.b/?q=Error: }\n",
                 b"Warning: Activity not started, its current task\n",
                 0,
@@ -277,7 +285,8 @@ async def test_starting_an_app_ends_with_what_android_printed(output: ShellResul
     await step(shown, "open_app", applicationId="a.b")
     if started is None:
         with pytest.raises(
-            EngineError, match=r"failed: (java.lang.SecurityException: Permission|cmd: Can't|android/com)"
+            EngineError,
+            match=r"failed: (java.lang.SecurityException: Permission|cmd: Can't|android/com|Warning: Activity not)",
         ):
             await shown.launch("a.b")
     else:
