@@ -544,6 +544,7 @@ async def test_many_devices_are_refused_before_any_is_used(
 ) -> None:
     response = await client.post("/execute/many", json=body)
     assert (response.status_code, response.json()["error"]["code"]) == (status, code)
+    assert response.json()["error"]["hint"] != "Send a JSON object.", "one was sent"
     if path:
         assert response.json()["error"]["details"]["path"] == path
 
