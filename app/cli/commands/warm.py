@@ -17,7 +17,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-_STOP_SECONDS = 5.0
+_PATIENCE_SECONDS = 15.0
+"""How long it may take to start, or to end."""
 _LOOK_SECONDS = 0.005
 
 
@@ -43,6 +44,8 @@ class Start(Command):
 
         start(options.idle * 60, wait=True)
         if (found := _greeting()) is None:
+            if (other := _awaited()) is not None:  # another program has just started it
+                return Answer({"started": False, **other})
             _require_folder()
             raise EngineError(
                 ErrorCode.INTERNAL_ERROR,
@@ -74,7 +77,7 @@ def _require_folder() -> None:
 
 def _stop(found: dict[str, Any]) -> None:
     os.kill(found["pid"], signal.SIGTERM)
-    deadline = time.monotonic() + _STOP_SECONDS
+    deadline = time.monotonic() + _PATIENCE_SECONDS
     while os.path.exists(socket_path()) and time.monotonic() < deadline:
         time.sleep(_LOOK_SECONDS)  # it is not our child: nothing tells when it ends
 
@@ -84,7 +87,7 @@ class Stop(Command):
     examples = ("",)
 
     def run(self, _: Options) -> Answer:
-        found = _greeting(any_build=True)
+        found = _awaited()
         if found is None:
             return Answer({"stopped": False})
         _stop(found)
@@ -101,6 +104,16 @@ class Status(Command):
             return Answer({"running": True, **found})
         other = _greeting(any_build=True)
         return Answer({"running": False} if other is None else {"running": False, "other": other})
+
+
+def _awaited() -> dict[str, Any] | None:
+    """What the warm process of any build says of itself, also one that is starting; ``None`` without one."""
+    from clawperator.app.warm.start import is_running
+
+    deadline = time.monotonic() + _PATIENCE_SECONDS
+    while (found := _greeting(any_build=True)) is None and is_running() and time.monotonic() < deadline:
+        time.sleep(_LOOK_SECONDS)
+    return found
 
 
 def _greeting(*, any_build: bool = False) -> dict[str, Any] | None:

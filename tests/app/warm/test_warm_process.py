@@ -373,6 +373,33 @@ def test_one_of_another_build(device: Mapping[str, str], tmp_path: Path) -> None
     assert run(COLD, "warm", "status", env=env) == {"running": False}
 
 
+def test_several_that_start_it_at_once(device: Mapping[str, str], tmp_path: Path) -> None:
+    env = with_runtime(device, tmp_path)
+    with ThreadPoolExecutor(4) as pool:
+        answers = list(pool.map(lambda _: run(COLD, "warm", "start", env=env), range(4)))
+    assert len({answer["pid"] for answer in answers}) == 1
+    assert sum(answer["started"] for answer in answers) >= 1
+    assert run(COLD, "warm", "stop", env=env)["stopped"] is True
+
+
+def test_one_that_is_starting_is_stopped(device: Mapping[str, str], tmp_path: Path) -> None:
+    env = with_runtime(device, tmp_path)
+    lock = tmp_path / "clawperator" / "warm.lock"
+    with running([sys.executable, "-m", "clawperator.app.warm_server", "--idle", "60", "0"], env=env) as warm:
+        deadline = time.monotonic() + patience(30)
+        while str(lock) not in open_files(warm.pid):
+            assert time.monotonic() < deadline
+        assert run(COLD, "warm", "stop", env=env) == {"stopped": True, "pid": warm.pid}
+
+
+def open_files(pid: int) -> set[str]:
+    found = set()
+    for name in Path(f"/proc/{pid}/fd").iterdir():
+        with suppress(OSError):
+            found.add(os.readlink(name))
+    return found
+
+
 def test_it_starts_by_itself_where_one_was_killed(device: Mapping[str, str], tmp_path: Path) -> None:
     """The socket of the killed one is still there."""
     env = {**with_runtime(device, tmp_path), "CLAWPERATOR_WARM": "1"}
