@@ -89,6 +89,8 @@ class FindLine(AppValues, Input):
             self._typed(value)
 
     def open(self) -> None:
+        """Show the field with its text selected, so that typing replaces it."""
+        self.select_all()
         self.add_class("-open")
         self.screen.set_focus(self)
 

@@ -233,4 +233,4 @@ def test_a_plan_step_by_step() -> None:
     )
     assert " 4 steps · 68 s at most · 2 executions" in shown
     assert "! odd" in shown
-    assert 'wait_for_node textContains "Oat milk"' in shown
+    assert 'wait_for_node text~"Oat milk"' in shown

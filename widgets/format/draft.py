@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
+from clawperator.engine.hierarchy.matcher import FIELDS, Matcher
+from clawperator.widgets.format.bench import add_piece, matcher_pieces
 from clawperator.widgets.format.lines import Line, Row, wrapped
 from clawperator.widgets.format.symbols import UNICODE, Symbols
 from clawperator.widgets.models.failed_matcher import matcher_of
@@ -28,7 +30,7 @@ class StepView(NamedTuple):
 
 
 def step_row(index: int, view: StepView, width: int, symbols: Symbols = UNICODE) -> Row:
-    """`` 2 ✓ click textEquals "Wi‑Fi"                      ✓ 1  ✓ 212 ms``"""
+    """`` 2 ✓ click text="Wi‑Fi"                            ✓ 1  ✓ 212 ms``"""
     status = Status.FAILED if view.problem else Status.OK
     line = Line(width).add(f" {index:>2} ", "faint").add(f"{symbols.sign(status)} ", status.role)
     right = _right(view, symbols)
@@ -54,11 +56,22 @@ def _add_params(line: Line, step: Mapping[str, Any]) -> None:
     if not isinstance(params, Mapping):
         return
     matcher = matcher_of(step)
-    for name, value in (matcher or {}).items():
-        _add_value(line, name, value)
+    if matcher is not None:
+        _add_matcher(line, matcher)
     for name, value in params.items():
         if value is not matcher:
             _add_value(line, name, value)
+
+
+def _add_matcher(line: Line, fields: Mapping[str, Any]) -> None:
+    """Add a matcher as the workbench spells it; an invalid one as it is."""
+    if not all(name in FIELDS and isinstance(value, str) and value for name, value in fields.items()):
+        for name, value in fields.items():
+            _add_value(line, name, value)
+        return
+    for piece in matcher_pieces(Matcher.from_fields(fields)):
+        if line.cells < line.width - 2:
+            add_piece(line.add(" "), *piece)
 
 
 def _add_value(line: Line, name: object, value: object) -> None:

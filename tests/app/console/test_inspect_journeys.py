@@ -236,6 +236,14 @@ async def test_a_small_screen_shows_the_typed_matcher_that_actions_use() -> None
         await until(pilot, lambda: "typed" not in shown(best[0]))
 
 
+async def test_a_second_find_replaces_the_first_one() -> None:
+    async with console() as (app, pilot, _):
+        await pilot.press("slash", *"wifi", "enter", "slash", *"blue", "enter")
+        assert screen(app).area.find.value == "blue"
+        await pilot.press("slash", "right", *"tooth")
+        assert screen(app).area.find.value == "bluetooth"
+
+
 async def test_a_small_screen_has_room_for_what_a_find_says() -> None:
     async with console(size=SMALL) as (app, pilot, _):
         await pilot.press("slash", *"wifi")

@@ -121,7 +121,7 @@ async def test_an_artifact_becomes_the_draft() -> None:
         form = await form_of(app, pilot)
         assert "arguments" not in [row.field.name for row in form.rows]
         await press(pilot, *"Milk")
-        await until(pilot, lambda: 'textContains "Milk"' in shown(app))
+        await until(pilot, lambda: 'text~"Milk"' in shown(app))
         await press(pilot, "enter")
         await until(pilot, lambda: len(app.drafts.draft) == 3)
         assert app.drafts.name == PRICE["id"]

@@ -470,7 +470,7 @@ async def test_steps_are_inserted_edited_and_undone() -> None:
         assert last(app)[1] == "Step 3: snapshot. Press 3 to open the draft"
         await drained(pilot)
         shown = text_of(app)
-        assert '1 ✓ click textEquals "Wi‑Fi"' in shown
+        assert '1 ✓ click text="Wi‑Fi"' in shown
         assert "✓  1" in shown
         assert "can be run" in shown
         await pilot.press("j", "<", "delete")
