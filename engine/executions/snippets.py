@@ -136,6 +136,7 @@ def _flag(name: str, value: Any) -> tuple[str, ...]:
 
 _HEAD = """\
 import asyncio
+import uuid
 
 from clawperator.engine import Engine
 
@@ -146,7 +147,7 @@ PAYLOAD = {payload}
 _PROGRAM = """\
 async def main() -> None:
     async with Engine() as engine:
-        result = await engine.execute(PAYLOAD{device})
+        result = await engine.execute(PAYLOAD | {{"commandId": str(uuid.uuid4())}}{device})
     print(result.envelope)
 
 
@@ -157,7 +158,7 @@ _TEST = """\
 def test_{name}() -> None:
     async def run() -> None:
         async with Engine() as engine:
-            result = await engine.execute(PAYLOAD{device})
+            result = await engine.execute(PAYLOAD | {{"commandId": str(uuid.uuid4())}}{device})
         assert result.outcome.status == "succeeded", result.envelope
 
     asyncio.run(run())
@@ -165,7 +166,7 @@ def test_{name}() -> None:
 
 
 def python(payload: Mapping[str, Any], device_id: str = "") -> str:
-    """Return a program that runs ``payload`` through the public API and prints the envelope."""
+    """Return a program that runs ``payload`` through the public API, each time with a command id of its own, and prints the envelope."""
     return _with_payload(_PROGRAM, payload, device_id)
 
 
@@ -177,5 +178,6 @@ def pytest(payload: Mapping[str, Any], device_id: str = "") -> str:
 
 def _with_payload(body: str, payload: Mapping[str, Any], device_id: str, name: str = "") -> str:
     device = f", device_id={device_id!r}" if device_id else ""
-    written = pformat(payload, width=100, sort_dicts=False)
+    given = {name: value for name, value in payload.items() if name != "commandId"}  # each run has its own
+    written = pformat(given, width=100, sort_dicts=False)
     return _HEAD.format(payload=written) + body.format(device=device, name=name)

@@ -182,7 +182,7 @@ def test_a_parameter_without_a_flag_makes_it_a_payload() -> None:
 class Recorder:
     """Stands for the engine in a copied program."""
 
-    calls: list[tuple[object, dict[str, Any]]]
+    calls: list[tuple[dict[str, Any], dict[str, Any]]]
 
     def __init__(self) -> None:
         type(self).calls = []
@@ -192,7 +192,7 @@ class Recorder:
 
     async def __aexit__(self, *_: object) -> None: ...
 
-    async def execute(self, payload: object, **more: Any) -> types.SimpleNamespace:
+    async def execute(self, payload: dict[str, Any], **more: Any) -> types.SimpleNamespace:
         type(self).calls.append((payload, more))
         outcome = types.SimpleNamespace(status="succeeded")
         return types.SimpleNamespace(envelope={"status": "success"}, outcome=outcome)
@@ -205,8 +205,16 @@ def test_the_program_runs_the_same_payload(several: list[dict[str, Any]], serial
     source = snippets.python(payload, serial)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("clawperator.engine.Engine", Recorder, raising=False)
-        exec(compile(source, "copied.py", "exec"), {"__name__": "__main__"})  # the point of the test: it is a program
-    assert Recorder.calls == [(payload, {"device_id": serial} if serial else {})]
+        calls = []
+        for _ in range(2):
+            exec(
+                compile(source, "copied.py", "exec"), {"__name__": "__main__"}
+            )  # the point of the test: it is a program
+            calls += Recorder.calls
+    (first, more), (second, _) = calls
+    assert more == ({"device_id": serial} if serial else {})
+    assert first["commandId"] != second["commandId"], "a second run is no duplicate of the first"
+    assert first | {"commandId": ""} == second | {"commandId": ""} == payload | {"commandId": ""}
     assert source.replace("\n", "").isprintable()
 
 
@@ -219,7 +227,9 @@ def test_the_copied_test_runs_the_same_payload_and_asserts_its_success(action: d
         exec(compile(snippets.pytest(payload, serial), "test_copied.py", "exec"), module)
         (test,) = [value for name, value in module.items() if name.startswith("test_")]
         test()
-    assert Recorder.calls == [(payload, {"device_id": serial} if serial else {})]
+    ((sent, more),) = Recorder.calls
+    assert more == ({"device_id": serial} if serial else {})
+    assert sent | {"commandId": ""} == payload | {"commandId": ""}
 
 
 @pytest.mark.parametrize("spelled", ["shell", "python"])
