@@ -6,6 +6,7 @@ confirmation). Nothing is sent twice: after a refusal or a failure the user repe
 
 from __future__ import annotations
 
+import os
 import shlex
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
@@ -251,8 +252,11 @@ class Dispatcher:
         return validated.payload, [*(warning.message for warning in validated.warnings), *self._busy()]
 
     def _busy(self) -> list[str]:
+        """Return who holds the device; not this console, whose snapshots are over before anybody answers."""
         lock = self._console.session.lock
-        return [f"The device is busy now: {lock.get('commandId') or 'another execution'}"] if lock else []
+        if not lock or lock.get("pid") == os.getpid():
+            return []
+        return [f"The device is busy now: {lock.get('commandId') or 'another execution'}"]
 
     def _send(
         self,

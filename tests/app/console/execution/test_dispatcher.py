@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
@@ -519,6 +520,15 @@ async def test_the_draft_runs_after_a_look_and_shows_how_each_step_went() -> Non
         app.dispatcher.insert("home", WIFI)
         await drained(pilot)
         assert "✗  failed" not in text_of(app)
+
+
+@pytest.mark.parametrize(("pid", "warned"), [(os.getpid(), False), (1, True)], ids=["own", "others"])
+async def test_only_the_executions_of_others_make_a_device_busy(pid: int, warned: bool) -> None:
+    async with acting() as (app, pilot, _):
+        app.session.locks = {DEVICE.serial: {"commandId": "snapshot-7", "pid": pid}}
+        app.dispatcher.act("tap", WIFI)
+        await until(pilot, lambda: isinstance(app.screen, DispatchDialog) and "send to" in text_of(app))
+        assert ("busy now: snapshot-7" in text_of(app)) is warned
 
 
 async def test_the_screen_is_read_after_a_plan_that_broke_off_before_its_own_snapshot() -> None:
