@@ -32,6 +32,7 @@ from clawperator.engine.device_admin import MAX_LINES, DeviceAdmin
 from clawperator.engine.errors import EngineError, ErrorCode
 from clawperator.engine.executions import build, shell_input, verbs
 from clawperator.engine.executions.composition import Composition
+from clawperator.engine.executions.matcher_check import checked_fields
 
 Arguments = Mapping[str, Any]
 Payload = dict[str, Any]
@@ -127,6 +128,9 @@ def made(name: str, given: Arguments, *, source: str) -> Made:
             raise invalid(argument, f"{name} needs '{argument}'", takes)
     if verb.one_of and not any(argument in given for argument in verb.one_of):
         raise invalid(verb.one_of[0], f"{name} needs '{verb.one_of[0]}' or '{verb.one_of[1]}'")
+    for matcher in ("selector", "container"):  # the engine would name the parameter of its action
+        if matcher in given:
+            checked_fields(given[matcher], matcher)
     built = verb.make(given)
     if isinstance(built, Composition):
         return replace(built, source=source)
