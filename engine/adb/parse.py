@@ -14,39 +14,17 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 
-class InstalledPackage(NamedTuple):
-    """One row of ``pm list packages``; ``uid`` and ``version_code`` are -1 and ``path`` empty where not listed."""
-
-    name: str
-    uid: int = -1
-    version_code: int = -1
-    path: str = ""
+_PACKAGE = re.compile(r"^package:[ \t]*(\S+)(?:[ \t]+uid:(\d{1,18}))?", re.MULTILINE | re.ASCII)
 
 
-_PACKAGE_EXTRA = r"\s+(uid|versionCode|installer):(\S*)"
-
-
-def parse_package_rows(text: str) -> list[InstalledPackage]:
-    """Rows of ``pm list packages`` with any of ``-f -U --show-versioncode -i``."""
-    return [_package_row(line[8:].strip()) for line in text.splitlines() if line.startswith("package:")]
-
-
-def _package_row(row: str) -> InstalledPackage:
-    head = re.split(_PACKAGE_EXTRA, row, maxsplit=1)[0]
-    extras = dict(re.findall(_PACKAGE_EXTRA, row))
-    path, _, name = head.rpartition("=") if head.startswith("/") else ("", "", head)
-    uid = extras.get("uid", "").partition(",")[0]  # several users: the first one's
-    return InstalledPackage(name.strip(), _count_or_absent(uid), _count_or_absent(extras.get("versionCode", "")), path)
-
-
-def _count_or_absent(text: str) -> int:
-    """A decimal of sane length, else -1."""
-    return int(text) if text.isascii() and text.isdigit() and len(text) < 19 else -1
+def parse_package_uids(text: str) -> dict[str, int]:
+    """Names of ``pm list packages [-U]`` in the device's order, with their uids (of several users, the first one's), else -1."""
+    return {name: int(uid or -1) for name, uid in _PACKAGE.findall(text)}
 
 
 def parse_packages(text: str) -> list[str]:
     """Package names of ``pm list packages``, in the device's order."""
-    return [package.name for package in parse_package_rows(text) if package.name]
+    return list(parse_package_uids(text))
 
 
 def parse_getprop(text: str) -> dict[str, str]:

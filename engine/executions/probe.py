@@ -9,7 +9,7 @@ from typing import NamedTuple
 from weakref import WeakSet
 
 from clawperator.engine.adb.device import AdbDevice
-from clawperator.engine.adb.parse import parse_package_rows
+from clawperator.engine.adb.parse import parse_package_uids
 from clawperator.engine.adb.quote import device_script
 from clawperator.engine.errors import EngineError, ErrorCode
 
@@ -109,6 +109,6 @@ async def ask(device: AdbDevice, package: str) -> DeviceFacts:
         # Android before 8 does not know -U: log entries are then accepted by pid.
         result = await device.shell(["pm", "list", "packages", base])
         rest = result.text
-    packages = {row.name: row.uid for row in parse_package_rows(rest) if row.name in variants(package)}
+    packages = {name: uid for name, uid in parse_package_uids(rest).items() if name in variants(package)}
     answered = result.exit_code == 0 and ("package:" in rest or not rest.strip())
     return DeviceFacts(int(first), packages, answered or bool(packages))

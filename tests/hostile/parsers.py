@@ -460,7 +460,7 @@ PARSERS: dict[str, Parser] = {
     ),
     "device-words": Parser(
         text_of(
-            parse.parse_getprop, parse.parse_wm_size, parse.parse_wm_density, parse.parse_packages, parse.parse_package_rows,
+            parse.parse_getprop, parse.parse_wm_size, parse.parse_wm_density, parse.parse_packages, parse.parse_package_uids,
             partial(parse.parse_dumpsys_version, package=PACKAGE), parse.parse_install_result, partial(parse.parse_failure, exit_code=0),
             bound_services.parse_accessibility, accessibility.clients, secure_list.entries, displays.parse_displays,
             lambda said: compatibility.judge(PACKAGE, *[BatchOutput(said.encode(errors="replace"), 0)] * 2),

@@ -10,13 +10,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from clawperator.engine.adb import parse
-from clawperator.engine.adb.parse import InstalledPackage, InstallResult, Size
+from clawperator.engine.adb.parse import InstallResult, Size
 from clawperator.engine.adb.presence import DeviceEntry, DeviceState, parse_devices
 
 DATA = Path(__file__).parents[2] / "data" / "device"
 PARSERS: list[Callable[[str], object]] = [
     parse_devices,
-    parse.parse_package_rows,
+    parse.parse_package_uids,
     parse.parse_packages,
     parse.parse_getprop,
     parse.parse_wm_size,
@@ -192,20 +192,10 @@ def test_no_captured_file_raises() -> None:
             assert parse.parse_install_result(text).ok == file.name.endswith("-success.txt"), file.name
 
 
-def test_packages() -> None:
-    rows = parse.parse_package_rows(read("pm-list-packages-f-u.txt"))
-    assert rows[0] == InstalledPackage("android.process.media", 10000, -1, "/system/app/Media/Media.apk")
-    assert rows[-1].name == "com.example.app"  # its path has "=" inside
-    assert rows[-1].path.endswith("==/base.apk")
-    assert rows[-1].uid == 10234
-    versions = parse.parse_package_rows(read("pm-list-packages-show-versioncode.txt"))
-    assert versions[-1] == InstalledPackage("com.android.chrome", version_code=636771932)
-
-
 def test_packages_of_several_users_and_without_uid() -> None:
     text = "package:com.a uid:10001,1010001\r\npackage:com.b\r\nError: something\r\npackage:com.c uid:\r\n"
     assert parse.parse_packages(text) == ["com.a", "com.b", "com.c"]
-    assert [row.uid for row in parse.parse_package_rows(text)] == [10001, -1, -1]
+    assert parse.parse_package_uids(text) == {"com.a": 10001, "com.b": -1, "com.c": -1}
     assert parse.parse_packages(read("cmd-package-service-missing.txt")) == []
 
 

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from clawperator.engine.adb.parse import (
     parse_getprop,
-    parse_package_rows,
+    parse_package_uids,
     parse_packages,
     parse_wm_density,
     parse_wm_size,
@@ -53,7 +53,7 @@ async def test_listing_packages(sh: Sh, device: SimulatedDevice) -> None:
     assert await sh("cmd package list packages --user 0 clawperator") == Ran(0, f"package:{OPERATOR}\n", "")
     assert (await sh(f"pm list packages {OPERATOR}x")).out == ""
     uid = device.packages[OPERATOR].uid
-    assert (OPERATOR, uid) in {(row.name, row.uid) for row in parse_package_rows((await sh("pm list packages -U")).out)}
+    assert parse_package_uids((await sh("pm list packages -U")).out)[OPERATOR] == uid
     assert (await sh(f"pm list packages --uid {uid}")).out == f"package:{OPERATOR} uid:{uid}\n"
     assert (
         await sh(f"pm list packages --show-versioncode {OPERATOR}")
