@@ -171,13 +171,16 @@ class AdbServer:
         while True:
             try:
                 with closing(await self.connect(start=not reconnect or attempt in (0, _PATIENCE))) as connection:
-                    await connection.run(open_service("host:track-devices-l"))
+                    async with deadline(QUERY_TIMEOUT, "adb host:track-devices-l"):  # the first list comes at once
+                        await connection.run(open_service("host:track-devices-l"))
+                        rows = await connection.run(read_text())
                     while True:
-                        entries = tuple(parse_devices(await connection.run(read_text())))
+                        entries = tuple(parse_devices(rows))
                         attempt = 0
                         self._pushed += 1
                         self._seen(entries)
                         yield entries
+                        rows = await connection.run(read_text())
             except EngineError as error:
                 self._features.clear()  # a new server counts its transports from 1
                 if not reconnect:

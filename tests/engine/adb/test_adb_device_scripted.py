@@ -8,6 +8,7 @@ from contextlib import aclosing
 import pytest
 
 from clawperator.engine.adb import blocking
+from clawperator.engine.adb import server as server_module
 from clawperator.engine.adb.device import AdbDevice, ShellResult
 from clawperator.engine.adb.failures import AdbTimeoutError, TransportError
 from clawperator.engine.adb.protocol import CLOSE_STDIN, EXIT, STDERR, STDIN, STDOUT, shell_packet
@@ -377,6 +378,16 @@ async def test_presence_survives_the_server(fake: FakeAdb) -> None:
             if rounds == 3:
                 break
     assert len(losses) == 2
+    await fake.all_closed()
+
+
+async def test_a_server_that_does_not_list_devices_is_lost(fake: FakeAdb, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Something else listens on the port, or the server hangs: it would be waited for as for a list without a change."""
+    monkeypatch.setattr(server_module, "QUERY_TIMEOUT", 0.05)
+    fake.answers["host:track-devices-l"] = until_hangup
+    with pytest.raises(EngineError, match=r"no answer within 0\.05 s"):
+        async for _ in AdbServer(port=fake.port).track_devices():
+            pass
     await fake.all_closed()
 
 
