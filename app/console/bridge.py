@@ -19,7 +19,7 @@ from typing import Any
 from clawperator.app.console.console_engine import ConsoleEngine, as_mapping
 from clawperator.app.console.device_probe import DeviceProbe
 from clawperator.app.console.doctor.controller import DoctorController, DoctorState
-from clawperator.app.console.execution.outcome import busy, snapshot_problem
+from clawperator.app.console.execution.outcome import busy, require_tree
 from clawperator.app.console.inspect.follow_controller import FollowController
 from clawperator.app.console.inspect.mirror import Mirror
 from clawperator.app.console.inspect.pictures import take
@@ -273,7 +273,7 @@ class Bridge:
         problem, silent = "", None
         try:
             result = await self._engine.snapshot(device_id=device_id or None)
-            problem = snapshot_problem(getattr(result, "envelope", {}))
+            require_tree(result.envelope)
             silent = False
         except EngineError as exc:
             problem = _notice_of(exc, self._clock.now()).text

@@ -84,6 +84,8 @@ _UNTIL_IT_ANSWERS = {
     ErrorCode.BROADCAST_FAILED.value,
     ErrorCode.LOGCAT_UNAVAILABLE.value,
     ErrorCode.UI_NOT_IDLE.value,
+    ErrorCode.UI_TREE_UNAVAILABLE.value,
+    ErrorCode.SNAPSHOT_EXTRACTION_FAILED.value,
 }
 """Codes of problems that are over once there is a tree, or the checks pass."""
 

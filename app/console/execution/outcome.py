@@ -93,6 +93,14 @@ def snapshot_problem(envelope: Mapping[str, Any]) -> str:
     return str(data.get("message") or data.get("error") or envelope.get("error") or "the Operator reported no reason")
 
 
+def require_tree(envelope: Mapping[str, Any]) -> None:
+    """Raises ``EngineError`` with the reason of the Operator where a snapshot has no tree."""
+    if problem := snapshot_problem(envelope):
+        failure = next((code for code in map(_failure, envelope.get("stepResults") or ()) if code), "")
+        code = ErrorCode.known(str(envelope.get("errorCode") or failure)) or ErrorCode.UI_TREE_UNAVAILABLE
+        raise EngineError(code, problem, hint=str(envelope.get("hint") or "") or None)
+
+
 def _silence(error: EngineError, seconds: float) -> str:
     details = error.details
     sent = {"sent": "yes", "not_sent": "no"}.get(str(error.extra.get("broadcastDispatchStatus")), "unknown")

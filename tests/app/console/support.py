@@ -244,6 +244,7 @@ class FakeEngine:
     taken: list[Mapping[str, Any]] = field(default_factory=list)
     now: Callable[[], float] = lambda: NOON
     snapshot_error: EngineError | None = None
+    failed_snapshot: Mapping[str, Any] | None = None
     doctor_error: EngineError | None = None
     hold_snapshot: asyncio.Event | None = None
     events: EventBus = field(default_factory=EventBus)
@@ -314,6 +315,8 @@ class FakeEngine:
             await self.hold_snapshot.wait()
         if self.snapshot_error is not None:
             raise self.snapshot_error
+        if self.failed_snapshot is not None:
+            return Answered(self.failed_snapshot)
         self._commands += 1
         command = f"snap-{self._commands}"
         serial = device_id or self.present[0].serial
@@ -343,7 +346,7 @@ class FakeEngine:
                 at=at,
             )
         )
-        return None
+        return Answered(envelope)
 
     async def picture(self, *, device_id: str | None = None) -> bytes:
         self.calls.append(f"picture {device_id}")

@@ -325,3 +325,27 @@ async def test_the_checks_run_without_a_device_as_well_and_again_when_the_reason
         await until(pilot, lambda: engine.calls.count("doctor None") == 2 and not app.session.doctor_busy)
         engine.publish(DevicesChanged(devices=(DEVICE,)))
         await until(pilot, lambda: app.session.verdict is not None and app.session.verdict.ready)
+
+
+async def test_a_snapshot_that_the_operator_refuses_says_so_and_the_checks_run_again() -> None:
+    """The Operator of 0.5 answers itself that its service is off; the tree of before stayed as if it had been read again."""
+    engine = FakeEngine(screen=settings_screen(), checks=CHECKS_OK)
+    app = make_app(engine)
+    async with app.run_test(size=(120, 36)) as pilot:
+        await until(pilot, lambda: app.session.verdict is not None and app.session.trees.shown)
+        words = "Accessibility service is not available"
+        engine.checks = CHECKS_OFF
+        engine.failed_snapshot = {
+            "status": "failed",
+            "stepResults": [],
+            "error": words,
+            "errorCode": "SERVICE_UNAVAILABLE",
+            "hint": "Enable it.",
+        }
+        await pilot.press("r")
+        await until(pilot, lambda: app.session.verdict is not None and not app.session.verdict.ready)
+        assert app.session.last_notice is not None
+        assert app.session.last_notice[:3] == (Status.FAILED, f"{words}. Enable it.", "SERVICE_UNAVAILABLE")
+        engine.failed_snapshot, engine.checks = None, CHECKS_OK
+        await pilot.press("r")
+        await until(pilot, lambda: app.session.last_notice is None)
