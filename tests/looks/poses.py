@@ -15,6 +15,7 @@ from clawperator.app.console.history.screen import HistoryScreen
 from clawperator.app.console.inspect.screen import InspectScreen
 from clawperator.app.console.run.screen import RunScreen
 from clawperator.app.console.screens.two_pane import TwoPaneScreen
+from clawperator.widgets.row_list import RowList
 from tests.app.console.support import (
     CHECKS_OK,
     NOON,
@@ -97,9 +98,17 @@ async def quiet(pilot: Any) -> None:
     """Nobody has anything left to do: app → screen → pane → layout → what another size leads to."""
     for _ in range(4):
         await drained(pilot)
-    await until(pilot, lambda: not any(widget._layout_required for widget in pilot.app.screen.walk_children()))
+    await until(pilot, lambda: not any(_unfinished(widget) for widget in pilot.app.screen.walk_children()))
     for _ in range(3):
         await drained(pilot)
+
+
+def _unfinished(widget: Any) -> bool:
+    """Return whether the widget waits for its layout, or its rows are still those of another width."""
+    if widget._layout_required:
+        return True
+    folds = isinstance(widget, RowList) and widget._rows_for is not None and widget.content_size.width > 0
+    return folds and widget._rows_width != widget.content_size.width
 
 
 async def at_rest(pilot: Any) -> None:

@@ -643,7 +643,7 @@ async def test_a_filter_hides_counts_and_names_the_culprit() -> None:
             "cmd-124",
         ]
         await until(pilot, lambda: "6 hidden" in text_of(app))
-        await pilot.press("slash", *" src:nobody", "enter")
+        await pilot.press("slash", "end", *" src:nobody", "enter")
         await until(pilot, lambda: "src:nobody matches nothing" in text_of(app))
         await pilot.press("escape")
         assert stream.row_count() == 8

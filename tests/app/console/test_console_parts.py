@@ -100,13 +100,13 @@ def test_chips_from_nothing_to_everything() -> None:
     known.absorb(DevicesUpdate((DEVICE, SECOND)))
     assert words(header_chips(known, UNICODE, narrow=False)) == ["2 devices: D chooses"]
     known.device_id = DEVICE.serial
-    known.absorb(DoctorUpdate(DoctorReport(checks=CHECKS_FAILED, ended=NOON)))
+    known.absorb(DoctorUpdate(DoctorReport(checks=CHECKS_FAILED, device_id=DEVICE.serial, ended=NOON)))
     known.absorb(StreamUpdate([LogBatch(device_id=DEVICE.serial, entries=tuple(log_lines(300)))], 7))
     assert words(header_chips(known, UNICODE, narrow=False)) == [
-        "emulator-5554 ✓", "○ free", "no tree", "✗ Not ready: the Operator did not answer", "⋮ 7 dropped", "60/s",
+        "emulator-5554 ✗", "○ free", "no tree", "✗ Not ready: the Operator did not answer", "⋮ 7 dropped", "60/s",
     ]  # fmt: skip
     assert words(header_chips(known, ASCII, narrow=True))[:4] == [
-        "emulator-5554 [ok]",
+        "emulator-5554 [xx]",
         "[  ] free",
         "no tree",
         "[xx] Not ready",

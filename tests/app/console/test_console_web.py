@@ -128,7 +128,7 @@ async def test_a_browser_gets_the_console_and_nothing_is_left_of_it(tmp_path: Pa
         assert b"Inspect" in await drawn(page, b"Inspect")
         (child,) = served.children()
         await page.send_json(["stdin", "6"])
-        await drawn(page, b"run the checks")
+        await drawn(page, b"critical")
         code, out, err = await served.stop()
         assert (code, out, err) == (0, "", "")
         while (message := await page.receive()).type is aiohttp.WSMsgType.BINARY:

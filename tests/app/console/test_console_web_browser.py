@@ -95,4 +95,4 @@ async def test_the_keyboard_is_the_consoles_without_a_click(tmp_path: Path) -> N
             await tab.send("Page.navigate", url=served.address)
             await tab.until(b"Inspect")
             await tab.send("Input.dispatchKeyEvent", type="keyDown", key="6", code="Digit6", text="6")
-            await tab.until(b"run the checks")
+            await tab.until(b"critical")

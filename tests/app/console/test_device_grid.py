@@ -216,7 +216,7 @@ async def test_the_search_leaves_matching_devices_and_escape_shows_all_again() -
         await until(pilot, lambda: [tile.name for tile in shown.tiles] == ["kitchen-tablet"])
         assert app.screen.focused is shown
         await until(pilot, lambda: "1 of 5 with KITCHEN" in text_of(app))
-        await pilot.press("slash", "x")
+        await pilot.press("slash", "end", "x")
         await until(pilot, lambda: "No device matches. esc shows all" in text_of(app))
         await pilot.press("enter", "escape")
         await until(pilot, lambda: len(shown.tiles) == 5)

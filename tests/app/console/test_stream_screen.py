@@ -127,7 +127,7 @@ async def test_a_term_that_hides_every_execution_is_named_though_bad_news_stay()
         await shown.seen("malformed")
         await shown.press("slash", *"status:skipped", "enter")
         assert "status:skipped matches none" in shown.text
-        await shown.press("slash", *" nothing", "enter")
+        await shown.press("slash", "end", *" nothing", "enter")
         assert "0 of 8 rows: status:skipped matches nothing." in shown.text
         await shown.press("escape")
         assert "8 shown" in shown.text
