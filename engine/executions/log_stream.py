@@ -77,9 +77,10 @@ def log_parser(facts: DeviceFacts) -> BinaryLogParser | TextLogParser:
     """Return a parser for the output of ``logcat_words``."""
     if facts.binary_log:
         return BinaryLogParser()
+    from clawperator.engine.logcat.lines import LONGEST_LIVE_LINE
     from clawperator.engine.logcat.text import TextLogParser
 
-    return TextLogParser()
+    return TextLogParser("threadtime", longest_line=LONGEST_LIVE_LINE)
 
 
 def attach_script(facts: DeviceFacts, nonce: str) -> str:

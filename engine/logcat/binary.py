@@ -9,20 +9,23 @@ from clawperator.engine.logcat.entry import UNKNOWN, LogEntry, decode, note
 from clawperator.engine.logcat.memo import Memo
 
 _HEADER = struct.Struct("<HHiIIIII")
-"""Length, header size, pid, tid, seconds, nanoseconds, log id; in version 4 the uid."""
+"""Length, header size, pid, tid, seconds, nanoseconds; from version 2 on euid or log id, in version 4 the uid."""
 
-_V3, _V4 = 24, 28
-_SIZES = frozenset((_V3, _V4))
-"""Of headers from API 24 on, before which no log is read in binary; the smaller one is for readers without the log permission."""
+_V1, _V3, _V4 = 20, 24, 28
+_LIVE = frozenset((_V3, _V4))
+_HEADER_BYTES = {_V4: _V4, _V3: _V3, _V1: _V1, 0: _V1}
+"""By the size that the header states: version 1 leaves that field empty."""
 
 _MAX_LENGTH = 5 * 1024
 _SECOND = 1_000_000_000
-_BUFFERS = {0: "main", 1: "radio", 3: "system", 4: "crash", 7: "kernel"}
-"""The log ids whose payload is level, tag and text."""
+_BUFFERS = ("main", "radio", "events", "system", "crash", "stats", "security", "kernel")
+_STRUCTURED = frozenset((2, 5, 6))
+"""Log ids whose payload is a number and values, not level, tag and text."""
 
+_TEXT_BUFFERS = {log: name for log, name in enumerate(_BUFFERS) if log not in _STRUCTURED}
 _LEVELS = ("V", "V", "V", "D", "I", "W", "E", "F", "S")
 _PADDING = bytes(_HEADER.size + 1)
-_POSSIBLE_START = re.compile(rb".[\x00-\x14][\x18\x1c]\x00", re.DOTALL)
+_POSSIBLE_START = re.compile(rb".[\x00-\x14][\x00\x14\x18\x1c]\x00", re.DOTALL)
 _LONGEST_NOTE = 64 * 1024
 
 _WAIT, _NONE = 0, -1
@@ -32,10 +35,11 @@ class BinaryLogParser:
     """Parses ``logcat -B`` from chunks of any size; never raises.
 
     A record is returned as soon as its last byte arrives. Anything else (error messages of logcat, a torn stream) becomes a
-    note with those bytes, up to the next record.
+    note with those bytes, up to the next record; ``skipped`` counts them.
     """
 
     def __init__(self) -> None:
+        self.skipped = 0
         self._rest = b""
         self._torn = 0  # bytes at the start of the rest that begin no record
         self._lost = False
@@ -61,34 +65,34 @@ class BinaryLogParser:
             if start >= end or (stop == _WAIT and not final):
                 break
             if stop > 0:
-                entries += _notes(data[position:start])
+                entries += self._skip(data[position:start])
                 entries.append(self._entry(data, start, stop))
                 position, torn, self._lost = stop, 0, False
                 continue
             torn += _bytes_to_skip(data, start, end)
             self._lost = True
             while torn >= _LONGEST_NOTE:
-                entries += _notes(data[position : position + _LONGEST_NOTE])
+                entries += self._skip(data[position : position + _LONGEST_NOTE])
                 position, torn = position + _LONGEST_NOTE, torn - _LONGEST_NOTE
         if final:
-            entries += _notes(data[position:end])
+            entries += self._skip(data[position:end])
             position, torn, self._lost = end, 0, False
         self._rest, self._torn = data[position:end], torn
         return entries
 
     def _take_ordinary(self, data: bytes, position: int, end: int, entries: list[LogEntry]) -> int:
-        """Parse whole records; stop at anything else.
+        """Parse whole records of the text buffers in the two current header versions; stop at anything else.
 
         Every entry of a live stream passes here, so it is one loop without Python calls.
         """
         append, new, tags, find, unpack = entries.append, tuple.__new__, self._tags, data.find, _HEADER.unpack_from
-        levels, buffers, sizes = _LEVELS, _BUFFERS, _SIZES
+        levels, buffers, live = _LEVELS, _TEXT_BUFFERS, _LIVE
         try:
             while True:
                 length, size, pid, tid, seconds, nanoseconds, log, uid = unpack(data, position)
                 text = position + size
                 stop = text + length
-                if stop > end or size not in sizes or length > _MAX_LENGTH or nanoseconds >= _SECOND:
+                if stop > end or size not in live or length > _MAX_LENGTH or nanoseconds >= _SECOND:
                     return position
                 tag_end = find(0, text + 1, stop)
                 if tag_end < 0:
@@ -103,16 +107,26 @@ class BinaryLogParser:
 
     def _entry(self, data: bytes, start: int, stop: int) -> LogEntry:
         """Any record that ``_record_end`` accepts."""
-        _, size, pid, tid, seconds, nanoseconds, log, uid = _HEADER.unpack_from(data, start)
-        clock, owner = seconds * _SECOND + nanoseconds, uid if size == _V4 else UNKNOWN
+        _, stated, pid, tid, seconds, nanoseconds, log, uid = _HEADER.unpack_from(data, start)
+        size = _HEADER_BYTES[stated]
+        clock = seconds * _SECOND + nanoseconds
+        if size == _V1:
+            owner, buffer = UNKNOWN, ""
+        elif log < len(_BUFFERS):
+            owner, buffer = (uid if size == _V4 else UNKNOWN), _BUFFERS[log]
+        else:
+            owner, buffer = log, ""  # version 2 has the effective uid there
         payload = data[start + size : stop]
+        if size > _V1 and log in _STRUCTURED:
+            number = int.from_bytes(payload[:4], "little")
+            return LogEntry("I", str(number), payload[4:], pid, tid, owner, clock, buffer)
         tag, _, message = payload[1:].partition(b"\0")
         message = message.removesuffix(b"\0")
-        return LogEntry(_LEVELS[payload[0]], self._tags[tag], message, pid, tid, owner, clock, _BUFFERS.get(log, ""))
+        return LogEntry(_LEVELS[payload[0]], self._tags[tag], message, pid, tid, owner, clock, buffer)
 
-
-def _notes(data: bytes) -> list[LogEntry]:
-    return [note(data)] if data else []
+    def _skip(self, data: bytes) -> list[LogEntry]:
+        self.skipped += len(data)
+        return [note(data)] if data else []
 
 
 def _record_end(data: bytes, start: int, end: int, *, strict: bool) -> int:
@@ -122,13 +136,15 @@ def _record_end(data: bytes, start: int, end: int, *, strict: bool) -> int:
     """
     if start + 4 > end:
         return _WAIT
-    length, size, _, _, _, nanoseconds, _, _ = _HEADER.unpack_from(data, start)
-    if size not in _SIZES or not 1 <= length <= _MAX_LENGTH:
+    length, stated, _, _, _, nanoseconds, log, _ = _HEADER.unpack_from(data, start)
+    if stated not in _HEADER_BYTES or not 1 <= length <= _MAX_LENGTH:
         return _NONE
+    size = _HEADER_BYTES[stated]
     text, stop = start + size, start + size + length
     if text >= end:
         return _WAIT
-    if nanoseconds >= _SECOND or data[text] >= len(_LEVELS):
+    structured = size > _V1 and log in _STRUCTURED
+    if nanoseconds >= _SECOND or (data[text] >= len(_LEVELS) and not structured):
         return _NONE
     if strict and not _convincing(data[text : min(stop, end)], whole=stop <= end):
         return _NONE

@@ -12,7 +12,7 @@ import re
 from typing import NamedTuple
 
 UNKNOWN = -1
-"""The pid and tid of a note; the uid where the stream does not carry it."""
+"""A pid, tid or uid which the format does not carry."""
 
 _STAMP = re.compile(
     rb"(?:(?P<year>\d{4})-)?(?P<month>\d\d)-(?P<day>\d\d) (?P<hour>\d\d):(?P<minute>\d\d):(?P<second>\d\d)"
@@ -23,10 +23,10 @@ _FIRST_EPOCH = 100_000_000
 
 
 class LogEntry(NamedTuple):
-    """``level`` one of ``VDIWEFS``, ``tag`` without padding, ``pid``, ``tid`` and ``uid`` -1 where unknown.
+    """``level`` one of ``VDIWEFS``, ``tag`` without padding, ``pid``/``tid``/``uid`` -1 where the format has none.
 
     ``payload`` is the message as the device sent it; ``message`` reads it as text. ``clock`` is the stamp as printed
-    (text) or nanoseconds since the epoch (binary); read it through ``stamp``, ``time``, ``nanoseconds``.
+    (text formats) or nanoseconds since the epoch (binary); read it through ``stamp``, ``time``, ``nanoseconds``.
     ``buffer`` is the log buffer where the stream names it. Two reads of one record compare equal.
     """
 
@@ -76,7 +76,7 @@ class LogEntry(NamedTuple):
 
     @property
     def time(self) -> float:
-        """Seconds since the epoch; nan where the stamp has neither year nor epoch.
+        """Seconds since the epoch; nan where the format has neither year nor epoch.
 
         A year without a zone is read as UTC: the device's zone is not in the line.
         """
@@ -84,9 +84,9 @@ class LogEntry(NamedTuple):
         return math.nan if nanoseconds < 0 else nanoseconds / 1e9
 
 
-def note(text: bytes) -> LogEntry:
+def note(text: bytes, buffer: str = "") -> LogEntry:
     """An entry for a line that is no record (``LogEntry.is_note``), so that it stays visible in its place."""
-    return LogEntry("S", "", text)
+    return LogEntry("S", "", text, buffer=buffer)
 
 
 def decode(payload: bytes) -> str:

@@ -158,10 +158,12 @@ class OperatorLog:
     def _accepts(self, entry: LogEntry) -> bool:
         if self._uid is not None and entry.uid >= 0:
             return entry.uid == self._uid
+        if entry.pid < 0 and self._pid is None and not self._names:
+            return not entry.is_note
         if self._pid is not None:
             return entry.pid == self._pid
         if not self._names:
-            return not entry.is_note
+            return True
         if any(name in entry.payload for name in self._names) and entry.payload.startswith(OPERATOR_PREFIXES):
             self._pid = entry.pid
             return True
@@ -239,7 +241,7 @@ class OperatorLog:
         signals: list[Signal] = []
         ends_dumps = entry.payload.startswith(_END_OF_DUMPS)
         for thread, assembly in list(self._open.items()):
-            same_thread = thread == (entry.pid, entry.tid)
+            same_thread = thread == (entry.pid, entry.tid) and entry.tid >= 0
             over = ends_dumps and thread[0] == entry.pid and isinstance(assembly, HierarchyAssembly)
             if (same_thread or over) and self._open.get(thread) is assembly:
                 signals += self._close(thread, assembly.abandon("another message began before its end"))

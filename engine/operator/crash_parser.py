@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
 from clawperator.engine.logcat.entry import LogEntry
-from clawperator.engine.logcat.text import parse_text
+from clawperator.engine.logcat.text import TextLogParser
 from clawperator.engine.operator.reports import CrashReport
 
 MAX_BLOCKS = 500
@@ -48,7 +48,9 @@ def from_log(data: bytes) -> list[CrashReport]:
 
     Lines of several processes may be interleaved: those of one thread belong together.
     """
-    return [report for block in _blocks(parse_text(data)) if (report := _report(block, "crash-buffer"))]
+    parser = TextLogParser("threadtime")
+    entries = [*parser.feed(data), *parser.finish()]
+    return [report for block in _blocks(entries) if (report := _report(block, "crash-buffer"))]
 
 
 def _blocks(entries: Iterable[LogEntry]) -> list[_Block]:

@@ -57,7 +57,7 @@ def test_text_lines_per_second(report: Report) -> None:
     reads = portions(data)
 
     def parse() -> None:
-        parser, log = TextLogParser(), OperatorLog(command_id="c-1")
+        parser, log = TextLogParser("threadtime"), OperatorLog(command_id="c-1")
         found = sum(len(entries) for entries in map(parser.feed, reads) if log.feed(entries) == [])
         assert found == lines
 

@@ -72,6 +72,7 @@ from clawperator.engine.hierarchy import nodes, queries, selectors, tree, views
 from clawperator.engine.hierarchy.diff import compare
 from clawperator.engine.history import compression, row_builders
 from clawperator.engine.history.store import History
+from clawperator.engine.logcat import lines as log_lines
 from clawperator.engine.logcat import progress, text, users
 from clawperator.engine.logcat.binary import BinaryLogParser
 from clawperator.engine.logcat.operator_log import OperatorLog
@@ -424,7 +425,7 @@ PARSERS: dict[str, Parser] = {
     "hierarchy": Parser([look_at], own.files("hierarchies/*.xml", "hierarchies/malformed/*")),
     "saved-dump": Parser(file_of(read_dump), [*own.files("hierarchies/derived*.xml"), json.dumps({"envelope": own.ENVELOPE}).encode()]),
     "tree-questions": Parser(text_of(queries.read_point, queries.read_path, nodes.decode_bounds), own.lines_of("10,20", "0/1/2", "[0,0][10,20]")),
-    "logcat-text": Parser([log_entries, operator_log, stream_of(text.TextLogParser)], LOGS),
+    "logcat-text": Parser([log_entries, operator_log, stream_of(text.TextLogParser), stream_of(log_lines.LogLineSplitter)], LOGS),
     "logcat-binary": Parser([stream_of(BinaryLogParser)], [own.log_records()]),
     "logcat-words": Parser([*text_of(progress.read_progress, safe_logs.mask_line), users.uid_of], own.lines_of("[TaskScope] stage_start id=click:a type=click", "u0_a123", "1000")),
     "crashes": Parser([crash_parser.from_log, *text_of(crash_parser.from_dropbox)], own.files("logcat/crash*", "logcat/derived*", "device/tombstone*")),

@@ -45,7 +45,7 @@ def lines_of(*texts: str) -> list[bytes]:
 
 
 def log_records() -> bytes:
-    return b"".join(make_record(message, version=version) for version, message in ((3, b"one"), (4, b"two\nlines")))
+    return b"".join(make_record(message, version=version) for version, message in ((1, b"one"), (4, b"two\nlines")))
 
 
 NODE = {"resourceId": "com.example:id/title", "textContains": "Weather"}

@@ -225,7 +225,7 @@ def test_a_long_value_is_cut_and_opens() -> None:
 
 def test_runs_without_steps_say_so() -> None:
     assert any("without a report" in row for row in steps_of(running()))
-    down = captured("service-down-threadtime")[0]
+    down = captured("service-down-time")[0]
     assert " No step was reported." in steps_of(down)
     empty = reported(seen(NOON, make_envelope("cmd-1", [])))
     assert " The plan had no steps to report." in steps_of(empty)

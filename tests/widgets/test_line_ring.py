@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from clawperator.engine.filters.grammar import Filter, parse_filter
 from clawperator.engine.logcat.entry import LogEntry
-from clawperator.engine.logcat.text import parse_text
+from clawperator.engine.logcat.text import TextLogParser
 from clawperator.widgets.models.line_chunk import Chunk
 from clawperator.widgets.models.line_ring import CHUNK_LINES, LineRing
 from clawperator.widgets.models.stream_filter import keeps_entry, with_command
@@ -114,7 +114,8 @@ def test_parts_cover_what_was_asked_newest_first(
 
 @pytest.mark.parametrize("capture", CAPTURES, ids=lambda path: path.name)
 def test_captured_logs_come_back_line_by_line_and_are_searched_alike(capture: Path) -> None:
-    read = parse_text(capture.read_bytes())
+    parser = TextLogParser()
+    read = parser.feed(capture.read_bytes()) + parser.finish()
     ring = LineRing(1_000_000)
     ring.chunk_lines = 100
     ring.extend(read, SERIALS[0])

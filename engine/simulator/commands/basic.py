@@ -11,6 +11,8 @@ from clawperator.engine.simulator.command_error import CommandError
 from clawperator.engine.simulator.commands.logs import time_zone
 from clawperator.engine.simulator.filesystem import SHELL_GROUPS, SHELL_UID
 from clawperator.engine.simulator.process import Command, Process
+from clawperator.engine.simulator.procfs import kernel_release
+from clawperator.engine.simulator.profile import ABI
 from clawperator.engine.simulator.users import user_name
 
 _BACKSLASH: Final = {
@@ -150,6 +152,27 @@ async def whoami(process: Process) -> int:
     return 0
 
 
+async def uname(process: Process) -> int:
+    options, _ = process.options("asrmno")
+    fields = {"s": "Linux", "n": "localhost", "r": kernel_release(process.device), "m": ABI, "o": "Toybox"}
+    chosen = (
+        fields if "a" in options else {letter: fields[letter] for letter in fields if letter in (options or {"s": ""})}
+    )
+    await process.out(" ".join(chosen.values()) + "\n")
+    return 0
+
+
+async def environment(process: Process) -> int:
+    """``env`` and ``printenv [NAME]``."""
+    names = process.arguments
+    if not names:
+        await process.lines(f"{name}={value}" for name, value in process.variables.items())
+        return 0
+    values = [process.variables[name] for name in names if name in process.variables]
+    await process.lines(values)
+    return int(len(values) < len(names))
+
+
 async def seq(process: Process) -> int:
     try:
         numbers = [int(word) for word in process.arguments]
@@ -180,6 +203,13 @@ async def shell(process: Process) -> int:
         script = process.device.files.read(process.path(words[0]), uid=process.uid)
         return await process.shell.child(process, words).run(script.decode("utf-8", "surrogateescape"))
     return await process.shell.child(process, None).run_input()
+
+
+async def pass_on(process: Process) -> int:
+    """``nohup COMMAND`` and others that only start another program."""
+    if not process.arguments:
+        raise CommandError(f'{process.name}: Needs 1 argument (see "{process.name} --help")')
+    return await process.shell.execute(process.arguments, process.streams, process.variables)
 
 
 async def test(process: Process) -> int:
@@ -234,13 +264,19 @@ BASIC: Final[dict[str, Command]] = {
     "[": test,
     "date": date,
     "echo": echo,
+    "env": environment,
     "false": false,
     "id": identity,
+    "nohup": pass_on,
+    "printenv": environment,
     "printf": printf,
     "seq": seq,
+    "setsid": pass_on,
     "sh": shell,
     "sleep": sleep,
     "test": test,
+    "time": pass_on,
     "true": true,
+    "uname": uname,
     "whoami": whoami,
 }

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import hashlib
 import posixpath
 import stat as modes
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterator
 from datetime import datetime
+from fnmatch import fnmatchcase
 from typing import Final
 
 from clawperator.engine.simulator.command_error import CommandError
 from clawperator.engine.simulator.commands.logs import time_zone
 from clawperator.engine.simulator.filesystem import Stat
 from clawperator.engine.simulator.process import Command, Process
+from clawperator.engine.simulator.redirections import open_sink
 from clawperator.engine.simulator.users import user_name
 
 
@@ -110,6 +113,17 @@ async def mkdir(process: Process) -> int:
     return await _each(process, process.require(names), make)
 
 
+async def rmdir(process: Process) -> int:
+    _, names = process.options("p")
+
+    async def remove(name: str) -> None:
+        if process.device.files.list(process.path(name), uid=process.uid):
+            raise OSError(39, "Directory not empty", name)
+        process.device.files.remove(process.path(name), recursive=True, uid=process.uid)
+
+    return await _each(process, process.require(names), remove)
+
+
 async def cp(process: Process) -> int:
     options, names = process.options("rRfpaLdinv")
     files = process.device.files
@@ -173,6 +187,13 @@ async def chmod(process: Process) -> int:
     return await _each(process, paths, one)
 
 
+async def ln(process: Process) -> int:
+    _, names = process.options("sfn")
+    target, name = process.require(names, 2)[:2]
+    process.device.files.link(process.path(name), target, uid=process.uid)
+    return 0
+
+
 async def stat(process: Process) -> int:
     """``stat [-c FORMAT] PATHS``."""
     options, names = process.options("c:Lft")
@@ -215,9 +236,88 @@ def _stat_text(process: Process, name: str, info: Stat, style: str) -> str:
     )
 
 
+async def find(process: Process) -> int:
+    """``find [PATHS] [-name PATTERN] [-type f|d] [-maxdepth N]``."""
+    words = process.arguments
+    paths: list[str] = []
+    while words and not words[0].startswith("-"):
+        paths.append(words.pop(0))
+    tests = dict(zip(words[::2], words[1::2], strict=False))
+    if unknown := tests.keys() - {"-name", "-type", "-maxdepth"}:
+        raise CommandError(f"find: bad arg '{min(unknown)}'")
+    depth = int(tests["-maxdepth"]) if tests.get("-maxdepth", "").isdigit() else 64
+
+    async def one(name: str) -> None:
+        for path, info in _tree(process, name, depth):
+            kind = "d" if info.is_dir else "l" if info.is_link else "f"
+            if fnmatchcase(posixpath.basename(path), tests.get("-name", "*")) and kind in tests.get("-type", "fdl"):
+                await process.out(f"{path}\n")
+
+    return await _each(process, paths or ["."], one)
+
+
+def _tree(process: Process, name: str, depth: int) -> Iterator[tuple[str, Stat]]:
+    files, path = process.device.files, process.path(name)
+    info = files.stat(path, follow=False, uid=process.uid)
+    yield name, info
+    if info.is_dir and depth > 0:
+        for child in files.list(path, uid=process.uid):
+            yield from _tree(process, posixpath.join(name, child), depth - 1)
+
+
+async def readlink(process: Process) -> int:
+    options, names = process.options("fen")
+    name = process.require(names)[0]
+    await process.out(
+        (process.path(name) if "f" in options else process.device.files.readlink(process.path(name))) + "\n"
+    )
+    return 0
+
+
+async def realpath(process: Process) -> int:
+    async def one(name: str) -> None:
+        process.device.files.stat(process.path(name), uid=process.uid)
+        await process.out(f"{process.path(name)}\n")
+
+    return await _each(process, process.require(process.arguments), one)
+
+
 async def pwd(process: Process) -> int:
     await process.out(f"{process.shell.cwd}\n")
     return 0
+
+
+async def basename(process: Process) -> int:
+    name, *suffix = process.require(process.arguments)
+    await process.out(posixpath.basename(name.rstrip("/")).removesuffix(suffix[0] if suffix else "") + "\n")
+    return 0
+
+
+async def dirname(process: Process) -> int:
+    await process.out((posixpath.dirname(process.require(process.arguments)[0]) or ".") + "\n")
+    return 0
+
+
+async def tee(process: Process) -> int:
+    options, names = process.options("ai")
+    sinks = [open_sink(process.shell, process.path(name), append="a" in options) for name in names]
+    while piece := await process.stdin.read():
+        for sink in (process.stdout, *sinks):
+            await sink.write(piece)
+    return 0
+
+
+def _digest(algorithm: Callable[[bytes], str]) -> Command:
+    async def command(process: Process) -> int:
+        options, names = process.options("bc")
+
+        async def one(name: str) -> None:
+            digest = algorithm(await process.contents(name))
+            await process.out(f"{digest}\n" if "b" in options else f"{digest}  {name}\n")
+
+        return await _each(process, names or ["-"], one)
+
+    return command
 
 
 async def _each(process: Process, names: list[str], action: Callable[[str], Awaitable[None]]) -> int:
@@ -245,14 +345,25 @@ def _octal(process: Process, text: str) -> int:
 
 
 FILES: Final[dict[str, Command]] = {
+    "basename": basename,
     "cat": cat,
     "chmod": chmod,
     "cp": cp,
+    "dirname": dirname,
+    "find": find,
+    "ln": ln,
     "ls": ls,
+    "md5sum": _digest(lambda data: hashlib.md5(data, usedforsecurity=False).hexdigest()),
     "mkdir": mkdir,
     "mv": mv,
     "pwd": pwd,
+    "readlink": readlink,
+    "realpath": realpath,
     "rm": rm,
+    "rmdir": rmdir,
+    "sha1sum": _digest(lambda data: hashlib.sha1(data, usedforsecurity=False).hexdigest()),
+    "sha256sum": _digest(lambda data: hashlib.sha256(data).hexdigest()),
     "stat": stat,
+    "tee": tee,
     "touch": touch,
 }

@@ -24,7 +24,7 @@ def make_record(
     version: int = 4,
 ) -> bytes:
     payload = bytes((level,)) + tag + b"\0" + message + b"\0"
-    extra = {3: struct.pack("<I", log), 4: struct.pack("<II", log, uid)}[version]
+    extra = {1: b"", 2: struct.pack("<I", uid), 3: struct.pack("<I", log), 4: struct.pack("<II", log, uid)}[version]
     header = struct.pack("<HHiIII", len(payload), 20 + len(extra), pid, tid, seconds, nanoseconds)
     return header + extra + payload
 

@@ -45,6 +45,6 @@ def test_who_says_that_a_process_ends(tag: str, message: str, uid: int, pid: int
     ],
 )
 def test_captures(corpus: Path, name: str, pids: set[int]) -> None:
-    parser = TextLogParser()
+    parser = TextLogParser("threadtime")
     entries = [*parser.feed((corpus / "logcat" / name).read_bytes()), *parser.finish()]
     assert {death.pid for each in entries if (death := read_death(each))} >= pids

@@ -99,10 +99,10 @@ class TestHandWrittenLogs:
         assert found.envelope is not None
         assert [step.id for step in found.envelope.step_results] == ["wait", "snap 1"]
 
-    def test_a_release_build_beside_a_forger(self) -> None:
+    def test_a_release_build_in_time_format_beside_a_forger(self) -> None:
         log = OperatorLog(uid=UID, command_id="cmd-7")
 
-        found = signals(golden("release-threadtime"), log)
+        found = signals(golden("release-time"), log)
 
         assert log.pid == PID
         assert [signal.entry.pid for signal in envelopes(found)] == [PID]
@@ -147,8 +147,8 @@ class TestHandWrittenLogs:
         assert "\ufffd" not in text
         assert len(text) > 8_000
 
-    def test_a_line_of_a_dump_in_two_parts(self) -> None:
-        (dump,) = dumps(signals(golden("chunked-line-threadtime"), OperatorLog()))
+    def test_a_line_of_a_dump_in_two_parts_in_tag_format(self) -> None:
+        (dump,) = dumps(signals(golden("chunked-line-tag"), OperatorLog()))
 
         assert (dump.captured.complete, dump.captured.step_id) == (True, "s1")
         lines = dump.captured.xml.split("\n")
@@ -161,7 +161,7 @@ class TestHandWrittenLogs:
         ]
 
     def test_a_text_on_the_screen_cannot_pose_as_an_envelope(self) -> None:
-        assert envelopes(signals(golden("chunked-line-threadtime"), OperatorLog())) == []
+        assert envelopes(signals(golden("chunked-line-tag"), OperatorLog())) == []
 
     def test_a_truncated_dump_is_incomplete_and_comes_before_its_step_ends(self) -> None:
         found = signals(golden("truncated-dump-threadtime"))
@@ -182,7 +182,7 @@ class TestHandWrittenLogs:
         ]
 
     def test_a_service_that_is_down(self) -> None:
-        down, answer = signals(golden("service-down-threadtime"))
+        down, answer = signals(golden("service-down-time"))
 
         assert isinstance(down, ProgressSignal)
         assert (down.kind, down.command_id) == ("service-unavailable", "down-1")

@@ -41,7 +41,7 @@ FOREIGN = st.builds(
 )
 GOLDENS = (
     "debug-threadtime",
-    "release-threadtime",
+    "release-time",
     "truncated-dump-threadtime",
     "chunked-envelope-threadtime",
     "refusal-threadtime",
@@ -126,7 +126,7 @@ def test_an_envelope_of_any_length_comes_back(record: Record, texts: list[str]) 
 
     for entries in (
         BinaryLogParser().feed(b"".join(record(part) for part in parts)),
-        TextLogParser().feed(as_text(parts, "I")),
+        TextLogParser("threadtime").feed(as_text(parts, "I")),
     ):
         (found,) = OperatorLog(uid=UID, pid=PID).feed(entries)
         assert isinstance(found, EnvelopeSignal)
@@ -156,7 +156,7 @@ def test_a_dump_of_any_texts_comes_back(record: Record, texts: list[str], places
 
     for entries in (
         [entry for portion in portions for entry in portion],
-        TextLogParser().feed(as_text(parts, "D")),
+        TextLogParser("threadtime").feed(as_text(parts, "D")),
     ):
         (found,) = OperatorLog(uid=UID, pid=PID).feed(entries)
         assert isinstance(found, HierarchySignal)

@@ -158,7 +158,7 @@ async def test_the_transport_id_is_reported(server: Server, choice: str) -> None
 
 
 async def test_standard_input_reaches_the_service(server: Server) -> None:
-    client = await server.device("exec:grep -c x | cat; head -c 3")
+    client = await server.device("exec:wc -c | cat; head -c 3")
     client.writer.write(b"x")
     client = await server.device("shell,v2,raw:cat; exit 2")
     client.writer.write(b"\0\3\0\0\0abc" + b"\4\0\0\0\0")

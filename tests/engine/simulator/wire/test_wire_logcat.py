@@ -63,6 +63,7 @@ def test_the_same_records_as_a_real_logcat_prints_them(style: str) -> None:
         ("threadtime", ["nsec"], "01-13 01:49:39.074144211  2348  2348 E Lock    : msg\n"),
         ("threadtime", ["year", "UTC", "usec"], "2023-01-13 01:49:39.074144 +0000  2348  2348 E Lock    : msg\n"),
         ("time", ["year", "zone"], "2023-01-13 01:49:39.074 +0000 E/Lock    ( 2348): msg\n"),
+        ("brief", ["color"], "\x1b[38;5;196mE/Lock    ( 2348): msg\x1b[0m\n"),
     ],
 )
 def test_modifiers(style: str, modifiers: list[str], line: str) -> None:
@@ -104,8 +105,13 @@ def test_neighbours_do_not_borrow_each_others_prefix() -> None:
         record("01-13 01:49:39.074", 7, "D", "one", "m", uid=1),
     ]
     for other in others:
-        shared = LogPrinter("threadtime", ["uid"])
-        assert shared.entry(first) != shared.entry(other) == LogPrinter("threadtime", ["uid"]).entry(other)
+        shared = LogPrinter("threadtime", ["uid", "color"])
+        assert shared.entry(first) != shared.entry(other) == LogPrinter("threadtime", ["uid", "color"]).entry(other)
+
+
+def test_printable_escapes_what_a_terminal_would_obey() -> None:
+    entry = record("01-13 01:49:39.074", 7, "D", "t", "a\x1b[31m\tb\\c\nd")
+    assert LogPrinter("raw", ["printable"]).entry(entry) == b"a\\033[31m\\tb\\\\c\nd\n"
 
 
 @pytest.mark.parametrize(
@@ -161,6 +167,8 @@ def logged(device: SimulatedDevice, sh: Sh) -> Sh:
         ("-v raw '*:E'", ["third", "boom"]),
         ("-v raw --pid=101", ["second", "line"]),
         ("-v raw --uid=10100,10102", ["first", "third", "boom"]),
+        ("-v raw -e ^.ir", ["first"]),
+        ("-v raw -e 'ir(s|d)' -m 1", ["first"]),
         ("-v raw -t 2", ["third", "boom"]),
         ("-v tag -t 1", ["F/Crash   : boom"]),
         ("-vbrief --pid 100", ["D/Alpha   (  100): first", "E/Alpha   (  100): third"]),
@@ -178,6 +186,7 @@ async def test_dividers_say_where_a_buffer_begins(logged: Sh, device: SimulatedD
     assert "--------- beginning of system\nthird\n--------- beginning of crash\nboom\n" in printed
     device.log.write(pid=1, tid=1, uid=1, level="I", tag="t", message="again")
     assert "switch to" not in (await logged("logcat -d -v raw")).out
+    assert (await logged("logcat -d -D -v raw")).out.endswith("--------- switch to main\nagain\n")
 
 
 async def test_starting_after_a_time_is_exclusive(logged: Sh, device: SimulatedDevice) -> None:
@@ -197,7 +206,7 @@ async def test_calendar_times_are_the_devices(device: SimulatedDevice, sh: Sh) -
     assert "+0530" in (await sh("logcat -d -v time -v zone -t 1")).out
 
 
-async def test_clearing_and_sizes(logged: Sh) -> None:
+async def test_clearing_sizes_and_statistics(logged: Sh) -> None:
     sizes = (await logged("logcat -g -b main")).out
     assert re.fullmatch(
         r"main: ring buffer is 5 MiB \(\d+ B consumed, \d+ B readable\), max entry is 5120 B, max payload is 4068 B\n",
@@ -207,6 +216,7 @@ async def test_clearing_and_sizes(logged: Sh) -> None:
     assert "first" not in (await logged("logcat -d")).out
     assert "third" in (await logged("logcat -d")).out
     assert "64 KiB (0 B consumed" in (await logged("logcat -g -b main")).out
+    assert (await logged("logcat -S")).status == 0
 
 
 @pytest.mark.parametrize(
@@ -219,6 +229,7 @@ async def test_clearing_and_sizes(logged: Sh) -> None:
         ("-v uid", 23, 'Invalid parameter "uid" to -v'),
         ("--pid=3", 23, "Unrecognized Option pid"),
         ("--uid=3", 30, "Unrecognized Option uid"),
+        ("-e '('", 34, "regex: missing ), unterminated subpattern at position 0"),
         ("Tag:X", 34, "Invalid filter expression 'Tag:X'"),
         ("-G 3", 34, "Invalid -G 3 is not a buffer size between 64K and 256M"),
     ],
@@ -340,3 +351,7 @@ async def test_log_writes_what_it_is_given(sh: Sh, device: SimulatedDevice) -> N
     older = make_device(sdk=25)
     await Runner(older)("log old")
     assert older.log.records(["main"])[-1].text()[1] == b"old "
+
+
+async def test_logcat_writes_to_a_file(logged: Sh) -> None:
+    assert (await logged("logcat -d -v raw -f /sdcard/l; tail -n 1 /sdcard/l")).out == "boom\n"

@@ -75,6 +75,7 @@ async def test_proc(sh: Runner, device: SimulatedDevice) -> None:
     assert re.match(r"MemTotal: +\d+ kB\n", (await sh("cat /proc/meminfo")).out)
     assert re.match(r"cpu  (\d+ ){9}\d+\ncpu0 ", (await sh("cat /proc/stat")).out)
     assert (await sh("cat /proc/uptime /proc/loadavg")).status == 0
+    assert (await sh("uname -m; uname -r")).out == f"{device.props['ro.product.cpu.abi']}\n6.1.34-android\n"
     assert (await sh("cat /proc/version")).out.startswith("Linux version 6.1.34-android ")
     assert (await sh("cat /proc/nothing")) == Ran(1, "", "cat: /proc/nothing: No such file or directory\n")
     assert (await sh("echo x > /proc/new")).err.endswith("/proc/new: Permission denied\n")
