@@ -166,7 +166,7 @@ class DeviceLocks:
             command.task_id,
             command.source,
             command.timeout_ms,
-            self._clock(),
+            since=0.0,
             yields=yields,
         )
         try:
@@ -213,6 +213,7 @@ class DeviceLocks:
         try:
             other = await self._other(lock)
             if other is None:
+                holder = holder._replace(since=self._clock())
                 lock.write(_encode(holder))
                 return HeldDevice(lock, holder, self._clock)
         except BaseException:

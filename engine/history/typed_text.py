@@ -37,7 +37,7 @@ def password_steps(execution: Execution, trace: Trace) -> dict[str, str]:
     """Return the texts that were typed into password fields, by step id; parses trees.
 
     A field is one if a tree of the run, or the last one before it, says so, or else if its selector names a password.
-    ``input_text`` counts always, because nobody knows its field.
+    ``input_text`` counts always, because its field is unknown.
     """
     typing = [action for action in execution.actions if action.type in _TYPING]
     trees = _trees(trace) if any(action.type != _ANYWHERE for action in typing) else []

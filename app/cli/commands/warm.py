@@ -79,7 +79,7 @@ def _stop(found: dict[str, Any]) -> None:
     os.kill(found["pid"], signal.SIGTERM)
     deadline = time.monotonic() + _PATIENCE_SECONDS
     while os.path.exists(socket_path()) and time.monotonic() < deadline:
-        time.sleep(_LOOK_SECONDS)  # it is not our child: nothing tells when it ends
+        time.sleep(_LOOK_SECONDS)  # it is not our child, so its end is not reported
 
 
 class Stop(Command):

@@ -252,7 +252,7 @@ class Dispatcher:
         return validated.payload, [*(warning.message for warning in validated.warnings), *self._busy()]
 
     def _busy(self) -> list[str]:
-        """Return who holds the device; not this console, whose snapshots are over before anybody answers."""
+        """Return who holds the device; not this console, whose snapshots end before the user answers."""
         lock = self._console.session.lock
         if not lock or lock.get("pid") == os.getpid():
             return []

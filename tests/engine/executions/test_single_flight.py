@@ -106,6 +106,21 @@ async def test_free_again_after_an_error_inside(tmp_path: Path) -> None:
         pass
 
 
+async def test_a_device_is_held_since_it_was_locked_not_since_the_wait_began(tmp_path: Path) -> None:
+    now = 1_000.0
+    locks = DeviceLocks(str(tmp_path), clock=lambda: now)
+
+    async def second() -> object:
+        async with locks.hold("emulator-5554", command("second"), wait_ms=60_000):
+            return locks.status("emulator-5554").to_dict()["since"]
+
+    async with locks.hold("emulator-5554", command("first")):
+        waiting = asyncio.create_task(second())
+        await asyncio.sleep(0)  # it waits now
+        now += 10
+    assert await waiting == now
+
+
 async def test_another_process_excludes_this_one(tmp_path: Path) -> None:
     process = await hold_elsewhere(tmp_path)
     flights = DeviceLocks(str(tmp_path))
