@@ -6,6 +6,8 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
 
 from textual import events, on
+from textual.geometry import Region
+from textual.strip import Strip
 
 from clawperator.widgets.format.lines import Line, Row
 from clawperator.widgets.line_pane import LinePane
@@ -62,8 +64,15 @@ class RowList(LinePane):
     @on(events.Resize)
     def refold(self, event: events.Resize) -> None:
         """Fold for the event's width: for a moment, the screen's map lacks a pane that appears, which then has no size."""
-        width = event.size.width - self.styles.gutter.width
-        if width != self._rows_width:
+        self._fold(event.size.width - self.styles.gutter.width)
+
+    def render_lines(self, crop: Region) -> list[Strip]:
+        """Fold for the present width first: Textual sends no Resize to a pane whose region was asked for before its first layout."""
+        self._fold(self.content_size.width)
+        return super().render_lines(crop)
+
+    def _fold(self, width: int) -> None:
+        if width > 0 and width != self._rows_width:
             self._rows_width = width
             if self._rows_for is not None:
                 self.show_rows(self._rows_for(max(10, width - 1)))

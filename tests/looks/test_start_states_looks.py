@@ -22,6 +22,10 @@ SILENT = EngineError(
     ErrorCode.SERVICE_UNAVAILABLE, "The Operator's accessibility service does not run on emulator-5554"
 )
 
+MISSING = EngineError(
+    ErrorCode.RECEIVER_NOT_INSTALLED, "The Operator app com.clawperator.operator is not installed on emulator-5554"
+)
+
 
 @pytest.mark.parametrize(
     ("devices", "checks"),
@@ -42,7 +46,8 @@ def test_start(
     devices: tuple[DeviceEntry, ...],
     checks: Sequence[Mapping[str, Any]],
 ) -> None:
-    app = make_app(FakeEngine(present=devices, checks=checks, snapshot_error=SILENT))
+    refusal = MISSING if NO_OPERATOR[-1] in checks else SILENT
+    app = make_app(FakeEngine(present=devices, checks=checks, snapshot_error=refusal))
 
     async def run(pilot: Any) -> None:
         await until(pilot, lambda: app.session.devices_known and (not checks or app.session.report.ended))

@@ -9,6 +9,7 @@ import pytest
 from textual import events
 from textual.errors import NoWidget
 from textual.geometry import Size
+from textual.message import Message
 
 from clawperator.themes.claw import LIGHT
 from clawperator.widgets.format.lines import Line, Row
@@ -202,6 +203,21 @@ async def test_rows_are_folded_for_the_width_of_the_event_while_the_map_lacks_th
             pane.refold(events.Resize(Size(25, 10), Size(25, 10)))
             pane.show_folded(rows)
         assert widths == [39, 39, 24, 24]
+
+
+class WithoutResize(RowList):
+    """A pane as it is if Textual sends it no Resize: something asked for its region before its first layout."""
+
+    def check_message_enabled(self, message: Message) -> bool:
+        return not isinstance(message, events.Resize) and super().check_message_enabled(message)
+
+
+async def test_rows_have_the_width_of_a_pane_that_got_no_resize() -> None:
+    pane = WithoutResize(id="pane")
+    pane.show_folded(lambda width: [entry(str(width))])
+    async with held(pane) as (app, pilot):
+        await drained(pilot)
+        assert str(pane.content_size.width - 1) in lines(app)[0]
 
 
 async def test_the_next_problem_goes_round() -> None:
