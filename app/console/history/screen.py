@@ -150,6 +150,8 @@ class HistoryScreen(ConsoleScreen):
         self._rest = self.set_timer(SETTLE_SECONDS, self._show_run)
 
     def _show_run(self) -> None:
+        if not self.alive:  # the history may answer while the console ends
+            return
         run = self.runs.run
         self._draw_run_info()
         if run is None:

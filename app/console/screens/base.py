@@ -116,7 +116,7 @@ class ConsoleScreen(RefocusingScreen, inherit_bindings=False):
     @property
     def alive(self) -> bool:
         """Whether there is something to draw on: updates arrive while the screen is composed, and while it is removed."""
-        return self.is_mounted and self.is_running and bool(self.query(HeaderLine))
+        return self.is_mounted and self.is_running and self.app.is_running and bool(self.query(HeaderLine))
 
     def tick(self) -> None:
         """Draw ages again, once a second."""

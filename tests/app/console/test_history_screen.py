@@ -11,6 +11,7 @@ import time
 import zipfile
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -692,6 +693,18 @@ async def test_off_empty_and_damaged_have_words(tmp_path: Path, size: tuple[int,
     async with console(tmp_path / "folder.db", size=size) as (app, _, _):
         assert "The history cannot be read" in flat(app)
         assert "HISTORY_UNAVAILABLE" in flat(app)
+
+
+async def test_an_answer_that_comes_while_the_console_ends_is_no_crash(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with console(path) as (app, _, screen):
+        page = screen.area.page
+        assert page is not None
+        monkeypatch.setattr(app, "_running", False)
+        await screen.query_one("#past-detail-pane").remove()
+        screen.area._renew(replace(page, problem="The history cannot be read"))
+        monkeypatch.undo()
 
 
 async def test_a_history_that_breaks_while_it_is_read_keeps_its_rows(
