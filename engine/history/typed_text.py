@@ -74,7 +74,7 @@ def _is_password(fields: Mapping[str, str], trees: list[UiTree]) -> bool:
 
 
 def typed_by(envelope: Mapping[str, Any]) -> dict[str, str]:
-    """Return the texts that the steps of another program's run typed, by step id: nobody knows into which fields."""
+    """Return the texts that the steps of another program's run typed, by step id: into which fields is unknown."""
     steps = envelope.get("stepResults", ())
     return {step["id"]: str(step["data"].get("text", "")) for step in steps if step["actionType"] == "enter_text"}
 

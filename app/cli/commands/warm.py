@@ -112,7 +112,7 @@ def _awaited() -> dict[str, Any] | None:
 
     deadline = time.monotonic() + _PATIENCE_SECONDS
     while (found := _greeting(any_build=True)) is None and is_running() and time.monotonic() < deadline:
-        time.sleep(_LOOK_SECONDS)
+        time.sleep(_LOOK_SECONDS)  # it has no socket to wait on before it listens
     return found
 
 

@@ -144,7 +144,7 @@ async def _end(task: asyncio.Task[None]) -> None:
 
 @asynccontextmanager
 async def proxy(port: int) -> AsyncIterator[tuple[str, asyncio.Event]]:
-    """A way to the server that is open while the event is set. Cleared, it is a partition: neither side is told, nothing is lost."""
+    """A way to the server that is open while the event is set. Cleared, it is a partition: neither side notices, nothing is lost."""
     way = asyncio.Event()
     way.set()
     tasks: set[asyncio.Task[None]] = set()
