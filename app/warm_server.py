@@ -22,7 +22,8 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from clawperator.app.warm import NOT_WARM, lock_path, protocol, runtime_folder, socket_path
+from clawperator.app.warm import NOT_WARM, lock_path, protocol, socket_path
+from clawperator.engine.config.environment import runtime_folder
 from clawperator.engine.files.lock import FileLock
 from clawperator.engine.files.regular import private_folder
 from clawperator.engine.version import __version__
@@ -51,7 +52,7 @@ class WarmProcess:
         self._build = protocol.build()
         self._wakeup = os.pipe()
         self._started_at = time.time()
-        private_folder(runtime_folder())
+        private_folder(runtime_folder(os.environ))
         self._folder = protocol.open_folder()
         self._path = socket_path()
         self._lock = FileLock(lock_path())

@@ -13,6 +13,7 @@ from clawperator.app.cli import after_output, diagnostics
 from clawperator.app.cli.settings import FACE, resolve_settings
 from clawperator.app.signals import signal_handlers
 from clawperator.engine import Engine, Settings
+from clawperator.engine.config.settings import usual_lock_folder
 from clawperator.engine.errors import EngineError, ErrorCode, interruption
 
 if TYPE_CHECKING:
@@ -76,6 +77,7 @@ async def _session(
             if own:
                 engine.trees.hold()
                 after_output.schedule(lambda _: engine.trees.close())
+                _warn_of_moved_locks(chosen)
                 _schedule_history(engine)
                 _schedule_log(engine)
             engine.recorders.append(interrupt)
@@ -84,6 +86,13 @@ async def _session(
     except asyncio.CancelledError as exc:
         if not answers:  # an interrupt that comes after the answer changes nothing about it
             raise interrupt.error() from exc
+
+
+def _warn_of_moved_locks(settings: Settings) -> None:
+    """Warn that programs of this user with another home do not see this one's locks."""
+    usual = usual_lock_folder(settings.environment)
+    if settings.lock_dir != usual:
+        diagnostics.warn(f"{usual} cannot be written: the device locks are in {settings.lock_dir}")
 
 
 def _schedule_history(engine: Engine) -> None:

@@ -15,7 +15,8 @@ import os
 import stat
 import sys
 
-from clawperator.app.warm import runtime_folder, socket_path
+from clawperator.app.warm import socket_path
+from clawperator.engine.config.environment import runtime_folder
 
 VERSION = 3
 REFUSED = b"N"
@@ -58,7 +59,7 @@ def _identity(path: str) -> tuple[int, int] | None:
 
 def open_folder() -> int:
     """Open the folder of the socket. Raises ``OSError`` unless it is a folder of this user that no other user can enter."""
-    path = runtime_folder()
+    path = runtime_folder(os.environ)
     descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
     found = os.fstat(descriptor)
     if found.st_uid != os.getuid() or stat.S_IMODE(found.st_mode) & 0o077:

@@ -5,6 +5,10 @@ from __future__ import annotations
 import os
 import sys
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
 DEVICE_VARIABLES = ("CLAWPERATOR_DEVICE_ID", "ANDROID_SERIAL")
 POLICY_VARIABLES = ("CLAWPERATOR_POLICY", "CLAWPERATOR_POLICY_PROFILE")
 LOG_LEVEL_VARIABLE = "CLAWPERATOR_LOG_LEVEL"
@@ -26,6 +30,37 @@ def config_folder() -> str:
     from platformdirs import user_config_dir
 
     return user_config_dir("clawperator")
+
+
+def user_home(env: Mapping[str, str]) -> str:
+    """Return the user's home; ``/nonexistent`` where neither the environment nor the system names one."""
+    home = env.get("HOME") or os.path.expanduser("~")
+    return "/nonexistent" if home == "~" else home
+
+
+def can_write(folder: str) -> bool:
+    """Return whether this user may write into ``folder``, or create it."""
+    if not os.path.isabs(folder):
+        return False
+    while not os.path.lexists(folder):
+        folder = os.path.dirname(folder)
+    return os.path.isdir(folder) and os.access(folder, os.W_OK | os.X_OK)
+
+
+def runtime_folder(env: Mapping[str, str]) -> str:
+    """Return the user's folder for sockets and, where the home cannot be written, locks.
+
+    It is below ``XDG_RUNTIME_DIR``; without one ``~/.clawperator/run``, and where the home cannot be written either, one of this
+    user in the folder of temporary files. Any of them may be hostile: ``files.regular.private_folder`` checks its owner and mode.
+    """
+    base = env.get("XDG_RUNTIME_DIR", "")
+    if can_write(base):
+        return os.path.join(base, "clawperator")
+    usual = os.path.join(user_home(env), ".clawperator", "run")
+    if can_write(usual) or not hasattr(os, "getuid"):  # Windows
+        return usual
+    temporary = env.get("TMPDIR", "")
+    return os.path.join(temporary if can_write(temporary) else "/tmp", f"clawperator-{os.getuid()}")  # noqa: S108 -- checked before use
 
 
 def settings_path() -> str:

@@ -17,7 +17,10 @@ from clawperator.engine.config.environment import (
     IMAGE_SECONDS,
     LOG_LEVEL_VARIABLE,
     POLICY_VARIABLES,
+    can_write,
     config_folder,
+    runtime_folder,
+    user_home,
 )
 from clawperator.engine.contracts.limits import BACKENDS, MAX_WAIT_MS, PACKAGE
 from clawperator.engine.contracts.operator_identity import AGENT_ACTION, RELEASE_PACKAGE
@@ -59,8 +62,8 @@ class Settings:
     """The settings of an ``Engine``.
 
     ``device_id`` and ``adb_path`` are empty if not chosen. ``backend`` is one of ``BACKENDS``; ``allow_unbind``: the stock backend may
-    unbind the Operator's accessibility service while it reads a screen; ``input_method`` types there what keys cannot. ``lock_dir`` does not depend on XDG variables: all processes of
-    this user must share it.
+    unbind the Operator's accessibility service while it reads a screen; ``input_method`` types there what keys cannot. ``lock_dir`` does not depend on XDG variables where the home
+    can be written: all processes of this user must share it.
     The history is kept for ``history_days`` and up to ``history_megabytes``. ``read_only``: executions that act on a device are
     refused. ``policy_path`` is empty for the optional file in the config folder; ``policy_profile`` is empty for the file's
     active one. ``safe_logs``: no texts of screens in the log, the history and exports. ``skills_registry`` is the registry
@@ -226,11 +229,22 @@ def wait_limit(value: object, name: str = "waitMs") -> int:
 
 def home_folder(env: Mapping[str, str]) -> str:
     """Return ``~/.clawperator``, which the contract names for locks, skills, downloads and logs."""
-    return os.path.join(_home(env), ".clawperator")
+    return os.path.join(user_home(env), ".clawperator")
+
+
+def usual_lock_folder(env: Mapping[str, str]) -> str:
+    """Return ``~/.clawperator/locks``, whether or not it can be written."""
+    return os.path.join(home_folder(env), "locks")
 
 
 def _lock_folder(env: Mapping[str, str]) -> str:
-    return os.path.join(home_folder(env), "locks")
+    """Return the usual folder of locks, or one in the runtime folder where the home cannot be written.
+
+    What stands in the way in a home that can be written, such as files of another user, is an error of its own: two programs
+    that lock different files would not exclude each other.
+    """
+    usual = usual_lock_folder(env)
+    return usual if can_write(usual) or can_write(user_home(env)) else os.path.join(runtime_folder(env), "locks")
 
 
 def state_folder(env: Mapping[str, str]) -> str:
@@ -239,9 +253,9 @@ def state_folder(env: Mapping[str, str]) -> str:
     It equals ``platformdirs.user_state_dir``, which supports only the process's own environment.
     """
     if sys.platform == "darwin":
-        return os.path.join(_home(env), "Library", "Application Support", "clawperator")
+        return os.path.join(user_home(env), "Library", "Application Support", "clawperator")
     return os.path.join(
-        env.get("XDG_STATE_HOME", "").strip() or os.path.join(_home(env), ".local", "state"), "clawperator"
+        env.get("XDG_STATE_HOME", "").strip() or os.path.join(user_home(env), ".local", "state"), "clawperator"
     )
 
 
@@ -253,10 +267,6 @@ def console_folder(env: Mapping[str, str]) -> str:
 def crash_path(env: Mapping[str, str]) -> str:
     """Return the path of the console's last crash report."""
     return os.path.join(console_folder(env), "console-crash.txt")
-
-
-def _home(env: Mapping[str, str]) -> str:
-    return env.get("HOME") or os.path.expanduser("~")
 
 
 def themes_folder() -> str:

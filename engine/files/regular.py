@@ -154,29 +154,31 @@ def private_folder(path: str) -> None:
     above = os.path.dirname(path)
     if above and above != path and not os.path.isdir(above):
         private_folder(above)
+    elif (
+        os.path.basename(above).removeprefix(".").partition("-")[0] == "clawperator"
+    ):  # who owns it can replace ``path``
+        require_private(above)
     try:
         os.mkdir(path, 0o700)
     except FileExistsError:
         if not os.path.isdir(path):
             raise
         require_private(path)
-        if (
-            os.path.basename(above).removeprefix(".") == "clawperator"
-        ):  # the product's as well: who owns it can replace ``path``
-            require_private(above)
 
 
 def require_private(path: str, *, links: bool = True) -> None:
     """Raise ``NotPrivateError`` unless only this user and root can put files into the folder ``path``.
 
     A folder that root shares, such as ``/tmp``, passes: its sticky bit protects what is in it. The same rule as that of ssh;
-    Windows has no such modes. ``links``: a link may lead to the folder. Raises ``OSError`` where there is none.
+    Windows has no such modes. ``links``: a link of this user or root may lead to the folder. Raises ``OSError`` where there is none.
     """
     found = os.stat(path, follow_symlinks=links)
     if not stat.S_ISDIR(found.st_mode):
         raise NotPrivateError(path, "it is not a folder" if links else "it is not a folder of its own")
     if not hasattr(os, "geteuid"):
         return
+    if (owner := os.lstat(path).st_uid) not in (os.geteuid(), 0):  # in /tmp, a link to a folder of ours
+        raise NotPrivateError(path, f"it belongs to another user (uid {owner})")
     if found.st_uid not in (os.geteuid(), 0):
         raise NotPrivateError(path, f"it belongs to another user (uid {found.st_uid})")
     if found.st_mode & 0o022 and not (found.st_uid == 0 and found.st_mode & stat.S_ISVTX):

@@ -261,12 +261,40 @@ sys.exit(main(words))
 """
 
 
-def as_nobody(home: Path, scratch: Path, *words: str) -> subprocess.CompletedProcess[str]:
+TWO_LOCKS = """
+import asyncio, os, sys
+from clawperator.engine.config.settings import Settings
+from clawperator.engine.errors import EngineError
+from clawperator.engine.executions.command import Command
+from clawperator.engine.executions.device_lock import DeviceLocks
+os.setgroups([])
+os.setgid(65534)
+os.setuid(65534)
+os.environ["HOME"] = sys.argv[1]
+async def hold(inner):
+    try:
+        async with DeviceLocks(Settings.resolve().lock_dir).hold("x", Command("c", "t", "test", 1_000, "{}", ("s", "sleep"))):
+            await inner()
+    except EngineError as exc:
+        print(exc.code)
+async def free():
+    print("free")
+async def again():
+    await hold(free)
+asyncio.run(hold(again))
+asyncio.run(hold(free))
+"""
+"""Hold a lock while another one is tried, as two programs would: then again, when it is free."""
+
+
+def as_nobody(
+    home: Path, scratch: Path, *words: str, code: str = AS_NOBODY, **more: str
+) -> subprocess.CompletedProcess[str]:
     """Run a command line at ``home`` as a user who may write nowhere but where all may; only root has to become one."""
     env = {"PATH": "", "HOME": str(scratch), "ADB_PATH": "/nowhere/adb", "ANDROID_ADB_SERVER_PORT": str(free_port())}
     return subprocess.run(
-        [sys.executable, "-c", AS_NOBODY, str(home), *words],
-        env=env,
+        [sys.executable, "-c", code, str(home), *words],
+        env=env | more,
         cwd="/",
         capture_output=True,
         text=True,
@@ -311,5 +339,61 @@ def test_a_home_that_cannot_be_used(home: Callable[[Path], Path], words: tuple[s
     document = json.loads(done.stdout)
     assert done.returncode == 0 or document["code"] in _DOCUMENTED, done.stdout
     assert "Traceback" not in done.stderr
-    if home is locked and words[0] == "lock":
-        assert document["code"] == ErrorCode.LOCKS_UNAVAILABLE
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="another user's home can be made by root only")
+@pytest.mark.parametrize("runtime", ["", "runtime", "gone"])
+@pytest.mark.parametrize("home", [locked, missing, file_instead, lambda _: Path("/"), lambda _: Path()])
+def test_where_the_home_cannot_be_written_two_programs_still_exclude_each_other(
+    home: Callable[[Path], Path], runtime: str, tmp_path: Path
+) -> None:
+    with tempfile.TemporaryDirectory(dir="/tmp") as name:
+        folder = Path(name)
+        folder.chmod(0o1777)
+        (folder / "runtime").mkdir()
+        os.chown(folder / "runtime", 65534, 65534)
+        chosen = {"": "", "runtime": f"{name}/runtime", "gone": "/nowhere/runtime"}[runtime]
+        places = {"TMPDIR": name, "XDG_RUNTIME_DIR": chosen}
+        done = as_nobody(home(folder), tmp_path, code=TWO_LOCKS, **places)
+        below = "runtime/clawperator" if runtime == "runtime" else "clawperator-65534"
+        assert (folder / below / "locks" / "x.lock").stat().st_mode & 0o777 == 0o600
+        assert (folder / below).stat().st_mode & 0o777 == 0o700
+    assert done.stdout.split() == ["EXECUTION_CONFLICT_IN_FLIGHT", "free"], done.stderr
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="files of other users can be made by root only")
+@pytest.mark.parametrize("plant", ["open folder", "folder of another user", "link of another user"])
+def test_a_runtime_folder_that_another_user_made_is_refused(plant: str, tmp_path: Path) -> None:
+    with tempfile.TemporaryDirectory(dir="/tmp") as name:
+        folder = Path(name)
+        folder.chmod(0o1777)
+        (folder / "mine").mkdir()
+        os.chown(folder / "mine", 65534, 65534)
+        path = folder / "clawperator-65534"
+        if plant == "link of another user":
+            path.symlink_to(folder / "mine")
+        else:
+            path.mkdir()
+        os.chown(path, 65534 if plant == "open folder" else 12345, -1, follow_symlinks=False)
+        if plant == "open folder":
+            path.chmod(0o777)
+        done = as_nobody(Path("/nowhere/home"), tmp_path, code=TWO_LOCKS, TMPDIR=name)
+        assert not [*path.iterdir()]
+    assert done.stdout.split() == ["FOLDER_NOT_PRIVATE", "FOLDER_NOT_PRIVATE"], done.stderr
+
+
+def test_a_user_without_a_home_leaves_no_folder_named_after_one(tmp_path: Path) -> None:
+    script = """
+import os
+from clawperator.engine.config.settings import Settings
+os.setuid(54321)
+os.environ.pop("HOME")
+found = Settings.resolve()
+print(found.history_path, found.log_dir)
+"""
+    if os.geteuid() != 0:
+        pytest.skip("only root can become a user that the system does not know")
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=True, cwd=tmp_path, env={"HOME": "x"}
+    )
+    assert all(path.startswith("/nonexistent/") for path in done.stdout.split())
