@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import secrets
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from clawperator.engine.adb.device import SHELL_TIMEOUT, AdbDevice
+from clawperator.engine.adb.end_mark import EndMark
 from clawperator.engine.adb.failures import broken
-from clawperator.engine.adb.quote import device_command, device_script
-
-_LONGEST_EXIT_CODE = 3
+from clawperator.engine.adb.quote import device_command
 
 
 class BatchOutput(NamedTuple):
@@ -45,24 +43,11 @@ async def run_scripts(
     device: AdbDevice, scripts: Sequence[str], *, timeout: float | None = SHELL_TIMEOUT
 ) -> list[BatchOutput]:
     """The same for shell texts made by ``quote.device_command`` or ``quote.device_script``."""
-    mark = f"clawperator-{secrets.token_hex(8)}:"
-    report = device_script("echo {mark}$?", mark=mark)
-    script = "; ".join(f"{{ {script}; }} 2>&1 </dev/null; {report}" for script in scripts)
+    mark = EndMark()
+    script = "; ".join(f"{{ {script}; }} 2>&1 </dev/null; {mark.echo()}" for script in scripts)
     result = await device.script(script, timeout=timeout)
-    return _split(result.stdout, mark.encode(), len(scripts), device.serial)
-
-
-def _split(output: bytes, mark: bytes, count: int, serial: str) -> list[BatchOutput]:
-    """Random, so that no output of the device can contain it."""
-    head, *rest = output.split(mark)
-    parts: list[BatchOutput] = []
-    for piece in rest:
-        code, _, following = piece.partition(b"\n")
-        code = code.strip()
-        if not code.isdigit() or len(code) > _LONGEST_EXIT_CODE:
-            break
-        parts.append(BatchOutput(head, int(code)))
-        head = following
-    if len(parts) != count:
-        raise broken(f"the device answered {len(parts)} of {count} commands", serial=serial)
+    *found, _ = mark.pattern.split(result.stdout)
+    parts = [BatchOutput(data, int(code)) for data, code in zip(found[::2], found[1::2], strict=True)]
+    if len(parts) != len(scripts):
+        raise broken(f"the device answered {len(parts)} of {len(scripts)} commands", serial=device.serial)
     return parts

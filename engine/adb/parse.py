@@ -9,6 +9,8 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
+from clawperator.engine.text.numbers import whole_number
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -25,6 +27,11 @@ def parse_package_uids(text: str) -> dict[str, int]:
 def parse_packages(text: str) -> list[str]:
     """Package names of ``pm list packages``, in the device's order."""
     return list(parse_package_uids(text))
+
+
+def parse_sdk(text: str) -> int:
+    """Return Android's API level in the value of ``ro.build.version.sdk``, 0 where it has none; of ``36.1`` the 36."""
+    return whole_number(text.strip().partition(".")[0], digits=3) or 0
 
 
 def parse_getprop(text: str) -> dict[str, str]:

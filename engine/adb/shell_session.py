@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import re
-import secrets
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 
 from clawperator.engine.adb.connection import deadline
 from clawperator.engine.adb.device import SHELL_TIMEOUT, AdbDevice, ShellResult, ShellStream
+from clawperator.engine.adb.end_mark import EndMark
 from clawperator.engine.adb.failures import broken, oversized
 from clawperator.engine.adb.protocol import MAX_OUTPUT, STDERR, STDOUT, encode_text
 from clawperator.engine.adb.quote import device_script
@@ -25,9 +24,7 @@ class ShellSession:
     def __init__(self, device: AdbDevice, stream: ShellStream) -> None:
         self._device = device
         self._stream = stream
-        self._word = f"clawperator-{secrets.token_hex(8)}:"
-        self._mark = re.compile(rb"%b(\d{1,3})\r?\n" % self._word.encode())
-        self._longest_mark = len(self._word) + len("255\r\n")
+        self._mark = EndMark()
         self.over = False
 
     async def run(
@@ -45,7 +42,8 @@ class ShellSession:
         """
         serial = self._device.serial
         with self._device.server.trace.of(label or script, serial) as call:
-            framed = f"(\n{script}\n) </dev/null; r=$?; echo {self._word}$r; echo {self._word}$r >&2\n"
+            end = self._mark.echo("$r")
+            framed = f"(\n{script}\n) </dev/null; r=$?; {end}; {end} >&2\n"
             if self.over:
                 raise broken("the device's shell is in the middle of another script", serial=serial)
             self.over = True
@@ -65,13 +63,13 @@ class ShellSession:
             if (size := size + len(data)) > limit:
                 raise oversized("device shell", limit, serial=self._device.serial)
             text = found[channel]
-            searched = max(0, len(text) - self._longest_mark)
+            searched = max(0, len(text) - self._mark.longest)
             text += data
-            if channel not in codes and (mark := self._mark.search(text, searched)) is not None:
+            if channel not in codes and (mark := self._mark.pattern.search(text, searched)) is not None:
                 codes[channel] = int(mark[1])
                 del text[mark.start() :]
             if channel == STDOUT:
-                end = len(text) if channel in codes else max(passed_on, len(text) - self._longest_mark)
+                end = len(text) if channel in codes else max(passed_on, len(text) - self._mark.longest)
                 on_output(bytes(text[passed_on:end]))
                 passed_on = end
             if len(codes) == len(found):

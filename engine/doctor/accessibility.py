@@ -8,11 +8,13 @@ from typing import NamedTuple
 
 from clawperator.engine.adb.accessibility import parse_accessibility
 from clawperator.engine.adb.batch import BatchOutput
+from clawperator.engine.adb.parse import parse_sdk
 from clawperator.engine.adb.secure_list import contains, entries
 from clawperator.engine.contracts.operator_identity import service_of
 from clawperator.engine.doctor.check import Check, manual, unreadable
 from clawperator.engine.doctor.readiness import SETTINGS_SCREEN, SETTINGS_STEPS, granting, value_of
 from clawperator.engine.errors import ErrorCode
+from clawperator.engine.text.numbers import whole_number
 
 SWITCHES = (
     ("settings", "get", "secure", "accessibility_enabled"),
@@ -99,7 +101,7 @@ def bound(dump: BatchOutput, listed: BatchOutput, device_id: str, package: str) 
         return Check(check_id, "pass", "The Operator's accessibility service is running", evidence=evidence)
     if running is None:
         summary = "The running accessibility services could not be read"
-        return Check(check_id, "warn", summary, detail=count, evidence=evidence)
+        return Check(check_id, "warn", summary, detail=count, evidence=evidence, unknown=True)
     title, fix = "Switch the service off and on again", granting(device_id, package, force=True)
     if state.ui_automation:
         reason, title, fix = "UiAutomation is held by another program", "Stop the program that holds UiAutomation", ()
@@ -133,8 +135,7 @@ def hidden_nodes(dump: BatchOutput, sdk: BatchOutput, protection: BatchOutput, p
     ``protection`` is the setting of Advanced Protection. Where the dump does not describe the service, the Operator up to 0.5 is known
     not to be a tool.
     """
-    check_id, level = "readiness.accessibility.hidden_nodes", value_of(sdk)
-    api = int(level) if level.isascii() and level.isdigit() and len(level) < 4 else 0
+    check_id, api = "readiness.accessibility.hidden_nodes", parse_sdk(value_of(sdk))
     described = re.search(rf"{re.escape(package)}[^\n]{{0,4000}}?isAccessibilityTool\s*[:=]\s*(true|false)", dump.text)
     tool = described is not None and described[1] == "true"
     protected = value_of(protection) == "1"
@@ -230,6 +231,6 @@ def clients(text: str) -> tuple[Client, ...]:
             continue
         row = dict(zip(columns, line.split(None, len(columns) - 1), strict=False))
         pid, command = row.get("PID", ""), _STATE.sub("", row[columns[-1]].strip())
-        if pid.isascii() and pid.isdigit() and len(pid) < 9 and _CLIENT.search(command):
-            found.setdefault(int(pid), Client(int(pid), row.get("USER", ""), command))
+        if (number := whole_number(pid)) is not None and _CLIENT.search(command):
+            found.setdefault(number, Client(number, row.get("USER", ""), command))
     return tuple(found.values())

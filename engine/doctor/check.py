@@ -50,9 +50,10 @@ class _CheckHead(TypedDict):
 
 
 class CheckDocument(_CheckHead, total=False):
-    """A check as JSON data; empty values are absent."""
+    """A check as JSON data; empty values are absent. ``unknown`` is true or absent."""
 
     code: str
+    unknown: bool
     detail: str
     fix: dict[str, Any]
     deviceGuidance: dict[str, Any]
@@ -64,6 +65,7 @@ class CheckDocument(_CheckHead, total=False):
 class Check:
     """The result of one check. ``duration_ms`` is that of its probe, 0 without one.
 
+    ``unknown``: it could not run, or its answer could not be read; it is neither passed nor does it show a problem.
     Texts may contain output of a device or a tool; they are escaped where they are shown.
     """
 
@@ -78,6 +80,7 @@ class Check:
     guidance: tuple[str, ...] = ()
     evidence: Mapping[str, Any] | None = None
     duration_ms: float = 0.0
+    unknown: bool = False
 
     @property
     def critical(self) -> bool:
@@ -92,6 +95,8 @@ class Check:
         answer: CheckDocument = {"id": self.id, "status": self.status, "summary": self.summary}
         if self.code is not None:  # between status and summary
             answer = {"id": self.id, "status": self.status, "code": self.code.value, "summary": self.summary}
+        if self.unknown:
+            answer["unknown"] = True
         if self.detail:
             answer["detail"] = self.detail
         if self.fix:
@@ -116,4 +121,4 @@ def shell(*values: str) -> tuple[FixStep, ...]:
 
 def unreadable(check_id: str, what: str, answer: str) -> Check:
     """Return the warning of an advisory check whose answer has an unknown format."""
-    return Check(check_id, "warn", f"{what} could not be read", evidence={"output": answer.strip()[:300]})
+    return Check(check_id, "warn", f"{what} could not be read", evidence={"output": answer.strip()[:300]}, unknown=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from clawperator.engine.adb.batch import BatchOutput
-from clawperator.engine.adb.parse import parse_wm_density, parse_wm_size
+from clawperator.engine.adb.parse import parse_sdk, parse_wm_density, parse_wm_size
 from clawperator.engine.adb.presence import DeviceEntry, DeviceState
 from clawperator.engine.doctor.check import Check, FixStep, manual, shell
 from clawperator.engine.errors import EngineError, ErrorCode
@@ -115,6 +115,10 @@ def capability(answers: Sequence[BatchOutput] | EngineError) -> Check:
         if not answer.ok:
             return Check(check_id, "fail", summary, code, answer.text.strip())
     sdk, size, density = (answer.text.strip() for answer in answers)
+    if not parse_sdk(sdk):
+        return Check(
+            check_id, "fail", "The device did not report its Android version", code, f"It reported {sdk[:80]!r}"
+        )
     evidence = {"sdk": sdk, "wmSize": size, "wmDensity": density}
     pixels, dots = parse_wm_size(size), parse_wm_density(density)
     screen = f"{pixels.width}x{pixels.height}, {dots} dpi" if pixels.width and dots else size

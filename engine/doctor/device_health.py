@@ -6,6 +6,7 @@ import re
 
 from clawperator.engine.adb.batch import BatchOutput
 from clawperator.engine.doctor.check import Check, manual, unreadable
+from clawperator.engine.text.numbers import whole_number
 from clawperator.engine.text.suggestions import adb_line
 
 SCREEN = (("dumpsys", "power"), ("dumpsys", "window", "policy"))
@@ -60,7 +61,8 @@ def screen(power: BatchOutput, policy: BatchOutput, device_id: str) -> Check:
         )
     if locked is None:
         summary = "The screen is on; whether it is locked could not be read"
-        return Check(check_id, "warn", summary, evidence=evidence | {"output": policy.text.strip()[:300]})
+        evidence |= {"output": policy.text.strip()[:300]}
+        return Check(check_id, "warn", summary, evidence=evidence, unknown=True)
     return Check(check_id, "pass", "The screen is on and unlocked", evidence=evidence)
 
 
@@ -99,10 +101,10 @@ def shown_bytes(size: int) -> str:
 def clock(answer: BatchOutput, host_seconds: float) -> Check:
     """Compare the device's clock (``date +%s``) with the host's, in seconds since the epoch."""
     check_id = "device.clock"
-    text = answer.text.strip()
-    if not (answer.ok and text.isascii() and text.isdigit() and len(text) < 12):
+    seconds = whole_number(answer.text.strip(), digits=11)
+    if not answer.ok or seconds is None:
         return unreadable(check_id, "The device's clock", answer.text)
-    skew = int(text) - int(host_seconds)
+    skew = seconds - int(host_seconds)
     evidence = {"skewSeconds": skew}
     if abs(skew) <= CLOCK_SECONDS:
         return Check(check_id, "pass", "The clocks of device and host agree", evidence=evidence)

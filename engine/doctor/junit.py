@@ -31,6 +31,8 @@ def _case(check_id: str, check: Check | None) -> junit.Case:
     seconds, text = check.duration_ms / 1000, _details(check)
     if check.status == "fail":
         return junit.Case(*names, seconds, "failed", check.summary, check.code.value if check.code else "failed", text)
+    if check.unknown:
+        return junit.Case(*names, seconds, "skipped", check.summary)
     mark = "WARN: " if check.status == "warn" else ""
     return junit.Case(*names, seconds, "passed", text=f"{mark}{check.summary}\n{text}".rstrip())
 

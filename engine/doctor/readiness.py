@@ -9,7 +9,7 @@ from clawperator.engine.adb.batch import BatchOutput
 from clawperator.engine.adb.parse import parse_packages
 from clawperator.engine.contracts.envelope import Envelope
 from clawperator.engine.contracts.generation import lacking_words
-from clawperator.engine.doctor.check import Check, FixStep, manual, shell
+from clawperator.engine.doctor.check import Check, FixStep, manual, shell, unreadable
 from clawperator.engine.errors import EngineError, ErrorCode
 from clawperator.engine.executions import build
 from clawperator.engine.executions.command import Command
@@ -117,6 +117,8 @@ _SWITCHES = {
 def switched_on(name: str, answer: BatchOutput) -> Check:
     """Check that the system setting ``name`` of ``_SWITCHES`` is on."""
     check_id, (subject, code, advice) = f"readiness.settings.{name}", _SWITCHES[name]
+    if not answer.ok:
+        return unreadable(check_id, f"Whether {subject[0].lower()}{subject[1:]} on", answer.text)
     if value_of(answer) == "1":
         return Check(check_id, "pass", f"{subject} on")
     return Check(check_id, "warn", f"{subject} off", code, advice, evidence={"value": value_of(answer)[:80]})

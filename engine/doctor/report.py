@@ -23,13 +23,13 @@ def report(
 ) -> dict[str, Any]:
     """Return the report; ``operatorPackage`` repeats ``receiverPackage`` for the flat profile.
 
+    ``ok``: the device can run executions by ``backend``; ``criticalOk``: no critical check failed.
     ``executed``: fix steps that were run and are no longer next actions. The verdict is on executions by ``backend``.
     """
     found = [check.to_dict() for check in checks]
     verdict = verdict_of(found, backend)
     critical_ok = not any(check.critical and check.status == "fail" for check in checks)
-    critical_ok = critical_ok and (backend == "operator" or verdict.ready)
-    answer: dict[str, Any] = {"ok": critical_ok, "criticalOk": critical_ok, **verdict.to_dict()}
+    answer: dict[str, Any] = {"ok": verdict.ready, "criticalOk": critical_ok, **verdict.to_dict()}
     if device_id:
         answer["deviceId"] = device_id
     answer |= {"receiverPackage": package, "operatorPackage": package}
@@ -44,7 +44,7 @@ def next_actions(
 ) -> list[str]:
     """Return what is left to do, in the order of the checks, without duplicates."""
     verdict = verdict_of([check.to_dict() for check in checks], backend)
-    actions: list[str] = [] if verdict.hints or not verdict.ready else [_READY]
+    actions: list[str] = [_READY] if verdict.status == "ready" else []
     for check in checks:
         if check.status == "pass" or not concerns(check.id, backend):
             continue

@@ -114,9 +114,10 @@ async def _guarded(step: CheckSpec, probes: Probes) -> Check:
     except BlockedError:
         raise
     except EngineError as exc:
-        check = Check(step.id, status, f"The check could not run: {exc.message}", exc.code)
+        check = Check(step.id, status, f"The check could not run: {exc.message}", exc.code, unknown=True)
     except Exception as exc:  # noqa: BLE001 -- one crashed check must not hide what the others find
-        check = Check(step.id, status, f"The check crashed: {type(exc).__name__}: {exc}", ErrorCode.DOCTOR_FAILED)
+        why = f"The check crashed: {type(exc).__name__}: {exc}"
+        check = Check(step.id, status, why, ErrorCode.DOCTOR_FAILED, unknown=True)
     return replace(check, duration_ms=probes.elapsed.get(step.probe, 0.0))
 
 

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from clawperator.engine.adb.accessibility import parse_accessibility
 from clawperator.engine.adb.batch import BatchOutput
+from clawperator.engine.adb.parse import parse_sdk
 from clawperator.engine.contracts.operator_identity import service_of
 from clawperator.engine.doctor.accessibility import clients, ending
 from clawperator.engine.doctor.check import Check, manual, unreadable
@@ -21,11 +22,12 @@ _OLDEST = 24
 
 def programs(found: Sequence[BatchOutput], sdk: BatchOutput) -> Check:
     """Check that the device has all of ``PROGRAMS``; ``found`` are the outputs of ``LOOKUPS``."""
-    check_id, level = "stock.programs", sdk.text.strip()
+    check_id, api = "stock.programs", parse_sdk(sdk.text)
     missing = [name for name, answer in zip(PROGRAMS, found, strict=True) if not answer.ok]
-    api = int(level) if level.isascii() and level.isdigit() and len(level) < 4 else _OLDEST
+    if not api:
+        return unreadable(check_id, "The Android version", sdk.text)
     limits = known_limits(api)
-    evidence = {"sdk": level, "missing": missing, "limits": list(limits)}
+    evidence = {"sdk": sdk.text.strip(), "missing": missing, "limits": list(limits)}
     if missing or api < _OLDEST:
         summary = f"The device has no {' and no '.join(missing)}"
         if api < _OLDEST:

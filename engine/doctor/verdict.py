@@ -48,12 +48,16 @@ _SERVICE_OFF = "readiness.accessibility.enabled"
 
 
 class Verdict(NamedTuple):
-    """``hints`` counts the checks that do not pass; ``reason``, and the id of its check, are empty unless not ready."""
+    """``hints`` counts the checks that do not pass; ``reason``, and the id of its check, are empty unless not ready.
+
+    ``unknown``: the ids of checks that could not run.
+    """
 
     status: Readiness
     hints: int = 0
     reason: str = ""
     check_id: str = ""
+    unknown: tuple[str, ...] = ()
 
     @property
     def ready(self) -> bool:
@@ -62,14 +66,16 @@ class Verdict(NamedTuple):
 
     @property
     def summary(self) -> str:
-        """Return ``Ready``, ``Ready, 2 hints`` or ``Not ready: Operator not installed``."""
+        """Return ``Ready``, ``Ready, 2 hints; not checked: device.screen`` or ``Not ready: Operator not installed``."""
         if not self.ready:
             return f"Not ready: {self.reason}"
-        return f"Ready, {self.hints} hint{'' if self.hints == 1 else 's'}" if self.hints else "Ready"
+        words = f"Ready, {self.hints} hint{'' if self.hints == 1 else 's'}" if self.hints else "Ready"
+        return f"{words}; not checked: {', '.join(self.unknown)}" if self.unknown else words
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the report's keys ``verdict`` and ``summary``."""
-        return {"verdict": self.status, "summary": self.summary}
+        """Return the report's keys ``verdict``, ``summary`` and ``unknown``, which is absent where it would be empty."""
+        unknown = {"unknown": list(self.unknown)} if self.unknown else {}
+        return {"verdict": self.status, "summary": self.summary, **unknown}
 
 
 def concerns(check_id: str, backend: str) -> bool:
@@ -82,18 +88,19 @@ def verdict_of(checks: Iterable[Mapping[str, Any]], backend: str = "operator") -
     found = [check for check in checks if concerns(str(check.get("id", "")), backend)]
     proof, unexamined = _PROOF[backend]
     open_checks = [check for check in found if check.get("status") != "pass"]
+    unknown = tuple(str(check.get("id")) for check in open_checks if check.get("unknown"))
     obstacle = next((check for check in open_checks if _is_obstacle(check)), None)
     if obstacle is None:
-        if not any(check.get("id") == proof for check in found):
-            return Verdict("not_ready", reason=unexamined)
-        hints = sum(check.get("id") not in OPTIONAL for check in open_checks)
-        return Verdict("ready_with_hints" if hints else "ready", hints)
+        if proof in unknown or not any(check.get("id") == proof for check in found):
+            return Verdict("not_ready", reason=unexamined, unknown=unknown)
+        hints = sum(check.get("id") not in OPTIONAL and check.get("id") not in unknown for check in open_checks)
+        return Verdict("ready_with_hints" if hints or unknown else "ready", hints, unknown=unknown)
     if obstacle.get("id") == _HANDSHAKE:
         obstacle = next((check for check in open_checks if _explains_silence(check)), obstacle)
     code, summary = str(obstacle.get("code", "")), str(obstacle.get("summary", ""))
     if obstacle.get("id") == _SERVICE_OFF and code in _REASONS:
-        return Verdict("not_ready", reason="accessibility service off", check_id=_SERVICE_OFF)
-    return Verdict("not_ready", reason=_REASONS.get(code) or summary, check_id=str(obstacle.get("id", "")))
+        return Verdict("not_ready", reason="accessibility service off", check_id=_SERVICE_OFF, unknown=unknown)
+    return Verdict("not_ready", 0, _REASONS.get(code) or summary, str(obstacle.get("id", "")), unknown)
 
 
 def _is_obstacle(check: Mapping[str, Any]) -> bool:

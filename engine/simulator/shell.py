@@ -60,6 +60,8 @@ class Shell:
         self.left = False
         """Whether ``exit`` (or ``exec``) has ended the shell."""
         self.pid = device.new_pid()
+        self.command_line = SHELL
+        """As ``ps`` lists it."""
         self.parameters = list(parameters)
         self.variables = {"PATH": ":".join(PATH), "HOME": "/", "USER": "shell", "SHELL": "/bin/sh", "TERM": "dumb"}
         self.nesting = nesting
@@ -71,6 +73,7 @@ class Shell:
 
     async def run(self, script: str) -> int:
         """Run a script, and wait for what it left in the background, as the exit code on the wire does (fact 4h)."""
+        self.command_line = f"{SHELL} -c {script}"
         return await self._to_the_end(lambda: self._text(script))
 
     async def run_input(self) -> int:
@@ -147,7 +150,7 @@ class Shell:
             nesting=self.nesting,
         )
         child.variables |= self.variables
-        child.cwd, child.status, child.pid = self.cwd, self.status, self.pid
+        child.cwd, child.status, child.pid, child.command_line = self.cwd, self.status, self.pid, self.command_line
         child._jobs = self._jobs
         return child
 

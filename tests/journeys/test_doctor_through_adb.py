@@ -62,6 +62,7 @@ async def test_a_ward_of_devices(adb_env: dict[str, str], tmp_path: Path) -> Non
             checks = [check async for check in engine.doctor(device_id=serial).checks()]
             found = {check.id: check.code for check in checks if check.status != "pass" and not of_this_host(check)}
             assert found == FOUND[name], name
+            assert not any(check.unknown for check in checks), "the list of processes has the script that reads it"
         (lost,) = [check async for check in engine.doctor().checks(only="device.discovery")]
         assert lost.code is ErrorCode.MULTIPLE_DEVICES_DEVICE_ID_REQUIRED
 

@@ -43,7 +43,8 @@ def mark_of(device: DeviceEntry | None) -> DeviceMark:
 
 
 def status_of(check: Check) -> Status:
-    return STATUS.get(str(check.get("status")), Status.UNKNOWN)
+    status = STATUS.get(str(check.get("status")), Status.UNKNOWN)
+    return Status.UNKNOWN if check.get("unknown") and status is Status.WARN else status
 
 
 def id_of(check: Check) -> str:
@@ -140,7 +141,8 @@ class DoctorReport:
         """Return what the first screen shows: the checks that fail, then those with a hint."""
         checks = [check for check in self.checks if concerns(id_of(check), self.backend)]
         bad = [check for check in checks if status_of(check) is Status.FAILED]
-        hints = [check for check in checks if status_of(check) is Status.WARN and id_of(check) not in OPTIONAL]
+        open_ = (Status.WARN, Status.UNKNOWN)
+        hints = [check for check in checks if status_of(check) in open_ and id_of(check) not in OPTIONAL]
         return bad + hints
 
     @property

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 class Doctor(Command):
     usage = "[--fix] [--full] [--check-only] [options]"
     notes = (
-        "verdict is ready, ready_with_hints or not_ready. Exits with 1 when a critical check fails, unless --check-only is given.\n"
+        "verdict is ready, ready_with_hints or not_ready. Exits with 1 when not_ready, unless --check-only is given.\n"
         "--fix runs the automatic fixes of failed checks once, in order, and does not repeat the checks. It restarts only the\n"
         "adb server that clawperator uses, no others."
     )
@@ -54,7 +54,7 @@ class Doctor(Command):
         if options.fix:
             answer["fixResults"] = [result.to_dict() for result in results]
         critical = {check.id for check in found.checks if check.critical}
-        failed = not answer["criticalOk"] and not options.check_only
+        failed = not answer["ok"] and not options.check_only
         return Answer(answer, view="doctor.doctor", data=(answer, critical), failed=failed, indent=2)
 
 

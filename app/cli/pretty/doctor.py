@@ -49,7 +49,9 @@ def doctor(data: tuple[Data, Iterable[str]]) -> Drawing:
 
 
 def _check(check: Data) -> Drawing:
-    yield line("  ", _MARKS.get(check["status"], ("[?]", UNSURE)), f" {check['summary']}")
+    unread = check.get("unknown") and check["status"] == "warn"
+    mark = _MARKS.get("" if unread else check["status"], ("[?]", UNSURE))
+    yield line("  ", mark, f" {check['summary']}")
     lines = [check["detail"]] if check.get("detail") else []
     if fix := check.get("fix"):
         lines += [fix["title"], *(f"  {step['value']}" for step in fix["steps"])]

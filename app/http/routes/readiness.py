@@ -28,17 +28,19 @@ _LOCKS = {"type": "array", "items": shape(LockDocument)}
     dependencies=[Depends(refuse_web_page)],
     summary="Check the host, the device and the Operator app",
     description="`verdict` and `summary` state whether the device can execute by `backend`; `ready` is false when it cannot. "
-    "`stock` has the same keys for executions by the stock backend.",
+    "`unknown` lists the checks that could not run. `stock` has the same keys for executions by the stock backend.",
     responses=gives(
         ok_with(
             {
                 "ready": {"type": "boolean"},
                 "verdict": {"type": "string", "enum": list(READINESS)},
                 "summary": {"type": "string"},
+                "unknown": {"type": "array", "items": {"type": "string"}},
                 "backend": {"type": "string", "enum": ["operator", "stock"]},
                 "stock": {"type": "object"},
                 "checks": _CHECKS,
-            }
+            },
+            optional=("unknown",),
         ),
         ErrorCode.READ_ONLY,
     ),

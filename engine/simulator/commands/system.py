@@ -166,7 +166,7 @@ async def ps(process: Process) -> int:
         return 0
     options, words = process.options("Aefp:o:u:Tw")
     rows = list(processes(process.device))
-    own = ProcessRow("shell", process.shell.pid, 411, "sh")
+    own = ProcessRow("shell", process.shell.pid, 411, "sh", process.shell.command_line)
     every = {"A", "e"} & options.keys() or process.device.sdk < 26
     rows = [*rows, own] if every else [own]
     if "p" in options:

@@ -2,45 +2,91 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any, cast
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clawperator.engine.adb.batch import _split, run_commands
+from clawperator.engine.adb.batch import run_commands, run_scripts
 from clawperator.engine.adb.device import AdbDevice, ShellResult
 from clawperator.engine.errors import EngineError, ErrorCode
+from clawperator.engine.simulator.device import create_device
+from tests.engine.adb.test_adb_simulated import embedded
 
-MARK = b"clawperator-0123456789abcdef:"
-
-
-@given(st.lists(st.tuples(st.binary(max_size=40), st.integers(0, 255)), min_size=1, max_size=5))
-def test_every_answer_comes_back_whole(answers: list[tuple[bytes, int]]) -> None:
-    output = b"".join(data + MARK + f"{code}\n".encode() for data, code in answers)
-    assert [tuple(part) for part in _split(output, MARK, len(answers), "s")] == answers
+_ECHO = re.compile(r'echo "\n([^"]+)""([^"$]+)\$\?"')
 
 
-@given(st.binary(max_size=200))
-def test_an_answer_that_broke_off_is_an_error(output: bytes) -> None:
+class Device:
+    """Answers each script with ``output``, in which ``MARK`` stands for the end of a command."""
+
+    serial = "s"
+
+    def __init__(self, output: bytes) -> None:
+        self.output = output
+        self.scripts: list[str] = []
+
+    async def script(self, script: str, **_: Any) -> ShellResult:
+        self.scripts.append(script)
+        echo = _ECHO.search(script)
+        assert echo is not None
+        word = f"{echo[1]}{echo[2]}".encode()
+        return ShellResult(self.output.replace(b"MARK", b"\n" + word).replace(b"WORD", word), b"", 0)
+
+
+_DATA = st.binary(max_size=40).filter(lambda data: b"MARK" not in data and b"WORD" not in data)
+
+
+@given(st.lists(st.tuples(_DATA, st.integers(0, 255)), min_size=1, max_size=5))
+async def test_every_answer_comes_back_whole(answers: list[tuple[bytes, int]]) -> None:
+    device = Device(b"".join(data + f"MARK{code}\n".encode() for data, code in answers))
+    assert [tuple(part) for part in await run_scripts(cast("AdbDevice", device), ["true"] * len(answers))] == answers
+
+
+@given(_DATA)
+async def test_an_answer_that_broke_off_is_an_error(output: bytes) -> None:
     with pytest.raises(EngineError) as caught:
-        _split(output + MARK + b"0\nmore", MARK, 2, "s")
+        await run_scripts(cast("AdbDevice", Device(output + b"MARK0\nmore")), ["true", "false"])
     assert caught.value.code is ErrorCode.DEVICE_SHELL_UNAVAILABLE
 
 
 async def test_arguments_are_quoted_and_marks_are_unpredictable() -> None:
-    scripts: list[str] = []
-
-    class Device:
-        serial = "s"
-
-        async def script(self, script: str, **_: Any) -> ShellResult:
-            scripts.append(script)
-            mark = script.rpartition("echo ")[2].removesuffix("$?")
-            return ShellResult(f"one{mark}0\ntwo\n{mark}7\n".encode(), b"", 0)
-
-    device = cast("AdbDevice", Device())
-    parts = [await run_commands(device, [("echo", "$(reboot)"), ("false",)]) for _ in range(2)]
+    device = Device(b"oneMARK0\ntwo\nMARK7\n")
+    commands = [("echo", "$(reboot)"), ("false",)]
+    parts = [await run_commands(cast("AdbDevice", device), commands) for _ in range(2)]
     assert [(part.text, part.exit_code, part.ok) for part in parts[0]] == [("one", 0, True), ("two\n", 7, False)]
-    assert scripts[0].startswith("{ echo '$(reboot)'; } 2>&1 </dev/null; echo clawperator-")
-    assert scripts[0] != scripts[1]
+    first, second = device.scripts
+    assert first.startswith("{ echo '$(reboot)'; } 2>&1 </dev/null; echo \"\nclawperator-")
+    assert first != second
+
+
+@pytest.mark.parametrize(
+    "echoing",
+    [
+        "ps -A -o PID,ARGS",  # lists the shell that runs the whole script
+        "cat /proc/$$/cmdline",
+        "echo {script}",  # as a log of adb's commands, a prompt, or a package name would
+        "echo '+ '{script}",  # as a shell that traces its commands
+    ],
+)
+async def test_a_command_may_print_the_script_that_runs_it(echoing: str) -> None:
+    from clawperator.engine.adb.quote import device_script
+
+    sent = Device(b"MARK0\nMARK0\nMARK0\n")
+    await run_scripts(cast("AdbDevice", sent), ["true"] * 3)
+    values = {"script": sent.scripts[0]} if "{script}" in echoing else {}
+    async with embedded(create_device()) as device:
+        scripts = ["echo one", device_script(echoing, **values), "echo three; false"]
+        one, echoed, three = await run_scripts(device, scripts)
+    assert (one.text, three.text, three.exit_code) == ("one\n", "three\n", 1)
+    if echoing.startswith("ps"):
+        assert 'echo "' in echoed.text, "the simulated ps shows the script, as toybox does"
+
+
+@pytest.mark.parametrize("quoted", [b"'\nWORD0'", b"$'\\nWORD0'"])
+async def test_a_shell_that_traces_its_commands_prints_no_mark(quoted: bytes) -> None:
+    """``set -x`` quotes the line end with which the mark begins."""
+    device = Device(b"+ echo one\none\n+ echo " + quoted + b"\nMARK0\n")
+    (part,) = await run_scripts(cast("AdbDevice", device), ["echo one"])
+    assert (part.text.startswith("+ echo one\none\n"), part.exit_code) == (True, 0)

@@ -25,7 +25,8 @@ class Stream:
         self.mark = ""
 
     async def write(self, data: bytes) -> None:
-        self.mark = data.decode().rpartition("echo ")[2].partition("$r")[0]
+        echoed = data.decode().rpartition('echo "')[2].partition("$r")[0]
+        self.mark = echoed.replace('""', "")
 
     async def __aiter__(self) -> AsyncIterator[tuple[int, bytes]]:
         for channel, text in self.pieces:

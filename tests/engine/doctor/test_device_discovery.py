@@ -115,10 +115,11 @@ def test_all_green_points_to_the_next_command() -> None:
     assert report([good], device_id="emulator-5554", package="p")["ok"] is True
 
 
-def test_an_advisory_failure_keeps_the_report_ok() -> None:
+def test_what_is_not_ready_is_not_ok() -> None:
     check = Check("readiness.apk.presence", "fail", "no answer", ErrorCode.DEVICE_SHELL_UNAVAILABLE)
     assert not check.stops
-    assert report([check], device_id="d", package="p")["ok"] is True
+    found = report([check], device_id="d", package="p")
+    assert (found["ok"], found["criticalOk"], found["verdict"]) == (False, True, "not_ready")
 
 
 def test_on_device_steps_name_the_screen() -> None:

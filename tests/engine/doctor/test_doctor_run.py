@@ -316,8 +316,10 @@ async def test_a_device_that_answers_nothing_of_the_kind(admit: Admit, monkeypat
     checks = (await (await admit()).by_id()).values()
     assert ErrorCode.DOCTOR_FAILED not in {check.code for check in checks}
     unread = {check.id for check in checks if check.summary.endswith("could not be read")}
+    assert unread == {check.id for check in checks if check.unknown}
     assert unread == {
         "readiness.uiautomation",
+        "stock.programs",
         "stock.uiautomation",
         "device.screen",
         "device.log_buffer",

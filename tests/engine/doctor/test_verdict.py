@@ -22,14 +22,17 @@ SHELL = Check("readiness.apk.presence", "fail", "The package manager did not ans
 
 PROGRAMS = Check("stock.programs", "pass", "installed")
 HELD = Check("stock.uiautomation", "fail", "UiAutomation is held by u2", ErrorCode.BACKEND_UNAVAILABLE)
-UNREAD = Check("stock.uiautomation", "warn", "could not be read")
+UNREAD = Check("stock.uiautomation", "warn", "could not be read", unknown=True)
+UNREAD_BOUND = Check("readiness.accessibility.bound", "warn", "The check could not run", unknown=True)
+UNREAD_PROGRAMS = Check("stock.programs", "warn", "The check could not run", unknown=True)
 
 
 @pytest.mark.parametrize(
     ("checks", "summary"),
     [
         ([PROGRAMS, ABSENT, SILENT], "Ready"),
-        ([HINT, PROGRAMS, UNREAD], "Ready, 2 hints"),
+        ([HINT, PROGRAMS, UNREAD], "Ready, 1 hint; not checked: stock.uiautomation"),
+        ([UNREAD_PROGRAMS, UNREAD], "Not ready: the stock backend was not checked"),
         ([PROGRAMS, HELD, ANSWERS], "Not ready: UiAutomation is held by u2"),
         ([ANSWERS], "Not ready: the stock backend was not checked"),
     ],
@@ -47,6 +50,7 @@ def test_the_verdict_on_the_stock_backend(checks: list[Check], summary: str) -> 
         ([NODE, ANSWERS], "ready", "Ready"),
         ([HINT, ANSWERS], "ready_with_hints", "Ready, 1 hint"),
         ([HINT, OFF, ANSWERS], "ready_with_hints", "Ready, 2 hints"),
+        ([UNREAD_BOUND, ANSWERS], "ready_with_hints", "Ready; not checked: readiness.accessibility.bound"),
         ([HINT, ABSENT], "not_ready", "Not ready: Operator not installed"),
         ([SHELL], "not_ready", "Not ready: The package manager did not answer"),
         ([OLD], "not_ready", "Not ready: p 0.9.0 is not supported"),
@@ -61,6 +65,23 @@ def test_the_verdict_on_the_operator(checks: list[Check], status: str, summary: 
     verdict = verdict_of([check.to_dict() for check in checks])
     assert (verdict.status, verdict.summary) == (status, summary)
     answer = report(checks, device_id="d", package="p")
-    assert (answer["verdict"], answer["summary"]) == (status, summary)
+    assert (answer["verdict"], answer["summary"], answer["ok"]) == (status, summary, verdict.ready)
+    assert answer.get("unknown", []) == [check.id for check in checks if check.unknown]
     tries = "Try: clawperator observe snapshot --device-id d" in answer.get("nextActions", [])
     assert tries is verdict.ready, "a device that can execute is always worth trying"
+
+
+def test_a_check_that_could_not_run_is_no_pass_on_any_face() -> None:
+    from clawperator.app.cli.pretty.doctor import _check
+    from clawperator.engine.doctor.junit import _case
+    from clawperator.widgets.models.doctor_report import DoctorReport, status_of
+    from clawperator.widgets.models.status import Status
+
+    document = UNREAD_BOUND.to_dict()
+    assert document["unknown"] is True
+    assert "unknown" not in HINT.to_dict()
+    assert next(iter(_check(document))).plain.startswith("  [?] ")  # type: ignore[union-attr]
+    assert _case(UNREAD_BOUND.id, UNREAD_BOUND).status == "skipped"
+    shown = DoctorReport(checks=(document, ANSWERS.to_dict()), ended=1.0)
+    assert (status_of(document), shown.status()) == (Status.UNKNOWN, Status.WARN)
+    assert shown.problems == [document]
