@@ -223,7 +223,10 @@ def _then() -> Schema:
         "settled": {"type": "boolean", "description": "Whether two trees in a row were equal."},
         "settledMs": {"type": "integer", "minimum": 0},
         "tree": {**_TEXT, "description": "The id of the tree."},
-        "view": {**_TEXT, "description": "The view, whose keys follow; absent for `diff` if nothing changed."},
+        "view": {
+            **_TEXT,
+            "description": "The view, whose keys follow: `diff` only if it is no longer than `compact`. Absent for `diff` if nothing changed.",
+        },
         "error": {"type": "object", "description": "Why there is no tree or no view."},
     }
     return _object(properties, [], "The screen after the plan, if `then` asked for it.")

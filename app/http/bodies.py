@@ -97,7 +97,10 @@ Brief = Annotated[bool, Field(description="Answer with outcome, new data and vie
 Then = Annotated[
     str,
     OneOf(THEN),
-    Field(description="Add the screen once it has settled, in this form; `none`: only whether it changed."),
+    Field(
+        description="Add the screen once it has settled, in this form; `diff`: a unified diff of the compact view's lines, or that view "
+        "if it is shorter; `none`: only whether it changed."
+    ),
 ]
 MaxBytes = Annotated[int, Field(ge=MIN_BYTES, le=MAX_VIEW_BYTES, description="Truncate a larger `then`.")]
 _Argument = Annotated[Any, AfterValidator(_argument), WithJsonSchema({"type": ["string", "number", "boolean"]})]

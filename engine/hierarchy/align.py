@@ -235,15 +235,10 @@ def _by_name(
 ) -> Pairs:
     if names_old == names_new:
         return list(zip(old, new, strict=True))
-    start, shorter = 0, min(len(old), len(new))
-    while start < shorter and names_old[start] == names_new[start]:
-        start += 1
-    end = 0
-    while end < shorter - start and names_old[-1 - end] == names_new[-1 - end]:
-        end += 1
+    start, end = common_ends(names_old, names_new)
     rest_old, rest_new = names_old[start : len(old) - end], names_new[start : len(new) - end]
     small = len(rest_old) * len(rest_new) <= _LCS_CELLS
-    matched = _subsequence(rest_old, rest_new) if small else _in_order(rest_old, rest_new)
+    matched = common_subsequence(rest_old, rest_new) if small else _in_order(rest_old, rest_new)
     return [
         *zip(old[:start], new[:start], strict=True),
         *((old[start + i], new[start + j]) for i, j in matched),
@@ -251,8 +246,19 @@ def _by_name(
     ]
 
 
-def _subsequence(old: Sequence[Hashable], new: Sequence[Hashable]) -> Pairs:
-    """The positions of a longest common subsequence."""
+def common_ends(old: Sequence[Hashable], new: Sequence[Hashable]) -> tuple[int, int]:
+    """The length of the longest common beginning, and that of the common end behind it."""
+    start, shorter = 0, min(len(old), len(new))
+    while start < shorter and old[start] == new[start]:
+        start += 1
+    end = 0
+    while end < shorter - start and old[-1 - end] == new[-1 - end]:
+        end += 1
+    return start, end
+
+
+def common_subsequence(old: Sequence[Hashable], new: Sequence[Hashable]) -> Pairs:
+    """The positions of a longest common subsequence; as many comparisons as the product of the lengths."""
     width = len(new) + 1
     lengths = [[0] * width for _ in range(len(old) + 1)]
     for i in range(len(old) - 1, -1, -1):

@@ -12,8 +12,9 @@ Every view is JSON data: ``view`` (its name), ``tree`` (the id of the dump), ``p
 * **compact**: ``lines``, the tree on screen, one node each, indented by depth: ``role ref id=… @x,y can state: text``, with ``hint: …`` or
   ``desc: …`` where there is no text. Nodes that can be acted on have ``ref`` and position. Containers without text, id of the app and action are
   omitted, pictures without text and action and counted (``folded``).
-* **diff**: ``lines`` of the compact view that are new (``+``) or gone (``-``) since the tree ``from``, and how many nodes only ``moved``; the
-  compact view where that is smaller.
+* **diff**: the compact view where that is smaller or a budget cuts it; else ``lines`` are a unified diff (``line_diff``) that turns the
+  lines of the compact view of the tree ``from`` into those of this one. Only with that view at hand it says anything about lines that it
+  does not contain. It is never truncated.
 
 ``ref`` is the number of the node: ``e12`` of the tree ``7f3a1b2c`` is ``e12@7f3a1b2c``. A ``Budget`` limits the encoded size. Nodes beyond it
 are left out at the end, and ``truncated`` is added.
@@ -30,7 +31,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from clawperator.engine.contracts.references import tree_id
 from clawperator.engine.errors import EngineError, ErrorCode
 from clawperator.engine.hierarchy import blind
-from clawperator.engine.hierarchy.diff import Change, compare
+from clawperator.engine.hierarchy.line_diff import line_diff
 from clawperator.engine.hierarchy.nodes import NO_BOUNDS, UiNode, UiTree
 from clawperator.engine.hierarchy.serialise import RenderNode, node_xml, nodes_xml
 from clawperator.engine.hierarchy.traits import abilities, is_plain, is_target, kind, states, texts
@@ -65,14 +66,13 @@ def view(
 
     Raises ``EngineError`` (EXECUTION_VALIDATION_FAILED) where not even an empty view fits the budget.
     """
-    head = _head(tree, name, tree_id(xml), facts)
     match name:
         case "full":
-            return _full(tree, head, xml, budget)
+            return _full(tree, _head(tree, name, tree_id(xml), facts), xml, budget)
         case "interactive":
-            return _listed(head, "nodes", _targets(tree), budget)
+            return _listed(_head(tree, name, tree_id(xml), facts), "nodes", _targets(tree), budget)
         case _:
-            return _outlined(tree, head, budget)
+            return _listed(_compact_head(tree, tree_id(xml), facts), "lines", _outline(tree), budget)
 
 
 def changes(
@@ -86,31 +86,17 @@ def changes(
 ) -> dict[str, Any]:
     """The diff view of ``tree`` against ``old``, and of their dumps; the compact one if that is smaller or there is no ``old``.
 
-    Raises as ``view``.
+    A diff is whole: beyond the budget, the answer is the beginning of the compact view. Raises as ``view``.
     """
-    compact = _head(tree, "compact", tree_id(after), facts)
-    if old is None:
-        return _outlined(tree, compact, budget)
-    found = compare(old, tree)
-    lines = [line for change in found for line in _changed_lines(change)]
-    if sum(map(len, lines)) >= sum(map(len, _outline(tree))):
-        return _outlined(tree, compact, budget)
-    head = compact | {"view": "diff", "from": tree_id(before), "moved": sum(change.kind == "moved" for change in found)}
+    head, lines = _compact_head(tree, tree_id(after), facts), [*_outline(tree)]
+    if old is not None:
+        hunks = [*line_diff([*_outline(old)], lines)]
+        diff = {**head, "view": "diff", "from": tree_id(before), "lines": hunks}
+        size = budget.size if budget is not None else json_size
+        most = size({**head, "lines": lines})
+        if size(diff) <= (most if budget is None else min(most, budget.max_bytes)):
+            return diff
     return _listed(head, "lines", lines, budget)
-
-
-def _changed_lines(change: Change) -> Iterator[str]:
-    """The lines of the nodes that are gone, then those of the new ones."""
-    if change.old is not None and change.new is not None:
-        before = node_line(change.old, numbered=False)
-        if before != node_line(change.new, numbered=False):
-            yield f"-{before}"
-            yield f"+{node_line(change.new)}"
-        return
-    sign, numbered = ("+", True) if change.new is not None else ("-", False)
-    for node in (change.node, *change.node.descendants):
-        if not _folds(node):
-            yield f"{sign}{node_line(node, numbered=numbered)}"
 
 
 def _head(tree: UiTree, name: str, tree_name: str, facts: blind.Facts) -> dict[str, Any]:
@@ -119,6 +105,10 @@ def _head(tree: UiTree, name: str, tree_name: str, facts: blind.Facts) -> dict[s
     if tree.recovered:
         head["recovered"] = tree.recovered
     return head | blind.field(tree, facts)
+
+
+def _compact_head(tree: UiTree, tree_name: str, facts: blind.Facts) -> dict[str, Any]:
+    return {**_head(tree, "compact", tree_name, facts), "folded": sum(map(_folds, tree.on_screen))}
 
 
 def json_size(value: Any) -> int:
@@ -192,12 +182,6 @@ def _targets(tree: UiTree) -> Iterator[dict[str, Any]]:
 def _why_none(candidates: Sequence[Candidate]) -> str:
     """A short form of the reasons of ``suggest``."""
     return f"{candidates[0].matches} nodes have the same texts and id" if candidates else "it has no text and no id"
-
-
-def _outlined(tree: UiTree, head: Mapping[str, Any], budget: Budget | None) -> dict[str, Any]:
-    """The compact view."""
-    folded = sum(map(_folds, tree.on_screen))
-    return _listed({**head, "folded": folded}, "lines", _outline(tree), budget)
 
 
 def _outline(tree: UiTree, *, numbered: bool = True) -> Iterator[str]:

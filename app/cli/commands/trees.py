@@ -104,7 +104,8 @@ class Diff(Command):
     usage = "<old> <new> [--limit <n>] [options]"
     notes = (
         "Compares two saved dumps node by node, in document order: added and removed subtrees, changed attributes with their old\n"
-        "and new values, and moved nodes. One of the files may be - (stdin). The exit code is 0 even if the files differ."
+        "and new values, and nodes that moved independently of their parent. One of the files may be - (stdin). The exit code is 0 even if the\n"
+        "files differ."
     )
     examples = ("before.xml after.xml", "before.xml - --output pretty < after.xml")
     flags = (

@@ -30,7 +30,8 @@ RESULT_FLAGS = (
     Flag(
         "--then",
         "<view>",
-        f"add the screen once it has settled: {', '.join(THEN)} (only whether it changed)",
+        "add the screen once it has settled: compact, interactive, full, diff (a unified diff of compact, or compact if that is "
+        "shorter), none (only whether it changed)",
         choices=THEN,
     ),
     *OBSERVE_FLAGS,

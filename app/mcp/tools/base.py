@@ -220,7 +220,10 @@ def run_options(arguments: Arguments) -> RunOptions:
 
 MAX_AGE = integer("Accept a cached tree up to this age.", 0, 3_600_000, 0)
 ACT = {
-    "then": choice("Also return the settled screen, in this form; `none`: only whether it changed.", THEN),
+    "then": choice(
+        "Also return the settled screen, in this form; `diff`: unified diff of `compact`; `none`: only whether it changed.",
+        THEN,
+    ),
     "brief": boolean("Return only outcome, new data and views."),
 }
 """How an acting tool replies."""
