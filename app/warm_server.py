@@ -258,7 +258,7 @@ def _rehearse() -> None:
 def command(connection: socket.socket) -> NoReturn:
     """Become the command line that the client sends, and end this process with its exit code."""
     try:
-        from clawperator.engine.config.active_profile import act_for
+        from clawperator.engine.config.environment import act_for
 
         request = _receive(connection)
         act_for(protocol.client_of(connection))

@@ -17,7 +17,7 @@ from clawperator.engine.adb.presence import DeviceEntry, DeviceState
 from clawperator.engine.adb.server import AdbServer
 from clawperator.engine.config.active_profile import load_profile, permit
 from clawperator.engine.config.environment import settings_path
-from clawperator.engine.config.policy import SETUP_OPERATOR, STOCK_BACKEND, admit
+from clawperator.engine.config.policy import OBSERVE, SETUP_OPERATOR, STOCK_BACKEND, Profile, admit, admit_action
 from clawperator.engine.config.settings import Settings, backend_name, package_name, wait_limit
 from clawperator.engine.contracts.caller import ANONYMOUS, Caller
 from clawperator.engine.contracts.issues import device_suggestion
@@ -178,7 +178,9 @@ class Engine:
             by_shell = composed is not None and not composed.uses_operator
             name = await _chosen_backend(self, backend, device_id)
             attempt.admit(validated, ShellBackend.name if by_shell else name, package)
-            _admit_execution(self.settings, validated, composed, options)
+            profile = _admit_execution(self.settings, validated, composed, options)
+            if composed is not None:
+                composed = replace(composed, admit=partial(admit_action, profile))
             through = self._backend(package, name, allow_unbind)
             acting: Backend = ShellBackend() if by_shell else through
             await refuse_unwritable_pictures(validated.execution, overwrite=options.screenshot_overwrite)
@@ -280,6 +282,7 @@ class Engine:
 
     async def devices(self) -> tuple[DeviceEntry, ...]:
         """Return everything that the adb server lists, in any state."""
+        self.guard.permit(OBSERVE, "list devices")
         return await self.server.devices()
 
     async def device(self, device_id: str | None = None) -> AdbDevice:
@@ -289,23 +292,25 @@ class Engine:
         MULTIPLE_DEVICES_DEVICE_ID_REQUIRED, ADB_NOT_FOUND).
         """
         wanted = self.settings.serial_of(device_id or self.settings.device_id)
-        return AdbDevice(self.server, choose_device(await self.devices(), wanted, self.settings.devices))
+        return AdbDevice(self.server, choose_device(await self.server.devices(), wanted, self.settings.devices))
 
     async def packages(self, *, device_id: str | None = None, third_party: bool = False) -> list[str]:
         """Return the names of installed packages in adb's order."""
         from clawperator.engine.adb.batch import run_commands
         from clawperator.engine.operator.package_choice import installed
 
-        self.guard.permit("observe", "list the packages of a device")
+        self.guard.permit(OBSERVE, "list the packages of a device")
         device = await self.device(device_id)
         (listed,) = await run_commands(device, [["pm", "list", "packages", *(["-3"] if third_party else [])]])
         return installed(listed, device.serial)
 
     def locks(self) -> list[LockStatus]:
         """Return the device locks on this machine that are held or settling after an unknown outcome."""
+        self.guard.permit(OBSERVE, "show device locks")
         return self._locks.taken()
 
     def lock(self, device_id: str) -> LockStatus:
+        self.guard.permit(OBSERVE, "show device locks")
         return self._locks.status(self.settings.serial_of(device_id))
 
     # -- readiness
@@ -322,8 +327,9 @@ class Engine:
 
         ``full`` adds building, installing, launching and the smoke test; ``strict`` requires the exact tested Operator release.
         With ``backend`` (default: the settings') stock, the Operator app is not checked.
-        Raises ``EngineError`` if the policy does not allow ``full``.
+        Raises ``EngineError`` if the policy does not allow to observe, or ``full``.
         """
+        self.guard.permit(OBSERVE, "examine a device")
         if full:
             self.guard.permit(SETUP_OPERATOR, "build and install the Operator app")
         from clawperator.engine.doctor.run import Doctor
@@ -462,7 +468,7 @@ class Engine:
             self.events,
             device_id,
             look=look_once,
-            lock=lambda: self.lock(device_id),
+            lock=lambda: self._locks.status(self.settings.serial_of(device_id)),
             wait_for_device=lambda gone: had_to_wait_for(self.server, device_id, gone),
             on_state=on_state,
             budget_ms=lambda: BUDGET_MS if self.backend_of(device_id) == BACKENDS[0] else STOCK_BUDGET_MS,
@@ -485,14 +491,15 @@ def _history(settings: Settings, events: EventBus, face: str) -> tuple[HistoryWo
 
 def _admit_execution(
     settings: Settings, validated: Validated, composed: Composition | None, options: RunOptions
-) -> None:
-    """Check an execution against the session and the policy, with the snapshots that references and ``then`` take."""
+) -> Profile:
+    """Check an execution against the session and the policy, with the snapshots that references and ``then`` take; return the profile."""
     if settings.read_only:
         refuse_acting(validated.execution)
     profile = load_profile(settings)
     admit(profile, validated.execution)
     if options.then or validated.execution.has_references or (composed is not None and composed.reference):
         admit(profile, validate(build.snapshot()).execution)
+    return profile
 
 
 async def _chosen_backend(engine: Engine, given: str | None, device_id: str | None) -> str:

@@ -216,7 +216,7 @@ async def report(
     ``remote`` are the devices of a fleet, in place of those of ``engine``.
     """
     began = time.monotonic()
-    listed = await engine.devices() if remote is None else ()
+    listed = await engine.server.devices() if remote is None else ()
     targets = choose_devices(text, listed, engine.settings.devices) if remote is None else remote
     rows: list[DeviceRow] = []
     async with aclosing(run_on_each(targets, run, jobs=jobs, fail_fast=fail_fast, abandoned=abandoned)) as each:

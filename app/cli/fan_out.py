@@ -79,7 +79,7 @@ def run(
                 await on_each(await found.targets(options.devices), remotely(engine, found))
             return
         assert locally is not None
-        listed = await engine.devices()
+        listed = await engine.server.devices()
         if fan_out.takes_all(options.devices):
             not_ready.extend(listed)
         targets = fan_out.choose_devices(options.devices, listed, engine.settings.devices)

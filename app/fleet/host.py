@@ -180,7 +180,7 @@ class FleetHost:
         try:
             with self._engine.events.subscribe() as events:
                 await self._require_permissions()  # before many devices are refused, each with a message
-                await self._offer(service, await self._engine.devices())
+                await self._offer(service, await self._engine.server.devices())
                 await self._require_permissions()
                 ready()
                 while batch := await events.batch():
@@ -248,7 +248,7 @@ class FleetHost:
         locks = [lock.to_dict() for lock in await asyncio.to_thread(self._engine.locks)]
         about = {"host": self._name, "version": __version__, "at": time.time(), "locks": locks}
         devices = []
-        for entry in await self._engine.devices():
+        for entry in await self._engine.server.devices():
             alias, tags = self._profile(entry.serial)
             devices.append({**entry.to_dict(), "alias": alias, "tags": tags})
         await request.respond(encode({**about, "devices": devices}))

@@ -15,8 +15,11 @@ from clawperator.app.http.routes.events import PATH as STREAM
 from clawperator.app.http.service import HttpService
 from clawperator.app.serve.answers import failure
 from clawperator.app.serve.gate import App, Gate, OnFault, Receive, Scope, Send, route_of
+from clawperator.app.serve.refusals import CALLER
 from clawperator.app.serve.tokens import Tokens
 from clawperator.app.serve.verbs import in_words
+from clawperator.engine.config.policy import OBSERVE
+from clawperator.engine.contracts.caller import ANONYMOUS
 from clawperator.engine.contracts.issues import shown, suggestion
 from clawperator.engine.errors import EngineError, ErrorCode
 
@@ -72,7 +75,7 @@ class CachedAnswers:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "http" and scope["method"] == "GET" and scope["path"] == "/devices":
             body = self._service.device_list
-            if body is not None:
+            if body is not None and self._may_observe(scope):
                 scope["clawperator.route"] = "/devices"
                 length = str(len(body)).encode()
                 headers = [(b"content-type", b"application/json"), (b"content-length", length)]
@@ -85,6 +88,12 @@ class CachedAnswers:
             scope["clawperator.route"] = route_of(as_get)
             return
         await self._app(scope, receive, send)
+
+    def _may_observe(self, scope: Scope) -> bool:
+        try:
+            return self._service.profile(scope.get(CALLER, ANONYMOUS)).allows_capability(OBSERVE)
+        except EngineError:
+            return False  # the route refuses, and records it
 
 
 async def _require_known_query(request: Request) -> None:

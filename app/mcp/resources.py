@@ -18,6 +18,7 @@ from mcp_types import (
 from clawperator.app.mcp.answers import encodable, tool_words
 from clawperator.app.serve.answers import encode
 from clawperator.engine.contracts.actions import ACTIONS
+from clawperator.engine.contracts.caller import Caller
 from clawperator.engine.contracts.issues import shown, suggestion
 from clawperator.engine.errors import EngineError
 from clawperator.engine.follow.trees import viewed
@@ -60,8 +61,8 @@ TEMPLATES = [
 ]
 
 
-async def resources(service: McpService) -> list[Resource]:
-    """Return the trees of usable devices and the static resources. A failure of adb is not an error here."""
+async def resources(service: McpService, caller: Caller) -> list[Resource]:
+    """Return the trees of usable devices and the static resources. A failure of adb, or a caller who may not list them, is no error here."""
     found = [
         Resource(
             uri=_ACTIONS,
@@ -81,7 +82,7 @@ async def resources(service: McpService) -> list[Resource]:
         ),
     ]
     try:
-        devices = await service.engine.devices()
+        devices = await service.engine.under(caller).devices()
     except EngineError:
         return found
     return [

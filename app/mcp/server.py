@@ -65,8 +65,8 @@ def create_server(service: McpService) -> Server[Any]:
             raise MCPError(INVALID_PARAMS, f"There is no tool {shown(params.name)}. {hint}")
         return result_of(await _cancelled_once(run_tool(service, tool, _call(context), params.arguments)))
 
-    async def list_resources(_: Context, __: PaginatedRequestParams | None) -> ListResourcesResult:
-        return ListResourcesResult(resources=await resources.resources(service))
+    async def list_resources(context: Context, __: PaginatedRequestParams | None) -> ListResourcesResult:
+        return ListResourcesResult(resources=await resources.resources(service, _caller(context)))
 
     async def list_templates(_: Context, __: PaginatedRequestParams | None) -> ListResourceTemplatesResult:
         return ListResourceTemplatesResult(resource_templates=resources.TEMPLATES)

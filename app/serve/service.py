@@ -51,12 +51,13 @@ class Service:
 
     async def doctor(
         self,
+        caller: Caller,
         device_id: str | None,
         backend: str | None = None,
         on_check: Callable[[Check, int, int], Awaitable[object]] | None = None,
     ) -> dict[str, Any]:
-        """Run the doctor and return its document. ``on_check`` gets each check, the number so far, and the highest number."""
-        visit = self.engine.doctor(device_id=device_id or None, backend=backend)
+        """Run the doctor for ``caller`` and return its document. ``on_check`` gets each check, the number so far, and the highest number."""
+        visit = self.engine.under(caller).doctor(device_id=device_id or None, backend=backend)
         checks: list[dict[str, Any]] = []
         with self.work.one():
             async for check in visit.checks():

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any
 
 from clawperator.engine.bundles.archive import BundleFile, listing, zipped
 from clawperator.engine.config.environment import settings_path
-from clawperator.engine.config.policy import WRITE_FILES
+from clawperator.engine.config.policy import OBSERVE, WRITE_FILES
 from clawperator.engine.config.settings import crash_path
 from clawperator.engine.diagnostics.safe_logs import mask
 from clawperator.engine.errors import EngineError
@@ -100,6 +100,7 @@ class Bundle:
 
 async def make(engine: Engine, path: str, *, lines: int, on_part: Callable[[str], object]) -> tuple[Bundle, int]:
     """Gather a bundle and write it to ``path``; return it and its size in bytes. The policy is asked before anything else."""
+    engine.guard.permit(OBSERVE, "examine this computer and its devices")
     engine.guard.permit(WRITE_FILES, f"write {path}")
     bundle = await gather(engine, lines=lines, on_part=on_part)
     return bundle, await asyncio.to_thread(write, bundle, path, engine.guard)

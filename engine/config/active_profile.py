@@ -13,13 +13,13 @@ from collections.abc import Iterator, Mapping
 from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
-from clawperator.engine.config.policy import BUILT_IN, CALLER_PROFILE, HARMLESS, Policy, Profile, Rules, Subject
+from clawperator.engine.config.environment import CALLER_PROFILE, session_profile
+from clawperator.engine.config.policy import BUILT_IN, HARMLESS, Policy, Profile, Rules, Subject
 from clawperator.engine.errors import EngineError, ErrorCode
 
 if TYPE_CHECKING:
     from clawperator.engine.config.settings import Settings
 
-_MOST_BYTES = 4 * 1024 * 1024
 _TABLES = ("capabilities", "packages", "actions")
 
 
@@ -116,18 +116,9 @@ def packed(profile: Profile) -> str:
     return json.dumps(profile.to_dict(), separators=(",", ":"))
 
 
-_leader = 0
-
-
-def act_for(pid: int) -> None:
-    """Bind this process to the session of another one, whose command it runs. Raises ``OSError`` if that has ended."""
-    global _leader  # noqa: PLW0603 -- once, in the process of one command
-    _leader = os.getsid(pid)
-
-
 def handed_down(env: Mapping[str, str]) -> Iterator[Profile]:
     """Yield the callers' profiles that bind this process. Raises ``EngineError`` (USAGE) for an unreadable one."""
-    for text in dict.fromkeys((env.get(CALLER_PROFILE, ""), _of_session(_leader or os.getsid(0)))):
+    for text in dict.fromkeys((env.get(CALLER_PROFILE, ""), session_profile())):
         if text:
             yield _unpacked(text)
 
@@ -167,15 +158,3 @@ def _unpacked(text: str) -> Profile:
             hint="It is set for the scripts of skills; nothing is allowed while it is wrong.",
             details={"policy": CALLER_PROFILE},
         ) from exc
-
-
-@lru_cache(maxsize=1)
-def _of_session(leader: int) -> str:
-    """Return the variable in the initial environment of the session leader; empty without ``/proc``."""
-    try:
-        with open(f"/proc/{leader}/environ", "rb") as stream:
-            entries = stream.read(_MOST_BYTES).split(b"\0")
-    except OSError:
-        return ""
-    mark = f"{CALLER_PROFILE}=".encode()
-    return next((entry[len(mark) :].decode(errors="replace") for entry in entries if entry.startswith(mark)), "")

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import os
 import sys
+from functools import lru_cache
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
 DEVICE_VARIABLES = ("CLAWPERATOR_DEVICE_ID", "ANDROID_SERIAL")
+CALLER_PROFILE = "CLAWPERATOR_CALLER_PROFILE"
+"""The variable with the profile of the caller of a skill's script (``active_profile.py``)."""
 POLICY_VARIABLES = ("CLAWPERATOR_POLICY", "CLAWPERATOR_POLICY_PROFILE")
 LOG_LEVEL_VARIABLE = "CLAWPERATOR_LOG_LEVEL"
 HISTORY_DAYS = 30
@@ -20,6 +23,7 @@ SETTLE_MS = 300
 """Delay of the console between an action and the next snapshot."""
 STREAM_LINES = 100_000
 """Number of log lines kept by the console's stream."""
+_MOST_BYTES = 4 * 1024 * 1024
 
 
 def config_folder() -> str:
@@ -71,3 +75,37 @@ def settings_path() -> str:
 def policy_path() -> str:
     """Return the default path of policy.toml."""
     return os.path.join(config_folder(), "policy.toml")
+
+
+def policy_applies() -> bool:
+    """Return whether there are settings, a policy, or a script's caller, so that ``active_profile`` has to decide."""
+    return (
+        any(map(os.environ.get, (*POLICY_VARIABLES, CALLER_PROFILE)))
+        or any(map(os.path.lexists, (settings_path(), policy_path())))
+        or bool(session_profile())
+    )
+
+
+_leader = 0
+
+
+def act_for(pid: int) -> None:
+    """Bind this process to the session of another one, whose command it runs. Raises ``OSError`` if that has ended."""
+    global _leader  # noqa: PLW0603 -- once, in the process of one command
+    _leader = os.getsid(pid)
+
+
+def session_profile() -> str:
+    """Return ``CALLER_PROFILE`` in the environment with which this process's session began; empty without ``/proc``."""
+    return _profile_of_leader(_leader or os.getsid(0))
+
+
+@lru_cache(maxsize=1)
+def _profile_of_leader(leader: int) -> str:
+    try:
+        with open(f"/proc/{leader}/environ", "rb") as stream:
+            entries = stream.read(_MOST_BYTES).split(b"\0")
+    except OSError:
+        return ""
+    mark = f"{CALLER_PROFILE}=".encode()
+    return next((entry[len(mark) :].decode(errors="replace") for entry in entries if entry.startswith(mark)), "")

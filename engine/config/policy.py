@@ -7,6 +7,7 @@ named tuples because they load fast.
 # Without ``from __future__ import annotations``: named tuples would compile each string annotation again.
 
 from collections.abc import Iterable, Iterator, Mapping
+from math import hypot
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from clawperator.engine.errors import EngineError, ErrorCode
@@ -33,19 +34,18 @@ CAPABILITIES = (
 )
 """Operations on a device or this computer need one of these (policy.md#capabilities).
 
-``toggle`` and ``purchase_risk`` are declared by recipes only. ``input`` is pressing keys and everything that goes through Android's
+``observe`` is reading screens, devices, emulators, locks, the log and the history. ``toggle`` and ``purchase_risk`` are declared by recipes only. ``input`` is pressing keys and everything that goes through Android's
 ``input``, ``app`` installing, removing, stopping and configuring apps, and running a scrcpy server, outside of an execution, ``setup_operator`` the Operator app, the adb server and its connections, ``write_files`` files that a caller names,
 ``stock_backend`` executions without the Operator app.
 """
+OBSERVE = "observe"
 PURCHASE_RISK = "purchase_risk"
 WRITE_FILES = "write_files"
 SETUP_OPERATOR = "setup_operator"
 STOCK_BACKEND = "stock_backend"
-HARMLESS = ("observe", WRITE_FILES, STOCK_BACKEND)
+HARMLESS = (OBSERVE, WRITE_FILES, STOCK_BACKEND)
 """Allowed in a read-only session."""
 ANY = "*"
-CALLER_PROFILE = "CLAWPERATOR_CALLER_PROFILE"
-"""The variable with the profile of the caller of a skill's script (``active_profile.py``)."""
 
 _IMPLIED = {
     "snapshot_ui": "observe",
@@ -58,24 +58,25 @@ _IMPLIED = {
     "open_app": "navigate",
     "close_app": "navigate",
     "open_uri": "navigate",
-    "press_key": "input",
     "scroll": "navigate",
     "scroll_until": "navigate",
     "scroll_and_click": "navigate",
     "wait_for_navigation": "navigate",
     "enter_text": "type_text",
 }
-_BY_INPUT = {
-    "input_tap": "click",
-    "input_long_press": "long_click",
-    "input_drag": "long_click",
-    "input_swipe": "navigate",
-    "input_text": "type_text",
-    "input_key": "input",
-}
-"""What Android's ``input`` does needs the capability of the equal action, beside ``input``."""
+_BY_INPUT = ("press_key", "input_key", "input_text", "input_tap", "input_long_press", "input_swipe", "input_drag")
+"""Key presses and everything that Android's ``input`` does: beside ``input`` they need the capabilities of their effect."""
 _CLICKS_AFTER = {"scroll_and_click": True, "scroll_until": False}
 """Actions that can click the node they find, and the default of ``clickAfter``."""
+LONG_CLICK_MS = 400
+"""Android's shortest delay before a touch that is held becomes a long click."""
+_HELD_MS = {"input_long_press": 800, "input_swipe": 300, "input_drag": 1_000}
+"""The default durations."""
+_SLOP = 40.0
+"""The touch slop, within which a moving finger still clicks, is 8 dp: here in pixels of the finest screens (800 dpi), because
+the policy is asked before any device is."""
+_SHORT_SCROLL = 0.1
+"""Up to this share a scroll's swipe, two fifths of it long, can stay within the touch slop of a container of 200 dp."""
 _PING = "doctor_ping"
 """The doctor's handshake, which has no effect."""
 
@@ -84,16 +85,55 @@ def capabilities_of(action_type: str, params: Mapping[str, Any]) -> frozenset[st
     """Return the capabilities that an action of the canonical ``action_type`` needs."""
     found = {_IMPLIED[action_type]} if action_type in _IMPLIED else set()
     if action_type in _BY_INPUT:
-        found |= {"input", _BY_INPUT[action_type]}
+        found |= {"input", *_by_input(action_type, params)}
     if action_type == "click" or (
         action_type in _CLICKS_AFTER and params.get("clickAfter", _CLICKS_AFTER[action_type])
     ):
         kind = params.get("clickType")
         is_long = isinstance(kind, str) and kind.strip().lower() in ("long_click", "longclick")
         found.add("long_click" if is_long else "click")
+    if action_type == "enter_text" and params.get("submit"):
+        found.add("click")  # of the field, once more
+    if action_type.startswith("scroll") and _number(params.get("distanceRatio"), 1) <= _SHORT_SCROLL:
+        found.add("click")
     if action_type == "take_screenshot" and params.get("path"):
         found.add(WRITE_FILES)
     return frozenset(found)
+
+
+def _by_input(action_type: str, params: Mapping[str, Any]) -> Iterable[str]:
+    """Return the capabilities of what a key or a gesture does on the device (policy.md#capabilities)."""
+    if action_type in ("press_key", "input_key"):
+        from clawperator.engine.contracts.keys import key_code, key_effects
+
+        key = str(params.get("key", ""))
+        return key_effects(key_code(key)) if action_type == "input_key" else ("navigate",)
+    held_ms = _number(params.get("durationMs"), _HELD_MS.get(action_type, 0))
+    match action_type:
+        case "input_text":
+            return ("type_text",)
+        case "input_long_press":
+            return ("click" if held_ms < LONG_CLICK_MS else "long_click",)
+        case "input_drag":  # it holds first; what does not take the long click scrolls
+            return ("long_click", *_by_swipe(params.get("at"), params.get("to"), held_ms))
+        case "input_swipe":
+            return _by_swipe(params.get("at"), params.get("to"), held_ms)
+    return ("click",)
+
+
+def _by_swipe(start: Any, end: Any, held_ms: float) -> Iterable[str]:
+    """Return the capabilities of a swipe; of one whose start is a node, without those of a click that it may turn out to be."""
+    if not start or not end:
+        return ("navigate",)
+    length = hypot(end[0] - start[0], end[1] - start[1])
+    rests_ms = held_ms * min(1.0, _SLOP / max(length, 1.0))
+    if rests_ms >= LONG_CLICK_MS:
+        return ("navigate", "long_click")
+    return ("navigate", "click") if length <= _SLOP else ("navigate",)
+
+
+def _number(value: Any, default: float) -> float:
+    return value if isinstance(value, int | float) else default
 
 
 def packages_of(action: "Action") -> tuple[str, ...]:
@@ -192,6 +232,12 @@ def admit(profile: Profile, execution: "Execution") -> None:
     actionId, actionType, path}``, where ``path`` leads into the payload.
     """
     for refusal in refusals(profile, execution):
+        raise refusal
+
+
+def admit_action(profile: Profile, action: "Action") -> None:
+    """Raise as ``admit`` for one action of a composition."""
+    for refusal in action_refusals(profile, action):
         raise refusal
 
 

@@ -9,6 +9,7 @@ from copy import copy
 from typing import Self
 
 from clawperator.engine.adb.server import AdbServer
+from clawperator.engine.config.policy import OBSERVE
 from clawperator.engine.config.settings import Settings
 from clawperator.engine.emulators.avds import (
     DEFAULT_NAME,
@@ -72,20 +73,24 @@ class EmulatorManager:
 
     async def avds(self) -> tuple[Avd, ...]:
         """Return every AVD in the order of ``emulator -list-avds``. Raises ``EngineError`` ANDROID_SDK_TOOL_MISSING, UNKNOWN."""
+        self._reading()
         names, running = await asyncio.gather(self._names(), self._running_names())
         return tuple(self._lifecycle.avd(name, running=name in running) for name in names)
 
     async def inspect(self, name: str) -> Avd:
         """Return one AVD as its files describe it; ``exists`` is false for an unknown name."""
+        self._reading()
         checked_name(name)
         return self._lifecycle.avd(name, running=name in await self._running_names())
 
     async def status(self) -> tuple[RunningEmulator, ...]:
         """Return every emulator that takes commands, in adb's order. Raises the errors of the adb server."""
+        self._reading()
         return await self._scanner.running()
 
     async def plan(self, name: str = "") -> ProvisionPlan:
         """Return what ``provision`` would do now. Raises ``EngineError`` EMULATOR_UNSUPPORTED, ANDROID_SDK_TOOL_MISSING."""
+        self._reading()
         return await self._request(name).plan()
 
     # -- changing
@@ -169,6 +174,9 @@ class EmulatorManager:
         with suppress(EngineError):
             return {emulator.avd_name for emulator in await self._scanner.running()}
         return set()
+
+    def _reading(self) -> None:
+        self._guard.permit(OBSERVE, "list virtual devices")
 
     def _acting(self, verb: str, name: str) -> AbstractContextManager[None]:
         return self._guard.acting("manage_emulators", f"{verb} the virtual device {name}")

@@ -72,6 +72,8 @@ class Composition:
     reference: str = ""
     """The reference that stands for its matcher; ``remake`` returns the composition with the matcher that replaces it."""
     remake: Callable[[Mapping[str, str]], Composition] | None = None
+    admit: Callable[[Action], None] = lambda _: None
+    """Checks an action against the caller's policy; raises ``EngineError``. For what is known only after a look."""
 
     def __post_init__(self) -> None:
         if not self.command_id:
@@ -101,7 +103,7 @@ class Composition:
         self, backend: Backend, device: AdbDevice, validated: Validated, options: RunOptions, trace: Trace
     ) -> Finished:
         """Run the composition on ``device``, whose lock the caller holds. Raises ``EngineError`` as ``run_held`` does."""
-        parts = Parts(backend, device, validated, options, trace)
+        parts = Parts(backend, device, validated, options, trace, admit=self.admit)
         try:
             async with backend.attached(device, trace):
                 facts = await self.run(parts)
@@ -139,9 +141,17 @@ class Parts:
     """Dispatches the parts of one composition and joins their results."""
 
     def __init__(
-        self, backend: Backend, device: AdbDevice, validated: Validated, options: RunOptions, trace: Trace
+        self,
+        backend: Backend,
+        device: AdbDevice,
+        validated: Validated,
+        options: RunOptions,
+        trace: Trace,
+        *,
+        admit: Callable[[Action], None],
     ) -> None:
         self.device = device
+        self.admit = admit
         self.execution = validated.execution
         self._backend = backend
         self._options = replace(options, max_snapshot_bytes=None)

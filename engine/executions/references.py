@@ -59,7 +59,7 @@ class References:
                 raise place.named(exc) from None
             fields = found.matcher.fields()
             if composed is not None and composed.remake is not None:
-                composed = composed.remake(fields)
+                composed = replace(composed.remake(fields), admit=composed.admit)
                 actions = list(composed.validated().execution.actions)
             else:
                 old = actions[place.index]

@@ -15,6 +15,7 @@ from clawperator.engine.adb.parse import parse_wm_size
 from clawperator.engine.adb.quote import device_script
 from clawperator.engine.contracts.execution import Action
 from clawperator.engine.contracts.issues import shown, suggestion
+from clawperator.engine.contracts.keys import KEY_CODES, LAST_KEY, key_code
 from clawperator.engine.errors import EngineError, ErrorCode
 from clawperator.engine.executions.composition import Composition, Parts, StepFailedError, by_reference
 from clawperator.engine.executions.matcher_check import checked_matcher
@@ -25,26 +26,6 @@ from clawperator.engine.hierarchy.match import find_all
 if TYPE_CHECKING:
     from clawperator.engine.adb.device import AdbDevice
 
-_NAMED_KEYS = """
-HOME BACK APP_SWITCH MENU SEARCH ENTER NUMPAD_ENTER TAB SPACE DEL FORWARD_DEL ESCAPE INSERT CUT COPY PASTE CLEAR
-DPAD_UP DPAD_DOWN DPAD_LEFT DPAD_RIGHT DPAD_CENTER MOVE_HOME MOVE_END PAGE_UP PAGE_DOWN
-COMMA PERIOD MINUS PLUS EQUALS AT POUND STAR SLASH BACKSLASH SEMICOLON APOSTROPHE GRAVE LEFT_BRACKET RIGHT_BRACKET
-SHIFT_LEFT SHIFT_RIGHT CTRL_LEFT CTRL_RIGHT ALT_LEFT ALT_RIGHT META_LEFT META_RIGHT CAPS_LOCK LANGUAGE_SWITCH
-POWER SLEEP WAKEUP SOFT_SLEEP BRIGHTNESS_UP BRIGHTNESS_DOWN SCREENSHOT SYSRQ NOTIFICATION SETTINGS ASSIST ALL_APPS
-VOLUME_UP VOLUME_DOWN VOLUME_MUTE MUTE HEADSETHOOK CALL ENDCALL CAMERA FOCUS ZOOM_IN ZOOM_OUT
-MEDIA_PLAY MEDIA_PAUSE MEDIA_PLAY_PAUSE MEDIA_STOP MEDIA_NEXT MEDIA_PREVIOUS MEDIA_REWIND MEDIA_FAST_FORWARD
-NAVIGATE_NEXT NAVIGATE_PREVIOUS BUTTON_A BUTTON_B BUTTON_X BUTTON_Y BUTTON_START BUTTON_SELECT
-"""
-KEYS = frozenset(
-    [
-        *"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ",
-        *(f"F{number}" for number in range(1, 13)),
-        *(f"NUMPAD_{number}" for number in range(10)),
-        *_NAMED_KEYS.split(),
-    ]
-)
-"""Names of Android's key codes (``KEYCODE_…``) that are sent; others go by their number."""
-_LAST_KEY = 400
 MAX_DURATION_MS = 20_000
 LONG_PRESS_MS = 800
 """Longer than Android's longest setting of the touch and hold delay that is not an accessibility aid (500 ms)."""
@@ -60,20 +41,19 @@ Point = tuple[int, int]
 def key(name: str, *, display: int = 0) -> Composition:
     """Press a key by the name or number of its key code. Raises ``EngineError`` (EXECUTION_VALIDATION_FAILED) for an unknown one."""
     given = name.strip().upper()
-    word = given.removeprefix("KEYCODE_")
-    # as for Android's own tools, 4 is a number (the key Back) and KEYCODE_4 the key of the digit
-    by_number = given.isascii() and given.isdigit() and len(given) < 5 and 0 < int(given) <= _LAST_KEY
-    if not by_number and (given.isdigit() or word not in KEYS):
-        hint = suggestion(word, KEYS) or "Use the name or the number of an Android key code, such as ENTER or 66."
+    word, code = given.removeprefix("KEYCODE_"), key_code(given)
+    if not 0 < code <= LAST_KEY:
+        hint = suggestion(word, KEY_CODES) or "Use the name or the number of an Android key code, such as ENTER or 66."
         raise _invalid(f"There is no key {shown(name)}", "key", hint=hint)
-    sent = word if by_number else f"KEYCODE_{word}"
+    sent = str(code) if given.isdigit() else f"KEYCODE_{word}"
+    named = sent if word.isdigit() else word
 
     async def run(parts: Parts) -> dict[str, Any]:
         where = await _to_display(parts.device, display)
         await parts.shell("key", *where, "keyevent", sent)
         return {"sent": " ".join(("input", *where, "keyevent", sent))}
 
-    return Composition("input", (Action("key", "input_key", {"key": word} | _on(display)),), run)
+    return Composition("input", (Action("key", "input_key", {"key": named} | _on(display)),), run)
 
 
 def text(value: str, *, display: int = 0) -> Composition:
@@ -142,6 +122,8 @@ def gesture(
                 screen, start = await screen_size(parts.device, display), at
             for name, point in ((argument, start), ("to", to)):
                 _require_on_screen(name, point, screen)
+            if wanted is not None:
+                parts.admit(Action(kind, act.type, {**act.params, "at": start}))
             words = {
                 "tap": ("tap", start),
                 "long_press": ("swipe", start, start, hold),  # input has no other way to hold (android-facts 8c)

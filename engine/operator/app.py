@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from clawperator.engine.adb.device import AdbDevice
-from clawperator.engine.config.policy import SETUP_OPERATOR
+from clawperator.engine.config.policy import OBSERVE, SETUP_OPERATOR
 from clawperator.engine.config.settings import Settings
 from clawperator.engine.guard import Guard
 from clawperator.engine.operator.reports import CrashLog, GrantReport, OperatorStatus, SetupReport
@@ -112,18 +112,21 @@ class OperatorApp:
 
     async def status(self) -> OperatorStatus:
         """Return what is installed, granted, enabled and bound, in one round trip."""
+        self._guard.permit(OBSERVE, "read the state of the Operator app")
         from clawperator.engine.operator.status import status
 
         return await status(await self._resolve(), self._package, accepted=self._settings.accepted_versions)
 
     async def crash_log(self, *, lines: int = 200) -> CrashLog:
         """Return the recorded crashes of the app, newest first, at most ``lines`` lines in all."""
+        self._guard.permit(OBSERVE, "read the crashes of the Operator app")
         from clawperator.engine.operator.crashes import crash_log
 
         return await crash_log(await self._resolve(), self._package, lines=lines)
 
     async def compatibility(self, *, strict: bool = False) -> Compatibility:
         """Check whether the chosen app, else the one in the settings, is supported."""
+        self._guard.permit(OBSERVE, "read the version of the Operator app")
         from clawperator.engine.executions.compatibility import check_compatibility
 
         package = self._package or self._settings.receiver_package

@@ -23,7 +23,7 @@ KEYS = {
     224: "WAKEUP",
 }
 _DRAG_PIXELS = 16
-_LONG_PRESS_MS = 500
+_LONG_PRESS_MS = 400
 _NO_KEY = "java.lang.NullPointerException: Attempt to get length of null array\n\tat com.android.commands.input.Input.sendText"
 
 
@@ -37,7 +37,7 @@ class InputManager:
         self._ui.tap(x, y)
 
     async def swipe(self, x1: int, y1: int, x2: int, y2: int, duration_ms: int = 300) -> None:
-        """A drag; one that stays in place is a tap, or from half a second on a long press."""
+        """A drag; one that stays in place is a tap, or from 400 ms on a long press."""
         await self._clock.sleep(duration_ms / 1000)
         if abs(x2 - x1) + abs(y2 - y1) > _DRAG_PIXELS:
             self._ui.swipe(x1, y1, x2, y2)

@@ -13,7 +13,7 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 from clawperator.engine.config.active_profile import load_profile, packed
-from clawperator.engine.config.policy import CALLER_PROFILE
+from clawperator.engine.config.environment import CALLER_PROFILE
 from clawperator.engine.config.settings import WAIT_VARIABLE
 from clawperator.engine.skills.registry import BUILTIN, VARIABLE, Registry
 

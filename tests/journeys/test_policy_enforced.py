@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import random
 import subprocess
 from dataclasses import replace
 from pathlib import Path
@@ -11,7 +12,10 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from clawperator.app.serve.verbs import DeviceCommand, made
 from clawperator.engine import Engine, EngineError
+from clawperator.engine.config.policy import CAPABILITIES
+from clawperator.engine.contracts.keys import KEY_CODES
 from clawperator.engine.events.types import ExecutionDispatched
 from clawperator.engine.history.store import History
 from tests.support import CLI, patience
@@ -98,6 +102,72 @@ async def test_what_is_refused_never_reaches_the_device(connect: Connect, policy
         ]
         assert (refused[-1].operation, refused[-1].rule) == ("stop com.example", "package com.example")
         assert [entry.event for entry in history.audit(limit=2)] == ["result", "execute"]
+
+
+EFFECTS = {
+    "click": ("tap", "click", "enter"),
+    "long_click": ("hold", "long_click"),
+    "type_text": ("type_text", "set_text", "delete"),
+    "navigate": ("go_home", "recents", "swipe", "scroll"),
+}
+"""The capability → what the simulated screen must not do without it. A click may open an app."""
+
+
+def any_verb(chance: random.Random) -> tuple[str, dict[str, Any]]:
+    """A verb of the servers with arguments as a caller may choose them to get round a profile."""
+    at = {"x": chance.randrange(1, 1_000), "y": chance.randrange(200, 2_000)}
+    near = {name: max(0, value + chance.choice((0, 0, 1, -5, 12, -20, 300))) for name, value in at.items()}
+    held = chance.choice(({}, {"durationMs": chance.choice((1, 100, 399, 400, 900, 5_000))}))
+    keys = chance.choice((*KEY_CODES, *map(str, range(1, 401)), "KEYCODE_5", "keycode_enter", " space "))
+    return chance.choice(
+        (
+            ("input_key", {"key": keys}),
+            (
+                "input_key",
+                {"key": chance.choice(("ENTER", "66", "DPAD_CENTER", "A", "SPACE", "DEL", "SEARCH", "BACK"))},
+            ),
+            ("press_key", {"key": chance.choice(("back", "home", "recents"))}),
+            ("input_text", {"text": "x"}),
+            ("input_tap", {"point": at}),
+            ("input_long_press", {"point": at, **held}),
+            ("input_swipe", {"point": at, "to": near, **held}),
+            ("input_swipe", {"selector": {"textEquals": "Battery"}, "to": near, **held}),
+            ("input_drag", {"point": at, "to": near, **held}),
+            ("scroll", {"direction": chance.choice(("down", "up"))}),
+            ("scroll_and_click", {"selector": {"textEquals": "Battery"}}),
+            ("scroll_until", {"selector": {"textEquals": "Battery"}}),
+            ("enter_text", {"selector": {"role": "textfield"}, "text": "x"}),
+            ("set_text", {"selector": {"role": "textfield"}, "text": "x"}),
+            ("submit", {}),
+            ("open_app", {"applicationId": "com.android.settings"}),
+            ("set_checked", {"selector": {"role": "switch"}, "checked": chance.random() < 0.5}),
+        )
+    )
+
+
+@pytest.mark.parametrize("denied", EFFECTS)
+async def test_what_a_profile_cannot_do_never_happens_whatever_is_sent(
+    connect: Connect, policy: Path, monkeypatch: pytest.MonkeyPatch, denied: str
+) -> None:
+    allowed = [name for name in CAPABILITIES if name != denied]
+    write(policy, f"version = 1\n[profiles.default.capabilities]\nallow = {allowed}\n")
+    bench = await connect()
+    chance, done, refusals = random.Random(denied), list[str](), 0
+    async with bound(bench, policy) as engine:
+        for name in EFFECTS[denied]:
+            monkeypatch.setattr(bench.world.ui, name, lambda *_, name=name: done.append(name))
+        if denied == "click":  # what takes no long click takes a click when the finger leaves it
+            monkeypatch.setattr(bench.world.ui, "hold", lambda *_: None)
+        for _ in range(150):
+            verb, arguments = any_verb(chance)
+            payload = made(verb, arguments, source="test")
+            assert not isinstance(payload, DeviceCommand)
+            try:
+                await engine.execute(payload)
+            except EngineError as exc:
+                refusals += exc.code == "CAPABILITY_DENIED"
+            assert not done, (verb, arguments)
+    assert 5 < refusals < 140
 
 
 async def test_a_profile_that_only_observes_observes(connect: Connect, policy: Path) -> None:

@@ -8,7 +8,7 @@ from clawperator.app.cli.command import Answer, Command, Options
 from clawperator.app.cli.output import print_json
 from clawperator.app.cli.parsing.flags import switch
 from clawperator.engine.adb import blocking
-from clawperator.engine.config.environment import settings_path
+from clawperator.engine.config.environment import policy_applies
 from clawperator.engine.errors import EngineError, ErrorCode
 
 
@@ -24,10 +24,10 @@ class Devices(Command):
     def run(self, options: Options) -> Answer | int:
         if options.output == "array" and options.discover:
             raise EngineError(ErrorCode.USAGE, "--format array lists devices only. Remove --discover")
-        if os.path.lexists(settings_path()):  # no setting matters here, but errors are reported as by every command
-            from clawperator.engine.config.settings import read_settings_file
+        if policy_applies():
+            from clawperator.app.cli.settings import policy_guard
 
-            read_settings_file(settings_path())
+            policy_guard(options).permit("observe", "list devices")
         entries = blocking.devices(os.environ)
         rows = [entry.to_dict() for entry in entries]
         if options.output == "array":

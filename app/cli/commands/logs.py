@@ -16,8 +16,10 @@ class Logs(Command):
     def run(self, options: Options) -> int:
         from clawperator.app.cli import diagnostics
         from clawperator.app.cli.log_tail import Tail
-        from clawperator.app.cli.settings import resolve_settings
+        from clawperator.app.cli.settings import policy_guard, resolve_settings
+        from clawperator.engine.config.policy import OBSERVE
 
+        policy_guard(options).permit(OBSERVE, "read the log file")
         with Tail(resolve_settings(options).log_dir, options.output or "json") as tail:
             try:
                 if not tail.print_news():

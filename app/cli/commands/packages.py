@@ -11,9 +11,7 @@ from clawperator.engine.adb.failures import AdbTimeoutError, OversizedError
 from clawperator.engine.config.environment import (
     DEVICE_VARIABLES,
     LOG_LEVEL_VARIABLE,
-    POLICY_VARIABLES,
-    policy_path,
-    settings_path,
+    policy_applies,
 )
 from clawperator.engine.errors import EngineError
 
@@ -35,10 +33,7 @@ class ListPackages(Command):
 def _needs_engine(options: Options) -> bool:
     """Whether settings, a policy or a log may apply."""
     return (
-        options.verbose
-        or options.log_level is not None
-        or any(os.environ.get(name) for name in (*POLICY_VARIABLES, LOG_LEVEL_VARIABLE))
-        or any(map(os.path.lexists, (settings_path(), policy_path())))
+        options.verbose or options.log_level is not None or bool(os.environ.get(LOG_LEVEL_VARIABLE)) or policy_applies()
     )
 
 

@@ -8,6 +8,7 @@ from starlette.responses import Response
 from clawperator.app.http.openapi import gives, obj, ok_with
 from clawperator.app.http.service import HttpService
 from clawperator.app.serve.answers import JSON, ok
+from clawperator.engine.config.policy import OBSERVE
 from clawperator.engine.errors import ErrorCode
 
 router = APIRouter(tags=["devices"])
@@ -32,6 +33,7 @@ _DEVICE = obj({"serial": _TEXT, "state": _TEXT, **_MORE}, ["serial", "state"])
 )
 async def devices(request: Request) -> Response:
     service: HttpService = request.app.state.service
+    service.guard(request).permit(OBSERVE, "list devices")
     if service.device_list is not None:
         return Response(service.device_list, media_type=JSON)
     return ok(**service.device_document(await service.engine.devices()))

@@ -7,7 +7,7 @@ from starlette.responses import Response
 
 from clawperator.app.http import bodies
 from clawperator.app.http.openapi import TEXT, YES, fields_of, gives, list_of, ok_with
-from clawperator.app.http.service import HttpService, acting
+from clawperator.app.http.service import HttpService, acting, caller_of
 from clawperator.app.serve.answers import answer, ok
 from clawperator.engine.emulators.avds import Avd, checked_name
 from clawperator.engine.emulators.manager import EmulatorManager
@@ -27,7 +27,7 @@ _TOOLS = (ErrorCode.ANDROID_SDK_TOOL_MISSING, ErrorCode.INVALID_NAME)
 
 def _manager(request: Request) -> EmulatorManager:
     service: HttpService = request.app.state.service
-    return service.engine.emulators
+    return service.engine.under(caller_of(request)).emulators
 
 
 @router.get(

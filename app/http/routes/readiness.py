@@ -8,7 +8,7 @@ from fastapi import APIRouter, Depends, Query, Request
 from starlette.responses import Response
 
 from clawperator.app.http.openapi import gives, ok_with, shape
-from clawperator.app.http.service import HttpService
+from clawperator.app.http.service import HttpService, acting, caller_of
 from clawperator.app.serve.answers import ok
 from clawperator.app.serve.gate import refuse_web_page
 from clawperator.engine.doctor.check import CheckDocument
@@ -51,7 +51,7 @@ async def doctor(
     backend: Annotated[Literal["operator", "stock"] | None, Query()] = None,
 ) -> Response:
     service: HttpService = request.app.state.service
-    return ok(**await service.doctor(device_id, backend))
+    return ok(**await service.doctor(caller_of(request), device_id, backend))
 
 
 @router.get(
@@ -61,5 +61,5 @@ async def doctor(
     responses=gives(ok_with({"locks": _LOCKS})),
 )
 async def locks(request: Request) -> Response:
-    service: HttpService = request.app.state.service
-    return ok(locks=[lock.to_dict() for lock in service.engine.locks()])
+    with acting(request) as engine:
+        return ok(locks=[lock.to_dict() for lock in engine.locks()])

@@ -36,9 +36,10 @@ _MAX_WAIT_MS = MAX_EXECUTION_TIMEOUT_MS - build.SPARE_MS
 
 
 async def _devices(service: McpService, call: Call, _: Arguments) -> Reply:
-    locks = {lock.device_id: lock.to_dict() for lock in service.engine.locks()}
+    engine = service.engine.under(call.caller)
+    locks = {lock.device_id: lock.to_dict() for lock in engine.locks()}
     rows = []
-    for entry in await service.engine.devices():
+    for entry in await engine.devices():
         row: dict[str, Any] = entry.to_dict()
         if entry.serial in locks:
             row["lock"] = locks[entry.serial]
@@ -275,7 +276,7 @@ async def _doctor(service: McpService, call: Call, arguments: Arguments) -> Repl
         call.progress.total = most
         await call.progress.report(done, most, f"{check.id}: {check.status}")
 
-    found = await service.doctor(arguments.get("deviceId"), on_check=reported)
+    found = await service.doctor(call.caller, arguments.get("deviceId"), on_check=reported)
     return Reply({"ok": True, **found, "deviceId": found["deviceId"] or ""})
 
 

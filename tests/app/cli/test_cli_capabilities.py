@@ -21,7 +21,6 @@ if TYPE_CHECKING:
 
 SKILL = "com.android.settings.overview"
 READS = {
-    "devices": (),
     "diff": ("{dump}", "{dump}"),
     "execute best-effort": ("--goal", "x"),
     "skills list": ("--registry", "builtin"),
@@ -32,12 +31,6 @@ READS = {
     "policy show": (),
     "policy check": (),
     "policy schema": (),
-    "lock status": (),
-    "operator status": (),
-    "operator crash-log": (),
-    "emulator list": (),
-    "emulator inspect": ("pixel",),
-    "emulator status": (),
     "version": (),
     "schema": ("execution",),
     "config path": (),
@@ -49,14 +42,13 @@ READS = {
     "explain": ("NODE_NOT_FOUND",),
     "guide": (),
 }
-"""Commands that only show what this computer knows, and no screen."""
+"""Commands that show documents of the product or files of the caller, and nothing of a device."""
 SERVES = {
     "serve",
     "mcp",
     "console",
     "demo",
     "sim",
-    "logs",
     "fleet join",
     "fleet devices",
     "warm start",
@@ -82,7 +74,7 @@ def does(action: str, **params: object) -> str:
     return json.dumps({**plan, "actions": [{"id": "a", "type": action, "params": params}]})
 
 
-LOOK, GO, TAP, TYPE, KEY = ("observe",), ("navigate",), ("click",), ("type_text",), ("input",)
+LOOK, GO, TAP, TYPE, KEY, LONG = ("observe",), ("navigate",), ("click",), ("type_text",), ("input",), ("long_click",)
 FILE, SETUP, AVD, APP = ("write_files",), ("setup_operator",), ("manage_emulators",), ("app",)
 PHONE = "192.0.2.1:5555"
 ASKED = (
@@ -91,6 +83,9 @@ ASKED = (
     Asked("devices connect", (PHONE,), SETUP),
     Asked("devices disconnect", (PHONE,), SETUP),
     Asked("devices disconnect", ("--all",), SETUP),
+    Asked("devices", (), LOOK),
+    Asked("lock status", (), LOOK),
+    Asked("lock status", ("--device-id", "x"), LOOK),
     Asked("packages list", (), LOOK),
     Asked("execute", ("--execution", does("snapshot_ui")), LOOK),
     Asked("execute", ("--execution", does("take_screenshot", path="a.png")), (*LOOK, *FILE)),
@@ -98,7 +93,7 @@ ASKED = (
     Asked(
         "execute", ("--execution", does("click", matcher={"textEquals": "x"}, clickType="long_click")), ("long_click",)
     ),
-    Asked("exec", (does("press_key", key="home"),), KEY),
+    Asked("exec", (does("press_key", key="home"),), (*KEY, *GO)),
     Asked("observe snapshot", (), LOOK),
     Asked("observe screenshot", (), LOOK),
     Asked("observe screenshot", ("--path", "a.png"), FILE),
@@ -111,22 +106,29 @@ ASKED = (
     Asked("action read", ("--text", "x"), LOOK),
     Asked("action type", ("--id", "x:id/y", "--text", "x"), TYPE),
     Asked("action wait", ("--text", "x"), LOOK),
-    Asked("action press-key", ("--key", "home"), KEY),
+    Asked("action press-key", ("--key", "home"), (*KEY, *GO)),
     Asked("action scroll", (), GO),
     Asked("action scroll-until", ("--text", "x"), GO),
     Asked("action scroll-and-click", ("--text", "x"), (*GO, *TAP)),
     Asked("action wait", ("--text", "x", "--gone"), LOOK),
-    Asked("action type", ("--id", "x:id/y", "--text", "x", "--submit"), (*TYPE, *KEY, *LOOK)),
+    Asked("action type", ("--id", "x:id/y", "--text", "x", "--submit"), (*TYPE, *TAP)),
     Asked("set", ("--id", "x:id/y", "--checked", "true"), (*LOOK, *TAP)),
     Asked("set", ("--id", "x:id/y", "--text", "x"), (*LOOK, *TYPE)),
-    Asked("submit", (), (*LOOK, *KEY)),
-    Asked("input key", ("ENTER",), KEY),
+    Asked("submit", (), (*LOOK, *KEY, *TAP)),
+    Asked("input key", ("ENTER",), (*KEY, *TAP)),
+    Asked("input key", ("A",), (*KEY, *TYPE)),
+    Asked("input key", ("29",), (*KEY, *TYPE)),
+    Asked("input key", ("BACK",), (*KEY, *GO)),
+    Asked("input key", ("POWER",), KEY),
     Asked("input text", ("x",), (*KEY, *TYPE)),
     Asked("input tap", ("--at", "1,1"), (*KEY, *TAP)),
     Asked("input tap", ("--text", "x"), (*KEY, *TAP, *LOOK)),
     Asked("input long-press", ("--at", "1,1"), (*KEY, "long_click")),
-    Asked("input swipe", ("--at", "1,1", "--to", "1,2"), (*KEY, *GO)),
-    Asked("input drag", ("--at", "1,1", "--to", "1,2"), (*KEY, "long_click")),
+    Asked("input long-press", ("--at", "1,1", "--duration-ms", "99"), (*KEY, *TAP)),
+    Asked("input swipe", ("--at", "1,1", "--to", "1,900"), (*KEY, *GO)),
+    Asked("input swipe", ("--at", "1,1", "--to", "1,2"), (*KEY, *GO, *TAP)),
+    Asked("input swipe", ("--at", "1,1", "--to", "1,1", "--duration-ms", "900"), (*KEY, *GO, *LONG)),
+    Asked("input drag", ("--at", "1,1", "--to", "1,2"), (*KEY, *GO, *LONG)),
     Asked("app install", ("{folder}/app.apk",), APP),
     Asked("app uninstall", ("com.example",), APP),
     Asked("app uninstall", ("com.clawperator.operator",), SETUP),
@@ -152,8 +154,8 @@ ASKED = (
     Asked("wait-for-nav", ("--app", "com.example", "--timeout", "1000"), GO),
     Asked("open", ("com.example",), GO),
     Asked("close", ("com.example",), GO),
-    Asked("press", ("home",), KEY),
-    Asked("back", (), KEY),
+    Asked("press", ("home",), (*KEY, *GO)),
+    Asked("back", (), (*KEY, *GO)),
     Asked("scroll", ("down",), GO),
     Asked("scroll-until", ("--text", "x"), GO),
     Asked("scroll-and-click", ("--text", "x"), (*GO, *TAP)),
@@ -181,13 +183,22 @@ ASKED = (
     Asked("history export", ("--to", "{folder}/runs.jsonl"), FILE),
     Asked("history audit", (), LOOK),
     Asked("history prune", (), FILE),
+    Asked("doctor", (), LOOK),
+    Asked("doctor", ("--check-only",), LOOK),
     Asked("doctor", ("--fix",), SETUP),
     Asked("doctor", ("--full",), SETUP),
     Asked("doctor", ("--junit", "{folder}/doctor.xml"), FILE),
+    Asked("operator status", (), LOOK),
+    Asked("operator crash-log", (), LOOK),
+    Asked("version", ("--check-compat",), LOOK),
+    Asked("logs", ("--no-follow",), LOOK),
     Asked("operator setup", (), SETUP),
     Asked("operator install", (), SETUP),
     Asked("operator fetch", ("--from", "{dump}", "--sha256", "0" * 64), SETUP),
     Asked("grant-device-permissions", (), SETUP),
+    Asked("emulator list", (), LOOK),
+    Asked("emulator inspect", ("pixel",), LOOK),
+    Asked("emulator status", (), LOOK),
     Asked("emulator create", (), AVD),
     Asked("emulator start", ("pixel",), AVD),
     Asked("emulator start", ("pixel", "--log", "{folder}/emulator.log"), FILE),
@@ -195,7 +206,7 @@ ASKED = (
     Asked("emulator delete", ("pixel", "--yes"), AVD),
     Asked("emulator provision", (), AVD),
     Asked("provision emulator", (), AVD),
-    Asked("report", ("--to", "{folder}/report.zip"), FILE),
+    Asked("report", ("--to", "{folder}/report.zip"), (*LOOK, *FILE)),
 )
 DENIED = {"CAPABILITY_DENIED", "ACTION_DENIED", "PACKAGE_DENIED", "READ_ONLY"}
 
@@ -239,6 +250,15 @@ def test_a_command_refuses_what_it_may_not(
         reported = (refused.exit_code, error.get("code"), error.get("details", {}).get("capability"))
         assert reported == (1, "CAPABILITY_DENIED", capability), error
     assert files(tmp_path) == before, "nothing was written but the audit and the log"
+
+
+@pytest.mark.parametrize("asked", [asked for asked in ASKED if asked.needs], ids=str)
+def test_a_profile_that_allows_nothing_allows_none_of_it(
+    cli: Cli, places: dict[str, str], monkeypatch: pytest.MonkeyPatch, asked: Asked
+) -> None:
+    monkeypatch.setenv("CLAWPERATOR_POLICY_PROFILE", "nothing")
+    refused = cli(*asked.words.split(), *(filled(word, places) for word in asked.arguments))
+    assert (refused.exit_code, refused.document["code"]) == (1, "CAPABILITY_DENIED"), refused.out
 
 
 def filled(word: str, places: dict[str, str]) -> str:

@@ -14,8 +14,8 @@ from tests.app.mcp.conftest import HOME, Listen, Visit, calling, plan
 
 SKILL = "com.android.settings.overview"
 NODE = {"textEquals": "nowhere"}
-NEEDS_NOTHING = {"devices", "doctor", "skills_search"}
-"""Tools that show what the server knows, and no screen."""
+NEEDS_NOTHING = {"skills_search"}
+"""Tools that show documents of the product, and nothing of a device."""
 
 
 class Asked(NamedTuple):
@@ -31,6 +31,8 @@ def action(kind: str, **more: Any) -> dict[str, Any]:
 
 
 ASKED = (
+    Asked("devices", {}, ("observe",)),
+    Asked("doctor", {}, ("observe",)),
     Asked("snapshot", {}, ("observe",)),
     Asked("screenshot", {"maxSide": 64}, ("observe",)),
     Asked("match", {"selector": NODE}, ("observe",)),
@@ -44,6 +46,9 @@ ASKED = (
     Asked("action", action("read_text", selector=NODE), ("observe",)),
     Asked("action", action("scroll_and_click", selector=NODE), ("navigate", "click")),
     Asked("action", action("input_drag", point={"x": 1, "y": 2}, to={"x": 3, "y": 4}), ("input",)),
+    Asked("action", action("input_key", key="DPAD_CENTER"), ("input", "click")),
+    Asked("action", action("input_key", key="z"), ("input", "type_text")),
+    Asked("action", action("input_swipe", point={"x": 1, "y": 2}, to={"x": 1, "y": 2}), ("input", "click")),
     Asked("action", action("app_clear", applicationId="com.example.shop"), ("app",)),
     Asked("action", action("device_wake"), ("input",)),
     Asked("action", action("device_info"), ("observe",)),
@@ -102,3 +107,4 @@ async def test_every_tool_refuses_what_its_caller_may_not(visit: Visit, listen: 
     async with calling(served.url, token=token("nothing")) as agent:
         for tool in sorted(NEEDS_NOTHING):
             await agent.ok(tool)
+        assert not [each for each in (await agent.client.list_resources()).resources if "devices" in str(each.uri)]

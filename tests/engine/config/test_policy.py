@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import subprocess
 import sys
@@ -28,8 +29,10 @@ from clawperator.engine.config.policy import (
 from clawperator.engine.config.settings import Settings
 from clawperator.engine.contracts.actions import ACTIONS
 from clawperator.engine.contracts.execution import Action, Execution
+from clawperator.engine.contracts.keys import KEY_CODES, key_effects
 from clawperator.engine.contracts.read_only import OBSERVING
 from clawperator.engine.errors import EngineError, ErrorCode
+from clawperator.engine.executions.shell_input import SWIPE_MS, gesture, key
 from tests.support import patience
 
 SOUND = "version = 1\n[profiles.default]\n"
@@ -62,7 +65,7 @@ def refused(profile: Profile, *actions: tuple[str, dict[str, Any]]) -> EngineErr
         ("open_app", {}, {"navigate"}),
         ("close_app", {}, {"navigate"}),
         ("open_uri", {}, {"navigate"}),
-        ("press_key", {}, {"input"}),
+        ("press_key", {}, {"input", "navigate"}),
         ("scroll", {}, {"navigate"}),
         ("wait_for_navigation", {}, {"navigate"}),
         ("scroll_until", {}, {"navigate"}),
@@ -77,7 +80,27 @@ def refused(profile: Profile, *actions: tuple[str, dict[str, Any]]) -> EngineErr
         ("click", {"clickType": "long_click"}, {"long_click"}),
         ("click", {"clickType": " LongClick "}, {"long_click"}),
         ("click", {"clickType": ["long_click"]}, {"click"}),
-        ("enter_text", {"submit": True}, {"type_text"}),
+        ("enter_text", {}, {"type_text"}),
+        ("enter_text", {"submit": False}, {"type_text"}),
+        ("enter_text", {"submit": True}, {"type_text", "click"}),
+        ("scroll", {"distanceRatio": 0.0}, {"navigate", "click"}),
+        ("scroll_until", {"distanceRatio": 0.05}, {"navigate", "click"}),
+        ("scroll_and_click", {"distanceRatio": 0, "clickAfter": False}, {"navigate", "click"}),
+        ("scroll", {"distanceRatio": 0.5}, {"navigate"}),
+        ("input_text", {"text": "x"}, {"input", "type_text"}),
+        ("input_tap", {"at": [1, 1]}, {"input", "click"}),
+        ("input_long_press", {"at": [1, 1]}, {"input", "long_click"}),
+        ("input_long_press", {"at": [1, 1], "durationMs": 400}, {"input", "long_click"}),
+        ("input_long_press", {"at": [1, 1], "durationMs": 50}, {"input", "click"}),
+        ("input_drag", {"at": [1, 1], "to": [1, 900]}, {"input", "long_click", "navigate"}),
+        ("input_drag", {"at": [1, 1], "to": [1, 9]}, {"input", "long_click", "navigate"}),
+        ("input_drag", {"at": [1, 1], "to": [1, 9], "durationMs": 9}, {"input", "long_click", "navigate", "click"}),
+        ("input_swipe", {"at": [1, 1], "to": [1, 900]}, {"input", "navigate"}),
+        ("input_swipe", {"at": [5, 5], "to": [5, 5]}, {"input", "navigate", "click"}),
+        ("input_swipe", {"at": [5, 5], "to": [21, 21], "durationMs": 399}, {"input", "navigate", "click"}),
+        ("input_swipe", {"at": [5, 5], "to": [5, 5], "durationMs": 400}, {"input", "navigate", "long_click"}),
+        ("input_swipe", {"at": [5, 5], "to": [5, 405], "durationMs": 20_000}, {"input", "navigate", "long_click"}),
+        ("input_swipe", {"matcher": {"textEquals": "x"}, "to": [1, 900]}, {"input", "navigate"}),
         ("take_screenshot", {"path": "/tmp/a.png"}, {"observe", "write_files"}),
         ("sleep", {}, set()),
         ("doctor_ping", {}, set()),
@@ -85,6 +108,55 @@ def refused(profile: Profile, *actions: tuple[str, dict[str, Any]]) -> EngineErr
 )
 def test_capabilities(action_type: str, params: dict[str, Any], needed: set[str]) -> None:
     assert capabilities_of(action_type, params) == needed
+
+
+@pytest.mark.parametrize(
+    ("effect", "keys"),
+    [
+        ({"type_text"}, "A z 7 KEYCODE_7 14 29 KEYCODE_A COMMA AT NUMPAD_5 149 DEL 67 FORWARD_DEL CUT COPY PASTE 279"),
+        ({"type_text", "click"}, "SPACE 62 keycode_space"),
+        ({"click"}, "ENTER 66 0066 KEYCODE_ENTER NUMPAD_ENTER 160 DPAD_CENTER 23 CALL"),
+        ({"click", "navigate"}, "BUTTON_A 96 BUTTON_START 188 SEARCH"),
+        ({"navigate"}, "BACK 4 HOME APP_SWITCH MENU DPAD_UP PAGE_DOWN MOVE_END NAVIGATE_NEXT ASSIST SETTINGS ESCAPE"),
+        ({"navigate", "type_text"}, "TAB 61"),
+        (
+            set(),
+            "POWER 26 SLEEP WAKEUP VOLUME_UP VOLUME_MUTE MEDIA_PLAY F1 CTRL_LEFT SHIFT_LEFT CAPS_LOCK BRIGHTNESS_UP",
+        ),
+        ({"click", "navigate", "type_text"}, "229 305 400"),
+    ],
+)
+def test_a_key_needs_the_capabilities_of_what_it_does(effect: set[str], keys: str) -> None:
+    for name in keys.split():
+        (action,) = key(name).actions
+        assert capabilities_of(action.type, action.params) == {"input", *effect}, name
+
+
+def test_every_key_with_a_name_has_a_class() -> None:
+    assert [name for name, code in KEY_CODES.items() if len(key_effects(code)) == 3] == []
+    assert len(set(KEY_CODES.values())) == len(KEY_CODES)
+
+
+@given(
+    st.tuples(st.integers(0, 2_000), st.integers(0, 2_000)),
+    st.tuples(st.integers(-90, 90), st.integers(-90, 90)),
+    st.one_of(st.none(), st.integers(1, 20_000)),
+    st.integers(120, 800),
+)
+def test_a_swipe_that_android_takes_for_a_click_needs_its_capability(
+    at: tuple[int, int], by: tuple[int, int], duration_ms: int | None, dpi: int
+) -> None:
+    """Whatever the density: within 8 dp a touch is a click, and a long click once it has stayed there for 400 ms."""
+    end = (at[0] + by[0], at[1] + by[1])
+    (action,) = gesture("swipe", at, to=end, duration_ms=duration_ms).actions
+    needed = capabilities_of(action.type, action.params)
+    slop, length = 8 * dpi / 160, math.hypot(*by)
+    held_ms = SWIPE_MS if duration_ms is None else duration_ms
+    if held_ms * min(1.0, slop / max(length, 0.01)) >= 400:
+        assert "long_click" in needed
+    elif length <= slop:
+        assert needed & {"click", "long_click"}
+    assert {"input", "navigate"} <= needed
 
 
 def test_every_action_type_has_its_place_in_the_table() -> None:
