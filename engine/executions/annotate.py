@@ -60,15 +60,16 @@ def annotate(png: bytes, tree: UiTree) -> Annotated:
     channels: Sequence[tuple[int, int]] = middle.getextrema()  # type: ignore[assignment] # one pair for each of R, G, B
     black = max(high for _, high in channels) <= _BLACK
     screen = Bounds(0, 0, picture.width, picture.height)
-    boxes = [node.bounds.clip(screen) for node in tree.on_screen if node.text and node.end == node.index + 1]
+    visible = tree.visible_bounds
+    boxes = [visible[node.index].clip(screen) for node in tree.on_screen if node.text and node.end == node.index + 1]
     boxes = [box for box in boxes if min(box.width, box.height) >= _SMALLEST][:_MOST_TEXTS]
     blank = sum(_is_blank(picture.crop(box)) for box in boxes)
     nodes = [node for node in tree.on_screen if abilities(node) and node.bounds is not NO_BOUNDS]
-    nodes = [node for node in nodes if node.bounds.intersects(screen)]
-    _draw(ImageDraw.Draw(picture), nodes, screen)
+    drawn = [(node, box) for node in nodes if not (box := visible[node.index].clip(screen)).empty]
+    _draw(ImageDraw.Draw(picture), drawn, screen)
     written = io.BytesIO()
     picture.save(written, "PNG", compress_level=1)
-    return Annotated(written.getvalue(), len(nodes), black, (blank, len(boxes)))
+    return Annotated(written.getvalue(), len(drawn), black, (blank, len(boxes)))
 
 
 def _is_blank(part: Image) -> bool:
@@ -84,21 +85,20 @@ def require_small(width: int, height: int) -> None:
         raise EngineError(ErrorCode.UNSUPPORTED_RUNTIME_SCREENSHOT, message)
 
 
-def _draw(draw: ImageDraw, nodes: Sequence[UiNode], screen: Bounds) -> None:
-    """Draw boxes first, largest first, then the labels, so that no line crosses a label."""
+def _draw(draw: ImageDraw, nodes: Sequence[tuple[UiNode, Bounds]], screen: Bounds) -> None:
+    """Draw the visible part of each node: boxes first, largest first, then the labels, so that no line crosses a label."""
     from PIL import ImageFont
 
     line = max(2, min(screen.width, screen.height) // 270)
     font = ImageFont.load_default(max(14, min(screen.width, screen.height) // 32))
-    ordered = sorted(nodes, key=lambda node: -node.bounds.width * node.bounds.height)
-    for node in ordered:
-        box = node.bounds.clip(screen)
+    ordered = sorted(nodes, key=lambda each: -each[1].width * each[1].height)
+    for node, box in ordered:
         draw.rectangle((box.left, box.top, box.right - 1, box.bottom - 1), outline=_colour(node), width=line)
     labels: list[Bounds] = []
-    for node in reversed(ordered):  # small nodes have the least choice
+    for node, box in reversed(ordered):  # small nodes have the least choice
         text = f"e{node.index}"
         _, top, right, bottom = draw.textbbox((0, 0), text, font=font)
-        label = _place(node.bounds.clip(screen), int(right) + 4 * line, int(bottom - top) + 4 * line, labels, screen)
+        label = _place(box, int(right) + 4 * line, int(bottom - top) + 4 * line, labels, screen)
         labels.append(label)
         draw.rectangle((label.left, label.top, label.right - 1, label.bottom - 1), fill=_colour(node))
         draw.text((label.left + 2 * line, label.top + 2 * line - top), text, fill="#ffffff", font=font)

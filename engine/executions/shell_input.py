@@ -1,6 +1,6 @@
 """Input through Android's own ``input``, which leaves accessibility services bound (android-facts 10e): compositions of one action.
 
-A selector is resolved to the centre of its first match by one look of the Operator; a point needs no Operator app. Everything is
+A selector is resolved to the centre of what is visible of its first match by one look of the Operator; a point needs no Operator app. Everything is
 checked before anything is sent, because ``input`` itself ignores keys and points that do not exist.
 """
 
@@ -25,6 +25,7 @@ from clawperator.engine.hierarchy.match import find_all
 
 if TYPE_CHECKING:
     from clawperator.engine.adb.device import AdbDevice
+    from clawperator.engine.hierarchy.nodes import UiNode, UiTree
 
 MAX_DURATION_MS = 20_000
 LONG_PRESS_MS = 800
@@ -116,7 +117,7 @@ def gesture(
                 node = next(iter(find_all(tree, wanted)), None)
                 if node is None:
                     raise absent(tree, wanted)
-                screen, start = (tree.screen.width, tree.screen.height), node.bounds.clip(tree.screen).center
+                screen, start = (tree.screen.width, tree.screen.height), _point_of(tree, node, kind)
             else:
                 assert at is not None
                 screen, start = await screen_size(parts.device, display), at
@@ -140,6 +141,15 @@ def gesture(
     given = {"matcher": matcher, "at": at and list(at), "to": to and list(to), "durationMs": duration_ms} | _on(display)
     act = Action(kind, f"input_{kind}", {name: value for name, value in given.items() if value is not None})
     return Composition("input", (act,) if wanted is None else (Action("look", "snapshot_ui"), act), run)
+
+
+def _point_of(tree: UiTree, node: UiNode, kind: str) -> Point:
+    """Return the centre of the node's visible part: the rest belongs to what hides it. Raises ``StepFailedError`` without one."""
+    if point := tree.point_of(node):
+        return point
+    message = "No part of the node is visible, so a gesture would reach what is there instead of it; nothing was sent"
+    hint = "Scroll it into view, then repeat the command."
+    raise StepFailedError(kind, EngineError(ErrorCode.NODE_NOT_CLICKABLE, message, hint=hint))
 
 
 async def screen_size(device: AdbDevice, display: int = 0) -> tuple[int, int]:

@@ -372,6 +372,24 @@ class UiTree:
         return bool(self.visible[node.index])
 
     @cached_property
+    def visible_bounds(self) -> Sequence[Bounds]:
+        """The part of each node, by index, that the screen and its ancestors leave of it; empty where there is none.
+
+        A node without bounds clips nothing: it has the part of its parent.
+        """
+        parts: list[Bounds] = []
+        for node, flag in zip(self.nodes, self.visible, strict=True):
+            above = parts[node.parent.index] if node.parent is not None else self.screen
+            part = above if node.bounds.empty else node.bounds.clip(above)
+            parts.append(part if flag else NO_BOUNDS)
+        return parts
+
+    def point_of(self, node: UiNode) -> tuple[int, int] | None:
+        """The centre of the visible part of a node on screen; ``None`` where no part is visible or its bounds are unknown."""
+        part = self.visible_bounds[node.index]
+        return None if part.empty or node.bounds is NO_BOUNDS else part.center
+
+    @cached_property
     def on_screen_indexes(self) -> Sequence[int]:
         return [node.index for node in self.on_screen]
 

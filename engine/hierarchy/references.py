@@ -17,7 +17,7 @@ from clawperator.engine.hierarchy.nodes import UiNode, UiTree
 from clawperator.engine.hierarchy.ranking import THROUGH_CLICKS
 from clawperator.engine.hierarchy.selectors import Candidate, Selectors
 from clawperator.engine.hierarchy.traits import is_editable, is_target, landing
-from clawperator.engine.hierarchy.views import node_line
+from clawperator.engine.hierarchy.views import line_of, node_line
 
 
 class Screen(NamedTuple):
@@ -103,7 +103,7 @@ def _stale(reference: Reference, node: UiNode, found: Sequence[UiNode], way: Can
             "ref": str(reference),
             "node": node_line(node),
             "tree": now.id,
-            "nearest": [node_line(each) for each in near[:3]],
+            "nearest": [line_of(now.tree, each) for each in near[:3]],
         },
     )
 

@@ -315,7 +315,8 @@ def node_at(tree: UiTree, x: int, y: int) -> UiNode | None:
     """
     if not tree.screen.contains(x, y):
         return None
-    here = (node for node in tree.on_screen if node.bounds.contains(x, y))
+    visible = tree.visible_bounds
+    here = (node for node in tree.on_screen if node.bounds.contains(x, y) and visible[node.index].contains(x, y))
     return min(here, key=lambda node: (node.bounds.width * node.bounds.height, -node.index), default=None)
 
 

@@ -5,13 +5,13 @@ Every view is JSON data: ``view`` (its name), ``tree`` (the id of the dump), ``p
 
 * **full**: ``text``, the dump itself.
 * **interactive**: ``nodes``, only those on screen that can be acted on or read, each with ``ref``, ``path``, ``role`` (``traits.kind``),
-  the texts (``traits.texts``), ``at`` (the centre in pixels), ``can``, the state (``traits.states``), and a ready ``selector``; ``id``
+  the texts (``traits.texts``), ``at`` (``UiTree.point_of``, in pixels), ``can``, the state (``traits.states``), and a ready ``selector``; ``id``
   only where the selector does not contain it. A selector whose ``kind`` is ``tap-through`` finds a label inside the node, one whose
   kind is ``row`` the row around it: a click there reaches it. One that is ``approximate`` has an inferred role.
   Where no selector is unique it is null; ``why`` is the reason.
 * **compact**: ``lines``, the tree on screen, one node each, indented by depth: ``role ref id=… @x,y can state: text``, with ``hint: …`` or
-  ``desc: …`` where there is no text. Nodes that can be acted on have ``ref`` and position. Containers without text, id of the app and action are
-  omitted, pictures without text and action and counted (``folded``).
+  ``desc: …`` where there is no text. Nodes that can be acted on have ``ref`` and their point. Containers without text, id of the app and action
+  are omitted, pictures without text and action and counted (``folded``).
 * **diff**: the compact view where that is smaller or a budget cuts it; else ``lines`` are a unified diff (``line_diff``) that turns the
   lines of the compact view of the tree ``from`` into those of this one. Only with that view at hand it says anything about lines that it
   does not contain. It is never truncated.
@@ -160,8 +160,8 @@ def _targets(tree: UiTree) -> Iterator[dict[str, Any]]:
             entry |= texts(node)
             if node.resource_id and "resourceId" not in (selector or {}):
                 entry["id"] = node.resource_id
-            if node.bounds is not NO_BOUNDS:
-                entry["at"] = list(node.bounds.center)
+            if point := tree.point_of(node):
+                entry["at"] = list(point)
             if can := abilities(node):
                 entry["can"] = can
             entry |= states(node) | {"selector": selector}
@@ -191,17 +191,22 @@ def _outline(tree: UiTree, *, numbered: bool = True) -> Iterator[str]:
         levels[node.index] = level
         if not _folds(node):
             levels[node.index] = level + 1
-            yield " " * level + node_line(node, numbered=numbered)
+            yield " " * level + node_line(node, tree.point_of(node), numbered=numbered)
 
 
 def _folds(node: UiNode) -> bool:
     return is_plain(node) or (node.role in ("icon", "image") and not (is_target(node) or states(node)))
 
 
-def node_line(node: UiNode, *, numbered: bool = True) -> str:
+def line_of(tree: UiTree, node: UiNode) -> str:
+    """One node of ``tree``, as a line of its compact view; without a reference where it is not on screen."""
+    return node_line(node, tree.point_of(node), numbered=tree.is_on_screen(node))
+
+
+def node_line(node: UiNode, point: tuple[int, int] | None = None, *, numbered: bool = False) -> str:
     """One node of the compact view: fields without blanks, then its texts up to the end of the line.
 
-    A node that can be acted on has its position and, if ``numbered``, its reference.
+    A node that can be acted on has its ``point`` and, if ``numbered``, its reference: both mean its own tree only.
     """
     words = [kind(node).translate(_ONE_WORD)]
     can = abilities(node)
@@ -209,8 +214,8 @@ def node_line(node: UiNode, *, numbered: bool = True) -> str:
         words.append(f"e{node.index}")
     if node.resource_id:
         words.append(f"id={node.resource_id.translate(_ONE_WORD)}")
-    if can and node.bounds is not NO_BOUNDS:
-        words.append("@{},{}".format(*node.bounds.center))
+    if can and point:
+        words.append("@{},{}".format(*point))
     words += can
     words += (
         name if value and name != "checked" else f"{name}:{str(value).lower()}" for name, value in states(node).items()

@@ -10,6 +10,8 @@ import pytest
 
 from clawperator.engine import RunOptions
 from clawperator.engine.executions import build, shell_input, verbs
+from clawperator.engine.hierarchy.tree import parse
+from clawperator.engine.simulator.apps.layout import Node
 from tests.view_diffs import lines_after
 
 pytestmark = pytest.mark.adb
@@ -23,7 +25,7 @@ class Reader:
     """An agent that takes one view, and from then on only what the answers say of it."""
 
     def __init__(self, bench: Any) -> None:
-        self._engine, self.lines, self.views = bench.engine, list[str](), list[str]()
+        self._engine, self.lines, self.views, self.xml = bench.engine, list[str](), list[str](), ""
 
     async def open(self, app: str) -> None:
         opened = await self._engine.execute(build.open_app(app), options=RunOptions(then="compact"))
@@ -37,8 +39,9 @@ class Reader:
         assert self.lines == await self.seen()
 
     async def seen(self) -> Sequence[str]:
-        then = (await self._engine.execute(build.snapshot(), options=RunOptions(then="compact"))).then
-        lines: Sequence[str] = then["lines"]
+        looked = await self._engine.execute(build.snapshot(), options=RunOptions(then="compact"))
+        self.xml = looked.envelope["stepResults"][0]["data"]["text"]
+        lines: Sequence[str] = looked.then["lines"]
         return lines
 
 
@@ -85,3 +88,21 @@ async def test_a_tap_by_a_place_of_the_patched_view_likes_that_post(connect: Con
         wanted = next(post for post, (_, says) in before.items() if says == "Like")
         await reader.act(shell_input.gesture("tap", before[wanted][0]))
         assert posts(reader.lines) == {**before, wanted: (before[wanted][0], "Liked")}
+
+
+async def test_rectangles_that_are_not_clipped(connect: Connect, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As Flutter and Compose report them: a button half below the edge of its list is tapped where it is visible."""
+    clipped = Node.attributes.fget  # type: ignore[attr-defined]
+    monkeypatch.setattr(Node, "attributes", property(lambda node: {**clipped(node), "bounds": tuple(node.box)}))
+    bench = await connect(device={"generation": "0.5"})
+    reader = Reader(bench)
+    await reader.open(FEED)
+    await reader.act(build.scroll({"direction": "down", "distanceRatio": 0.4}))
+    for post, ((x, y), says) in posts(reader.lines).items():
+        await reader.act(shell_input.gesture("tap", (x, y)))
+        assert posts(reader.lines)[post] == ((x, y), "Liked" if says == "Like" else "Like")
+    tree = parse(reader.xml)
+    under_the_bar = next(node for node in tree.on_screen if node.text.startswith("#") and tree.point_of(node) is None)
+    tap = await bench.engine.execute(shell_input.gesture("tap", matcher={"textEquals": under_the_bar.text}))
+    assert tap.outcome.error["code"] == "NODE_NOT_CLICKABLE"
+    assert [step.status for step in tap.outcome.steps] == ["done", "failed"]

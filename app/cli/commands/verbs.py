@@ -113,8 +113,8 @@ class Gesture(Action):
     usage = "(<selector> | --at <x>,<y>) [options]"
     required = "a selector or --at <x>,<y>"
     notes = (
-        "A selector is resolved by one snapshot of the Operator to the centre of its first match; a point works without the\n"
-        "Operator app. Points outside the screen are refused, and nothing is sent."
+        "A selector is resolved by one snapshot of the Operator to the centre of the visible part of its first match; a point works\n"
+        "without the Operator app. Points outside the screen are refused, and nothing is sent."
     )
     examples: tuple[str, ...] = ("--text Save", "--at 540,1200")
     flags: tuple[Declared, ...] = (*SELECTOR_FLAGS, _AT, DISPLAY_FLAG, *RESULT_FLAGS)

@@ -40,6 +40,19 @@ def test_boxes_are_around_what_can_be_acted_on() -> None:
     assert picture.getpixel((1079, 2350)) != white, "a box beyond the edge is clipped"
 
 
+def test_what_its_parent_hides_has_no_box() -> None:
+    """A list of which one row is half visible, and one hidden by what stands below the list."""
+    row = '<node class="a.B" text="{0}" clickable="true" bounds="[0,{0}][500,{1}]"/>'
+    rows = row.format(300, 700) + row.format(700, 1_100)
+    tree = parse(
+        f'<hierarchy><node bounds="[0,0][1080,2400]"><node bounds="[0,100][1080,500]">{rows}</node></node></hierarchy>'
+    )
+    drawn = annotate(png("white"), tree)
+    picture = Image.open(io.BytesIO(drawn.png)).convert("RGB")
+    assert (drawn.boxes, drawn.blank) == (1, (1, 1))
+    assert picture.getpixel((250, 499)) != picture.getpixel((250, 699)) == (255, 255, 255)
+
+
 @pytest.mark.parametrize(("colour", "black"), [("black", True), ("#0a0a0a", True), ("#101010", False)])
 def test_a_black_picture_is_recognised(colour: str, black: bool) -> None:
     assert annotate(png(colour), TREE).black is black

@@ -180,6 +180,7 @@ class TestReferences:
             details = caught.value.details
             assert details["path"] == "actions.0.params.matcher"
             assert details["tree"] == tree_id(await snapshot(engine))
+            assert details["node"] == "label id=android:id/title: Network & internet"
             assert details["nearest"] == ["label: Network & internet"], "a title is no row"
             await engine.execute(build.open_app("com.example.thermostat"))
             with pytest.raises(EngineError) as caught:
@@ -197,6 +198,8 @@ class TestReferences:
                 await engine.execute(build.click({"ref": name}))
             assert refused(caught) == ("REF_STALE", "not_sent")
             assert "20.5°C" in caught.value.details["nearest"][0]
+            assert caught.value.details["node"].endswith(": 20.0°C")
+            assert "@" not in caught.value.details["node"], "the place is one of the old tree"
             read = await engine.execute(build.read_text({"ref": name}))
             assert read.envelope["stepResults"][0]["data"]["text"] == "20.5°C", "reading changes nothing"
 

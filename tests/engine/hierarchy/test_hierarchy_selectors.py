@@ -322,6 +322,8 @@ def test_the_smallest_node_at_a_point() -> None:
     assert node_at(tree, 999, 1999) is tree.nodes[0]
     for x, y in ((-1, 5), (1000, 5), (5, 2000), (5, 2150)):
         assert node_at(tree, x, y) is None
+    hidden = screen(view("ListView", view("Button", bounds=(0, 0, 20, 80)), bounds=(0, 0, 90, 50)))
+    assert node_at(hidden, 10, 60) is hidden.nodes[0], "what its parent hides of it is not there"
     assert node_at(UiTree([], screen=Bounds(*SCREEN)), 5, 5) is None
 
 

@@ -199,6 +199,32 @@ class TestInteractive:
         (entry,) = view(tree, "interactive", "")["nodes"]
         assert "at" not in entry
 
+    def test_the_place_is_where_the_parents_and_the_screen_leave_the_node_visible(self) -> None:
+        """Flutter, Compose and web pages report rectangles that are not clipped: a tap at their centre reaches something else."""
+        rows = [
+            node("Button", text=str(n), clickable=True, bounds=(0, 100 * n, 100, 100 * n + 90)) for n in range(-1, 3)
+        ]
+        shown = nodes(node("ListView", *rows, bounds=(0, 60, 100, 120), scrollable=True))
+        assert [(entry.get("text"), entry.get("at")) for entry in shown] == [
+            (None, [50, 90]), ("0", [50, 75]), ("1", [50, 110]),
+        ]  # fmt: skip
+        away = node(
+            "LinearLayout",
+            node("Button", text="away", clickable=True, bounds=(0, 150, 100, 190)),
+            bounds=(0, 0, 100, 20),
+        )
+        (entry,) = nodes(away)
+        assert (entry["ref"], "at" in entry) == ("e2", False), "it is in the tree that matchers see, but not visible"
+        assert lines(away) == ["button e2 click: away"]
+
+    @pytest.mark.parametrize("path", DUMPS, ids=lambda path: path.stem)
+    def test_every_place_is_in_the_node_its_parents_and_the_screen(self, path: Path) -> None:
+        tree = parse(path.read_bytes())
+        for entry in view(tree, "interactive", "")["nodes"]:
+            target = tree.nodes[int(entry["ref"][1:])]
+            above = (tree.screen, *(each.bounds for each in (target, *target.ancestors) if not each.bounds.empty))
+            assert "at" not in entry or all(box.contains(*entry["at"]) for box in above)
+
     @pytest.mark.parametrize("path", DUMPS, ids=lambda path: path.stem)
     def test_every_selector_finds_its_node_first_or_a_label_inside(self, path: Path) -> None:
         check_selectors(parse(path.read_bytes()))
