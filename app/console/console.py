@@ -81,6 +81,9 @@ class Console(Protocol):
     def isolated(self, where: str) -> AbstractContextManager[None]:
         """Report an exception of a pane and go on."""
 
+    def leaving_cancels(self) -> str:
+        """Say what leaving the console cancels."""
+
     # -- header
 
     def tabs(self) -> Sequence[ModeTab]:

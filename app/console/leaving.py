@@ -46,9 +46,10 @@ class Leaving:
     def _ask(self) -> None:
         from clawperator.app.console.screens.dialogs import ConfirmDialog
 
-        ask(self._console, ConfirmDialog("Leave the console?", self._words()), lambda _: self._console.exit(0))
+        ask(self._console, ConfirmDialog("Leave the console?", self.words()), lambda _: self._console.exit(0))
 
-    def _words(self) -> str:
+    def words(self) -> str:
+        """Return what leaving the console cancels."""
         console = self._console
         jobs = (console.emulators.job, console.operator_setup.job, console.skills.syncing)
         ends = [job_words(job) for job in jobs if job is not None and job.running]

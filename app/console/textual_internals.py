@@ -7,7 +7,11 @@ from __future__ import annotations
 
 import asyncio
 import codecs
-from collections.abc import Callable, Iterable
+import select
+import sys
+import time
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from functools import lru_cache, partial
 from io import TextIOWrapper
@@ -17,8 +21,10 @@ from rich.console import Console, RenderableType
 from rich.segment import Segment
 from rich.style import Style
 from rich.text import Text
+from textual import events
 from textual._compositor import ChopsUpdate, CompositorUpdate, LayoutUpdate
 from textual._styles_cache import StylesCache
+from textual._xterm_parser import XTermParser
 from textual.app import App
 from textual.cache import LRUCache
 from textual.color import Color
@@ -31,6 +37,7 @@ from textual.message_pump import MessagePump
 from textual.renderables.background_screen import BackgroundScreen
 from textual.screen import ModalScreen, Screen
 
+from clawperator.app.console.escape import ESC, WAIT_SECONDS, EscapeSplitter, Piece
 from clawperator.app.console.terminal_diff import TerminalDiff
 from clawperator.widgets.text.safe import cells
 
@@ -50,6 +57,9 @@ INTERNALS: tuple[tuple[type, str, str], ...] = (
     (Screen, "_compositor", "knows the size that a dialog was laid out for"),
     (BackgroundScreen, "process_segments", "overridden: a colour is mixed once"),
     (App, "_build_driver", "overridden: the driver gets a file that has no errors, which would end its writer, and then who waits for it"),
+    (XTermParser, "feed", "overridden: gets one whole key or sequence at a time, so that it never waits; each driver's module names it"),
+    (XTermParser, "tick", "called ten times a second; ends a sequence that Textual does not know"),
+    (XTermParser, "_timeout_time", "says that it waits for the rest of a sequence"),
     (DOMNode, "_bindings", "takes the keys of a menu's entries, so that a key of a burst finds them at once"),
 )  # fmt: skip
 """Owner, name, and why it is used."""
@@ -144,9 +154,49 @@ class _Terminal:
             self._lost()
 
 
+def _stdin_is_quiet() -> bool:
+    """Wait for more input; return whether none came. The thread that reads the terminal does nothing else."""
+    try:
+        return sys.__stdin__ is None or not select.select([sys.__stdin__], [], [], WAIT_SECONDS)[0]
+    except (OSError, ValueError):  # it was closed
+        return True
+
+
 def _in_loop(loop: asyncio.AbstractEventLoop, call: Callable[[], object]) -> None:
     with suppress(RuntimeError):  # the loop has ended
         loop.call_soon_threadsafe(call)
+
+
+class EscapeParser(XTermParser):
+    """Reports Escape after 25 ms. Textual's waits 100 ms, in ticks of 100 ms, and takes Escape and a key for Alt+key."""
+
+    def __init__(self, debug: bool = False, *, quiet: Callable[[], bool] = _stdin_is_quiet) -> None:
+        super().__init__(debug)
+        self._pieces = EscapeSplitter()
+        self._quiet = quiet
+
+    def feed(self, data: str) -> Iterator[Message]:
+        if not data:
+            yield from super().feed(data)
+            return
+        yield from self._messages(self._pieces.feed(data, time.monotonic()))
+        if self._pieces.waits and self._quiet():
+            yield from self._messages(self._pieces.expire(time.monotonic()))
+
+    def tick(self) -> Iterator[Message]:
+        yield from self._messages(self._pieces.tick(time.monotonic()))
+
+    def _messages(self, pieces: Iterable[Piece]) -> Iterator[Message]:
+        for piece in pieces:
+            if piece.text == ESC:
+                yield events.Key("escape", ESC)
+                continue
+            for message in super().feed(piece.text):
+                if not (piece.late and isinstance(message, events.InputEvent)):
+                    yield message
+            if self._timeout_time is not None:  # Textual does not know it, and would report its characters as keys
+                self._timeout_time = 0.0
+                deque(super().tick(), maxlen=0)
 
 
 class ReportingApp(App[int]):
@@ -163,6 +213,9 @@ class ReportingApp(App[int]):
         asyncio.get_running_loop().set_task_factory(None)
 
     def _build_driver(self, *args: Any, **options: Any) -> Any:
+        module: Any = sys.modules[self.driver_class.__module__]
+        if hasattr(module, "XTermParser"):
+            module.XTermParser = EscapeParser
         driver: Any = super()._build_driver(*args, **options)
         if hasattr(driver, "_file"):
             lost = partial(_in_loop, asyncio.get_running_loop(), self.leave)

@@ -97,3 +97,69 @@ def test_what_is_painted_in_parts_is_what_a_whole_frame_paints(tmp_path: Path) -
             probe.wait_for(partial(repainted, before=before))
             probe.resize(columns, rows)
             probe.wait_for(partial(shows, before=before))
+
+
+GAPS_OF_KEYS = (0.0, 0.005, 0.015, 0.03, 0.06, 0.09, 0.12)
+"""Seconds between Escape and the next key: what a terminal sends for Alt+key, a fast hand, and a slow one."""
+
+OPENED = {
+    "at": "━ send to",
+    "ao": "━ open app",
+    "a": "━ act",
+    "y": "━ copy",
+    "g": "━ go to",
+    "?": "━ available keys",
+    "\x10": "━ commands",
+    "D": "━ device",
+    "q": "━ confirm",
+    "/zebra": "zebra",
+    "mzebra": "zebra",
+}
+"""Keys that open a dialog, a menu or a field of Inspect, and what it shows."""
+
+SHOWN = "executions · 2 shown"
+"""The snapshot and the handshake of the start: nothing was sent."""
+
+
+@pytest.fixture
+def demo(tmp_path: Path) -> Iterator[Probe]:
+    with Probe([*CLI, "demo"], size=SIZES[0], env={"HOME": str(tmp_path)}, patience=patience(30)) as probe:
+        probe.wait_for(lambda screen: "Thermostat" in screen and "doctor_ping" in screen)
+        probe.write("j" * 8)
+        probe.wait_for('▌   │ │ │   TextView #icon ◉ "Thermostat"')
+        yield probe
+
+
+@pytest.mark.parametrize("opener", ["at", *(pytest.param(key, marks=pytest.mark.ci) for key in [*OPENED][1:])])
+def test_escape_wins_however_soon_enter_comes(demo: Probe, opener: str) -> None:
+    title = OPENED[opener]
+    for gap in GAPS_OF_KEYS:
+        demo.write(opener)
+        demo.wait_for(title)
+        demo.write("\x1b")
+        demo.pause(gap)
+        demo.write("\r")
+        demo.wait_for(lambda screen: title not in screen)
+        demo.write("gt")
+        demo.wait_for(lambda screen: "▌tree" in screen and "━ go to" not in screen)
+    assert SHOWN in demo.screen, demo.screen.text
+
+
+def test_keys_on_a_terminal_that_is_too_small_do_nothing(demo: Probe) -> None:
+    demo.write("at")
+    demo.wait_for("━ send to")
+    before = [line for line in demo.screen.lines if line.startswith(("┏━ send", "┃  tap", "┃  ✓ 1 match"))]
+    demo.resize(50, 12)
+    demo.wait_for("50×12 is too small – needs 60×16")
+    small = rested(demo)
+    demo.write("\r\x1b[200~\rq\x1b[201~at\r\x1b[<0;5;5M\x1b[<0;5;5m7jj/zebra\r")
+    assert rested(demo) == small
+    demo.resize(*SIZES[0])
+    demo.wait_for(lambda screen: all(line in screen.lines for line in before) and "too small" not in screen)
+    demo.write("\x1b")
+    demo.wait_for(lambda screen: "━ send to" not in screen and SHOWN in screen)
+    assert "zebra" not in demo.screen
+    demo.resize(50, 12)
+    demo.wait_for("q leaves")
+    demo.write("q")
+    demo.wait_for(lambda screen: screen.switched == 2)

@@ -89,8 +89,9 @@ class ConsoleScreen(RefocusingScreen, inherit_bindings=False):
 
     def _say_too_small(self) -> None:
         width, height = self.size
-        words = f"{width}×{height} is too small – needs {MIN_WIDTH}×{MIN_HEIGHT}"
-        self.query_one("#too-small", Static).update(words)
+        if width < MIN_WIDTH or height < MIN_HEIGHT:
+            words = f"{width}×{height} is too small – needs {MIN_WIDTH}×{MIN_HEIGHT}"
+            self.query_one("#too-small", Static).update(f"{words}\n\nq leaves. {self.console.leaving_cancels()}")
 
     @property
     def narrow(self) -> bool:
@@ -122,6 +123,7 @@ class ConsoleScreen(RefocusingScreen, inherit_bindings=False):
         """Draw ages again, once a second."""
         if not self.alive:
             return
+        self._say_too_small()
         self.show_header()
         self._show_notice()
         with self.console.isolated(f"{type(self).__name__}.draw_ages"):

@@ -60,7 +60,8 @@ class RefocusingScreen(Screen[Any], inherit_bindings=False):
         if self.focused is None and self.app.app_focus:
             main = self.query(self.MAIN).first() if self.MAIN else None
             shown = self.focus_chain
-            self.set_focus(next((widget for widget in (self._had_focus, main) if widget in shown), None))
+            widget = next((widget for widget in (self._had_focus, main) if widget in shown), None)
+            self.set_focus(widget, from_app_focus=True)  # a field does not select its text again
 
 
 class Dialog(AppValues, RefocusingScreen, FilteringScreen, inherit_bindings=False):

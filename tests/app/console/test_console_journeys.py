@@ -896,6 +896,30 @@ async def test_a_screen_too_small_says_so_and_recovers() -> None:
         await until(pilot, lambda: "com.android.settings" in text_of(app))
 
 
+async def test_a_screen_too_small_takes_no_input_and_a_dialog_is_back_as_it_was() -> None:
+    async with console() as (app, pilot, _):
+        await pilot.press("a", "o", *"com.ex", "left", "left")
+        await until(pilot, lambda: getattr(app.focused, "value", "") == "com.ex")
+        dialog, field = app.screen, app.focused
+        assert isinstance(field, Input)
+        place = field.selection
+        await pilot.resize_terminal(50, 12)
+        await until(pilot, lambda: "50×12 is too small" in text_of(app) and "com.ex" not in text_of(app))
+        await pilot.press(*"xyz", "enter", "escape", "ctrl+p", "7")
+        app.post_message(events.Paste("pasted"))
+        await pilot.click(offset=(5, 5))
+        assert (app.screen, app.current_mode, field.value) == (dialog, "inspect", "com.ex")
+        await pilot.resize_terminal(*WIDE)
+        await until(pilot, lambda: app.focused is field)
+        assert (field.value, field.selection) == ("com.ex", place)
+        await pilot.press("x")
+        await until(pilot, lambda: field.value == "com.xex")
+        await pilot.resize_terminal(50, 12)
+        await until(pilot, lambda: app.too_small)
+        await pilot.press("q")
+        await until(pilot, lambda: app.return_value == 0)
+
+
 @pytest.mark.parametrize(("smaller", "then"), [((50, 12), "#node"), ((80, 24), "#tree")])
 async def test_the_focus_is_on_the_same_pane_after_a_smaller_terminal_or_on_the_tree(
     smaller: tuple[int, int], then: str

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import ast
 import asyncio
+from collections.abc import Callable
+from functools import partial
 from io import BytesIO, TextIOWrapper
 from pathlib import Path
 from typing import ClassVar
@@ -11,6 +13,7 @@ from typing import ClassVar
 import pytest
 from rich.segment import ControlType, Segment
 from rich.style import Style
+from textual._xterm_parser import XTermParser
 from textual.app import App, ComposeResult
 from textual.cache import LRUCache
 from textual.color import Color
@@ -26,15 +29,22 @@ from clawperator.app.console import textual_internals
 from clawperator.app.console.textual_internals import INTERNALS, CachedStylesheet, FilteringScreen, bind_key
 from tests.app.console.support import FakeEngine, make_app
 
-ON_OBJECTS = {"_parse_cache", "_variables", "_exception", "_exit_renderables", "_bindings", "_compositor"}
-"""Attributes that a constructor sets."""
+ON_OBJECTS: dict[str, Callable[[], object]] = {
+    "_parse_cache": partial(Stylesheet, variables={}),
+    "_variables": partial(Stylesheet, variables={}),
+    "_exception": App,
+    "_exit_renderables": App,
+    "_bindings": Screen,
+    "_compositor": Screen,
+    "_timeout_time": XTermParser,
+}
+"""Attributes that a constructor sets, and the constructor."""
 
 
 @pytest.mark.parametrize(("owner", "name"), [(owner, name) for owner, name, _ in INTERNALS])
 def test_textual_still_has_it(owner: type, name: str) -> None:
     if name in ON_OBJECTS:
-        made = Stylesheet(variables={}) if owner is Stylesheet else Screen[int]() if owner is Screen else App[int]()
-        assert hasattr(made, name), f"{owner.__name__} has no {name}"
+        assert hasattr(ON_OBJECTS[name](), name), f"{owner.__name__} has no {name}"
     else:
         assert hasattr(owner, name), f"{owner.__name__} has no {name}"
 
