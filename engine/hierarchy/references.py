@@ -1,7 +1,7 @@
 """References: the nodes of one tree by number, each found again on a later tree of the same device. Pure.
 
 The number of a node is its position in the dump. A reference is resolved by the best selector of its node (``selectors``): on another
-tree that must find exactly one node with the same class, id, texts and click target.
+tree that must find exactly one node with the same class, id, texts and click target, in a list beside the same labels.
 """
 
 from __future__ import annotations
@@ -18,6 +18,8 @@ from clawperator.engine.hierarchy.ranking import THROUGH_CLICKS
 from clawperator.engine.hierarchy.selectors import Candidate, Selectors
 from clawperator.engine.hierarchy.traits import is_editable, is_target, landing
 from clawperator.engine.hierarchy.views import line_of, node_line
+
+_LISTS = ("list", "grid")
 
 
 class Screen(NamedTuple):
@@ -57,7 +59,9 @@ def resolve(reference: Reference, seen: UiTree, now: Screen, *, click: bool, rea
         return Found(now.tree.nodes[reference.number], way.matcher)
     found = find_all(now.tree, way.matcher)
     if len(found) == 1 and _is_same(way.found, found[0], read=read):
-        return Found(_on(way, found[0]), way.matcher)
+        on = _on(way, found[0])
+        if _beside(way.found, node) == _beside(found[0], on):
+            return Found(on, way.matcher)
     raise _stale(reference, node, found, way, now)
 
 
@@ -80,6 +84,22 @@ def _looks_same(old: UiNode, new: UiNode, *, read: bool) -> bool:
     if (old.cls, old.resource_id, old.content_desc) != (new.cls, new.resource_id, new.content_desc):
         return False
     return old.text == new.text or read or is_editable(old)
+
+
+def _beside(found: UiNode, node: UiNode) -> Sequence[str]:
+    """Return the labels beside ``found`` in the row of a list that ``node`` is in: rows have equal controls, and one may have scrolled in.
+
+    The row is that of the innermost list in which there are such labels.
+    """
+    row = node
+    for above in node.ancestors:
+        if above.scrollable or above.role in _LISTS:
+            labels = [each.label for each in (row, *row.descendants) if each.label and each is not found]
+            if labels:
+                return labels
+        if above.parent is None or "ScrollView" not in above.parent.cls:  # its child holds the rows
+            row = above
+    return ()
 
 
 def _on(way: Candidate, found: UiNode) -> UiNode:

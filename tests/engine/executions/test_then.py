@@ -203,6 +203,33 @@ class TestReferences:
             read = await engine.execute(build.read_text({"ref": name}))
             assert read.envelope["stepResults"][0]["data"]["text"] == "20.5°C", "reading changes nothing"
 
+    async def test_an_equal_button_of_another_row_is_another_button(self, tmp_path: Path) -> None:
+        """The only "Liked" of the screen, scrolled away, and then that of another post."""
+        async with phones(tmp_path) as (engine, _):
+            await engine.execute(build.open_app("com.example.feed"))
+
+            async def like() -> str:
+                tree = parse(await snapshot(engine))
+                button = next(node for node in tree.on_screen if node.text == "Like")
+                await engine.execute(shell_input.gesture("tap", tree.point_of(button)))
+                xml = await snapshot(engine)
+                (liked,) = (node for node in parse(xml).on_screen if node.text == "Liked")
+                return f"e{liked.index}@{tree_id(xml)}"
+
+            name = await like()
+            for _ in range(3):
+                await engine.execute(build.scroll({"direction": "down"}))
+            other = await like()
+            with pytest.raises(EngineError) as caught:
+                await engine.execute(build.click({"ref": name}))
+            assert refused(caught) == ("REF_STALE", "not_sent")
+            with pytest.raises(EngineError) as caught:
+                await engine.execute(build.read_text({"ref": name}))
+            assert refused(caught) == ("REF_STALE", "not_sent")
+            await engine.execute(build.scroll({"direction": "down", "distanceRatio": 0.1}))
+            assert (await engine.execute(build.click({"ref": other}))).succeeded, "its own row has only moved"
+            assert all(node.text != "Liked" for node in parse(await snapshot(engine)).on_screen)
+
     async def test_twins_are_ambiguous(self, tmp_path: Path) -> None:
         async with phones(tmp_path) as (engine, _):
             await engine.execute(build.open_app(SETTINGS))
