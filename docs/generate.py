@@ -122,6 +122,17 @@ def commands() -> Iterator[str]:
                 yield f"#### clawperator {words}\n\n```text\n{text.removesuffix(OPTIONS_HELP).strip()}\n```\n"
 
 
+def exit_codes() -> Iterator[str]:
+    from clawperator.app.cli.command import EXIT_CODES, executing_commands, exit_code
+
+    heads = ("Command", *(f"`{status}`" for status in EXIT_CODES), "`partial` with `--allow-partial`")
+    accepted = exit_code("partial", allow_partial=True)
+    rows = executing_commands().items()
+    yield from _table(
+        heads, ((f"`{words}`", *EXIT_CODES.values(), accepted if takes else "–") for words, takes in rows)
+    )
+
+
 def _global_options() -> str:
     from clawperator.app.cli.command import global_parser
 
@@ -248,7 +259,7 @@ def keys() -> Iterator[str]:
 PARTS: Mapping[str, Callable[[], Iterable[str]]] = {
     part.__name__: part
     for part in (
-        actions, capabilities, commands, conformance, differences, environment, errors, faults, generations, guide, keys, matcher, outcome, retry, routes,
+        actions, capabilities, commands, conformance, differences, environment, errors, exit_codes, faults, generations, guide, keys, matcher, outcome, retry, routes,
         settings, tools,
     )
 }  # fmt: skip

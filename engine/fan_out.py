@@ -7,11 +7,12 @@ import time
 from collections import Counter, deque
 from collections.abc import AsyncGenerator, Awaitable, Callable, Container, Iterable, Mapping, Sequence
 from contextlib import aclosing
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from clawperator.engine.contracts.issues import device_suggestion, shown, suggestion
 from clawperator.engine.contracts.limits import JOBS
 from clawperator.engine.errors import EngineError, ErrorCode, interruption
+from clawperator.engine.executions.outcome import Status, status_of
 from clawperator.engine.text.junit import Case, junit_xml
 
 if TYPE_CHECKING:
@@ -20,7 +21,6 @@ if TYPE_CHECKING:
     from clawperator.engine.facade import Engine
 
 TAG = "tag:"
-Status = Literal["succeeded", "partial", "failed", "unknown", "not_run"]
 Run = Callable[[str], Awaitable[Mapping[str, Any]]]
 """What runs on one device, by its serial: returns the answer document, or raises ``EngineError``."""
 
@@ -167,7 +167,7 @@ async def _row(target: Target, run: Run) -> DeviceRow:
     except Exception as exc:  # noqa: BLE001 -- the rows of the other devices must not be lost
         unknown = {"broadcastDispatchStatus": "unknown"}
         answer = EngineError(ErrorCode.UNKNOWN_RUNTIME_ERROR, f"{type(exc).__name__}: {exc}", extra=unknown).to_answer()
-    return DeviceRow(target, _status(answer), answer, (time.monotonic() - began) * 1000)
+    return DeviceRow(target, status_of(answer), answer, (time.monotonic() - began) * 1000)
 
 
 def interrupted_rows(targets: Iterable[Target], started: Container[str], rows: Iterable[DeviceRow]) -> list[DeviceRow]:
@@ -187,17 +187,6 @@ _INTERRUPTED = "Not run: the operation was interrupted"
 def _not_run(target: Target, reason: str) -> DeviceRow:
     error = EngineError(ErrorCode.NOT_RUN, reason, extra={"broadcastDispatchStatus": "not_sent"})
     return DeviceRow(target, "not_run", error.to_answer(), 0.0)
-
-
-def _status(answer: Mapping[str, Any]) -> Status:
-    """Return the status of the outcome; without one, ``unknown`` if the device may have received the command."""
-    if "outcome" in answer:
-        status: Status = answer["outcome"]["status"]
-        return status
-    if answer.get("ok"):
-        return "succeeded"
-    dispatched = answer.get("error", {}).get("broadcastDispatchStatus", "not_sent")
-    return "failed" if dispatched == "not_sent" else "unknown"
 
 
 async def report(
@@ -249,6 +238,12 @@ def summary(
     return answer
 
 
+def overall(rows: Sequence[DeviceRow]) -> Status:
+    """Return the status of all: ``partial`` if every plan ran to its end, but steps of some failed."""
+    found = {row.status for row in rows}
+    return "succeeded" if found <= {"succeeded"} else "partial" if found <= {"succeeded", "partial"} else "failed"
+
+
 def junit(rows: Sequence[DeviceRow], name: str, *, duration_ms: float, at: float) -> bytes:
     """Return one test case per device; devices that were not run are skipped."""
     return junit_xml(name, [_case(row, name) for row in rows], seconds=duration_ms / 1000, properties={}, at=at)
@@ -256,7 +251,8 @@ def junit(rows: Sequence[DeviceRow], name: str, *, duration_ms: float, at: float
 
 def _case(row: DeviceRow, name: str) -> Case:
     names = (name.replace(" ", "."), row.target.alias or row.target.serial, row.duration_ms / 1000)
-    failure = row.answer.get("error") or row.answer.get("outcome", {}).get("error") or {}
+    outcome, errors = row.answer.get("outcome", {}), row.answer.get("errors") or [{}]
+    failure = row.answer.get("error") or outcome.get("error") or errors[0]
     if row.status == "succeeded":
         return Case(*names, "passed", text=row.target.serial)
     message = str(failure.get("message", row.status))

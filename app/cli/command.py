@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from types import SimpleNamespace
 
+from clawperator.app import interrupts
 from clawperator.app.cli.command_table import COMMANDS
 from clawperator.app.cli.parsing.flags import global_flags
 from clawperator.app.cli.parsing.parser import Parser
@@ -18,6 +19,22 @@ if TYPE_CHECKING:
 
 Options = SimpleNamespace
 """The values of a command's flags and arguments, and of the global options."""
+EXIT_CODES = {
+    "succeeded": 0,
+    "partial": 1,
+    "failed": 1,
+    "unknown": 1,
+    "not_run": 1,
+    "interrupted": interrupts.INTERRUPTED,
+}
+"""The exit code of every command, by the status of its answer (cli.md#exit-codes). An error is ``failed``."""
+
+
+def exit_code(status: str, *, allow_partial: bool = False) -> int:
+    """Return the exit code of ``status``; with ``allow_partial`` 0 where the plan ran to its end, but steps failed."""
+    return EXIT_CODES["succeeded" if allow_partial and status == "partial" else status]
+
+
 OPTIONS_HELP = "Options of every command: clawperator help options"
 
 
@@ -25,7 +42,8 @@ class Answer:
     """The result of a command: the JSON ``document``, and how ``--output pretty`` draws it.
 
     ``view`` is a ``module.function`` of ``pretty`` that draws ``data`` (default: the document); without one, the document is
-    indented. ``failed`` makes the exit code 1. ``indent`` is for the one command whose JSON is indented by contract.
+    indented. ``status`` and ``allow_partial`` decide the exit code (``exit_code``); ``failed`` is short for that status.
+    ``indent`` is for the one command whose JSON is indented by contract.
     """
 
     def __init__(
@@ -35,13 +53,21 @@ class Answer:
         view: str = "",
         data: object = None,
         failed: bool = False,
+        status: str = "succeeded",
+        allow_partial: bool = False,
         indent: int | None = None,
     ) -> None:
         self.document = document
         self.view = view
         self.data = document if data is None else data
-        self.failed = failed
+        self.status = "failed" if failed else status
+        self.allow_partial = allow_partial
         self.indent = indent
+
+    @property
+    def failed(self) -> bool:
+        """Whether the exit code is not 0."""
+        return exit_code(self.status, allow_partial=self.allow_partial) != 0
 
 
 class Command:
@@ -94,6 +120,16 @@ def load(words: str) -> Command:
     module, _, name = COMMANDS[words][0].partition(":")
     command: Command = getattr(import_module(f"clawperator.app.cli.commands.{module}"), name)(words)
     return command
+
+
+def executing_commands() -> dict[str, bool]:
+    """Return the words of all commands that run executions, and whether they take ``--allow-partial``."""
+    taken = {words: {getattr(flag, "dest", "") for flag in load(words).flags} for words in COMMANDS}
+    return {
+        words: "allow_partial" in flags
+        for words, flags in taken.items()
+        if "allow_partial" in flags or words in ("match", "suggest", "record replay")
+    }
 
 
 def build_parser(command: Command) -> Parser:

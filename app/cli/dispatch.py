@@ -6,7 +6,7 @@ import gc
 
 from clawperator.app import interrupts
 from clawperator.app.cli import after_output, diagnostics, output
-from clawperator.app.cli.command import Answer, build_parser, load
+from clawperator.app.cli.command import Answer, build_parser, exit_code, load
 from clawperator.app.cli.command_table import GROUPS
 from clawperator.app.cli.parsing.lookup import find_command
 from clawperator.app.cli.parsing.parser import HelpWantedError, read
@@ -23,9 +23,9 @@ def dispatch(arguments: Sequence[str], *, leaving: bool = False) -> int:
     ``leaving``: the process ends with it.
     """
     try:
-        exit_code = _run([*_terminal_format(arguments), *arguments], leaving=leaving)
-        after_output.notify(exit_code)
-        return exit_code
+        code = _run([*_terminal_format(arguments), *arguments], leaving=leaving)
+        after_output.notify(code)
+        return code
     finally:
         after_output.run_all(leaving=leaving)
 
@@ -137,19 +137,19 @@ def _finish(outcome: Answer | EngineError | int, fmt: str, *, leaving: bool) -> 
     """Print the outcome. A signal before its first byte replaces it, one in the middle ends the printing, a later one changes nothing."""
     progress = output.Progress()
     try:
-        exit_code = outcome if isinstance(outcome, int) else _print(outcome, fmt, progress)
+        code = outcome if isinstance(outcome, int) else _print(outcome, fmt, progress)
         if leaving:
-            interrupts.end(exit_code)
+            interrupts.end(code)
     except KeyboardInterrupt:
         reported = isinstance(outcome, EngineError) and outcome.code is ErrorCode.INTERRUPTED
         if not isinstance(outcome, int) and not progress.taken and not reported:
             return _finish(_interruption(), fmt, leaving=leaving)
         if isinstance(outcome, int) or not progress.whole:
             return interrupts.INTERRUPTED
-        exit_code = _exit_code(outcome)
+        code = _exit_code(outcome)
         if leaving:
-            interrupts.end(exit_code)
-    return exit_code
+            interrupts.end(code)
+    return code
 
 
 def _print(outcome: Answer | EngineError, fmt: str, progress: output.Progress) -> int:
@@ -167,10 +167,9 @@ def _print(outcome: Answer | EngineError, fmt: str, progress: output.Progress) -
 
 
 def _exit_code(outcome: Answer | EngineError) -> int:
-    """0 for an answer, 1 for a failed one, the table's code for an error, 130 for an interrupt."""
     if isinstance(outcome, EngineError):
-        return interrupts.INTERRUPTED if outcome.code is ErrorCode.INTERRUPTED else outcome.code.exit_code
-    return 1 if outcome.failed else 0
+        return exit_code("interrupted") if outcome.code is ErrorCode.INTERRUPTED else outcome.code.exit_code
+    return exit_code(outcome.status, allow_partial=outcome.allow_partial)
 
 
 def not_written(error: output.CannotWriteError) -> int:

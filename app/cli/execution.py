@@ -12,6 +12,7 @@ from clawperator.app.cli.flat_profile import flat_error, profile
 from clawperator.app.cli.session import run
 from clawperator.engine import EngineError, ErrorCode, RunOptions
 from clawperator.engine.contracts.limits import MAX_SOURCE_LENGTH
+from clawperator.engine.executions.outcome import status_of
 from clawperator.engine.text.flat_names import flat_named
 
 if TYPE_CHECKING:
@@ -55,11 +56,8 @@ def execute(
     if options.verbose:
         spent = ", ".join(f"{name} {milliseconds:.1f} ms" for name, milliseconds in result.phases.items())
         diagnostics.note(f"phases: {spent}")
-    found, failed = document(result), not result.succeeded
-    if choices.profile == "flat":
-        # the flat profile's exit code counts every step, whatever the plan's status is (execution.md#result)
-        found, failed = flat_named(found), result.outcome.status != "succeeded"
-    return answered(Answer(found, view="executions.execution", failed=failed), options)
+    found = flat_named(document(result)) if choices.profile == "flat" else document(result)
+    return answered(found, options, view="executions.execution")
 
 
 def fleet_answer(run: Remotely, options: Options) -> Answer:
@@ -67,10 +65,8 @@ def fleet_answer(run: Remotely, options: Options) -> Answer:
     from clawperator.app.cli import fan_out
 
     found = fan_out.on_one(options, run)
-    failed = found.get("outcome", {}).get("status", "succeeded") not in ("succeeded", "partial") or not found["ok"]
     view = "executions.execution" if "envelope" in found else "skill_runs.play_report"
-    answer = Answer(flat_named(found) if profile(options) == "flat" else found, view=view, failed=failed)
-    return answered(answer, options)
+    return answered(flat_named(found) if profile(options) == "flat" else found, options, view=view)
 
 
 def on_devices(payload: object, options: Options) -> int:
@@ -87,9 +83,9 @@ def on_devices(payload: object, options: Options) -> int:
             from clawperator.engine.skills.artifact_run import run_document
 
             report = await run_document(engine, payload, load_profile(engine.settings), **how)
-            return answered(Answer(report.to_dict()), options).document
+            return answered(report.to_dict(), options).document
         result = await engine.execute(_for_skill(payload, engine.settings.environment), **how)
-        return answered(Answer(document(result)), options).document
+        return answered(document(result), options).document
 
     if compiled:
         from clawperator.engine.skills.compiled_json import read_compiled
@@ -122,12 +118,18 @@ def remotely(payload: object, options: Options) -> Remotely:
 
     async def run(fleet: Fleet, device: str) -> Mapping[str, Any]:
         answer = await fleet.execute(payload, device, **how)
-        return answer if getattr(options, "devices", None) is None else answered(Answer(answer), options).document
+        return answer if getattr(options, "devices", None) is None else answered(answer, options).document
 
     return lambda _, fleet: partial(run, fleet)
 
 
-def answered(answer: Answer, options: Options) -> Answer:
+def answered(found: Mapping[str, Any], options: Options, *, view: str = "") -> Answer:
+    """Return the answer about executions, with ``--brief`` in its brief form; its outcome decides the exit code."""
+    answer = Answer(found, view=view, status=status_of(found), allow_partial=getattr(options, "allow_partial", False))
+    return shortened(answer, options)
+
+
+def shortened(answer: Answer, options: Options) -> Answer:
     """Return ``answer``, with ``--brief`` in its brief form."""
     if getattr(options, "brief", False):
         from clawperator.engine.executions.brief import brief
@@ -155,7 +157,7 @@ def play_compiled(document: object, options: Options) -> Answer:
 def artifact_answer(report: ArtifactReport, options: Options) -> Answer:
     """Return the answer about the executions of an artifact."""
     warn(report.warnings, options)
-    return answered(Answer(report.to_dict(), view="skill_runs.play_report", failed=report.failed), options)
+    return answered(report.to_dict(), options, view="skill_runs.play_report")
 
 
 def run_options(options: Options) -> RunOptions:

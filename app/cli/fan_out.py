@@ -5,15 +5,16 @@ from __future__ import annotations
 import os
 import time
 from contextlib import aclosing, nullcontext
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from clawperator.app.cli import output
+from clawperator.app.cli.command import Answer, exit_code
 from clawperator.app.cli.session import run as run_session
 from clawperator.app.cli.settings import policy_guard
-from clawperator.app.interrupts import INTERRUPTED
 from clawperator.engine import fan_out
 from clawperator.engine.contracts.limits import JOBS
 from clawperator.engine.errors import EngineError, ErrorCode
+from clawperator.engine.executions.outcome import status_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -116,7 +117,30 @@ def run(
             stream.write(fan_out.junit(rows, name, duration_ms=spent, at=at))
     total = fan_out.summary(rows, duration_ms=spent, interrupted=interrupted, listed=not_ready)
     output.print_bytes(_line(total, "executions.fan_out_summary", options), output.Progress())
-    return INTERRUPTED if interrupted else 0 if total["ok"] else 1
+    status = "interrupted" if interrupted else fan_out.overall(rows)
+    return exit_code(status, allow_partial=getattr(options, "allow_partial", False))
+
+
+def reported(options: Options, name: str, run: Callable[[], Answer | int]) -> Answer:
+    """Call ``run`` for the one device of a command without ``--devices``, and write its end to the file of ``--junit``."""
+    began, at = time.monotonic(), time.time()
+    answer: Answer | None = None
+    failure: EngineError | None = None
+    with policy_guard(options).new_file(os.path.expanduser(options.junit), replace=True, what="--junit") as stream:
+        try:
+            done = run()
+            assert isinstance(done, Answer)
+            answer, found = done, cast("Mapping[str, Any]", done.data)
+        except EngineError as exc:
+            failure, found = exc, exc.to_answer()
+        spent = (time.monotonic() - began) * 1000
+        target = fan_out.Target(str(found.get("deviceId") or options.device_id or "device"))
+        row = fan_out.DeviceRow(target, status_of(found), found, spent)
+        stream.write(fan_out.junit([row], name, duration_ms=spent, at=at))
+    if failure is not None:
+        raise failure
+    assert answer is not None
+    return answer
 
 
 def _line(document: Mapping[str, Any], view: str, options: Options) -> bytes:

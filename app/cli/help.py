@@ -41,7 +41,7 @@ environment:
   CLAWPERATOR_OPERATOR_PACKAGE              default for --receiver-package
   ADB_PATH                                  path of the adb program, used to start the adb server
 
-Exit codes: 0 success, 1 error or failed execution, 130 interrupted.
+Exit codes: 0 everything is done, 1 error, failed step or failed execution, 130 interrupted.
 """
 TOPICS = ("options", "flat", "errors")
 """Topics of ``help`` that are no commands."""
@@ -133,7 +133,7 @@ def _flat_text() -> str:
     in_sections = {word for words in SECTIONS.values() for word in words}
     flat = [words for words in COMMANDS if words.partition(" ")[0] not in in_sections]
     return (
-        "Short forms of the same actions, for skill scripts. Their results differ slightly: a failed step sets exit code 1,\n"
+        "Short forms of the same actions, for skill scripts. Their results differ slightly: a failed step fails the envelope,\n"
         f"and close succeeds.\n\n{_rows(flat)}\nRun `clawperator help <command>` for details.\n"
     )
 

@@ -82,7 +82,8 @@ def with_tree(options: Options, use: Callable[[LoadedTree], Answer]) -> Answer:
     taken = _execute(SimpleNamespace(**{**vars(options), "raw_envelope": False, "max_snapshot_bytes": None}))
     data = _snapshot_data(taken)
     if data is None:
-        return Answer(taken.document, view="executions.execution", failed=True)
+        taken.status = taken.status if taken.status != "succeeded" else "failed"
+        return taken
     source = {key: taken.document[key] for key in ("deviceId", "executionId")}
     xml = data["text"]
     warnings = taken.document.get("warnings", ())
@@ -104,7 +105,7 @@ def viewed(options: Options, name: str) -> Answer:
         loaded = saved(_snapshot_path(options))
         document = {"ok": True, "snapshot": loaded.source, "view": view(loaded.tree, name, loaded.xml, budget)}
         return Answer(document, view="trees.tree_view")
-    from clawperator.app.cli.execution import answered
+    from clawperator.app.cli.execution import shortened
     from clawperator.engine.contracts.references import tree_id
 
     taken = _execute(SimpleNamespace(**{**vars(options), "brief": False}))
@@ -113,7 +114,7 @@ def viewed(options: Options, name: str) -> Answer:
         if options.if_changed == tree_id(xml):
             return Answer({"ok": True, "unchanged": True, "tree": options.if_changed}, view="trees.unchanged_tree")
         data["view"] = view(parse(xml, recover=True), name, xml, budget, facts_of_step(data))
-    return answered(taken, options)
+    return shortened(taken, options)
 
 
 def snapshot_with_blind(options: Options) -> Answer:
@@ -123,20 +124,20 @@ def snapshot_with_blind(options: Options) -> Answer:
         from clawperator.engine.hierarchy.blind import add_to
 
         add_to(taken.document["envelope"])
-    from clawperator.app.cli.execution import answered
+    from clawperator.app.cli.execution import shortened
 
-    return answered(taken, options)
+    return shortened(taken, options)
 
 
 def annotated(payload: object, options: Options) -> Answer:
     """Return the execution of a screenshot on which the references of the tree of the same moment are drawn."""
-    from clawperator.app.cli.execution import answered, execute
+    from clawperator.app.cli.execution import execute, shortened
 
     taken = execute(payload, SimpleNamespace(**{**vars(options), "brief": False, "then": "full"}))
     document: dict[str, Any] = dict(taken.document)
     steps, then = document["envelope"].get("stepResults"), document.get("then", {})
     if not (steps and "path" in steps[0]["data"] and "text" in then):
-        return answered(taken, options)
+        return shortened(taken, options)
     from clawperator.engine.executions.annotate import annotate
     from clawperator.engine.files.regular import read_file, write_file
     from clawperator.engine.hierarchy.blind import Facts
@@ -155,7 +156,7 @@ def annotated(payload: object, options: Options) -> Answer:
         warning = {"code": "SCREEN_CHANGED", "path": "stepResults.0", "message": message}
         document["warnings"] = [*document.get("warnings", ()), warning]
     taken.document = taken.data = document
-    return answered(taken, options)
+    return shortened(taken, options)
 
 
 def _execute(options: Options) -> Answer:

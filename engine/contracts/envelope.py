@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple, NoReturn
+
+from clawperator.engine.contracts.aliases import canonical
 
 STATUSES = ("success", "failed")
 
@@ -82,6 +84,22 @@ def _envelope(raw: object) -> Envelope:
         error=_text_or_null(raw, "error", required=True),
         error_code=_text_or_null(raw, "errorCode", required=False),
     )
+
+
+def difference(envelope: Envelope, planned: Sequence[tuple[str, str]]) -> str:
+    """Return how the steps of ``envelope`` differ from ``planned`` (id and type of each action); empty if they answer it.
+
+    A successful plan has a result for each step, in order; a failed one for those until it broke off, or none.
+    """
+    results = envelope.step_results
+    for number, (result, (step_id, step_type)) in enumerate(zip(results, planned, strict=False), 1):
+        if result.id != step_id:
+            return f'step {number} is "{result.id}", not "{step_id}"'
+        if canonical(result.action_type) != step_type:
+            return f'step {number}, "{step_id}", is of type {result.action_type}, not {step_type}'
+    if len(results) > len(planned) or (envelope.status == "success" and len(results) < len(planned)):
+        return f"it has {len(results)} step results for {len(planned)} steps"
+    return ""
 
 
 def _step(index: int, raw: object) -> StepResult:

@@ -60,8 +60,8 @@ class ExecutionResult:
 
     @property
     def succeeded(self) -> bool:
-        """Whether the plan ran to its end; single steps may have failed."""
-        return bool(self.envelope["status"] == "success")
+        """Whether everything that was asked for is done."""
+        return self.outcome.status == "succeeded"
 
     def to_dict(self) -> dict[str, Any]:
         """Return the engine result of execution.md#result."""
@@ -262,8 +262,10 @@ class Attempt:
             error.extra.setdefault("deviceId", self.device_id)
         if self.warnings:
             error.extra.setdefault("warnings", [dict(warning) for warning in self.warnings])
-        if dispatched and self.validated is not None:
-            self.outcome = outcome_of(self.validated.execution.steps, self.trace.live_lines, error=error)
+        carried_out = self.trace.carried_out
+        if (dispatched or carried_out) and self.validated is not None:
+            steps, lines = self.validated.execution.steps, self.trace.live_lines
+            self.outcome = outcome_of(steps, lines, error=error, carried_out=carried_out)
             error.extra.setdefault("outcome", self.outcome.to_dict())
 
     def _end_with(self, error: EngineError) -> None:

@@ -299,6 +299,7 @@ class Parts:
             hint = INPUT_BLOCKED_HINT if "INJECT_EVENTS" in said else ""
             del self._results[step_id]
             raise StepFailedError(step_id, EngineError(code, f"Android's input refused: {reason}", hint=hint))
+        self._trace.carried_out[step_id] = began, time.time()
         return True
 
     # -- the result

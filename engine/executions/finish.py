@@ -84,17 +84,21 @@ def finish(
 
 
 def _finish_closes(steps: list[Step], execution: Execution, closed: Mapping[str, bool], options: RunOptions) -> None:
-    """Report apps as closed that the host has stopped: the device refuses to (execution.md#close_app)."""
+    """Report apps as closed that the host has stopped, whatever the device says of it: it refuses to (execution.md#close_app)."""
     applications = {a.id: a.params.get("applicationId", "") for a in execution.actions if a.type == "close_app"}
     for step in steps:
-        if step["data"].get("error") != ErrorCode.UNSUPPORTED_RUNTIME_CLOSE or step["actionType"] != "close_app":
+        if step["success"] or step["actionType"] != "close_app":
             continue
         application = step["data"].get("application_id") or applications.get(step["id"], "")
         done = closed.get(application)
         if options.profile == "flat":
             if done:
                 step.update(success=True, data={"application_id": application})
-        elif done is not None and not options.raw_envelope:
+        elif (
+            done is not None
+            and step["data"].get("error") == ErrorCode.UNSUPPORTED_RUNTIME_CLOSE
+            and not options.raw_envelope
+        ):
             step["data"] |= {"host_preflight": "force_stop", "host_preflight_ok": "true" if done else "false"}
 
 

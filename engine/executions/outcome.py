@@ -6,7 +6,7 @@ import math
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
 from clawperator.engine.contracts.derived import derived_code
 from clawperator.engine.errors import EngineError, ErrorCode
@@ -14,6 +14,7 @@ from clawperator.engine.logcat.stages import type_of_stage
 
 StepStatus = Literal["done", "failed", "not_run", "unknown"]
 OutcomeStatus = Literal["succeeded", "partial", "failed", "unknown"]
+Status = Literal[OutcomeStatus, "not_run"]
 LiveLine = tuple[float, str, Mapping[str, str]]
 """Time of reading (seconds since the epoch), ``kind`` and ``fields`` of a line (``logcat/progress.py``)."""
 
@@ -27,6 +28,7 @@ _LEFT_TO_HOST: Mapping[str, tuple[StepStatus, str]] = {
     ErrorCode.UNSUPPORTED_RUNTIME_SCREENSHOT: ("not_run", ""),
 }
 """Meaning of the device's refusals: the host closes apps before the plan and takes screenshots after it."""
+_NONE: Mapping[str, tuple[float, float]] = {}
 _UNKNOWN_CODE_HINT = "Take a snapshot, then decide what to do next."
 
 
@@ -67,7 +69,9 @@ class OutcomeStep:
 
 @dataclass(frozen=True, slots=True)
 class ExecutionOutcome:
-    """How an execution ended. ``partial``: the plan ran to its end, but a step failed. ``unknown``: no result arrived.
+    """How an execution ended. ``succeeded``: every step is done. ``partial``: the plan ran to its end, but a step failed.
+
+    ``unknown``: no result arrived.
 
     ``failed_step`` failed first, or ended the plan. ``error`` has ``code``, ``message``, ``hint``, ``retryable`` and possibly
     ``details``.
@@ -109,28 +113,36 @@ def outcome_of(
     *,
     device_status: str = "",
     error: EngineError | None = None,
+    carried_out: Mapping[str, tuple[float, float]] = _NONE,
 ) -> ExecutionOutcome:
     """Return the outcome of ``planned`` (id and type of each action, if known).
 
     The finished ``envelope`` (JSON data) decides how steps ended; that of a failed plan has no steps, so the lines decide.
     ``device_status`` is the device's status if the host changed it (flat profile). ``error`` is why there is no envelope.
+    ``carried_out`` are the steps that the host did itself, with their begin and end: they are done, whatever the app reports.
     """
     steps = _Steps()
     for step_id, step_type in planned:
         steps.take(step_id, step_type)
     running, over, last_at = _read_lines(steps, lines)
-    if envelope is None:
-        return ExecutionOutcome("unknown", steps.all, None, None if error is None else facts_of(error))
     reasons: dict[str, object] = {}
-    for result in envelope.get("stepResults") or ():
+    for result in (envelope or {}).get("stepResults") or ():
         step = steps.take(str(result["id"]))
         reasons[step.id] = _take_result(step, result)
+    for step_id, times in carried_out.items():
+        step = steps.take(step_id)
+        step.status, step.code, (step.started_at, step.ended_at) = "done", "", times
+    if envelope is None:
+        return ExecutionOutcome("unknown", steps.all, None, None if error is None else facts_of(error))
     status = device_status or envelope.get("status")
-    if status != "success":
+    if status != "success" and not (steps and carried_out.keys() >= steps.keys()):
         return _broken_off(steps, running, envelope, over=over, last_at=last_at)
     failed = next((step for step in steps.all if step.status == "failed"), None)
     if failed is None:
-        return ExecutionOutcome("succeeded", steps.all)
+        if all(step.status == "done" for step in steps.all):
+            return ExecutionOutcome("succeeded", steps.all)
+        code = ErrorCode.RESULT_ENVELOPE_MALFORMED.value
+        return ExecutionOutcome("unknown", steps.all, None, _error(code, "The result does not have every step"))
     message = f'Step "{failed.id}" ({failed.type}) failed: {reasons.get(failed.id) or "the device did not say why"}'
     return ExecutionOutcome("partial", steps.all, failed, _error(failed.code, message))
 
@@ -220,3 +232,21 @@ def facts_of(error: EngineError) -> dict[str, Any]:
     """Return the error without the top-level keys of an answer."""
     facts = _error(error.code.value, error.message) | {"hint": error.hint or _UNKNOWN_CODE_HINT}
     return facts | ({"details": error.details} if error.details else {})
+
+
+def status_of(answer: Mapping[str, Any]) -> Status:
+    """Return the status of an answer: that of its outcome; without one, ``unknown`` if the device may have received the command.
+
+    A report of several executions that failed in the last one has the status of that.
+    """
+    if "outcome" in answer:
+        status: Status = answer["outcome"]["status"]
+        return status
+    if answer.get("ok"):
+        return "succeeded"
+    if "executions" in answer:
+        ran = answer["executions"]
+        last = ran[-1]["outcome"]["status"] if ran and len(ran) == answer.get("planned") else "failed"
+        return "failed" if last == "succeeded" else cast("Status", last)
+    dispatched = answer.get("error", {}).get("broadcastDispatchStatus", "not_sent")
+    return "failed" if dispatched == "not_sent" else "unknown"

@@ -13,7 +13,7 @@ from typing import Any
 
 from clawperator.engine.adb.device import SHELL_TIMEOUT, AdbDevice
 from clawperator.engine.adb.parse import parse_packages
-from clawperator.engine.contracts.envelope import Envelope
+from clawperator.engine.contracts.envelope import Envelope, difference
 from clawperator.engine.contracts.execution import Execution
 from clawperator.engine.contracts.issues import Warning_
 from clawperator.engine.errors import EngineError, ErrorCode
@@ -50,6 +50,7 @@ async def run_held(
     """
     closed = await close_apps(device, validated.execution, trace)
     outcome = await backend.run(device, Command.of(validated), trace)
+    _require_answer(outcome.envelope, validated.execution)
     shots = await take_screenshots(device, validated.execution, outcome.envelope, options, trace)
     trace.enter("finish")
     envelope, warnings = finish(
@@ -60,12 +61,31 @@ async def run_held(
         closed=closed,
         options=options,
     )
-    steps = outcome_of(validated.execution.steps, trace.live_lines, envelope, device_status=outcome.envelope.status)
+    steps = outcome_of(
+        validated.execution.steps,
+        trace.live_lines,
+        envelope,
+        device_status=outcome.envelope.status,
+        carried_out=trace.carried_out,
+    )
     if trace.refusal is not None and steps.error is not None:
         steps = replace(steps, error=facts_of(trace.refusal))
     steps = await _with_apps(steps, validated.execution, device)
     steps, ambiguous = await _with_nodes(steps, validated.execution, trace, device.serial)
     return Finished(envelope, steps, [warning.to_dict() for warning in (*warnings, *ambiguous)])
+
+
+def _require_answer(envelope: Envelope, execution: Execution) -> None:
+    """Raise ``EngineError`` (RESULT_ENVELOPE_MALFORMED) if the envelope does not answer the plan step by step."""
+    if reason := difference(envelope, execution.steps):
+        details = {
+            "commandId": execution.command_id,
+            "reason": reason,
+            "sent": [step_id for step_id, _ in execution.steps],
+            "answered": [result.id for result in envelope.step_results],
+        }
+        message = f"The result envelope does not answer the plan: {reason}"
+        raise EngineError(ErrorCode.RESULT_ENVELOPE_MALFORMED, message, details=details)
 
 
 async def _with_nodes(
@@ -108,9 +128,10 @@ async def close_apps(device: AdbDevice, execution: Execution, trace: Trace) -> d
     for action in execution.actions:
         if action.type == "close_app":
             trace.enter("close")
-            application_id = str(action.to_payload()["params"]["applicationId"])
+            application_id, began = str(action.to_payload()["params"]["applicationId"]), time.time()
             await _force_stop(device, application_id)
             closed[application_id] = True
+            trace.carried_out[action.id] = began, time.time()
     return closed
 
 

@@ -47,6 +47,8 @@ class Trace:
         """The state of the display (``adb.displays.STATE_SCRIPT``) at the last tree, if the backend has read it with that."""
         self.taken: dict[str, Mapping[str, Any]] = {}
         """By step id: the node that a backend took, as ``OutcomeStep.target``."""
+        self.carried_out: dict[str, tuple[float, float]] = {}
+        """By step id: begin and end of what the host did itself, which is done whatever the app reports."""
         self.refusal: EngineError | None = None
         """Why a backend ended the plan, where it is not the device's word."""
         self.missed: tuple[float, UiTree] | None = None
@@ -103,6 +105,7 @@ class Trace:
                 self.phases[name] = self.phases.get(name, 0.0) + spent
             self.lines += part.lines[: LINES_KEPT - len(self.lines)]
             self.trees += part.trees
+            self.carried_out |= part.carried_out
             if is_first:
                 self.before_acting = part.before_acting
             self.raw += part.raw

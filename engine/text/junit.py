@@ -60,7 +60,7 @@ def _add(suite: ET.Element, case: Case) -> None:
     if case.status == "skipped":
         ET.SubElement(element, "skipped", {"message": xml_text(case.message)})
     elif case.status == "failed":
-        failure = ET.SubElement(element, "failure", {"message": xml_text(case.message), "type": case.kind})
+        failure = ET.SubElement(element, "failure", {"message": xml_text(case.message), "type": xml_text(case.kind)})
         failure.text = xml_text(case.text)
     else:
         ET.SubElement(element, "system-out").text = xml_text(case.text)

@@ -17,7 +17,7 @@ from clawperator.engine.errors import EngineError, ErrorCode
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
     from typing import Any
 
 
@@ -49,8 +49,10 @@ class Execute(Command):
         source = given_once(self.words, "the payload", options.plan, given)
         with naming_the_file(source):
             payload = self.read(source)
-            if options.devices is None or options.dry_run or options.validate_only:
+            if options.dry_run or options.validate_only:
                 return checked_or_run(payload, options)
+            if options.devices is None:
+                return reported(options, "execute", lambda: checked_or_run(payload, options))
             from clawperator.app.cli import execution
 
             return execution.on_devices(payload, options)
@@ -77,6 +79,15 @@ class BestEffort(Command):
             "execute best-effort is not implemented; send a plan with execute --execution",
             extra={"goal": options.goal} if options.goal is not None else None,
         )
+
+
+def reported(options: Options, words: str, run: Callable[[], Answer | int]) -> Answer | int:
+    """Call ``run`` for one device, and write its end to the file of ``--junit``."""
+    if options.junit is None:
+        return run()
+    from clawperator.app.cli import fan_out
+
+    return fan_out.reported(options, f"clawperator {words}", run)
 
 
 def checked_or_run(payload: object, options: Options) -> Answer:

@@ -6,6 +6,7 @@ from contextlib import nullcontext
 from functools import partial
 
 from clawperator.app.cli.command import Answer, Command, Options
+from clawperator.app.cli.commands.execute import reported
 from clawperator.app.cli.parsing.common_flags import (
     DEVICES_FLAGS,
     OVERWRITE_FLAG,
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
     T = TypeVar("T")
 
 _ONLY_SCRIPTS = ("expect_contains", "skip_validate", "args")
-_ONLY_ARTIFACTS = ("vars", "raw_envelope", "max_snapshot_bytes", "overwrite")
+_ONLY_ARTIFACTS = ("vars", "raw_envelope", "max_snapshot_bytes", "overwrite", "allow_partial")
 _STREAMED = ("stdout", "stderr", "output")
 _MOST_LINES = 10_000
 """Lines of a script that are not printed yet."""
@@ -72,11 +73,15 @@ class Run(Command):
         check_devices(options)
         if options.artifact is None:
             _refuse(options, _ONLY_ARTIFACTS, "requires --artifact")
-            if options.fleet is not None:
-                return _run_remotely(options)
-            return _run_script(options) if options.devices is None else _run_scripts(options)
-        _refuse(options, _ONLY_SCRIPTS, "cannot be used with --artifact")
-        return _play(options)
+            run = (
+                _run_remotely if options.fleet is not None else _run_script if options.devices is None else _run_scripts
+            )
+        else:
+            _refuse(options, _ONLY_SCRIPTS, "cannot be used with --artifact")
+            run = _play
+        if options.devices is not None:
+            return run(options)
+        return reported(options, f"skills run {options.id}", lambda: run(options))
 
 
 def _refuse(options: Options, names: tuple[str, ...], why: str) -> None:
@@ -154,7 +159,10 @@ def _run_remotely(options: Options) -> Answer | int:
 
     if options.devices is not None:
         return fan_out.run(options, f"clawperator skills run {options.id}", None, on_fleet)
-    return Answer(fan_out.on_one(options, on_fleet), view="skill_runs.skill_run")
+    from clawperator.engine.executions.outcome import status_of
+
+    found = fan_out.on_one(options, on_fleet)
+    return Answer(found, view="skill_runs.skill_run", status=status_of(found))
 
 
 def _run_script(options: Options) -> Answer:
@@ -299,7 +307,7 @@ def _play(options: Options) -> Answer | int:
         artifact = compiled(engine)
 
         async def run_one(serial: str) -> Mapping[str, Any]:
-            return answered(Answer((await play(engine, artifact, serial)).to_dict()), options).document
+            return answered((await play(engine, artifact, serial)).to_dict(), options).document
 
         return run_one
 

@@ -20,6 +20,7 @@ OBSERVE_FLAGS = (
     FLEET_FLAG,
     switch("--raw-envelope", "print the device's envelope unchanged, without derived codes and host keys"),
     BRIEF_FLAG,
+    switch("--allow-partial", "exit with 0 if the plan ran to its end, but steps failed"),
     Flag("--max-snapshot-bytes", "<n>", "truncate UI tree text after n bytes [no limit]", bounds=(1, 2**31)),
     HISTORY_FLAG,
     *POLICY_FLAGS,
@@ -70,7 +71,7 @@ DEVICES_FLAGS = (
 def check_devices(options: Options) -> None:
     """Refuse what has no effect without ``--devices``, and a second choice of devices beside it."""
     if options.devices is None:
-        given = {"--jobs": options.jobs, "--fail-fast": options.fail_fast, "--junit": options.junit}
+        given = {"--jobs": options.jobs, "--fail-fast": options.fail_fast}
         if lone := next((flag for flag, value in given.items() if value), None):
             raise EngineError(ErrorCode.USAGE, f"{lone} requires --devices")
     elif options.device_id is not None:

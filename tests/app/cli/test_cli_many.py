@@ -131,7 +131,6 @@ def test_a_skill_runs_on_each_device(cli: Cli) -> None:
     [
         (("--jobs", "2"), "--jobs requires --devices"),
         (("--fail-fast",), "--fail-fast requires --devices"),
-        (("--junit", "x"), "--junit requires --devices"),
         (("--devices", "a", "--device", "b"), "--device-id and --devices cannot be combined"),
     ],
 )
