@@ -128,7 +128,7 @@ def executing_commands() -> dict[str, bool]:
     return {
         words: "allow_partial" in flags
         for words, flags in taken.items()
-        if "allow_partial" in flags or words in ("match", "suggest", "record replay")
+        if "allow_partial" in flags or words in ("match", "suggest")
     }
 
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from clawperator.engine.recordings.inputs import RecordedInput
+from clawperator.engine.recordings.records import Omission
 from clawperator.engine.recordings.targets import Target
 
 Kind = Literal["open_app", "wait_for_node", "click", "scroll_and_click", "enter_text", "press_key"]
@@ -39,7 +40,7 @@ class PlannedStep:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """All steps. ``fresh``: the recording starts by opening the app. ``warnings`` are about events that no step repeats."""
+    """All steps. ``fresh``: the recording starts by opening the app. ``warnings`` are about omitted and doubtful events."""
 
     session_id: str
     started_at: int
@@ -49,3 +50,4 @@ class Plan:
     inputs: tuple[RecordedInput, ...]
     frameworks: tuple[str, ...]
     warnings: tuple[str, ...]
+    omitted: tuple[Omission, ...] = ()

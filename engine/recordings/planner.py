@@ -16,7 +16,16 @@ from clawperator.engine.hierarchy.nodes import UiNode, UiTree
 from clawperator.engine.hierarchy.traits import is_editable
 from clawperator.engine.recordings.inputs import RecordedInputs, free_name
 from clawperator.engine.recordings.plan import Plan, PlannedStep
-from clawperator.engine.recordings.records import Click, PressKey, Recording, Scroll, TextChange, WindowChange
+from clawperator.engine.recordings.records import (
+    Click,
+    Event,
+    Omission,
+    PressKey,
+    Recording,
+    Scroll,
+    TextChange,
+    WindowChange,
+)
 from clawperator.engine.recordings.screens import Screens
 from clawperator.engine.recordings.targets import Target, TargetFinder, inside, lands_on, switch_of
 from clawperator.engine.recordings.typed_texts import (
@@ -57,7 +66,10 @@ class _Planner:
         self._steps: list[PlannedStep] = []
         self._ids: dict[str, object] = {}
         self._warnings: list[str] = []
+        self._omitted: list[Omission] = list(recording.dropped)
         self._scrolled: list[Scroll] = []
+        self._at_home: list[Event] = []
+        """Events on the home screen: opening the app that they lead to replaces them."""
 
     def plan(self) -> Plan:
         application = self._application()
@@ -70,12 +82,11 @@ class _Planner:
                 if at_home and not is_launcher(package):
                     self._open(position, package)
                 at_home = is_launcher(package)
-            elif is_launcher(package):
-                at_home = True  # replaced by opening the app that it led to
+            elif is_launcher(package or (self._in_front(position) if isinstance(event, PressKey) else "")):
+                at_home = True
+                self._at_home += [event] if isinstance(event, Click | TextChange) else []
             elif isinstance(event, TextChange):
                 position = self._typed(position)
-            elif isinstance(event, PressKey) and is_launcher(self._in_front(position)):
-                at_home = True
             else:
                 package = package or self._in_front(position)
                 if not self._steps:
@@ -84,7 +95,9 @@ class _Planner:
                 at_home = False
                 self._act(position)
             position += 1
-        self._drop_scrolls()
+        self._drop_scrolls("no action followed it")
+        for event in self._at_home:
+            self._omit(event, f"a {event.type} on the home screen was omitted: it opened no app")
         for seq in sorted(self._screens.unreadable):
             self._warn(seq, "the snapshot is damaged")
         return Plan(
@@ -96,6 +109,7 @@ class _Planner:
             inputs=tuple(self._inputs),
             frameworks=frameworks(self._screens.classes),
             warnings=tuple(self._warnings),
+            omitted=tuple(self._omitted),
         )
 
     def _in_front(self, position: int) -> str:
@@ -112,8 +126,9 @@ class _Planner:
 
     def _open(self, position: int, package: str) -> None:
         if not re.fullmatch(PACKAGE, package):
-            self._warn(self._events[position].seq, "an app with an invalid package name was opened")
+            self._omit(self._events[position], "an app with an invalid package name was opened")
             return
+        self._at_home.clear()
         self._add(PlannedStep(self._events[position].seq, self._id("open", package), "open_app", package))
         self._arrive(position, package)
 
@@ -151,7 +166,7 @@ class _Planner:
         else:
             target, notes = self._addresser.target(*seen, self._recent(position)), []
         if target is None:
-            self._warn(click.seq, "a click was omitted: no selector identifies the clicked element")
+            self._omit(click, "a click was omitted: no selector identifies the clicked element")
             return
         notes += _doubts(target)
         named = (click.resourceId or "").rpartition("/")[2] or _name_of(target)
@@ -164,10 +179,10 @@ class _Planner:
         self._add(self._confirmed(replace(step, notes=(*notes, *step.notes)), position, seen))
 
     def _pressed(self, position: int, event: PressKey) -> None:
-        self._scrolled.clear()
+        self._drop_scrolls("a key followed it")
         key = event.key.strip().lower()
         if key not in ("back", "home", "recents"):
-            self._warn(event.seq, "a key was omitted: the Operator app cannot press it")
+            self._omit(event, "a key was omitted: the Operator app cannot press it")
             return
         before, package = self._screens.before(position), self._in_front(position)
         stand_in = self._up_button(before) if key == "back" and before is not None else None
@@ -185,14 +200,14 @@ class _Planner:
         event = self._events[last]
         text = text_at(self._screens, last)
         if why := why_untypable(text):
-            self._warn(event.seq, f"a field was {why}, which no step can repeat")
+            self._omit(event, f"a field was {why}, which no step can repeat")
             return last
         found = field_of(self._screens, position, last)
         target = self._addresser.target(*found, self._recent(position), exactly=True) if found is not None else None
         if found is None or target is None:
-            self._warn(event.seq, "a typed text was omitted: its field cannot be identified")
+            self._omit(event, "a typed text was omitted: its field cannot be identified")
             return last
-        self._scrolled.clear()
+        self._drop_scrolls("a typed text followed it")
         name = self._plain(found[1].resource_id.rpartition("/")[2]) or "text"
         masked = is_masked(text)
         secret = masked or found[1].password
@@ -248,9 +263,14 @@ class _Planner:
         trees = (self._screens.of(at) for at in range(position - 1, max(position - 1 - _RECENT, -1), -1))
         return [tree for tree in trees if tree is not None]
 
-    def _drop_scrolls(self) -> None:
+    def _drop_scrolls(self, why: str) -> None:
         for event in self._scrolled:
-            self._warn(event.seq, "a scroll was omitted: no action followed it")
+            self._omit(event, f"a scroll was omitted: {why}")
+        self._scrolled.clear()
+
+    def _omit(self, event: Event, words: str) -> None:
+        self._warn(event.seq, words)
+        self._omitted.append(Omission(event.seq, event.type, words))
 
     def _warn(self, seq: int, words: str) -> None:
         self._warnings.append(f"seq {seq}: {words}")

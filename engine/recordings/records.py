@@ -5,7 +5,7 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Annotated, Literal
+from typing import Annotated, Literal, NamedTuple
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -108,14 +108,23 @@ Event = Annotated[WindowChange | Click | Scroll | PressKey | TextChange, Field(d
 EVENT_TYPES = ("window_change", "click", "scroll", "press_key", "text_change")
 
 
+class Omission(NamedTuple):
+    """A recorded event that is left out. ``reason`` has no text of the device."""
+
+    seq: int
+    type: str
+    reason: str
+
+
 @dataclass(frozen=True, slots=True)
 class Recording:
-    """A recording. ``started_at`` is 0 if it was read from a step log."""
+    """A recording. ``started_at`` is 0 if it was read from a step log; ``dropped`` is what that does not have."""
 
     session_id: str
     started_at: int
     operator_package: str
     events: tuple[WindowChange | Click | Scroll | PressKey | TextChange, ...]
+    dropped: tuple[Omission, ...] = ()
 
     @property
     def missing_snapshots(self) -> Iterator[int]:

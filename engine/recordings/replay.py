@@ -22,6 +22,7 @@ from clawperator.engine.hierarchy.match import find_all, find_first
 from clawperator.engine.hierarchy.tree import parse
 from clawperator.engine.progress import unreported
 from clawperator.engine.recordings.divergence import expected, nearest, seen
+from clawperator.engine.recordings.records import Omission
 from clawperator.engine.recordings.replay_script import ReplayScript, ReplayStep
 from clawperator.engine.recordings.targets import switch_of
 from clawperator.engine.skills.outputs import meets
@@ -63,16 +64,19 @@ class StepReport:
 
 @dataclass(frozen=True, slots=True)
 class ReplayReport:
-    """A completed replay. ``first`` is the number of its first step."""
+    """A completed replay. ``first`` is the number of its first step; ``omitted`` are recorded events that no step repeated."""
 
     script: ReplayScript
     device_id: str
     first: int
     steps: tuple[StepReport, ...]
+    omitted: tuple[Omission, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
-        return {
-            "ok": True,
+        """Return the report; ``ok`` is false and the outcome ``partial`` if events were omitted."""
+        answer: dict[str, Any] = {
+            "ok": not self.omitted,
+            "outcome": {"status": "partial" if self.omitted else "succeeded"},
             "kind": self.script.kind,
             "application": self.script.application_id,
             "deviceId": self.device_id,
@@ -80,16 +84,23 @@ class ReplayReport:
             "total": len(self.script.steps),
             "steps": [step.to_dict() for step in self.steps],
         }
+        if self.omitted:
+            answer["omitted"] = [omission._asdict() for omission in self.omitted]
+        return answer | ({"warnings": list(self.script.warnings)} if self.script.warnings else {})
 
 
 @dataclass(frozen=True, slots=True)
 class ReplayOptions:
-    """The device, the Operator app, the timeout of one step, and the options of executions."""
+    """The device, the Operator app, the timeout of one step, and the options of executions.
+
+    ``allow_partial``: replay also a recording with events that no step repeats.
+    """
 
     device_id: str | None = None
     receiver_package: str | None = None
     timeout_ms: float | None = None
     options: RunOptions = field(default_factory=RunOptions)
+    allow_partial: bool = False
 
 
 async def replay(
@@ -104,10 +115,16 @@ async def replay(
 
     The device lock is taken for one step at a time. Raises ``EngineError``: REPLAY_DIVERGED with ``details`` ``step``, ``phase``
     (``before``: the step was not performed, ``after``: it was), ``reason``, ``expected``, ``seen``, ``nearest``, ``done`` and
-    ``resume`` (the step to resume with, empty after the last); USAGE for an unknown step; CAPABILITY_DENIED and PACKAGE_DENIED
-    before the first step; and what ``Engine.execute`` raises, with ``details.step`` and ``details.resume``.
+    ``resume`` (the step to resume with, empty after the last); USAGE for an unknown step; CAPABILITY_DENIED, PACKAGE_DENIED, and
+    RECORDING_PARSE_FAILED for events from ``start`` on that no step repeats, before the first step; and what ``Engine.execute`` raises, with ``details.step`` and ``details.resume``.
     """
     first = script.position(start)
+    if not script.steps:
+        hint = "Between `record start` and `record stop`, open an app and use it."
+        raise EngineError(ErrorCode.RECORDING_PARSE_FAILED, f"The {script.kind} has no step to replay", hint=hint)
+    omitted = _omitted(script, first)
+    if omitted and not (on is not None and on.allow_partial):
+        raise _incomplete(omitted)
     # the actions of an execution do not reveal a purchase: the script's capabilities do
     with engine.guard.refusals(f"replay a {script.kind}"):
         profile = load_profile(engine.settings)
@@ -126,7 +143,23 @@ async def replay(
         took = (time.monotonic() - began) * 1000
         reports.append(StepReport(number, step.id, step.what, status, took, player.acted))
         on_step(reports[-1])
-    return ReplayReport(script, player.device_id, first + 1, tuple(reports))
+    return ReplayReport(script, player.device_id, first + 1, tuple(reports), omitted)
+
+
+def _omitted(script: ReplayScript, first: int) -> tuple[Omission, ...]:
+    """Return the omitted events from the step of index ``first`` on."""
+    start = script.steps[first - 1].seq + 1 if first else 0
+    return tuple(omission for omission in script.omitted if omission.seq >= start)
+
+
+def _incomplete(omitted: Sequence[Omission]) -> EngineError:
+    events = f"{len(omitted)} events" if len(omitted) > 1 else "an event"
+    return EngineError(
+        ErrorCode.RECORDING_PARSE_FAILED,
+        f"The recording has {events} that no step can repeat. Event {omitted[0].seq}: {omitted[0].reason}",
+        hint="Record again, make a recipe with `clawperator record draft` and complete it, or pass --allow-partial to replay the rest.",
+        details={"omitted": [omission._asdict() for omission in omitted]},
+    )
 
 
 class _Outcome:
@@ -184,8 +217,9 @@ class _Player:
             raise await self._diverged(step, number, "before", outcome.code, _why(outcome))
         await self._require_sign(step, number)
         await self._require_turned(step, number)
-        if step.afterwards:
-            await self._run(step.afterwards)
+        if step.afterwards and not (waited := await self._run(step.afterwards)).was_done:
+            words = f"the step was performed, but the wait after it failed ({waited.error or waited.code})"
+            raise await self._diverged(step, number, "after", waited.code, words)
         return "done"
 
     async def _require_one(self, step: ReplayStep, number: int) -> None:

@@ -11,6 +11,7 @@ from clawperator.engine.errors import EngineError, ErrorCode
 from clawperator.engine.hierarchy.matcher import Matcher
 from clawperator.engine.recordings.plan import Plan, PlannedStep
 from clawperator.engine.recordings.recipe_draft import capabilities
+from clawperator.engine.recordings.records import Omission
 from clawperator.engine.recordings.targets import Target
 from clawperator.engine.skills.recipe.templates import fill
 
@@ -26,7 +27,7 @@ _BEFORE, _AFTER = "__wait_before", "__wait_after"
 class ReplayStep:
     """One step: its ``actions``, the action ``confirm`` that checks its ``sign``, and ``afterwards``, which only waits.
 
-    ``was_on`` is the previous state of the switch in ``target``. ``only_one``: exactly one node matched ``target`` when it was
+    ``seq`` is the number of its event in the recording. ``was_on`` is the previous state of the switch in ``target``. ``only_one``: exactly one node matched ``target`` when it was
     recorded, unknown for a recipe. ``expect`` is the expected text of ``confirm``.
     """
 
@@ -34,6 +35,7 @@ class ReplayStep:
     type: str
     what: str
     actions: tuple[Mapping[str, Any], ...]
+    seq: int = 0
     package: str = ""
     target: Matcher | None = None
     only_one: bool = False
@@ -48,13 +50,18 @@ class ReplayStep:
 
 @dataclass(frozen=True, slots=True)
 class ReplayScript:
-    """All steps. ``mode`` is that of the executions (execution.md#payload); ``capabilities`` are the required ones."""
+    """All steps. ``mode`` is that of the executions (execution.md#payload); ``capabilities`` are the required ones.
+
+    ``omitted`` are recorded events that no step repeats, ``warnings`` are about doubtful ones.
+    """
 
     kind: Literal["recording", "recipe"]
     application_id: str
     steps: tuple[ReplayStep, ...]
     capabilities: tuple[str, ...] = ()
     mode: str = DEFAULT_MODE
+    omitted: tuple[Omission, ...] = ()
+    warnings: tuple[str, ...] = ()
 
     def position(self, start: str) -> int:
         """Return the index of a step by id or by number from 1. Raises ``EngineError`` (USAGE)."""
@@ -98,7 +105,8 @@ def script_of_plan(plan: Plan, values: Mapping[str, str]) -> ReplayScript:
             details={"input": missing},
         )
     steps = tuple(_of_planned(step, chosen) for step in plan.steps)
-    return ReplayScript("recording", plan.application_id, steps, tuple(capabilities(plan, plan.steps)))
+    needed = tuple(capabilities(plan, plan.steps))
+    return ReplayScript("recording", plan.application_id, steps, needed, omitted=plan.omitted, warnings=plan.warnings)
 
 
 def _of_planned(step: PlannedStep, values: Mapping[str, str]) -> ReplayStep:
@@ -113,6 +121,7 @@ def _of_planned(step: PlannedStep, values: Mapping[str, str]) -> ReplayStep:
         type=step.kind,
         what=step.key or (f"{step.kind} {step.package}" if step.kind == "open_app" else step.kind),
         actions=actions,
+        seq=step.seq,
         package=step.package,
         target=target,
         only_one=step.kind in ("click", "enter_text") and step.target is not None and step.target.unique,

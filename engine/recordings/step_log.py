@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from typing import Annotated, Any, Literal
 
@@ -13,11 +14,20 @@ from clawperator.engine.recordings.reader import MAX_EVENTS, problem, refuse, un
 from clawperator.engine.recordings.records import (
     SCHEMA_VERSION,
     Click,
+    Omission,
     Recording,
-    Scroll,
     SessionId,
+    TextChange,
     WindowChange,
 )
+
+_DROPPED = {
+    "scroll": "a scroll was dropped: step logs do not support scrolling",
+    "press_key": "a key was dropped: step logs do not support keys",
+    "text_change": "a typed text was dropped: step logs do not support typing",
+}
+_TYPES = {words: kind for kind, words in _DROPPED.items()}
+_WARNING = re.compile(r"seq (\d{1,15}): (.*)", re.ASCII)
 
 
 def step_log(recording: Recording) -> dict[str, Any]:
@@ -44,9 +54,13 @@ def _steps(recording: Recording) -> Iterator[dict[str, Any]]:
 
 def _warnings(recording: Recording) -> Iterator[str]:
     missing = set(recording.missing_snapshots)
+    typing = False
     for event in recording.events:
-        if isinstance(event, Scroll):
-            yield f"seq {event.seq}: a scroll was dropped: step logs do not support scrolling"
+        if isinstance(event, TextChange) and typing:
+            continue
+        typing = isinstance(event, TextChange)
+        if event.type in _DROPPED:
+            yield f"seq {event.seq}: {_DROPPED[event.type]}"
         elif event.seq in missing:
             yield f"seq {event.seq}: the {event.type} has no snapshot"
 
@@ -87,6 +101,7 @@ class _Log(BaseModel):
     sessionId: SessionId  # noqa: N815 - named as in JSON
     schemaVersion: Literal[1]  # noqa: N815 - named as in JSON
     steps: Annotated[list[_Step], Field(max_length=MAX_EVENTS)]
+    warnings: Annotated[list[str], Field(max_length=MAX_EVENTS, alias="_warnings")] = []
 
 
 def read_step_log(data: bytes, file: str = "") -> Recording:
@@ -105,4 +120,6 @@ def read_step_log(data: bytes, file: str = "") -> Recording:
         log = _Log.model_validate(value)
     except ValidationError as exc:
         refuse(file, 1, problem(exc))
-    return Recording(session_id=log.sessionId, started_at=0, operator_package="", events=tuple(log.steps))
+    found = (match.groups() for warning in log.warnings if (match := _WARNING.fullmatch(warning)))
+    dropped = tuple(Omission(int(seq), _TYPES[words], words) for seq, words in found if words in _TYPES)
+    return Recording(log.sessionId, started_at=0, operator_package="", events=tuple(log.steps), dropped=dropped)

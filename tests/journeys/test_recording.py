@@ -82,7 +82,12 @@ async def test_a_session_becomes_steps_a_recipe_and_a_replay(connect: Connect, t
     assert file.stat().st_mode & 0o077 == 0
 
     parsed = await record(phone, tmp_path, "parse", "--input", str(file))
-    assert parsed.document == {"ok": True, "outputFile": str(file.with_suffix(".steps.json")), "stepCount": 8}
+    steps = str(file.with_suffix(".steps.json"))
+    dropped = "seq 6: a typed text was dropped: step logs do not support typing"
+    assert parsed.document == {"ok": True, "outputFile": steps, "stepCount": 8, "warnings": [dropped]}
+    lossy = await record(phone, tmp_path, "replay", "--input", steps)
+    assert (lossy.exit_code, lossy.document["code"]) == (1, "RECORDING_PARSE_FAILED")
+    assert lossy.document["details"]["omitted"][0]["seq"] == 6
     assert len(parsed.err.splitlines()) == 8
 
     drafted = await record(phone, tmp_path, "draft", "--input", str(file), "--android-api", "34")

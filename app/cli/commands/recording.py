@@ -167,7 +167,9 @@ class Replay(Command):
     notes = (
         "Replays a recording (.ndjson), a step log or a recipe (.md) one step at a time. If the screen differs,\n"
         "it stops with REPLAY_DIVERGED: the expected and the actual screen, the three nearest elements, and how to continue.\n"
-        "--from takes a step id or number. --vars sets inputs as a JSON object; a recording includes its recorded inputs."
+        "--from takes a step id or number. --vars sets inputs as a JSON object; a recording includes its recorded inputs.\n"
+        "A recording with events that no step can repeat is refused; --allow-partial replays the rest, and the result lists what\n"
+        "was omitted."
     )
     examples = (
         "--input recordings/checkout.ndjson",
@@ -178,6 +180,7 @@ class Replay(Command):
         Flag("--input", "<file>", "replay this recording, step log or recipe", file=True),
         Flag("--from", "<step>", "start with this step [the first]"),
         Flag("--vars", "<json>", "set input values with one JSON object [{}]"),
+        switch("--allow-partial", "replay also a recording with events that no step can repeat, and exit with 0"),
         HISTORY_FLAG,
         *POLICY_FLAGS,
     )
@@ -197,13 +200,19 @@ class Replay(Command):
                 progress = f"{step.number}/{len(script.steps)} {step.id}"
                 diagnostics.note(f"{progress}: {step.status}, {step.duration_ms:.0f} ms")
 
+        how = ReplayOptions(timeout_ms=options.timeout_ms, allow_partial=options.allow_partial)
+
         async def use(engine: Engine) -> ReplayReport:
-            return await replay(
-                engine, script, ReplayOptions(timeout_ms=options.timeout_ms), start=start, on_step=on_step
-            )
+            return await replay(engine, script, how, start=start, on_step=on_step)
 
         try:
-            return Answer(run(options, use).to_dict(), view="recordings.replayed")
+            found = run(options, use).to_dict()
+            return Answer(
+                found,
+                view="recordings.replayed",
+                status=found["outcome"]["status"],
+                allow_partial=options.allow_partial,
+            )
         except EngineError as exc:
             _add_resume_command(exc, source, options)
             raise
@@ -223,6 +232,7 @@ def _add_resume_command(error: EngineError, source: str, options: Options) -> No
     from clawperator.engine.text.suggestions import command_line
 
     words = ["--input", source, "--from", step, *(["--vars", options.vars] if options.vars else [])]
+    words += ["--allow-partial"] if options.allow_partial else []
     device = str(error.extra.get("deviceId") or options.device_id or "")
     plain = f"clawperator record replay {shlex.join(words)}"
     line = command_line("record replay", device, *words) if device else plain

@@ -16,11 +16,12 @@ POLICY_FLAGS = (POLICY_FLAG, switch("--safe-logs", "keep screen texts out of the
 """What limits a command and what is recorded about it."""
 BRIEF_FLAG = switch("--brief", "print only the outcome, the data of the steps and the view")
 FLEET_FLAG = Flag("--fleet", "<nats://host:port>", "run on a device of this fleet: --device host/serial")
+ALLOW_PARTIAL_FLAG = switch("--allow-partial", "exit with 0 if the plan ran to its end, but steps failed")
 OBSERVE_FLAGS = (
     FLEET_FLAG,
     switch("--raw-envelope", "print the device's envelope unchanged, without derived codes and host keys"),
     BRIEF_FLAG,
-    switch("--allow-partial", "exit with 0 if the plan ran to its end, but steps failed"),
+    ALLOW_PARTIAL_FLAG,
     Flag("--max-snapshot-bytes", "<n>", "truncate UI tree text after n bytes [no limit]", bounds=(1, 2**31)),
     HISTORY_FLAG,
     *POLICY_FLAGS,

@@ -35,6 +35,8 @@ def replayed(data: Data) -> Drawing:
         "duration": lambda step: f"{step['durationMs']} ms",
     }
     yield records(data["steps"], columns)
+    for omission in data.get("omitted", ()):
+        yield safe_text(f"  omitted event {omission['seq']}: {omission['reason']}", UNSURE)
 
 
 def _warnings(data: Data) -> Drawing:

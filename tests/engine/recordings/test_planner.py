@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from clawperator.engine.errors import EngineError, ErrorCode
 from clawperator.engine.recordings.plan import Plan, PlannedStep
@@ -24,8 +26,10 @@ from tests.engine.recordings.sessions import (
     typed,
     window,
 )
+from tests.support import examples
 
 LAUNCHER = "com.android.launcher3"
+SCROLL = {"type": "scroll", "packageName": SHOP, "scrollX": 0, "scrollY": 9, "maxScrollX": 0, "maxScrollY": 9}
 FIELD = f"{SHOP}:id/query"
 GO = f"{SHOP}:id/go"
 
@@ -265,3 +269,54 @@ def test_a_long_session_does_not_keep_every_tree() -> None:
     assert all(screens.of(position) is not None for position in range(121))
     assert len(screens._trees) < 60
     assert sum(step.kind == "click" for step in planned(reading(data)).steps) == 120
+
+
+HOME_SCREEN = screen(node(text="Apps"), package=LAUNCHER)
+EVENTS = st.sampled_from(
+    [
+        window(screen(node(resource_id=GO))),
+        window(),
+        window(HOME_SCREEN, package=LAUNCHER),
+        click(0, screen(node(resource_id=GO)), resourceId=GO),
+        click(0, screen(node()), text=None),
+        click(0),
+        click(0, HOME_SCREEN, package=LAUNCHER),
+        click(0, screen(edit()), resourceId=FIELD),
+        typed("tea"),
+        typed(""),
+        SCROLL,
+        {"type": "press_key", "key": "back", "snapshot": screen(node(resource_id=GO))},
+        {"type": "press_key", "key": "volume_up", "snapshot": None},
+    ]
+)
+
+
+@settings(max_examples=examples(400), deadline=None)
+@given(st.lists(EVENTS, max_size=12))
+def test_every_event_is_repeated_or_reported(events: list[dict[str, Any]]) -> None:
+    """Nothing that somebody did is lost without a word, and each omission is warned of."""
+    plan = plan_of(*events)
+    steps, omitted = {step.seq for step in plan.steps}, {omission.seq for omission in plan.omitted}
+    assert {f"seq {seq}" for seq in omitted} <= {warning.partition(":")[0] for warning in plan.warnings}
+    for seq, event in enumerate(events, 1):
+        before, later = events[: seq - 1], events[seq:]
+        after = next((other for other in later if other["type"] != "text_change"), {"type": ""})
+        replaced = any(other["type"] in ("click", "press_key") for other in later)
+        if event.get("packageName") == LAUNCHER:
+            opened = any(step.kind == "open_app" and step.seq > seq for step in plan.steps)
+            assert event["type"] != "click" or seq in omitted or opened
+        elif event["type"] == "click":
+            typed_into = bool(later) and later[0]["type"] == "text_change"
+            assert seq in steps | omitted or typed_into
+        elif event["type"] == "press_key":
+            at_home = next((e for e in reversed(before) if e.get("snapshot")), {}).get("packageName") == LAUNCHER
+            assert seq in steps | omitted or at_home
+        elif event["type"] == "text_change" and after is not None and not (later and later[0]["type"] == "text_change"):
+            assert seq in steps | omitted
+        elif event["type"] == "scroll":
+            assert seq in omitted or replaced
+
+
+def test_a_click_on_the_home_screen_that_opens_nothing_is_reported() -> None:
+    plan = plan_of(window(screen(node(text="x"))), window(HOME_SCREEN, package=LAUNCHER), click(0, package=LAUNCHER))
+    assert [(omission.seq, omission.type) for omission in plan.omitted] == [(3, "click")]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AsyncExitStack
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,7 @@ import pytest
 
 from clawperator.engine import Engine, EngineError, ErrorCode, Settings
 from clawperator.engine.recordings.recipe_draft import draft, planned
-from clawperator.engine.recordings.replay import ReplayReport, StepReport, replay
+from clawperator.engine.recordings.replay import ReplayOptions, ReplayReport, StepReport, replay
 from clawperator.engine.recordings.replay_script import ReplayScript, script_of_compiled, script_of_plan
 from clawperator.engine.simulator.device import SimulatedDevice, create_device
 from clawperator.engine.simulator.run import Simulation
@@ -250,3 +251,45 @@ async def test_a_recipe_is_replayed_step_by_step(start: Start) -> None:
         "before",
         "click_product_card",
     )
+
+
+def incomplete() -> ReplayScript:
+    """One click of three, on what no selector finds, is omitted."""
+    here = screen(node(resource_id=f"{SHOP}:id/search_bar"))
+    events = (window(here), click(0, here, resourceId=f"{SHOP}:id/search_bar"), click(500, screen(node())))
+    return script_of_plan(planned(reading(lines(*events))), {})
+
+
+async def test_a_recording_with_an_event_that_no_step_repeats_is_refused_before_it_starts(start: Start) -> None:
+    engine, world = await start()
+    before = world.ui.front.frames[-1].screen
+    with pytest.raises(EngineError) as caught:
+        await replay(engine, incomplete())
+    assert caught.value.code is ErrorCode.RECORDING_PARSE_FAILED
+    assert [omission["seq"] for omission in caught.value.details["omitted"]] == [3]
+    assert world.ui.front.frames[-1].screen == before
+
+
+async def test_what_was_omitted_stands_in_the_report_which_is_not_ok(start: Start) -> None:
+    engine, _ = await start()
+    report = (await replay(engine, incomplete(), ReplayOptions(allow_partial=True))).to_dict()
+    assert (report["ok"], report["outcome"]) == (False, {"status": "partial"})
+    (omission,) = report["omitted"]
+    assert (omission["seq"], omission["type"]) == (3, "click")
+    assert "a click was omitted" in omission["reason"]
+
+
+async def test_events_before_the_first_step_of_a_replay_do_not_count(start: Start) -> None:
+    engine, world = await start()
+    world.activities.launch(SHOP)
+    script = incomplete()
+    late = replace(script, omitted=(script.omitted[0]._replace(seq=1),))
+    report = await replay(engine, late, start=script.steps[-1].id)
+    assert report.to_dict()["ok"] is True
+
+
+async def test_a_recording_without_a_step_is_no_success(start: Start) -> None:
+    engine, _ = await start()
+    with pytest.raises(EngineError) as caught:
+        await replay(engine, script_of_plan(planned(reading(lines())), {}))
+    assert caught.value.code is ErrorCode.RECORDING_PARSE_FAILED

@@ -54,12 +54,16 @@ def test_the_steps_and_nothing_else() -> None:
                 "uiStateBefore": SCREEN,
             },
         ],
+        "_warnings": [
+            "seq 3: a typed text was dropped: step logs do not support typing",
+            "seq 4: a key was dropped: step logs do not support keys",
+        ],
     }
 
 
 def test_dropped_scrolls_and_missing_snapshots_are_warned_of() -> None:
     log = log_of(window(), SCROLL, click(), typed("tea"), window(SCREEN))
-    assert [warning.partition(":")[0] for warning in log["_warnings"]] == ["seq 1", "seq 2", "seq 3"]
+    assert [warning.partition(":")[0] for warning in log["_warnings"]] == ["seq 1", "seq 2", "seq 3", "seq 4"]
     assert "snapshot" in log["_warnings"][0]
     assert "scroll" in log["_warnings"][1]
 
@@ -82,6 +86,7 @@ def test_a_log_is_read_again() -> None:
     again = read_step_log(json.dumps(log).encode())
     assert [type(event) for event in again.events] == [WindowChange, Click]
     assert {**step_log(again), "_warnings": log["_warnings"]} == log
+    assert [(omission.seq, omission.type) for omission in again.dropped] == [(2, "scroll")]
 
 
 @pytest.mark.parametrize(
