@@ -28,13 +28,15 @@ from clawperator.engine.executions import build
 from clawperator.engine.executions.backend import Backend, Outcome
 from clawperator.engine.executions.command import Command
 from clawperator.engine.executions.finish import RunOptions
-from clawperator.engine.executions.outcome import ExecutionOutcome, OutcomeStep, facts_of
+from clawperator.engine.executions.outcome import ExecutionOutcome, OutcomeStep, facts_of, step_failure
 from clawperator.engine.executions.run import Finished, run_held
 from clawperator.engine.executions.trace import Trace
 from clawperator.engine.executions.validate import Validated, validate
+from clawperator.engine.progress import unreported
 
 if TYPE_CHECKING:
     from clawperator.engine.hierarchy.nodes import UiTree
+    from clawperator.engine.logcat.signals import ProgressSignal
 
 P = ParamSpec("P")
 
@@ -53,7 +55,7 @@ class StepFailedError(Exception):
         self.step_id, self.error = step_id, error
 
 
-class _PartFailedError(Exception):
+class PartFailedError(Exception):
     """Ends a composition whose last part failed on the device: its outcome says why."""
 
 
@@ -109,7 +111,7 @@ class Composition:
                 facts = await self.run(parts)
         except StepFailedError as exc:
             return parts.failed(exc)
-        except _PartFailedError:
+        except PartFailedError:
             return parts.finished()
         return parts.finished(facts)
 
@@ -155,7 +157,7 @@ class Parts:
         self.execution = validated.execution
         self._backend = backend
         self._options = replace(options, max_snapshot_bytes=None)
-        self._trace = trace
+        self._trace = self._running = trace
         self._display = ""
         self._steps: dict[str, OutcomeStep] = {}
         self._results: dict[str, dict[str, Any]] = {}
@@ -172,6 +174,7 @@ class Parts:
             part = replace(part, timeout_ms=max(1, min(part.timeout_ms, round(limit_ms))))
         validated = Validated(part, {}, part.wire_json(), ())
         with self._trace.part() as trace:
+            self._running = trace
             finished = await run_held(self._backend, self.device, validated, self._options, trace)
             self._display = trace.display
         self._warnings += finished.warnings
@@ -184,7 +187,7 @@ class Parts:
         self._results |= {result["id"]: result for result in results}
         if finished.outcome.status != "succeeded":
             self._bad = finished.outcome
-            raise _PartFailedError
+            raise PartFailedError
         return results
 
     async def look(self, *ids: str, limit_ms: float | None = None) -> UiTree:
@@ -193,6 +196,66 @@ class Parts:
 
         data = (await self.send(*ids, limit_ms=limit_ms))[-1]["data"]
         return await asyncio.to_thread(parse, data.pop("text"), recover=True)  # the history keeps the tree
+
+    async def send_around(
+        self, *ids: str, pause: str, act: Callable[[], Awaitable[object]]
+    ) -> tuple[list[dict[str, Any]], bool]:
+        """Dispatch these steps as one plan, and call ``act`` once, while the device is in the step ``pause``.
+
+        Return the results, and whether that was in time: where the log shows the pause too late, ``act`` comes after it. It is not
+        called if the first step failed, or the plan.
+        """
+        reached, failed, over = asyncio.Event(), False, False
+
+        def hear(line: ProgressSignal) -> None:
+            nonlocal failed, over
+            failed = failed or (line.fields.get("id") == ids[0] and bool(step_failure(line.kind, line.fields)))
+            if line.kind != "step-start" or failed:
+                return
+            over = over or reached.is_set()
+            if line.fields.get("id") == pause:
+                reached.set()
+
+        self._trace.on_note = hear
+        plan, wait = asyncio.ensure_future(self.send(*ids)), asyncio.ensure_future(reached.wait())
+        try:
+            await asyncio.wait({plan, wait}, return_when=asyncio.FIRST_COMPLETED)
+            if not reached.is_set():
+                results = await plan
+                await act()
+                return results, False
+            try:
+                await act()
+                in_time = not over
+            except StepFailedError:
+                await asyncio.wait({plan})
+                raise
+            return await plan, in_time
+        finally:
+            self._trace.on_note = unreported
+            for task in (plan, wait):
+                task.cancel()
+            await asyncio.gather(plan, wait, return_exceptions=True)
+
+    def overlook(self, *done: str) -> bool:
+        """Return whether these steps are done; the composition then succeeds, and how the other ones ended is unknown."""
+        if any(name not in self._steps or self._steps[name].status != "done" for name in done):
+            return False
+        for name, step in self._steps.items():
+            if step.status != "done":
+                self._steps[name] = replace(step, status="unknown")
+        self._bad = None
+        return True
+
+    async def running_tree(self) -> UiTree | None:
+        """Return the newest tree of the running plan, if it can be read."""
+        from clawperator.engine.hierarchy.tree import parse
+
+        seen = self._running.hierarchies
+        try:
+            return await asyncio.to_thread(parse, seen[-1].xml, recover=True) if seen else None
+        except EngineError:
+            return None
 
     async def act_until(
         self, act: str, step_id: str, holds: Callable[[UiTree], bool], limit_ms: float
@@ -229,7 +292,7 @@ class Parts:
                 if holds(await self.look(step_id, limit_ms=left)):
                     return True
                 seen = True
-            except _PartFailedError:
+            except PartFailedError:
                 if self._bad is None or (self._bad.error or {}).get("code") not in _BUSY:
                     raise
                 busy, self._bad = self._bad, None
@@ -239,7 +302,7 @@ class Parts:
             return False
         if busy is not None and (busy.error or {}).get("code") == ErrorCode.UI_TREE_UNAVAILABLE:
             self._bad = busy
-            raise _PartFailedError
+            raise PartFailedError
         message = f"uiautomator returned no tree within {max(limit_ms, FIRST_LOOK_MS):g} ms: the screen moves, or the device is slow"
         raise StepFailedError(step_id, EngineError(ErrorCode.UI_NOT_IDLE, message))
 
@@ -284,8 +347,9 @@ class Parts:
         script = device_command(argv)
         if guarded:
             script = device_script(GUARD + "input {words}", seen=self._display, words=words)
-        self._trace.dispatched()
-        self._trace.enter("run")
+        if not self._trace.is_divided:
+            self._trace.dispatched()
+            self._trace.enter("run")
         began = time.time()
         label = device_command([*argv[:-1], HIDDEN] if secret else argv)
         done = await self.device.script(script, timeout=self.execution.timeout_ms / 1000, label=label)

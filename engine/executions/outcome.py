@@ -180,9 +180,8 @@ def _read_lines(steps: _Steps, lines: Iterable[LiveLine]) -> tuple[OutcomeStep |
             continue
         elif kind == "step-success" and fields.get("id") == running.id:
             running.ended_at = at
-            # a failed step is reported like this, too, with an error in its data (wire.md#log-lines)
-            failure = _ERROR.search(fields.get("data", ""))
-            running.status, running.code = _LEFT_TO_HOST.get(failure[1], ("failed", failure[1])) if failure else _DONE
+            code = step_failure(kind, fields)
+            running.status, running.code = _LEFT_TO_HOST.get(code, ("failed", code)) if code else _DONE
             running = None
         elif kind == "stage-start":
             running.type = running.type or type_of_stage(fields.get("id", ""))
@@ -191,6 +190,12 @@ def _read_lines(steps: _Steps, lines: Iterable[LiveLine]) -> tuple[OutcomeStep |
         elif kind == "stage-failure":
             running.ended_at = at
     return running, over, at
+
+
+def step_failure(kind: str, fields: Mapping[str, str]) -> str:
+    """Return the error code in the line of a step that ended: a failed one, too, is a ``step-success`` (wire.md#log-lines)."""
+    found = _ERROR.search(fields.get("data", "")) if kind == "step-success" else None
+    return found[1] if found else ""
 
 
 def _take_result(step: OutcomeStep, result: Mapping[str, Any]) -> object:

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 from clawperator.engine.errors import EngineError
 from clawperator.engine.executions.outcome import LiveLine
 from clawperator.engine.logcat.signals import CapturedHierarchy, ProgressSignal
+from clawperator.engine.progress import unreported
 
 if TYPE_CHECKING:
     from clawperator.engine.hierarchy.nodes import UiTree
@@ -58,6 +59,10 @@ class Trace:
         """Remarks about the device."""
         self.before_dispatch: list[Callable[[], object]] = []
         """Called just before the first effect is sent to the device."""
+        self.on_note: Callable[[ProgressSignal], object] = unreported
+        """Called with each progress line of this trace and of its parts."""
+        self.is_divided = False
+        """A part of it has the phases."""
         self._phase = ""
         self._since = time.perf_counter()
 
@@ -96,10 +101,13 @@ class Trace:
         """Yield the trace of one part of the execution, and add it to this one at its end."""
         self.enter("")
         part, is_first = Trace(), not self.was_dispatched
+        self.is_divided = True
         part.before_dispatch.append(self._note_dispatch)
+        part.on_note = self.on_note
         try:
             yield part
         finally:
+            self.is_divided = False
             part.enter("")
             for name, spent in part.phases.items():
                 self.phases[name] = self.phases.get(name, 0.0) + spent
@@ -113,6 +121,7 @@ class Trace:
             self.lines_left_out += part.lines_left_out
 
     def note(self, signal: ProgressSignal) -> None:
+        self.on_note(signal)
         if len(self.lines) < LINES_KEPT and self._line_bytes < LINE_BYTES_KEPT:
             self._line_bytes += len(signal.entry.payload)
             self.lines.append((time.time(), signal))

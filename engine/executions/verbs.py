@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from clawperator.engine.contracts.execution import Action
 from clawperator.engine.errors import EngineError, ErrorCode
 from clawperator.engine.executions.build import DEFAULT_TIMEOUT_MS, time_around
-from clawperator.engine.executions.composition import Composition, Parts, StepFailedError, by_reference
+from clawperator.engine.executions.composition import Composition, PartFailedError, Parts, StepFailedError, by_reference
 from clawperator.engine.executions.force_stop import require_package
 from clawperator.engine.executions.matcher_check import checked_matcher
 from clawperator.engine.hierarchy.match import Matcher, explain_tree, find_all
@@ -100,6 +100,43 @@ def set_text(matcher: Fields, text: str) -> Composition:
 
 # -- submit
 
+EFFECT_MS = 1_000
+"""How long the device waits, while the host presses Enter, before it looks at the effect."""
+_ENTER = Action("submit", "input_key", {"key": "ENTER"})
+_SUBMITTED_BY = "input keyevent KEYCODE_ENTER"
+
+
+@by_reference
+def type_and_submit(matcher: Fields, text: str, *, clear: bool = False) -> Composition:
+    """Type ``text`` into the field of ``matcher`` and press Enter once, with one broadcast (two if the log is late).
+
+    Both are then done. ``effect`` says whether the screen was seen to change: ``changed`` or ``none_seen``. No generation of the
+    Operator app can press Enter, so the host does while the plan pauses (wire.md#actions-and-how-they-fail).
+    """
+    entry = Action("type", "enter_text", {"matcher": dict(matcher), "text": text} | ({"clear": True} if clear else {}))
+
+    async def run(parts: Parts) -> dict[str, Any]:
+        async def enter() -> None:
+            if (tree := await parts.running_tree()) is not None:
+                _require_focus(tree, "submit")
+            await parts.shell("submit", "keyevent", "KEYCODE_ENTER")
+
+        effect = "none_seen"
+        try:
+            steps, in_time = await parts.send_around("type", "look", "pause", "verify", pause="pause", act=enter)
+            before, after = steps[1]["data"]["text"], steps[-1]["data"]["text"]
+            if not in_time:
+                after = (await parts.send("verify"))[-1]["data"]["text"]
+            if before != after:
+                effect = "changed"
+        except PartFailedError:
+            if not parts.overlook("type", "submit"):
+                raise
+        return {"effect": effect, "submittedBy": _SUBMITTED_BY}
+
+    pause = Action("pause", "sleep", {"durationMs": EFFECT_MS})
+    return Composition("type", (entry, _LOOK, _ENTER, pause, _VERIFY), run)
+
 
 @by_reference
 def submit(matcher: Fields | None = None, *, text: str | None = None) -> Composition:
@@ -118,19 +155,22 @@ def submit(matcher: Fields | None = None, *, text: str | None = None) -> Composi
 
     async def run(parts: Parts) -> dict[str, Any]:
         tree = await parts.look(*(action.id for action in typing), "look")
-        focused = next((node for node in tree.on_screen if node.focused), None)
-        if focused is None:
-            message = "No field has the focus, so Enter would submit nothing"
-            hint = "Click the field first, or pass its selector and --text."
-            raise StepFailedError("look", EngineError(ErrorCode.NODE_NOT_FOUND, message, hint=hint))
+        _require_focus(tree, "look")
         await parts.shell("submit", "keyevent", "KEYCODE_ENTER")
         shown = _shown(tree)
         if await parts.look_until("verify", lambda now: _shown(now) != shown, SETTLE_MS) is None:
             raise _unverified("Enter was pressed, and nothing on the screen changed: the field may not submit on Enter")
-        return {"changed": True, "submittedBy": "input keyevent KEYCODE_ENTER"}
+        return {"changed": True, "submittedBy": _SUBMITTED_BY}
 
-    actions = (*typing, _LOOK, Action("submit", "input_key", {"key": "ENTER"}), _VERIFY)
+    actions = (*typing, _LOOK, _ENTER, _VERIFY)
     return Composition("submit", actions, run)
+
+
+def _require_focus(tree: UiTree, step_id: str) -> None:
+    if not any(node.focused for node in tree.on_screen):
+        message = "No field has the focus, so Enter would submit nothing"
+        hint = "Click the field first, or pass its selector and --text."
+        raise StepFailedError(step_id, EngineError(ErrorCode.NODE_NOT_FOUND, message, hint=hint))
 
 
 def _shown(tree: UiTree) -> list[tuple[int, Mapping[str, str]]]:

@@ -179,7 +179,8 @@ class Type(Action):
     notes = (
         "--text is the text to enter; to find a field by its text, use --selector. --text - reads the text from stdin,\n"
         "so that a password does not appear in the process list: UTF-8; one trailing line end is removed. To type\n"
-        "a single '-', pass it on stdin as well. --submit presses Enter afterwards, as submit does: it fails if nothing changes."
+        "a single '-', pass it on stdin as well. --submit presses Enter once; result.effect says whether the screen was seen to\n"
+        "change (changed, none_seen). The command submit waits for a change and fails without one."
     )
     examples: tuple[str, ...] = (
         """--selector '{"role":"textfield"}' --text 'hello world'""",
@@ -189,7 +190,7 @@ class Type(Action):
     flags = (
         *SELECTOR_FLAGS_BUT_TEXT,
         Flag("--text", "<value|->", "enter this text; - reads it from stdin"),
-        switch("--submit", "press Enter afterwards (see submit)"),
+        switch("--submit", "press Enter afterwards"),
         switch("--clear", "clear the field first; typing always replaces its content"),
         *RESULT_FLAGS,
     )
@@ -198,9 +199,9 @@ class Type(Action):
         matcher, text = self.need(selector(options, text=False)), self.need(options.text)
         text = text_of_stdin() if text == "-" else text
         if options.submit:
-            from clawperator.engine.executions.verbs import submit
+            from clawperator.engine.executions.verbs import type_and_submit
 
-            return submit(matcher, text=text)
+            return type_and_submit(matcher, text, clear=options.clear)
         return build.enter_text(matcher, text, clear=options.clear)
 
 

@@ -30,6 +30,7 @@ FIELD = f"{SHOP}:id/search_src_text"
 @pytest.fixture
 def phone(plug: Plug, monkeypatch: pytest.MonkeyPatch) -> SimulatedDevice:
     monkeypatch.setattr(verbs, "SETTLE_MS", 200)
+    monkeypatch.setattr(verbs, "EFFECT_MS", 300)
     monkeypatch.setattr(composition, "POLL_SECONDS", 0.01)
     return plug()
 
@@ -143,11 +144,30 @@ class TestSubmit:
         assert phone.ui.window().screen.activity == ".ResultsActivity"
 
     @pytest.mark.parametrize("words", [("action", "type"), ("type",)])
-    def test_type_with_submit_is_the_same(self, phone: SimulatedDevice, cli: Cli, words: tuple[str, ...]) -> None:
+    def test_type_with_submit_says_what_was_seen(
+        self, phone: SimulatedDevice, cli: Cli, words: tuple[str, ...]
+    ) -> None:
         phone.ui.show(SHOP, "search")
         text = ("--text", "desk") if len(words) > 1 else ("desk",)
-        assert cli(*words, "--id", FIELD, *text, "--submit").document["result"]["changed"] is True
+        run = cli(*words, "--id", FIELD, *text, "--submit")
+        assert run.document["result"] == {"effect": "changed", "submittedBy": "input keyevent KEYCODE_ENTER"}
+        assert set(steps(run).values()) == {"done"}
         assert phone.ui.window().screen.activity == ".ResultsActivity"
+
+    @pytest.mark.parametrize("words", [("action", "type"), ("type",)])
+    def test_type_with_submit_is_done_where_nothing_changes(
+        self, phone: SimulatedDevice, cli: Cli, words: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """As in a search as you type: callers that repeat a failure would press Enter twice."""
+        phone.ui.show(SETTINGS, "search")
+        keys: list[str] = []
+        press = phone.input.key
+        monkeypatch.setattr(phone.input, "key", lambda name: (keys.append(name), press(name))[1])
+        text = ("--text", "dark") if len(words) > 1 else ("dark",)
+        run = cli(*words, "--id", f"{SETTINGS}:id/search_src_text", *text, "--submit")
+        assert (run.exit_code, run.document["outcome"]["status"]) == (0, "succeeded")
+        assert run.document["result"]["effect"] == "none_seen"
+        assert len([key for key in keys if "ENTER" in key]) == 1
 
     def test_it_fails_where_enter_changes_nothing(self, phone: SimulatedDevice, cli: Cli) -> None:
         phone.ui.show(SETTINGS, "search")
