@@ -1,7 +1,7 @@
 """Input through Android's own ``input``, which leaves accessibility services bound (android-facts 10e): compositions of one action.
 
-A selector is resolved to the centre of what is visible of its first match by one look of the Operator; a point needs no Operator app. Everything is
-checked before anything is sent, because ``input`` itself ignores keys and points that do not exist.
+A selector is resolved by one look of the Operator to the point of its first match that a finger reaches; a point needs no Operator
+app. Everything is checked before anything is sent, because ``input`` itself ignores keys and points that do not exist.
 """
 
 from __future__ import annotations
@@ -20,12 +20,13 @@ from clawperator.engine.errors import EngineError, ErrorCode
 from clawperator.engine.executions.composition import Composition, Parts, StepFailedError, by_reference
 from clawperator.engine.executions.matcher_check import checked_matcher
 from clawperator.engine.executions.screenshot import find_display
+from clawperator.engine.executions.touch import tap_point
+from clawperator.engine.executions.touch_windows import TOUCH_SCRIPT, touch_windows
 from clawperator.engine.executions.verbs import absent
 from clawperator.engine.hierarchy.match import find_all
 
 if TYPE_CHECKING:
     from clawperator.engine.adb.device import AdbDevice
-    from clawperator.engine.hierarchy.nodes import UiNode, UiTree
 
 MAX_DURATION_MS = 20_000
 LONG_PRESS_MS = 800
@@ -117,7 +118,12 @@ def gesture(
                 node = next(iter(find_all(tree, wanted)), None)
                 if node is None:
                     raise absent(tree, wanted)
-                screen, start = (tree.screen.width, tree.screen.height), _point_of(tree, node, kind)
+                windows = touch_windows((await parts.device.script(device_script(TOUCH_SCRIPT))).text)
+                try:
+                    start = tap_point(tree, node, windows, long=kind == "long_press")
+                except EngineError as exc:
+                    raise StepFailedError(kind, exc) from exc
+                screen = tree.screen.width, tree.screen.height
             else:
                 assert at is not None
                 screen, start = await screen_size(parts.device, display), at
@@ -141,15 +147,6 @@ def gesture(
     given = {"matcher": matcher, "at": at and list(at), "to": to and list(to), "durationMs": duration_ms} | _on(display)
     act = Action(kind, f"input_{kind}", {name: value for name, value in given.items() if value is not None})
     return Composition("input", (act,) if wanted is None else (Action("look", "snapshot_ui"), act), run)
-
-
-def _point_of(tree: UiTree, node: UiNode, kind: str) -> Point:
-    """Return the centre of the node's visible part: the rest belongs to what hides it. Raises ``StepFailedError`` without one."""
-    if point := tree.point_of(node):
-        return point
-    message = "No part of the node is visible, so a gesture would reach what is there instead of it; nothing was sent"
-    hint = "Scroll it into view, then repeat the command."
-    raise StepFailedError(kind, EngineError(ErrorCode.NODE_NOT_CLICKABLE, message, hint=hint))
 
 
 async def screen_size(device: AdbDevice, display: int = 0) -> tuple[int, int]:

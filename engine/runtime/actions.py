@@ -164,7 +164,7 @@ async def _act_on(run: PlanRun, node: UiNode, how: str) -> bool:
     act = surface.long_click if long else surface.click
     if able is not None and able.enabled and await act(able):
         return True
-    return await surface.press(*node.bounds.center, LONG_PRESS_MS if long else TAP_MS)
+    return await surface.press(*node.bounds.center, LONG_PRESS_MS if long else TAP_MS, node=node)
 
 
 async def read_text(run: PlanRun, action: p.ReadText) -> ActionResult:

@@ -74,7 +74,7 @@ async def scroll_once(run: PlanRun, tree: UiTree, container: UiNode, scroll: Scr
     """One gesture in a container of ``tree``, with its settling."""
     before = signature(tree, container, scroll.direction)
     path = finger_path(container, scroll.direction, scroll.distance_ratio)
-    if not await run.surface.swipe(*path, SWIPE_MS):
+    if not await run.surface.swipe(*path, SWIPE_MS, within=container):
         return Moved.REFUSED
     await run.clock.sleep(scroll.settle_delay_ms / 1000)
     after = await run.surface.dump()

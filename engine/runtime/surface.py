@@ -36,10 +36,13 @@ class Surface(Protocol):
     async def set_text(self, node: UiNode, text: str) -> bool:
         """Replace the whole content of an editable node."""
 
-    async def press(self, x: int, y: int, duration_ms: int) -> bool:
-        """A finger at one point for so long."""
+    async def press(self, x: int, y: int, duration_ms: int, *, node: UiNode | None = None) -> bool:
+        """A finger at one point for so long; it is for ``node``, in which a surface may choose another one."""
 
-    async def swipe(self, x1: int, y1: int, x2: int, y2: int, duration_ms: int) -> bool: ...
+    async def swipe(
+        self, x1: int, y1: int, x2: int, y2: int, duration_ms: int, *, within: UiNode | None = None
+    ) -> bool:
+        """A finger along a line; ``within`` is what it scrolls."""
 
     async def key(self, name: str) -> bool:
         """``back``, ``home`` or ``recents``."""

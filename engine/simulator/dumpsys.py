@@ -6,12 +6,13 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Final
 
 from clawperator.engine.contracts.operator_identity import service_of
+from clawperator.engine.hierarchy.nodes import Bounds
 from clawperator.engine.simulator.command_error import CommandError
 from clawperator.engine.simulator.packages import dumpsys_package
 from clawperator.engine.simulator.platform import Platform
 from clawperator.engine.simulator.process_table import pid_of, processes
 from clawperator.engine.simulator.procfs import FREE_KB, TOTAL_KB
-from clawperator.engine.simulator.scenario import Foldable, ServiceDown
+from clawperator.engine.simulator.scenario import Foldable, ServiceDown, WindowOver
 
 _RUNNING = (
     "Service[label=Clawperator Operator, feedbackType[FEEDBACK_GENERIC], capabilities=33, eventTypes=TYPES_ALL_MASK, "
@@ -274,8 +275,51 @@ def _input(device: Platform, _: Sequence[str]) -> str:
         f"deviceSize=[{width}, {height}], isActive=[1]\n"
         f"      SurfaceWidth: {width}px\n      SurfaceHeight: {height}px\n"
         f"      SurfaceOrientation: {device.ui.rotation}\n"
-        f"\nInput Dispatcher State:\n  DispatchEnabled: true\n  DispatchFrozen: false\n"
+        f"\nInput Dispatcher State:\n  DispatchEnabled: true\n  DispatchFrozen: false\n{_touched(device)}"
     )
+
+
+def _touched(device: Platform) -> str:
+    """The windows that take touches, top first, as the input dispatcher of this Android prints them."""
+    ui, (width, height) = device.ui, device.ui.display
+    window = ui.window()
+    dialog = window.nodes[0].seen
+    app, shade = (6, _full(window.component)), device.unseen == "other_window"
+    rows = [((at + 10, title), box) for at, (title, box) in enumerate(ui.over)]
+    rows += [
+        ((3, "StatusBar"), Bounds(0, 0, width, height // 40)),
+        ((4, "NavigationBar0"), Bounds(0, height - height // 40, width, height)),
+    ]
+    if (keyboard := ui.keyboard_box) is not None:
+        rows.append(((5, "InputMethod"), keyboard))
+    rows.append((app, dialog))
+    focus = (10, "NotificationShade") if shade and not device.scenario.of_device(WindowOver) else app
+    text = ""
+    for number, (window_id, box) in enumerate(rows):
+        name, focused = _window_name(device, window_id), window_id == focus
+        frame = f"[{box.left},{box.top}][{box.right},{box.bottom}]"
+        keys = "0x0" if focused or window_id == app else "NOT_FOCUSABLE | TRUSTED_OVERLAY"
+        if device.sdk >= 33:
+            how = f"inputConfig={keys}, alpha=1.00, frame={frame}, globalScale=1.000000, "
+        elif device.sdk >= 31:
+            flags = "NOT_TOUCH_MODAL" if keys == "0x0" else "NOT_FOCUSABLE | NOT_TOUCH_MODAL"
+            how = f"paused=false, focusable=true, visible=true, alpha=1.00, flags={flags}, type=0, frame={frame}, "
+        else:
+            flags = "0x81810120" if keys == "0x0" else "0x01840068"
+            how = f"paused=false, hasFocus={str(focused).lower()}, visible=true, flags={flags}, type=0x00000001, frame={frame}, "
+        owner = f"ownerPid={1000 + window_id[0]}, ownerUid={10_100 + window_id[0]}"
+        text += f"      {number}: name={name}, displayId=0, {how}touchableRegion={frame}, {owner}, dispatchingTimeout=5000ms\n"
+    held = _window_name(device, focus)
+    if device.sdk < 29:
+        return f"  FocusedWindow: name={held}\n  TouchStates: <no displays touched>\n  Windows:\n{text}"
+    return f"  FocusedWindows:\n    displayId=0, name={held}\n  TouchStates: <no displays touched>\n  Display: 0\n    Windows:\n{text}"
+
+
+def _window_name(device: Platform, window: tuple[int, str]) -> str:
+    handle = f"{window[0]:x}d2f1a4"
+    if device.sdk >= 35:
+        return f"{handle} {window[1]}"
+    return f"'Window{{{handle} u0 {window[1]}}}'" if device.sdk < 30 else f"'{handle} {window[1]}'"
 
 
 def _input_method(device: Platform, _: Sequence[str]) -> str:

@@ -71,7 +71,7 @@ class InputManager:
 
     def _back(self) -> None:
         self._on_back()
-        self._ui.back()
+        self._ui.escape()
 
     def by_keyboard(self, action: str, extras: Mapping[str, str]) -> bool:
         """Type what a broadcast for ADBKeyBoard says, if that keyboard is chosen and shown; false for other broadcasts."""

@@ -119,12 +119,21 @@ class OperatorSurface:
     async def set_text(self, node: UiNode, text: str) -> bool:
         return await self._do(lambda live: self._device.ui.set_text(live, text), node)
 
-    async def press(self, x: int, y: int, duration_ms: int) -> bool:
+    async def press(self, x: int, y: int, duration_ms: int, *, node: UiNode | None = None) -> bool:  # noqa: ARG002
         await self._clock.sleep(duration_ms / 1000)
         (self._device.ui.hold if duration_ms >= 500 else self._device.ui.tap)(x, y)
         return True
 
-    async def swipe(self, x1: int, y1: int, x2: int, y2: int, duration_ms: int) -> bool:
+    async def swipe(
+        self,
+        x1: int,
+        y1: int,
+        x2: int,
+        y2: int,
+        duration_ms: int,
+        *,
+        within: UiNode | None = None,  # noqa: ARG002
+    ) -> bool:
         await self._clock.sleep(duration_ms / 1000)
         self._device.ui.swipe(x1, y1, x2, y2)
         return True

@@ -14,6 +14,7 @@ from itertools import cycle
 from typing import Any
 
 from clawperator.engine.errors import EngineError, ErrorCode
+from clawperator.engine.hierarchy.nodes import Bounds
 from clawperator.engine.runtime.plan import Generation
 from clawperator.engine.simulator import scenario as faults
 from clawperator.engine.simulator.accessibility import AccessibilityManager
@@ -113,6 +114,10 @@ class Platform:
         ui = Ui({app.package: app for app in apps}, self.settings, metrics, home=LAUNCHER_PACKAGE)
         ui.secure = self.unseen == "secure_window"
         ui.part = self.unseen
+        over = scenario.of_device(faults.WindowOver)
+        ui.over = [(over.title, Bounds(*over.bounds))] if over is not None else []
+        if self.unseen == "other_window":
+            ui.over.append(("NotificationShade", Bounds(0, 0, *ui.display)))
         start = apps[-1].package if extra else scenario.start.package
         if start != LAUNCHER_PACKAGE or scenario.start.screen:
             screen = "" if extra else scenario.start.screen

@@ -353,6 +353,14 @@ class TwoLaunchers(_Strict):
     package: str = "com.example.shop"
 
 
+class WindowOver(_Strict):
+    """A window of another program lies over the app and takes the touches: a toast, a bar, a picture-in-picture window."""
+
+    kind: Literal["window_over"]
+    title: str = "com.example.player/com.example.player.PipActivity"
+    bounds: tuple[int, int, int, int] = (0, 0, 1080, 2400)
+
+
 CommandFault = (
     Silence
     | MalformedEnvelope
@@ -384,7 +392,8 @@ AnyFault = Annotated[
     | Unseen
     | Foldable
     | ScrcpyFault
-    | TwoLaunchers,
+    | TwoLaunchers
+    | WindowOver,
     Field(discriminator="kind"),
 ]
 

@@ -17,6 +17,8 @@ from clawperator.engine.simulator.apps.view import App, Scene, Screen
 from clawperator.engine.simulator.operator_log import split_message
 
 Settings = dict[str, dict[str, str]]
+_KEYBOARD = ("qwertyuiop", "asdfghjkl", "zxcvbnm<", ",    .>")
+"""Rows of keys; ``<`` deletes, ``>`` is Enter."""
 _VALUE = re.compile(r'"[^"]*"')
 
 
@@ -118,6 +120,8 @@ class Ui:
         """Whether pictures of all windows are black."""
         self.part = ""
         """``dialog`` or ``split_screen``: windows take that part of the display, and nothing of the rest is in the tree."""
+        self.over: list[tuple[str, Bounds]] = []
+        """Windows of others that take touches over the app's, by their titles; top first."""
         self.listener: Listener = lambda _type, _package, _node: None
         self.facts: dict[str, str] = {}
         self._states: dict[str, dict[str, Any]] = {}
@@ -178,6 +182,12 @@ class Ui:
     @property
     def keyboard_shown(self) -> bool:
         return self.awake and self.front.frames[-1].keyboard and self.focused_field() is not None
+
+    @property
+    def keyboard_box(self) -> Bounds | None:
+        """What the keyboard covers while it is shown. Apps do not move their content for it."""
+        width, height = self.display
+        return Bounds(0, height * 3 // 5, width, height) if self.keyboard_shown else None
 
     def home_activity(self, app: App) -> str:
         """The class of the screen that the app's icon opens."""
@@ -319,14 +329,30 @@ class Ui:
     # --- input
 
     def tap(self, x: int, y: int) -> None:
+        if self._taken(x, y):
+            return
         node = self._under(x, y, lambda n: n.view.tap is not None or n.editable)
         if node is not None:
             self.click(node)
 
     def hold(self, x: int, y: int) -> None:
+        if self._taken(x, y):
+            return
         node = self._under(x, y, lambda n: n.view.hold is not None or n.view.tap is not None or n.editable)
         if node is not None and not self.long_click(node) and node.view.hold is None:
             self.click(node)
+
+    def _taken(self, x: int, y: int) -> bool:
+        """Whether a window over the app's takes a touch; the keyboard types the key under the finger."""
+        if not self.awake or any(box.contains(x, y) for _, box in self.over):
+            return self.awake
+        box = self.keyboard_box
+        if box is None or not box.contains(x, y):
+            return False
+        row = _KEYBOARD[(y - box.top) * len(_KEYBOARD) // box.height]
+        key = row[(x - box.left) * len(row) // box.width]
+        {"<": self.delete, ">": self.enter}.get(key, lambda: self.type_text(key))()
+        return True
 
     def click(self, node: Node) -> bool:
         """The node's click; false when it cannot be clicked."""
@@ -402,6 +428,8 @@ class Ui:
 
     def swipe(self, x1: int, y1: int, x2: int, y2: int) -> None:
         """A drag: the innermost viewport under its start that scrolls along it follows the finger."""
+        if self._taken(x1, y1):
+            return
         axis, distance = ("column", y1 - y2) if abs(y2 - y1) >= abs(x2 - x1) else ("row", x1 - x2)
         node = self._under(x1, y1, lambda n: n.reach > 0 and n.view.scroll == axis)
         if node is None or not self.awake:

@@ -30,8 +30,8 @@ from clawperator.engine.executions.backends.stock_surface import (
     dump_file,
     end_dump,
     held_by_other,
-    typed_pieces,
 )
+from clawperator.engine.executions.backends.stock_text import typed_pieces
 from clawperator.engine.executions.command import Command
 from clawperator.engine.executions.log_events import LogEventPublisher
 from clawperator.engine.executions.probe import variants

@@ -7,13 +7,13 @@ node's tree was read: if not, nothing is sent, and the action reads the tree aga
 from __future__ import annotations
 
 import asyncio
-import base64
 import secrets
 import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any, NamedTuple
+from types import MappingProxyType
+from typing import Any
 
 from clawperator.engine.adb.device import ShellResult
 from clawperator.engine.adb.displays import (
@@ -29,8 +29,17 @@ from clawperator.engine.adb.parse import INPUT_BLOCKED_HINT, parse_failure
 from clawperator.engine.adb.quote import device_script
 from clawperator.engine.adb.shell_session import ShellSession
 from clawperator.engine.adb.trace import HIDDEN
-from clawperator.engine.contracts.limits import utf16_length
 from clawperator.engine.errors import EngineError, ErrorCode
+from clawperator.engine.executions.backends import stock_text
+from clawperator.engine.executions.touch import (
+    focus_elsewhere,
+    foreign_at,
+    same_keyboard,
+    swipe_path,
+    tap_point,
+    window_at,
+)
+from clawperator.engine.executions.touch_windows import TOUCH_SCRIPT, TouchWindow, touch_windows
 from clawperator.engine.hierarchy.traits import is_editable
 from clawperator.engine.hierarchy.tree import Bounds, IncomingTree, UiNode, UiTree, parse
 from clawperator.engine.runtime.plan import (
@@ -51,9 +60,10 @@ _MOST_SAID = 16 * 1024
 """Characters of other output that are read: on some phones a harmless stack trace stands before what matters."""
 _TAP_MS = 500
 """A shorter press is a tap: ``input tap`` has no duration."""
+_WINDOWS = b"clawperator-windows:\n"
 _HEAD = b"clawperator-dump:\n"
 _DUMP = (
-    f"{STATE_SCRIPT}; echo {_HEAD.decode().strip()}; "
+    f"{STATE_SCRIPT}; echo {_WINDOWS.decode().strip()}; {TOUCH_SCRIPT}; echo {_HEAD.decode().strip()}; "
     """sh -c 'echo $$ > "$1.pid"; exec uiautomator dump "$1"' sh {file}; r=$?; """
     "rm -f {file}.pid; cat {file} 2>/dev/null; rm -f {file}; exit $r"
 )
@@ -62,6 +72,11 @@ _END_DUMP = (
     'm=$(cat {file}.ime 2>/dev/null) && ime set "$m" >/dev/null 2>&1; rm -f {file} {file}.pid {file}.ime'
 )
 """A dump whose shell is closed goes on (android-facts 4h), and no other can start meanwhile (7f)."""
+_SAME_WINDOWS = f'W=$({TOUCH_SCRIPT}); [ "$W" = {{windows}} ] || {{ echo "$W"; exit 114; }}; '
+"""Put before a script, ends it with the windows where they are not as in ``windows``: each may move in between."""
+_WINDOWS_CHANGED = 114
+_GUARDED_TRIES = 3
+"""How often a gesture is sent again where other windows than those that concern it have changed."""
 _STILL_SECONDS = 1.0
 """How long a tree of a scroll is good for: ``uiautomator`` has read it after a quiet second, in which late rows would have come."""
 _FIRST_LOOK_SECONDS = 3.0
@@ -72,22 +87,6 @@ _NO_TREE = ("could not get idle state", "null root node")
 """What it prints, without a failure of its own, where the screen gives no tree (7a)."""
 _DUMPED = "dumped to"
 _KILLED = 137
-_SELECTS_ALL = 33
-"""The first API level whose ``input keycombination`` presses modifiers: Android 12 types the letter alone."""
-_CLEAR_ALL = "input keycombination CTRL_LEFT A >/dev/null 2>&1 && input keyevent KEYCODE_DEL >&2 || "
-_OR_END = " >&2 || exit 1; "
-_BY_METHOD = (
-    "settings get secure default_input_method > {file}.ime; (ime set {method} >&2 || exit 1; input tap {x} {y} >&2 || exit 1; n=0; "
-    'until dumpsys input_method | grep -q mInputShown=true || [ "$n" -ge 20 ]; do n=$((n+1)); done; '
-    "am broadcast -p {package} -a ADB_CLEAR_TEXT >&2; am broadcast -p {package} -a ADB_INPUT_B64 --es msg {data} >&2; "
-)
-"""The broadcasts are those of ADBKeyBoard, which receives them once its view is shown."""
-_METHOD_BACK = '); r=$?; ime set "$(cat {file}.ime)" >/dev/null 2>&1; rm -f {file}.ime; exit $r'
-_NO_KEY_HINT = "Use the operator backend, or name an input method of the device in the setting execution.input_method."
-_MOST_KEYS = 1_000
-"""Keys that delete before the cursor, and as many behind it."""
-_PASSWORD_KEYS = 64
-"""A password's length may not show."""
 _LAUNCH = (
     'r=$(cmd package resolve-activity --brief {package} 2>&1); c=$(echo "$r" | grep -F -m 1 {entry}) || '
     "c=$(cmd package query-activities --brief {package} 2>/dev/null | grep -F -m 1 {entry}) || "
@@ -107,16 +106,6 @@ class Dispatched:
 
     sent: list[str] = field(default_factory=list)
     facts: dict[str, str] = field(default_factory=dict)
-
-
-class _Typing(NamedTuple):
-    """A script that types, with its values; ``end`` stands behind the dump that reads the field back."""
-
-    script: str
-    values: Mapping[str, str | Sequence[str]]
-    sent: list[str]
-    route: str
-    end: str = ""
 
 
 class _IncomingDump:
@@ -174,6 +163,9 @@ class StockSurface:
         """The time and the tree of the last look of this step, if nothing was sent since."""
         self._focused = ""
         """The path of the field that had the focus then."""
+        self._tree: UiTree | None = None
+        """The tree of the last look, and the windows as they were then, which the device prints."""
+        self._windows = ""
         self.steps: dict[str, Dispatched] = {}
         self.has_dumped = False
         self.first: tuple[float, str] | None = None
@@ -183,7 +175,7 @@ class StockSurface:
     async def begin(self, step: PlanStep) -> None:
         """Note the step that begins: what was seen before is out of date."""
         self._step, self.display, self._began = step, None, time.monotonic()
-        self._has_looked, self._unread, self._last = False, None, None
+        self._has_looked, self._unread, self._last, self._tree, self._windows = False, None, None, None, ""
         self.steps[step.id] = Dispatched()
 
     @property
@@ -221,7 +213,11 @@ class StockSurface:
         incoming = _IncomingDump()
         try:
             done = await self._run(
-                device_script(_DUMP, file=self._file), timeout=left, limit=MAX_DUMP, on_output=incoming.feed
+                device_script(_DUMP, file=self._file),
+                timeout=left,
+                limit=MAX_DUMP,
+                on_output=incoming.feed,
+                label=f"uiautomator dump {self._file}",
             )
         except AdbTimeoutError:
             self._unread = self._unread is not False
@@ -231,7 +227,7 @@ class StockSurface:
             raise EngineError(ErrorCode.HIERARCHY_TOO_LARGE, words, details={"maxBytes": MAX_DUMP}) from exc
         found = await self._read(done, incoming)
         if found is not None:
-            self._unread, self._last = False, (time.monotonic(), found[1])
+            self._unread, self._last, self._tree = False, (time.monotonic(), found[1]), found[1]
             self._focused = next((node.path for node in found[1].nodes if node.focused and is_editable(node)), "")
         if found is not None and self.first is None and not self._has_acted:
             self.first = time.time(), found[0]
@@ -251,7 +247,8 @@ class StockSurface:
     async def _read(self, done: ShellResult, incoming: _IncomingDump | None = None) -> tuple[str, UiTree] | None:
         """Return XML and tree of a dump, which ``incoming`` has parsed while it came; ``None`` without a tree."""
         head, _, text = done.stdout.partition(_HEAD)
-        self.display = head.decode(errors="replace").strip()
+        display, _, windows = head.decode(errors="replace").partition(_WINDOWS.decode())
+        self.display, self._windows = display.strip(), windows.rstrip("\n")
         said = f"{text[:_MOST_SAID].decode(errors='replace')}\n{done.error_text[:_MOST_SAID]}".strip()
         start = _xml_start(text)
         if start < 0 and (refusal := _broken_dump(done, said)) is not None:
@@ -293,7 +290,7 @@ class StockSurface:
     # -- acting
 
     async def click(self, node: UiNode) -> bool:  # noqa: ARG002 - see below
-        """Press Enter after typing (a step with ``submit``); else leave the click to ``press``, at the centre of the match."""
+        """Press Enter after typing (a step with ``submit``); else leave the click to ``press``, where the match is visible."""
         if not isinstance(self._step.action if self._step else None, EnterText):
             return False
         if self._now.sent:
@@ -307,18 +304,48 @@ class StockSurface:
         """Tap an editable node; others would be clicked by that."""
         if not is_editable(node) or isinstance(self._step.action if self._step else None, EnterText):
             return False
-        return await self._input("tap", *map(str, node.bounds.center))
+        return await self._press_at(node, 0)
 
     async def select(self, node: UiNode) -> bool:  # noqa: ARG002 - no shell command selects a node
         return False
 
-    async def press(self, x: int, y: int, duration_ms: int) -> bool:
-        if duration_ms < _TAP_MS:
-            return await self._input("tap", str(x), str(y))
-        return await self._input("swipe", *map(str, (x, y, x, y, duration_ms)))
+    async def press(self, x: int, y: int, duration_ms: int, *, node: UiNode | None = None) -> bool:
+        """Tap or hold: a node where nothing covers it, else NODE_NOT_CLICKABLE; a point as it is, with a fact about what was hit."""
+        if node is not None and self._tree is not None:
+            return await self._press_at(node, duration_ms)
+        words = _press_words((x, y), duration_ms)
+        mark = _WINDOWS.decode().strip()
+        self._has_acted, self._last = True, None
+        script = device_script(f"{TOUCH_SCRIPT}; echo {mark}; input {{words}}", words=words)
+        done = await self._run(script)
+        windows, _, said = done.stdout.partition(_WINDOWS)
+        if (hit := window_at(touch_windows(windows.decode(errors="replace")), x, y)) is not None:
+            self._now.facts["hit"] = str(hit)
+        return self._sent(done._replace(stdout=said), f"input {' '.join(words)}")
 
-    async def swipe(self, x1: int, y1: int, x2: int, y2: int, duration_ms: int) -> bool:
-        return await self._input("swipe", *map(str, (x1, y1, x2, y2, duration_ms)))
+    async def _press_at(self, node: UiNode, duration_ms: int) -> bool:
+        assert self._tree is not None, "a node is of a tree"
+        tree = self._tree
+        point = tap_point(tree, node, touch_windows(self._windows), long=duration_ms >= _TAP_MS)
+        return await self._gesture(_press_words(point, duration_ms), tree, point)
+
+    async def swipe(
+        self, x1: int, y1: int, x2: int, y2: int, duration_ms: int, *, within: UiNode | None = None
+    ) -> bool:
+        path = x1, y1, x2, y2
+        if within is None or self._tree is None:
+            return await self._input("swipe", *map(str, (*path, duration_ms)))
+        path = swipe_path(self._tree, within, touch_windows(self._windows), path)
+        return await self._gesture(("swipe", *map(str, (*path, duration_ms))), self._tree, path[:2])
+
+    async def _gesture(self, words: Sequence[str], tree: UiTree, at: tuple[int, int]) -> bool:
+        """Run ``input`` if the display is still that of ``tree``, and its window is still what a finger reaches at a point."""
+        self._has_acted, self._last = True, None
+
+        def still(before: Sequence[TouchWindow], now: Sequence[TouchWindow]) -> bool:
+            return same_keyboard(before, now) and foreign_at(now, tree, *at) is None
+
+        return self._sent(await self._guarded("input {words}", still, words=words), f"input {' '.join(words)}")
 
     async def key(self, name: str) -> bool:
         return await self._input("keyevent", _KEYS[name])
@@ -326,77 +353,69 @@ class StockSurface:
     async def set_text(self, node: UiNode, text: str) -> bool:
         """Replace the content of a field by keys and read it back; false if nothing was sent: ``node`` takes no text, or the display turned.
 
-        Raises ``EngineError`` (TEXT_NOT_DELIVERED) where the field does not have exactly ``text`` afterwards.
+        Raises ``EngineError`` (TEXT_NOT_DELIVERED) before anything is sent where no finger reaches the field, before a key where the
+        tap gave the focus to another one, and where the field does not have exactly ``text`` afterwards.
         """
         if not (is_editable(node) and node.enabled):
             return False
-        typing = self._typing(node, text)
-        script = typing.script + ("" if node.password else _DUMP) + typing.end
-        self.has_dumped = self.has_dumped or not node.password
-        self._has_acted = True
-        values = {**typing.values} | ({"file": self._file} if "{file}" in script else {})
-        script = self._guarded(script, **values)
-        done = await self._run(script, timeout=None, limit=MAX_DUMP, label=f"input text {HIDDEN}")
+        assert self._tree is not None, "a node is of a tree"
+        stock_text.require_typable(node, text, self._sdk, self._method)
+        field = node if node.focused else await self._take_focus(node)
+        if field is None:
+            return False
+        tree = self._tree
+        self._require_keys(tree)
+        try:
+            point = tap_point(tree, field, touch_windows(self._windows))
+        except EngineError:
+            point = None  # it has the focus without a tap
+        typing = stock_text.typing(field, text, self._sdk, self._method, point)
+        self.has_dumped = self._has_acted = True
+
+        def still(_: Sequence[TouchWindow], now: Sequence[TouchWindow]) -> bool:
+            return not focus_elsewhere(now, tree)
+
+        values = {**typing.values, "file": self._file}
+        how = {"timeout": None, "limit": MAX_DUMP, "label": f"input text {HIDDEN}"}
+        done = await self._guarded(typing.script + _DUMP + typing.end, still, how, **values)
         if done.exit_code == DISPLAY_CHANGED:
             return self._sent(done, "")
         self._now.sent += typing.sent
-        self._now.facts |= {"route": typing.route, "verified": "false" if node.password else "true"}
-        broke_off = parse_failure(done.error_text, done.exit_code) if node.password else _HEAD not in done.stdout
-        if broke_off:
-            raise _undelivered(f"typing broke off: {parse_failure(done.error_text, done.exit_code or 1)}", done)
-        if node.password:
-            self._now.facts["note"] = "A password is not read back."
-        else:
-            await self._read_back(done, node, text)
-        return True
-
-    def _typing(self, node: UiNode, text: str) -> _Typing:
-        """Return how ``text`` is typed: by keys, else by the input method. Raises ``EngineError`` (TEXT_NOT_DELIVERED) if neither can."""
-        x, y = map(str, node.bounds.center)
-        try:
-            pieces = typed_pieces(text)
-        except EngineError:
-            if not self._method:
-                raise
-            data = base64.b64encode(text.encode()).decode()
-            values = {"method": self._method, "package": self._method.partition("/")[0], "x": x, "y": y, "data": data}
-            sent = [
-                f"ime set {self._method}",
-                f"input tap {x} {y}",
-                f"am broadcast: {len(text)} characters",
-                "ime set: as before",
-            ]
-            return _Typing(_BY_METHOD, values, sent, "input method", _METHOD_BACK)
-        length = max(utf16_length(node.text), _PASSWORD_KEYS if node.password else 0)
-        if length > _MOST_KEYS and self._sdk < _SELECTS_ALL:
-            words = f"The field holds {length} characters; keys can replace {_MOST_KEYS}"
-            raise EngineError(ErrorCode.TEXT_NOT_DELIVERED, f"{words}. Nothing was sent.")
-        tap = "" if node.focused else f"input tap {x} {y}{_OR_END}"
-        clear = (_CLEAR_ALL if self._sdk >= _SELECTS_ALL else "") + "input keyevent {dels}" + _OR_END if length else ""
-        typed = "".join(f"input text {{piece_{at}}}{_OR_END}" for at in range(len(pieces)))
-        keys = min(length, _MOST_KEYS)
-        dels = {"dels": ["KEYCODE_DEL"] * keys + ["KEYCODE_FORWARD_DEL"] * keys} if length else {}
-        sent = [f"input tap {x} {y}"] if tap else []
-        sent += [f"input keyevent: delete the content ({length} characters)"] if length else []
-        sent.append(f"input text ({len(text)} characters)")
-        values = {f"piece_{at}": piece for at, piece in enumerate(pieces)}
-        return _Typing(tap + clear + typed, {**values, **dels}, sent, "input text")
-
-    async def _read_back(self, done: ShellResult, node: UiNode, text: str) -> None:
+        self._now.facts["route"] = typing.route
+        if _HEAD not in done.stdout:
+            raise _broke_off(f"typing broke off: {parse_failure(done.error_text, done.exit_code or 1)}", done)
         try:
             found = await self._read(done)
         except EngineError as exc:
-            raise _undelivered(f"it was typed, but cannot be read back: {exc.message}", done) from exc
+            raise _broke_off(f"it was typed, but cannot be read back: {exc.message}", done) from exc
         if found is None:
-            raise _undelivered("it was typed, but cannot be read back: the window has no tree", done)
-        fields = [
-            now
-            for now in found[1].nodes
-            if is_editable(now) and (now.path == node.path or (now.focused and now.path != self._focused))
-        ]
-        if all(now.text != text for now in fields):
-            seen = f"the field has {len(fields[0].text)} characters" if fields else "the field is gone"
-            raise _undelivered(f"{seen}, not the {len(text)} that were typed", done)
+            raise _broke_off("it was typed, but cannot be read back: the window has no tree", done)
+        self._now.facts |= stock_text.arrival(field, text, tree, found[1], self._sdk)
+        self._tree = found[1]
+        return True
+
+    async def _take_focus(self, node: UiNode) -> UiNode | None:
+        """Tap a field and return the one that then has the focus; ``None`` if nothing was sent, because the display turned."""
+        assert self._tree is not None, "a node is of a tree"
+        before = self._tree
+        self._require_keys(before)
+        try:
+            tapped = await self._press_at(node, 0)
+        except EngineError as exc:
+            if exc.code is not ErrorCode.NODE_NOT_CLICKABLE:
+                raise
+            raise EngineError(ErrorCode.TEXT_NOT_DELIVERED, exc.message, hint=exc.hint, details=exc.details) from exc
+        if not tapped:
+            return None
+        found = await self._look()
+        if found is None:
+            raise stock_text.undelivered("the field was tapped, and then the window had no tree; nothing was typed")
+        return stock_text.require_focus(node, before, found[1])
+
+    def _require_keys(self, tree: UiTree) -> None:
+        """Raise ``EngineError`` (TEXT_NOT_DELIVERED) if another window gets the keys than that of ``tree``."""
+        if other := focus_elsewhere(touch_windows(self._windows), tree):
+            raise stock_text.undelivered(f"{other} has the focus, and would get the keys; nothing was typed")
 
     async def launch(self, package: str) -> bool:
         script = device_script(_LAUNCH, package=package, entry=f"{package}/")
@@ -419,17 +438,30 @@ class StockSurface:
         raise EngineError(ErrorCode.DEVICE_SHELL_UNAVAILABLE, f"Android's {what} failed: {failure}", hint=_START_HINT)
 
     async def _input(self, *words: str) -> bool:
-        """Run ``input``; a gesture only if the display is still that of the step's tree. False if nothing was sent."""
         self._has_acted, self._last = True, None
-        make = device_script if words[0] == "keyevent" else self._guarded
-        script = make("input {words}", words=words)
-        return self._sent(await self._run(script), f"input {' '.join(words)}")
+        return self._sent(await self._run(device_script("input {words}", words=words)), f"input {' '.join(words)}")
 
-    def _guarded(self, rest: str, **values: str | Sequence[str]) -> str:
-        """Return ``rest`` filled with ``values``, behind the check of the display if this step has read a tree."""
-        if self.display is None:
-            return device_script(rest, **values)
-        return device_script(GUARD + rest, seen=self.display, **values)
+    async def _guarded(
+        self,
+        rest: str,
+        still: Callable[[Sequence[TouchWindow], Sequence[TouchWindow]], bool],
+        how: Mapping[str, Any] = MappingProxyType({}),
+        **values: str | Sequence[str],
+    ) -> ShellResult:
+        """Run ``rest`` behind the check that display and windows are as at the last look; with the exit code DISPLAY_CHANGED it was not.
+
+        ``still`` says whether windows that have changed do not matter.
+        """
+        seen, tries = self.display or "", _GUARDED_TRIES if self._windows else 0
+        for _ in range(tries):
+            script = device_script(_SAME_WINDOWS + GUARD + rest, seen=seen, windows=self._windows, **values)
+            done = await self._run(script, **how)
+            if done.exit_code != _WINDOWS_CHANGED:
+                return done
+            before, self._windows = self._windows, done.text.rstrip("\n")
+            if not still(touch_windows(before), touch_windows(self._windows)):
+                return done._replace(exit_code=DISPLAY_CHANGED)
+        return await self._run(device_script(GUARD + rest, seen=seen, **values), **how)
 
     def _sent(self, done: ShellResult, what: str) -> bool:
         """Note what was sent. Raises ``EngineError`` (GESTURE_FAILED) if it was refused or broke off: it may have acted."""
@@ -445,6 +477,12 @@ class StockSurface:
 
     async def record(self, command: str, session_id: str) -> Mapping[str, str]:  # noqa: ARG002 - refused
         return {"error": "EXECUTION_ACTION_UNSUPPORTED", "message": "Recording needs the Operator app's event stream"}
+
+
+def _press_words(point: tuple[int, int], duration_ms: int) -> tuple[str, ...]:
+    """Return the words of ``input`` for a press: it has no other way to hold (android-facts 8c)."""
+    at = tuple(map(str, point))
+    return ("tap", *at) if duration_ms < _TAP_MS else ("swipe", *at, *at, str(duration_ms))
 
 
 def dump_file() -> str:
@@ -487,17 +525,5 @@ def _broken_dump(done: ShellResult, said: str) -> EngineError | None:
     )
 
 
-def typed_pieces(text: str) -> list[str]:
-    """Return ``text`` as arguments of ``input text``: it reads ``%s`` as a space, so a literal one is typed in two pieces.
-
-    Raises ``EngineError`` (TEXT_NOT_DELIVERED) for a character without a key: ``input`` would type nothing.
-    """
-    if bad := next((sign for sign in text if not " " <= sign <= "~"), ""):
-        message = f"Android's input cannot type the character U+{ord(bad):04X}; nothing was sent"
-        raise EngineError(ErrorCode.TEXT_NOT_DELIVERED, message, hint=_NO_KEY_HINT)
-    return [piece.replace(" ", "%s") for piece in text.replace("%s", "%\0s").split("\0")]
-
-
-def _undelivered(reason: str, done: ShellResult) -> EngineError:
-    hint = INPUT_BLOCKED_HINT if "INJECT_EVENTS" in done.error_text else ""
-    return EngineError(ErrorCode.TEXT_NOT_DELIVERED, f"The text did not arrive: {reason}", hint=hint)
+def _broke_off(reason: str, done: ShellResult) -> EngineError:
+    return stock_text.undelivered(reason, INPUT_BLOCKED_HINT if "INJECT_EVENTS" in done.error_text else "")

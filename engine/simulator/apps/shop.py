@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from clawperator.engine.simulator.apps.effects import Effect, EffectTarget, do_nothing, go, go_back
+from clawperator.engine.simulator.apps.effects import Effect, EffectTarget, do_nothing, go, go_back, put
 from clawperator.engine.simulator.apps.view import (
     App,
     Scene,
@@ -165,12 +165,28 @@ def _cart(scene: Scene) -> Screen:
     return Screen(activity=".CartActivity", root=page(toolbar("Cart", back=go_back), body))
 
 
+def _sign_in(scene: Scene) -> Screen:
+    """A form that is longer than what the keyboard leaves visible: it lies over half of the button, and over what is below."""
+    body = column(
+        label("Welcome back", id="brand", height=160, look="heading"),
+        text_field(scene, "user", "User name", id="username"),
+        label("Sign in to see your orders.", id="about", height=140),
+        button("Forgot your password?", put("forgot", value=True), id="forgot", height=180),
+        text_field(scene, "password", "Password", id="password", password=True),
+        button("Sign in", put("signed_in", value=True), id="sign_in", look="primary"),
+        weight=1,
+        pad=16,
+        gap=8,
+    )
+    return Screen(activity=".SignInActivity", root=page(toolbar("Sign in", back=go_back), body))
+
+
 SHOP = App(
     package=PACKAGE,
     label="Shop",
     version_name="4.12.0",
     version_code=41_200,
-    state={"query": "", "cart": []},
+    state={"query": "", "cart": [], "user": "", "password": ""},
     uris={"exampleshop://search/": "results", "https://shop.example/search/": "results"},
     screens={
         "main": _main,
@@ -178,5 +194,6 @@ SHOP = App(
         "results": _results,
         "product": _product,
         "cart": _cart,
+        "sign_in": _sign_in,
     },
 )

@@ -11,7 +11,8 @@ from clawperator.engine.adb.device import ShellResult
 from clawperator.engine.adb.shell_session import ShellSession
 from clawperator.engine.errors import EngineError
 from clawperator.engine.executions.backends import stock, stock_surface
-from clawperator.engine.executions.backends.stock_surface import StockSurface, typed_pieces
+from clawperator.engine.executions.backends.stock_surface import StockSurface
+from clawperator.engine.executions.backends.stock_text import typed_pieces
 from clawperator.engine.hierarchy.tree import parse
 from clawperator.engine.runtime.payload import read_plan
 
@@ -150,29 +151,51 @@ async def typed(shell: FakeShell, text: str, *, sdk: int = 34) -> StockSurface:
     return shown
 
 
-async def test_a_password_is_typed_and_not_read_back() -> None:
-    shell = FakeShell(HEAD + field("••••", password="true"), b"")
-    shown = await typed(shell, "secret 1")
+def password(text: str, *, focused: str = "true") -> bytes:
+    return HEAD + field(text, password="true", focused=focused)
+
+
+@pytest.mark.parametrize(("after", "sdk"), [("••••••••", 34), ("•••••••1", 34), ("", 25)])
+async def test_a_password_is_verified_by_its_focus_and_its_length(after: str, sdk: int) -> None:
+    shell = FakeShell(password("••••"), password(after))
+    shown = await typed(shell, "secret 1", sdk=sdk)
     done = shown.steps["s"]
-    assert (done.facts["verified"], done.facts["note"]) == ("false", "A password is not read back.")
-    assert "uiautomator" not in shell.scripts[1]
+    assert done.facts["verified"] == ("true" if after else "false")
+    assert "only its focus" in done.facts["note"] or after
     assert not any("secret" in sent for sent in done.sent)
+
+
+@pytest.mark.parametrize(
+    ("after", "words"),
+    [
+        ("•••••", "the field has 5 characters, not the 8"),
+        ("Password", "the field has no characters, not the 8"),  # its hint, as long as what was typed
+        ("", "the field has 0 characters, not the 8"),
+    ],
+)
+async def test_a_password_of_another_length_did_not_arrive(after: str, words: str) -> None:
+    with pytest.raises(EngineError, match=words) as refused:
+        await typed(FakeShell(password(""), password(after)), "secret 1")
+    assert refused.value.code == "TEXT_NOT_DELIVERED"
+    assert "secret" not in str(refused.value)
 
 
 async def test_a_password_that_the_maker_s_settings_block_is_no_success() -> None:
     said = b"java.lang.SecurityException: Injecting to another application requires INJECT_EVENTS permission\n"
-    shell = FakeShell(HEAD + field("", password="true"), ShellResult(b"", said, 0))
+    shell = FakeShell(password(""), ShellResult(b"", said, 0))
     with pytest.raises(EngineError, match="typing broke off: java") as refused:
         await typed(shell, "secret 1")
     assert "USB debugging (Security settings)" in refused.value.hint
 
 
 @pytest.mark.parametrize("sdk", [28, 32, 34])
-async def test_one_script_taps_replaces_types_and_reads(sdk: int) -> None:
-    shell = FakeShell(HEAD + field("old"), HEAD + field("new one", focused="true"))
+async def test_the_focus_is_read_between_the_tap_and_one_script_that_replaces_types_and_reads(sdk: int) -> None:
+    taken = HEAD + field("old", focused="true")
+    shell = FakeShell(HEAD + field("old"), b"", taken, HEAD + field("new one", focused="true"))
     shown = await typed(shell, "new one", sdk=sdk)
-    script = shell.scripts[1]
-    assert script.index("exit 113") < script.index("input tap 540 150") < script.index("input text new%sone")
+    _, tap, _, script = shell.scripts
+    assert tap.index("exit 113") < tap.index("input tap 540 150")
+    assert script.index("exit 113") < script.index("input text new%sone")
     assert ("input keycombination" in script) == (sdk >= 33)
     assert script.count("KEYCODE_FORWARD_DEL") == 3
     assert shown.steps["s"].facts["verified"] == "true"
@@ -189,7 +212,7 @@ async def test_one_script_taps_replaces_types_and_reads(sdk: int) -> None:
 )
 async def test_text_that_did_not_arrive_is_an_error(answer: ShellResult | bytes, words: str) -> None:
     with pytest.raises(EngineError, match=words) as refused:
-        await typed(FakeShell(HEAD + field("old"), answer), "new")
+        await typed(FakeShell(HEAD + field("old", focused="true"), answer), "new")
     assert refused.value.code == "TEXT_NOT_DELIVERED"
 
 
@@ -202,9 +225,19 @@ def two_fields(first: str, second: str) -> bytes:
     return f'<hierarchy rotation="0">{"".join(rows)}</hierarchy>'.encode()
 
 
+async def test_nothing_is_typed_where_the_tap_left_the_focus_in_another_field() -> None:
+    shell = FakeShell(HEAD + two_fields("", ""), b"", HEAD + two_fields("", ""))
+    with pytest.raises(EngineError, match="has the focus; nothing was typed") as refused:
+        await typed(shell, "new")
+    assert refused.value.code == "TEXT_NOT_DELIVERED"
+    assert not any("input text" in script for script in shell.scripts)
+
+
 async def test_text_that_another_field_got_did_not_arrive() -> None:
-    with pytest.raises(EngineError, match="the field has 0 characters, not the 3") as refused:
-        await typed(FakeShell(HEAD + two_fields("", ""), HEAD + two_fields("", "new")), "new")
+    before, after = two_fields("x", "").replace(b'"true"', b'"false"'), two_fields("x", "new")
+    focused = before.replace(b'focused="false"', b'focused="true"', 1)
+    with pytest.raises(EngineError, match=r"has 1 characters, not the 3.*at \[0,300\].* now holds 3") as refused:
+        await typed(FakeShell(HEAD + focused, HEAD + after), "new")
     assert refused.value.code == "TEXT_NOT_DELIVERED"
 
 
@@ -219,7 +252,7 @@ async def test_nothing_is_sent_for_a_node_that_takes_no_text(node: str) -> None:
 
 
 async def test_submit_presses_enter_behind_the_text() -> None:
-    shell = FakeShell(HEAD + field(""), HEAD + field("new", focused="true"), b"")
+    shell = FakeShell(HEAD + field("", focused="true"), HEAD + field("new", focused="true"), b"")
     shown = await typed(shell, "new")
     tree = parse(field("new"))
     assert await shown.click(tree.nodes[0])

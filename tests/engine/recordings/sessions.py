@@ -40,6 +40,8 @@ class Person:
             self.device.input.type_text(text)
 
     async def back(self) -> None:
+        if self.device.ui.keyboard_shown:
+            self.device.input.key("ESCAPE")  # the first Back would only close the keyboard
         self.device.input.key("BACK")
 
     def scroll(self, distance: int, name: str = "recycler_view") -> None:

@@ -90,10 +90,10 @@ class FakeSurface:
     async def set_text(self, node: UiNode, text: str) -> bool:
         return self._act("set_text", node.resource_id, text)
 
-    async def press(self, x: int, y: int, duration_ms: int) -> bool:
+    async def press(self, x: int, y: int, duration_ms: int, **_: Any) -> bool:
         return self._act("press", x, y, duration_ms)
 
-    async def swipe(self, x1: int, y1: int, x2: int, y2: int, duration_ms: int) -> bool:
+    async def swipe(self, x1: int, y1: int, x2: int, y2: int, duration_ms: int, **_: Any) -> bool:
         self.on_swipe()
         return self._act("swipe", x1, y1, x2, y2, duration_ms)
 

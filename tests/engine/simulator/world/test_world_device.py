@@ -320,6 +320,7 @@ async def test_a_recording_notes_what_happens(make: Make, operate: Operate) -> N
     device.input.tap(*centre_of(device, "Search products"))
     device.input.tap(*centre_of(device, "What are you looking for?"))
     device.input.type_text("tea")
+    device.input.key("BACK")  # closes the keyboard
     device.input.key("BACK")
     await device.input.swipe(500, 1800, 500, 1700)
     stopped = await operate(device, ("stop_recording", {}), ("stop_recording", {}))
@@ -329,13 +330,14 @@ async def test_a_recording_notes_what_happens(make: Make, operate: Operate) -> N
     header, *events = [json.loads(line) for line in device.files.read(data["filePath"]).splitlines()]
     assert (header["type"], header["schemaVersion"], header["operatorPackage"]) == ("recording_header", 1, PACKAGE)
     kinds = [event["type"] for event in events]
-    assert kinds == ["click", "window_change", "click", "text_change", "press_key", "window_change", "scroll"]
-    assert [event["seq"] for event in events] == list(range(1, 8))
-    assert data["eventCount"] == "7"
+    before, after = ["click", "window_change", "click", "text_change"], ["window_change", "scroll"]
+    assert kinds == [*before, "press_key", "press_key", *after]
+    assert [event["seq"] for event in events] == list(range(1, 9))
+    assert data["eventCount"] == "8"
     assert events[0]["resourceId"] == f"{SHOP}:id/search_bar"
     assert parse(events[0]["snapshot"]).nodes
     assert (events[3]["text"], events[3]["snapshot"]) == ("tea", None)
-    assert events[6]["scrollY"] == 100
+    assert events[7]["scrollY"] == 100
 
 
 # --- whatever comes

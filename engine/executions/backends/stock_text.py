@@ -1,0 +1,196 @@
+"""Text as the stock backend types it: the script of keys, the field that gets them, and whether they arrived there. Pure."""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+from clawperator.engine.contracts.limits import utf16_length
+from clawperator.engine.errors import EngineError, ErrorCode
+from clawperator.engine.hierarchy.traits import is_editable
+from clawperator.engine.hierarchy.tree import UiNode, UiTree
+
+SELECTS_ALL = 33
+"""The first API level whose ``input keycombination`` presses modifiers: Android 12 types the letter alone."""
+SHOWS_BULLETS = 26
+"""The first API level whose trees have a bullet for each character of a password."""
+OR_END = " >&2 || exit 1; "
+_CLEAR_ALL = "input keycombination CTRL_LEFT A >/dev/null 2>&1 && input keyevent KEYCODE_DEL >&2 || "
+_BY_METHOD = (
+    "settings get secure default_input_method > {file}.ime; (ime set {method} >&2 || exit 1; input tap {x} {y} >&2 || exit 1; n=0; "
+    'until dumpsys input_method | grep -q mInputShown=true || [ "$n" -ge 20 ]; do n=$((n+1)); done; '
+    "am broadcast -p {package} -a ADB_CLEAR_TEXT >&2; am broadcast -p {package} -a ADB_INPUT_B64 --es msg {data} >&2; "
+)
+"""The broadcasts are those of ADBKeyBoard, which receives them once its view is shown."""
+_METHOD_BACK = '); r=$?; ime set "$(cat {file}.ime)" >/dev/null 2>&1; rm -f {file}.ime; exit $r'
+_NO_KEY_HINT = "Use the operator backend, or name an input method of the device in the setting execution.input_method."
+_MOST_KEYS = 1_000
+"""Keys that delete before the cursor, and as many behind it."""
+_PASSWORD_KEYS = 64
+"""A password's length may not show."""
+
+
+class Typing(NamedTuple):
+    """A script that types, with its values; ``end`` stands behind the dump that reads the field back."""
+
+    script: str
+    values: Mapping[str, str | Sequence[str]]
+    sent: list[str]
+    route: str
+    end: str = ""
+
+
+def typed_pieces(text: str) -> list[str]:
+    """Return ``text`` as arguments of ``input text``: it reads ``%s`` as a space, so a literal one is typed in two pieces.
+
+    Raises ``EngineError`` (TEXT_NOT_DELIVERED) for a character without a key: ``input`` would type nothing.
+    """
+    if bad := next((sign for sign in text if not " " <= sign <= "~"), ""):
+        message = f"Android's input cannot type the character U+{ord(bad):04X}; nothing was sent"
+        raise EngineError(ErrorCode.TEXT_NOT_DELIVERED, message, hint=_NO_KEY_HINT)
+    return [piece.replace(" ", "%s") for piece in text.replace("%s", "%\0s").split("\0")]
+
+
+def undelivered(reason: str, hint: str = "") -> EngineError:
+    return EngineError(ErrorCode.TEXT_NOT_DELIVERED, f"The text did not arrive: {reason}", hint=hint)
+
+
+def require_typable(field: UiNode, text: str, sdk: int, method: str) -> None:
+    """Raise ``EngineError`` (TEXT_NOT_DELIVERED) for what neither keys nor the input method can replace."""
+    try:
+        typed_pieces(text)
+    except EngineError:
+        if not method:
+            raise
+    else:
+        if (length := utf16_length(field.text)) > _MOST_KEYS and sdk < SELECTS_ALL:
+            words = f"The field holds {length} characters; keys can replace {_MOST_KEYS}"
+            raise EngineError(ErrorCode.TEXT_NOT_DELIVERED, f"{words}. Nothing was sent.")
+
+
+def typing(field: UiNode, text: str, sdk: int, method: str, point: tuple[int, int] | None) -> Typing:
+    """Return how ``text`` replaces the content of ``field``, which has the focus: by keys, else by the input method.
+
+    ``point`` shows the input method's view, if a finger reaches the field. Raises as ``require_typable``.
+    """
+    require_typable(field, text, sdk, method)
+    try:
+        pieces = typed_pieces(text)
+    except EngineError:
+        return _by_method(text, method, point)
+    length = max(utf16_length(field.text), _PASSWORD_KEYS if field.password else 0)
+    clear = (_CLEAR_ALL if sdk >= SELECTS_ALL else "") + "input keyevent {dels}" + OR_END if length else ""
+    typed = "".join(f"input text {{piece_{at}}}{OR_END}" for at in range(len(pieces)))
+    keys = min(length, _MOST_KEYS)
+    dels = {"dels": ["KEYCODE_DEL"] * keys + ["KEYCODE_FORWARD_DEL"] * keys} if length else {}
+    sent = [f"input keyevent: delete the content ({length} characters)"] if length else []
+    sent.append(f"input text ({len(text)} characters)")
+    values = {f"piece_{at}": piece for at, piece in enumerate(pieces)}
+    return Typing(clear + typed, {**values, **dels}, sent, "input text")
+
+
+def _by_method(text: str, method: str, point: tuple[int, int] | None) -> Typing:
+    data = base64.b64encode(text.encode()).decode()
+    values = {"method": method, "package": method.partition("/")[0], "data": data}
+    script, sent = _BY_METHOD, [f"ime set {method}", f"am broadcast: {len(text)} characters", "ime set: as before"]
+    if point is None:
+        script = script.replace("input tap {x} {y} >&2 || exit 1; ", "")
+    else:
+        x, y = map(str, point)
+        values |= {"x": x, "y": y}
+        sent.insert(1, f"input tap {x} {y}")
+    return Typing(script, values, sent, "input method", _METHOD_BACK)
+
+
+# -- the field
+
+
+def focused_field(tree: UiTree) -> UiNode | None:
+    return next((node for node in tree.on_screen if node.focused and is_editable(node)), None)
+
+
+def find_field(field: UiNode, before: UiTree, now: UiTree) -> UiNode | None:
+    """Return the field of ``now`` that is ``field`` of the tree ``before``: of as many of its kind the same one, else by its path."""
+    old, new = ([node for node in _fields(tree) if _kind(node) == _kind(field)] for tree in (before, now))
+    if len(old) == len(new) and field in old:
+        return new[old.index(field)]
+    return next((node for node in new if node.path == field.path), None)
+
+
+def _fields(tree: UiTree) -> list[UiNode]:
+    return [node for node in tree.on_screen if is_editable(node)]
+
+
+def _kind(node: UiNode) -> tuple[str, str, bool]:
+    return node.cls, node.resource_id, node.password
+
+
+def require_focus(field: UiNode, before: UiTree, now: UiTree) -> UiNode:
+    """Return the field that has the focus after a tap at ``field`` of the tree ``before``.
+
+    Raises ``EngineError`` (TEXT_NOT_DELIVERED) if that is another one than ``field``, or one that it has made room for.
+    """
+    holder = focused_field(now)
+    if holder is None:
+        raise undelivered("the field was tapped, and no field has the focus; nothing was typed")
+    there = find_field(field, before, now)
+    if holder is there:
+        return holder
+    was = focused_field(before)
+    is_old = was is not None and find_field(was, before, now) is holder
+    if there is not None or is_old or holder.password != field.password:
+        raise undelivered(f"the field was tapped, and {called(holder)} has the focus; nothing was typed")
+    return holder
+
+
+def arrival(field: UiNode, text: str, before: UiTree, now: UiTree, sdk: int) -> Mapping[str, str]:
+    """Return the facts about a text that was typed into ``field`` of the tree ``before``, as ``now`` shows it.
+
+    Raises ``EngineError`` (TEXT_NOT_DELIVERED) where the field does not have exactly ``text``, or as many bullets.
+    """
+    there = find_field(field, before, now)
+    holder = focused_field(now)
+    moved = holder is not None and there is None and holder.password == field.password
+    for node in (there, holder if moved else None):
+        if node is None:
+            continue
+        if not field.password and node.text == text:
+            return {"verified": "true"}
+        if field.password and (facts := _password_facts(node, text, sdk)) is not None:
+            return facts
+    seen = (
+        "the field is gone" if there is None else f"the field has {_length(there)}, not the {len(text)} that were typed"
+    )
+    changed = [
+        f"{called(new)} now holds {_length(new)}"
+        for old in _fields(before)
+        if old is not field and (new := find_field(old, before, now)) is not None and new.text != old.text
+    ]
+    raise undelivered("; ".join([seen, *changed[:3]]))
+
+
+def _password_facts(node: UiNode, text: str, sdk: int) -> Mapping[str, str] | None:
+    """Return the facts if the bullets of a password are as many as its characters, ``None`` if they are not."""
+    if _is_hidden(node.text) and utf16_length(node.text) == utf16_length(text):
+        return {"verified": "true", "note": "A password is verified by its focus and its length."}
+    if not node.text and node.focused and sdk < SHOWS_BULLETS:
+        return {"verified": "false", "note": "This Android shows no length of a password: only its focus is verified."}
+    return None
+
+
+def _is_hidden(text: str) -> bool:
+    """Return whether a text is bullets; the last character may show for a moment."""
+    return not any(sign.isalnum() or sign.isspace() for sign in text[:-1]) and len(set(text[:-1])) <= 1
+
+
+def _length(node: UiNode) -> str:
+    """Return how much a field holds, in words; the text of a password without bullets is its hint."""
+    if node.password and not _is_hidden(node.text):
+        return "no characters"
+    return f"{len(node.text)} characters"
+
+
+def called(node: UiNode) -> str:
+    """Return what messages call a field: its id, else its place; its text may be a secret."""
+    return f"the field {node.resource_id}" if node.resource_id else f"the field at {node.bounds}"
