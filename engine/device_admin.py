@@ -9,10 +9,11 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from typing import Any
 
+from clawperator.engine.adb.android_user import pm, settings
 from clawperator.engine.adb.batch import run_commands, run_scripts
 from clawperator.engine.adb.device import AdbDevice
 from clawperator.engine.adb.displays import DISPLAY_SCRIPT, MAIN_DISPLAY, parse_displays
-from clawperator.engine.adb.parse import parse_getprop, parse_wm_density
+from clawperator.engine.adb.parse import limited_hint, parse_getprop, parse_packages, parse_sdk, parse_wm_density
 from clawperator.engine.adb.quote import device_command, device_script
 from clawperator.engine.config.active_profile import load_profile
 from clawperator.engine.config.policy import SETUP_OPERATOR, Subject
@@ -77,29 +78,33 @@ class DeviceAdmin:
             return _answer(device, package=apk.package, version=apk.version_name, installed=True)
 
     async def uninstall(self, package: str, *, keep_data: bool = False) -> dict[str, Any]:
-        words = ("uninstall", *(["-k"] if keep_data else []), require_package(package))
-        return await self._pm(package, "uninstall", *words, uninstalled=True)
+        """Uninstall an app. One of the system's is refused, as ``pm`` refuses it for all users: for one user it would not."""
+        uninstall = pm("uninstall", *(["-k"] if keep_data else []), require_package(package))
+        system = f"{pm('list packages', '-s', package)} | {device_command(['grep', '-qxF', f'package:{package}'])}"
+        script = f"if {system}; then echo 'Failure [it is an app of the system]'; else {uninstall}; fi"
+        return await self._pm(package, "uninstall", script, uninstalled=True)
 
     async def clear(self, package: str) -> dict[str, Any]:
         """Delete the data of an app."""
-        return await self._pm(package, "clear the data of", "clear", require_package(package), cleared=True)
+        return await self._pm(package, "clear the data of", pm("clear", require_package(package)), cleared=True)
 
     async def permission(self, verb: str, package: str, permission: str) -> dict[str, Any]:
         """``grant`` or ``revoke`` a runtime permission; a name without a dot is one of ``android.permission``."""
         if not _PERMISSION.fullmatch(permission):
             raise EngineError(ErrorCode.EXECUTION_VALIDATION_FAILED, "The permission is not a valid name")
         name = permission if "." in permission else f"android.permission.{permission}"
-        words = (verb, require_package(package), name)
-        return await self._pm(package, f"{verb} permissions of", *words, permission=name, granted=verb == "grant")
+        change = pm(verb, require_package(package), name)
+        return await self._pm(package, f"{verb} permissions of", change, permission=name, granted=verb == "grant")
 
-    async def _pm(self, package: str, what: str, *words: str, **facts: Any) -> dict[str, Any]:
+    async def _pm(self, package: str, what: str, change: str, **facts: Any) -> dict[str, Any]:
         async with self._changing(f"{what} {package}", package) as device:
-            path, done = await run_commands(device, [["pm", "path", package], ["pm", *words]])
+            listed, done = await run_commands(device, [pm("list packages", package), change])
             probe.forget(device.serial)
-            if not path.text.startswith("package:"):
+            if listed.ok and package not in parse_packages(listed.text):
                 raise _refused(device, f"{package} is not installed", hint="Check `clawperator packages list`.")
             if not done.ok or done.text.lstrip().startswith(("Failure", "Failed", "Error")) or "Exception" in done.text:
-                raise _refused(device, f"pm {words[0]} was refused: {_reason(done.text)}")
+                reason = _reason(done.text)
+                raise _refused(device, f"Android refused to {what} {package}: {reason}", hint=limited_hint(reason))
             return _answer(device, package=package, **facts)
 
     # -- the device's state
@@ -112,9 +117,8 @@ class DeviceAdmin:
     async def rotate(self, to: str) -> dict[str, Any]:
         """Fix the rotation at ``to`` degrees, or leave it to the sensor (``auto``)."""
         async with self._changing("rotate the device", capability="input") as device:
-            put = ["settings", "put", "system"]
-            fixed = [*put, "accelerometer_rotation", "1" if to == "auto" else "0"]
-            turned = [] if to == "auto" else [[*put, "user_rotation", ROTATIONS[to]]]
+            fixed = settings("put", "system", "accelerometer_rotation", "1" if to == "auto" else "0")
+            turned = [] if to == "auto" else [settings("put", "system", "user_rotation", ROTATIONS[to])]
             for done in await run_commands(device, [fixed, *turned]):
                 if not done.ok:
                     raise _refused(device, f"the settings were not changed: {_reason(done.text)}")
@@ -175,7 +179,7 @@ async def _state(device: AdbDevice, keys: tuple[str, ...]) -> dict[str, Any]:
         "model": prop.get("ro.product.model", ""),
         "manufacturer": prop.get("ro.product.manufacturer", ""),
         "android": prop.get("ro.build.version.release", ""),
-        "sdk": int(prop.get("ro.build.version.sdk", "") or 0),
+        "sdk": parse_sdk(prop.get("ro.build.version.sdk", "")),
         "abi": prop.get("ro.product.cpu.abi", ""),
         "locale": prop.get("persist.sys.locale") or prop.get("ro.product.locale", ""),
         "width": width,

@@ -296,12 +296,13 @@ class Engine:
 
     async def packages(self, *, device_id: str | None = None, third_party: bool = False) -> list[str]:
         """Return the names of installed packages in adb's order."""
+        from clawperator.engine.adb.android_user import pm
         from clawperator.engine.adb.batch import run_commands
         from clawperator.engine.operator.package_choice import installed
 
         self.guard.permit(OBSERVE, "list the packages of a device")
         device = await self.device(device_id)
-        (listed,) = await run_commands(device, [["pm", "list", "packages", *(["-3"] if third_party else [])]])
+        (listed,) = await run_commands(device, [pm("list packages", *(["-3"] if third_party else []))])
         return installed(listed, device.serial)
 
     def locks(self) -> list[LockStatus]:

@@ -6,6 +6,7 @@ import asyncio
 import importlib.util
 import json
 import os
+import re
 import signal
 import socket
 import subprocess
@@ -101,6 +102,16 @@ def running(command: Sequence[str], **more: Any) -> Iterator[subprocess.Popen[An
             yield child
         finally:
             end(child)
+
+
+_ECHOED = re.compile(r'echo "\n([^"]+)""([^"$]+)\$[?r]"')
+
+
+def end_mark(script: str) -> str:
+    """Return the line that ends a command's output on a device, up to the exit code, from the script that prints it."""
+    echoed = _ECHOED.search(script)
+    assert echoed is not None, script
+    return f"\n{echoed[1]}{echoed[2]}"
 
 
 class Ran(NamedTuple):

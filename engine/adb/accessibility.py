@@ -13,6 +13,8 @@ MAX_DUMP = 1 << 20
 _HEADING = r"(?i)^[ \t]*{kind}[ \t]*:[ \t]*\{{"
 _COMPONENT = re.compile(r"[A-Za-z_][\w.]{0,255}/[\w.$]{1,512}", re.ASCII)
 _USER = re.compile(r"^[ \t]*User state\[", re.MULTILINE)
+_CURRENT_USER = re.compile(r"^[ \t]*currentUserId=(\d{1,9})\b", re.MULTILINE | re.ASCII)
+"""Android 10 and later; before, the user's state has ``currentUser=true``."""
 _SERVICE = re.compile(r"Service\[")
 _LABEL = re.compile(r"label=([^,\]\n]{0,200})")
 _UI_AUTOMATION = re.compile(r"^[ \t]*Ui ?Automation ?\[(?![ \t]*\])", re.MULTILINE | re.IGNORECASE)
@@ -97,7 +99,9 @@ def _current_user(text: str) -> str:
     if not starts:
         return text
     states = [text[at:end] for at, end in zip(starts, [*starts[1:], len(text)], strict=True)]
-    return next((state for state in states if "currentUser=true" in state[:400]), states[0])
+    current = _CURRENT_USER.search(text[: starts[0]])
+    of_current = re.compile(rf"\{{id={current[1]}\b" if current else r"currentUser=true")
+    return next((state for state in states if of_current.search(state[:400])), states[0])
 
 
 def _block(state: str, kind: str) -> str | None:

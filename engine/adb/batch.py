@@ -30,13 +30,14 @@ class BatchOutput(NamedTuple):
 
 
 async def run_commands(
-    device: AdbDevice, commands: Iterable[Sequence[str]], *, timeout: float | None = SHELL_TIMEOUT
+    device: AdbDevice, commands: Iterable[str | Sequence[str]], *, timeout: float | None = SHELL_TIMEOUT
 ) -> list[BatchOutput]:
-    """Run each argument vector after the other, whether or not the previous one succeeded.
+    """Run each argument vector, or shell text, after the other, whether or not the previous one succeeded.
 
     Raises ``EngineError`` (DEVICE_SHELL_UNAVAILABLE and other transport errors) where the output of one is missing.
     """
-    return await run_scripts(device, [device_command(argv) for argv in commands], timeout=timeout)
+    texts = [command if isinstance(command, str) else device_command(command) for command in commands]
+    return await run_scripts(device, texts, timeout=timeout)
 
 
 async def run_scripts(

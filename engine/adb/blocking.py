@@ -55,17 +55,18 @@ def devices(env: Mapping[str, str] | None = None, *, timeout: float = 10.0, star
 
 
 def shell(
-    serial: str, argv: Sequence[str], *, env: Mapping[str, str] | None = None, timeout: float = 30.0
+    serial: str, command: str | Sequence[str], *, env: Mapping[str, str] | None = None, timeout: float = 30.0
 ) -> tuple[bytes, bytes, int]:
-    """Run one program on a device with shell v2 (API 24+): ``(stdout, stderr, exit code)``.
+    """Run one program, or shell text, on a device with shell v2 (API 24+): ``(stdout, stderr, exit code)``.
 
     The device's features are not requested, so the command must be short enough for any device.
     """
     from clawperator.engine.adb.quote import device_command
 
+    text = command if isinstance(command, str) else device_command(command)
     with _Line(os.environ if env is None else env, timeout, serial) as line:
         line.select()
-        line.run(open_service("shell,v2,raw:" + device_command(argv), serial=serial, limit=SERVICE_LIMIT_V1))
+        line.run(open_service(f"shell,v2,raw:{text}", serial=serial, limit=SERVICE_LIMIT_V1))
         line.send(shell_packet(CLOSE_STDIN))
         return line.collect()
 

@@ -14,6 +14,7 @@ from collections.abc import AsyncIterator, Sequence
 from contextlib import aclosing, asynccontextmanager, closing, suppress
 from typing import NamedTuple
 
+from clawperator.engine.adb.android_user import CURRENT
 from clawperator.engine.adb.connection import AdbConnection, deadline
 from clawperator.engine.adb.failures import TransportError, broken, oversized
 from clawperator.engine.adb.files import Progress, Source, batches, receive_file, save, send_file, source_size
@@ -438,7 +439,7 @@ async def _feed(stream: ShellStream, given: bytes) -> None:
 
 
 def _install_service(features: frozenset[str], flags: Sequence[str], size: int) -> str:
-    arguments = ["package", "install", *flags, "-S", str(size)]
+    arguments = ["package", "install", *CURRENT.split(), *flags, "-S", str(size)]
     if "abb_exec" in features:
         return "abb_exec:" + "\0".join(arguments)
     return "exec:" + device_command(["cmd", *arguments])

@@ -97,6 +97,12 @@ def parse_dumpsys_version(text: str, package: str = "") -> PackageVersion:
     return PackageVersion(name[1].strip() if name else "", int(code[1]) if code else -1)
 
 
+def parse_user_states(text: str, package: str = "") -> dict[int, str]:
+    """Return what ``dumpsys package`` prints of each Android user, by the user: its state in one line, then its permissions."""
+    _, *parts = _USER_STATE.split(_package_section(text, package))
+    return {int(user): state for user, state in zip(parts[::2], parts[1::2], strict=True)}
+
+
 def _package_section(text: str, package: str) -> str:
     """From ``Package [NAME]`` to the next such line; the whole text where the heading is missing."""
     start = text.find(f"Package [{package}]") if package else -1
@@ -104,6 +110,9 @@ def _package_section(text: str, package: str) -> str:
         return text
     end = text.find("\n  Package [", start + 1)
     return text[start:] if end < 0 else text[start:end]
+
+
+_USER_STATE = re.compile(r"^[ \t]+User (\d{1,9}):(?=[^\n]*\binstalled=)", re.MULTILINE | re.ASCII)
 
 
 class InstallResult(NamedTuple):
@@ -135,10 +144,15 @@ _REASON = re.compile(r"(?:Error|[\w.$]+(?:Exception|Error)): .", re.ASCII)
 _XIAOMI_NOISE = "Exception: /data/system/theme_config/"
 """Where a theme has no file, Xiaomi's Java programs print that with a stack trace, and go on."""
 INPUT_BLOCKED_HINT = (
-    "This phone's settings block input from adb. In the developer options, switch on 'USB debugging (Security settings)' "
+    "This phone's settings limit what adb may do. In the developer options, switch on 'USB debugging (Security settings)' "
     "(Xiaomi, Redmi, POCO) or 'Disable permission monitoring' (OPPO, OnePlus, realme), then reconnect."
 )
-"""For a failure of ``input`` that names INJECT_EVENTS."""
+_LIMITED = ("INJECT_EVENTS", "WRITE_SECURE_SETTINGS", "GRANT_RUNTIME_PERMISSIONS", "REVOKE_RUNTIME_PERMISSIONS")
+
+
+def limited_hint(text: str) -> str | None:
+    """Return what to do about a failure that names a permission which adb's shell has, unless a phone's maker limits it."""
+    return INPUT_BLOCKED_HINT if any(name in text for name in _LIMITED) else None
 
 
 def parse_failure(text: str, exit_code: int) -> str:

@@ -7,6 +7,7 @@ import shlex
 from typing import NamedTuple
 
 from clawperator.engine.adb.accessibility import parse_accessibility
+from clawperator.engine.adb.android_user import settings
 from clawperator.engine.adb.batch import BatchOutput
 from clawperator.engine.adb.parse import parse_sdk
 from clawperator.engine.adb.secure_list import contains, entries
@@ -17,11 +18,11 @@ from clawperator.engine.errors import ErrorCode
 from clawperator.engine.text.numbers import whole_number
 
 SWITCHES = (
-    ("settings", "get", "secure", "accessibility_enabled"),
-    ("settings", "get", "secure", "enabled_accessibility_services"),
+    settings("get", "secure", "accessibility_enabled"),
+    settings("get", "secure", "enabled_accessibility_services"),
 )
 DUMP = ("dumpsys", "accessibility")
-ADVANCED_PROTECTION = ("settings", "get", "secure", "advanced_protection_mode")
+ADVANCED_PROTECTION = settings("get", "secure", "advanced_protection_mode")
 _SENSITIVE, _REVOKING = 34, 37
 """The first API levels that hide sensitive nodes from, and with Advanced Protection stop, services that are not tools."""
 _NOT_RUNNING = ErrorCode.DEVICE_ACCESSIBILITY_NOT_RUNNING

@@ -114,8 +114,8 @@ async def _stock_programs(probes: Probes) -> Check:
 
 
 async def _presence(probes: Probes) -> Check:
-    listed, _ = await probes.packages()
-    return readiness.apk_presence(probes.package, listed, probes.serial)
+    listed, dump = await probes.packages()
+    return readiness.apk_presence(probes.package, listed, dump, probes.serial)
 
 
 async def _version(probes: Probes) -> Check:

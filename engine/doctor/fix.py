@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
+from clawperator.engine.adb.android_user import settings
 from clawperator.engine.adb.binary import find_adb
 from clawperator.engine.config.policy import SETUP_OPERATOR
 from clawperator.engine.doctor.check import Check
@@ -113,8 +114,8 @@ class Fixer:
             )
             if not words.force:
                 return lines
-            put = ("shell", "settings", "put", "secure", "enabled_accessibility_services")
-            taken_out = adb_line(words.device_id, *put, f"<the list without the service of {words.package}>")
+            put = settings("put", "secure", "enabled_accessibility_services")
+            taken_out = adb_line(words.device_id, "shell", *put, f"<the list without the service of {words.package}>")
             return (lines[0], taken_out, *lines[1:])
         return (step,)
 

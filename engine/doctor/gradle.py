@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 
+from clawperator.engine.adb.android_user import am
 from clawperator.engine.adb.device import AdbDevice
 from clawperator.engine.doctor.check import ANSWER_SECONDS, Check, manual
 from clawperator.engine.errors import ErrorCode
@@ -80,7 +81,7 @@ def tail(text: str) -> str:
 async def launch(device: AdbDevice, package: str) -> Check:
     """Start the Operator's activity; ``am`` exits with 0 even if the activity does not exist."""
     check_id = "build.android.launch"
-    result = await device.shell(["am", "start", "-n", f"{package}/{ACTIVITY}"], timeout=ANSWER_SECONDS)
+    result = await device.shell(am("start", "-n", f"{package}/{ACTIVITY}"), timeout=ANSWER_SECONDS)
     said = f"{result.stderr.decode(errors='replace')}\n{result.text}"
     complaint = next((line.strip() for line in said.splitlines() if line.startswith("Error: ")), "")
     if result.ok and not complaint:

@@ -13,6 +13,7 @@ from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from clawperator.engine.adb.android_user import pm, settings
 from clawperator.engine.adb.batch import BatchOutput, run_commands
 from clawperator.engine.adb.binary import find_adb
 from clawperator.engine.adb.device import AdbDevice
@@ -42,8 +43,8 @@ SYSTEM = (
     ("date", "+%s"),
 )
 SETTINGS = (
-    ("settings", "get", "global", "development_settings_enabled"),
-    ("settings", "get", "global", "adb_enabled"),
+    settings("get", "global", "development_settings_enabled"),
+    settings("get", "global", "adb_enabled"),
     *accessibility.SWITCHES,
     accessibility.ADVANCED_PROTECTION,
 )
@@ -243,7 +244,7 @@ class Probes:
     async def packages(self) -> list[BatchOutput]:
         """Return ``pm list packages`` for both variants, and ``dumpsys package`` of the chosen one."""
         base = self.package.removesuffix(".dev")
-        return await self._parts("packages", (("pm", "list", "packages", base), ("dumpsys", "package", self.package)))
+        return await self._parts("packages", (pm("list packages", base), ("dumpsys", "package", self.package)))
 
     async def settings_values(self) -> list[BatchOutput]:
         return await self._parts("settings", SETTINGS)
@@ -254,7 +255,7 @@ class Probes:
     async def screen(self) -> list[BatchOutput]:
         return await self._parts("screen", device_health.SCREEN)
 
-    async def _parts(self, name: str, commands: Sequence[Sequence[str]]) -> list[BatchOutput]:
+    async def _parts(self, name: str, commands: Sequence[str | Sequence[str]]) -> list[BatchOutput]:
         device = await self._ready()
         return await self._asked(name, lambda: run_commands(device, commands, timeout=ANSWER_SECONDS))
 

@@ -13,7 +13,7 @@ from clawperator.engine.doctor.check import Check, FixStep, manual, shell, unrea
 from clawperator.engine.errors import EngineError, ErrorCode
 from clawperator.engine.executions import build
 from clawperator.engine.executions.command import Command
-from clawperator.engine.executions.compatibility import judge
+from clawperator.engine.executions.compatibility import absence, judge
 from clawperator.engine.executions.probe import variants
 from clawperator.engine.text.suggestions import command_line
 
@@ -28,8 +28,11 @@ SETTINGS_SCREEN = "Accessibility Settings"
 SETTINGS_STEPS = ("Find Clawperator under the installed services.", "Turn it on.")
 
 
-def apk_presence(package: str, listed: BatchOutput, device_id: str) -> Check:
-    """Check that ``package`` is installed; ``listed`` is the output of ``pm list packages`` for the release id."""
+def apk_presence(package: str, listed: BatchOutput, dump: BatchOutput, device_id: str) -> Check:
+    """Check that ``package`` is installed for the Android user in the foreground.
+
+    ``listed`` is the output of ``pm list packages`` for the release id, ``dump`` that of ``dumpsys package PACKAGE``.
+    """
     check_id = "readiness.apk.presence"
     if not listed.ok:
         return Check(
@@ -58,7 +61,7 @@ def apk_presence(package: str, listed: BatchOutput, device_id: str) -> Check:
     return Check(
         check_id,
         "warn",
-        f"{package} is not installed",
+        absence(package, dump.text),
         ErrorCode.RECEIVER_NOT_INSTALLED,
         "Executions on this device require the Operator app.",
         "Install the Operator app",

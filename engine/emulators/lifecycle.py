@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from time import monotonic
 from typing import TYPE_CHECKING, Any
 
+from clawperator.engine.adb.android_user import settings
 from clawperator.engine.adb.device import AdbDevice
 from clawperator.engine.emulators import console, stages
 from clawperator.engine.emulators.avds import Avd, Recipe, checked_name, read_avd
@@ -229,7 +230,7 @@ class Lifecycle:
         with progress.stage(stages.ENABLE_SETTINGS, left=boot.remains if boot else None):
             for name in SETTINGS:
                 try:
-                    done = await device.shell(["settings", "put", "global", name, "1"], timeout=self.limits.device)
+                    done = await device.shell(settings("put", "global", name, "1"), timeout=self.limits.device)
                     problem = "" if done.ok else done.error_text or f"exit code {done.exit_code}"
                 except EngineError as exc:
                     problem = exc.message

@@ -7,9 +7,10 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Any, Self
 
+from clawperator.engine.adb.android_user import pm
 from clawperator.engine.adb.batch import BatchOutput, run_commands
 from clawperator.engine.adb.device import AdbDevice
-from clawperator.engine.adb.parse import parse_dumpsys_version, parse_packages
+from clawperator.engine.adb.parse import parse_dumpsys_version, parse_packages, parse_user_states
 from clawperator.engine.errors import EngineError, ErrorCode
 from clawperator.engine.executions.probe import variants
 from clawperator.engine.version import OPERATOR_RELEASES, __version__
@@ -71,7 +72,7 @@ async def check_compatibility(
 
     Raises ``EngineError`` where the device cannot be reached.
     """
-    commands = (["pm", "list", "packages", package.removesuffix(".dev")], ["dumpsys", "package", package])
+    commands = (pm("list packages", package.removesuffix(".dev")), ["dumpsys", "package", package])
     listed, dump = await run_commands(device, commands)
     return judge(package, listed, dump, strict=strict, accepted=accepted)
 
@@ -90,7 +91,7 @@ def judge(
         return Compatibility(
             package, error=EngineError(ErrorCode.CLI_VERSION_INVALID, message), remediation=("Reinstall clawperator.",)
         )
-    missing = _missing(package, listed)
+    missing = _missing(package, listed, dump)
     if missing is not None:
         return missing
     version = parse_dumpsys_version(dump.text, package)
@@ -108,7 +109,16 @@ def judge(
     return Compatibility(package, version.name, code, verdict, remediation)
 
 
-def _missing(package: str, listed: BatchOutput) -> Compatibility | None:
+def absence(package: str, dump: str, where: str = "") -> str:
+    """Return the sentence about an app that the current user does not have; ``dump`` is ``dumpsys package`` of it."""
+    users = [user for user, state in parse_user_states(dump, package).items() if "installed=true" in state]
+    words = f"{package} is not installed{where}"
+    if not users:
+        return words
+    return f"{words} for the Android user in the foreground, only for user {' and user '.join(map(str, users))}"
+
+
+def _missing(package: str, listed: BatchOutput, dump: BatchOutput) -> Compatibility | None:
     other = variants(package)[1]
     if not listed.ok:
         error = EngineError(
@@ -129,7 +139,7 @@ def _missing(package: str, listed: BatchOutput) -> Compatibility | None:
             details={"expected": package, "found": other},
         )
         return Compatibility(package, error=error, remediation=(f"Pass --receiver-package {other}.",))
-    error = EngineError(ErrorCode.RECEIVER_NOT_INSTALLED, f"{package} is not installed on the device")
+    error = EngineError(ErrorCode.RECEIVER_NOT_INSTALLED, absence(package, dump.text, " on the device"))
     remediation = (f"Install the Operator app {package}: clawperator operator setup --apk <path>",)
     return Compatibility(package, error=error, remediation=remediation)
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 
+from clawperator.engine.adb.android_user import am
 from clawperator.engine.adb.device import AdbDevice
 from clawperator.engine.contracts.limits import PACKAGE
 from clawperator.engine.errors import EngineError, ErrorCode
@@ -30,7 +31,7 @@ async def force_stop(device: AdbDevice, package: str) -> None:
     Raises ``EngineError``: EXECUTION_VALIDATION_FAILED for an invalid package name, DEVICE_SHELL_UNAVAILABLE if the device
     refuses, and errors of the connection.
     """
-    result = await device.shell(["am", "force-stop", require_package(package)])
+    result = await device.shell(am("force-stop", require_package(package)))
     if result.exit_code != 0:
         raise EngineError(
             ErrorCode.DEVICE_SHELL_UNAVAILABLE,

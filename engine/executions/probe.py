@@ -8,13 +8,12 @@ from collections.abc import Callable, Collection, Mapping
 from typing import NamedTuple
 from weakref import WeakSet
 
+from clawperator.engine.adb.android_user import pm
 from clawperator.engine.adb.device import AdbDevice
-from clawperator.engine.adb.parse import parse_package_uids
-from clawperator.engine.adb.quote import device_script
+from clawperator.engine.adb.parse import parse_package_uids, parse_sdk
 from clawperator.engine.errors import EngineError, ErrorCode
 
 REMEMBER_SECONDS = 60.0
-_SDK = re.compile(r"\d{1,4}", re.ASCII)
 VERSION_NAME = re.compile(r"^\s*versionName=(.+)$", re.MULTILINE)
 """The version in the text of ``dumpsys package``; the first one counts (doctor.md#versions)."""
 
@@ -96,10 +95,9 @@ def forget(serial: str) -> None:
 
 async def ask(device: AdbDevice, package: str) -> DeviceFacts:
     base = package.removesuffix(".dev")
-    script = device_script("getprop ro.build.version.sdk; pm list packages -U {base}", base=base)
-    result = await device.script(script)
+    result = await device.script(f"getprop ro.build.version.sdk; {pm('list packages', '-U', base)}")
     first, _, rest = result.text.partition("\n")
-    if not _SDK.fullmatch(first.strip()):
+    if not (sdk := parse_sdk(first)):
         raise EngineError(
             ErrorCode.DEVICE_SHELL_UNAVAILABLE,
             f"{device.serial} did not report its Android version",
@@ -107,8 +105,8 @@ async def ask(device: AdbDevice, package: str) -> DeviceFacts:
         )
     if result.exit_code != 0 and "package:" not in rest:
         # Android before 8 does not know -U: log entries are then accepted by pid.
-        result = await device.shell(["pm", "list", "packages", base])
+        result = await device.script(pm("list packages", base))
         rest = result.text
     packages = {name: uid for name, uid in parse_package_uids(rest).items() if name in variants(package)}
     answered = result.exit_code == 0 and ("package:" in rest or not rest.strip())
-    return DeviceFacts(int(first), packages, answered or bool(packages))
+    return DeviceFacts(sdk, packages, answered or bool(packages))

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from clawperator.engine.adb.android_user import am, pm
 from clawperator.engine.adb.device import SHELL_TIMEOUT, AdbDevice
 from clawperator.engine.adb.parse import parse_packages
 from clawperator.engine.contracts.envelope import Envelope, difference
@@ -111,7 +112,7 @@ async def _with_apps(outcome: ExecutionOutcome, execution: Execution, device: Ad
 
     wanted = str(execution.actions[failed.index].params["applicationId"])
     try:
-        listed = parse_packages((await device.shell(["pm", "list", "packages"])).text)
+        listed = parse_packages((await device.script(pm("list packages"))).text)
     except EngineError:
         return outcome
     near = [name for name in listed if wanted.lower() in name.lower()] or get_close_matches(wanted, listed, _NEAREST)
@@ -138,7 +139,7 @@ async def close_apps(device: AdbDevice, execution: Execution, trace: Trace) -> d
 async def _force_stop(device: AdbDevice, application_id: str) -> None:
     failed = f"close_app pre-flight force-stop failed for {application_id}"
     try:
-        result = await device.shell(["am", "force-stop", application_id])
+        result = await device.shell(am("force-stop", application_id))
     except EngineError as exc:
         details = {**exc.details, "applicationId": application_id}
         raise EngineError(exc.code, f"{failed}: {exc.message}", details=details) from exc

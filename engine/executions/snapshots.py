@@ -134,6 +134,7 @@ async def add_verified(device: AdbDevice, envelope: dict[str, Any], backend: Bac
     """Add ``data.verified`` to the last snapshot: what the window and display managers report (``hierarchy.blind.Facts``)."""
     from clawperator.engine.adb.batch import run_scripts
     from clawperator.engine.adb.displays import DISPLAY_SCRIPT, WINDOW_SCRIPT, parse_displays, window_facts
+    from clawperator.engine.adb.parse import parse_sdk
     from clawperator.engine.adb.quote import device_script
 
     steps = [step for step in envelope["stepResults"] if "text" in step["data"] and step["actionType"] == "snapshot_ui"]
@@ -145,8 +146,8 @@ async def add_verified(device: AdbDevice, envelope: dict[str, Any], backend: Bac
     if displays := parse_displays(display.text):
         facts["displays"] = [other.id for other in displays if other.on and other.id]
         facts["screen"] = next(([main.width, main.height] for main in displays if not main.id), [])
-    if sdk.text.strip().isdecimal():
-        facts["sdk"] = int(sdk.text)
+    if api := parse_sdk(sdk.text):
+        facts["sdk"] = api
     steps[-1]["data"]["verified"] = facts
 
 

@@ -20,6 +20,7 @@ from clawperator.engine.logcat.progress import OPERATOR_PREFIXES, read_progress
 from clawperator.engine.logcat.refusals import RefusalAssembly, begins_refusal
 from clawperator.engine.logcat.signals import EnvelopeSignal, HierarchySignal, ProgressSignal, Signal
 from clawperator.engine.logcat.stages import type_of_stage
+from clawperator.engine.logcat.users import app_id
 
 _SCREEN_CHANGED = "[Operator-AccessibilityService] onAccessibilityEvent("
 """The Operator logs every accessibility event, and every change of the screen is one (wire.md#log-lines)."""
@@ -53,13 +54,13 @@ class _Process:
 class OperatorLog:
     """Feed it the entries of a stream in order.
 
-    ``uid`` is the Operator's: entries with another are ignored. Where entries have none, ``pid`` decides; without one it is
+    ``uid`` is the Operator's for any Android user: entries of other apps are ignored. Where entries have none, ``pid`` decides; without one it is
     taken from the first line with ``command_id``, which others cannot know (only refusals are accepted before it). With none
     of the three, as for a captured file, every process is accepted.
     """
 
     def __init__(self, uid: int | None = None, pid: int | None = None, *, command_id: str = "") -> None:
-        self._uid, self._pid = uid, pid
+        self._uid, self._pid = uid if uid is None else app_id(uid), pid
         self._names = (
             tuple(f"{key}{command_id}".encode() for key in ("commandId=", '"commandId":"')) if command_id else ()
         )
@@ -157,7 +158,7 @@ class OperatorLog:
 
     def _accepts(self, entry: LogEntry) -> bool:
         if self._uid is not None and entry.uid >= 0:
-            return entry.uid == self._uid
+            return app_id(entry.uid) == self._uid
         if entry.pid < 0 and self._pid is None and not self._names:
             return not entry.is_note
         if self._pid is not None:

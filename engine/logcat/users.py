@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 from clawperator.engine.logcat.entry import UNKNOWN
+from clawperator.engine.text.numbers import whole_number
 
 SYSTEM_USERS = {
     "root": 0, "daemon": 1, "bin": 2, "system": 1000, "radio": 1001, "bluetooth": 1002, "graphics": 1003, "input": 1004,
@@ -17,16 +18,24 @@ SYSTEM_USERS = {
     "net_bt_admin": 3001, "net_bt": 3002, "inet": 3003, "net_bw_stats": 3006, "readproc": 3009, "nobody": 9999,
 }  # fmt: skip
 _APP_USER = re.compile(r"u(\d{1,9})_(a|i|ai)(\d{1,9})", re.ASCII)
+_USERS_SYSTEM = re.compile(r"u(\d{1,9})_([a-z_]{1,40})", re.ASCII)
+"""What runs for a user as one of ``SYSTEM_USERS``."""
 _FIRST_OF_KIND = {"a": 10_000, "i": 99_000, "ai": 90_000}
 _IDS_PER_USER = 100_000
 
 
+def app_id(uid: int) -> int:
+    """Return the part of a uid that an app has for all Android users."""
+    return uid % _IDS_PER_USER
+
+
 def uid_of(name: bytes) -> int:
-    """The number of a printed uid: ``10012``, ``u0_a12``, ``shell``; -1 for an empty or unknown name."""
+    """The number of a printed uid: ``10012``, ``u0_a12``, ``shell``, ``u10_system``; -1 for an empty or unknown name."""
     text = name.decode("ascii", "replace")
-    if text.isdigit():
-        return int(text) if len(text) <= 10 else UNKNOWN
-    found = _APP_USER.fullmatch(text)
-    if found:
+    if (number := whole_number(text, digits=10)) is not None:
+        return number
+    if found := _APP_USER.fullmatch(text):
         return int(found[1]) * _IDS_PER_USER + _FIRST_OF_KIND[found[2]] + int(found[3])
+    if (found := _USERS_SYSTEM.fullmatch(text)) and found[2] in SYSTEM_USERS:
+        return int(found[1]) * _IDS_PER_USER + SYSTEM_USERS[found[2]]
     return SYSTEM_USERS.get(text, UNKNOWN)

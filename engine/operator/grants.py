@@ -8,8 +8,10 @@ from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING
 
 from clawperator.engine.adb import secure_list
+from clawperator.engine.adb.android_user import CURRENT, pm, settings
 from clawperator.engine.adb.batch import BatchOutput, run_commands
 from clawperator.engine.adb.device import AdbDevice
+from clawperator.engine.adb.parse import limited_hint, parse_failure
 from clawperator.engine.adb.quote import quote
 from clawperator.engine.contracts.operator_identity import listener_of, service_of
 from clawperator.engine.errors import EngineError, ErrorCode
@@ -57,16 +59,12 @@ def _unreadable(why: str) -> EngineError:
     return EngineError(ErrorCode.DEVICE_SHELL_UNAVAILABLE, f"The setting cannot be read: {why[:_LONGEST_ERROR]}")
 
 
-def _get(name: str) -> tuple[str, ...]:
-    return ("settings", "get", "secure", name)
+def _get(name: str) -> list[str]:
+    return settings("get", "secure", name)
 
 
-def _put(name: str, value: str) -> tuple[str, ...]:
-    return ("settings", "put", "secure", name, value)
-
-
-def _post(package: str) -> tuple[str, ...]:
-    return ("pm", "grant", package, POST_NOTIFICATIONS)
+def _put(name: str, value: str) -> list[str]:
+    return settings("put", "secure", name, value)
 
 
 def command_lines(serial: str, package: str) -> tuple[str, ...]:
@@ -75,7 +73,7 @@ def command_lines(serial: str, package: str) -> tuple[str, ...]:
         _get(SERVICES),
         _put(SWITCH, "1"),
         _put(SERVICES, f"<current>:{service_of(package)}"),
-        _post(package),
+        ("pm", "grant", *CURRENT.split(), package, POST_NOTIFICATIONS),  # the right exists from Android 13 on
         _get(LISTENERS),
         _put(LISTENERS, f"<current>:{listener_of(package)}"),
     )
@@ -92,7 +90,8 @@ async def grant_alone(
         permissions = await grant(device, chosen, force=force)
         if not permissions.ok:
             extra = {"receiverPackage": chosen, **permissions.to_dict()}
-            raise EngineError(ErrorCode.GRANT_DEVICE_PERMISSIONS_FAILED, permissions.error, extra=extra)
+            hint = limited_hint(permissions.error)
+            raise EngineError(ErrorCode.GRANT_DEVICE_PERMISSIONS_FAILED, permissions.error, hint=hint, extra=extra)
     return GrantReport(device.serial, chosen, permissions)
 
 
@@ -111,7 +110,7 @@ async def grant(device: AdbDevice, package: str, *, force: bool = False) -> Perm
     try:
         async with _switched_off(device, services, force=force):
             first = services.commands(switch=not switched_on, force=force)
-            done = await run_commands(device, [*first, _post(package), *listeners.commands()])
+            done = await run_commands(device, [*first, pm("grant", package, POST_NOTIFICATIONS), *listeners.commands()])
         permissions = Permissions(
             services.outcome(done[: len(first)], untouched=switched_on and not force),
             _notification(done[len(first)]),
@@ -178,7 +177,7 @@ class _List:
     def listed(self) -> bool:
         return not self.error and secure_list.contains(self.text, self.entry)
 
-    def commands(self, *, switch: bool = False, force: bool = False) -> list[tuple[str, ...]]:
+    def commands(self, *, switch: bool = False, force: bool = False) -> list[list[str]]:
         """Return the commands to run, reading the list back at the end; none if nothing is missing or the list is unknown."""
         if self.error or (self.listed and not switch and not force):
             return []
@@ -205,10 +204,11 @@ def _notification(done: BatchOutput) -> NotificationGrant:
     if done.ok and not _FAILURE.match(done.text):
         return NotificationGrant(ok=True)
     text = _words(done)
-    if any(words in text.lower() for words in _NO_SUCH_RIGHT):
+    if any(words in done.text.lower() for words in _NO_SUCH_RIGHT):
         return NotificationGrant(ok=True, skipped=True, error=text)
     return NotificationGrant(ok=False, error=text)
 
 
 def _words(part: BatchOutput) -> str:
-    return part.text.strip()[:_LONGEST_ERROR] or f"exit code {part.exit_code} without output"
+    """Return why a command failed, without its stack trace."""
+    return parse_failure(part.text, part.exit_code or 1)[:_LONGEST_ERROR]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
+from clawperator.engine.adb.android_user import pm
 from clawperator.engine.adb.batch import BatchOutput
 from clawperator.engine.adb.parse import parse_packages
 from clawperator.engine.contracts.operator_identity import OPERATOR_PACKAGES, RELEASE_PACKAGE
@@ -13,9 +14,9 @@ from clawperator.engine.executions.probe import variants
 _LONGEST_QUOTE = 1_000
 
 
-def list_command(package: str = "") -> tuple[str, ...]:
-    """Return the command whose output :func:`installed` reads: it lists at least both variants."""
-    return ("pm", "list", "packages", (package or RELEASE_PACKAGE).removesuffix(".dev"))
+def list_command(package: str = "") -> str:
+    """Return the shell text whose output :func:`installed` reads: it lists at least both variants."""
+    return pm("list packages", (package or RELEASE_PACKAGE).removesuffix(".dev"))
 
 
 def installed(answer: BatchOutput, serial: str) -> list[str]:

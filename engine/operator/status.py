@@ -7,6 +7,7 @@ from collections.abc import Collection
 
 from clawperator.engine.adb import secure_list
 from clawperator.engine.adb.accessibility import parse_accessibility
+from clawperator.engine.adb.android_user import settings
 from clawperator.engine.adb.batch import BatchOutput, run_commands
 from clawperator.engine.adb.device import AdbDevice
 from clawperator.engine.adb.parse import parse_dumpsys_version
@@ -33,9 +34,9 @@ async def status(device: AdbDevice, package: str, *, accepted: Collection[str] =
         [
             list_command(package),
             ("getprop", "ro.build.version.sdk"),
-            ("settings", "get", "secure", SERVICES),
-            ("settings", "get", "secure", SWITCH),
-            ("settings", "get", "secure", LISTENERS),
+            settings("get", "secure", SERVICES),
+            settings("get", "secure", SWITCH),
+            settings("get", "secure", LISTENERS),
             ("dumpsys", "accessibility"),
             *(("dumpsys", "package", name) for name in known),
         ],

@@ -13,6 +13,7 @@ from typing import Any
 from clawperator.engine.contracts.operator_identity import LISTENER_CLASS, OPERATOR_PACKAGES, SERVICE_CLASS
 from clawperator.engine.runtime.plan import Generation
 from clawperator.engine.simulator import scenario as faults
+from clawperator.engine.simulator.android_users import EVERY
 from clawperator.engine.simulator.apps.operator_app import operator_app
 from clawperator.engine.simulator.command_error import CommandError
 from clawperator.engine.simulator.operator import SimulatedOperator, command_id_of
@@ -88,11 +89,12 @@ class SimulatedDevice(Platform):
                 ("android.accessibilityservice.AccessibilityService", SERVICE_CLASS),
                 ("android.service.notification.NotificationListenerService", LISTENER_CLASS),
             ),
+            users=set(self.users.operator),
         )
         self.packages[name] = package
         self.ui.add(operator_app(name, package.version_name))
         self.operators[name] = operator = SimulatedOperator(self, self.generation, name, package.uid)
-        if enabled:
+        if enabled and package.is_for(self.users.current):
             self.accessibility.enable(operator.service)
             package.permissions.add(NOTIFICATIONS)
 
@@ -106,8 +108,10 @@ class SimulatedDevice(Platform):
         for operator in self.operators.values():
             operator.on_event(kind, package, node)
 
-    async def broadcast(self, action: str, package: str | None, extras: Mapping[str, str]) -> int:
+    async def broadcast(self, action: str, package: str | None, extras: Mapping[str, str], user: int = EVERY) -> int:
         """``am broadcast``: deliver to the Operator that it names, if that can receive. The result code is always 0.
+
+        Only the instance of the user in the foreground does something.
 
         Raises ``CommandError`` where the scenario makes the broadcast fail.
         """
@@ -130,7 +134,8 @@ class SimulatedDevice(Platform):
         if operator is not None:
             await self.clock.sleep(self.scenario.latency_ms.delivery / 1000)
             lost = self.scenario.of_command(faults.LostBroadcast, number, command_id) is not None
-            if not lost and (operator.connected or not self.packages[operator.package].stopped):
+            present = user in (EVERY, self.users.current) and self.packages[operator.package].is_for(self.users.current)
+            if present and not lost and (operator.connected or not self.packages[operator.package].stopped):
                 operator.receive(action, extras, number)
         await self.pauses.at("delivered")
         return 0
@@ -156,10 +161,19 @@ class SimulatedDevice(Platform):
         if package in self.packages:
             self.packages[package].permissions.clear()
 
-    def uninstall(self, package: str) -> str:
-        """``pm uninstall``: ``Success`` or ``Failure [...]``."""
-        if package not in self.packages or self.packages[package].system:
+    def uninstall(self, package: str, user: int = EVERY) -> str:
+        """``pm uninstall``: ``Success`` or ``Failure [...]``. Of the system's apps, Android uninstalls those of one user."""
+        found = self.packages.get(package)
+        if found is None or (found.system and user == EVERY):
             return "Failure [DELETE_FAILED_INTERNAL_ERROR]"
+        if user != EVERY:
+            if not found.is_for(user):
+                return f"Failure [not installed for {user}]"
+            found.users = set(self.users.all if found.users is None else found.users) - {user}
+            if found.users or found.system:
+                if user == self.users.current:
+                    self.force_stop(package)
+                return "Success"
         self._stop_operator(package)
         self.operators.pop(package, None)
         self.operator_pids.pop(package, None)

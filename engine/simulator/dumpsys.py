@@ -33,8 +33,12 @@ def _package(device: Platform, names: Sequence[str]) -> str:
     found = [device.packages[name] for name in wanted if name in device.packages]
     if not found:
         return f"Unable to find package: {names[0]}\n"
+    users = device.users
     return "\n".join(
-        dumpsys_package(package, device.activities.launcher_activity(package.name), device.sdk) for package in found
+        dumpsys_package(
+            package, device.activities.launcher_activity(package.name), device.sdk, users.all, users.current
+        )
+        for package in found
     )
 
 
@@ -50,18 +54,28 @@ def _accessibility(device: Platform, _: Sequence[str]) -> str:
     binding = wanted if down is not None and down.how == "binding" and not manager.ui_automation_held else []
     running = ",\n                     ".join(_RUNNING for _ in bound)
     head = "ACCESSIBILITY MANAGER (dumpsys accessibility)\n\n"
+    current, others = device.users.current, [user for user in device.users.all if user < device.users.current]
     held = "\nUi Automation[eventTypes=TYPES_ALL_MASK, notificationTimeout=0]\n" if manager.ui_automation_held else ""
     if device.sdk < 29:
-        facts = "{id=0, currentUser=true, touchExplorationEnabled=false, displayMagnificationEnabled=false"
+        facts = f"{{id={current}, currentUser=true, touchExplorationEnabled=false, displayMagnificationEnabled=false"
+        for user in others:
+            head += f"User state[attributes:{{id={user}, currentUser=false}}\n           services:{{}}]\n"
         if held and device.sdk < 28:  # its client has no label, on which the dump fails
             return f"{head}User state[attributes:{facts}, \nException occurred while dumping:\njava.lang.NullPointerException\n"
         return f"{head}User state[attributes:{facts}}}\n           services:{{{running}}}]\n{held}\n"
     facts = (
-        "{id=0, touchExplorationEnabled=false, serviceHandlesDoubleTap=false, displayMagnificationEnabled=false, "
+        f"{{id={current}, touchExplorationEnabled=false, serviceHandlesDoubleTap=false, displayMagnificationEnabled=false, "
         f"autoclickEnabled=false, installedServiceCount={len(installed)}}}"
     )
-    state = [
-        "currentUserId=0",
+    state = [f"currentUserId={current}"]
+    for user in others:
+        state += [
+            "User state[",
+            f"     attributes:{{id={user}}}",
+            "     Bound services:{}",
+            "     Enabled services:{}]",
+        ]
+    state += [
         "User state[",
         f"     attributes:{facts}",
         "     shortcut key:{}",
@@ -83,9 +97,10 @@ def _window(device: Platform, arguments: Sequence[str]) -> str:
     if "policy" in arguments:
         return _policy(device)
     window, (width, height) = device.ui.window(), device.ui.display
-    name = _SHADE if device.unseen == "other_window" else f"Window{{6d2f1a4 u0 {_full(window.component)}}}"
+    user = device.users.current
+    name = _SHADE if device.unseen == "other_window" else f"Window{{6d2f1a4 u{user} {_full(window.component)}}}"
     focus = name if device.ui.awake else "null"
-    fronts = f"  mCurrentFocus={focus}\n  mFocusedApp=ActivityRecord{{a1b2c3d u0 {window.component} t12}}\n"
+    fronts = f"  mCurrentFocus={focus}\n  mFocusedApp=ActivityRecord{{a1b2c3d u{user} {window.component} t12}}\n"
     if "windows" in arguments:
         return f"{_windows(device)}{'' if device.sdk >= 29 else fronts}"
     second = _SECOND_CONTENTS if device.sdk >= 29 and device.unseen == "other_display" else ""
@@ -121,7 +136,7 @@ def _windows(device: Platform) -> str:
     if device.ui.keyboard_shown:
         rows.append(("Window{5be1c93 u0 InputMethod}", "INPUT_METHOD", "NOT_FOCUSABLE LAYOUT_IN_SCREEN"))
     flags = f"LAYOUT_IN_SCREEN{secure} LAYOUT_INSET_DECOR HARDWARE_ACCELERATED"
-    rows.append((f"Window{{6d2f1a4 u0 {_full(window.component)}}}", "BASE_APPLICATION", flags))
+    rows.append((f"Window{{6d2f1a4 u{device.users.current} {_full(window.component)}}}", "BASE_APPLICATION", flags))
     text = "WINDOW MANAGER WINDOWS (dumpsys window windows)\n"
     for number, (name, kind, own) in enumerate(rows):
         text += (
@@ -144,7 +159,7 @@ def _policy(device: Platform) -> str:
         "systemIsReady": "true",
         "deviceHasKeyguard": "true",
         "enabled": "true",
-        "currentUser": "0",
+        "currentUser": str(device.users.current),
         "bootCompleted": "true",
         "screenState": screen,
     }
@@ -171,8 +186,8 @@ def _activity(device: Platform, arguments: Sequence[str]) -> str:
     for number, task in enumerate(reversed(device.ui.tasks)):
         lines += [f"  * Task{{{number:x}7c1 #{12 - number} type=standard A=10121:{task.app.package}}}"]
     lines += [
-        f"  mResumedActivity: ActivityRecord{{a1b2c3d u0 {top} t12}}",
-        f"  topResumedActivity=ActivityRecord{{a1b2c3d u0 {top} t12}}",
+        f"  mResumedActivity: ActivityRecord{{a1b2c3d u{device.users.current} {top} t12}}",
+        f"  topResumedActivity=ActivityRecord{{a1b2c3d u{device.users.current} {top} t12}}",
     ]
     return "\n".join(lines) + "\n"
 

@@ -6,6 +6,7 @@ from clawperator.engine.contracts.operator_identity import OPERATOR_PACKAGES
 from clawperator.engine.operator.apk import ApkFacts, facts_of
 from clawperator.engine.operator.zip_index import ZipError
 from clawperator.engine.simulator import scenario as faults
+from clawperator.engine.simulator.android_users import EVERY
 from clawperator.engine.simulator.device import SimulatedDevice
 from clawperator.engine.simulator.packages import FIRST_APP_UID, SimulatedPackage, version_code_of
 from clawperator.engine.simulator.profile import NOTIFICATIONS
@@ -14,7 +15,7 @@ _STAGED = "/data/app/vmdl1234567890.tmp/base.apk"
 _FIRST_INSTALLED_UID = FIRST_APP_UID + 300
 
 
-def install(device: SimulatedDevice, apk: bytes, *, reinstall: bool) -> str:
+def install(device: SimulatedDevice, apk: bytes, *, reinstall: bool, user: int = EVERY) -> str:
     """Install an APK from its bytes: ``Success`` or ``Failure [CODE: words]``."""
     refused = device.scenario.of_device(faults.InstallRefused)
     if refused is not None:
@@ -31,6 +32,12 @@ def install(device: SimulatedDevice, apk: bytes, *, reinstall: bool) -> str:
     if refusal := _refusal(device, facts, present):
         return refusal
     _put(device, facts, present)
+    users = {*device.users.all} if user == EVERY else {user}
+    package = device.packages[name]
+    if present is None:
+        package.users = users
+    elif package.users is not None:
+        package.users |= users
     return "Success"
 
 

@@ -20,6 +20,7 @@ from clawperator.engine.runtime.payload import PayloadError, read_payload
 from clawperator.engine.runtime.plan import Generation, OperatorPlan, PlanStep
 from clawperator.engine.runtime.run import PlanRun
 from clawperator.engine.simulator import scenario as faults
+from clawperator.engine.simulator.android_users import IDS_PER_USER
 from clawperator.engine.simulator.apps.layout import Node
 from clawperator.engine.simulator.clock import DeviceClock
 from clawperator.engine.simulator.operator_log import AppProcess, Build, CommandLines, OperatorLogWriter, split_message
@@ -96,7 +97,7 @@ class SimulatedOperator:
 
     def _new_process(self, uid: int) -> AppProcess:
         pid = self.device.operator_pids[self.package] = self.device.new_pid()
-        return AppProcess(pid, uid)
+        return AppProcess(pid, self.device.users.current * IDS_PER_USER + uid % IDS_PER_USER)
 
     def on_event(self, kind: str, package: str, node: Node | None) -> None:
         """Log an accessibility event, as the app does while the service is connected; those of its own package are not."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 FIRST_APP_UID = 10_000
@@ -25,6 +26,11 @@ class SimulatedPackage:
     target_sdk: int = 35
     services: tuple[tuple[str, str], ...] = ()
     """Intent action and class of each service that others may bind."""
+    users: set[int] | None = None
+    """The Android users for which it is installed; ``None``: all."""
+
+    def is_for(self, user: int) -> bool:
+        return self.users is None or user in self.users
 
     @property
     def path(self) -> str:
@@ -39,8 +45,11 @@ def version_code_of(version: str) -> int:
     return major * 10_000_000 + minor * 100_000 + patch * 1_000 + 900 if found else 1
 
 
-def dumpsys_package(package: SimulatedPackage, launcher: str, sdk: int) -> str:
-    """``dumpsys package NAME`` in the order and indentation of the platform; ``launcher`` is the main activity, if any."""
+def dumpsys_package(package: SimulatedPackage, launcher: str, sdk: int, users: Iterable[int], current: int) -> str:
+    """``dumpsys package NAME`` in the order and indentation of the platform; ``launcher`` is the main activity, if any.
+
+    ``current`` is the Android user in the foreground.
+    """
     lines: list[str] = []
     if launcher:
         lines += _activity_table(package, launcher)
@@ -48,7 +57,10 @@ def dumpsys_package(package: SimulatedPackage, launcher: str, sdk: int) -> str:
         lines += _service_table(package)
     lines += ["Packages:", f"  Package [{package.name}] ({package.uid * 2654435761 % 2**28:07x}):"]
     id_line = f"    userId={package.uid}" if sdk < 34 else f"    appId={package.uid}"
-    lines += [id_line, *_version_lines(package), *_permission_lines(package)]
+    lines += [id_line, *_version_lines(package)]
+    lines += ["    requested permissions:", *(f"      {name}" for name in package.requested)]
+    for user in users:
+        lines += _user_lines(package, user, current=user == current)
     return "\n".join(lines) + "\n"
 
 
@@ -87,11 +99,11 @@ def _version_lines(package: SimulatedPackage) -> list[str]:
     ]
 
 
-def _permission_lines(package: SimulatedPackage) -> list[str]:
-    lines = ["    requested permissions:", *(f"      {name}" for name in package.requested)]
-    state = f"installed=true hidden=false suspended=false stopped={str(package.stopped).lower()}"
-    lines.append(f"    User 0: ceDataInode=525404 {state} notLaunched=false enabled={0 if package.enabled else 2}")
+def _user_lines(package: SimulatedPackage, user: int, *, current: bool) -> list[str]:
+    """The state of ``package`` for a user; permissions are granted to the one in the foreground."""
+    there, stopped = str(package.is_for(user)).lower(), str(package.stopped).lower()
+    state = f"installed={there} hidden=false suspended=false stopped={stopped}"
+    lines = [f"    User {user}: ceDataInode=525404 {state} notLaunched=false enabled={0 if package.enabled else 2}"]
     lines.append("      runtime permissions:")
-    granted = ((name, name in package.permissions) for name in package.requested)
-    lines += [f"        {name}: granted={str(yes).lower()}" for name, yes in granted]
-    return lines
+    granted = ((name, current and name in package.permissions) for name in package.requested)
+    return [*lines, *(f"        {name}: granted={str(yes).lower()}" for name, yes in granted)]

@@ -19,6 +19,7 @@ from clawperator.engine.runtime.plan import Generation
 from clawperator.engine.simulator import scenario as faults
 from clawperator.engine.simulator.accessibility import AccessibilityManager
 from clawperator.engine.simulator.activities import ActivityManager
+from clawperator.engine.simulator.android_users import AndroidUsers
 from clawperator.engine.simulator.apps.catalogue import APPS
 from clawperator.engine.simulator.apps.drawn import DRAWN, drawn_app
 from clawperator.engine.simulator.apps.huge import huge_app
@@ -74,7 +75,10 @@ class Platform:
             density=profile.density,
             build=profile.build,
         )
+        self.users = AndroidUsers(scenario)
         self.settings = settings()
+        self.settings_of_others: dict[int, dict[str, dict[str, str]]] = {}
+        """Those of users in the background; ``settings`` are those of the one in the foreground."""
         self.ui = self._make_ui()
         self.ui.awake = profile.awake
         self.packages = packages(self.ui.apps.values())

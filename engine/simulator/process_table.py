@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final, NamedTuple
 
+from clawperator.engine.simulator.android_users import IDS_PER_USER
 from clawperator.engine.simulator.platform import Platform
 from clawperator.engine.simulator.scenario import UiAutomationHeld
 from clawperator.engine.simulator.users import user_name
@@ -36,14 +37,15 @@ def processes(device: Platform) -> Iterator[ProcessRow]:
         yield ProcessRow(held.user, CLIENT_PID, 1, name, held.command)
     if device.accessibility.dumping:
         yield ProcessRow("shell", next(iter(device.dumps), CLIENT_PID + 1), 411, "app_process", f"{_LAUNCHER} dump")
+    base = device.users.current * IDS_PER_USER
     for name, pid in device.operator_pids.items():
         package = device.packages[name]
         if not package.stopped:
-            yield ProcessRow(user_name(package.uid), pid, 320, name)
+            yield ProcessRow(user_name(base + package.uid), pid, 320, name)
     shown = {task.app.package for task in device.ui.tasks}
     for number, package in enumerate(device.packages.values()):
         if package.name in shown or package.name == "com.android.systemui":
-            yield ProcessRow(user_name(package.uid), FIRST_APP_PID + 7 * number, 320, package.name)
+            yield ProcessRow(user_name(base + package.uid), FIRST_APP_PID + 7 * number, 320, package.name)
 
 
 def pid_of(device: Platform, name: str) -> int:

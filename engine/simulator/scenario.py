@@ -361,6 +361,19 @@ class WindowOver(_Strict):
     bounds: tuple[int, int, int, int] = (0, 0, 1080, 2400)
 
 
+class AndroidUsers(_Strict):
+    """The Android user ``current`` is in the foreground, as on a car (10).
+
+    adb's shell may not access the users ``closed``: a Secure Folder (150), a work profile. ``operator`` are the users for which the
+    Operator is installed; without them, all.
+    """
+
+    kind: Literal["android_users"]
+    current: Annotated[int, Field(ge=0, le=999)] = 0
+    closed: tuple[Annotated[int, Field(ge=1, le=999)], ...] = ()
+    operator: tuple[Annotated[int, Field(ge=0, le=999)], ...] = ()
+
+
 CommandFault = (
     Silence
     | MalformedEnvelope
@@ -393,7 +406,8 @@ AnyFault = Annotated[
     | Foldable
     | ScrcpyFault
     | TwoLaunchers
-    | WindowOver,
+    | WindowOver
+    | AndroidUsers,
     Field(discriminator="kind"),
 ]
 

@@ -475,7 +475,7 @@ PARSERS: dict[str, Parser] = {
                 lambda part: accessibility.enabled(part, part, SERIAL, PACKAGE), lambda part: accessibility.bound(part, part, SERIAL, PACKAGE),
                 lambda part: accessibility.ui_automation(part, part.text, SERIAL, PACKAGE), lambda part: device_health.screen(part, part, SERIAL),
                 lambda part: device_health.log_buffer(part, SERIAL), lambda part: device_health.clock(part, 1.7e9),
-                lambda part: readiness.apk_presence(PACKAGE, part, SERIAL), lambda part: readiness.version_compatibility(PACKAGE, part, part),
+                lambda part: readiness.apk_presence(PACKAGE, part, part, SERIAL), lambda part: readiness.version_compatibility(PACKAGE, part, part),
                 readiness.value_of, partial(readiness.switched_on, "dev_options"), grants.settings_value, lambda part: package_choice.installed(part, SERIAL),
             ),
         ],

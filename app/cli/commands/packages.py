@@ -7,6 +7,7 @@ import os
 from clawperator.app.cli.command import Answer, Command, Options
 from clawperator.app.cli.parsing.flags import switch
 from clawperator.engine.adb import blocking
+from clawperator.engine.adb.android_user import pm
 from clawperator.engine.adb.failures import AdbTimeoutError, OversizedError
 from clawperator.engine.config.environment import (
     DEVICE_VARIABLES,
@@ -44,7 +45,7 @@ def _read(options: Options) -> list[str] | None:
     serial = next(named, usable[0] if len(usable) == 1 else "")
     if serial not in usable:
         return None
-    command = ["pm", "list", "packages", *(["-3"] if options.third_party else [])]
+    command = pm("list packages", *(["-3"] if options.third_party else []))
     try:
         output, _, exit_code = blocking.shell(serial, command)
     except (AdbTimeoutError, OversizedError):  # the engine would fail the same way, after the same time

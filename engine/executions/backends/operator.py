@@ -9,6 +9,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequenc
 from contextlib import asynccontextmanager, suppress
 from typing import Any
 
+from clawperator.engine.adb.android_user import am
 from clawperator.engine.adb.connection import deadline
 from clawperator.engine.adb.device import AdbDevice
 from clawperator.engine.adb.failures import TransportError
@@ -88,6 +89,9 @@ class OperatorBackend:
         """Return RECEIVER_NOT_INSTALLED with the Operator apps that are installed instead."""
         if not facts.packages and self._package not in variants(RELEASE_PACKAGE):
             facts = await ask(device, RELEASE_PACKAGE)
+        from clawperator.engine.executions.compatibility import absence
+
+        dump = (await device.shell(["dumpsys", "package", self._package])).text
         setup = f"{command_line('operator setup', device.serial)} --apk <path>"
         installed = list(facts.packages)
         detail = "Neither the release nor the debug variant is listed by the package manager."
@@ -97,7 +101,7 @@ class OperatorBackend:
             hint = f"Pass --receiver-package {installed[0]}, or install {self._package}."
         return EngineError(
             ErrorCode.RECEIVER_NOT_INSTALLED,
-            f"The Operator app {self._package} is not installed on {device.serial}",
+            f"The Operator app {absence(self._package, dump, f' on {device.serial}')}",
             hint=hint,
             details={
                 "checkId": "readiness.apk.presence",
@@ -150,7 +154,7 @@ class OperatorBackend:
 
     async def _broadcast(self, run: _Run, device: AdbDevice) -> None:
         """Dispatch, after writing a nonce: log lines before it do not belong to this execution."""
-        words = ["am", "broadcast", "-a", self._action, "-p", self._package, "--es", "payload", run.wire]
+        words = am("broadcast", "-a", self._action, "-p", self._package, "--es", "payload", run.wire)
         words.append("--receiver-foreground")
         try:
             run.dispatching()

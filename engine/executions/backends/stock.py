@@ -14,8 +14,10 @@ from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from typing import NamedTuple
 
 from clawperator.engine.adb.accessibility import parse_accessibility
+from clawperator.engine.adb.android_user import CURRENT
 from clawperator.engine.adb.device import AdbDevice
 from clawperator.engine.adb.failures import TransportError
+from clawperator.engine.adb.parse import parse_sdk
 from clawperator.engine.adb.quote import device_script
 from clawperator.engine.adb.secure_list import contains, entries
 from clawperator.engine.adb.shell_session import ShellSession, open_shell, require_sessions
@@ -54,8 +56,8 @@ _END_SECONDS = 2.0
 _WITHOUT_TREE = frozenset({"open_app", "open_uri", "close_app", "press_key", "sleep", "take_screenshot", "doctor_ping"})
 """Actions that never read the screen, beside a click at a coordinate and a wait for an app."""
 _STATE = (
-    'echo "sdk=$(getprop ro.build.version.sdk)"; echo "on=$(settings get secure accessibility_enabled)"; '
-    'echo "listed=$(settings get secure enabled_accessibility_services)"; dumpsys accessibility'
+    f'echo "sdk=$(getprop ro.build.version.sdk)"; echo "on=$(settings get {CURRENT} secure accessibility_enabled)"; '
+    f'echo "listed=$(settings get {CURRENT} secure enabled_accessibility_services)"; dumpsys accessibility'
 )
 _SDK, _ON, _LISTED = (re.compile(rf"^{name}=(.*)$", re.MULTILINE) for name in ("sdk", "on", "listed"))
 
@@ -155,12 +157,12 @@ class StockBackend:
         """Read the state of ``device``. Raises ``EngineError`` (DEVICE_SHELL_UNAVAILABLE)."""
         done = await device.script(device_script(_STATE))
         sdk, on, listed = (match[1].strip() if (match := key.search(done.text)) else "" for key in (_SDK, _ON, _LISTED))
-        if not sdk.isdecimal():
+        if not (api := parse_sdk(sdk)):
             words = f"{device.serial} did not report its Android version"
             raise EngineError(ErrorCode.DEVICE_SHELL_UNAVAILABLE, words, details={"exitCode": done.exit_code})
         found, count = parse_accessibility(done.text), len([entry for entry in entries(listed) if entry])
         state = _State(
-            int(sdk),
+            api,
             running=tuple(service.label or service.component for service in found.bound),
             held=found.ui_automation,
         )

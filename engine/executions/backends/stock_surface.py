@@ -15,6 +15,7 @@ from functools import partial
 from types import MappingProxyType
 from typing import Any
 
+from clawperator.engine.adb.android_user import CURRENT, am, settings
 from clawperator.engine.adb.device import ShellResult
 from clawperator.engine.adb.displays import (
     DISPLAY_CHANGED,
@@ -26,7 +27,7 @@ from clawperator.engine.adb.displays import (
 )
 from clawperator.engine.adb.failures import AdbTimeoutError, OversizedError
 from clawperator.engine.adb.parse import INPUT_BLOCKED_HINT, parse_failure
-from clawperator.engine.adb.quote import device_script
+from clawperator.engine.adb.quote import device_command, device_script
 from clawperator.engine.adb.shell_session import ShellSession
 from clawperator.engine.adb.trace import HIDDEN
 from clawperator.engine.errors import EngineError, ErrorCode
@@ -88,10 +89,13 @@ _NO_TREE = ("could not get idle state", "null root node")
 _DUMPED = "dumped to"
 _KILLED = 137
 _LAUNCH = (
-    'r=$(cmd package resolve-activity --brief {package} 2>&1); c=$(echo "$r" | grep -F -m 1 {entry}) || '
-    "c=$(cmd package query-activities --brief {package} 2>/dev/null | grep -F -m 1 {entry}) || "
+    f"r=$(cmd package resolve-activity --brief {CURRENT}"
+    ' {package} 2>&1); c=$(echo "$r" | grep -F -m 1 {entry}) || '
+    f"c=$(cmd package query-activities --brief {CURRENT}"
+    " {package} 2>/dev/null | grep -F -m 1 {entry}) || "
     '{ echo "$r"; exit 113; }; '
-    'am start -a android.intent.action.MAIN -c android.intent.category.LAUNCHER -f 0x10200000 -n "${c##* }"'
+    f"am start {CURRENT}"
+    ' -a android.intent.action.MAIN -c android.intent.category.LAUNCHER -f 0x10200000 -n "${c##* }"'
 )
 """Of several launcher entries the first is started; asked for one, Android names its dialog for the choice."""
 _START_HINT = "Unlock the device, or start the app by hand once: Android or the phone's maker refused to start it."
@@ -283,8 +287,9 @@ class StockSurface:
         return front_package((await self._run(device_script(FRONT_SCRIPT))).text)
 
     async def developer_settings(self) -> tuple[bool, bool]:
-        script = "settings get global development_settings_enabled; settings get global adb_enabled"
-        values = (await self._run(device_script(script))).text.split()
+        names = ("development_settings_enabled", "adb_enabled")
+        script = "; ".join(device_command(settings("get", "global", name)) for name in names)
+        values = (await self._run(script)).text.split()
         return values[:1] == ["1"], values[1:2] == ["1"]
 
     # -- acting
@@ -422,7 +427,7 @@ class StockSurface:
         return await self._start(script, f"am start of {package}'s launcher entry")
 
     async def open_uri(self, uri: str) -> bool:
-        script = device_script("am start -a android.intent.action.VIEW -d {uri}", uri=uri)
+        script = device_command(am("start", "-a", "android.intent.action.VIEW", "-d", uri))
         return await self._start(script, "am start -a android.intent.action.VIEW")
 
     async def _start(self, script: str, what: str) -> bool:

@@ -6,6 +6,7 @@ import base64
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
+from clawperator.engine.adb.android_user import CURRENT
 from clawperator.engine.contracts.limits import utf16_length
 from clawperator.engine.errors import EngineError, ErrorCode
 from clawperator.engine.hierarchy.traits import is_editable
@@ -18,9 +19,13 @@ SHOWS_BULLETS = 26
 OR_END = " >&2 || exit 1; "
 _CLEAR_ALL = "input keycombination CTRL_LEFT A >/dev/null 2>&1 && input keyevent KEYCODE_DEL >&2 || "
 _BY_METHOD = (
-    "settings get secure default_input_method > {file}.ime; (ime set {method} >&2 || exit 1; input tap {x} {y} >&2 || exit 1; n=0; "
+    f"settings get {CURRENT} secure default_input_method"
+    " > {file}.ime; (ime set {method} >&2 || exit 1; input tap {x} {y} >&2 || exit 1; n=0; "
     'until dumpsys input_method | grep -q mInputShown=true || [ "$n" -ge 20 ]; do n=$((n+1)); done; '
-    "am broadcast -p {package} -a ADB_CLEAR_TEXT >&2; am broadcast -p {package} -a ADB_INPUT_B64 --es msg {data} >&2; "
+    f"am broadcast {CURRENT}"
+    " -p {package} -a ADB_CLEAR_TEXT >&2; "
+    f"am broadcast {CURRENT}"
+    " -p {package} -a ADB_INPUT_B64 --es msg {data} >&2; "
 )
 """The broadcasts are those of ADBKeyBoard, which receives them once its view is shown."""
 _METHOD_BACK = '); r=$?; ime set "$(cat {file}.ime)" >/dev/null 2>&1; rm -f {file}.ime; exit $r'

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from clawperator.engine.simulator.android_users import CURRENT, EVERY, without_user
 from clawperator.engine.simulator.command_error import CommandError
 from clawperator.engine.simulator.commands.intents import FROM_SHELL, RECEIVER_FOREGROUND, Intent, parse_intent
 from clawperator.engine.simulator.process import Command, Process, Service, command_of
@@ -22,12 +23,14 @@ async def activity(process: Process, words: list[str]) -> int:
 
 async def _broadcast(process: Process, words: list[str]) -> int:
     """Print and exit the same whether or not there is a receiver (wire.md#broadcast, android-facts 6c)."""
+    user, words = without_user(words, EVERY)
+    user = process.device.users.require(user) if user != EVERY else EVERY
     intent = parse_intent(words)
     foreground = RECEIVER_FOREGROUND if "--receiver-foreground" in intent.switches else 0
     extras = {key: _clean(value) for key, value in intent.extras.items()}
     package = intent.package or intent.component.partition("/")[0] or None
     text = f"Broadcasting: {intent.describe(flags=FROM_SHELL | foreground | _flags(intent))}\n"
-    result = await process.device.broadcast(intent.action, package, extras)
+    result = await process.device.broadcast(intent.action, package, extras, user)
     await process.out(f"{text}Broadcast completed: result={result}\n")
     return 0
 
@@ -45,6 +48,8 @@ def _clean(value: str) -> str:
 
 
 async def _start(process: Process, words: list[str]) -> int:
+    user, words = without_user(words, CURRENT)
+    process.device.users.require(user)
     intent = parse_intent(words)
     package = intent.package
     if intent.action.startswith("android.settings.") and not (intent.component or package):
@@ -79,7 +84,9 @@ async def _start_failed(process: Process, text: str, status: int) -> int:
 
 
 async def _force_stop(process: Process, words: list[str]) -> int:
-    process.device.force_stop(_last(words))
+    user, words = without_user(words, EVERY)
+    if user == EVERY or process.device.users.require(user) == process.device.users.current:
+        process.device.force_stop(_last(words))
     return 0
 
 
@@ -99,7 +106,9 @@ async def _start_service(process: Process, words: list[str]) -> int:
 
 
 async def _current_user(process: Process, _words: list[str]) -> int:
-    await process.out("0\n")
+    if process.device.sdk < 24:
+        raise CommandError("Error: unknown command 'get-current-user'", 1)
+    await process.out(f"{process.device.users.current}\n")
     return 0
 
 

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from getopt import GetoptError, gnu_getopt
 from typing import Final
 
+from clawperator.engine.simulator.android_users import CURRENT, EVERY, IDS_PER_USER, OWNER, user_number
 from clawperator.engine.simulator.command_error import CommandError
 from clawperator.engine.simulator.commands.intents import parse_intent
 from clawperator.engine.simulator.dumpsys import dumpsys
@@ -57,7 +58,11 @@ async def _list(process: Process, words: list[str]) -> int:
     if what in ("packages", "package"):
         await process.lines(_packages(process, rest))
     elif what == "users":
-        await process.out("Users:\n\tUserInfo{0:Owner:4c13} running\n")
+        users = process.device.users
+        names = {
+            user: f"\tUserInfo{{{user}:{'Owner' if user == OWNER else 'User'}:4c13}} running" for user in users.all
+        }
+        await process.lines(["Users:", *names.values()])
     elif what == "features":
         await process.lines(f"feature:{name}" for name in _FEATURES)
     else:
@@ -71,6 +76,8 @@ def _packages(process: Process, words: list[str]) -> Iterable[str]:
     options, rest = _options(words, flags, _LIST_LONG)
     wanted = rest[0] if rest else ""
     uid = options.get("uid", "")
+    user = _user(process, options, EVERY if process.device.sdk >= 33 else OWNER)
+    asked = process.device.users.all if user == EVERY else (user,)
     for package in process.device.packages.values():
         hidden = (
             wanted not in package.name
@@ -80,16 +87,23 @@ def _packages(process: Process, words: list[str]) -> Iterable[str]:
             or ("e" in options and not package.enabled)
             or (uid and uid != str(package.uid))
         )
-        if not hidden:
-            yield _row(package, options)
+        if (found := [user for user in asked if package.is_for(user)]) and not hidden:
+            yield _row(package, options, found)
 
 
-def _row(package: SimulatedPackage, options: dict[str, str]) -> str:
+def _row(package: SimulatedPackage, options: dict[str, str], users: list[int]) -> str:
     path = f"{package.path}=" if "f" in options else ""
     code = f" versionCode:{package.version_code}" if "show-versioncode" in options else ""
     installer = "  installer=null" if "i" in options else ""
-    uid = f" uid:{package.uid}" if {"U", "uid"} & options.keys() else ""
+    uids = ",".join(str(user * IDS_PER_USER + package.uid) for user in users)
+    uid = f" uid:{uids}" if {"U", "uid"} & options.keys() else ""
     return f"package:{path}{package.name}{code}{installer}{uid}"
+
+
+def _user(process: Process, options: dict[str, str], default: int) -> int:
+    """The user that a verb acts for. Before Android 11, most verbs do not know the current one: user -2 has nothing."""
+    user = user_number(options["user"]) if "user" in options else default
+    return user if user == CURRENT and process.device.sdk < 30 else process.device.users.require(user)
 
 
 def _options(words: list[str], short: str, long: Iterable[str]) -> tuple[dict[str, str], list[str]]:
@@ -102,7 +116,7 @@ def _options(words: list[str], short: str, long: Iterable[str]) -> tuple[dict[st
 
 
 async def _path(process: Process, words: list[str]) -> int:
-    package = process.device.packages.get(_operand(words))
+    package, _ = _named(process, words)
     if package is None:
         return 1
     await process.out(f"package:{package.path}\n")
@@ -160,8 +174,7 @@ async def _revoke(process: Process, words: list[str]) -> int:
 
 
 def _permission(process: Process, verb: str, words: list[str]) -> tuple[SimulatedPackage, str]:
-    names = _operands(words, 2)
-    package = process.device.packages.get(names[0])
+    package, names = _named(process, words, 2)
     if package is None:
         raise _exception(verb, f"java.lang.IllegalArgumentException: Unknown package: {names[0]}")
     if names[1] == "android.permission.POST_NOTIFICATIONS" and process.device.sdk < 33:
@@ -177,11 +190,11 @@ def _exception(verb: str, text: str) -> CommandError:
 
 
 async def _clear(process: Process, words: list[str]) -> int:
-    name = _operand(words)
-    if name not in process.device.packages:
+    package, _ = _named(process, words)
+    if package is None:
         await process.out("Failed\n")
         return 1
-    process.device.clear(name)
+    process.device.clear(package.name)
     await process.out("Success\n")
     return 0
 
@@ -212,7 +225,9 @@ async def _install(process: Process, words: list[str]) -> int:
     else:
         raise CommandError("Error: APK content must be streamed", 1)
     reinstall = "r" in options or ("R" not in options and process.device.sdk >= 28)
-    result = install(process.device, apk, reinstall=reinstall)
+    user = user_number(options["user"]) if "user" in options else EVERY
+    user = user if user == EVERY else process.device.users.require(user)
+    result = install(process.device, apk, reinstall=reinstall, user=user)
     await process.out(f"{result}\n")
     return int(not result.startswith("Success"))
 
@@ -235,10 +250,18 @@ def _file(process: Process, name: str) -> bytes:
 
 
 async def _uninstall(process: Process, words: list[str]) -> int:
-    _, names = _options(words, "k", ("user=", "versionCode="))
-    result = process.device.uninstall(_operand(names))
+    options, names = _options(words, "k", ("user=", "versionCode="))
+    result = process.device.uninstall(_operand(names), _user(process, options, EVERY))
     await process.out(f"{result}\n")
     return int(not result.startswith("Success"))
+
+
+def _named(process: Process, words: list[str], count: int = 1) -> tuple[SimulatedPackage | None, list[str]]:
+    """The package that ``words`` name, if the user has it, and the operands."""
+    names = _operands(words, count)
+    user = _user(process, _options(words, "", ("user=",))[0], OWNER)
+    package = process.device.packages.get(names[0])
+    return (package if package is not None and package.is_for(user) else None), names
 
 
 def _operand(words: list[str]) -> str:

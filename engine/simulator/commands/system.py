@@ -8,6 +8,7 @@ from typing import Final
 
 from clawperator.engine.logcat.users import SYSTEM_USERS
 from clawperator.engine.simulator import dumpsys as dumps
+from clawperator.engine.simulator.android_users import CURRENT, OWNER, without_user
 from clawperator.engine.simulator.command_error import CommandError
 from clawperator.engine.simulator.commands import keyboards, radios
 from clawperator.engine.simulator.commands.activity import activity
@@ -18,6 +19,7 @@ from clawperator.engine.simulator.filesystem import ROOT_UID, SHELL_UID
 from clawperator.engine.simulator.packages import FIRST_APP_UID
 from clawperator.engine.simulator.process import Command, Process, Service, command_of
 from clawperator.engine.simulator.process_table import ProcessRow, processes
+from clawperator.engine.simulator.profile import settings as initial_settings
 from clawperator.engine.simulator.scenario import SettingsRefused
 
 NAMESPACES: Final = ("system", "secure", "global")
@@ -46,16 +48,20 @@ async def setprop(process: Process) -> int:
 
 async def settings_service(process: Process, words: list[str]) -> int:
     """``settings [--user U] get|put|delete|list NAMESPACE …``."""
-    words = list(words)
-    while "--user" in words:
-        at = words.index("--user")
-        del words[at : at + 2]
+    user, words = without_user(words, OWNER)
+    users = process.device.users
+    user = users.current if user == CURRENT else max(user, OWNER)
+    if user in users.closed:
+        users.require(user)
     verb, namespace, *rest = [*words, "", ""][: max(2, len(words))]
     if verb not in ("get", "put", "delete", "list", "reset"):
         raise CommandError(f"Invalid command: {verb}", 255)
     if namespace not in NAMESPACES:
         raise CommandError(f"Invalid namespace '{namespace}'", 255)
-    table = process.device.settings.setdefault(namespace, {})
+    tables = process.device.settings
+    if user != users.current and namespace != "global":
+        tables = process.device.settings_of_others.setdefault(user, initial_settings())
+    table = tables.setdefault(namespace, {})
     if verb == "list":
         await process.lines(f"{name}={value}" for name, value in sorted(table.items()))
     elif verb == "get":

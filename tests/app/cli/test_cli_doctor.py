@@ -147,7 +147,7 @@ def test_fix_makes_it_well(cli: Cli, admit: Plug) -> None:
     assert fixed.document["nextActions"] == ["On device, open Accessibility Settings and follow the listed steps."]
     reported = fixed.err.splitlines()
     assert all(line.startswith("[clawperator] fix for readiness.") for line in reported)
-    assert any(f"adb -s {SERIAL} shell settings put secure" in line for line in reported)
+    assert any(f"adb -s {SERIAL} shell settings put --user current secure" in line for line in reported)
     assert sum(": done: " in line for line in reported) == 1
     again = cli("doctor", "--fix")
     assert (again.exit_code, again.document["fixResults"], again.err) == (0, [], "")

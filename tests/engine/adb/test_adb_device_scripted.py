@@ -299,14 +299,14 @@ async def test_an_installation_is_streamed_exactly(fake: FakeAdb, tmp_path: obje
         writer.write(b"Success\n")
         await writer.drain()
 
-    fake.answers[f"exec:cmd package install -r -S {len(apk)}"] = take
+    fake.answers[f"exec:cmd package install --user current -r -S {len(apk)}"] = take
     moved: list[int] = []
     assert (await device(fake).install(apk, progress=moved.append)).ok
     assert got == [apk]
     assert moved[-1] == len(apk)
     assert moved == sorted(moved)
     fake.answers["host-serial:"] = b"OKAY0011shell_v2,abb_exec"
-    fake.answers[f"abb_exec:package\0install\0-S\0{len(apk)}"] = take
+    fake.answers[f"abb_exec:package\0install\0--user\0current\0-S\0{len(apk)}"] = take
     server = AdbServer(port=fake.port)
     assert (await AdbDevice(server, "other").install(apk, reinstall=False)).ok
 

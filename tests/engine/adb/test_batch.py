@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from typing import Any, cast
 
 import pytest
@@ -14,8 +13,7 @@ from clawperator.engine.adb.device import AdbDevice, ShellResult
 from clawperator.engine.errors import EngineError, ErrorCode
 from clawperator.engine.simulator.device import create_device
 from tests.engine.adb.test_adb_simulated import embedded
-
-_ECHO = re.compile(r'echo "\n([^"]+)""([^"$]+)\$\?"')
+from tests.support import end_mark
 
 
 class Device:
@@ -29,10 +27,8 @@ class Device:
 
     async def script(self, script: str, **_: Any) -> ShellResult:
         self.scripts.append(script)
-        echo = _ECHO.search(script)
-        assert echo is not None
-        word = f"{echo[1]}{echo[2]}".encode()
-        return ShellResult(self.output.replace(b"MARK", b"\n" + word).replace(b"WORD", word), b"", 0)
+        mark = end_mark(script).encode()
+        return ShellResult(self.output.replace(b"MARK", mark).replace(b"WORD", mark[1:]), b"", 0)
 
 
 _DATA = st.binary(max_size=40).filter(lambda data: b"MARK" not in data and b"WORD" not in data)

@@ -13,6 +13,7 @@ from clawperator.engine import EngineError
 from clawperator.engine.adb.device import AdbDevice, ShellStream
 from clawperator.engine.adb.protocol import STDERR, STDOUT
 from clawperator.engine.adb.shell_session import ShellSession
+from tests.support import end_mark
 
 Pieces = list[tuple[int, str]]
 
@@ -25,8 +26,7 @@ class Stream:
         self.mark = ""
 
     async def write(self, data: bytes) -> None:
-        echoed = data.decode().rpartition('echo "')[2].partition("$r")[0]
-        self.mark = echoed.replace('""', "")
+        self.mark = end_mark(data.decode())
 
     async def __aiter__(self) -> AsyncIterator[tuple[int, bytes]]:
         for channel, text in self.pieces:

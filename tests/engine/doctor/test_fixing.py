@@ -128,7 +128,7 @@ async def test_granting_makes_the_device_well(admit: Admit) -> None:
     forced, plain = plan[0].preview, other.preview
     assert all(line.startswith(f"adb -s {SERIAL} shell ") for line in (*forced, *plain))
     assert [line for line in forced if line not in plain] == [
-        f"adb -s {SERIAL} shell settings put secure enabled_accessibility_services <the list without the service of {PACKAGE}>"
+        f"adb -s {SERIAL} shell settings put --user current secure enabled_accessibility_services <the list without the service of {PACKAGE}>"
     ]
     stages: list[Stage] = []
     results = [await fixer.run(fix, stages.append) for fix in plan]

@@ -14,6 +14,7 @@ from clawperator.engine.adb.device import ShellResult
 from clawperator.engine.errors import ErrorCode
 from clawperator.engine.executions.compatibility import Version, check_compatibility, judge
 from clawperator.engine.version import __version__
+from tests.support import end_mark
 
 PACKAGE = "com.clawperator.operator"
 
@@ -51,7 +52,7 @@ class Shell:
 
     async def script(self, script: str, **_: Any) -> ShellResult:
         self.round_trips += 1
-        mark = script.rpartition("echo ")[2].removesuffix("$?")
+        mark = end_mark(script)
         return ShellResult("".join(f"{text}{mark}{self._exit_code}\n" for text in self._answers).encode(), b"", 0)
 
 

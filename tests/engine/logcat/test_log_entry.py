@@ -78,3 +78,12 @@ def test_any_bytes_become_text_that_can_be_written_again(payload: bytes) -> None
 @given(st.text(alphabet=st.characters(codec="utf-16-le")))
 def test_lengths_are_counted_as_java_does(text: str) -> None:
     assert utf16_units(text.encode()) == len(text.encode("utf-16-le")) // 2
+
+
+def test_printed_uids() -> None:
+    from clawperator.engine.logcat.users import app_id, uid_of
+
+    printed = {b"10123": 10123, b"1010123": 1_010_123, b"u10_a123": 1_010_123, b"u10_system": 1_001_000, b"shell": 2000}
+    assert {name: uid_of(name) for name in printed} == printed
+    assert {uid_of(name) for name in (b"", b"u10_nobody_knows", b"1" * 5_000, "²".encode())} == {-1}
+    assert app_id(1_010_123) == app_id(10123) == 10123

@@ -6,6 +6,8 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from clawperator.engine.logcat.binary import BinaryLogParser
 from clawperator.engine.logcat.correlated import CorrelatedLines
@@ -402,6 +404,12 @@ class TestBelief:
         log = OperatorLog(uid=UID)
 
         assert signals([result(ENVELOPE % "c", uid=10155)], log) == []
+
+    @given(st.integers(0, 999), st.integers(0, 999))
+    def test_a_uid_is_that_of_the_app_for_any_android_user(self, known: int, user: int) -> None:
+        log = OperatorLog(uid=known * 100_000 + UID)
+        assert len(signals([result(ENVELOPE % "c", uid=user * 100_000 + UID)], log)) == 1
+        assert signals([result(ENVELOPE % "c", uid=user * 100_000 + UID + 1)], log) == []
 
     def test_without_uids_the_pid_decides(self) -> None:
         log = OperatorLog(uid=UID, pid=PID)

@@ -145,7 +145,7 @@ async def test_a_large_or_hostile_payload_arrives_unchanged(
     """android-facts 6d: beyond the service string's limit the command comes as a script on standard input."""
     received: list[object] = []
 
-    async def broadcast(action: str, package: str | None, extras: dict[str, str]) -> int:
+    async def broadcast(action: str, package: str | None, extras: dict[str, str], *_: object) -> int:
         received.append((action, package, extras))
         return 0
 
