@@ -236,6 +236,7 @@ class ErrorCode(StrEnum):
 
     # -- fleet
     FLEET_NO_ANSWER = "FLEET_NO_ANSWER", 504, _OBSERVE, "The host's history has the outcome, if it received the execution. Take a snapshot before you decide.", "a host of the fleet did not answer: whether the execution ran is unknown"
+    FLEET_ANSWER_MISMATCH = "FLEET_ANSWER_MISMATCH", 502, _OBSERVE, "Someone else may answer for the host, or its version differs. Check the permissions of the NATS server, and take a snapshot before you decide.", "an answer of the fleet is not for what was sent: whether the execution ran is unknown"
     FLEET_UNAVAILABLE = "FLEET_UNAVAILABLE", 503, _WAIT, "Check the address of the NATS server and the credentials.", "the fleet's NATS server cannot be reached or refuses the connection"
     FLEET_NOT_SECURED = "FLEET_NOT_SECURED", 400, _NO, "Use tls:// and credentials.", "a fleet beyond this computer needs TLS and credentials"
     FLEET_HOST_TAKEN = "FLEET_HOST_TAKEN", 409, _NO, "Choose another name with --name.", "another host of the fleet has this name"

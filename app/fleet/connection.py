@@ -17,6 +17,7 @@ from nats.errors import Error as NatsError
 from nats.errors import NoServersError
 
 from clawperator.app.extras import not_installed
+from clawperator.app.fleet import subjects
 from clawperator.engine.errors import EngineError, ErrorCode, not_readable
 from clawperator.engine.files.regular import open_regular
 
@@ -111,7 +112,7 @@ async def connected(
     """
     parts = [_parsed(server) for server in servers.split(",")]
     options = _protection(parts)
-    client, failure, open_ = Connection(), _Failure(), False
+    client, failure, connecting, open_ = Connection(), _Failure(), True, False
     limit = asyncio.timeout(_CONNECT_SECONDS)
 
     async def lost() -> None:
@@ -129,7 +130,7 @@ async def connected(
     async def failed(error: Exception) -> None:
         """Note the failure: nats-py would log it."""
         failure.note(error)
-        if isinstance(error, ssl.SSLError) and not open_ and len(parts) == 1:
+        if isinstance(error, ssl.SSLError) and connecting and len(parts) == 1:
             limit.reschedule(0)  # another attempt would fail in the same way
         if "permissions violation" in str(error).lower():
             client.refusal = str(error).removeprefix("nats: ")
@@ -155,6 +156,8 @@ async def connected(
         except (NatsError, OSError, TimeoutError, ValueError) as exc:
             failure.note(exc)
             raise failure.to_engine_error(",".join(part.geturl() for part in parts)) from exc
+        finally:
+            connecting = False
         client.options |= {
             "allow_reconnect": lasting,
             "max_reconnect_attempts": -1 if lasting else 1,
@@ -255,8 +258,9 @@ def _credentials(path: str) -> dict[str, Any]:
         raise EngineError(ErrorCode.TOKEN_FILE_INVALID, words, hint=f"Run: chmod 600 {path}")
     signed = "BEGIN NATS USER JWT" in text
     if signed or _NKEY.fullmatch(text):
-        if _has_seed(text):
-            return {"user_credentials": path} if signed else {"nkeys_seed_str": text}
+        if public := _public_key(text):
+            how = {"user_credentials": path} if signed else {"nkeys_seed_str": text}
+            return {**how, "inbox_prefix": subjects.inbox(public)}
         text = ""
     if not text or "\n" in text:
         raise EngineError(
@@ -265,20 +269,20 @@ def _credentials(path: str) -> dict[str, Any]:
             hint="It holds a NATS credentials file, the seed of an nkey, user:password, or a token.",
         )
     user, colon, password = text.partition(":")
-    return {"user": user, "password": password} if colon else {"token": text}
+    return {"user": user, "password": password, "inbox_prefix": subjects.inbox(user)} if colon else {"token": text}
 
 
-def _has_seed(text: str) -> bool:
-    """Return whether ``text`` has the valid seed of an nkey."""
+def _public_key(text: str) -> str:
+    """Return the public key of the seed in ``text``; empty without a valid one."""
     try:
         import nkeys  # type: ignore[import-untyped]
     except ImportError as exc:
         raise not_installed("fleet", f"These credentials need the package '{exc.name}'") from exc
     found = _NKEY.search(text)
     try:
-        return found is not None and bool(nkeys.from_seed(bytearray(found[0], "ascii")))
+        return nkeys.from_seed(bytearray(found[0], "ascii")).public_key.decode() if found is not None else ""
     except (nkeys.NkeysError, ValueError):
-        return False
+        return ""
 
 
 def _tls(ca: str) -> ssl.SSLContext:

@@ -17,7 +17,6 @@ from nats.micro import add_service
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
 from clawperator.app.fleet import subjects
-from clawperator.app.fleet.client import ask_hosts
 from clawperator.app.serve.answers import encode
 from clawperator.app.serve.event_frames import following, stream_events
 from clawperator.app.serve.followers import Followers
@@ -62,7 +61,7 @@ class _Request(BaseModel):
 
     model_config = ConfigDict(extra="forbid", strict=True)
 
-    ask: Literal["execute", "time", "picture", "doctor", "skill", "follow", "history"] = "execute"
+    ask: Literal["execute", "time", "picture", "doctor", "skill", "follow", "history", "devices"] = "execute"
     payload: Any = None
     caller: str
     until: float | None = None
@@ -116,6 +115,8 @@ class _Read(BaseModel):
 
 
 _PAYLOADS: Mapping[str, type[BaseModel]] = {"skill": _Skill, "follow": _Watcher, "history": _Read}
+_OF_HOST = ("devices", "history")
+"""What is requested from a host rather than from one of its devices."""
 _TOO_LARGE = EngineError(
     ErrorCode.HIERARCHY_TOO_LARGE,
     "The tree is larger than a message of the fleet",
@@ -150,8 +151,7 @@ class FleetHost:
 
         Raises ``EngineError`` (FLEET_HOST_TAKEN) if another host of the fleet has this name.
         """
-        if self._name in await ask_hosts(self._client):
-            raise EngineError(ErrorCode.FLEET_HOST_TAKEN, f"The fleet has a host {self._name} already")
+        await self._require_free_name()
         service = await add_service(
             self._client,
             name=subjects.SERVICE,
@@ -160,22 +160,18 @@ class FleetHost:
             metadata={"host": self._name},
             stats_handler=lambda _: {"dropped": self.dropped, "running": len(self._requests)},
         )
-        group = f"host-{subjects.token(self._name)}"  # every host answers
-        await service.add_endpoint(name="hosts", subject=subjects.HOSTS, queue_group=group, handler=self._describe)
+        await service.add_endpoint(
+            name="hosts",
+            subject=subjects.HOSTS,
+            queue_group=f"host-{subjects.token(self._name)}",  # every host answers
+            handler=self._say_name,
+        )
         await service.add_endpoint(
             name="host",
-            subject=subjects.device_subject(self._name, ""),
+            subject=subjects.host_subject(self._name),
             queue_group=subjects.token(self._name),
             handler=partial(self._take, ""),
         )
-        for tag in {tag for profile in self._engine.settings.devices.values() for tag in profile.tags}:
-            await service.add_endpoint(
-                name="tag",
-                subject=subjects.tag_subject(tag),
-                queue_group=group,
-                handler=partial(self._list, tag),
-                metadata={"tag": tag},
-            )
         watching = asyncio.create_task(self._engine.watch_devices(), name="devices of the host")
         try:
             with self._engine.events.subscribe() as events:
@@ -197,6 +193,30 @@ class FleetHost:
             with suppress(NatsError, TimeoutError):
                 await self._client.flush(1)
                 await service.stop()
+
+    async def _require_free_name(self) -> None:
+        """Raise ``EngineError`` (FLEET_HOST_TAKEN) if the server knows another host of this name.
+
+        A server with the documented permissions lets no host ask: whoever may send to a subject that it also receives, and answer
+        what it receives, could name any subject as that of the answer, and send there. It has a user for each host instead.
+        """
+        inbox = self._client.new_inbox()
+        answers = await self._client.subscribe(inbox)
+        try:
+            await self._client.publish(subjects.host_subject(self._name), reply=inbox)
+            await self._client.flush(_FLUSH_SECONDS)
+            if self._client.refusal:
+                self._client.refusal = ""
+                return
+            message = await answers.next_msg(_FLUSH_SECONDS)
+            taken = (message.headers or {}).get("Status") != subjects.NO_RESPONDERS
+        except NatsError:  # silence: its host is suspended
+            taken = True
+        finally:
+            with suppress(NatsError):
+                await answers.unsubscribe()
+        if taken:
+            raise EngineError(ErrorCode.FLEET_HOST_TAKEN, f"The fleet has a host {self._name} already")
 
     async def _require_permissions(self) -> None:
         """Raise ``EngineError`` (FLEET_UNAVAILABLE) if the server refused the subscriptions of a host."""
@@ -239,24 +259,33 @@ class FleetHost:
         profiles = self._engine.settings.devices.items()
         return next(((alias, profile.tags) for alias, profile in profiles if profile.serial == serial), ("", ()))
 
-    async def _list(self, tag: str, request: Request) -> None:
-        tagged = [profile.serial for profile in self._engine.settings.devices.values() if tag in profile.tags]
-        await request.respond(encode({"host": self._name, "serials": tagged}))
+    async def _say_name(self, request: Request) -> None:
+        if subjects.is_reply(_reply(request)):
+            await request.respond(encode({"host": self._name}))
 
-    async def _describe(self, request: Request) -> None:
-        """Answer with the devices in any state, and the locks."""
+    async def _describe(self) -> Mapping[str, Any]:
+        """Return the devices in any state, the tags with their devices, and the locks."""
         locks = [lock.to_dict() for lock in await asyncio.to_thread(self._engine.locks)]
         about = {"host": self._name, "version": __version__, "at": time.time(), "locks": locks}
         devices = []
         for entry in await self._engine.server.devices():
             alias, tags = self._profile(entry.serial)
             devices.append({**entry.to_dict(), "alias": alias, "tags": tags})
-        await request.respond(encode({**about, "devices": devices}))
+        tagged: dict[str, list[str]] = {}
+        for profile in self._engine.settings.devices.values():
+            for tag in profile.tags:
+                tagged.setdefault(tag, []).append(profile.serial)
+        return {"ok": True, **about, "devices": devices, "tagged": tagged}
 
     # -- executions
 
     async def _take(self, serial: str, request: Request) -> None:
-        """Start the work of a request: the next one for the same device is answered, or waits, beside it."""
+        """Start the work of a request: the next one for the same device is answered, or waits, beside it.
+
+        One whose answer would go to another subject than an inbox is dropped: the host may send there what its caller may not.
+        """
+        if not subjects.is_reply(_reply(request)):
+            return
         if len(self._requests) >= _MAX_REQUESTS:
             error = EngineError(ErrorCode.SERVER_BUSY, f"The host {self._name} has {_MAX_REQUESTS} requests in work")
             await self._answer(request, error.to_answer())
@@ -280,7 +309,8 @@ class FleetHost:
             answer = (cause if isinstance(cause, EngineError) else interruption("unknown")).to_answer()
         finally:
             alive.cancel()
-        await self._answer(request, answer)
+        asked = subjects.untoken(request.subject.rpartition(".")[2])
+        await self._answer(request, answer if asked == serial else {**answer, "alias": asked})
 
     async def _take_request(self, data: bytes, serial: str) -> Mapping[str, Any]:
         try:
@@ -296,8 +326,11 @@ class FleetHost:
         if body.until is not None and time.time() > body.until:
             not_sent = {"broadcastDispatchStatus": "not_sent"}
             raise EngineError(ErrorCode.FLEET_UNAVAILABLE, "The request reached the host too late", extra=not_sent)
-        if not serial and not isinstance(given, _Read):
-            raise EngineError(ErrorCode.INVALID_BODY, "Only the history can be requested without a device")
+        if (body.ask in _OF_HOST) is bool(serial):
+            why = "Only devices and history are requested from a host, all else from a device"
+            raise EngineError(ErrorCode.INVALID_BODY, why)
+        if body.ask == "devices":
+            return await self._describe()
         engine = self._engine.under(Caller(name=f"fleet:{shown(body.caller, _MAX_CALLER)}"))
         match given:
             case _Skill():
@@ -362,7 +395,7 @@ class FleetHost:
                     await renewed.wait()
 
     async def _stay_alive(self, request: Request) -> None:
-        with suppress(NatsError, ValueError):  # ValueError: a request without a reply subject
+        with suppress(NatsError):
             while True:
                 await asyncio.sleep(subjects.ALIVE_SECONDS)
                 await request.respond(headers={subjects.ALIVE: "1"})
@@ -371,7 +404,7 @@ class FleetHost:
         data = encode(answer)
         size = max(1_024, self._client.max_payload - 4_096)
         parts = [data[at : at + size] for at in range(0, len(data), size)]
-        with suppress(NatsError, ValueError):  # the caller, who gets no answer, knows that the outcome is unknown
+        with suppress(NatsError):  # the caller, who gets no answer, knows that the outcome is unknown
             for number, part in enumerate(parts, 1):
                 await request.respond(part, headers={subjects.PART: f"{number}/{len(parts)}"})
 
@@ -396,6 +429,10 @@ class FleetHost:
                 continue
             with suppress(NatsError):
                 await self._client.publish(subject, data, headers=headers)
+
+
+def _reply(request: Request) -> str:
+    return request._msg.reply  # noqa: SLF001 -- nats-py has no other way to it
 
 
 def _given(options: Mapping[str, Any]) -> dict[str, Any]:

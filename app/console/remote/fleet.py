@@ -110,11 +110,9 @@ class FleetEngine(RemoteDevices):
         return tuple(found[serial] for serial in sorted(found))
 
     async def watch_devices(self) -> None:
-        """Publish the device list until cancelled, and the events and trees of all devices."""
-        for name in (*map(subjects.token, _OF_ALL), subjects.token(event_frames.DEVICES)):
-            await self._subscribe(f"{subjects.PREFIX}.event.*.*.{name}", self._take_event)
-        await self._subscribe(f"{subjects.PREFIX}.tree.>", self._take_tree)
+        """Publish the device list until cancelled, and the events and trees of all devices of the hosts that answer."""
         shown: tuple[DeviceEntry, ...] | None = None
+        watched: set[str] = set()
         while True:
             self._look_at_locks.clear()
             try:
@@ -123,6 +121,11 @@ class FleetEngine(RemoteDevices):
                 shown, self._locks = None, {}
                 self.events.publish(AdbServerLost(reason=words_of(exc)))
             else:
+                for host in self._hosts.keys() - watched:  # one by one: the server may permit some only
+                    for name in (*_OF_ALL, event_frames.DEVICES):
+                        await self._subscribe(subjects.event_subject(host, "*", name), self._take_event)
+                    await self._subscribe(subjects.tree_subject(host, "*"), self._take_tree)
+                    watched.add(host)
                 if devices != shown:
                     shown = devices
                     self.events.publish(DevicesChanged(devices=devices))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import shutil
 import socket
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
@@ -26,24 +27,30 @@ PROGRAM = shutil.which("nats-server") or shutil.which("nats-server", path="/usr/
 
 
 class Nats:
-    """A server on a port of its own; ``url`` is how to reach it."""
+    """A server on a port of its own; ``url`` is how to reach it. With ``file`` it runs that configuration, in ``env``."""
 
-    def __init__(self, folder: Path, more: str = "") -> None:
+    def __init__(self, folder: Path, more: str = "", *, file: Path | None = None, **env: str) -> None:
         with socket.socket() as probe:
             probe.bind(("127.0.0.1", 0))
             self.port: int = probe.getsockname()[1]
         self.url = f"nats://127.0.0.1:{self.port}"
         self.folder = folder
-        self._config = folder / "nats.conf"
+        self._env = {**os.environ, **env}
+        self._config = file or folder / "nats.conf"
+        if file is not None:
+            return
         self._config.write_text(
             f'listen: "127.0.0.1:{self.port}"\nmax_payload: 65536\nmax_pending: 131072\nwrite_deadline: "1s"\n{more}\n'
         )
-        self._process: asyncio.subprocess.Process | None = None
+
+    _process: asyncio.subprocess.Process | None = None
 
     async def start(self) -> None:
         assert PROGRAM is not None
         self._process = await asyncio.create_subprocess_exec(
-            PROGRAM, "-c", str(self._config), stderr=asyncio.subprocess.PIPE
+            *(PROGRAM, "-c", str(self._config), "-a", "127.0.0.1", "-p", str(self.port)),
+            stderr=asyncio.subprocess.PIPE,
+            env=self._env,
         )
         assert self._process.stderr is not None
         async with asyncio.timeout(patience(20)):

@@ -389,7 +389,7 @@ async def test_forged_hosts_are_left_out_and_the_others_found(nats: Nats, join: 
             for data in forged:
                 await stranger.publish(message.reply, data)
 
-        for subject in (subjects.HOSTS, subjects.tag_subject("lab"), f"$SRV.PING.{subjects.SERVICE}"):
+        for subject in (subjects.HOSTS, subjects.host_subject("evil"), f"$SRV.PING.{subjects.SERVICE}"):
             await stranger.subscribe(subject, cb=forge)
         await stranger.flush()
         device = f"bench/{host.devices[0].serial}"
@@ -565,14 +565,13 @@ async def test_a_swallowed_cancellation_ends_a_request(nats: Nats, monkeypatch: 
     """nats-py and ``wait_for`` of Python 3.11 can lose one; a console on a fleet then waited for its own end."""
     asked = asyncio.Event()
 
-    async def next_msg(_self: object, _timeout: float) -> None:
+    async def publish(*_: object) -> None:
         asked.set()
         with suppress(asyncio.CancelledError):
             await asyncio.Event().wait()
-        raise TimeoutError
 
-    monkeypatch.setattr("nats.aio.subscription.Subscription.next_msg", next_msg)
     async with fleet(nats.url) as client:
+        monkeypatch.setattr("nats.aio.client.Client.publish", publish)
         asking = asyncio.create_task(client.hosts())
         await asked.wait()
         asking.cancel()

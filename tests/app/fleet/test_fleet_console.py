@@ -234,7 +234,7 @@ async def test_a_host_decides_who_follows_and_who_reads_its_history(nats: Nats, 
             await client.history("east", limit=1)
         assert denied.value.code == "CAPABILITY_DENIED"
         with pytest.raises(EngineError) as wrong:
-            await client._request(subjects.device_subject("east", ""), "east", ask="execute", payload=plan(HOME))
+            await client._request(subjects.host_subject("east"), "east", 10, ask="execute", payload=plan(HOME))
         assert wrong.value.code == "INVALID_BODY"
     assert not host.fleet._leases
 

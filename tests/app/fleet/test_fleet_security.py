@@ -195,7 +195,7 @@ async def test_what_the_server_does_not_permit_was_not_sent(
     credentials: Callable[[str], Path],
 ) -> None:
     (folder := tmp_path / "server").mkdir()
-    asks = 'permissions: { publish: ["clawperator.v1.hosts", "$SRV.>"], subscribe: '
+    asks = 'permissions: { publish: ["clawperator.v1.hosts", "clawperator.v1.device.*.="], subscribe: '
     reader, client_only = f'{asks}">" }}', f'{asks}"_INBOX.>" }}'
     users = (
         f"users: [{{user: host, password: x}}, {{user: reader, password: x, {reader}}}, "
