@@ -51,6 +51,11 @@ class Envelope(NamedTuple):
         return answer
 
 
+def code_of(data: Mapping[str, Any]) -> str:
+    """Return the error code in a failed step's data, or empty: from Operator 0.10 on ``error`` may be a sentence."""
+    return str(data.get("errorCode") or data.get("error") or "")
+
+
 class _Number(str):
     """A JSON number in its original digits."""
 

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+BRANDS = ("Clawperator", "Androperator")
+"""The names in the prefixes of the app's log lines: of every generation up to 0.12, and of the renamed app from 1.0."""
+
 RELEASE_PACKAGE = "com.clawperator.operator"
 DEBUG_PACKAGE = f"{RELEASE_PACKAGE}.dev"
 OPERATOR_PACKAGES = (RELEASE_PACKAGE, DEBUG_PACKAGE)

@@ -12,6 +12,7 @@ from typing import Any
 
 from clawperator.engine.contracts.aliases import ALIASES, spelled
 from clawperator.engine.contracts.limits import EXPECTED_FORMAT, MODES
+from clawperator.engine.contracts.operator_identity import BRANDS
 
 NAMES = frozenset(
     {
@@ -53,7 +54,7 @@ _TREES = ("text", "tree", "view")
 """Keys of a snapshot's data with the tree."""
 _LETTER = re.compile(r"[^\W_]")
 _KEY = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,63}\Z")
-_FIELD_LINE = re.compile(r"\[(?:Clawperator-Command|UiActionEngine)\] [a-z_-]+(?= )")
+_FIELD_LINE = re.compile(rf"\[(?:(?:{'|'.join(BRANDS)})-Command|UiActionEngine)\] [a-z_-]+(?= )")
 """Beginnings of lines with fields; of other lines only the origin is kept."""
 _ORIGIN = re.compile(r"\[[A-Za-z-]+\]")
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from clawperator.engine.contracts.derived import derived_code
-from clawperator.engine.contracts.envelope import Envelope
+from clawperator.engine.contracts.envelope import Envelope, code_of
 from clawperator.engine.contracts.execution import Execution
 from clawperator.engine.contracts.issues import Warning_, joined
 from clawperator.engine.contracts.limits import DUMP_FORMAT, MAX_SNAPSHOT_BYTES, MAX_SNAPSHOT_LINES
@@ -235,7 +235,7 @@ def _reconcile(answer: dict[str, Any]) -> None:
         answer.pop("errorCodeSource", None)
         return
     words = f"Step {failed['id']} ({failed['actionType']}) failed"
-    code = failed["data"].get("error")
+    code = code_of(failed["data"])
     answer |= {"status": "failed", "error": f"{words}: {code}" if code else words}
 
 

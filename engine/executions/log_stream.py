@@ -11,7 +11,7 @@ import asyncio
 import os
 import time
 from collections import Counter, defaultdict, deque
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
 from typing import TYPE_CHECKING, Protocol
 
@@ -356,6 +356,10 @@ class DeviceLog:
         for signal in signals:
             for listener in tuple(self._listeners):
                 listener.on_signal(signal)
+
+    def transport(self, command_id: str) -> Mapping[str, int] | None:
+        """Return what has arrived of a command's result in chunk records; ``None`` where nothing did."""
+        return self._operator.transport(command_id)
 
     @property
     def anonymous(self) -> bool:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any, Literal, cast
 
 from clawperator.engine.contracts.derived import derived_code
+from clawperator.engine.contracts.envelope import code_of
 from clawperator.engine.errors import EngineError, ErrorCode
 from clawperator.engine.logcat.stages import type_of_stage
 
@@ -29,6 +30,13 @@ _LEFT_TO_HOST: Mapping[str, tuple[StepStatus, str]] = {
 }
 """Meaning of the device's refusals: the host closes apps before the plan and takes screenshots after it."""
 _NONE: Mapping[str, tuple[float, float]] = {}
+_REFUSALS = {
+    "close_app": ErrorCode.UNSUPPORTED_RUNTIME_CLOSE.value,
+    "take_screenshot": ErrorCode.UNSUPPORTED_RUNTIME_SCREENSHOT.value,
+}
+"""The refusals by action type, for lines that say only that the step did not succeed."""
+UNNAMED = "FAILED"
+"""In place of a code that the line does not have."""
 _UNKNOWN_CODE_HINT = "Take a snapshot, then decide what to do next."
 
 
@@ -154,7 +162,10 @@ def _broken_off(
     message = str(envelope.get("error") or "")
     code = str(envelope.get("errorCode") or derived_code(message) or "")
     failed = running if running is not None and running.status == "unknown" else None
-    if failed is not None:
+    if failed is None:  # from Operator 0.10 on the envelope has the steps up to the failed one
+        failed = next((step for step in reversed(steps.all) if step.status == "failed"), None)
+        code = code or (failed.code if failed is not None else "")
+    else:
         failed.status, failed.code = "failed", code
         if math.isnan(failed.ended_at):
             failed.ended_at = last_at
@@ -180,8 +191,10 @@ def _read_lines(steps: _Steps, lines: Iterable[LiveLine]) -> tuple[OutcomeStep |
             continue
         elif kind == "step-success" and fields.get("id") == running.id:
             running.ended_at = at
-            code = step_failure(kind, fields)
-            running.status, running.code = _LEFT_TO_HOST.get(code, ("failed", code)) if code else _DONE
+            code = step_failure(kind, fields, running.type)
+            running.status, running.code = (
+                _LEFT_TO_HOST.get(code, ("failed", "" if code == UNNAMED else code)) if code else _DONE
+            )
             running = None
         elif kind == "stage-start":
             running.type = running.type or type_of_stage(fields.get("id", ""))
@@ -192,9 +205,17 @@ def _read_lines(steps: _Steps, lines: Iterable[LiveLine]) -> tuple[OutcomeStep |
     return running, over, at
 
 
-def step_failure(kind: str, fields: Mapping[str, str]) -> str:
-    """Return the error code in the line of a step that ended: a failed one, too, is a ``step-success`` (wire.md#log-lines)."""
-    found = _ERROR.search(fields.get("data", "")) if kind == "step-success" else None
+def step_failure(kind: str, fields: Mapping[str, str], action_type: str = "") -> str:
+    """Return the error code in the line of a step that ended: a failed one, too, is a ``step-success`` (wire.md#log-lines).
+
+    From Operator 0.10 on the line only says that the step failed: what the host does itself is known by the ``action_type``,
+    anything else is ``UNNAMED``.
+    """
+    if kind != "step-success":
+        return ""
+    if fields.get("success") == "false":
+        return _REFUSALS.get(action_type, UNNAMED)
+    found = _ERROR.search(fields.get("data", ""))
     return found[1] if found else ""
 
 
@@ -207,8 +228,8 @@ def _take_result(step: OutcomeStep, result: Mapping[str, Any]) -> object:
     if result.get("success") or closed_by_host:
         step.status, step.code = "done", ""
         return None
-    step.status, step.code = "failed", str(data.get("error") or "")
-    return data.get("capture_error") or data.get("message") or step.code
+    step.status, step.code = "failed", code_of(data)
+    return data.get("capture_error") or data.get("message") or data.get("error") or step.code
 
 
 def _target(step_type: str, data: Mapping[str, Any]) -> dict[str, Any] | None:

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from clawperator.engine.contracts.envelope import code_of
 from clawperator.engine.errors import EngineError, ErrorCode
 from clawperator.engine.hierarchy.blind import facts_of_step
 from clawperator.engine.hierarchy.tree import parse
@@ -93,7 +94,7 @@ def tree_text(envelope: Mapping[str, Any]) -> str:
     text = steps[0]["data"].get("text")
     if isinstance(text, str):
         return text
-    found = envelope.get("errorCode") or steps[0].get("data", {}).get("error") or ""
+    found = envelope.get("errorCode") or code_of(steps[0].get("data") or {})
     code = ErrorCode.known(found) or ErrorCode.UI_TREE_UNAVAILABLE
     raise EngineError(code, envelope.get("error") or f"The device returned no tree: {code.value}")
 

@@ -37,4 +37,4 @@ class CorrelatedLines:
         return tuple(self._text(entry) for entry in self._entries)
 
     def _text(self, entry: LogEntry) -> str:
-        return MARKER.decode() if entry.payload.startswith(MARKER) else entry.message[: self._width]
+        return (entry.message.partition("\n")[0] if entry.payload.startswith(MARKER) else entry.message)[: self._width]

@@ -6,18 +6,19 @@ import json
 import re
 
 from clawperator.engine.contracts.envelope import parse_envelope
+from clawperator.engine.contracts.operator_identity import BRANDS
 from clawperator.engine.logcat.assembly import PART_TIMEOUT, RECORD_BYTES, AssemblyResult, is_cut, is_full_part
 from clawperator.engine.logcat.entry import LogEntry, decode
 from clawperator.engine.logcat.signals import EnvelopeSignal
 
-RESULT = b"[Clawperator-Result]"
+RESULT = tuple(f"[{brand}-Result]".encode() for brand in BRANDS)
 RESULT_LEVEL = "I"
 """Operator lines that quote texts of the screen have other levels: a text with a line feed cannot pose as an envelope."""
 
 MAX_PARTS = 64
-NO_JSON = "no JSON follows [Clawperator-Result]"
+NO_JSON = "no JSON follows the prefix of a result"
 _COMMAND_ID = re.compile(r'"commandId"\s*:\s*("(?:[^"\\]|\\.)*")')
-_BEGINS_ENVELOPE = re.compile(re.escape(RESULT) + rb'\s*\{"')
+_BEGINS_ENVELOPE = re.compile(rb"(?:%b)" % b"|".join(map(re.escape, RESULT)) + rb'\s*\{"')
 
 
 def begins_envelope(entry: LogEntry) -> bool:
@@ -61,7 +62,7 @@ class EnvelopeAssembly:
         )
 
     def _raw(self) -> str:
-        return decode(b"".join(self._parts)[len(RESULT) :]).strip()
+        return decode(b"".join(self._parts).partition(b"]")[2]).strip()
 
     def _cut_reason(self, payload: bytes) -> str:
         if len(self._parts) >= MAX_PARTS:

@@ -6,23 +6,36 @@ But they escape ``<``: only the Operator can begin a line with ``<?xml`` or end 
 
 from __future__ import annotations
 
+import re
 from operator import itemgetter
 
+from clawperator.engine.contracts.operator_identity import BRANDS
 from clawperator.engine.logcat.assembly import PART_TIMEOUT, PART_UNITS, AssemblyResult, is_cut, is_full_part
 from clawperator.engine.logcat.entry import LogEntry, decode
 from clawperator.engine.logcat.signals import CapturedHierarchy, HierarchySignal
 
-MARKER = b"[TaskScope] UI Hierarchy:"
+_TITLE = b"[TaskScope] UI Hierarchy"
+MARKER = (_TITLE + b":", _TITLE + b" [commandId=")
+"""Up to Operator 0.9.2, and later with the command that the tree belongs to, or ``unknown``."""
+_MARKER = re.compile(re.escape(_TITLE) + rb"(?: \[commandId=([^\]]+)\])?:")
 _END = b"</hierarchy>"
 _TAIL = len(_END) + 4  # and some blanks
 _BEGINNINGS = (b"<?xml", b"<hierarchy")
-_OTHER_MESSAGES = (b"[Clawperator-", b"[TaskRunnerManager]", b"[UiActionEngine]", MARKER)
+_OTHER_MESSAGES = (
+    *(f"[{brand}-".encode() for brand in BRANDS), b"[TaskRunnerManager]", b"[UiActionEngine]", *MARKER,
+)  # fmt: skip
 _FIRST_BYTE = itemgetter(slice(1))
 _MAX_BYTES = 8 * 1024 * 1024
 """Of one dump, including ``_RECORD_COST`` for each of its records; assembling it takes a few times as much."""
 _RECORD_COST = 64
 _MAX_DOUBTFUL = 20_000
 """Records kept because they may be messages: far more than follow such a text on a screen."""
+
+
+def command_of_tree(marker: LogEntry) -> str | None:
+    """Return the command that the marker names, ``unknown`` where none was running; ``None`` where it names none."""
+    found = _MARKER.match(marker.payload)
+    return decode(found[1]) if found and found[1] else None
 
 
 class HierarchyAssembly:
@@ -37,6 +50,8 @@ class HierarchyAssembly:
         self.idle_since: float | None = None
         self.timeout = PART_TIMEOUT
         self._marker = marker
+        self._exact = command_of_tree(marker) is not None
+        """Keep blanks at the end: only dumps without the command's id were always read without them."""
         self._step_id, self._command_id = step_id, command_id
         self._lines: list[bytes] = []  # the last always on its own: it may continue in the next record
         self._continued: set[int] = set()  # lines that continue in the following record
@@ -94,13 +109,13 @@ class HierarchyAssembly:
     def _begin(self, entry: LogEntry) -> AssemblyResult | None:
         """The text behind the marker in the same record (a short dump is one record), or the first line after it."""
         is_marker = entry is self._marker
-        text = (entry.payload.removeprefix(MARKER) if is_marker else entry.payload).strip()
+        text = (_MARKER.sub(b"", entry.payload, count=1) if is_marker else entry.payload).lstrip()
         if not text:
             return None
         if not text.startswith(b"<"):
             return self._end(complete=False, replay=() if is_marker else (entry,))
         self._lines.append(text if is_marker else entry.payload)
-        return self._end(complete=True) if text.endswith(_END) else None
+        return self._end(complete=True) if text.rstrip().endswith(_END) else None
 
     def _join(self, line: bytes, following: bytes) -> bool:
         """Record whether ``line`` continues in the following record; true if the dump's end was cut between them."""
@@ -119,5 +134,6 @@ class HierarchyAssembly:
             joined = b"".join(line if i in self._continued else line + b"\n" for i, line in enumerate(certain))
         else:
             joined = b"\n".join(certain)
-        captured = CapturedHierarchy(self._step_id, decode(joined).strip(), complete, self._cut_lines)
+        xml = decode(joined).lstrip()
+        captured = CapturedHierarchy(self._step_id, xml if self._exact else xml.rstrip(), complete, self._cut_lines)
         return AssemblyResult((HierarchySignal(captured, self._command_id, self._marker),), replay)

@@ -6,19 +6,27 @@ uid, else its pid.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from itertools import groupby, islice
 from operator import itemgetter
 
+from clawperator.engine.contracts.operator_identity import BRANDS
 from clawperator.engine.logcat.assembly import Assembly, AssemblyResult
+from clawperator.engine.logcat.chunks import CHUNK, PUBLICATION, ChunkedResults
 from clawperator.engine.logcat.deaths import DEATH_BYTES, read_death
 from clawperator.engine.logcat.entry import LogEntry
 from clawperator.engine.logcat.envelopes import NO_JSON, RESULT, EnvelopeAssembly, begins_envelope
-from clawperator.engine.logcat.hierarchies import MARKER, HierarchyAssembly
+from clawperator.engine.logcat.hierarchies import MARKER, HierarchyAssembly, command_of_tree
 from clawperator.engine.logcat.progress import OPERATOR_PREFIXES, read_progress
 from clawperator.engine.logcat.refusals import RefusalAssembly, begins_refusal
-from clawperator.engine.logcat.signals import EnvelopeSignal, HierarchySignal, ProgressSignal, Signal
+from clawperator.engine.logcat.signals import (
+    CapturedHierarchy,
+    EnvelopeSignal,
+    HierarchySignal,
+    ProgressSignal,
+    Signal,
+)
 from clawperator.engine.logcat.stages import type_of_stage
 from clawperator.engine.logcat.users import app_id
 
@@ -34,9 +42,10 @@ _FIRST_BYTES = (*{prefix[:2] for prefix in OPERATOR_PREFIXES}, *DEATH_BYTES)
 _END_OF_DUMPS = (
     b"[UiActionEngine] step_success",
     b"[TaskRunnerManager] Task ",
-    b"[Clawperator-Command] success",
-    b"[Clawperator-Command] failure",
-    RESULT,
+    *(f"[{brand}-Command] {end}".encode() for brand in BRANDS for end in ("success", "failure")),
+    *RESULT,
+    *CHUNK,
+    *PUBLICATION,
 )
 """Lines that follow a dump: the Operator runs one command at a time, but not always on one thread."""
 
@@ -69,6 +78,7 @@ class OperatorLog:
         self._screen_of_dump = -1
         self._pid_of_screen = -1
         self._open: dict[tuple[int, int], Assembly] = {}
+        self._chunked = ChunkedResults()
         self._processes: dict[int, _Process] = {}
 
     @property
@@ -79,7 +89,11 @@ class OperatorLog:
     @property
     def pending(self) -> bool:
         """Whether a message waits for its next part; otherwise ``expire`` has no effect."""
-        return bool(self._open)
+        return bool(self._open) or self._chunked.pending
+
+    def transport(self, command_id: str) -> Mapping[str, int] | None:
+        """What has arrived of a result in chunk records (``EnvelopeSignal.transport``); ``None`` where none did."""
+        return self._chunked.transport(command_id)
 
     def feed(self, entries: Iterable[LogEntry]) -> list[Signal]:
         """Process many entries at once; lines of other programs cost next to nothing, those of a dump little more."""
@@ -136,7 +150,7 @@ class OperatorLog:
         """Give up on messages without a further part; call it regularly with any clock in seconds.
 
         The limit is two seconds for envelopes and dumps, 0.3 for the stack trace of a refusal, from the first call after the last
-        part.
+        part; 0.5 for a result in chunk records, after the app has written the last.
         """
         signals: list[Signal] = []
         for thread, assembly in list(self._open.items()):
@@ -146,7 +160,7 @@ class OperatorLog:
                 assembly.idle_since = now
             elif now - assembly.idle_since >= assembly.timeout:
                 signals += self._close(thread, assembly.abandon(f"no further part within {assembly.timeout:g} s"))
-        return signals
+        return [*signals, *self._chunked.expire(now)]
 
     def finish(self) -> list[Signal]:
         """The end of the stream: report unfinished messages."""
@@ -154,7 +168,7 @@ class OperatorLog:
         while self._open:
             thread, assembly = next(iter(self._open.items()))
             signals += self._close(thread, assembly.abandon("the log ended before its end"))
-        return signals
+        return [*signals, *self._chunked.finish()]
 
     def _accepts(self, entry: LogEntry) -> bool:
         if self._uid is not None and entry.uid >= 0:
@@ -176,9 +190,14 @@ class OperatorLog:
             return self._begin(EnvelopeAssembly(entry), entry)
         if begins_refusal(entry):
             return self._begin(RefusalAssembly(entry), entry)
+        if entry.payload.startswith((*CHUNK, *PUBLICATION)):
+            result = self._chunked.read(entry)
+            return [] if result is None else [*self._trees(result), result]
         process = self._process(entry.pid)
         if entry.payload.startswith(MARKER):
-            return self._begin(HierarchyAssembly(entry, process.step_id, process.command_id), entry)
+            command_id = command_of_tree(entry) or process.command_id
+            step_id = process.step_id if command_id == process.command_id else ""
+            return self._begin(HierarchyAssembly(entry, step_id, command_id), entry)
         message = entry.message
         progress = read_progress(message)
         if progress is None:
@@ -192,7 +211,7 @@ class OperatorLog:
                 entry.pid,
             )  # events may have been missed while no process ran
         signal = ProgressSignal(kind, command_id, fields, message, entry, self.screen)
-        self._follow(process, kind, fields)
+        self._follow(process, entry, kind, fields)
         return [signal]
 
     def _begin(self, assembly: Assembly, entry: LogEntry) -> list[Signal]:
@@ -221,7 +240,13 @@ class OperatorLog:
         return self._signals(outcome)
 
     def _signals(self, outcome: AssemblyResult) -> list[Signal]:
-        signals = [self._attributed(signal) for signal in outcome.signals]
+        signals: list[Signal] = []
+        for each in outcome.signals:
+            signal = self._attributed(each)
+            if isinstance(signal, EnvelopeSignal):
+                self._chunked.settle(signal)
+                signals += self._trees(signal)
+            signals.append(signal)
         for entry in outcome.replay:
             signals += self.push(entry)
         for assembly in self._open.values() if outcome.replay else ():
@@ -236,6 +261,14 @@ class OperatorLog:
         if isinstance(signal, EnvelopeSignal) and signal.problem == NO_JSON:
             return signal._replace(command_id=self._process(signal.entry.pid).command_id)
         return signal
+
+    def _trees(self, signal: EnvelopeSignal) -> Iterator[HierarchySignal]:
+        """The trees that a result holds itself, from Operator 0.12.3 on."""
+        for step in signal.envelope.step_results if signal.envelope is not None else ():
+            text = step.data.get("text", "")
+            if step.action_type == "snapshot_ui" and text.startswith("<"):
+                captured = CapturedHierarchy(step.id, text, text.rstrip().endswith("</hierarchy>"))
+                yield self._numbered(HierarchySignal(captured, signal.command_id, signal.entry))
 
     def _interrupt(self, entry: LogEntry) -> list[Signal]:
         """End what this entry interrupts: its thread's message, or all dumps of a process whose step is over."""
@@ -253,10 +286,11 @@ class OperatorLog:
             self._processes.clear()
         return self._processes.setdefault(pid, _Process())
 
-    def _follow(self, process: _Process, kind: str, fields: dict[str, str]) -> None:
+    def _follow(self, process: _Process, entry: LogEntry, kind: str, fields: dict[str, str]) -> None:
         """Which command and step later lines of the process belong to."""
         if kind == "start":
             process.command_id, process.step_id = fields.get("commandId", ""), ""
+            self._chunked.begin(entry, process.command_id)
         elif kind == "step-start":
             process.step_id, process.acts = fields.get("id", ""), True
         elif kind == "stage-start":

@@ -5,15 +5,17 @@ from __future__ import annotations
 import json
 from typing import NamedTuple
 
+from clawperator.engine.contracts.operator_identity import BRANDS
+
 OPERATOR_PREFIXES = (
-    b"[Clawperator-",
+    *(f"[{brand}-".encode() for brand in BRANDS),
     b"[TaskScope]",
     b"[TaskUiScope]",
     b"[UiActionEngine]",
     b"[UiTreeManager]",
     b"[TaskRunnerManager]",
     b"[Operator-",
-    b"ClawperatorResult ",
+    *(f"{brand}Result ".encode() for brand in BRANDS),
 )
 
 
@@ -29,17 +31,17 @@ def _keys(*names: str) -> tuple[tuple[str, str], ...]:
 
 _COMMAND = _keys("commandId", "taskId")
 _LINES: dict[str, _Line] = {
-    "[Clawperator-Command] queued ": _Line("queued", _COMMAND + _keys("waiting_for_active_command")),
-    "[Clawperator-Command] start ": _Line("start", _COMMAND + _keys("source", "timeoutMs", "actionCount")),
-    "[Clawperator-Command] stage-start ": _Line("stage-start", _COMMAND + _keys("id", "label")),
-    "[Clawperator-Command] stage-retry ": _Line("stage-retry", _COMMAND + _keys("id", "attempt", "delayMs")),
-    "[Clawperator-Command] stage-success ": _Line("stage-success", _COMMAND + _keys("id", "data")),
-    "[Clawperator-Command] stage-failure ": _Line("stage-failure", _COMMAND + _keys("id", "reason")),
-    "[Clawperator-Command] stage-log ": _Line("stage-log", _COMMAND + _keys("message")),
-    "[Clawperator-Command] success ": _Line("success", _COMMAND + _keys("stepCount")),
-    "[Clawperator-Command] failure ": _Line("failure", _COMMAND + _keys("reason")),
+    "[{brand}-Command] queued ": _Line("queued", _COMMAND + _keys("waiting_for_active_command")),
+    "[{brand}-Command] start ": _Line("start", _COMMAND + _keys("source", "timeoutMs", "actionCount")),
+    "[{brand}-Command] stage-start ": _Line("stage-start", _COMMAND + _keys("id", "label")),
+    "[{brand}-Command] stage-retry ": _Line("stage-retry", _COMMAND + _keys("id", "attempt", "delayMs")),
+    "[{brand}-Command] stage-success ": _Line("stage-success", _COMMAND + _keys("id", "data")),
+    "[{brand}-Command] stage-failure ": _Line("stage-failure", _COMMAND + _keys("id", "reason")),
+    "[{brand}-Command] stage-log ": _Line("stage-log", _COMMAND + _keys("message")),
+    "[{brand}-Command] success ": _Line("success", _COMMAND + _keys("stepCount")),
+    "[{brand}-Command] failure ": _Line("failure", _COMMAND + _keys("reason")),
     "[UiActionEngine] step_start ": _Line("step-start", _keys("id", "type")),
-    "[UiActionEngine] step_success ": _Line("step-success", _keys("id", "type", "data")),
+    "[UiActionEngine] step_success ": _Line("step-success", _keys("id", "type", "data")),  # from 0.10 success, not data
     "[TaskRunnerManager] Task execution started": _Line("task-start"),
     "[TaskRunnerManager] Task completed successfully": _Line(
         "task-success", (("durationMs", " in "), ("value", "ms with value: "))
@@ -54,22 +56,26 @@ _LINES: dict[str, _Line] = {
     "[Operator-Receiver] Ignoring unsupported action=": _Line("action-ignored", _keys("action")),
     "[Operator-Receiver] Agent command completed successfully ": _Line("answered", _COMMAND),
     "[Operator-Receiver] Agent command failed ": _Line("answered-failure", (*_COMMAND, ("reason", ": "))),
-    "ClawperatorResult ": _Line("envelope-failure", _keys("commandId")),
+    "{brand}Result ": _Line("envelope-failure", _keys("commandId")),
 }
-_EVENT = "[Clawperator-Event]"
+_EVENTS = frozenset(f"[{brand}-Event]" for brand in BRANDS)
 _BY_FIRST_WORD: dict[str, list[tuple[str, _Line]]] = {}
-for _start, _line in _LINES.items():
-    _BY_FIRST_WORD.setdefault(_start.partition(" ")[0], []).append((_start, _line))
+for _pattern, _line in _LINES.items():
+    for _start in {_pattern.format(brand=_brand): None for _brand in BRANDS}:
+        _BY_FIRST_WORD.setdefault(_start.partition(" ")[0], []).append((_start, _line))
 
 
 def read_progress(message: str) -> tuple[str, dict[str, str]] | None:
     """Kind and fields of a line of the catalogue; None for any other, such as the service's own event lines."""
     first_word, _, rest = message.partition(" ")
-    if first_word == _EVENT:
+    if first_word in _EVENTS:
         return "event", _event_fields(rest)
     for start, line in _BY_FIRST_WORD.get(first_word, ()):
         if message.startswith(start):
-            return line.kind, _fields(message, line.fields)
+            fields = _fields(message, line.fields)
+            if line.kind == "step-success" and "data" not in fields:
+                fields["type"], _, fields["success"] = fields.get("type", "").partition(" success=")
+            return line.kind, fields
     return None
 
 

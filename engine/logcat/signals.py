@@ -27,7 +27,8 @@ class EnvelopeSignal(NamedTuple):
 
     ``problem`` is empty for a valid one; otherwise it is the reason and ``envelope`` is None. ``command_id`` is also read from
     damaged text where it is complete; for text that is not JSON it is that of the command running in the process, else
-    empty. ``raw`` is the JSON text received, ``parts`` the number of log records, ``entry`` the first of them.
+    empty. ``raw`` is the JSON text received, ``parts`` the number of log records, ``entry`` the first of them. ``transport``
+    is what arrived of an incomplete chunked result: ``receivedChunks``, ``expectedChunks``, ``receivedBytes``, ``expectedBytes``.
     """
 
     envelope: Envelope | None
@@ -36,6 +37,7 @@ class EnvelopeSignal(NamedTuple):
     problem: str
     parts: int
     entry: LogEntry
+    transport: Mapping[str, int] | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from clawperator.engine.config.active_profile import load_profile
 from clawperator.engine.config.policy import admit_recipe
+from clawperator.engine.contracts.envelope import code_of
 from clawperator.engine.contracts.limits import EXPECTED_FORMAT
 from clawperator.engine.errors import EngineError, ErrorCode
 from clawperator.engine.executions.build import generated_id
@@ -172,7 +173,7 @@ class _Outcome:
         self.steps: Sequence[Mapping[str, Any]] = envelope.get("stepResults") or ()
         failed = next((step for step in self.steps if not step["success"] and step["id"] != LOOK), None)
         if failed is not None:
-            self.code = str(failed["data"].get("error") or "")
+            self.code = code_of(failed["data"])
             self.error = self.error or f"{failed['actionType']} failed: {self.code}"
         self.succeeded = failed is None and (envelope.get("status") == "success" or bool(self.steps))
         self.tree = self._tree()

@@ -11,6 +11,7 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
+from clawperator.engine.contracts.envelope import code_of
 from clawperator.engine.errors import ErrorCode
 from clawperator.engine.filters.pattern_cost import cost_of
 from clawperator.engine.skills.compiled import Confirm, Output
@@ -178,7 +179,7 @@ def variance(step_id: str, execution: Mapping[str, Any], envelope: Mapping[str, 
     action = next(action for action in execution["actions"] if action["id"] == step_id)
     result = next((step for step in envelope["stepResults"] if not step["success"]), None)
     found: dict[str, Any] = {"error": envelope.get("error")}
-    code = envelope.get("errorCode") or (result or {}).get("data", {}).get("error")
+    code = envelope.get("errorCode") or code_of((result or {}).get("data") or {})
     if code:
         found["errorCode"] = code
     if result is not None:

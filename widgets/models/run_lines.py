@@ -7,7 +7,9 @@ from collections.abc import Iterator
 from itertools import islice
 from typing import NamedTuple
 
+from clawperator.engine.contracts.operator_identity import BRANDS
 from clawperator.engine.logcat.assembly import is_full_part
+from clawperator.engine.logcat.chunks import CHUNK
 from clawperator.engine.logcat.envelopes import MAX_PARTS, begins_envelope
 from clawperator.engine.logcat.progress import OPERATOR_PREFIXES
 from clawperator.widgets.models.execution import ExecutionState
@@ -22,7 +24,7 @@ _SCANNED = 4_000
 _PART_WITHIN = 256
 """Most lines between two parts of an envelope."""
 
-_START = b"[Clawperator-Command] start "
+_START = tuple(f"[{brand}-Command] start ".encode() for brand in BRANDS)
 
 
 class RunLines(NamedTuple):
@@ -56,7 +58,8 @@ def lines_of(execution: ExecutionState, ring: LineRing) -> RunLines:
         if ring.device_of(number) != execution.device_id:
             continue
         entry = ring[number]
-        named, answers = _names(entry.payload, name), begins_envelope(entry)
+        named = _names(entry.payload, name)
+        answers = begins_envelope(entry) or entry.payload.startswith(CHUNK)
         if entry.payload.startswith(_START):
             running = named
         if named or (running and not answers and b"commandId=" not in entry.payload):

@@ -1,4 +1,4 @@
-"""The Operator backend: a broadcast out, one ``[Clawperator-Result]`` line of the log back."""
+"""The Operator backend: a broadcast out, one result in the log back: a line, or chunk records."""
 
 from __future__ import annotations
 
@@ -54,6 +54,7 @@ _SILENCE_SECONDS = 1.0
 """Delay after the dispatch before the device's state is read, if the Operator is silent or retries."""
 _STATE_SECONDS = 3.0
 """Time limit of that read; the envelope is awaited meanwhile."""
+_RESULT_LOST_HINT = "Its actions have run: take a snapshot before you decide what to do next."
 _STARTING_SECONDS = 0.7
 """Delay before the state of a service that Android is binding is read again."""
 
@@ -142,6 +143,8 @@ class OperatorBackend:
                 async with asyncio.timeout(run.wait_seconds):
                     await run.answered.wait()
             except TimeoutError:
+                run.arrived = log.transport(run.command_id)
+            if run.may_be_in_buffer:
                 await self._reread(run, log)
             if run.needs_reason:
                 await inquiry.finish()
@@ -172,7 +175,7 @@ class OperatorBackend:
             run.dispatch_failed(complaint, f"failed: {complaint}", None)
 
     async def _reread(self, run: _Run, log: DeviceLog) -> None:
-        """Read the buffer once more before a timeout: it can hold a line that the live stream lost (android-facts 2e)."""
+        """Read the buffer once more before giving up: it can hold a line that the live stream lost (android-facts 2e)."""
         if log.facts.sdk < 24 or math.isnan(log.attached_at):
             return
         words = [*logcat_words(log.facts), "-d", "-T", f"{log.attached_at:.6f}"]
@@ -282,6 +285,10 @@ class _Run:
         self._death = ""
         """The log line about the end of that process."""
         self._service_error: EngineError | None = None
+        self._incomplete: EngineError | None = None
+        """Why the result cannot be put together; the device's buffer may still hold what is missing."""
+        self.arrived: Mapping[str, int] | None = None
+        """What of a result in chunk records arrived before the time limit."""
         self.not_running = False
         """The accessibility service is known to be stopped, or the Operator's process to have ended."""
 
@@ -348,18 +355,29 @@ class _Run:
             self._envelope = signal.envelope
             self.answered.set()
             return
-        self._fail(
-            EngineError(
-                ErrorCode.RESULT_ENVELOPE_MALFORMED,
-                f"The result envelope cannot be read: {signal.problem}",
-                details={
-                    "commandId": self.command_id,
-                    "bytesCollected": len(signal.raw.encode()),
-                    "reason": signal.problem,
-                },
-                extra=self._circumstances(),
-            )
+        error = EngineError(
+            ErrorCode.RESULT_ENVELOPE_MALFORMED,
+            f"The result envelope cannot be read: {signal.problem}",
+            details={
+                "commandId": self.command_id,
+                "bytesCollected": len(signal.raw.encode()),
+                "reason": signal.problem,
+            },
+            extra=self._circumstances(),
         )
+        if signal.transport is None:
+            self._fail(error)
+            return
+        error.message = f"The Operator app has run the plan, but its result cannot be read: {signal.problem}"
+        error.hint = _RESULT_LOST_HINT
+        error.details |= {"bytesCollected": signal.transport["receivedBytes"], "transport": dict(signal.transport)}
+        self._incomplete = error
+        self.answered.set()
+
+    @property
+    def may_be_in_buffer(self) -> bool:
+        """Whether a result is missing that the device may have written."""
+        return self._envelope is None and self._error is None and not self._death
 
     def _note(self, signal: ProgressSignal) -> None:
         self._lines.add(signal.entry)
@@ -401,7 +419,7 @@ class _Run:
     def needs_reason(self) -> bool:
         """Whether the state of the device may explain a missing envelope or a failure."""
         if self._envelope is None:
-            return self._error is None
+            return self._error is None and self._incomplete is None
         if self._envelope.status == "success":
             return False
         no_tree = derived_code(self._envelope.error or "") is ErrorCode.UI_TREE_UNAVAILABLE
@@ -436,7 +454,7 @@ class _Run:
         if self._error is not None:
             raise self._error
         if self._envelope is None:
-            raise self._ended_early() if self._death else self._timed_out()
+            raise self._incomplete or (self._ended_early() if self._death else self._timed_out())
         return Outcome(self._envelope, tuple(self._trace.hierarchies))
 
     def _ended_early(self) -> EngineError:
@@ -467,10 +485,12 @@ class _Run:
         }
         if self._last_stage:
             details["lastStage"] = self._last_stage
+        if self.arrived is not None:
+            details["transport"] = dict(self.arrived)
         silent = self._status == "sent" and not self._lines.lines
         doctor = command_line("doctor", self._device_id, "--receiver-package", self._package)
         silence = "The Operator app did not respond: its accessibility service or version may be the reason."
-        hint = f"{silence} Run `{doctor}`." if silent else ""
+        hint = f"{silence} Run `{doctor}`." if silent else _RESULT_LOST_HINT if self.arrived else ""
         return EngineError(
             ErrorCode.RESULT_ENVELOPE_TIMEOUT,
             f"No [Clawperator-Result] envelope within {round(self.wait_seconds * 1000)}ms",
