@@ -181,7 +181,7 @@ class Engine:
             profile = _admit_execution(self.settings, validated, composed, options)
             if composed is not None:
                 composed = replace(composed, admit=partial(admit_action, profile))
-            through = self._backend(package, name, allow_unbind)
+            through = self._backend(receiver_package, name, allow_unbind)
             acting: Backend = ShellBackend() if by_shell else through
             await refuse_unwritable_pictures(validated.execution, overwrite=options.screenshot_overwrite)
             wait = self.settings.wait_ms if wait_ms is None else wait_limit(wait_ms)
@@ -224,6 +224,7 @@ class Engine:
             self._probe,
             _diagnose,
             package=self._package(receiver_package),
+            chosen=bool(receiver_package) or self.settings.package_chosen,
             action=self.settings.action_agent_command,
         )
 

@@ -6,5 +6,8 @@ __version__ = "0.5.0"
 Its major.minor is that of the newest supported Operator generation.
 """
 
-OPERATOR_RELEASES = {"0.3": "0.3.1", "0.5": "0.5.0"}
-"""The supported generations of the Operator app, each with the release that the product is tested with."""
+OPERATOR_RELEASES = {"0.3": "0.3.1", "0.5": "0.5.0", "0.9": "0.9.3", "0.10": "0.10.0", "0.12": "0.12.5", "1.0": "1.0.0"}
+"""The generations of the Operator app, oldest first, each with the release that the product is tested with.
+
+A release belongs to the newest generation that is not newer than itself. From 1.0 on the app is called Androperator.
+"""

@@ -1,23 +1,75 @@
-"""The Operator app's names on a device (wire.md#identifiers and wire.md#broadcast)."""
+"""The Operator app's names on a device (wire.md#identifiers and wire.md#broadcast): the one table of its two brands."""
 
 from __future__ import annotations
 
-BRANDS = ("Clawperator", "Androperator")
-"""The names in the prefixes of the app's log lines: of every generation up to 0.12, and of the renamed app from 1.0."""
+from typing import NamedTuple
 
-RELEASE_PACKAGE = "com.clawperator.operator"
-DEBUG_PACKAGE = f"{RELEASE_PACKAGE}.dev"
-OPERATOR_PACKAGES = (RELEASE_PACKAGE, DEBUG_PACKAGE)
-AGENT_ACTION = "app.clawperator.operator.ACTION_AGENT_COMMAND"
-"""The broadcast action of every generation of the app."""
 
-SERVICE_CLASS = "clawperator.operator.accessibilityservice.OperatorAccessibilityService"
+class Brand(NamedTuple):
+    """A name under which the app was published. ``word`` stands in the prefixes of its log lines, ``domain`` in its classes."""
+
+    word: str
+    domain: str
+    since: str
+
+    @property
+    def packages(self) -> tuple[str, str]:
+        """The release build, and the debug build, which may be installed beside it."""
+        release = f"com.{self.domain}.operator"
+        return release, f"{release}.dev"
+
+    @property
+    def action(self) -> str:
+        """The broadcast action that its receiver accepts."""
+        return f"app.{self.domain}.operator.ACTION_AGENT_COMMAND"
+
+    @property
+    def service_class(self) -> str:
+        return f"{self.domain}.operator.accessibilityservice.OperatorAccessibilityService"
+
+    @property
+    def activity(self) -> str:
+        """The window that the icon opens."""
+        return f"{self.domain}.activity.MainActivity"
+
+
+CLAWPERATOR = Brand("Clawperator", "clawperator", "0.3")
+ANDROPERATOR = Brand("Androperator", "androperator", "1.0")
+OPERATOR_BRANDS = (CLAWPERATOR, ANDROPERATOR)
+BRANDS = tuple(brand.word for brand in OPERATOR_BRANDS)
+
+RELEASE_PACKAGE, DEBUG_PACKAGE = CLAWPERATOR.packages
+OPERATOR_PACKAGES = tuple(package for brand in OPERATOR_BRANDS for package in brand.packages)
+AGENT_ACTION = CLAWPERATOR.action
+"""The default of the setting: where it was not changed, the action is that of the installed app's brand."""
+
 LISTENER_CLASS = "action.notification.NotificationListenerService"
+
+
+def brand_of(package: str) -> Brand:
+    """The brand of an Operator app; the first one for the package of another build."""
+    return next((brand for brand in OPERATOR_BRANDS if package in brand.packages), CLAWPERATOR)
+
+
+def variants(package: str) -> tuple[str, ...]:
+    """``package``, the other build of it (a debug id is the release id with ``.dev``), and the packages of the other brand."""
+    other = package.removesuffix(".dev") if package.endswith(".dev") else f"{package}.dev"
+    return tuple(dict.fromkeys((package, other, *OPERATOR_PACKAGES)))
+
+
+def listed_as(package: str) -> str:
+    """The filter of ``pm list packages`` that lists ``package`` and the apps that may be in its place, and little else."""
+    return "perator.operator" if package in OPERATOR_PACKAGES else package.removesuffix(".dev")
+
+
+def action_for(package: str, action: str) -> str:
+    """The broadcast action for ``package``: ``action`` if the user changed it, else that of its brand."""
+    return brand_of(package).action if action == AGENT_ACTION else action
 
 
 def service_of(package: str) -> str:
     """The accessibility service of an Operator app, as the secure settings list it."""
-    return f"{package}/{SERVICE_CLASS}"
+    return f"{package}/{brand_of(package).service_class}"
 
 
 def listener_of(package: str) -> str:

@@ -17,6 +17,7 @@ from clawperator.engine.adb.android_user import pm, settings
 from clawperator.engine.adb.batch import BatchOutput, run_commands
 from clawperator.engine.adb.binary import find_adb
 from clawperator.engine.adb.device import AdbDevice
+from clawperator.engine.contracts.operator_identity import listed_as
 from clawperator.engine.doctor import accessibility, device_health, stock
 from clawperator.engine.doctor.adb_servers import ServerProcess, running_servers
 from clawperator.engine.doctor.check import ANSWER_SECONDS, Check
@@ -243,7 +244,7 @@ class Probes:
 
     async def packages(self) -> list[BatchOutput]:
         """Return ``pm list packages`` for both variants, and ``dumpsys package`` of the chosen one."""
-        base = self.package.removesuffix(".dev")
+        base = listed_as(self.package)
         return await self._parts("packages", (pm("list packages", base), ("dumpsys", "package", self.package)))
 
     async def settings_values(self) -> list[BatchOutput]:

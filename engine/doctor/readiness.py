@@ -9,12 +9,12 @@ from clawperator.engine.adb.batch import BatchOutput
 from clawperator.engine.adb.parse import parse_packages
 from clawperator.engine.contracts.envelope import Envelope
 from clawperator.engine.contracts.generation import lacking_words
+from clawperator.engine.contracts.operator_identity import variants
 from clawperator.engine.doctor.check import Check, FixStep, manual, shell, unreadable
 from clawperator.engine.errors import EngineError, ErrorCode
 from clawperator.engine.executions import build
 from clawperator.engine.executions.command import Command
 from clawperator.engine.executions.compatibility import absence, judge
-from clawperator.engine.executions.probe import variants
 from clawperator.engine.text.suggestions import command_line
 
 Send = Callable[[str, Command], Awaitable[Envelope]]
@@ -46,14 +46,14 @@ def apk_presence(package: str, listed: BatchOutput, dump: BatchOutput, device_id
     installed = parse_packages(listed.text)
     if package in installed:
         return Check(check_id, "pass", f"{package} is installed")
-    other = variants(package)[1]
-    if other in installed:
+    other = next((name for name in variants(package)[1:] if name in installed), None)
+    if other is not None:
         return Check(
             check_id,
             "warn",
             f"{other} is installed instead of {package}",
             ErrorCode.RECEIVER_VARIANT_MISMATCH,
-            "Release and debug builds of the Operator app have different package names.",
+            "Release and debug builds of the Operator app, and the renamed app from 1.0, have different package names.",
             "Choose the installed variant",
             manual(f"Pass --receiver-package {other}.", f"Or install {package}."),
             evidence={"expected": package, "found": other},

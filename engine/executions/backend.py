@@ -34,6 +34,11 @@ class Backend(Protocol):
     def name(self) -> str: ...
 
     @property
+    def package(self) -> str:
+        """Return the Operator app that it uses or looks after: after ``check`` the one of the device."""
+        ...
+
+    @property
     def look_ms(self) -> int:
         """Return how long one snapshot may take here; 0 if it is quick, so that its reader sets the limit."""
         ...

@@ -11,8 +11,8 @@ from clawperator.engine.adb.android_user import pm
 from clawperator.engine.adb.batch import BatchOutput, run_commands
 from clawperator.engine.adb.device import AdbDevice
 from clawperator.engine.adb.parse import parse_dumpsys_version, parse_packages, parse_user_states
+from clawperator.engine.contracts.operator_identity import listed_as, variants
 from clawperator.engine.errors import EngineError, ErrorCode
-from clawperator.engine.executions.probe import variants
 from clawperator.engine.version import OPERATOR_RELEASES, __version__
 
 _VERSION = re.compile(r"(\d{1,9})\.(\d{1,9})\.(\d{1,9})(?:-[A-Za-z0-9]+(?:\.\d+)?)?", re.ASCII)
@@ -72,7 +72,7 @@ async def check_compatibility(
 
     Raises ``EngineError`` where the device cannot be reached.
     """
-    commands = (pm("list packages", package.removesuffix(".dev")), ["dumpsys", "package", package])
+    commands = (pm("list packages", listed_as(package)), ["dumpsys", "package", package])
     listed, dump = await run_commands(device, commands)
     return judge(package, listed, dump, strict=strict, accepted=accepted)
 
@@ -119,7 +119,6 @@ def absence(package: str, dump: str, where: str = "") -> str:
 
 
 def _missing(package: str, listed: BatchOutput, dump: BatchOutput) -> Compatibility | None:
-    other = variants(package)[1]
     if not listed.ok:
         error = EngineError(
             ErrorCode.DEVICE_SHELL_UNAVAILABLE,
@@ -132,7 +131,8 @@ def _missing(package: str, listed: BatchOutput, dump: BatchOutput) -> Compatibil
     installed = parse_packages(listed.text)
     if package in installed:
         return None
-    if other in installed:
+    other = next((name for name in variants(package)[1:] if name in installed), None)
+    if other is not None:
         error = EngineError(
             ErrorCode.RECEIVER_VARIANT_MISMATCH,
             f"{other} is installed instead of {package}",

@@ -410,6 +410,7 @@ class ShellBackend:
     """The backend of compositions without the Operator app: every step is a command of the device's shell."""
 
     name = "shell"
+    package = ""
     look_ms = 0
 
     async def check(self, device: AdbDevice, execution: Execution | None = None) -> Sequence[Mapping[str, str]]:  # noqa: ARG002 -- a backend's form

@@ -43,6 +43,7 @@ async def run_locked(
 
     async def check() -> None:
         attempt.warnings += await acting.check(device, execution)
+        attempt.package = acting.package or attempt.package
         if reader is not acting:
             await reader.check(device)
 

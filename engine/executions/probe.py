@@ -11,6 +11,13 @@ from weakref import WeakSet
 from clawperator.engine.adb.android_user import pm
 from clawperator.engine.adb.device import AdbDevice
 from clawperator.engine.adb.parse import parse_package_uids, parse_sdk
+from clawperator.engine.contracts.operator_identity import (
+    OPERATOR_PACKAGES,
+    brand_of,
+    listed_as,
+    service_of,
+    variants,
+)
 from clawperator.engine.errors import EngineError, ErrorCode
 
 REMEMBER_SECONDS = 60.0
@@ -19,18 +26,30 @@ VERSION_NAME = re.compile(r"^\s*versionName=(.+)$", re.MULTILINE)
 
 
 class DeviceFacts(NamedTuple):
-    """``sdk`` is Android's API level; ``packages`` maps the installed Operator variants to their uid (-1: unknown).
+    """``sdk`` is Android's API level; ``packages`` maps the installed Operator apps to their uid (-1: unknown).
 
-    ``listed`` is false if the package manager did not answer: what is installed is then unknown.
+    ``listed`` is false if the package manager did not answer: what is installed is then unknown. ``services`` are the enabled
+    accessibility services, read where apps of both brands are installed.
     """
 
     sdk: int
     packages: Mapping[str, int]
     listed: bool = True
+    services: tuple[str, ...] = ()
+
+    def preferred(self, package: str) -> str:
+        """Return the app to use where nobody chose one: ``package``, or the same build of the other brand.
+
+        Of two brands it is the one whose service is enabled, else the newer one.
+        """
+        same_build = [name for name in OPERATOR_PACKAGES if name.endswith(".dev") == package.endswith(".dev")]
+        present = [name for name in same_build if name in self.packages]
+        enabled = [name for name in present if service_of(name) in self.services]
+        return package if package not in same_build else (enabled or present or [package])[-1]
 
     def uid_of(self, package: str) -> int | None:
-        """Return the uid whose log lines are accepted: that of ``package``, else of the other variant."""
-        found = (self.packages.get(name, -1) for name in variants(package))
+        """Return the uid whose log lines are accepted: that of ``package``, else of its other build."""
+        found = (self.packages.get(name, -1) for name in variants(package)[:2])
         return next((uid for uid in found if uid >= 0), None)
 
     @property
@@ -42,11 +61,6 @@ class DeviceFacts(NamedTuple):
 _PROBES: WeakSet[Probe] = WeakSet()
 
 
-def variants(package: str) -> tuple[str, str]:
-    """Return ``package`` and its other build variant: a debug id is the release id with ``.dev``."""
-    return (package, package.removesuffix(".dev") if package.endswith(".dev") else f"{package}.dev")
-
-
 class Probe:
     """Reads each device at most once per minute; call ``forget`` when something changed there."""
 
@@ -56,15 +70,18 @@ class Probe:
         self._versions: dict[tuple[str, str], str] = {}
         _PROBES.add(self)
 
-    async def facts(self, device: AdbDevice, package: str) -> DeviceFacts:
-        """Raise ``EngineError`` (DEVICE_SHELL_UNAVAILABLE) for an answer that cannot be parsed."""
+    async def facts(self, device: AdbDevice, package: str, *, any_app: bool = False) -> DeviceFacts:
+        """Return what is installed; ``any_app``: an app in place of ``package`` will do.
+
+        Raises ``EngineError`` (DEVICE_SHELL_UNAVAILABLE) for an answer that cannot be parsed.
+        """
         key = (device.serial, package)
         known = self._known.get(key)
         if known is not None and self._clock() - known[0] < REMEMBER_SECONDS:
             return known[1]
         self._versions.pop(key, None)
         facts = await ask(device, package)
-        if package in facts.packages:
+        if package in facts.packages or (any_app and facts.packages):
             self._known[key] = (self._clock(), facts)
         return facts
 
@@ -94,7 +111,7 @@ def forget(serial: str) -> None:
 
 
 async def ask(device: AdbDevice, package: str) -> DeviceFacts:
-    base = package.removesuffix(".dev")
+    base = listed_as(package)
     result = await device.script(f"getprop ro.build.version.sdk; {pm('list packages', '-U', base)}")
     first, _, rest = result.text.partition("\n")
     if not (sdk := parse_sdk(first)):
@@ -109,4 +126,15 @@ async def ask(device: AdbDevice, package: str) -> DeviceFacts:
         rest = result.text
     packages = {name: uid for name, uid in parse_package_uids(rest).items() if name in variants(package)}
     answered = result.exit_code == 0 and ("package:" in rest or not rest.strip())
-    return DeviceFacts(sdk, packages, answered or bool(packages))
+    return DeviceFacts(sdk, packages, answered or bool(packages), await _enabled(device, packages))
+
+
+async def _enabled(device: AdbDevice, packages: Collection[str]) -> tuple[str, ...]:
+    """Return the enabled accessibility services; nothing where at most one brand is installed, so that nobody need choose."""
+    if len({brand_of(name) for name in packages if name in OPERATOR_PACKAGES}) < 2:
+        return ()
+    from clawperator.engine.adb.accessibility import full_component
+    from clawperator.engine.adb.secure_list import entries
+
+    listed = await device.shell(["settings", "get", "secure", "enabled_accessibility_services"])
+    return tuple(map(full_component, entries(listed.text.strip())))

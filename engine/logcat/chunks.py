@@ -11,7 +11,7 @@ import json
 import re
 from collections.abc import Iterator, Mapping
 from hashlib import sha256
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeGuard
 
 from clawperator.engine.contracts.envelope import EnvelopeError, parse_envelope
 from clawperator.engine.contracts.operator_identity import BRANDS
@@ -48,7 +48,7 @@ class _Shape(NamedTuple):
     """What all records of one result have in common: the values of ``_COMMON``."""
 
     task_id: str
-    count: int
+    records: int
     byte_length: int
     digest: str
 
@@ -62,14 +62,14 @@ class _Result:
         self.parts: dict[int, bytes] = {}
         self.size = 0
         self.settled = False
-        self.announced = 0, 0
+        self.announced: tuple[int, int] = (0, 0)
         """Records and bytes according to a publication marker."""
         self.idle_since: float | None = None
         self.problem = ""
         """Why it is given up if nothing more arrives within the grace; empty while the app may still write."""
 
     def transport(self) -> dict[str, int]:
-        count, byte_length = (self.shape.count, self.shape.byte_length) if self.shape else self.announced
+        count, byte_length = (self.shape.records, self.shape.byte_length) if self.shape else self.announced
         return {
             "receivedChunks": len(self.parts),
             "expectedChunks": count,
@@ -150,7 +150,7 @@ class ChunkedResults:
                 raise EnvelopeError("its records contradict one another")
             result.shape = shape
             self._add(key, result, *_place(record, shape))
-            if len(result.parts) < shape.count:
+            if len(result.parts) < shape.records:
                 return None
             signal = _whole(key[1], result, shape)
         except ValueError as error:
@@ -221,7 +221,7 @@ class ChunkedResults:
 
 def _whole(command_id: str, result: _Result, shape: _Shape) -> EnvelopeSignal:
     """Return the envelope of a complete result. Raises ``ValueError`` with the reason."""
-    raw = b"".join(result.parts[index] for index in range(shape.count))
+    raw = b"".join(result.parts[index] for index in range(shape.records))
     if sha256(raw).hexdigest() != shape.digest:
         raise EnvelopeError("its records do not have the checksum that they state")
     prefix = next((prefix for prefix in RESULT if raw.startswith(prefix)), None)
@@ -231,7 +231,7 @@ def _whole(command_id: str, result: _Result, shape: _Shape) -> EnvelopeSignal:
     envelope = parse_envelope(text)
     if (envelope.command_id, envelope.task_id) != (command_id, shape.task_id):
         raise EnvelopeError("its records name another command than the result in them")
-    return EnvelopeSignal(envelope, command_id, text, "", shape.count, result.entry)
+    return EnvelopeSignal(envelope, command_id, text, "", shape.records, result.entry)
 
 
 def _shape(record: Mapping[str, Any]) -> _Shape:
@@ -247,7 +247,7 @@ def _shape(record: Mapping[str, Any]) -> _Shape:
 
 def _place(record: Mapping[str, Any], shape: _Shape) -> tuple[int, bytes]:
     index = record.get("index")
-    if not _is_whole(index, 0, shape.count - 1):
+    if not _is_whole(index, 0, shape.records - 1):
         raise EnvelopeError("index of a record is not below its count")
     try:
         data = binascii.a2b_base64(_text(record, "data"), strict_mode=True)
@@ -266,5 +266,5 @@ def _text(record: object, name: str) -> str:
     return value
 
 
-def _is_whole(value: object, least: int, most: int) -> bool:
+def _is_whole(value: object, least: int, most: int) -> TypeGuard[int]:
     return type(value) is int and least <= value <= most

@@ -7,16 +7,15 @@ from collections.abc import Collection
 from clawperator.engine.adb.android_user import pm
 from clawperator.engine.adb.batch import BatchOutput
 from clawperator.engine.adb.parse import parse_packages
-from clawperator.engine.contracts.operator_identity import OPERATOR_PACKAGES, RELEASE_PACKAGE
+from clawperator.engine.contracts.operator_identity import OPERATOR_PACKAGES, RELEASE_PACKAGE, listed_as, variants
 from clawperator.engine.errors import EngineError, ErrorCode
-from clawperator.engine.executions.probe import variants
 
 _LONGEST_QUOTE = 1_000
 
 
 def list_command(package: str = "") -> str:
     """Return the shell text whose output :func:`installed` reads: it lists at least both variants."""
-    return pm("list packages", (package or RELEASE_PACKAGE).removesuffix(".dev"))
+    return pm("list packages", listed_as(package or RELEASE_PACKAGE))
 
 
 def installed(answer: BatchOutput, serial: str) -> list[str]:
@@ -39,8 +38,8 @@ def choose(wanted: str, listed: Collection[str], serial: str) -> str:
     if wanted:
         if wanted in listed:
             return wanted
-        other = variants(wanted)[1]
-        hint = f"Pass --receiver-package {other}, which is installed." if other in listed else None
+        other = next((name for name in variants(wanted)[1:] if name in listed), None)
+        hint = f"Pass --receiver-package {other}, which is installed." if other else None
         raise EngineError(
             ErrorCode.RECEIVER_NOT_INSTALLED,
             f"{wanted} is not installed on {serial}",

@@ -43,7 +43,6 @@ _VERSION = re.compile(r"\d+(\.\d+)*")
 
 async def run_plan(run: PlanRun, plan: p.OperatorPlan) -> PlanOutcome:
     """All steps in order. Never raises ``PlanFailure``: it is in the outcome."""
-    records: list[StepReport] = []
     for step in plan.steps:
         run.step_id = step.id
         run.observer.step_start(step.id, step.type)
@@ -52,10 +51,10 @@ async def run_plan(run: PlanRun, plan: p.OperatorPlan) -> PlanOutcome:
                 await run.before_step(step)
             outcome = await run_action(run, step.action)
         except PlanFailure as exc:
-            return PlanOutcome(tuple(records), str(exc), step.id)
+            return PlanOutcome(tuple(run.reports), str(exc), step.id)
         run.observer.step_done(step.id, step.type, outcome)
-        records.append(StepReport(step.id, step.type, outcome))
-    return PlanOutcome(tuple(records))
+        run.reports.append(StepReport(step.id, step.type, outcome))
+    return PlanOutcome(tuple(run.reports))
 
 
 async def run_action(run: PlanRun, action: p.PlanAction) -> ActionResult:

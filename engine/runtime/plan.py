@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal, NamedTuple
+from typing import Literal, NamedTuple, get_args
 
 from clawperator.engine.runtime import retry as presets
 from clawperator.engine.runtime.query import Query
 from clawperator.engine.runtime.retry import RetryPolicy
 
-Generation = Literal["0.3", "0.5"]
-"""0.3 = 0.3.0 and 0.3.1; 0.5 has all that 0.3.2 added, and its own."""
+Generation = Literal["0.3", "0.5", "0.9", "0.10", "0.12", "1.0"]
+"""0.3 = 0.3.0 and 0.3.1; 0.5 has all that 0.3.2 added, and its own; 0.9 = 0.9.3, 0.10 = 0.10.0, 0.12 = 0.12.5."""
+_GENERATIONS = get_args(Generation)
+
+
+def at_least(generation: Generation, first: Generation) -> bool:
+    """Whether ``generation`` is ``first`` or newer."""
+    return bool(_GENERATIONS.index(generation) >= _GENERATIONS.index(first))
 
 
 class PlanAction:

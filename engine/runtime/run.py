@@ -8,7 +8,7 @@ from random import Random
 from typing import TypeVar
 
 from clawperator.engine.hierarchy.tree import UiNode, UiTree
-from clawperator.engine.runtime.outcome import ActionResult, PlanFailure
+from clawperator.engine.runtime.outcome import ActionResult, PlanFailure, StepReport
 from clawperator.engine.runtime.plan import Generation, PlanStep
 from clawperator.engine.runtime.retry import RetryPolicy
 from clawperator.engine.runtime.surface import Clock, Surface
@@ -55,6 +55,8 @@ class PlanRun:
     """Awaited as each step begins."""
     step_id: str = ""
     """Of the step that is being carried out."""
+    reports: list[StepReport] = field(default_factory=list)
+    """Of the steps that were carried out."""
 
     @property
     def modern(self) -> bool:

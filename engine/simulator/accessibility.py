@@ -98,7 +98,12 @@ class AccessibilityManager:
         if fault is None or fault.what != "accessibility_data_sensitive" or self._scenario.device.sdk < 34:
             return window
         return replace(
-            window, nodes=[replace(window.nodes[0], children=[], end=1)], _xml="", _tree=None, _log_entries=()
+            window,
+            nodes=[replace(window.nodes[0], children=[], end=1)],
+            _xml="",
+            _tree=None,
+            _log_entries=(),
+            _full_xml="",
         )
 
     def readable_window(self) -> Window | None:

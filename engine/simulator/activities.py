@@ -6,8 +6,7 @@ import asyncio
 from collections.abc import Callable, Coroutine, Mapping
 from typing import Any
 
-from clawperator.engine.contracts.operator_identity import OPERATOR_PACKAGES
-from clawperator.engine.simulator.apps.operator_app import ACTIVITY
+from clawperator.engine.contracts.operator_identity import OPERATOR_PACKAGES, brand_of
 from clawperator.engine.simulator.clock import DeviceClock
 from clawperator.engine.simulator.command_error import CommandError
 from clawperator.engine.simulator.packages import SimulatedPackage
@@ -86,5 +85,5 @@ class ActivityManager:
         """The class that a package's icon starts; empty when it has none."""
         app = self._ui.apps.get(package)
         if app is not None and package in OPERATOR_PACKAGES:
-            return ACTIVITY
+            return brand_of(package).activity
         return self._ui.home_activity(app) if app is not None and app.launchable else ""

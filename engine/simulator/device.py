@@ -10,8 +10,14 @@ from collections.abc import Mapping
 from functools import partial
 from typing import Any
 
-from clawperator.engine.contracts.operator_identity import LISTENER_CLASS, OPERATOR_PACKAGES, SERVICE_CLASS
-from clawperator.engine.runtime.plan import Generation
+from clawperator.engine.contracts.operator_identity import (
+    ANDROPERATOR,
+    CLAWPERATOR,
+    LISTENER_CLASS,
+    OPERATOR_PACKAGES,
+    brand_of,
+)
+from clawperator.engine.runtime.plan import Generation, at_least
 from clawperator.engine.simulator import scenario as faults
 from clawperator.engine.simulator.android_users import EVERY
 from clawperator.engine.simulator.apps.operator_app import operator_app
@@ -50,7 +56,7 @@ class SimulatedDevice(Platform):
             self.files.mkdir(f"/sys/devices/system/cpu/cpu{number}")
         self.ui.listener = self._accessibility_event
         if scenario.operator.installed:
-            self.add_operator(scenario.operator.package, enabled=scenario.operator.enabled)
+            self.add_operator(self.operator_package, enabled=scenario.operator.enabled)
         down = scenario.of_device(faults.ServiceDown)
         if down is not None and down.how == "crashed":
             self.accessibility.crashed.update(operator.service for operator in self.operators.values())
@@ -72,7 +78,13 @@ class SimulatedDevice(Platform):
     @property
     def operator(self) -> SimulatedOperator | None:
         """The installed Operator of this scenario's package."""
-        return self.operators.get(self.scenario.operator.package)
+        return self.operators.get(self.operator_package)
+
+    @property
+    def operator_package(self) -> str:
+        """The scenario's, else the release package of the generation."""
+        brand = ANDROPERATOR if at_least(self.generation, "1.0") else CLAWPERATOR
+        return self.scenario.operator.package or brand.packages[0]
 
     def add_operator(self, name: str, version: str = "", *, enabled: bool = False) -> None:
         """Install the Operator app ``name``; without a version, the scenario's or the generation's."""
@@ -86,7 +98,7 @@ class SimulatedDevice(Platform):
             stopped=not enabled,
             requested=(NOTIFICATIONS, "android.permission.QUERY_ALL_PACKAGES"),
             services=(
-                ("android.accessibilityservice.AccessibilityService", SERVICE_CLASS),
+                ("android.accessibilityservice.AccessibilityService", brand_of(name).service_class),
                 ("android.service.notification.NotificationListenerService", LISTENER_CLASS),
             ),
             users=set(self.users.operator),

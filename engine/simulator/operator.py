@@ -13,11 +13,11 @@ from collections.abc import Mapping
 from random import Random
 from typing import TypeVar
 
-from clawperator.engine.contracts.operator_identity import AGENT_ACTION, SERVICE_CLASS
+from clawperator.engine.contracts.operator_identity import brand_of, service_of
 from clawperator.engine.runtime.actions import run_plan
 from clawperator.engine.runtime.outcome import PlanOutcome
 from clawperator.engine.runtime.payload import PayloadError, read_payload
-from clawperator.engine.runtime.plan import Generation, OperatorPlan, PlanStep
+from clawperator.engine.runtime.plan import Generation, OperatorPlan, PlanStep, at_least
 from clawperator.engine.runtime.run import PlanRun
 from clawperator.engine.simulator import scenario as faults
 from clawperator.engine.simulator.android_users import IDS_PER_USER
@@ -27,11 +27,19 @@ from clawperator.engine.simulator.operator_log import AppProcess, Build, Command
 from clawperator.engine.simulator.operator_surface import OperatorSurface
 from clawperator.engine.simulator.platform import Platform
 from clawperator.engine.simulator.recording import Recorder
+from clawperator.engine.simulator.results import (
+    LONGEST_LINE,
+    chunk_records,
+    failed_envelope,
+    json_line,
+    success_envelope,
+    typed_envelope,
+)
 
 RECEIVER = "OperatorCommandReceiver"
 
 _UNAVAILABLE = "Accessibility service is not available"
-_RESULT = "[Clawperator-Result] "
+_RESULT_WRITER = "ResultEnvelopeTransportKt"
 _F = TypeVar("_F", bound=faults.Fault)
 
 
@@ -67,7 +75,8 @@ class SimulatedOperator:
         self.package = package
         self.generation: Generation = generation
         self.device = device
-        self._build = Build(generation, debug=package.endswith(".dev"), sdk=device.sdk)
+        self._brand = brand_of(package)
+        self._build = Build(generation, self._brand.word, debug=package.endswith(".dev"), sdk=device.sdk)
         self._log = OperatorLogWriter(device.log, self._new_process(uid), self._build)
         self._mutex = asyncio.Lock()
         self._running: set[asyncio.Task[None]] = set()
@@ -84,7 +93,7 @@ class SimulatedOperator:
     @property
     def service(self) -> str:
         """The accessibility service's component, as the secure settings list it."""
-        return f"{self.package}/{SERVICE_CLASS}"
+        return service_of(self.package)
 
     @property
     def connected(self) -> bool:
@@ -113,7 +122,7 @@ class SimulatedOperator:
     def receive(self, action: str, extras: Mapping[str, str], number: int) -> None:
         """``onReceive``: returns at once; the command itself runs as a task of the device."""
         payload = extras.get("payload", "")
-        if action != AGENT_ACTION:
+        if action != self._brand.action:
             self._receiver("D", f"Ignoring unsupported action={action}")
         elif not payload.strip():
             self._receiver("E", "Missing required agent payload extra: payload")
@@ -151,7 +160,11 @@ class SimulatedOperator:
         self._log.write(RECEIVER, level, f"[Operator-Receiver] {text}")
 
     def _result(self, line: str, *, tid: int) -> None:
-        self._log.write("ClawperatorResultEmitter", "I", _RESULT + line, tid=tid)
+        self._log.write("ClawperatorResultEmitter", "I", self.prefix("Result") + line, tid=tid)
+
+    def prefix(self, kind: str) -> str:
+        """The beginning of a log line of that kind, such as ``[Clawperator-Result] ``."""
+        return f"[{self._brand.word}-{kind}] "
 
     def die(self, reason: str) -> None:
         """The process crashes; Android disables its accessibility service. The next line comes from a new process."""
@@ -194,6 +207,7 @@ class _Command:
         self._lines = CommandLines(self._log, plan.command_id, plan.task_id, tid)
         self._deadline = self._device.clock.now() + plan.timeout_ms / 1000
         self._steps = 0
+        self._running: PlanStep | None = None
 
     def _fault(self, kind: type[_F]) -> _F | None:
         return self._device.scenario.of_command(kind, self._number, self._plan.command_id)
@@ -232,18 +246,33 @@ class _Command:
             self._lines.succeeded(len(outcome.records), elapsed_ms)
             await self._finish("", outcome)
             return
+        if self._typed:
+            self._lines.failed(outcome.reason, outcome.reason, elapsed_ms)
+            await self._finish(outcome.reason, outcome)
+            return
         error = (
             outcome.reason if outcome.failed_step == "" else f"Task execution failed: {self._defect(outcome.reason)}"
         )
         self._lines.failed(outcome.reason, error, elapsed_ms)
         await self._finish(error)
 
+    @property
+    def _typed(self) -> bool:
+        """Whether failures have codes and steps (operator-0.10)."""
+        return at_least(self._operator.generation, "0.10")
+
     async def _outcome(self) -> PlanOutcome:
         """A timeout is an outcome whose ``failed_step`` is empty."""
         budget = BudgetClock(self._device.clock, self._deadline)
         operator = self._operator
         surface = OperatorSurface(
-            self._device, budget, self._lines, self._fault, service=operator.service, recorder=operator.recorder
+            self._device,
+            budget,
+            self._lines,
+            self._fault,
+            service=operator.service,
+            recorder=operator.recorder,
+            generation=operator.generation,
         )
         run = PlanRun(
             surface,
@@ -256,14 +285,14 @@ class _Command:
         try:
             return await run_plan(run, self._plan)
         except CommandTimeout:
-            return PlanOutcome((), self._timed_out())
+            return PlanOutcome(tuple(run.reports), self._timed_out())
 
     def _timed_out(self) -> str:
         return f"Agent command timed out after {self._plan.timeout_ms}ms"
 
     async def _before(self, step: PlanStep, budget: BudgetClock) -> None:
         """Apply the faults at the beginning of a step."""
-        self._steps += 1
+        self._steps, self._running = self._steps + 1, step
         await self._device.pauses.at(f"step {self._steps}")
         slow, crash, cut = (
             self._fault(faults.SlowAction),
@@ -292,7 +321,10 @@ class _Command:
         return f"Conversion = '{conversion[1] if conversion and conversion[1] else '%'}'"
 
     async def _finish(self, error: str, outcome: PlanOutcome | None = None) -> None:
-        envelope = failed_envelope(self._plan, error) if outcome is None else success_envelope(self._plan, outcome)
+        if self._typed:
+            envelope = typed_envelope(self._plan, outcome or PlanOutcome((), error), self._running if error else None)
+        else:
+            envelope = failed_envelope(self._plan, error) if outcome is None else success_envelope(self._plan, outcome)
         late = self._fault(faults.LateEnvelope)
         if late is not None:
             await self._device.clock.sleep(late.delay_ms / 1000)
@@ -331,29 +363,36 @@ class _Command:
         return {"truncated": line[: len(line) * 2 // 3], "not_json": prose, "wrong_types": wrong}[malformed.how]
 
     def _write(self, line: str) -> None:
+        whole = self._operator.prefix("Result") + line
+        if self._typed:
+            self._publish(whole)
+            return
         chunked = self._fault(faults.ChunkedEnvelope)
-        for part in split_message(_RESULT + line):
+        for part in split_message(whole):
             self._log.write_parts("ClawperatorResultEmitter", "I", (part,), tid=self._tid)
             for _ in range(chunked.noise_between if chunked else 0):
                 self._device.noise.line()
 
+    def _publish(self, whole: str) -> None:
+        """Write a result as Operator 0.10 and later do: a short one as a line, a long one in records, between two markers."""
+        size, lines = len(whole.encode("utf-8", "replace")), [whole]
+        if size > LONGEST_LINE:
+            head = self._operator.prefix("Result-Chunk")
+            lines = [head + json_line(each) for each in chunk_records(whole, self._plan.command_id, self._plan.task_id)]
+        lost, noise = self._fault(faults.LostRecords), self._fault(faults.ChunkedEnvelope)
+        self._marker("started", size, len(lines), 0)
+        for index, line in enumerate(lines):
+            if lost is None or index not in lost.records:
+                self._log.write_parts(_RESULT_WRITER, "I", (line,), tid=self._tid)
+            for _ in range(noise.noise_between if noise else 0):
+                self._device.noise.line()
+        self._marker("writes_completed", size, len(lines), len(lines))
 
-def success_envelope(plan: OperatorPlan, outcome: PlanOutcome) -> dict[str, object]:
-    """wire.md#envelope, in its key order."""
-    steps = [record.to_dict() for record in outcome.records]
-    head = {"commandId": plan.command_id, "taskId": plan.task_id}
-    return {**head, "status": "success", "stepResults": steps, "error": None}
-
-
-def failed_envelope(plan: OperatorPlan, error: str, error_code: str = "") -> dict[str, object]:
-    head = {"commandId": plan.command_id, "taskId": plan.task_id}
-    envelope: dict[str, object] = {**head, "status": "failed", "stepResults": [], "error": error}
-    return {**envelope, "errorCode": error_code} if error_code else envelope
-
-
-def json_line(value: Mapping[str, object]) -> str:
-    """One line; non-ASCII stays raw, control characters are escaped."""
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+    def _marker(self, event: str, size: int, records: int, written: int) -> None:
+        facts = {"commandId": self._plan.command_id, "taskId": self._plan.task_id, "event": event, "byteLength": size}
+        facts |= {"recordCount": records, "chunkCount": records if size > LONGEST_LINE else 0}
+        line = self._operator.prefix("Publication") + json_line({**facts, "writtenRecords": written, "elapsedMs": 0})
+        self._log.write(_RESULT_WRITER, "I", line, tid=self._tid)
 
 
 def command_id_of(payload: str) -> str:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from clawperator.engine.contracts.limits import utf16_length
 from clawperator.engine.runtime.outcome import ActionResult
+from clawperator.engine.runtime.plan import Generation, at_least
 from clawperator.engine.runtime.run import Observer
 from clawperator.engine.simulator.log_buffer import LogBuffer
 
@@ -50,13 +51,19 @@ def _pieces(line: str) -> Iterable[str]:
 class Build:
     """One build of the app: whether its tags are readable, and below API 26 how long they may be."""
 
-    generation: str
+    generation: Generation
+    brand: str
     debug: bool
     sdk: int
 
+    @property
+    def readable(self) -> bool:
+        """Whether classes keep their names: the release build obfuscated them before 0.9.3."""
+        return self.debug or at_least(self.generation, "0.9")
+
     def tag(self, source: str) -> str:
         """The tag of lines logged from class ``source``; the release build's names are random but constant for one build."""
-        if not self.debug:
+        if not self.readable:
             return _RELEASE_TAGS[self.generation][CLASSES.index(source)]
         name = "AgentCommandExecutorDefault$execute" if source == "AgentCommandExecutorDefault" else source
         return name if self.sdk >= 26 else name[:23]
@@ -64,7 +71,7 @@ class Build:
     def type_name(self, action_type: str) -> str:
         """The class of a step in ``step_start``: obfuscated in the release build."""
         readable = "".join(word.capitalize() for word in action_type.split("_"))
-        return readable if self.debug else f"{_RELEASE_TYPES[self.generation]}${readable[0].lower()}"
+        return readable if self.readable else f"{_RELEASE_TYPES[self.generation]}${readable[0].lower()}"
 
     def stack(self, exception: str, message: str) -> str:
         """The text that an exception adds to a message: the exception line, and frames with the build's names."""
@@ -72,7 +79,7 @@ class Build:
             "app.clawperator.operator.TaskRunner.run",
             "app.clawperator.operator.Executor.execute",
         )
-        if not self.debug:
+        if not self.readable:
             frames = ("a2.c.a", "a2.c$b.invokeSuspend", "l4.a.resumeWith")
         lines = [
             f"{exception}: {message}",
@@ -112,11 +119,13 @@ class CommandLines(Observer):
 
     def __init__(self, log: OperatorLogWriter, command_id: str, task_id: str, tid: int) -> None:
         self._log = log
+        self.command_id = command_id
         self._ids = f"commandId={command_id} taskId={task_id}"
+        self._name = f"[{log.build.brand}-Command]"
         self._tid = tid
 
     def command(self, level: str, text: str) -> None:
-        self._log.write("AgentCommandExecutorDefault", level, f"[Clawperator-Command] {text}", tid=self._tid)
+        self._log.write("AgentCommandExecutorDefault", level, f"{self._name} {text}", tid=self._tid)
 
     def runner(self, level: str, text: str) -> None:
         self._log.write("TaskRunnerManagerDefault", level, f"[TaskRunnerManager] {text}", tid=self._tid)
@@ -161,7 +170,9 @@ class CommandLines(Observer):
     def step_done(self, step_id: str, action_type: str, outcome: ActionResult) -> None:
         self.scope("UI operations completed")
         kind = self._log.build.type_name(action_type)
-        self._engine(f"step_success id={step_id} type={kind} data={_braces(outcome.data)}")
+        typed = at_least(self._log.build.generation, "0.10")
+        rest = f"success={str(outcome.success).lower()}" if typed else f"data={_braces(outcome.data)}"
+        self._engine(f"step_success id={step_id} type={kind} {rest}")
 
     def stage_start(self, stage: str, label: str) -> None:
         self.command("D", f"stage-start {self._ids} id={stage} label={label}")

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Protocol, TypeVar
 
 from clawperator.engine.hierarchy.tree import UiNode, UiTree
 from clawperator.engine.runtime.outcome import PlanFailure
+from clawperator.engine.runtime.plan import Generation, at_least
 from clawperator.engine.runtime.surface import Clock
 from clawperator.engine.simulator import scenario as faults
 from clawperator.engine.simulator.apps.layout import Node
-from clawperator.engine.simulator.operator_log import CommandLines
+from clawperator.engine.simulator.operator_log import CommandLines, split_message
 from clawperator.engine.simulator.platform import Platform
 from clawperator.engine.simulator.recording import Recorder
 from clawperator.engine.simulator.ui import Window
@@ -41,8 +42,10 @@ class OperatorSurface:
         *,
         service: str,
         recorder: Recorder,
+        generation: Generation,
     ) -> None:
         self._device = device
+        self._generation: Generation = generation
         self._service = service
         self._recorder = recorder
         self._clock = clock
@@ -69,15 +72,24 @@ class OperatorSurface:
         if window is None:
             return None
         self._lines.scope("Logging UI tree")
-        await self._write_dump(window)
-        facts = {"foreground_package": window.app.package, "has_overlay": "false", "window_count": "3"}
+        facts: dict[str, str] = {}
+        if at_least(self._generation, "0.12"):
+            facts["text"] = window.full_xml
+        else:
+            await self._write_dump(self._entries(window))
+        facts |= {"foreground_package": window.app.package, "has_overlay": "false", "window_count": "3"}
         if self._device.unseen == "other_window":
             facts |= {"has_overlay": "true", "overlay_package": "com.android.systemui", "window_count": "4"}
         return facts
 
-    async def _write_dump(self, window: Window) -> None:
+    def _entries(self, window: Window) -> Sequence[str]:
+        if not at_least(self._generation, "0.9"):
+            return window.log_entries
+        xml = window.full_xml if at_least(self._generation, "0.10") else window.xml
+        return split_message(f"[TaskScope] UI Hierarchy [commandId={self._lines.command_id}]:\n{xml}")
+
+    async def _write_dump(self, entries: Sequence[str]) -> None:
         """Log in batches, so that readers get the first lines while the last are still being written, as on a device."""
-        entries = window.log_entries
         cut, mixed = self._fault_of(faults.TruncatedDump), self._fault_of(faults.InterleavedDump)
         if cut is not None:
             entries = entries[: cut.entries]

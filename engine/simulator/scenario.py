@@ -24,12 +24,12 @@ from typing import Annotated, Literal, TypeVar
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from clawperator.engine.errors import EngineError, ErrorCode, not_readable
+from clawperator.engine.runtime.plan import Generation
 from clawperator.engine.simulator.wireless_profile import AdbServerProfile, WirelessProfile
 from clawperator.engine.skills.recipe.yaml_bounded import Path, YamlError, load
 
 MAX_SCENARIO_BYTES = 256 * 1024
 
-Generation = Literal["0.3", "0.5"]
 _MESSAGES = {"missing": "is missing"}
 """Own words for pydantic's types of errors."""
 
@@ -75,7 +75,7 @@ class DeviceProfile(_Strict):
     build: Literal["userdebug", "user"] = "userdebug"
     """``userdebug``, as emulator images are: ``adb root`` works. ``user``, as phones are sold: it is refused."""
     generation: Generation | None = None
-    """Of the Operator APK: 0.3 behaves as 0.3.1, 0.5 as 0.5.0. ``None``: the caller's choice."""
+    """Of the Operator APK, each as its release of ``OPERATOR_RELEASES``. ``None``: the caller's choice."""
     width: Annotated[int, Field(ge=320, le=4_320)] = 1_080
     height: Annotated[int, Field(ge=480, le=7_680)] = 2_340
     density: Annotated[int, Field(ge=120, le=640)] = 440
@@ -92,13 +92,19 @@ class DeviceProfile(_Strict):
 class OperatorProfile(_Strict):
     """The Operator app as it is found on the device."""
 
-    package: Literal["com.clawperator.operator", "com.clawperator.operator.dev"] = "com.clawperator.operator"
-    """The debug package logs readable tags and has a ``-d`` version."""
+    package: Literal[
+        "",
+        "com.clawperator.operator",
+        "com.clawperator.operator.dev",
+        "com.androperator.operator",
+        "com.androperator.operator.dev",
+    ] = ""
+    """The debug package logs readable tags and has a ``-d`` version. Empty: the release package of the generation."""
     installed: bool = True
     enabled: bool = True
     """Its accessibility service is switched on in the secure settings; ``settings put`` can repair ``false``."""
     version_name: str = ""
-    """Empty: 0.3.1 or 0.5.0, by generation."""
+    """Empty: the release of the generation."""
 
 
 class StartScreen(_Strict):
@@ -155,6 +161,13 @@ class ChunkedEnvelope(Fault):
     kind: Literal["chunked_envelope"]
     units: Annotated[int, Field(ge=4_000, le=256_000)] = 9_000
     noise_between: Annotated[int, Field(ge=0, le=100)] = 1
+
+
+class LostRecords(Fault):
+    """The log loses these records (from 0) of a result, as a busy one does. For Operator 0.10 and later."""
+
+    kind: Literal["lost_records"]
+    records: tuple[Annotated[int, Field(ge=0)], ...] = (1,)
 
 
 class OversizedEnvelope(Fault):
@@ -380,6 +393,7 @@ CommandFault = (
     | DuplicateEnvelope
     | LateEnvelope
     | ChunkedEnvelope
+    | LostRecords
     | OversizedEnvelope
     | ForeignEnvelope
     | InterleavedDump

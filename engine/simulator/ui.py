@@ -62,6 +62,7 @@ class Window:
     _xml: str = ""
     _tree: UiTree | None = None
     _log_entries: Sequence[str] = ()
+    _full_xml: str = ""
 
     @property
     def component(self) -> str:
@@ -73,6 +74,13 @@ class Window:
         if not self._xml:
             self._xml = hierarchy_xml(self.nodes[0], self.rotation).rstrip("\n")
         return self._xml
+
+    @property
+    def full_xml(self) -> str:
+        """The same from Operator 0.10 on, which also says what is visible."""
+        if not self._full_xml:
+            self._full_xml = nodes_xml([self.nodes[0]], rotation=self.rotation, extras=True)
+        return self._full_xml
 
     @property
     def tree(self) -> UiTree:

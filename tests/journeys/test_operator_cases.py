@@ -20,7 +20,7 @@ Connect = Callable[..., Awaitable[Bench]]
 Data = dict[str, Any]
 
 CASES: list[Data] = json.loads((Path(__file__).parents[1] / "data/operator-0.10/cases.json").read_text())["cases"]
-NOT_YET = {"c16": "strict is not a parameter", "c17": "the renamed app is not chosen by itself"}
+NOT_YET = {"c16": "strict is not a parameter"}
 EXECUTOR = "AgentCommandExecutorDefault$execute"
 
 
@@ -132,7 +132,7 @@ async def answer_of(bench: Bench, payload: Data) -> Data:
 async def test_a_case_has_one_of_its_answers(connect: Connect, case: Data) -> None:
     if reason := NOT_YET.get(case["id"]):
         pytest.skip(reason)
-    bench = await connect(speed=1)
+    bench = await connect(speed=1, device={"generation": case["apk"].rpartition(".")[0]})
     received = scripted(bench, case)
     answer = await answer_of(bench, case["payload"])
     assert any(meets(wanted, answer) for wanted in case["expect"]), json.dumps(answer, indent=1)[:3000]

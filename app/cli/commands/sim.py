@@ -5,19 +5,20 @@ from __future__ import annotations
 from clawperator.app.cli.command import Command, Options
 from clawperator.app.cli.parsing.flags import Flag, switch
 from clawperator.engine.errors import EngineError, ErrorCode
+from clawperator.engine.version import OPERATOR_RELEASES
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-GENERATIONS = ("0.3", "0.5")
+GENERATIONS = tuple(OPERATOR_RELEASES)
 MAX_DEVICES = 64
 LAST_PORT = 65_535
 
 
 class Sim(Command):
     long_lived = True
-    usage = "[--devices <n>] [--scenario <file>] [--generation 0.3|0.5] [--port <n>] [--emulator-pair | --server]"
+    usage = "[--devices <n>] [--scenario <file>] [--generation <n>] [--port <n>] [--emulator-pair | --server]"
     notes = (
         "Prints one JSON line when the devices are ready, then serves them until Ctrl-C. By default each device "
         "is a port for `adb connect`. With --emulator-pair, it is an emulator: a pair of ports from 5554 to 5585, where each adb "
@@ -28,7 +29,13 @@ class Sim(Command):
     flags = (
         Flag("--devices", "<n>", f"simulate n devices, 1 to {MAX_DEVICES}", bounds=(1, MAX_DEVICES), default=1),
         Flag("--scenario", "<file>", "load devices and faults from this scenario file (YAML)", file=True),
-        Flag("--generation", "0.3|0.5", "simulate this Operator generation", choices=GENERATIONS, default="0.3"),
+        Flag(
+            "--generation",
+            "|".join(GENERATIONS),
+            "simulate this Operator generation",
+            choices=GENERATIONS,
+            default="0.3",
+        ),
         Flag("--port", "<n>", "start at this port [a free one]", bounds=(1, LAST_PORT)),
         switch("--emulator-pair", "act as an emulator, on the ports that adb scans"),
         switch("--server", "act as an adb server instead of as devices"),

@@ -20,7 +20,7 @@ from clawperator.engine.contracts.derived import derived_code
 from clawperator.engine.contracts.envelope import Envelope
 from clawperator.engine.contracts.execution import Execution
 from clawperator.engine.contracts.generation import fits_every_generation, require_generation
-from clawperator.engine.contracts.operator_identity import RELEASE_PACKAGE
+from clawperator.engine.contracts.operator_identity import OPERATOR_PACKAGES, RELEASE_PACKAGE, action_for
 from clawperator.engine.errors import EngineError, ErrorCode
 from clawperator.engine.executions.backend import Diagnose, Diagnosis, Outcome
 from clawperator.engine.executions.command import Command
@@ -32,7 +32,7 @@ from clawperator.engine.executions.log_stream import (
     new_nonce,
     nonce_command,
 )
-from clawperator.engine.executions.probe import DeviceFacts, Probe, ask, variants
+from clawperator.engine.executions.probe import DeviceFacts, Probe, ask
 from clawperator.engine.executions.trace import Trace
 from clawperator.engine.logcat.correlated import CorrelatedLines
 from clawperator.engine.logcat.entry import LogEntry
@@ -60,17 +60,28 @@ _STARTING_SECONDS = 0.7
 
 
 class OperatorBackend:
-    """Dispatches to the Operator app ``package`` with the broadcast ``action``."""
+    """Dispatches to the Operator app ``package``: exactly that one if it was ``chosen``, else the one that is installed in its place.
+
+    ``action`` is the broadcast action of the settings.
+    """
 
     name = "operator"
     look_ms = 0
 
-    def __init__(self, logs: LogStreams, probe: Probe, diagnose: Diagnose, *, package: str, action: str) -> None:
+    def __init__(
+        self, logs: LogStreams, probe: Probe, diagnose: Diagnose, *, package: str, chosen: bool, action: str
+    ) -> None:
         self._logs = logs
         self._probe = probe
         self._diagnose = diagnose
         self._package = package
+        self._chosen = chosen
         self._action = action
+
+    @property
+    def package(self) -> str:
+        """The Operator app; the one of the device after ``check``."""
+        return self._package
 
     async def check(self, device: AdbDevice, execution: Execution | None = None) -> Sequence[Mapping[str, str]]:
         """Check the installed app before the dispatch.
@@ -78,7 +89,7 @@ class OperatorBackend:
         Raises ``EngineError``: RECEIVER_NOT_INSTALLED if the app is known to be absent, EXECUTION_ACTION_UNSUPPORTED if it is
         too old for ``execution`` and would ignore parts of it.
         """
-        facts = await self._probe.facts(device, self._package)
+        facts = await self._facts(device)
         if self._package in facts.packages:
             if execution is not None and not fits_every_generation(execution):
                 require_generation(execution, await self._probe.apk_version(device, self._package))
@@ -86,9 +97,15 @@ class OperatorBackend:
             raise await self._absent(device, facts)
         return ()
 
+    async def _facts(self, device: AdbDevice) -> DeviceFacts:
+        facts = await self._probe.facts(device, self._package, any_app=not self._chosen)
+        if not self._chosen:
+            self._package = facts.preferred(self._package)
+        return facts
+
     async def _absent(self, device: AdbDevice, facts: DeviceFacts) -> EngineError:
         """Return RECEIVER_NOT_INSTALLED with the Operator apps that are installed instead."""
-        if not facts.packages and self._package not in variants(RELEASE_PACKAGE):
+        if not facts.packages and self._package not in OPERATOR_PACKAGES:
             facts = await ask(device, RELEASE_PACKAGE)
         from clawperator.engine.executions.compatibility import absence
 
@@ -115,7 +132,7 @@ class OperatorBackend:
 
     @asynccontextmanager
     async def attached(self, device: AdbDevice, trace: Trace) -> AsyncIterator[None]:  # noqa: ARG002 -- a backend's form
-        facts = await self._probe.facts(device, self._package)
+        facts = await self._facts(device)
         if (uid := facts.uid_of(self._package)) is None:
             yield  # each run selects its own lines
             return
@@ -124,7 +141,7 @@ class OperatorBackend:
 
     async def run(self, device: AdbDevice, command: Command, trace: Trace) -> Outcome:
         trace.enter("attach")
-        facts = await self._probe.facts(device, self._package)
+        facts = await self._facts(device)
         run = _Run(command, device.serial, self._package, trace)
         async with self._logs.open(device, facts, facts.uid_of(self._package), run.command_id) as log:
             trace.tree_before = log.last_tree
@@ -157,7 +174,8 @@ class OperatorBackend:
 
     async def _broadcast(self, run: _Run, device: AdbDevice) -> None:
         """Dispatch, after writing a nonce: log lines before it do not belong to this execution."""
-        words = am("broadcast", "-a", self._action, "-p", self._package, "--es", "payload", run.wire)
+        action = action_for(self._package, self._action)
+        words = am("broadcast", "-a", action, "-p", self._package, "--es", "payload", run.wire)
         words.append("--receiver-foreground")
         try:
             run.dispatching()

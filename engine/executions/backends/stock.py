@@ -23,7 +23,7 @@ from clawperator.engine.adb.secure_list import contains, entries
 from clawperator.engine.adb.shell_session import ShellSession, open_shell, require_sessions
 from clawperator.engine.contracts.envelope import Envelope, StepResult
 from clawperator.engine.contracts.execution import Action, Execution
-from clawperator.engine.contracts.operator_identity import service_of
+from clawperator.engine.contracts.operator_identity import service_of, variants
 from clawperator.engine.errors import EngineError, ErrorCode
 from clawperator.engine.events.bus import EventBus
 from clawperator.engine.executions.backend import Outcome
@@ -36,7 +36,6 @@ from clawperator.engine.executions.backends.stock_surface import (
 from clawperator.engine.executions.backends.stock_text import typed_pieces
 from clawperator.engine.executions.command import Command
 from clawperator.engine.executions.log_events import LogEventPublisher
-from clawperator.engine.executions.probe import variants
 from clawperator.engine.executions.targets import node_facts
 from clawperator.engine.executions.trace import Trace
 from clawperator.engine.hierarchy.tree import UiNode, UiTree
@@ -108,6 +107,7 @@ class StockBackend:
 
     def __init__(self, bus: EventBus, *, package: str, allow_unbind: bool, input_method: str = "") -> None:
         self._bus = bus
+        self.package = package
         self._services = [service_of(name) for name in variants(package)]
         self._allow_unbind = allow_unbind
         self._method = input_method

@@ -66,6 +66,7 @@ class Node:
             "password": view.password,
             "selected": view.selected,
             "bounds": tuple(self.seen),
+            "visible-to-user": not self.seen.empty,
         }
 
     def walk(self) -> list[Node]:

@@ -1,0 +1,81 @@
+"""Every Operator generation and both brands: an execution, a tree, failures, and what a busy log loses, through the real adb."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+import pytest
+
+from clawperator.engine import EngineError
+from clawperator.engine.events.types import SnapshotSeen
+from clawperator.engine.version import OPERATOR_RELEASES
+from tests.journeys.conftest import Bench
+
+pytestmark = pytest.mark.adb
+Connect = Callable[..., Awaitable[Bench]]
+GENERATIONS = list(OPERATOR_RELEASES)
+NEWER = GENERATIONS[GENERATIONS.index("0.10") :]
+
+
+def plan(*actions: dict[str, Any], command_id: str = "gen") -> dict[str, Any]:
+    head = {"commandId": command_id, "taskId": "t", "source": "tests", "expectedFormat": "android-ui-automator"}
+    return {**head, "timeoutMs": 10_000, "actions": list(actions)}
+
+
+OPEN = {"id": "open", "type": "open_app", "params": {"applicationId": "com.android.settings"}}
+LOOK = {"id": "look", "type": "snapshot_ui"}
+TAP = {"id": "tap", "type": "click", "params": {"matcher": {"textEquals": "Display"}}}
+MISS = {"id": "miss", "type": "click", "params": {"matcher": {"textEquals": "Nowhere"}, "retry": {"maxAttempts": 1}}}
+
+
+@pytest.mark.parametrize("generation", GENERATIONS)
+async def test_a_plan_runs_and_its_trees_are_seen(connect: Connect, generation: str) -> None:
+    bench = await connect(device={"generation": generation})
+    with bench.engine.events.subscribe() as subscription:
+        result = await bench.engine.execute(plan(OPEN, LOOK, TAP, {**LOOK, "id": "again"}))
+        seen = [event for event in await subscription.batch() if isinstance(event, SnapshotSeen)]
+    assert result.outcome.status == "succeeded"
+    texts = [step["data"]["text"] for step in result.envelope["stepResults"] if step["actionType"] == "snapshot_ui"]
+    assert "Network" in texts[0]
+    assert texts[0] != texts[1]
+    assert [event.xml for event in seen] == texts
+    assert [event.step_id for event in seen] == ["look", "again"]
+    assert bench.world.commands == 1
+
+
+@pytest.mark.parametrize("generation", GENERATIONS)
+async def test_a_failure_names_its_step_and_code(connect: Connect, generation: str) -> None:
+    bench = await connect(device={"generation": generation})
+    result = await bench.engine.execute(plan(OPEN, MISS, LOOK))
+    outcome = result.outcome.to_dict()
+    assert [step["status"] for step in outcome["steps"]] == ["done", "failed", "not_run"]
+    assert (outcome["failedStep"]["id"], outcome["error"]["code"]) == ("miss", "NODE_NOT_FOUND")
+
+
+@pytest.mark.parametrize("generation", NEWER)
+async def test_a_result_that_the_log_loses_is_known_at_once(connect: Connect, generation: str) -> None:
+    bench = await connect(speed=1, device={"generation": generation}, faults=[{"kind": "lost_records", "records": [1], "commands": [1]}])
+    payload = plan(OPEN, *({**TAP, "id": f"s{n}", "type": "read_text"} for n in range(40)), command_id="lost")
+    with pytest.raises(EngineError) as caught:
+        await bench.engine.execute(payload)
+    error = caught.value.to_dict()
+    assert error["code"] == "RESULT_ENVELOPE_MALFORMED"
+    transport = error["details"]["transport"]
+    assert transport["receivedChunks"] == transport["expectedChunks"] - 1
+    assert error["outcome"]["status"] == "unknown"
+    assert bench.world.commands == 1
+    rest = await bench.engine.execute(plan(LOOK, command_id="after"))
+    assert rest.outcome.status == "succeeded"
+
+
+async def test_of_two_brands_the_one_whose_service_is_on_is_used(connect: Connect) -> None:
+    bench = await connect(device={"generation": "0.12"})
+    bench.world.add_operator("com.androperator.operator")
+    result = await bench.engine.execute(plan(LOOK))
+    assert result.outcome.status == "succeeded"
+    bench.world.accessibility.disable(bench.world.operators["com.clawperator.operator"].service)
+    bench.world.accessibility.enable(bench.world.operators["com.androperator.operator"].service)
+    bench.engine._probe.forget(bench.serial)
+    result = await bench.engine.execute(plan(LOOK, command_id="renamed"))
+    assert result.outcome.status == "succeeded"
