@@ -13,7 +13,7 @@ from clawperator.engine.adb.device import AdbDevice
 from clawperator.engine.adb.parse import parse_dumpsys_version, parse_packages, parse_user_states
 from clawperator.engine.contracts.operator_identity import listed_as, variants
 from clawperator.engine.errors import EngineError, ErrorCode
-from clawperator.engine.version import OPERATOR_RELEASES, __version__
+from clawperator.engine.version import OPERATOR_RANGES, OPERATOR_RELEASES, __version__
 
 _VERSION = re.compile(r"(\d{1,9})\.(\d{1,9})\.(\d{1,9})(?:-[A-Za-z0-9]+(?:\.\d+)?)?", re.ASCII)
 _PAIR = re.compile(r"(\d{1,9})\.(\d{1,9})", re.ASCII)
@@ -151,7 +151,9 @@ def _verdict(apk_version: str, package: str, *, strict: bool, accepted: Collecti
     if strict:
         fits = not apk.prerelease and f"{apk.major}.{apk.minor}.{apk.patch}" in OPERATOR_RELEASES.values()
     else:
-        fits = (apk.major, apk.minor) in _pairs([*OPERATOR_RELEASES, *accepted])
+        pair = apk.major, apk.minor
+        ranges = ((_pair(first), _pair(last)) for first, last in OPERATOR_RANGES)
+        fits = pair in _pairs(accepted) or any(first <= pair <= last for first, last in ranges)
     if fits:
         return None
     return EngineError(
@@ -167,18 +169,24 @@ def _verdict(apk_version: str, package: str, *, strict: bool, accepted: Collecti
 
 
 def _supported(*, strict: bool) -> str:
-    return " and ".join(OPERATOR_RELEASES.values() if strict else OPERATOR_RELEASES)
+    """Return the supported releases in words: ``0.3, 0.5 to 0.12, 1.0 to 1.1``."""
+    words = (first if first == last else f"{first} to {last}" for first, last in OPERATOR_RANGES)
+    return ", ".join(OPERATOR_RELEASES.values() if strict else words)
 
 
 def _pairs(accepted: Collection[str]) -> frozenset[tuple[int, int]]:
-    found = (_PAIR.fullmatch(text.strip()) for text in accepted)
-    return frozenset((int(match[1]), int(match[2])) for match in found if match)
+    return frozenset(pair for text in accepted if (pair := _pair(text.strip())) is not None)
+
+
+def _pair(text: str) -> tuple[int, int] | None:
+    match = _PAIR.fullmatch(text)
+    return (int(match[1]), int(match[2])) if match else None
 
 
 def _upgrade(package: str, apk_version: str) -> tuple[str, ...]:
     return (
         f"Upgrade clawperator to a version that supports Operator {apk_version}.",
-        f"Or install {package} {_supported(strict=False).replace(' and ', ' or ')}: clawperator operator setup --apk <path>",
+        f"Or install {package} of a supported version ({_supported(strict=False)}): clawperator operator setup --apk <path>",
     )
 
 

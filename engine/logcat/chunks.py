@@ -10,7 +10,6 @@ import binascii
 import json
 import re
 from collections.abc import Iterator, Mapping
-from hashlib import sha256
 from typing import Any, NamedTuple, TypeGuard
 
 from clawperator.engine.contracts.envelope import EnvelopeError, parse_envelope
@@ -221,6 +220,8 @@ class ChunkedResults:
 
 def _whole(command_id: str, result: _Result, shape: _Shape) -> EnvelopeSignal:
     """Return the envelope of a complete result. Raises ``ValueError`` with the reason."""
+    from hashlib import sha256
+
     raw = b"".join(result.parts[index] for index in range(shape.records))
     if sha256(raw).hexdigest() != shape.digest:
         raise EnvelopeError("its records do not have the checksum that they state")

@@ -55,7 +55,9 @@ async def test_a_failure_names_its_step_and_code(connect: Connect, generation: s
 
 @pytest.mark.parametrize("generation", NEWER)
 async def test_a_result_that_the_log_loses_is_known_at_once(connect: Connect, generation: str) -> None:
-    bench = await connect(speed=1, device={"generation": generation}, faults=[{"kind": "lost_records", "records": [1], "commands": [1]}])
+    bench = await connect(
+        speed=1, device={"generation": generation}, faults=[{"kind": "lost_records", "records": [1], "commands": [1]}]
+    )
     payload = plan(OPEN, *({**TAP, "id": f"s{n}", "type": "read_text"} for n in range(40)), command_id="lost")
     with pytest.raises(EngineError) as caught:
         await bench.engine.execute(payload)

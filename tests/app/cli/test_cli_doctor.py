@@ -210,7 +210,7 @@ def test_progress_at_the_terminal(terminal: Terminal, tools: Path) -> None:  # n
 
 
 def test_junit(cli: Cli, admit: Plug, tmp_path: Path) -> None:
-    admit(operator={"version_name": "0.6.0"})
+    admit(operator={"version_name": "0.13.0"})
     target = tmp_path / "result.xml"
     target.write_text("old")
     run = cli("doctor", "--junit", str(target))

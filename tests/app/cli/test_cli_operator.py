@@ -188,7 +188,7 @@ def test_status_and_crash_log_for_eyes(cli: Cli, plug: Plug) -> None:
     [
         ("0.3.9", (), 0, None),
         ("0.3.9", ("--strict-version",), 1, "VERSION_INCOMPATIBLE"),
-        ("0.9.0", (), 1, "VERSION_INCOMPATIBLE"),
+        ("0.13.0", (), 1, "VERSION_INCOMPATIBLE"),
         ("banana", (), 1, "APK_VERSION_INVALID"),
     ],
 )
@@ -204,10 +204,10 @@ def test_check_compat(
 
 
 def test_check_compat_with_versions_that_the_settings_accept(cli: Cli, plug: Plug, tmp_path: Path) -> None:
-    plug(operator={"version_name": "0.9.0"})
+    plug(operator={"version_name": "0.13.0"})
     folder = tmp_path / "config" / "clawperator"
     folder.mkdir(parents=True)
-    (folder / "settings.toml").write_text('accepted_versions = ["0.9"]\n')
+    (folder / "settings.toml").write_text('accepted_versions = ["0.13"]\n')
     assert cli("version", "--check-compat").document["compatible"] is True
     assert cli("version", "--check-compat", "--strict-version").document["compatible"] is False
 

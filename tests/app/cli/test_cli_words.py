@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING
 
 import pytest
@@ -12,7 +13,7 @@ from clawperator.app.cli.parsing.lookup import find_command
 from clawperator.app.cli.parsing.parser import read
 from clawperator.app.cli.parsing.suggest import closest_command, closest_flag, edit_distance
 from clawperator.engine.errors import EngineError
-from clawperator.engine.version import __version__
+from clawperator.engine.version import OPERATOR_RELEASES, __version__
 
 if TYPE_CHECKING:
     from types import SimpleNamespace
@@ -88,12 +89,16 @@ class TestVersion:
         assert cli(*arguments) == (0, f"{__version__}\n", "")
 
     def test_json(self, cli: Cli) -> None:
-        assert cli("version") == (0, f'{{"cliVersion":"{__version__}","operatorGenerations":["0.3","0.5"]}}\n', "")
+        assert cli("version") == (
+            0,
+            f'{{"cliVersion":"{__version__}","operatorGenerations":{json.dumps(list(OPERATOR_RELEASES), separators=(",", ":"))}}}\n',
+            "",
+        )
 
     def test_pretty(self, cli: Cli) -> None:
         assert cli("version", "--output", "pretty") == (
             0,
-            f"clawperator {__version__}, for Operator 0.3 and 0.5\n",
+            f"clawperator {__version__}, for Operator 0.3, 0.5, 0.9, 0.10, 0.12 and 1.0\n",
             "",
         )
 

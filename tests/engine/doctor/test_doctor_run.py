@@ -219,22 +219,22 @@ async def test_both_generations_are_supported(admit: Admit, generation: str, lac
 
 
 async def test_an_incompatible_app_is_not_spoken_to(admit: Admit) -> None:
-    patient = await admit(operator={"version_name": "0.6.0"})
+    patient = await admit(operator={"version_name": "0.13.0"})
     checks = await patient.checks()
     assert checks[-1].id == "readiness.version.compatibility"
     assert checks[-1].code is ErrorCode.VERSION_INCOMPATIBLE
     assert len(checks[-1].fix) == 2
     assert checks[-1].evidence == {
         "cliVersion": __version__,
-        "apkVersion": "0.6.0",
-        "apkVersionCode": version_code_of("0.6.0"),
+        "apkVersion": "0.13.0",
+        "apkVersionCode": version_code_of("0.13.0"),
         "receiverPackage": "com.clawperator.operator",
     }
     assert patient.world.commands == 0
 
 
 async def test_further_versions_can_be_accepted_and_the_strict_rule_asked_for(admit: Admit) -> None:
-    patient = await admit(operator={"version_name": "0.6.0"}, settings={"accepted_versions": ("0.6",)})
+    patient = await admit(operator={"version_name": "0.13.0"}, settings={"accepted_versions": ("0.13",)})
     assert (await patient.by_id())["readiness.version.compatibility"].status == "pass"
     close = await admit(operator={"version_name": "0.3.9"})
     assert (await close.by_id())["readiness.version.compatibility"].status == "pass"

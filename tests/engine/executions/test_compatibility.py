@@ -79,7 +79,12 @@ def dump(version: str) -> str:
         ("0.5.7-d", False, None),
         ("0.5.0", True, None),
         ("0.4.0", False, ErrorCode.VERSION_INCOMPATIBLE),
-        ("0.6.0", False, ErrorCode.VERSION_INCOMPATIBLE),
+        ("0.6.0", False, None),
+        ("0.12.5-d", False, None),
+        ("0.12.5", True, None),
+        ("0.13.0", False, ErrorCode.VERSION_INCOMPATIBLE),
+        ("1.1.0", False, None),
+        ("1.2.0", False, ErrorCode.VERSION_INCOMPATIBLE),
         ("1.3.1", False, ErrorCode.VERSION_INCOMPATIBLE),
         ("banana", False, ErrorCode.APK_VERSION_INVALID),
     ],
@@ -129,16 +134,16 @@ DATA = Path(__file__).parents[2] / "data" / "device"
 @pytest.mark.parametrize(
     ("accepted", "version", "fits"),
     [
-        ((), "0.6.0", False),
-        (("0.6",), "0.6.9-d", True),
-        (("0.4", " 0.6 "), "0.6.0", True),
-        (("0.6",), "0.3.1", True),
-        (("0.6.1", "0", "six", "", "0.x"), "0.6.0", False),
+        ((), "0.13.0", False),
+        (("0.13",), "0.13.9-d", True),
+        (("0.4", " 0.13 "), "0.13.0", True),
+        (("0.13",), "0.3.1", True),
+        (("0.13.1", "0", "six", "", "0.x"), "0.13.0", False),
     ],
 )
 def test_further_accepted_versions(accepted: tuple[str, ...], version: str, fits: bool) -> None:
     assert judge(PACKAGE, said(LISTED), said(dump(version)), accepted=accepted).compatible is fits
-    assert not judge(PACKAGE, said(LISTED), said(dump("0.6.0")), strict=True, accepted=accepted).compatible
+    assert not judge(PACKAGE, said(LISTED), said(dump("0.13.0")), strict=True, accepted=accepted).compatible
 
 
 @pytest.mark.parametrize(

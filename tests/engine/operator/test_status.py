@@ -47,7 +47,7 @@ async def test_a_healthy_device(phone: MakePhone) -> None:
         ),
         ({"device": {"sdk": 28}}, True, {"listed": True, "enabled": True, "bound": True}, "is ready"),
         (
-            {"operator": {"version_name": "0.9.0"}},
+            {"operator": {"version_name": "0.13.0"}},
             False,
             {"listed": True, "enabled": True, "bound": True},
             "is not supported",
@@ -86,7 +86,7 @@ async def test_both_variants_and_a_chosen_one(phone: MakePhone) -> None:
 
 
 async def test_versions_that_the_settings_accept(phone: MakePhone) -> None:
-    there = await phone({"accepted_versions": ("0.9",)}, operator={"version_name": "0.9.4"})
+    there = await phone({"accepted_versions": ("0.13",)}, operator={"version_name": "0.13.4"})
     assert (await there.app.status()).ready
     assert (await there.app.compatibility()).compatible
     assert not (await there.app.compatibility(strict=True)).compatible

@@ -39,7 +39,7 @@ async def _send(device: SimulatedDevice, *actions: tuple[str, Mapping[str, Any]]
     payload = {"commandId": "c-1", "taskId": "t-1", "source": "test", "timeoutMs": 30_000, "actions": steps, **root}
     before = device.log.now_ns()
     extras = {"payload": json.dumps(payload, ensure_ascii=False)}
-    await device.broadcast(AGENT_ACTION, device.scenario.operator.package, extras)
+    await device.broadcast(AGENT_ACTION, device.operator_package, extras)
     await device.idle()
     lines = [record.text()[1].decode("utf-8", "replace") for record in device.log.reader(after_ns=before).take()]
     marker = "[Clawperator-Result] "

@@ -35,7 +35,7 @@ IDS = "commandId=c-1 taskId=t-1"
 
 def lines(device: SimulatedDevice) -> list[str]:
     """Level and first physical line of each entry of the Operator's, accessibility events left out."""
-    uid = device.packages[device.scenario.operator.package].uid
+    uid = device.packages[device.operator_package].uid
     texts = [
         f"{record.level} {record.text()[1].decode().partition(chr(10))[0]}"
         for record in device.log.records()
