@@ -336,13 +336,12 @@ class Engine:
             self.guard.permit(SETUP_OPERATOR, "build and install the Operator app")
         from clawperator.engine.doctor.run import Doctor
 
-        package = self._package(None)
         return Doctor(
             self.server,
             device_id=self.settings.serial_of(device_id or self.settings.device_id),
-            package=package,
+            package=self._package(None),
             settings=self.settings,
-            send=lambda serial, command: self._send(serial, package, command),
+            send=lambda serial, command: self._send(serial, None, command),
             full=full,
             strict=strict,
             backend=backend_name(backend or self.backend_of(device_id or self.settings.device_id)),
@@ -410,7 +409,7 @@ class Engine:
         write = self.history.put_audit if self.history is not None else None
         return Guard(self.settings, self.face, self.caller, write)
 
-    async def _send(self, serial: str, package: str, command: Command) -> Envelope:
+    async def _send(self, serial: str, package: str | None, command: Command) -> Envelope:
         """Send one of the doctor's commands under the device lock."""
         if command.last_action[1] not in INTERNAL:
             self.admit(json.loads(command.wire), "examine a device")

@@ -9,5 +9,5 @@ OPERATOR_RELEASES = {"0.3": "0.3.1", "0.5": "0.5.0", "0.9": "0.9.3", "0.10": "0.
 A release belongs to the newest generation that is not newer than itself. From 1.0 on the app is called Androperator.
 """
 
-OPERATOR_RANGES = (("0.3", "0.3"), ("0.5", "0.12"), ("1.0", "1.1"))
+OPERATOR_RANGES = (((0, 3), (0, 3)), ((0, 5), (0, 12)), ((1, 0), (1, 1)))
 """The supported releases: the first and the last ``major.minor`` of each range."""

@@ -254,7 +254,7 @@ async def _doctor(engine: Engine) -> dict[str, Any]:
                 checks += [check]
     except TimeoutError:
         more["unfinished"] = f"The checks took more than {DOCTOR_SECONDS:.0f} s"
-    found = report(checks, device_id=doctor.device_id, package=engine.settings.receiver_package) | more
+    found = report(checks, device_id=doctor.device_id, package=doctor.package) | more
     return found | {"checks": [_check(check) for check in found["checks"]]}
 
 

@@ -13,10 +13,13 @@ from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from clawperator.engine.adb.accessibility import full_component
 from clawperator.engine.adb.android_user import pm, settings
 from clawperator.engine.adb.batch import BatchOutput, run_commands
 from clawperator.engine.adb.binary import find_adb
 from clawperator.engine.adb.device import AdbDevice
+from clawperator.engine.adb.parse import parse_packages
+from clawperator.engine.adb.secure_list import entries
 from clawperator.engine.contracts.operator_identity import listed_as
 from clawperator.engine.doctor import accessibility, device_health, stock
 from clawperator.engine.doctor.adb_servers import ServerProcess, running_servers
@@ -24,6 +27,7 @@ from clawperator.engine.doctor.check import ANSWER_SECONDS, Check
 from clawperator.engine.doctor.device import discovery
 from clawperator.engine.doctor.readiness import Send
 from clawperator.engine.errors import EngineError
+from clawperator.engine.executions.probe import DeviceFacts
 from clawperator.engine.process.child import CannotStartError, capture
 from clawperator.engine.process.output import BoundedOutput
 
@@ -106,6 +110,7 @@ class Probes:
     ) -> None:
         self.server = server
         self.package = package
+        """The Operator app to examine; after ``packages`` the one of the device, if nobody chose one."""
         self.settings = settings
         self.send = send
         self.project = project
@@ -244,8 +249,20 @@ class Probes:
 
     async def packages(self) -> list[BatchOutput]:
         """Return ``pm list packages`` for both variants, and ``dumpsys package`` of the chosen one."""
-        base = listed_as(self.package)
-        return await self._parts("packages", (pm("list packages", base), ("dumpsys", "package", self.package)))
+        return await self._asked("packages", self._packages)
+
+    async def _packages(self) -> list[BatchOutput]:
+        device, wanted = await self._ready(), self.package
+        listing = pm("list packages", listed_as(wanted))
+        parts = await run_commands(device, (listing, ("dumpsys", "package", wanted)), timeout=ANSWER_SECONDS)
+        if self.settings.package_chosen:
+            return parts
+        installed = dict.fromkeys(parse_packages(parts[0].text), -1)
+        services = entries((await self.settings_values())[3].text.strip()) if len(installed) > 1 else ()
+        self.package = DeviceFacts(0, installed, services=tuple(map(full_component, services))).preferred(wanted)
+        if self.package != wanted:
+            parts = await run_commands(device, (listing, ("dumpsys", "package", self.package)), timeout=ANSWER_SECONDS)
+        return parts
 
     async def settings_values(self) -> list[BatchOutput]:
         return await self._parts("settings", SETTINGS)

@@ -48,7 +48,8 @@ class Doctor:
         self.project = ""
         self._server = server
         self._wanted = device_id
-        self._package = package
+        self.package = package
+        """The Operator app to examine; after its check the one that is installed, if nobody chose one."""
         self._settings = settings
         self._send = send
         self._strict = strict
@@ -81,7 +82,7 @@ class Doctor:
                     if not (only or since) or task is not tasks[0]:
                         continue
                     check = _not_examined(ids[0], exc.check)
-                self.device_id = probes.serial
+                self.device_id, self.package = probes.serial, probes.package
                 yield check
                 if check.stops:
                     return
@@ -95,7 +96,7 @@ class Doctor:
         probes = Probes(
             self._server,
             wanted=self._wanted,
-            package=self._package,
+            package=self.package,
             settings=self._settings,
             send=self._send,
             project=project_folder(dict(self._settings.environment), self.project),

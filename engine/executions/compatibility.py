@@ -152,8 +152,7 @@ def _verdict(apk_version: str, package: str, *, strict: bool, accepted: Collecti
         fits = not apk.prerelease and f"{apk.major}.{apk.minor}.{apk.patch}" in OPERATOR_RELEASES.values()
     else:
         pair = apk.major, apk.minor
-        ranges = ((_pair(first), _pair(last)) for first, last in OPERATOR_RANGES)
-        fits = pair in _pairs(accepted) or any(first <= pair <= last for first, last in ranges)
+        fits = pair in _pairs(accepted) or any(first <= pair <= last for first, last in OPERATOR_RANGES)
     if fits:
         return None
     return EngineError(
@@ -170,17 +169,15 @@ def _verdict(apk_version: str, package: str, *, strict: bool, accepted: Collecti
 
 def _supported(*, strict: bool) -> str:
     """Return the supported releases in words: ``0.3, 0.5 to 0.12, 1.0 to 1.1``."""
-    words = (first if first == last else f"{first} to {last}" for first, last in OPERATOR_RANGES)
-    return ", ".join(OPERATOR_RELEASES.values() if strict else words)
+    if strict:
+        return ", ".join(OPERATOR_RELEASES.values())
+    names = (("{}.{}".format(*first), "{}.{}".format(*last)) for first, last in OPERATOR_RANGES)
+    return ", ".join(first if first == last else f"{first} to {last}" for first, last in names)
 
 
 def _pairs(accepted: Collection[str]) -> frozenset[tuple[int, int]]:
-    return frozenset(pair for text in accepted if (pair := _pair(text.strip())) is not None)
-
-
-def _pair(text: str) -> tuple[int, int] | None:
-    match = _PAIR.fullmatch(text)
-    return (int(match[1]), int(match[2])) if match else None
+    found = (_PAIR.fullmatch(text.strip()) for text in accepted)
+    return frozenset((int(match[1]), int(match[2])) for match in found if match)
 
 
 def _upgrade(package: str, apk_version: str) -> tuple[str, ...]:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Collection, Mapping
 from typing import NamedTuple
 from weakref import WeakSet
 
-from clawperator.engine.adb.android_user import pm
+from clawperator.engine.adb.android_user import pm, settings
 from clawperator.engine.adb.device import AdbDevice
 from clawperator.engine.adb.parse import parse_package_uids, parse_sdk
 from clawperator.engine.contracts.operator_identity import (
@@ -136,5 +136,5 @@ async def _enabled(device: AdbDevice, packages: Collection[str]) -> tuple[str, .
     from clawperator.engine.adb.accessibility import full_component
     from clawperator.engine.adb.secure_list import entries
 
-    listed = await device.shell(["settings", "get", "secure", "enabled_accessibility_services"])
+    listed = await device.shell(settings("get", "secure", "enabled_accessibility_services"))
     return tuple(map(full_component, entries(listed.text.strip())))

@@ -81,3 +81,24 @@ async def test_of_two_brands_the_one_whose_service_is_on_is_used(connect: Connec
     bench.engine._probe.forget(bench.serial)
     result = await bench.engine.execute(plan(LOOK, command_id="renamed"))
     assert result.outcome.status == "succeeded"
+
+
+@pytest.mark.parametrize("generation", GENERATIONS)
+async def test_the_doctor_finds_the_app_ready(connect: Connect, generation: str) -> None:
+    bench = await connect(device={"generation": generation})
+    doctor = bench.engine.doctor()
+    checks = {check.id: check async for check in doctor.checks()}
+    assert doctor.package == bench.world.operator_package
+    for name in ("readiness.apk.presence", "readiness.version.compatibility", "readiness.handshake"):
+        assert checks[name].status == "pass", checks[name]
+
+
+async def test_the_service_of_the_renamed_app_is_switched_on(connect: Connect) -> None:
+    bench = await connect(device={"generation": "1.0"}, operator={"enabled": False})
+    report = await bench.engine.operator_app().grant()
+    assert report.package == "com.androperator.operator"
+    assert bench.world.accessibility.bound(
+        report.package + "/androperator.operator.accessibilityservice.OperatorAccessibilityService"
+    )
+    assert (await bench.engine.operator_app().status()).bound
+    assert (await bench.engine.execute(plan(LOOK))).outcome.status == "succeeded"

@@ -122,7 +122,7 @@ async def _examine(engine: Engine, options: Options) -> _Findings:
     finally:
         if diagnostics.is_terminal():
             diagnostics.redraw("")
-    found.device_id = doctor.device_id
+    found.device_id, found.package = doctor.device_id, doctor.package
     if options.fix:
         found.fixes = engine.fixer().plan(found.checks, doctor.device_id)
     return found

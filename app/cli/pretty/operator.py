@@ -90,7 +90,9 @@ def crash_log(data: Data) -> Drawing:
 
 def version(data: Data) -> Drawing:
     generations = data["operatorGenerations"]
-    yield safe_text(f"clawperator {data['cliVersion']}, for Operator {', '.join(generations[:-1])} and {generations[-1]}")
+    yield safe_text(
+        f"clawperator {data['cliVersion']}, for Operator {', '.join(generations[:-1])} and {generations[-1]}"
+    )
     if "actions" not in data:
         return
     styles = {"yes": GOOD, "no": BAD}
