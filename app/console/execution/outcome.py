@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from clawperator.engine.contracts.envelope import code_of
 from clawperator.engine.errors import EngineError, ErrorCode
 from clawperator.engine.logcat.stages import brief
 from clawperator.widgets.models.status import Status
@@ -37,6 +36,8 @@ def ended(payload: Mapping[str, Any], what: str, envelope: Mapping[str, Any], se
 
 def _failure(result: Mapping[str, Any]) -> str | None:
     """Return the code of a failed step; ``None`` for a successful one."""
+    from clawperator.engine.contracts.envelope import code_of
+
     data = result.get("data")
     code = code_of(data) if isinstance(data, Mapping) else ""
     return None if result.get("success") or code == _NO_FAILURE else code
