@@ -7,6 +7,7 @@ from ipaddress import AddressValueError, IPv4Address
 
 from clawperator.engine.adb.mdns import Endpoint, is_ipv6
 from clawperator.engine.errors import EngineError, ErrorCode
+from clawperator.engine.text.numbers import whole_number
 
 DEFAULT_DEVICE_PORT = 5555
 """What ``adb connect`` uses for an address without a port."""
@@ -52,7 +53,7 @@ def _split(given: str, field: str) -> tuple[str, str | None]:
 
 
 def _number(port: str, field: str) -> int:
-    value = int(port) if port.isascii() and port.isdigit() and len(port) <= 5 else 0
+    value = whole_number(port, digits=5) or 0
     if not 0 < value < 65536:
         raise _refused(field, "has no port from 1 to 65535 after the colon")
     return value

@@ -11,6 +11,8 @@ from dataclasses import dataclass
 from ipaddress import AddressValueError, IPv6Address
 from typing import Any
 
+from clawperator.engine.text.numbers import whole_number
+
 PAIRING = "_adb-tls-pairing._tcp"
 """Announced while a device shows its pairing dialog, or has scanned a pairing QR code (Android 11+)."""
 CONNECT = "_adb-tls-connect._tcp"
@@ -73,12 +75,13 @@ def _service(line: str) -> MdnsService | None:
 def split_endpoint(text: str) -> Endpoint | None:
     """``host:port``; ``None`` where there is no port from 1 to 65535. IPv6 is taken with and without brackets."""
     host, colon, digits = text.rpartition(":")
-    if not (colon and host and digits.isascii() and digits.isdigit() and len(digits) <= 5 and 0 < int(digits) < 65536):
+    port = whole_number(digits, digits=5) or 0
+    if not (colon and host and 0 < port < 65536):
         return None
     if host.startswith("[") and host.endswith("]"):
         host = host[1:-1]
-        return Endpoint(host, int(digits)) if is_ipv6(host) else None
-    return Endpoint(host, int(digits)) if ":" not in host or is_ipv6(host) else None
+        return Endpoint(host, port) if is_ipv6(host) else None
+    return Endpoint(host, port) if ":" not in host or is_ipv6(host) else None
 
 
 def is_ipv6(text: str) -> bool:

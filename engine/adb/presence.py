@@ -9,6 +9,8 @@ from __future__ import annotations
 import re
 from collections import namedtuple
 
+from clawperator.engine.text.numbers import whole_number
+
 
 class DeviceState:
     """The connection states that adb prints; an unknown one is kept as its own text in ``DeviceEntry.state``."""
@@ -133,14 +135,13 @@ def _attributes(state: str, rest: str) -> tuple[dict[str, str], str]:
 
 
 def _entry(serial: str, state: str, fields: dict[str, str], detail: str = "") -> DeviceEntry:
-    number = fields.get("transport_id", "")
     return DeviceEntry(
         serial=serial,
         state=state,
         product=fields.get("product", ""),
         model=fields.get("model", ""),
         device=fields.get("device", ""),
-        transport_id=int(number) if number.isascii() and number.isdigit() and len(number) < 19 else 0,
+        transport_id=whole_number(fields.get("transport_id", ""), digits=18) or 0,
         usb=fields.get("usb", ""),
         features=fields.get("features", ""),
         detail=detail,

@@ -17,6 +17,7 @@ from struct import Struct
 
 from clawperator.engine.adb.failures import broken, refusal
 from clawperator.engine.errors import EngineError, ErrorCode
+from clawperator.engine.text.numbers import whole_number
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -101,7 +102,7 @@ def _plain_host(host: str) -> str:
 
 
 def _port(text: str, variable: str) -> int:
-    port = int(text) if text.isascii() and text.isdigit() and len(text) <= 5 else 0
+    port = whole_number(text, digits=5) or 0
     if not 0 < port <= 65_535:
         raise _bad_address(variable, text)
     return port

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from clawperator.engine.adb.protocol import DEFAULT_PORT
+from clawperator.engine.text.numbers import whole_number
 
 _WITH_VALUE = ("-L", "-P", "-H", "-s", "-t", "--one-device", "--reply-fd")
 _SERVERS = ("fork-server", "server", "nodaemon")
@@ -30,7 +31,7 @@ class ServerProcess(NamedTuple):
 def running_servers(proc: str = "/proc") -> tuple[ServerProcess, ...] | None:
     """Return every visible adb server of this computer; ``None`` if processes cannot be listed. Reads files."""
     try:
-        pids = sorted(int(name) for name in os.listdir(proc) if name.isascii() and name.isdigit())
+        pids = sorted(pid for name in os.listdir(proc) if (pid := whole_number(name)) is not None)
     except OSError:
         return None
     if not pids:

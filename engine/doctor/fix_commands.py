@@ -7,6 +7,7 @@ import shlex
 from dataclasses import dataclass
 
 from clawperator.engine.contracts.limits import PACKAGE
+from clawperator.engine.text.numbers import whole_number
 
 _MAX_STEP = 2_000
 _FORMS: dict[tuple[str, ...], tuple[frozenset[str], frozenset[str]]] = {
@@ -77,11 +78,12 @@ def _made(verb: str, flags: dict[str, str]) -> FixCommand | None:
     package, apk, timeout = (flags.get(name, "") for name in ("--receiver-package", "--apk", "--timeout-ms"))
     if package and not re.fullmatch(PACKAGE, package, re.ASCII):
         return None
-    if timeout and not (timeout.isascii() and timeout.isdigit() and len(timeout) < 7):
+    timeout_ms = whole_number(timeout or "0", digits=6)
+    if timeout_ms is None:
         return None
     device_id = flags.get("--device-id", "")
     if verb == "grant-device-permissions" and not (package and device_id):
         return None
     if apk.startswith("<"):  # a placeholder
         return None
-    return FixCommand(verb, device_id, package, int(timeout or 0), apk, "--force" in flags)
+    return FixCommand(verb, device_id, package, timeout_ms, apk, "--force" in flags)

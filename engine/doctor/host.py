@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from clawperator.engine.doctor.check import Check, manual, shell
 from clawperator.engine.errors import EngineError, ErrorCode
+from clawperator.engine.text.numbers import whole_number
 
 if TYPE_CHECKING:
     from clawperator.engine.doctor.adb_servers import ServerProcess
@@ -57,10 +58,10 @@ def node_version(said: str | None) -> Check:
         code = ErrorCode.HOST_DEPENDENCY_MISSING
         return Check(check_id, "warn", "Node.js was not found", code, why, "Install Node.js", advice)
     version = said.strip().removeprefix("v")
-    major = version.partition(".")[0]
-    if not (major.isascii() and major.isdigit() and len(major) < 9):
+    major = whole_number(version.partition(".")[0])
+    if major is None:
         return Check(check_id, "pass", "Node.js is installed", evidence={"version": version[:80]})
-    if int(major) < MINIMUM_NODE:
+    if major < MINIMUM_NODE:
         summary = f"Node.js {version} is older than {MINIMUM_NODE}"
         return Check(check_id, "warn", summary, ErrorCode.NODE_TOO_OLD, why, "Upgrade Node.js", advice)
     return Check(check_id, "pass", f"Node.js {version}", evidence={"version": version})

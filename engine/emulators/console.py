@@ -9,6 +9,7 @@ from contextlib import suppress
 
 from clawperator.engine.errors import EngineError, ErrorCode
 from clawperator.engine.files.regular import open_regular
+from clawperator.engine.text.numbers import whole_number
 
 HOST = "127.0.0.1"
 TOKEN_FILE = ".emulator_console_auth_token"  # noqa: S105 - the name of a file
@@ -22,7 +23,7 @@ _LONGEST_TOKEN = 256
 def console_port(serial: str) -> int:
     """Return the console port of ``emulator-NNNN``; 0 for any other serial."""
     number = serial.removeprefix("emulator-")
-    port = int(number) if number != serial and number.isascii() and number.isdigit() and len(number) <= 5 else 0
+    port = (whole_number(number, digits=5) or 0) if number != serial else 0
     return port if port < 65_536 else 0
 
 

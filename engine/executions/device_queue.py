@@ -14,6 +14,7 @@ from typing import Self
 
 from clawperator.engine.files.lock import FileLock
 from clawperator.engine.files.regular import private_folder
+from clawperator.engine.text.numbers import whole_number
 
 _NEW_SECONDS = 1.0
 """A ticket this new counts without its lock: its owner may be about to lock it."""
@@ -82,7 +83,8 @@ def _names(folder: str) -> list[str]:
 def _waits(folder: str, name: str) -> bool:
     """Whether the owner of a ticket still waits; removes the ticket of a process that died."""
     drawn = name.partition("-")[0]
-    age = time.time() - int(drawn) / 1e9 if drawn.isascii() and drawn.isdigit() else _NEW_SECONDS
+    at = whole_number(drawn, digits=20)
+    age = _NEW_SECONDS if at is None else time.time() - at / 1e9
     if 0 <= age < _NEW_SECONDS:
         return True
     path = os.path.join(folder, name)

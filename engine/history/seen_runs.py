@@ -32,6 +32,7 @@ from clawperator.engine.history.typed_text import typed_by, without_passwords
 from clawperator.engine.history.worker import HistoryWorker
 from clawperator.engine.logcat.signals import CapturedHierarchy
 from clawperator.engine.logcat.stages import action_of_stage
+from clawperator.engine.text.numbers import whole_number
 
 _INTERNAL_SOURCES = (FOLLOW_SOURCE, DOCTOR_SOURCE)
 _INTERNAL_IDS = ("follow-", "handshake-")
@@ -240,7 +241,7 @@ def _outcome(event: EnvelopeSeen | None) -> tuple[RunStatus, str, str]:
 
 
 def _number(text: str | None) -> int:
-    return int(text) if text and text.isascii() and text.isdigit() and len(text) < 12 else 0
+    return whole_number(text or "", digits=11) or 0
 
 
 async def record(subscription: Subscription, seen_runs: SeenRuns) -> None:

@@ -18,6 +18,8 @@ _STAMP = re.compile(
     rb"(?:(?P<year>\d{4})-)?(?P<month>\d\d)-(?P<day>\d\d) (?P<hour>\d\d):(?P<minute>\d\d):(?P<second>\d\d)"
     rb"(?P<fraction>\.\d+)?(?: (?P<sign>[+-])(?P<zone_hours>\d\d)(?P<zone_minutes>\d\d))?"
 )
+_LONGEST_EPOCH = 12
+"""Digits of seconds."""
 _FIRST_EPOCH = 100_000_000
 """Seconds: a bare number below is time since boot (``-v monotonic``); no device runs for three years."""
 
@@ -133,7 +135,10 @@ def _epoch_nanoseconds(stamp: bytes) -> int:
 
 def _bare_nanoseconds(stamp: bytes) -> int:
     whole, point, fraction = stamp.strip().partition(b".")
-    if not (point and whole.isdigit() and fraction.isdigit()) or int(whole) < _FIRST_EPOCH:
+    if (
+        not (point and whole.isdigit() and fraction.isdigit() and len(whole) <= _LONGEST_EPOCH)
+        or int(whole) < _FIRST_EPOCH
+    ):
         return -1
     return int(whole) * 1_000_000_000 + _fraction_nanoseconds(b"." + fraction)
 

@@ -14,6 +14,7 @@ from clawperator.engine.errors import EngineError, ErrorCode
 from clawperator.engine.files.regular import open_regular
 from clawperator.engine.operator.axml import Attribute, AxmlError, elements
 from clawperator.engine.operator.zip_index import ZipEntry, ZipError, read_directory, read_entry
+from clawperator.engine.text.numbers import whole_number
 
 MAX_APK = 1 << 30
 MAX_MANIFEST = 4 << 20
@@ -178,5 +179,6 @@ def _text(attributes: Iterable[Attribute], name: str, resource: int = 0) -> str:
 def _number(attributes: Iterable[Attribute], name: str, resource: int) -> int:
     value = _find(attributes, name, resource)
     if isinstance(value, str):
-        return int(value) if value.isascii() and value.isdigit() and len(value) < 11 else -1
+        number = whole_number(value, digits=10)
+        return -1 if number is None else number
     return -1 if value is None else value

@@ -11,6 +11,7 @@ from clawperator.engine.contracts.operator_identity import OPERATOR_PACKAGES
 from clawperator.engine.errors import EngineError, ErrorCode
 from clawperator.engine.operator.crash_parser import from_dropbox, from_log, merged, of_packages
 from clawperator.engine.operator.reports import CrashLog, CrashReport
+from clawperator.engine.text.numbers import whole_number
 
 MAX_LINES = 100_000
 _LOG_LINES = "8000"
@@ -62,8 +63,7 @@ def _trouble(log: BatchOutput, drop: BatchOutput) -> dict[str, str]:
 
 
 def _year(text: str) -> int:
-    digits = text.strip()
-    return int(digits) if digits.isascii() and digits.isdigit() and len(digits) == 4 and int(digits) else 1
+    return whole_number(text.strip(), digits=4) or 1
 
 
 def _within(found: list[CrashReport], room: int) -> tuple[CrashReport, ...]:

@@ -21,6 +21,7 @@ from clawperator.engine.files.regular import PRIVATE, check_target, open_regular
 from clawperator.engine.operator.apk import MAX_APK, read_apk, refused, sha256_of
 from clawperator.engine.operator.local_apks import DEBUG_FILE, RELEASE_FILE, folder
 from clawperator.engine.progress import JobProgress, OnProgress
+from clawperator.engine.text.numbers import whole_number
 
 _BLOCK = 256 * 1024
 _SECONDS = 30.0
@@ -126,7 +127,7 @@ class _Fetch:
                 if response.status != _PARTIAL:
                     stream.truncate(0)
                     start = 0
-                size = start + int(response.headers.get("Content-Length") or 0)
+                size = start + (whole_number(response.headers.get("Content-Length") or "", digits=18) or 0)
             else:
                 size = os.fstat(source.fileno()).st_size
                 source.seek(start)

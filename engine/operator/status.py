@@ -10,7 +10,7 @@ from clawperator.engine.adb.accessibility import parse_accessibility
 from clawperator.engine.adb.android_user import settings
 from clawperator.engine.adb.batch import BatchOutput, run_commands
 from clawperator.engine.adb.device import AdbDevice
-from clawperator.engine.adb.parse import parse_dumpsys_version
+from clawperator.engine.adb.parse import parse_dumpsys_version, parse_sdk
 from clawperator.engine.contracts.operator_identity import OPERATOR_PACKAGES, RELEASE_PACKAGE, listener_of, service_of
 from clawperator.engine.errors import EngineError
 from clawperator.engine.executions.compatibility import judge
@@ -83,8 +83,7 @@ def _variant(package: str, dump: BatchOutput) -> InstalledVariant:
 
 def _may_notify(dump: str, sdk: str) -> bool | None:
     """Return whether the app may post notifications; ``None`` before Android 13, and if the dump does not say."""
-    level = sdk.strip()
-    if not (level.isascii() and level.isdigit() and len(level) < 4) or int(level) < _FIRST_WITH_RIGHT:
+    if parse_sdk(sdk) < _FIRST_WITH_RIGHT:
         return None
     granted = _GRANTED.search(dump)
     if granted is not None:

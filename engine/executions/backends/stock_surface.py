@@ -428,7 +428,7 @@ class StockSurface:
 
     async def open_uri(self, uri: str) -> bool:
         script = device_command(am("start", "-a", "android.intent.action.VIEW", "-d", uri))
-        return await self._start(script, "am start -a android.intent.action.VIEW")
+        return await self._start(script, "am start of a VIEW intent")
 
     async def _start(self, script: str, what: str) -> bool:
         """Return whether an activity was started; false if there is none. Raises ``EngineError`` if Android refuses to start it."""
