@@ -20,8 +20,6 @@ from clawperator.engine.errors import EngineError, ErrorCode
 from clawperator.engine.executions.composition import Composition, Parts, StepFailedError, by_reference
 from clawperator.engine.executions.matcher_check import checked_matcher
 from clawperator.engine.executions.screenshot import find_display
-from clawperator.engine.executions.touch import tap_point
-from clawperator.engine.executions.touch_windows import TOUCH_SCRIPT, touch_windows
 from clawperator.engine.executions.verbs import absent
 from clawperator.engine.hierarchy.match import find_all
 
@@ -118,6 +116,9 @@ def gesture(
                 node = next(iter(find_all(tree, wanted)), None)
                 if node is None:
                     raise absent(tree, wanted)
+                from clawperator.engine.executions.touch import tap_point
+                from clawperator.engine.executions.touch_windows import TOUCH_SCRIPT, touch_windows
+
                 windows = touch_windows((await parts.device.script(device_script(TOUCH_SCRIPT))).text)
                 try:
                     start = tap_point(tree, node, windows, long=kind == "long_press")

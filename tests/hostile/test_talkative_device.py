@@ -5,16 +5,22 @@ from __future__ import annotations
 import asyncio
 import signal
 import subprocess
+import time
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
 
+from clawperator.engine import Engine, Settings
 from clawperator.engine.adb import blocking
 from clawperator.engine.adb.device import AdbDevice
 from clawperator.engine.adb.failures import AdbTimeoutError
 from clawperator.engine.adb.server import AdbServer
 from clawperator.engine.errors import EngineError
+from clawperator.engine.executions import build
+from clawperator.engine.executions.backends import operator
+from clawperator.engine.executions.command import ENVELOPE_WAIT_SECONDS
 from tests.hostile.conftest import Run
 from tests.hostile.daemon import FLOODS, NONCE, SERIAL, Attack, HostileServer, hostile
 from tests.support import CLI, Spawn, patience
@@ -134,3 +140,20 @@ def test_a_signal_is_heard(
         running.send_signal(signal.SIGTERM)
         running.communicate(timeout=patience(5))
     assert running.returncode > 0, "ended by its own decision, not by the kernel's"
+
+
+@pytest.mark.parametrize(
+    "flood", ["short lines", *(pytest.param(each, marks=pytest.mark.ci) for each in ("silence", "empty packets"))]
+)
+async def test_a_log_that_does_not_end_adds_nothing_to_the_wait_for_an_answer(simulator: int, flood: str) -> None:
+    """The live log and its buffer, which is read once more before the timeout."""
+    attacks = Attack("^shell.*logcat", FLOODS[flood], after=(NONCE, 1)), Attack("^shell.*dumpsys")
+    with hostile(simulator, *attacks) as server:
+        async with Engine(Settings.resolve({"device_id": SERIAL}, server.env())) as engine:
+            began = time.monotonic()
+            with suppress(EngineError):  # the buffer may hold the answer
+                await engine.execute(build.snapshot() | {"timeoutMs": 1_000})
+            elapsed = time.monotonic() - began
+    spent = ENVELOPE_WAIT_SECONDS + 1 + operator._AFTERWARDS_SECONDS
+    assert operator._AFTERWARDS_SECONDS < 0.5
+    assert elapsed < spent + patience(1)

@@ -48,8 +48,8 @@ from clawperator.engine.logcat.signals import (
 from clawperator.engine.logcat.stages import type_of_stage
 from clawperator.engine.text.suggestions import command_line
 
-_REREAD_SECONDS = 2.0
-"""Added to the caller's time limit, so it must be short."""
+_AFTERWARDS_SECONDS = 0.4
+"""Added to the caller's time limit, for the log's buffer and the device's state together, whatever the device sends."""
 _SILENCE_SECONDS = 1.0
 """Delay after the dispatch before the device's state is read, if the Operator is silent or retries."""
 _STATE_SECONDS = 3.0
@@ -156,15 +156,18 @@ class OperatorBackend:
         broadcast = asyncio.create_task(self._broadcast(run, log.device), name=f"broadcast {run.command_id}")
         inquiry = _Inquiry(run, log.device, lambda: self._diagnose(log.device, self._package, timeout=_STATE_SECONDS))
         try:
+            until = time.monotonic() + run.wait_seconds + _STATE_SECONDS
             try:
                 async with asyncio.timeout(run.wait_seconds):
                     await run.answered.wait()
             except TimeoutError:
                 run.arrived = log.transport(run.command_id)
+                until = time.monotonic() + _AFTERWARDS_SECONDS
+                inquiry.begin()  # while the log's buffer is read
             if run.may_be_in_buffer:
                 await self._reread(run, log)
             if run.needs_reason:
-                await inquiry.finish()
+                await inquiry.finish(min(_STATE_SECONDS, until - time.monotonic()))
         finally:
             await _stop(broadcast, *inquiry.close())
             run.ended(log.reading - read_before)
@@ -201,7 +204,7 @@ class OperatorBackend:
         parser = log_parser(log.facts)
         with suppress(EngineError):
             async with (
-                deadline(_REREAD_SECONDS, "logcat -d", serial=log.device.serial),
+                deadline(_AFTERWARDS_SECONDS, "logcat -d", serial=log.device.serial),
                 log.device.stream(device_command(["exec", *words])) as stream,
             ):
                 async for channel, data in stream:
@@ -249,17 +252,19 @@ class _Inquiry:
 
     def _on_silence(self) -> None:
         if self._run.is_silent:
-            self._begin()
+            self.begin()
 
-    def _begin(self) -> asyncio.Task[None]:
+    def begin(self) -> asyncio.Task[None]:
         if self._task is None:
             self._task = asyncio.create_task(self._read(), name=f"state of {self._device.serial}")
         return self._task
 
-    async def finish(self) -> None:
-        """Return when the state is read, or cannot be read."""
+    async def finish(self, seconds: float) -> None:
+        """Return when the state is read, or cannot be read within ``seconds``."""
         self._timer.cancel()
-        await self._begin()
+        with suppress(TimeoutError):
+            async with asyncio.timeout(seconds):
+                await asyncio.shield(self.begin())
 
     def close(self) -> Sequence[asyncio.Task[None]]:
         """Stop the timer; return the task for the caller to cancel."""
