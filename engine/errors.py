@@ -161,7 +161,7 @@ class ErrorCode(StrEnum):
 
     # -- operator setup and permissions (errors.md#codes)
     OPERATOR_APK_NOT_FOUND = "OPERATOR_APK_NOT_FOUND", 500, _NO, "Check the path given with --apk.", "the APK file does not exist"
-    OPERATOR_FETCH_FAILED = "OPERATOR_FETCH_FAILED", 500, _WAIT, "Check the URL and the network, then run the command again to resume.", "the Operator APK could not be fetched"
+    OPERATOR_FETCH_FAILED = "OPERATOR_FETCH_FAILED", 500, _WAIT, "Check the URL and the network, then run the command again.", "the Operator APK could not be fetched"
     OPERATOR_INSTALL_FAILED = "OPERATOR_INSTALL_FAILED", 500, _SETUP, "Uninstall first on a signature conflict; check storage and unlock the device.", "installing the Operator app failed"
     OPERATOR_GRANT_FAILED = "OPERATOR_GRANT_FAILED", 500, _SETUP, "Run `clawperator grant-device-permissions`.", "a permission could not be granted during setup"
     OPERATOR_VERIFY_FAILED = "OPERATOR_VERIFY_FAILED", 500, _SETUP, "Pass --receiver-package.", "the Operator app is not listed after setup, or several variants are installed"

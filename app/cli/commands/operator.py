@@ -51,7 +51,7 @@ class Fetch(SharedEngineCommand):
     usage = "--from <path|url> [--sha256 <hex>] [options]"
     notes = (
         "Copies the APK into ~/.clawperator/downloads, where operator setup finds it. URLs must use https, and a\n"
-        "SHA-256 must be known: from --sha256 or <url>.sha256. After an interruption, run it again to resume the download."
+        "SHA-256 must be known: from --sha256 or <url>.sha256. A download that fails or is interrupted leaves no file."
     )
     examples = (
         "--from https://clawperator.com/operator.apk",
