@@ -48,7 +48,7 @@ class DeviceAdmin:
     def __init__(
         self,
         resolve: Callable[[], Awaitable[AdbDevice]],
-        hold: Callable[[str], AbstractAsyncContextManager[object]],
+        hold: Callable[[AdbDevice], AbstractAsyncContextManager[object]],
         guard: Guard,
     ) -> None:
         self._resolve, self._hold, self._guard = resolve, hold, guard
@@ -156,7 +156,7 @@ class DeviceAdmin:
                 raise Subject(profile, "", "", "").denied(ErrorCode.PACKAGE_DENIED, "package", package, "package")
         device = await self._resolve()
         with self._guard.acting(needed, what, device_id=device.serial):
-            async with self._hold(device.serial):
+            async with self._hold(device):
                 yield device
 
 

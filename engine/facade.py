@@ -13,7 +13,9 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Self, TypedDict, Unpack
 
 from clawperator.engine.adb.device import AdbDevice
+from clawperator.engine.adb.phones import shared_serial_error
 from clawperator.engine.adb.presence import DeviceEntry, DeviceState
+from clawperator.engine.adb.recognition import list_devices, recognise, watch
 from clawperator.engine.adb.server import AdbServer
 from clawperator.engine.config.active_profile import load_profile, permit
 from clawperator.engine.config.environment import settings_path
@@ -31,7 +33,7 @@ from clawperator.engine.executions.backend import Backend, Diagnosis
 from clawperator.engine.executions.backends.operator import OperatorBackend
 from clawperator.engine.executions.command import Command
 from clawperator.engine.executions.composition import Composition, ShellBackend
-from clawperator.engine.executions.device_lock import DeviceLocks, LockStatus
+from clawperator.engine.executions.device_lock import DeviceLocks, LockStatus, PhoneLocks
 from clawperator.engine.executions.finish import RunOptions
 from clawperator.engine.executions.kept_trees import KeptTrees
 from clawperator.engine.executions.locked_run import run_locked
@@ -103,7 +105,7 @@ class Engine:
             self.recorders.append(recorder)
         adb = {"ADB_PATH": self.settings.adb_path} if self.settings.adb_path else {}
         self.server = AdbServer.from_env({**self.settings.environment, **adb})
-        self._locks = DeviceLocks(self.settings.lock_dir)
+        self._locks = PhoneLocks(DeviceLocks(self.settings.lock_dir), self.server.phones)
         self._arrivals = asyncio.Lock()
         """Callers that wait for a device draw their tickets in the order in which they came."""
         self._logs = LogStreams(self.events)
@@ -191,12 +193,13 @@ class Engine:
                     ticket = self._locks.ticket(device.serial) if wait else None
                 with ticket or nullcontext():
                     attempt.start(device.serial)
+                    attempt.phone = await self._probe.phone(device, package if acting.name == BACKENDS[0] else "")
                     finished = await run_locked(
                         attempt,
                         device,
                         acting,
                         through if options.then else acting,
-                        hold=self._locks.hold(device.serial, Command.of(validated), wait_ms=wait, ticket=ticket),
+                        hold=self._locks.hold(device, Command.of(validated), wait_ms=wait, ticket=ticket),
                         composed=composed,
                         references=_references(self, validated, composed, device.serial),
                         options=options,
@@ -282,18 +285,18 @@ class Engine:
     # -- devices
 
     async def devices(self) -> tuple[DeviceEntry, ...]:
-        """Return everything that the adb server lists, in any state."""
+        """Return everything that the adb server lists, in any state; rows of one phone name each other (``other_transports``)."""
         self.guard.permit(OBSERVE, "list devices")
-        return await self.server.devices()
+        return await list_devices(self.server)
 
     async def device(self, device_id: str | None = None) -> AdbDevice:
-        """Return the device to use: ``device_id``, else the settings' choice, else the only usable one.
+        """Return the device to use: ``device_id``, else the settings' choice, else the only usable phone (``find_device``).
 
         Raises ``EngineError`` (NO_DEVICES, DEVICE_NOT_FOUND, DEVICE_UNAUTHORIZED, DEVICE_OFFLINE, ADB_NO_USB_PERMISSIONS,
         MULTIPLE_DEVICES_DEVICE_ID_REQUIRED, ADB_NOT_FOUND).
         """
         wanted = self.settings.serial_of(device_id or self.settings.device_id)
-        return AdbDevice(self.server, choose_device(await self.server.devices(), wanted, self.settings.devices))
+        return await find_device(self.server, wanted, self.settings.devices)
 
     async def packages(self, *, device_id: str | None = None, third_party: bool = False) -> list[str]:
         """Return the names of installed packages in adb's order."""
@@ -314,6 +317,11 @@ class Engine:
     def lock(self, device_id: str) -> LockStatus:
         self.guard.permit(OBSERVE, "show device locks")
         return self._locks.status(self.settings.serial_of(device_id))
+
+    async def lock_of(self, device_id: str) -> LockStatus:
+        """Return the lock of a device, which is asked which phone it is where that may be in use by another serial."""
+        self.guard.permit(OBSERVE, "show device locks")
+        return await self._locks.found(self.settings.serial_of(device_id), partial(self.device, device_id))
 
     # -- readiness
 
@@ -367,7 +375,7 @@ class Engine:
             package=package_name(chosen) if chosen else "",
             settings=self.settings,
             send=self._send,
-            hold=lambda serial: self._locks.hold(serial, errand, wait_ms=self.settings.wait_ms),
+            hold=lambda device: self._locks.hold(device, errand, wait_ms=self.settings.wait_ms),
             guard=self.guard,
         )
 
@@ -415,7 +423,7 @@ class Engine:
             self.admit(json.loads(command.wire), "examine a device")
         device, backend, trace = AdbDevice(self.server, serial), self._backend(package, BACKENDS[0]), Trace()
         await backend.check(device)
-        async with self._locks.hold(serial, command, wait_ms=self.settings.wait_ms) as held:
+        async with self._locks.hold(device, command, wait_ms=self.settings.wait_ms) as held:
             with settling(held, trace):
                 return (await backend.run(device, command, trace)).envelope
 
@@ -429,7 +437,7 @@ class Engine:
             self._probe.keep_only({entry.serial for entry in devices if entry.usable})
             self.events.publish(DevicesChanged(devices=devices))
 
-        await self.server.watch_devices(changed, lambda error: self.events.publish(AdbServerLost(reason=error.message)))
+        await watch(self.server, changed, lambda error: self.events.publish(AdbServerLost(reason=error.message)))
 
     async def watch_log(self, device_id: str) -> None:
         """Publish one device's log until cancelled: batches, command progress, envelopes, snapshots. Run it as a task."""
@@ -445,7 +453,7 @@ class Engine:
         from clawperator.engine.history.seen_runs import SeenRuns, record
 
         with self.events.subscribe() as subscription:
-            await record(subscription, SeenRuns(self.history, self.face))
+            await record(subscription, SeenRuns(self.history, self.face, self.server.phones.newest))
 
     def follow(self, device_id: str, on_state: Callable[[FollowState], object]) -> Follow:
         """Return follow mode for ``device_id``: run its ``run()`` as a task. Executions have precedence over it.
@@ -461,7 +469,7 @@ class Engine:
             return await look(
                 await self.device(device_id),
                 self._backend(None, await _chosen_backend(self, None, device_id)),
-                self._locks,
+                partial(self._locks.hold, yields=True),
                 command,
             )
 
@@ -532,16 +540,31 @@ def _starting(devices: Sequence[DeviceEntry]) -> str | None:
     return f"{', '.join(found)}: start Android on it and reconnect it." if found else None
 
 
-def choose_device(devices: tuple[DeviceEntry, ...], device_id: str, aliases: Iterable[str] = ()) -> str:
-    """Return the serial to use among ``devices`` (execution.md#how-it-runs); an empty ``device_id`` means the only usable one.
+async def find_device(server: AdbServer, wanted: str, aliases: Iterable[str] = ()) -> AdbDevice:
+    """Return the device ``wanted``: a serial, ``usb:PATH`` or ``transport_id:N``; if that is empty, the only usable phone.
+
+    A phone that is connected twice is used by USB; devices are asked who they are only without ``wanted``. Raises as ``choose_device``.
+    """
+    listed = await server.devices()
+    if not wanted:
+        listed = await recognise(server, listed)
+    chosen = choose_device(listed, wanted, aliases)
+    return AdbDevice(server, chosen.serial, chosen.transport_id)
+
+
+def choose_device(devices: tuple[DeviceEntry, ...], device_id: str, aliases: Iterable[str] = ()) -> DeviceEntry:
+    """Return the row to use among ``devices`` (execution.md#how-it-runs); an empty ``device_id`` means the only usable phone.
 
     ``aliases`` are suggested for a similar ``device_id``.
     """
-    usable = [entry.serial for entry in devices if entry.usable]
+    ready = [entry for entry in devices if entry.usable]
+    usable = [entry.serial for entry in ready]
     if device_id:
-        if device_id in usable:
-            return device_id
-        chosen = [entry for entry in devices if entry.serial == device_id]
+        chosen = [entry for entry in devices if entry.is_named(device_id)]
+        if chosen and chosen[0].usable:
+            return chosen[0]
+        if (shared := shared_serial_error(device_id, devices)) is not None:
+            raise shared
         known = state_error(chosen)
         details = {"connected": usable, **({"state": chosen[0].state} if chosen else {})}
         if known is not None:
@@ -561,13 +584,14 @@ def choose_device(devices: tuple[DeviceEntry, ...], device_id: str, aliases: Ite
             hint=_starting(devices),
             details={"states": states} if states else None,
         )
-    if len(usable) > 1:
+    phones = [entry for entry in ready if entry.preferred]
+    if len(phones) > 1:
         raise EngineError(
             ErrorCode.MULTIPLE_DEVICES_DEVICE_ID_REQUIRED,
             "Multiple devices connected; set --device-id",
             details={"devices": usable},
         )
-    return usable[0]
+    return phones[0]
 
 
 _UNUSABLE = {

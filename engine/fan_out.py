@@ -9,6 +9,8 @@ from collections.abc import AsyncGenerator, Awaitable, Callable, Container, Iter
 from contextlib import aclosing
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from clawperator.engine.adb.phones import rank, shared_serial_error
+from clawperator.engine.adb.recognition import list_devices
 from clawperator.engine.contracts.issues import device_suggestion, shown, suggestion
 from clawperator.engine.contracts.limits import JOBS
 from clawperator.engine.errors import EngineError, ErrorCode, interruption
@@ -33,10 +35,11 @@ async def _ignore(row: DeviceRow, total: int) -> None:
 
 
 class Target(NamedTuple):
-    """One device of a fan-out; ``alias`` is its name in the settings, if it has one."""
+    """One device of a fan-out; ``alias`` is its name in the settings, ``other_transports`` are other serials of the same phone."""
 
     serial: str
     alias: str = ""
+    other_transports: tuple[str, ...] = ()
 
 
 class DeviceRow(NamedTuple):
@@ -48,7 +51,9 @@ class DeviceRow(NamedTuple):
     duration_ms: float
 
     def to_dict(self) -> dict[str, Any]:
-        alias = {"alias": self.target.alias} if self.target.alias else {}
+        alias: dict[str, Any] = {"alias": self.target.alias} if self.target.alias else {}
+        if self.target.other_transports:
+            alias["otherTransports"] = list(self.target.other_transports)
         state = {"status": self.status, "durationMs": round(self.duration_ms)}
         return {"deviceId": self.target.serial, **alias, **state, **self.answer}
 
@@ -56,8 +61,8 @@ class DeviceRow(NamedTuple):
 def choose_devices(text: str, listed: Iterable[DeviceEntry], known: Mapping[str, DeviceProfile]) -> list[Target]:
     """Return the devices of ``text``: serials, aliases, ``tag:<name>`` and ``all`` (every ready one), separated by commas.
 
-    A device is chosen once. One that the settings name is chosen even if it is not connected. Raises ``EngineError``: USAGE,
-    DEVICE_NOT_FOUND, DEVICE_TAG_UNKNOWN, NO_DEVICES.
+    A phone is chosen once, by USB if several of its serials are meant. One that the settings name is chosen even if it is not
+    connected. Raises ``EngineError``: USAGE, DEVICE_NOT_FOUND, DEVICE_TAG_UNKNOWN, MULTIPLE_DEVICES_DEVICE_ID_REQUIRED, NO_DEVICES.
     """
     entries = list(listed)
     aliases = {profile.serial: alias for alias, profile in reversed([*known.items()])}
@@ -68,10 +73,14 @@ def choose_devices(text: str, listed: Iterable[DeviceEntry], known: Mapping[str,
             chosen += [entry.serial for entry in entries if entry.usable]
         elif word.startswith(TAG):
             chosen += _tagged(word.removeprefix(TAG), known)
-        elif word in known or word in aliases or word in connected:
-            chosen.append(known[word].serial if word in known else word)
+        elif word in known:
+            chosen.append(known[word].serial)
+        elif named := [entry.serial for entry in entries if entry.is_named(word)]:
+            chosen += named
+        elif word in aliases:
+            chosen.append(word)
         else:
-            raise EngineError(
+            raise shared_serial_error(word, entries) or EngineError(
                 ErrorCode.DEVICE_NOT_FOUND,
                 f"Device {shown(word)} is neither connected nor an alias in the settings",
                 hint=device_suggestion(word, [*known, *connected]) or None,
@@ -79,7 +88,26 @@ def choose_devices(text: str, listed: Iterable[DeviceEntry], known: Mapping[str,
             )
     if not chosen:
         raise EngineError(ErrorCode.NO_DEVICES, "No device is ready")
-    return [Target(serial, aliases.get(serial, "")) for serial in dict.fromkeys(chosen)]
+    return once_per_phone(list(dict.fromkeys(chosen)), entries, aliases)
+
+
+def once_per_phone(chosen: Sequence[str], entries: Iterable[DeviceEntry], aliases: Mapping[str, str]) -> list[Target]:
+    """Return one target for each phone, in the order of its first serial."""
+    rows = {entry.serial: entry for entry in entries}
+    ways: dict[frozenset[str], list[str]] = {}
+    for serial in chosen:
+        others = rows[serial].other_transports if serial in rows else ()
+        ways.setdefault(frozenset((serial, *others)), []).append(serial)
+    targets = []
+    for phone, serials in ways.items():
+        used = (
+            min(serials, key=lambda serial: (not rows[serial].preferred, rank(rows[serial])))
+            if len(phone) > 1
+            else serials[0]
+        )
+        alias = next((aliases[serial] for serial in (used, *serials) if serial in aliases), "")
+        targets.append(Target(used, alias, rows[used].other_transports if len(phone) > 1 else ()))
+    return targets
 
 
 def names_in(text: str) -> list[str]:
@@ -205,7 +233,7 @@ async def report(
     ``remote`` are the devices of a fleet, in place of those of ``engine``.
     """
     began = time.monotonic()
-    listed = await engine.server.devices() if remote is None else ()
+    listed = await list_devices(engine.server) if remote is None else ()
     targets = choose_devices(text, listed, engine.settings.devices) if remote is None else remote
     rows: list[DeviceRow] = []
     async with aclosing(run_on_each(targets, run, jobs=jobs, fail_fast=fail_fast, abandoned=abandoned)) as each:

@@ -12,6 +12,7 @@ from clawperator.app.cli.command import Answer, exit_code
 from clawperator.app.cli.session import run as run_session
 from clawperator.app.cli.settings import policy_guard
 from clawperator.engine import fan_out
+from clawperator.engine.adb.recognition import list_devices
 from clawperator.engine.contracts.limits import JOBS
 from clawperator.engine.errors import EngineError, ErrorCode
 from clawperator.engine.executions.outcome import status_of
@@ -80,7 +81,7 @@ def run(
                 await on_each(await found.targets(options.devices), remotely(engine, found))
             return
         assert locally is not None
-        listed = await engine.server.devices()
+        listed = await list_devices(engine.server)
         if fan_out.takes_all(options.devices):
             not_ready.extend(listed)
         targets = fan_out.choose_devices(options.devices, listed, engine.settings.devices)

@@ -54,7 +54,7 @@ def start_state(session: Session) -> StartState | None:
         return device_state(session) or _no_tree(session)
     if (state := no_device_state(session)) is not None:
         return state
-    if wanted := [entry for entry in session.devices if entry.serial == session.wanted_device and not entry.usable]:
+    if wanted := [entry for entry in session.devices if entry.is_named(session.wanted_device) and not entry.usable]:
         return _unusable(wanted)._replace(keys=(_CHOOSE, _DEVICES))
     shown = [f"{entry.serial}  {entry.model.replace('_', ' ')}".rstrip() for entry in session.usable[:6]]
     reason = f"{len(session.usable)} devices are usable" if len(shown) > 1 else f"{session.usable[0].serial} is usable"

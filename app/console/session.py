@@ -396,11 +396,11 @@ class Session:
         return tuple(entry for entry in self.devices if entry.usable)
 
     def choice(self) -> str:
-        """Return the wanted device, else the only usable one; empty when the user must choose."""
-        serials = [entry.serial for entry in self.usable]
+        """Return the wanted device, else the only usable phone; empty when the user must choose."""
         if self.wanted_device:
-            return self.wanted_device if self.wanted_device in serials else ""
-        return serials[0] if len(serials) == 1 else ""
+            return next((entry.serial for entry in self.usable if entry.is_named(self.wanted_device)), "")
+        phones = [entry.serial for entry in self.usable if entry.preferred]
+        return phones[0] if len(phones) == 1 else ""
 
     @property
     def doctor_busy(self) -> bool:

@@ -21,11 +21,12 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from clawperator.app.fleet import subjects
 from clawperator.app.fleet.connection import connected
+from clawperator.engine.adb.presence import DeviceEntry
 from clawperator.engine.contracts.issues import shown, suggestion
 from clawperator.engine.contracts.limits import MAX_EXECUTION_TIMEOUT_MS, MAX_WAIT_MS
 from clawperator.engine.errors import EngineError, ErrorCode, interruption
 from clawperator.engine.executions.finish import RunOptions
-from clawperator.engine.fan_out import TAG, Target, names_in
+from clawperator.engine.fan_out import TAG, Target, names_in, once_per_phone
 from clawperator.engine.skills.run import DEFAULT_TIMEOUT_MS
 
 if TYPE_CHECKING:
@@ -65,6 +66,10 @@ class HostDevice(BaseModel):
     detail: Annotated[str, Field(max_length=1_024)] = ""
     alias: _Name = ""
     tags: Annotated[list[_Name], Field(max_length=100)] = Field(default_factory=list)
+    other_transports: Annotated[list[_Name], Field(max_length=100, alias="otherTransports")] = Field(
+        default_factory=list
+    )
+    preferred: bool = True
 
 
 class HostState(BaseModel):
@@ -81,6 +86,12 @@ class HostState(BaseModel):
     """The serials of each tag, also those that are not connected."""
     skew: float = 0.0
     """Seconds to add to a time of the host to get local time."""
+
+
+def _entry(row: Mapping[str, Any]) -> DeviceEntry:
+    """Return a row of ``Fleet.devices`` as a device of a fan-out."""
+    others = tuple(f"{row['host']}/{serial}" for serial in row.get("otherTransports", ()))
+    return DeviceEntry(row["device"], row["state"], other_transports=others, preferred=row.get("preferred", True))
 
 
 class _Wait(NamedTuple):
@@ -192,7 +203,7 @@ class Fleet:
         serials = {alias: device for device, alias in aliases.items()}
         for word in words:
             if word == "all":
-                found = [row["device"] for row in listed if row["state"] == "device"]
+                found = [row["device"] for row in listed if row["state"] == "device" and row.get("preferred", True)]
             elif word.startswith(TAG):
                 found = tagged[word.removeprefix(TAG)]
             else:
@@ -207,7 +218,7 @@ class Fleet:
                 taken.add(serial)
         if not chosen:
             raise EngineError(ErrorCode.NO_DEVICES, "No host of the fleet offers a ready device")
-        return [Target(name, aliases.get(name, "")) for name in dict.fromkeys(chosen)]
+        return once_per_phone(list(dict.fromkeys(chosen)), map(_entry, listed), aliases)
 
     # -- requests
 
@@ -383,7 +394,11 @@ def _rows(hosts: Sequence[HostState]) -> list[dict[str, Any]]:
     for host in hosts:
         for device in host.devices:
             name = f"{host.host}/{device.serial}"
-            facts = {"host": host.host, "version": host.version, **device.model_dump(exclude_defaults=True)}
+            facts = {
+                "host": host.host,
+                "version": host.version,
+                **device.model_dump(exclude_defaults=True, by_alias=True),
+            }
             rows[name] = {"device": name, "alias": "", "tags": [], **facts}
             if not _is_local(device.serial):
                 places.setdefault(device.serial, []).append(host.host)

@@ -23,6 +23,7 @@ from clawperator.app.serve.followers import Followers
 from clawperator.app.serve.history import MAX_PAGE, history_of, one_run, runs_page
 from clawperator.app.serve.screenshot_paths import with_confined_screenshots
 from clawperator.app.serve.service import CallerExecutor
+from clawperator.engine.adb.recognition import list_devices
 from clawperator.engine.config.active_profile import load_profile
 from clawperator.engine.contracts.caller import Caller
 from clawperator.engine.contracts.issues import shown
@@ -176,7 +177,7 @@ class FleetHost:
         try:
             with self._engine.events.subscribe() as events:
                 await self._require_permissions()  # before many devices are refused, each with a message
-                await self._offer(service, await self._engine.server.devices())
+                await self._offer(service, await list_devices(self._engine.server))
                 await self._require_permissions()
                 ready()
                 while batch := await events.batch():
@@ -268,7 +269,7 @@ class FleetHost:
         locks = [lock.to_dict() for lock in await asyncio.to_thread(self._engine.locks)]
         about = {"host": self._name, "version": __version__, "at": time.time(), "locks": locks}
         devices = []
-        for entry in await self._engine.server.devices():
+        for entry in await list_devices(self._engine.server):
             alias, tags = self._profile(entry.serial)
             devices.append({**entry.to_dict(), "alias": alias, "tags": tags})
         tagged: dict[str, list[str]] = {}

@@ -194,8 +194,13 @@ def schemas(ref: Callable[[str], Mapping[str, Any]]) -> dict[str, Any]:
         *("fields", "text", "problem"),
     )
     device = obj(
-        {"serial": _TEXT, "state": _TEXT, "product": _TEXT, "model": _TEXT, "transportId": _COUNT, "detail": _TEXT},
-        *("product", "model", "transportId", "detail"),
+        {
+            **dict.fromkeys(("serial", "state", "product", "model", "detail", "sharedSerial"), _TEXT),
+            "transportId": _COUNT,
+            "otherTransports": {"type": "array", "items": _TEXT},
+            "preferred": {"type": "boolean"},
+        },
+        *("product", "model", "transportId", "detail", "sharedSerial", "otherTransports", "preferred"),
     )
     line = {"level": _TEXT, "tag": _TEXT, "text": _TEXT, "pid": _COUNT, "tid": _COUNT, "uid": _COUNT}
     return {

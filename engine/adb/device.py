@@ -164,11 +164,13 @@ def _with_exit_code(script: str) -> str:
 class AdbDevice:
     """A device by serial. Holds no connection; errors as in :class:`~clawperator.engine.adb.server.AdbServer`."""
 
-    def __init__(self, server: AdbServer, serial: str) -> None:
+    def __init__(self, server: AdbServer, serial: str, transport_id: int = 0) -> None:
         if not serial:
             raise ValueError("a device needs a serial")
         self.server = server
         self.serial = serial
+        self.transport_id = transport_id
+        """Of the device list or of the newest connection; 0 if it is not known."""
 
     def __repr__(self) -> str:
         return f"AdbDevice({self.serial!r})"
@@ -268,6 +270,7 @@ class AdbDevice:
     async def _select(self) -> tuple[AdbConnection, frozenset[str]]:
         """A connection to the device and the device's features. The caller closes it."""
         connection, transport_id = await self.server.select(self.serial)
+        self.transport_id = transport_id
         try:
             return connection, await self.server.device_features(self.serial, transport_id)
         except BaseException:

@@ -7,7 +7,7 @@ expressions handle the others (spaces in a serial or product, ``no permissions``
 from __future__ import annotations
 
 import re
-from collections import namedtuple
+from collections import Counter, namedtuple
 
 from clawperator.engine.text.numbers import whole_number
 
@@ -34,13 +34,16 @@ class DeviceState:
 class DeviceEntry(
     namedtuple(  # noqa: PYI024 - see above
         "DeviceEntry",
-        "serial state product model device transport_id usb features detail",
-        defaults=("", "", "", 0, "", "", ""),
+        "serial state product model device transport_id usb features detail shared_serial other_transports preferred",
+        defaults=("", "", "", 0, "", "", "", "", (), True),
     )
 ):
     """One row of the adb server's device list. Text fields are empty and ``transport_id`` is 0 where adb gave none.
 
-    ``detail`` is adb's own remark on the state (the reason behind ``no permissions``).
+    ``serial`` chooses the device. Where adb gives several devices one serial, or one none, it is ``usb:PATH`` or
+    ``transport_id:N``, and ``shared_serial`` is what adb gives. ``detail`` is adb's own remark on the state (the reason behind
+    ``no permissions``). ``other_transports`` are the serials of other rows that lead to the same phone, as far as the engine knows
+    (``phones``); the ``preferred`` one of them is used where no row is chosen.
     """
 
     __slots__ = ()
@@ -54,23 +57,36 @@ class DeviceEntry(
     usb: str
     features: str
     detail: str
+    shared_serial: str
+    other_transports: tuple[str, ...]
+    preferred: bool
 
     @property
     def usable(self) -> bool:
         """Whether commands can be sent to it."""
         return self.state == DeviceState.DEVICE
 
-    def to_dict(self) -> dict[str, str | int]:
+    def is_named(self, name: str) -> bool:
+        """Whether ``name`` chooses this row: its serial, or the ``usb:PATH`` or ``transport_id:N`` of ``adb devices -l``."""
+        kind, _, rest = name.partition(":")
+        by_id = kind in _BY_ID and rest == str(self.transport_id) != "0"
+        return name == self.serial or by_id or (kind == "usb" and bool(rest) and rest == self.usb)
+
+    def to_dict(self) -> dict[str, str | int | list[str]]:
         """Return the row as JSON data: ``serial`` and ``state``, and the other keys where adb gave a value."""
-        more: dict[str, str | int] = {
+        more: dict[str, str | int | list[str]] = {
             "model": self.model,
             "product": self.product,
             "device": self.device,
             "transportId": self.transport_id,
             "usb": self.usb,
             "detail": self.detail,
+            "sharedSerial": self.shared_serial,
         }
-        return {"serial": self.serial, "state": str(self.state), **{key: value for key, value in more.items() if value}}
+        row = {"serial": self.serial, "state": str(self.state), **{key: value for key, value in more.items() if value}}
+        if self.other_transports:
+            row |= {"otherTransports": list(self.other_transports), "preferred": self.preferred}
+        return row
 
     @property
     def is_emulator(self) -> bool:
@@ -80,11 +96,31 @@ class DeviceEntry(
 _STATES = tuple(value for name, value in vars(DeviceState).items() if name.isupper())
 _NOISE = ("*", "List of devices", "adb server ", "adb server:", "adb: ", "adb.exe: ", "error: ", "- waiting", "daemon ")
 _LONGEST_ROW = 4096
+_BY_ID = ("transport_id", "transport-id")
+_NO_SERIAL = "(no serial number)"
 
 
 def parse_devices(text: str) -> list[DeviceEntry]:
     """Rows of ``adb devices``, ``adb devices -l`` or the ``host:devices-l`` service, in adb's order."""
-    return [entry for line in text.splitlines() if (entry := _device_row(line.strip(" \r"))) is not None]
+    rows = [entry for line in text.splitlines() if (entry := _device_row(line.strip(" \r"))) is not None]
+    serials = Counter(entry.serial for entry in rows)
+    if len(serials) == len(rows) and _NO_SERIAL not in serials:
+        return rows
+    paths = Counter(entry.usb for entry in rows)
+    return [_named(entry, paths) if _unclear(entry, serials) else entry for entry in rows]
+
+
+def _unclear(entry: DeviceEntry, serials: Counter[str]) -> bool:
+    return serials[entry.serial] > 1 or (entry.serial == _NO_SERIAL and entry.usable)
+
+
+def _named(entry: DeviceEntry, paths: Counter[str]) -> DeviceEntry:
+    """Return a row whose serial chooses no device, with one that does: by its USB path, or else by its transport id."""
+    if entry.usb and paths[entry.usb] == 1:
+        return entry._replace(serial=f"usb:{entry.usb}", shared_serial=entry.serial)
+    if entry.transport_id:
+        return entry._replace(serial=f"transport_id:{entry.transport_id}", shared_serial=entry.serial)
+    return entry
 
 
 def _device_row(line: str) -> DeviceEntry | None:

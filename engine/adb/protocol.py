@@ -202,11 +202,24 @@ def query(service: str, *, serial: str = "") -> Conversation[str]:
     return (yield from read_text())
 
 
+def transport_id_of(serial: str) -> str:
+    """Return the number in ``transport_id:N``, empty for any other serial."""
+    kind, _, number = serial.partition(":")
+    known = kind in ("transport_id", "transport-id") and number.isascii() and number.isdigit() and len(number) < 19
+    return number if known else ""
+
+
 def select_device(serial: str) -> Conversation[int]:
-    """Point this connection at a device; the transport id changes with each reconnect (platform-tools 29+)."""
+    """Point this connection at a device; the transport id changes with each reconnect (platform-tools 29+).
+
+    ``serial`` may be ``transport_id:N`` or, as adb itself understands it, ``usb:PATH``.
+    """
+    if number := transport_id_of(serial):
+        yield from open_service(f"host:transport-id:{number}", serial=serial)
+        return int(number)
     yield from open_service(f"host:tport:serial:{serial}", serial=serial)
-    number = yield 8
-    return int.from_bytes(number, "little")
+    data = yield 8
+    return int.from_bytes(data, "little")
 
 
 def select_device_v1(serial: str) -> Conversation[None]:

@@ -14,6 +14,7 @@ from typing import Self
 
 from clawperator.engine.adb.connection import AdbConnection, deadline
 from clawperator.engine.adb.failures import broken
+from clawperator.engine.adb.phones import Phones
 from clawperator.engine.adb.presence import DeviceEntry, parse_devices
 from clawperator.engine.adb.protocol import (
     DEFAULT_PORT,
@@ -27,6 +28,7 @@ from clawperator.engine.adb.protocol import (
     select_device,
     select_device_v1,
     server_address,
+    transport_id_of,
     unreachable,
 )
 from clawperator.engine.adb.trace import AdbTrace
@@ -63,6 +65,7 @@ class AdbServer:
         self._autostart = autostart
         self._starting = asyncio.Lock()
         self._features: dict[tuple[str, int], frozenset[str]] = {}
+        self.phones = Phones()
         self._has_transport_ids = True
         self._pushed = 0
         self._listed: tuple[DeviceEntry, ...] | None = None
@@ -95,8 +98,12 @@ class AdbServer:
         pushed = self._pushed
         entries = tuple(parse_devices(await connection.run(query("host:devices-l"))))
         if pushed == self._pushed:  # else this list may be older than the pushed one
-            self._seen(entries)
+            self._take(entries)
         return entries
+
+    def _take(self, entries: tuple[DeviceEntry, ...]) -> None:
+        self.phones.keep_only(entries)
+        self._seen(entries)
 
     async def watch_devices(
         self, changed: Callable[[tuple[DeviceEntry, ...]], object], lost: Callable[[EngineError], object]
@@ -178,11 +185,11 @@ class AdbServer:
                         entries = tuple(parse_devices(rows))
                         attempt = 0
                         self._pushed += 1
-                        self._seen(entries)
+                        self._take(entries)
                         yield entries
                         rows = await connection.run(read_text())
             except EngineError as error:
-                self._features.clear()  # a new server counts its transports from 1
+                self._forget()
                 if not reconnect:
                     raise
                 if attempt == 0 and on_lost:
@@ -202,7 +209,9 @@ class AdbServer:
         key = (serial, transport_id)
         if key not in self._features:
             with closing(await self.connect(serial)) as connection:
-                names = await connection.run(query(f"host-serial:{serial}:features", serial=serial))
+                number = transport_id_of(serial)
+                chosen = f"host-transport-id:{number}" if number else f"host-serial:{serial}"
+                names = await connection.run(query(f"{chosen}:features", serial=serial))
             if not transport_id:
                 return _feature_set(names)
             self._features = {known: value for known, value in self._features.items() if known[0] != serial}
@@ -250,7 +259,7 @@ class AdbServer:
         try:
             return await AdbConnection.open(self.address, serial)
         except OSError:
-            self._features.clear()
+            self._forget()
             from clawperator.engine.adb.binary import start_server  # tempfile and more are for this path only
 
             await start_server(self.address, self._env)
@@ -258,6 +267,11 @@ class AdbServer:
             return await AdbConnection.open(self.address, serial)
         except OSError as exc:
             raise unreachable(self.address, exc.strerror or str(exc)) from exc
+
+    def _forget(self) -> None:
+        """Forget what is known by transport ids: a new server counts them from 1."""
+        self._features.clear()
+        self.phones.forget()
 
     async def binary_version(self) -> str:
         """The version of the adb program that would start a server here, e.g. ``29.0.6-debian``; "" where unknown."""

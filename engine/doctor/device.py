@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from clawperator.engine.adb.batch import BatchOutput
 from clawperator.engine.adb.parse import parse_sdk, parse_wm_density, parse_wm_size
+from clawperator.engine.adb.phones import shared_serial_error
 from clawperator.engine.adb.presence import DeviceEntry, DeviceState
 from clawperator.engine.doctor.check import Check, FixStep, manual, shell
 from clawperator.engine.errors import EngineError, ErrorCode
@@ -25,13 +26,19 @@ def discovery(devices: tuple[DeviceEntry, ...], wanted: str) -> tuple[Check, str
         code, fix = ErrorCode.NO_DEVICES, manual("Connect a device with USB debugging enabled, or start an emulator.")
         return Check(_ID, "fail", "No device is connected", code, fix_title="Connect a device", fix=fix), ""
     usable = [entry.serial for entry in devices if entry.usable]
-    concerned = [entry for entry in devices if entry.serial == wanted] if wanted else ([] if usable else list(devices))
+    if (shared := shared_serial_error(wanted, devices)) is not None:
+        return _shared(shared), ""
+    concerned = [entry for entry in devices if entry.is_named(wanted)] if wanted else ([] if usable else list(devices))
+    wanted = concerned[0].serial if wanted and concerned else wanted
     problems = [problem for entry in concerned if (problem := state_problem(entry)) is not None]
     if problems:
         return min(problems, key=lambda problem: _FIRST.index(problem.code)), ""
-    if not wanted and len(usable or devices) > 1:
-        return _ambiguous(devices), ""
-    serial = wanted or (usable[0] if usable else devices[0].serial)
+    phones = [entry.serial for entry in devices if entry.preferred and (entry.usable or not usable)]
+    if not wanted and len(phones) > 1:
+        shared_by = {entry.shared_serial for entry in devices if entry.usable}
+        error = shared_serial_error(shared_by.pop(), devices) if len(shared_by) == 1 else None
+        return (_ambiguous(devices) if error is None else _shared(error)), ""
+    serial = wanted or phones[0]
     if serial not in usable:
         state = next((entry.state for entry in devices if entry.serial == serial), "absent")
         summary = f"{serial} is not connected" if state == "absent" else f"{serial} is in the state {state}"
@@ -39,7 +46,10 @@ def discovery(devices: tuple[DeviceEntry, ...], wanted: str) -> tuple[Check, str
         title = "Make the device available"
         return Check(_ID, "fail", summary, ErrorCode.DEVICE_NOT_FOUND, "", title, fix, evidence=evidence), ""
     others = [f"{entry.serial} is {entry.state}" for entry in devices if not entry.usable]
-    return Check(_ID, "pass", f"Device {serial}", detail="; ".join(others), evidence={"serial": serial}), serial
+    also = next((entry.other_transports for entry in devices if entry.serial == serial), ())
+    others += [f"it is also connected as {', '.join(also)}"] if also else []
+    known: dict[str, object] = {"serial": serial, **({"otherTransports": list(also)} if also else {})}
+    return Check(_ID, "pass", f"Device {serial}", detail="; ".join(others), evidence=known), serial
 
 
 def _reachable(serial: str, state: str, usable: Sequence[str]) -> tuple[FixStep, ...]:
@@ -64,6 +74,14 @@ def _ambiguous(devices: tuple[DeviceEntry, ...]) -> Check:
         manual("Pass --device-id with one of the serials."),
         evidence={"devices": serials},
     )
+
+
+def _shared(error: EngineError) -> Check:
+    """Return the finding about several devices with one serial."""
+    names = error.details["devices"]
+    fixes = (f"Pass --device-id {' or '.join(names)}.", "Or unplug all but one of them.")
+    detail = "adb cannot choose between them by their serial."
+    return Check(_ID, "fail", error.message, error.code, detail, "Choose one", manual(*fixes), evidence=error.details)
 
 
 def state_problem(entry: DeviceEntry) -> Check | None:

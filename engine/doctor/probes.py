@@ -19,6 +19,7 @@ from clawperator.engine.adb.batch import BatchOutput, run_commands
 from clawperator.engine.adb.binary import find_adb
 from clawperator.engine.adb.device import AdbDevice
 from clawperator.engine.adb.parse import parse_packages
+from clawperator.engine.adb.recognition import recognise
 from clawperator.engine.adb.secure_list import entries
 from clawperator.engine.contracts.operator_identity import listed_as
 from clawperator.engine.doctor import accessibility, device_health, stock
@@ -227,7 +228,8 @@ class Probes:
         """Return the check that chooses the device."""
 
         async def ask() -> tuple[DeviceEntry, ...]:
-            return await self.server.devices()
+            listed = await self.server.devices()
+            return listed if self._wanted else await recognise(self.server, listed)
 
         found, self.serial = discovery(await self._asked("devices", ask), self._wanted)
         return found

@@ -120,6 +120,8 @@ class Attempt:
         """What was admitted; then what is dispatched in its place, without references."""
         self.command_id = command_id if isinstance(command_id, str) else ""
         self.device_id: str | None = None
+        self.phone = ""
+        """The identity of the phone (``adb.phones``), if it is known."""
         self.mode = DEFAULT_MODE
         self.backend = ""
         self.package = ""

@@ -11,6 +11,7 @@ from weakref import WeakSet
 from clawperator.engine.adb.android_user import pm, settings
 from clawperator.engine.adb.device import AdbDevice
 from clawperator.engine.adb.parse import parse_package_uids, parse_sdk
+from clawperator.engine.adb.phones import IDENTITY_SCRIPT, identity_of, without_identity
 from clawperator.engine.contracts.operator_identity import (
     OPERATOR_PACKAGES,
     brand_of,
@@ -85,6 +86,13 @@ class Probe:
             self._known[key] = (self._clock(), facts)
         return facts
 
+    async def phone(self, device: AdbDevice, package: str) -> str:
+        """Return the identity of the phone, which is read with the facts about ``package`` unless that is empty."""
+        phones = device.server.phones
+        if package and phones.known(device.serial, device.transport_id) is None:
+            await self.facts(device, package)
+        return await phones.of(device)
+
     async def apk_version(self, device: AdbDevice, package: str) -> str:
         """Return ``versionName`` of an installed package; empty if it cannot be read."""
         key = (device.serial, package)
@@ -111,15 +119,18 @@ def forget(serial: str) -> None:
 
 
 async def ask(device: AdbDevice, package: str) -> DeviceFacts:
+    """Read the facts and, in the same round trip, which phone this is (``adb.phones``)."""
     base = listed_as(package)
-    result = await device.script(f"getprop ro.build.version.sdk; {pm('list packages', '-U', base)}")
-    first, _, rest = result.text.partition("\n")
+    script = f"getprop ro.build.version.sdk; {IDENTITY_SCRIPT}; {pm('list packages', '-U', base)}"
+    result = await device.script(script)
+    first, _, rest = without_identity(result.text).partition("\n")
     if not (sdk := parse_sdk(first)):
         raise EngineError(
             ErrorCode.DEVICE_SHELL_UNAVAILABLE,
             f"{device.serial} did not report its Android version",
             details={"exitCode": result.exit_code, "stderr": result.stderr.decode(errors="replace").strip()},
         )
+    device.server.phones.learn(device.serial, device.transport_id, identity_of(result.text, device.serial))
     if result.exit_code != 0 and "package:" not in rest:
         # Android before 8 does not know -U: log entries are then accepted by pid.
         result = await device.script(pm("list packages", base))

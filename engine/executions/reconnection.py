@@ -39,7 +39,7 @@ async def await_return(device: AdbDevice, witness: AdbConnection | None) -> None
         passed = clock() - began
         try:
             (await server.connect(start=passed > _START_SECONDS)).close()
-            entry = next((entry for entry in await server.devices() if entry.serial == serial), None)
+            entry = next((entry for entry in await server.devices() if entry.is_named(serial)), None)
         except EngineError as exc:
             server_lost, patience, failure = True, SERVER_SECONDS, exc
         else:
@@ -71,7 +71,7 @@ async def had_to_wait_for(server: AdbServer, device_id: str, gone: Callable[[], 
     tracking = server.track_devices(reconnect=True, on_lost=lambda _: missing())
     async with aclosing(tracking):
         async for devices in tracking:
-            if any(entry.serial == device_id and entry.usable for entry in devices):
+            if any(entry.is_named(device_id) and entry.usable for entry in devices):
                 break
             missing()
     return waited

@@ -35,6 +35,11 @@ class FileLock:
             raise
         return True
 
+    @property
+    def removed(self) -> bool:
+        """Whether the file was removed after it was opened: another program can lock a new one of the same name."""
+        return not os.fstat(self._fd).st_nlink
+
     def read(self) -> bytes:
         return os.pread(self._fd, _CONTENT_BYTES, 0)
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 from collections import deque
 from collections.abc import Awaitable, Callable, Coroutine
-from contextlib import suppress
+from contextlib import AbstractAsyncContextManager, suppress
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -21,7 +21,7 @@ from clawperator.engine.events.types import SnapshotSeen
 from clawperator.engine.executions.attempt import settling
 from clawperator.engine.executions.backend import Backend
 from clawperator.engine.executions.command import Command
-from clawperator.engine.executions.device_lock import DeviceLocks, LockStatus
+from clawperator.engine.executions.device_lock import HeldDevice, LockStatus
 from clawperator.engine.executions.snapshots import look_command, tree_of
 from clawperator.engine.executions.trace import Trace
 
@@ -52,6 +52,8 @@ _ABOUT_THE_DEVICE = (
     ErrorCode.NO_DEVICES,
 )
 """Errors after which the device list shows whether the device is gone."""
+
+Hold = Callable[[AdbDevice, Command], AbstractAsyncContextManager[HeldDevice]]
 
 Phase = Literal["reading", "resting", "busy", "away", "failing"]
 
@@ -254,15 +256,15 @@ async def _to_its_end(look: Coroutine[Any, Any, str]) -> str:
         task.cancel()
 
 
-async def look(device: AdbDevice, backend: Backend, locks: DeviceLocks, command: Command) -> str:
-    """Return the XML of one tree, read under the device lock, which yields to executions.
+async def look(device: AdbDevice, backend: Backend, hold: Hold, command: Command) -> str:
+    """Return the XML of one tree, read under the device lock that ``hold`` takes, which yields to executions.
 
     Raises ``EngineError``: EXECUTION_CONFLICT_IN_FLIGHT at once if the device is locked.
     """
     trace, seconds = Trace(), command.timeout_ms / 1000 + SPARE_SECONDS
     await backend.check(device)
     try:
-        async with locks.hold(device.serial, command, yields=True) as held:
+        async with hold(device, command) as held:
             with settling(held, trace):
                 async with asyncio.timeout(seconds):
                     outcome = await backend.run(device, command, trace)

@@ -72,7 +72,14 @@ def condition(where: Filter | None) -> Condition:
     return Condition(" AND ".join(parts) or "1", tuple(values), terms)
 
 
+PHONE = "phone"
+"""The key of a term, outside of the grammar, that is compared with serials and identities of phones: it finds all runs of such a phone."""
+
+
 def _found(index: int, key: str) -> str:
+    if key == PHONE:
+        same = f"SELECT phone FROM executions WHERE phone <> '' AND found({index}, device_id)"  # noqa: S608 -- our own names
+        return f"found({index}, e.device_id) OR found({index}, e.phone) OR e.phone IN ({same})"
     ways = [f"found({index}, {_FIELDS[key]})"] if key in _FIELDS else []
     if key in _STEPS:
         ways.append(

@@ -108,12 +108,14 @@ def contents(db: sqlite3.Connection, digest: str) -> list[bytes]:
 def audit(
     db: sqlite3.Connection, limit: int, before: int | None, events: Sequence[str], device_id: str
 ) -> list[AuditRecord]:
-    """Return the entries of the audit, newest first."""
+    """Return the entries of the audit, newest first; those of all serials of the phone of ``device_id``."""
     sql, values = "number < ?", list[object]([before if before is not None else 1 << 62])
     if events:
         sql, values = f"{sql} AND event IN ({', '.join('?' * len(events))})", [*values, *events]
     if device_id:
-        sql, values = f"{sql} AND device_id = ?", [*values, device_id]
+        same = "SELECT phone FROM executions WHERE phone <> '' AND device_id = ?"
+        runs_of = f"SELECT execution_id FROM executions WHERE phone IN ({same})"  # noqa: S608 -- our own names
+        sql, values = f"{sql} AND (device_id = ? OR execution_id IN ({runs_of}))", [*values, device_id, device_id]
     rows = db.execute(f"SELECT {_AUDIT} FROM audit WHERE {sql} ORDER BY number DESC LIMIT ?", [*values, limit])  # noqa: S608 -- our own names
     return [_audit_record(dict(zip(AuditRecord._fields, row, strict=True))) for row in rows]
 

@@ -68,7 +68,8 @@ class RunSummary(NamedTuple):
     ``origin``: ``made`` by a process of this user (``pid`` and ``face`` are that process's), or ``seen`` in a device's log.
     ``status`` is the plan's: steps of a success may have failed (``failed_steps``); ``refused``: never sent; ``interrupted``:
     its end is unknown. Durations are in milliseconds. ``outcome`` (``executions/outcome.py``) is ``None`` without a dispatch
-    and for runs of old versions. ``action`` is what it did, or what failed (``executions/headline.py``).
+    and for runs of old versions. ``action`` is what it did, or what failed (``executions/headline.py``). ``phone`` is the same for
+    all serials of one phone until it is restarted (``adb/phones.py``), and empty if it is not known.
     """
 
     execution_id: str
@@ -92,6 +93,7 @@ class RunSummary(NamedTuple):
     timeout_ms: int = 0
     outcome: Mapping[str, Any] | None = None
     action: str = ""
+    phone: str = ""
     number: int = 0
 
     def to_dict(self) -> dict[str, Any]:

@@ -115,7 +115,9 @@ ALTER TABLE audit ADD COLUMN times INTEGER NOT NULL DEFAULT 1;
 
 _ACTIONS = "ALTER TABLE executions ADD COLUMN action TEXT NOT NULL DEFAULT ''"
 
-STEPS: tuple[str, ...] = (_FIRST, _AUDIT_OF_SKILLS, _OUTCOMES, _AUDIT_OF_DECISIONS, _ACTIONS)
+_PHONES = "ALTER TABLE executions ADD COLUMN phone TEXT NOT NULL DEFAULT ''"
+
+STEPS: tuple[str, ...] = (_FIRST, _AUDIT_OF_SKILLS, _OUTCOMES, _AUDIT_OF_DECISIONS, _ACTIONS, _PHONES)
 """``PRAGMA user_version`` counts the migrations that a file has had."""
 
 

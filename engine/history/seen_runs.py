@@ -6,7 +6,7 @@ import asyncio
 import time
 import uuid
 from collections import OrderedDict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 
@@ -83,8 +83,10 @@ class _SeenRun:
 class SeenRuns:
     """Records runs from the engine's events; call ``expire`` regularly."""
 
-    def __init__(self, worker: HistoryWorker, face: str) -> None:
+    def __init__(self, worker: HistoryWorker, face: str, phone_of: Callable[[str], str] = lambda _: "") -> None:
         self._worker = worker
+        self._phone_of = phone_of
+        """Returns the identity of the phone that a serial leads to, empty if it is not known."""
         self._face = face
         self._open: OrderedDict[Key, _SeenRun] = OrderedDict()
         self._own: set[Key] = set()
@@ -163,7 +165,8 @@ class SeenRuns:
         self._characters -= sum(len(tree.xml) for _, tree in seen.trees)
         self._note_end(key, unanswered=event is None and not seen.internal)
         if not seen.internal:
-            self._worker.write(lambda history: history.put(_complete(seen, at, event, self._face)))
+            phone = self._phone_of(seen.device_id)
+            self._worker.write(lambda history: history.put(_complete(seen, at, event, self._face, phone)))
 
     def _late(self, event: EnvelopeSeen) -> None:
         """Add a late result to the run that ended without one."""
@@ -171,7 +174,8 @@ class SeenRuns:
         if key in self._own or event.envelope is None:
             return
         self._over[key] = False
-        row = RunSummary("", event.command_id, device_id=key[0], origin="seen", ended_at=event.at)
+        phone = self._phone_of(key[0])
+        row = RunSummary("", event.command_id, device_id=key[0], origin="seen", ended_at=event.at, phone=phone)
         run = RunRecord(row, envelope=event.envelope, raw=(event.raw,) if event.raw else ())
         run = without_passwords(run, typed_by(event.envelope))
         self._worker.write(lambda history: history.put_late(run))
@@ -186,7 +190,7 @@ def _key(event: ExecutionStarted | ExecutionFinished | _Seen) -> Key:
     return event.device_id or "", event.command_id
 
 
-def _complete(seen: _SeenRun, at: float, event: EnvelopeSeen | None, face: str) -> RunRecord:
+def _complete(seen: _SeenRun, at: float, event: EnvelopeSeen | None, face: str, phone: str) -> RunRecord:
     """Return the rows of the run that ended at ``at``. Runs in the history's thread."""
     envelope = event.envelope if event is not None else None
     status, code, message = _outcome(event)
@@ -201,6 +205,7 @@ def _complete(seen: _SeenRun, at: float, event: EnvelopeSeen | None, face: str) 
         task_id=fields.get("taskId") or str((envelope or {}).get("taskId", "")),
         source=fields.get("source", ""),
         device_id=seen.device_id,
+        phone=phone,
         backend=OPERATOR_BACKEND,
         face=face,
         origin="seen",

@@ -89,6 +89,7 @@ def row_of(attempt: Attempt, face: str) -> dict[str, Any]:
         "source": bounded(plan.get("source")),
         "mode": attempt.mode,
         "device_id": attempt.device_id or "",
+        "phone": attempt.phone,
         "backend": attempt.backend,
         "face": face,
         "pid": os.getpid(),

@@ -23,6 +23,7 @@ from clawperator.engine.history.records import (
 )
 from clawperator.engine.history.row_builders import DIED, planned_steps, unknown_outcome
 
+_SAME_DEVICE = "(device_id = ? OR (phone <> '' AND phone = ?))"
 _COLUMNS = (*(name for name in RunSummary._fields if name != "number"), "action_types", "process", "message")
 _COMPILED = MODES[0]
 _PART = re.compile(r"-p[0-9]{1,3}\Z")
@@ -55,9 +56,9 @@ def put_run(db: sqlite3.Connection, run: RunRecord) -> int:
 def put_late(db: sqlite3.Connection, run: RunRecord) -> None:
     """Add the late result of ``run`` to the newest run of its command, unless that has a result."""
     row = db.execute(
-        "SELECT number FROM executions WHERE command_id = ? AND device_id = ? AND status <> 'refused' AND started_at <= ? "
+        f"SELECT number FROM executions WHERE command_id = ? AND {_SAME_DEVICE} AND status <> 'refused' AND started_at <= ? "  # noqa: S608 -- our own names
         "ORDER BY number DESC LIMIT 1",
-        (*map(_storable, (run.summary.command_id, run.summary.device_id)), run.summary.ended_at),
+        (*map(_storable, (run.summary.command_id, run.summary.device_id, run.summary.phone)), run.summary.ended_at),
     ).fetchone()
     if row is not None and not _has(db, "envelopes", row[0]):
         _put_envelope(db, row[0], run)
@@ -195,17 +196,17 @@ def _put_trees(db: sqlite3.Connection, number: int, trees: Iterable[TreeRecord])
 
 
 def _twin(db: sqlite3.Connection, run: RunSummary) -> int | None:
-    """Return the row of the same run by another process: same command, device and time, and at least one of them ``seen``."""
+    """Return the row of the same run by another process: same command, phone and time, and at least one of them ``seen``."""
     if run.status in ("running", "refused") or not run.device_id:
         return None
     end = run.ended_at if math.isfinite(run.ended_at) else run.started_at
     row = db.execute(
-        "SELECT number FROM executions WHERE command_id = ? AND device_id = ? AND execution_id <> ? "
+        f"SELECT number FROM executions WHERE command_id = ? AND {_SAME_DEVICE} AND execution_id <> ? "  # noqa: S608 -- our own names
         "AND (origin = 'seen' OR ? = 'seen') AND status <> 'refused' "
         "AND started_at <= ? AND coalesce(ended_at, started_at + timeout_ms / 1000 + ?) >= ? "
         "ORDER BY origin = 'seen', abs(started_at - ?) LIMIT 1",
         (
-            *map(_storable, (run.command_id, run.device_id, run.execution_id)),
+            *map(_storable, (run.command_id, run.device_id, run.phone, run.execution_id)),
             run.origin,
             end + _LATE_SECONDS,
             _OVERDUE_SECONDS,

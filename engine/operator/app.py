@@ -38,7 +38,7 @@ class OperatorApp:
         package: str,
         settings: Settings,
         send: Callable[[str, str, Command], Awaitable[Envelope]],
-        hold: Callable[[str], AbstractAsyncContextManager[object]] = nullcontext,
+        hold: Callable[[AdbDevice], AbstractAsyncContextManager[object]] = nullcontext,
         guard: Guard | None = None,
     ) -> None:
         self._resolve = resolve
@@ -98,12 +98,12 @@ class OperatorApp:
         from clawperator.engine.operator import grants, verification
 
         device = await self._resolve()
-        async with self._hold(device.serial) if force else nullcontext():
+        async with self._hold(device) if force else nullcontext():
             report = await grants.grant_alone(device, self._package, force=force, on_progress=on_progress)
         fresh = force or not report.permissions.accessibility.already_enabled
         stopped = await verification.stopped_service(device, report.package, wait=fresh)
         if stopped is not None and stopped.fix and not force:
-            async with self._hold(device.serial):
+            async with self._hold(device):
                 report = await grants.grant_alone(device, report.package, force=True, on_progress=on_progress)
             report = replace(report, repaired=True)
             stopped = await verification.stopped_service(device, report.package, wait=True)

@@ -35,7 +35,7 @@ async def set_up(
     sha256: str,
     env: Mapping[str, str],
     on_progress: OnProgress,
-    hold: Callable[[str], AbstractAsyncContextManager[object]] = nullcontext,
+    hold: Callable[[AdbDevice], AbstractAsyncContextManager[object]] = nullcontext,
     seconds: float = INSTALL_SECONDS,
 ) -> SetupReport:
     """Set up the Operator app as ``OperatorApp.setup`` does; ``package`` '' accepts either variant."""
@@ -46,7 +46,7 @@ async def set_up(
         except EngineError as exc:
             raise _with_phases(exc, package or UNKNOWN_PACKAGE, {"ok": False, "error": exc.message}) from exc
         device = await resolve()
-    async with hold(device.serial):
+    async with hold(device):
         return await _install_and_grant(device, facts, on_progress, seconds)
 
 

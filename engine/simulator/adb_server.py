@@ -39,12 +39,16 @@ class _Entry:
         self.serial = serial
         self.transport_id = transport_id
 
+    @property
+    def by_usb(self) -> bool:
+        return bool(self.device.usb) and self.serial == self.device.serial
+
     def row(self, *, long: bool) -> str:
         device = self.device
         state = _NO_PERMISSIONS if device.state == "no permissions" else device.state
         if not long:
             return f"{self.serial}\t{state}\n"
-        facts = ""
+        facts = f" usb:{device.usb}" if self.by_usb else ""
         if device.state == "device":
             for label in ("product:name", "model:model", "device:device"):
                 key, _, prop = label.partition(":")
@@ -57,11 +61,12 @@ class EmbeddedAdbServer:
 
     def __init__(self, devices: Sequence[SimulatedDevice]) -> None:
         self._devices = tuple(devices)
-        self._entries: dict[str, _Entry] = {}
+        self._entries: list[_Entry] = []
         self._last_id = 0
         self._changed = Notifier()
         self._listener = Listener(self._serve)
-        self._connections: dict[str, set[asyncio.StreamWriter]] = {}
+        self._connections: dict[int, set[asyncio.StreamWriter]] = {}
+        """By transport id."""
         self._forget: list[Callable[[], None]] = []
         self.network = Network(self._devices, self)
         self.forwards = Forwards("127.0.0.1", self._forwarded)
@@ -76,7 +81,7 @@ class EmbeddedAdbServer:
         for device in self._devices:
             self._forget.append(device.on_disconnect(partial(self._gone, device)))
             self._forget.append(device.on_connect(partial(self._back, device)))
-            if not self.network.has(device):
+            if device.usb or not self.network.has(device):
                 self.plug(device, device.serial)
         self.network.start()
 
@@ -90,30 +95,33 @@ class EmbeddedAdbServer:
     def plug(self, device: SimulatedDevice, serial: str) -> None:
         """List ``device`` as ``serial``."""
         self._last_id += 1
-        self._entries[serial] = _Entry(device, serial, self._last_id)
+        self._entries.append(_Entry(device, serial, self._last_id))
         self._changed.notify()
 
     def unplug(self, serial: str) -> None:
-        """Remove it from the list and drop its connections."""
-        self._entries.pop(serial, None)
-        for writer in self._connections.get(serial, ()):
-            writer.transport.abort()
+        """Remove the device with that serial from the list and drop its connections."""
+        self._remove([entry for entry in self._entries if entry.serial == serial])
+
+    def _remove(self, entries: Sequence[_Entry]) -> None:
+        self._entries = [entry for entry in self._entries if entry not in entries]
+        for entry in entries:
+            for writer in self._connections.pop(entry.transport_id, ()):
+                writer.transport.abort()
         self._changed.notify()
 
     def listed(self) -> tuple[str, ...]:
-        return tuple(self._entries)
+        return tuple(entry.serial for entry in self._entries)
 
     def _gone(self, device: SimulatedDevice) -> None:
-        serials = tuple(serial for serial, entry in self._entries.items() if entry.device is device)
+        entries = [entry for entry in self._entries if entry.device is device]
         if self.network.has(device):
-            self.network.lost(device, serials)
-        for serial in serials:
-            self.unplug(serial)
+            self.network.lost(device, tuple(entry.serial for entry in entries if not entry.by_usb))
+        self._remove(entries)
 
     def _back(self, device: SimulatedDevice) -> None:
         if self.network.has(device):
             self.network.back(device)
-        else:
+        if device.usb or not self.network.has(device):
             self.plug(device, device.serial)
 
     # -- one client
@@ -122,7 +130,7 @@ class EmbeddedAdbServer:
         await _Client(self, reader, writer).run()
 
     def listing(self, *, long: bool) -> str:
-        return "".join(entry.row(long=long) for entry in self._entries.values())
+        return "".join(entry.row(long=long) for entry in self._entries)
 
     async def changed(self) -> None:
         await self._changed.wait()
@@ -131,13 +139,15 @@ class EmbeddedAdbServer:
         """The device for ``serial:S``, ``id:N``, ``any``, ``usb`` or ``local``. Raises Refused with adb's text."""
         kind, _, name = wanted.partition(":")
         if kind == "serial":
-            found = [entry for serial, entry in self._entries.items() if serial == name]
+            found = [
+                entry for entry in self._entries if name in (entry.serial, entry.by_usb and f"usb:{entry.device.usb}")
+            ]
             missing = f"device '{name}' not found"
         elif kind == "id":
-            found = [entry for entry in self._entries.values() if str(entry.transport_id) == name]
+            found = [entry for entry in self._entries if str(entry.transport_id) == name]
             missing = f"no device with transport id '{name}'"
         else:
-            found = [entry for entry in self._entries.values() if kind != "usb"]
+            found = [entry for entry in self._entries if kind != "usb" or entry.by_usb]
             missing = "no devices found" if kind == "usb" else "no devices/emulators found"
         if not found:
             raise Refused(missing)
@@ -166,7 +176,7 @@ class EmbeddedAdbServer:
     ) -> None:
         """Connect a client to a service of a device until either ends, or the device's transport drops."""
         channel = _SocketChannel(writer)
-        writers = self._connections.setdefault(entry.serial, set())
+        writers = self._connections.setdefault(entry.transport_id, set())
         writers.add(writer)
         running = asyncio.create_task(guarded(service, channel), name="service of a device")
         listening = asyncio.create_task(channel.listen(reader), name="client input")
@@ -183,7 +193,7 @@ class EmbeddedAdbServer:
         self, serial: str, remote: str, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
     ) -> None:
         """Serve one connection to a forwarded port; close it where the device has no such service."""
-        entry = self._entries.get(serial)
+        entry = next((entry for entry in self._entries if entry.serial == serial), None)
         service = open_service(entry.device, remote) if entry is not None else None
         if entry is not None and service is not None:
             await self.connect(entry, service, reader, writer)
@@ -267,7 +277,8 @@ class _Client:
 
     async def state(self, scope: str, verb: str) -> None:
         entry = self._server.find(scope)
-        texts = {"get-state": entry.device.state, "get-serialno": entry.serial, "get-devpath": "unknown"}
+        path = f"usb:{entry.device.usb}" if entry.by_usb else "unknown"
+        texts = {"get-state": entry.device.state, "get-serialno": entry.serial, "get-devpath": path}
         self._okay(block(texts[verb]))
 
     async def forward(self, scope: str, verb: str) -> None:

@@ -12,6 +12,7 @@ from collections import Counter
 from collections.abc import Awaitable, Callable, Coroutine
 from itertools import cycle
 from typing import Any
+from uuid import uuid4
 
 from clawperator.engine.errors import EngineError, ErrorCode
 from clawperator.engine.hierarchy.nodes import Bounds
@@ -51,6 +52,8 @@ class Platform:
         self.scenario = scenario
         self.generation: Generation = profile.generation or generation
         self.serial = profile.serial or f"emulator-{5554 + 2 * index}"
+        self.usb = profile.usb
+        self.boot_id = str(uuid4())
         self.sdk = profile.sdk
         self.model = profile.model
         self.avd_name = profile.avd_name or f"{profile.model.replace(' ', '_')}_API_{profile.sdk}"
@@ -68,7 +71,7 @@ class Platform:
         self.dropbox = DropBox()
         self.noise = Noise(self.log, scenario.seed)
         self.props = properties(
-            serial=self.serial,
+            serial=self.serial if profile.serialno is None else profile.serialno,
             model=self.model,
             avd_name=self.avd_name,
             sdk=self.sdk,

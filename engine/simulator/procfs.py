@@ -10,6 +10,7 @@ from clawperator.engine.simulator.process_table import ProcessRow, processes
 CPUS: Final = 4
 TICKS: Final = 100
 """Clock ticks in a second."""
+ROOT_MOUNT: Final = 30
 TOTAL_KB: Final = 2_019_384
 FREE_KB: Final = 611_204
 
@@ -22,6 +23,8 @@ def proc_files(device: Platform) -> dict[str, str]:
     """Every file's text, by its path below ``/proc``."""
     seconds = (device.log.now_ns() - device.log.started_ns) / 1e9
     files = {
+        "self/mountinfo": f"{ROOT_MOUNT} 1 253:5 / / ro,relatime master:1 - ext4 /dev/block/dm-5 ro,seclabel\n",
+        "sys/kernel/random/boot_id": f"{device.boot_id}\n",
         "cpuinfo": "\n".join(_cpu(number) for number in range(CPUS)),
         "loadavg": "0.10 0.08 0.05 1/812 4711\n",
         "meminfo": _meminfo(),

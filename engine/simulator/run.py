@@ -72,7 +72,7 @@ class Simulation:
     def serials(self) -> tuple[str, ...]:
         """How an adb server lists the devices."""
         if self.mode == "server":
-            return tuple(device.serial for device in self.devices if device.scenario.wireless is None)
+            return tuple(device.serial for device in self.devices if device.usb or device.scenario.wireless is None)
         if self.emulator_pair:
             return tuple(f"emulator-{port - 1}" for port in self.ports)
         return tuple(f"{self.host}:{port}" for port in self.ports)

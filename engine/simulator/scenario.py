@@ -66,7 +66,11 @@ class Latency(_Strict):
 
 class DeviceProfile(_Strict):
     serial: str = ""
-    """Empty: ``emulator-5554``, ``emulator-5556`` … by the device's index."""
+    """Empty: ``emulator-5554``, ``emulator-5556`` … by the device's index. Several devices may have one, as cheap phones do."""
+    serialno: Annotated[str, Field(max_length=91)] | None = None
+    """The property ``ro.serialno``. ``None``: the serial."""
+    usb: Annotated[str, Field(max_length=100, pattern="^[A-Za-z0-9.-]*$")] = ""
+    """The USB path that the simulator's own adb server lists. With ``wireless`` too, the phone is connected in both ways."""
     model: str = "Pixel 7"
     avd_name: str = ""
     """Empty: derived from the model and the SDK level."""

@@ -36,6 +36,7 @@ ENGINE: dict[str, Call] = {
     "packages": lambda e: e.packages(),
     "locks": lambda e: e.locks(),
     "lock": lambda e: e.lock("x"),
+    "lock_of": lambda e: e.lock_of("x"),
     "doctor": lambda e: e.doctor(),
     "use_backend": lambda e: e.use_backend("stock"),
     "follow": lambda e: e.follow("x", print)._look(None),  # type: ignore[arg-type]  # the policy is asked first

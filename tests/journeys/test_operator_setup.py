@@ -13,6 +13,7 @@ import pytest
 from clawperator.engine import Engine, EngineError, ErrorCode
 from clawperator.engine.contracts.operator_identity import DEBUG_PACKAGE, RELEASE_PACKAGE, listener_of, service_of
 from clawperator.engine.executions.command import Command
+from clawperator.engine.executions.device_lock import DeviceLocks
 from clawperator.engine.simulator.commands import packages
 from tests.engine.operator.apks import apk, manifest, save
 
@@ -99,7 +100,7 @@ async def test_nothing_is_replaced_under_a_running_execution(connect: Connect, t
     """An installation stops the app, and so does switching its service off; adding a missing grant disturbs nobody."""
     bench = await connect()
     app, serial = bench.engine.operator_app(), (await bench.engine.device()).serial
-    async with bench.engine._locks.hold(serial, Command.errand("somebody", seconds=5)):
+    async with DeviceLocks(bench.engine.settings.lock_dir).hold(serial, Command.errand("somebody", seconds=5)):
         for attempt in (app.setup(save(tmp_path)), app.grant(force=True)):
             with pytest.raises(EngineError) as refused:
                 await attempt

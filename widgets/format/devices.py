@@ -168,7 +168,8 @@ def device_row(
         right = Line(60).device(known, "muted", room=26).add("  ").extend(right)
     line.width = width - right.cells - 2
     if line.cells + 12 <= line.width:
-        line.device(device.model.replace("_", " "), "muted")
+        same = f"same phone as {device.other_transports[0]}" if not device.preferred else ""
+        line.device(same or device.model.replace("_", " "), "muted")
     return Row(line, right if right.cells else None)
 
 
@@ -218,6 +219,8 @@ def device_detail(
         ("board", device.device, "text"),
         ("transport", str(device.transport_id or ""), "muted"),
         ("usb", device.usb, "muted"),
+        ("adb serial", f"{device.shared_serial}, as another device" if device.shared_serial else "", "warn"),
+        ("same phone", ", ".join(device.other_transports), "text"),
         ("emulator", facts.avd, "text"),
     )
     for name, value, role in rows:

@@ -11,10 +11,15 @@ from clawperator.engine.adb import blocking
 from clawperator.engine.config.environment import policy_applies
 from clawperator.engine.errors import EngineError, ErrorCode
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from clawperator.engine.adb.presence import DeviceEntry
+
 
 class Devices(Command):
     notes = (
         "Devices in other states than 'device' are listed too: offline, unauthorized, recovery, …\n"
+        "A phone that is connected twice names its other serials (otherTransports); preferred is the one that is used by default.\n"
         "--format array prints the bare array of devices."
     )
     examples = ("", "--output pretty", "--format array", "--discover")
@@ -29,6 +34,8 @@ class Devices(Command):
 
             policy_guard(options).permit("observe", "list devices")
         entries = blocking.devices(os.environ)
+        if any(not (entry.usb or entry.is_emulator) for entry in entries) and len(entries) > 1:
+            entries = self._recognised(options, entries)
         rows = [entry.to_dict() for entry in entries]
         if options.output == "array":
             print_json(rows)
@@ -40,3 +47,14 @@ class Devices(Command):
         services = run(options, lambda engine: engine.wireless.services())
         document = {"devices": rows, "discovered": [service.to_dict() for service in services]}
         return Answer(document, view="devices.discovered", data=(entries, services))
+
+    def _recognised(self, options: Options, entries: list[DeviceEntry]) -> list[DeviceEntry]:
+        """Return the rows with the other transports to the same phone; devices are asked where a row may be a second one."""
+        from clawperator.engine.adb.phones import suspects
+
+        if not suspects(entries):
+            return entries
+        from clawperator.app.cli.session import run
+        from clawperator.engine.adb.recognition import recognise
+
+        return list(run(options, lambda engine: recognise(engine.server, entries)))

@@ -272,7 +272,24 @@ def _flag_terms(since: float | None, device_id: str | None) -> Iterator[Term]:
     if since is not None:
         yield Term(False, "age", "since", seconds=since, comparison="<")
     if device_id is not None:
-        yield Term(False, "dev", device_id, re.compile(rf"\A{re.escape(device_id)}\Z"))
+        from clawperator.engine.history.filter_sql import PHONE
+
+        names = [device_id, *filter(None, (_phone(device_id),))]
+        yield Term(False, PHONE, device_id, re.compile(rf"\A(?:{'|'.join(map(re.escape, names))})\Z"))
+
+
+def _phone(serial: str) -> str:
+    """Return the identity of a connected phone that may have another serial too, empty for any other."""
+    from clawperator.engine.adb import blocking
+    from clawperator.engine.adb.phones import ASK_SECONDS, IDENTITY_SCRIPT, identity_of, suspects
+
+    try:
+        if all(entry.serial != serial for entry in suspects(blocking.devices(start=False, timeout=ASK_SECONDS))):
+            return ""
+        output, _, _ = blocking.shell(serial, ["sh", "-c", IDENTITY_SCRIPT], timeout=ASK_SECONDS)
+    except EngineError:
+        return ""
+    return identity_of(output.decode(errors="replace"), serial)
 
 
 def _tree(record: RunRecord, key: str, path: str) -> TreeRecord:

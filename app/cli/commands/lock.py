@@ -1,4 +1,4 @@
-"""``lock status``: the device locks, read from the lock files without adb."""
+"""``lock status``: the device locks, read from the lock files; adb is asked only where a phone may be in use by another serial."""
 
 from __future__ import annotations
 
@@ -10,9 +10,11 @@ class LockStatus(Command):
     examples = ("", "--device-id emulator-5554")
 
     def run(self, options: Options) -> Answer:
+        import asyncio
+
         from clawperator.app.cli.settings import resolve_settings
         from clawperator.engine import Engine
 
         engine = Engine(resolve_settings(options))
-        locks = [engine.lock(options.device_id)] if options.device_id else engine.locks()
+        locks = [asyncio.run(engine.lock_of(options.device_id))] if options.device_id else engine.locks()
         return Answer({"locks": [lock.to_dict() for lock in locks]}, view="devices.locks")

@@ -25,6 +25,10 @@ def devices(entries: Sequence[DeviceEntry]) -> Drawing:
         "product": "product",
         "connection": lambda entry: (entry.usb or entry.detail, FAINT),
     }
+    if any(entry.shared_serial for entry in entries):
+        columns = {**columns, "adb serial": "shared_serial"}
+    if any(entry.other_transports for entry in entries):
+        columns = {**columns, "same device as": lambda entry: (", ".join(entry.other_transports), UNSURE)}
     yield records(entries, columns)
 
 

@@ -184,7 +184,8 @@ class GridDialog(LiveDialog):
         picture = session.pictures.get(serial)
         pictured = picture is not None and picture.at >= snapshot.at
         seen = picture.at if picture is not None and pictured else snapshot.at
-        more = (serial if alias else "", device.model.replace("_", " "), session.machines.name_of(serial))
+        same = f"same phone as {', '.join(device.other_transports)}" if device.other_transports else ""
+        more = (serial if alias else "", same, device.model.replace("_", " "), session.machines.name_of(serial))
         status, state, advice = self._state(device, now)
         return Tile(
             serial,

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from fastapi import APIRouter, Request
 from starlette.responses import Response
 
@@ -14,7 +16,13 @@ from clawperator.engine.errors import ErrorCode
 router = APIRouter(tags=["devices"])
 
 _TEXT = {"type": "string"}
-_MORE = dict.fromkeys(("model", "product", "device", "usb", "detail"), _TEXT) | {"transportId": {"type": "integer"}}
+_MORE: dict[str, Mapping[str, object]] = {
+    **dict.fromkeys(("model", "product", "device", "usb", "detail"), _TEXT),
+    "transportId": {"type": "integer"},
+    "sharedSerial": _TEXT | {"description": "What adb lists for several devices; `serial` chooses this one."},
+    "otherTransports": {"type": "array", "items": _TEXT, "description": "Other serials of the same phone."},
+    "preferred": {"type": "boolean", "description": "With otherTransports: whether this one is used by default."},
+}
 _ALIASES = {
     "type": "object",
     "additionalProperties": _TEXT,

@@ -143,10 +143,13 @@ ROWS = st.builds(
     usb=st.sampled_from(["1-1", "2-1.4", "337641472X"]),
     features=st.just(""),
     detail=st.just(""),
+    shared_serial=st.just(""),
+    other_transports=st.just(()),
+    preferred=st.just(True),
 )
 
 
-@given(st.lists(ROWS), st.sampled_from(["\n", "\r\n"]))
+@given(st.lists(ROWS, unique_by=lambda row: row.serial), st.sampled_from(["\n", "\r\n"]))
 def test_what_adb_prints_is_read_back(rows: list[DeviceEntry], end: str) -> None:
     lines = ["List of devices attached"]
     for row in rows:

@@ -380,8 +380,11 @@ async def test_a_busy_device_is_a_conflict_with_a_hint(admit: Admit) -> None:
     async def hold() -> None:
         from clawperator.engine.executions import build
         from clawperator.engine.executions.command import Command
+        from clawperator.engine.executions.device_lock import DeviceLocks
 
-        async with patient.engine._locks.hold("emulator-5554", Command.internal(build.doctor_ping())):
+        async with DeviceLocks(patient.engine.settings.lock_dir).hold(
+            "emulator-5554", Command.internal(build.doctor_ping())
+        ):
             held.set()
             await release.wait()
 

@@ -8,6 +8,7 @@ from clawperator.engine.config.settings import Settings
 from clawperator.engine.errors import EngineError, ErrorCode
 from clawperator.engine.executions import build, screenshot
 from clawperator.engine.executions.command import Command
+from clawperator.engine.executions.device_lock import DeviceLocks
 from clawperator.engine.facade import Engine
 from clawperator.engine.simulator.device import create_device
 from clawperator.engine.simulator.render import render_png
@@ -48,7 +49,7 @@ async def test_a_picture_needs_neither_operator_nor_lock(tmp_path: Path) -> None
     device = create_device(Scenario.model_validate({"operator": {"installed": False}}))
     async with Simulation([device], mode="server") as simulation:
         engine = Engine(Settings.resolve({"lock_dir": str(tmp_path)}, simulation.env()))
-        async with engine._locks.hold(device.serial, Command.internal(build.doctor_ping())):
+        async with DeviceLocks(engine.settings.lock_dir).hold(device.serial, Command.internal(build.doctor_ping())):
             assert await engine.picture() == render_png(device.ui)
         with pytest.raises(EngineError) as caught:
             await engine.picture(device_id="elsewhere")

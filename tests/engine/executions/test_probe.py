@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 from clawperator.engine.adb.device import ShellResult
+from clawperator.engine.adb.phones import Phones
 from clawperator.engine.errors import EngineError, ErrorCode
 from clawperator.engine.executions.probe import DeviceFacts, Probe
 
@@ -17,6 +19,8 @@ class Answers:
     """A device that gives prepared results in turn."""
 
     serial = "emulator-5554"
+    transport_id = 1
+    server = SimpleNamespace(phones=Phones())
 
     def __init__(self, *results: tuple[str, int]) -> None:
         self._results = [ShellResult(out.encode(), b"", code) for out, code in results]

@@ -74,7 +74,7 @@ def test_an_old_file_gets_the_new_columns_and_keeps_what_it_has(old: str) -> Non
         history.put(a_run("third"), an_entry(command_id="third", skill_id="com.example.x", caller="ann"))
         newest = history.audit(limit=1)[0]
         assert (newest.number, newest.skill_id, newest.caller) == (4, "com.example.x", "ann")
-    assert version(old) == len(schema.STEPS) == 5
+    assert version(old) == len(schema.STEPS) == 6
 
 
 def test_who_had_the_old_file_open_goes_on_writing_it(old: str) -> None:
@@ -99,7 +99,7 @@ def test_the_first_version_reads_our_file_and_writes_nothing(path: str, monkeypa
         assert history.find("ours").summary.status == "success"
         with pytest.raises(EngineError, match="newer"):
             history.put(a_run("theirs"))
-    assert version(path) == 5
+    assert version(path) == 6
 
 
 def test_a_step_that_fails_in_the_middle_leaves_the_old_file(old: str, monkeypatch: pytest.MonkeyPatch) -> None:
