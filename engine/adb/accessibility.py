@@ -13,6 +13,7 @@ MAX_DUMP = 1 << 20
 _HEADING = r"(?i)^[ \t]*{kind}[ \t]*:[ \t]*\{{"
 _COMPONENT = re.compile(r"[A-Za-z_][\w.]{0,255}/[\w.$]{1,512}", re.ASCII)
 _USER = re.compile(r"^[ \t]*User state\[", re.MULTILINE)
+_STATE_OF = re.compile(r"attributes:\{id=(\d{1,9})\b", re.ASCII)
 _CURRENT_USER = re.compile(r"^[ \t]*currentUserId=(\d{1,9})\b", re.MULTILINE | re.ASCII)
 """Android 10 and later; before, the user's state has ``currentUser=true``."""
 _SERVICE = re.compile(r"Service\[")
@@ -32,12 +33,13 @@ class BoundService:
 
 @dataclass(frozen=True, slots=True)
 class AccessibilityDump:
-    """The state of the current user. Components are spelled ``package/full.class.Name``; ``known`` is false for another text.
+    """The state of the current ``user`` (0 where the dump does not say). Components are spelled ``package/full.class.Name``; ``known`` is false for another text.
 
     ``ui_automation``: some test client holds the UiAutomation connection, which keeps services suspended.
     """
 
     known: bool = False
+    user: int = 0
     installed: tuple[str, ...] = ()
     enabled: tuple[str, ...] = ()
     bound: tuple[BoundService, ...] = ()
@@ -85,6 +87,7 @@ def parse_accessibility(text: str) -> AccessibilityDump:
     held = any(pattern.search(text) for pattern in (_UI_AUTOMATION, _OLD_UI_AUTOMATION))
     return AccessibilityDump(
         known=held or found["bound"] is not None,
+        user=int(user[1]) if (user := _STATE_OF.search(state)) else 0,
         installed=_components(found["installed"]),
         enabled=_components(found["enabled"]),
         bound=_services(found["bound"]),

@@ -47,8 +47,12 @@ async def run_scripts(
     mark = EndMark()
     script = "; ".join(f"{{ {script}; }} 2>&1 </dev/null; {mark.echo()}" for script in scripts)
     result = await device.script(script, timeout=timeout)
-    *found, _ = mark.pattern.split(result.stdout)
+    return _split(result.stdout, mark, len(scripts), device.serial)
+
+
+def _split(output: bytes, mark: EndMark, count: int, serial: str) -> list[BatchOutput]:
+    *found, _ = mark.pattern.split(output)
     parts = [BatchOutput(data, int(code)) for data, code in zip(found[::2], found[1::2], strict=True)]
-    if len(parts) != len(scripts):
-        raise broken(f"the device answered {len(parts)} of {len(scripts)} commands", serial=device.serial)
+    if len(parts) != count:
+        raise broken(f"the device answered {len(parts)} of {count} commands", serial=serial)
     return parts

@@ -7,15 +7,16 @@ import shlex
 from typing import NamedTuple
 
 from clawperator.engine.adb.accessibility import parse_accessibility
-from clawperator.engine.adb.android_user import settings
+from clawperator.engine.adb.android_user import am, settings
 from clawperator.engine.adb.batch import BatchOutput
-from clawperator.engine.adb.parse import parse_sdk
+from clawperator.engine.adb.parse import parse_sdk, parse_user_states
 from clawperator.engine.adb.secure_list import contains, entries
-from clawperator.engine.contracts.operator_identity import service_of
+from clawperator.engine.contracts.operator_identity import brand_of, service_of
 from clawperator.engine.doctor.check import Check, manual, unreadable
 from clawperator.engine.doctor.readiness import SETTINGS_SCREEN, SETTINGS_STEPS, granting, value_of
 from clawperator.engine.errors import ErrorCode
 from clawperator.engine.text.numbers import whole_number
+from clawperator.engine.text.suggestions import adb_line
 
 SWITCHES = (
     settings("get", "secure", "accessibility_enabled"),
@@ -76,10 +77,10 @@ def enabled(switch: BatchOutput, listed: BatchOutput, device_id: str, package: s
     )
 
 
-def bound(dump: BatchOutput, listed: BatchOutput, device_id: str, package: str) -> Check:
+def bound(dump: BatchOutput, listed: BatchOutput, about: BatchOutput, device_id: str, package: str) -> Check:
     """Check that the enabled service is running, by ``dumpsys accessibility``.
 
-    ``listed`` is the setting, which the dump does not contain before Android 10.
+    ``listed`` is the setting, which the dump does not contain before Android 10; ``about`` is ``dumpsys package PACKAGE``.
     """
     check_id = "readiness.accessibility.bound"
     state = parse_accessibility(dump.text)
@@ -108,6 +109,9 @@ def bound(dump: BatchOutput, listed: BatchOutput, device_id: str, package: str) 
         reason, title, fix = "UiAutomation is held by another program", "Stop the program that holds UiAutomation", ()
     elif service in state.crashed:
         reason = "Android lists it as crashed"
+    elif "stopped=true" in parse_user_states(about.text, package).get(state.user, ""):
+        reason, title = "Android keeps the app stopped until it is opened", "Open the app once"
+        fix = manual(adb_line(device_id, "shell", *am("start", "-n", f"{package}/{brand_of(package).activity}")))
     elif service in state.binding:
         reason, title = "It is starting", "Wait"
         fix = manual("Wait three seconds, then run the doctor again.")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from clawperator.engine.adb.accessibility import parse_accessibility
@@ -50,11 +50,12 @@ def _remedy(check: Check) -> str:
 
 async def read_blockers(device: AdbDevice, package: str, *, timeout: float) -> Blockers:
     """Read the state of ``device`` in one round trip. Raises ``EngineError`` if it does not answer."""
-    switch, listed, dump, power, policy = await run_commands(
-        device, (*accessibility.SWITCHES, accessibility.DUMP, *device_health.SCREEN), timeout=timeout
+    about = ("dumpsys", "package", package)
+    switch, listed, dump, power, policy, app = await run_commands(
+        device, (*accessibility.SWITCHES, accessibility.DUMP, *device_health.SCREEN, about), timeout=timeout
     )
     screen = device_health.screen(power, policy, device.serial)
-    service = _service(switch, listed, dump, device.serial, package)
+    service = _service((switch, listed, dump, app), device.serial, package)
     return Blockers(
         service=service,
         screen=screen if screen.fix or screen.guidance else None,
@@ -62,11 +63,13 @@ async def read_blockers(device: AdbDevice, package: str, *, timeout: float) -> B
     )
 
 
-def _service(switch: BatchOutput, listed: BatchOutput, dump: BatchOutput, serial: str, package: str) -> Check | None:
+def _service(texts: Sequence[BatchOutput], serial: str, package: str) -> Check | None:
+    """Return what keeps the service from running; ``texts`` are the two settings and the dumps of the service and the app."""
+    switch, listed, dump, app = texts
     if parse_accessibility(dump.text).is_bound(service_of(package)):
         return None
     enabled = accessibility.enabled(switch, listed, serial, package)
     if enabled.code is not None:
         return enabled
-    bound = accessibility.bound(dump, listed, serial, package)
+    bound = accessibility.bound(dump, listed, app, serial, package)
     return bound if bound.code is not None else None

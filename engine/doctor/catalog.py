@@ -147,7 +147,8 @@ async def _bound(probes: Probes) -> Check:
     if enabled.code is not None:
         raise BlockedError(enabled)
     dump, listed = (await probes.services())[0], (await probes.settings_values())[3]
-    return accessibility.bound(dump, listed, probes.serial, probes.package)
+    _, about = await probes.packages()
+    return accessibility.bound(dump, listed, about, probes.serial, probes.package)
 
 
 async def _hidden_nodes(probes: Probes) -> Check:

@@ -10,7 +10,7 @@ from clawperator.engine.adb.accessibility import parse_accessibility
 from clawperator.engine.adb.android_user import settings
 from clawperator.engine.adb.batch import BatchOutput, run_commands
 from clawperator.engine.adb.device import AdbDevice
-from clawperator.engine.adb.parse import parse_dumpsys_version, parse_sdk
+from clawperator.engine.adb.parse import parse_dumpsys_version, parse_sdk, parse_user_states
 from clawperator.engine.contracts.operator_identity import OPERATOR_PACKAGES, RELEASE_PACKAGE, listener_of, service_of
 from clawperator.engine.errors import EngineError
 from clawperator.engine.executions.compatibility import judge
@@ -63,7 +63,7 @@ async def status(device: AdbDevice, package: str, *, accepted: Collection[str] =
         enabled=enabled,
         bound=state.is_bound(service_of(chosen), count) if enabled else False,
         suspended=state.ui_automation,
-        notifications=_may_notify(texts[chosen].text, sdk.text),
+        notifications=_may_notify(texts[chosen].text, chosen, state.user, sdk.text),
         listener=secure_list.contains(_entries(listeners), listener_of(chosen)),
     )
 
@@ -81,11 +81,11 @@ def _variant(package: str, dump: BatchOutput) -> InstalledVariant:
     return InstalledVariant(package, version.name[:200], version.code)
 
 
-def _may_notify(dump: str, sdk: str) -> bool | None:
-    """Return whether the app may post notifications; ``None`` before Android 13, and if the dump does not say."""
+def _may_notify(dump: str, package: str, user: int, sdk: str) -> bool | None:
+    """Return whether the app may post notifications for ``user``; ``None`` before Android 13, and if the dump does not say."""
     if parse_sdk(sdk) < _FIRST_WITH_RIGHT:
         return None
-    granted = _GRANTED.search(dump)
+    granted = _GRANTED.search(parse_user_states(dump, package).get(user, dump))
     if granted is not None:
         return granted[1] == "true"
     return False if _REQUESTED.search(dump) else None

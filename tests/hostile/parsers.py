@@ -50,6 +50,7 @@ from clawperator.engine.adb import (
     sync,
 )
 from clawperator.engine.adb.batch import BatchOutput
+from clawperator.engine.adb.end_mark import EndMark
 from clawperator.engine.bundles import run_bundle
 from clawperator.engine.config import policy_file, settings, settings_file
 from clawperator.engine.config.policy import DEFAULT
@@ -111,6 +112,10 @@ from tests.engine.operator import apks
 from tests.hostile import seeds as own
 from tests.hostile.fuzzing import Parser
 from tests.hostile.seeds import PACKAGE, SERIAL
+from tests.support import end_mark
+
+MARK = EndMark()
+MARK_LINE = end_mark(MARK.echo())
 
 LONGEST_READ = 64 * 1024
 """What a conversation with adb may ask for at once: so much is collected in memory before it is looked at."""
@@ -461,7 +466,7 @@ PARSERS: dict[str, Parser] = {
     ),
     "device-words": Parser(
         text_of(
-            parse.parse_getprop, parse.parse_wm_size, parse.parse_wm_density, parse.parse_packages, parse.parse_package_uids,
+            parse.parse_getprop, parse.parse_wm_size, parse.parse_wm_density, parse.parse_packages, parse.parse_package_uids, parse.parse_sdk, parse.parse_user_states,
             partial(parse.parse_dumpsys_version, package=PACKAGE), parse.parse_install_result, partial(parse.parse_failure, exit_code=0),
             bound_services.parse_accessibility, accessibility.clients, secure_list.entries, displays.parse_displays,
             lambda said: compatibility.judge(PACKAGE, *[BatchOutput(said.encode(errors="replace"), 0)] * 2),
@@ -470,16 +475,16 @@ PARSERS: dict[str, Parser] = {
     ),
     "device-checks": Parser(
         [
-            lambda data: batch._split(data, b"mark:", 2, SERIAL),
+            lambda data: batch._split(data, MARK, 2, SERIAL),
             *part_of(
-                lambda part: accessibility.enabled(part, part, SERIAL, PACKAGE), lambda part: accessibility.bound(part, part, SERIAL, PACKAGE),
+                lambda part: accessibility.enabled(part, part, SERIAL, PACKAGE), lambda part: accessibility.bound(part, part, part, SERIAL, PACKAGE),
                 lambda part: accessibility.ui_automation(part, part.text, SERIAL, PACKAGE), lambda part: device_health.screen(part, part, SERIAL),
                 lambda part: device_health.log_buffer(part, SERIAL), lambda part: device_health.clock(part, 1.7e9),
                 lambda part: readiness.apk_presence(PACKAGE, part, part, SERIAL), lambda part: readiness.version_compatibility(PACKAGE, part, part),
                 readiness.value_of, partial(readiness.switched_on, "dev_options"), grants.settings_value, lambda part: package_choice.installed(part, SERIAL),
             ),
         ],
-        [*DEVICE, b"outmark:0\nmoremark:1\n", b"mWakefulness=Awake", b"mShowingLockscreen=true", b"main: ring buffer is 5 MiB (1 MiB consumed)", b"1700000000"],
+        [*DEVICE, f"out{MARK_LINE}0\nmore{MARK_LINE}1\n".encode(), b"mWakefulness=Awake", b"mShowingLockscreen=true", b"main: ring buffer is 5 MiB (1 MiB consumed)", b"1700000000"],
     ),
     "host-words": Parser(
         text_of(

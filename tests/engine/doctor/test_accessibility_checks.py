@@ -89,8 +89,20 @@ OURS = f"{{{SERVICE}}}"
 BOTH = f"{OURS}, {{com.other/com.other.Service}}"
 
 
-def bound(text: BatchOutput, listed: str = SERVICE) -> Check:
-    return accessibility.bound(text, part(listed), DEVICE, PACKAGE)
+def bound(text: BatchOutput, listed: str = SERVICE, about: str = "") -> Check:
+    return accessibility.bound(text, part(listed), part(about), DEVICE, PACKAGE)
+
+
+@pytest.mark.parametrize("binding", ["", f"{{{SERVICE}}}"])
+def test_an_app_that_android_keeps_stopped_has_to_be_opened(binding: str) -> None:
+    about = f"  Package [{PACKAGE}] (1):\n    User 0: ceDataInode=1 installed=true stopped={{}} enabled=0\n"
+    check = bound(dump(listed=f"{{{SERVICE}}}", binding=binding), about=about.format("true"))
+    assert check.detail.startswith("Android keeps the app stopped until it is opened")
+    (step,) = check.fix
+    assert step.value.startswith(f"adb -s {DEVICE} shell am start --user current -n {PACKAGE}/")
+    assert bound(dump(listed=f"{{{SERVICE}}}", binding=binding), about=about.format("false")).fix != check.fix
+    of_another = about.format("false") + "    User 10: installed=true stopped=true\n"
+    assert bound(dump(listed=f"{{{SERVICE}}}", binding=binding), about=of_another).fix != check.fix
 
 
 def test_bound() -> None:
