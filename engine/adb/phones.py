@@ -15,6 +15,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Protocol
 
 from clawperator.engine.errors import EngineError, ErrorCode
+from clawperator.engine.text.numbers import whole_number
 
 if TYPE_CHECKING:
     from clawperator.engine.adb.presence import DeviceEntry
@@ -79,8 +80,8 @@ def without_identity(text: str) -> str:
 def _address(serial: str) -> str:
     """Return the address of a network device or an emulator, the same for all names of this computer."""
     if serial.startswith("emulator-"):
-        port = serial.removeprefix("emulator-")
-        return f"local-{int(port) + 1}" if port.isascii() and port.isdigit() and len(port) < 6 else serial
+        console = whole_number(serial.removeprefix("emulator-"), digits=5)
+        return serial if console is None else f"local-{console + 1}"
     host, colon, port = serial.rpartition(":")
     if not colon or not port.isdigit():
         return ""  # by USB, or by its announcement

@@ -29,7 +29,10 @@ PARSED = {
         "int(uid or -1)": "a group of _PACKAGE, at most 18 digits", "int(width)": "at most six digits", "int(height)": "at most six digits",
         "int(found.get('Override') or found.get('Physical') or 0)": "at most six digits", "int(user)": "at most nine digits",
     },
-    "adb/protocol.py": {"int(digits, 16)": "four bytes, a ValueError is caught"},
+    "adb/protocol.py": {
+        "int(digits, 16)": "four bytes, a ValueError is caught",
+        "int(number)": "transport_id_of returns at most 18 digits",
+    },
     "adb/server.py": {"int(answer, 16)": "a ValueError is caught"},
     "doctor/device_health.py": {
         "int(host_seconds)": "this computer's clock",
