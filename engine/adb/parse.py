@@ -150,6 +150,18 @@ INPUT_BLOCKED_HINT = (
 _LIMITED = ("INJECT_EVENTS", "WRITE_SECURE_SETTINGS", "GRANT_RUNTIME_PERMISSIONS", "REVOKE_RUNTIME_PERMISSIONS")
 
 
+_CLOSED_USER = re.compile(r"not have permission to access user (\d{1,9})", re.ASCII)
+
+
+def package_manager_failure(text: str, exit_code: int) -> str:
+    """Return the sentence about a ``pm`` that ended with ``exit_code``."""
+    if (closed := _CLOSED_USER.search(text)) is not None:
+        return f"Android does not let adb access user {closed[1]}, who is in the foreground"
+    if not text.strip():
+        return "The package manager did not answer"
+    return f"The package manager failed: {parse_failure(text, exit_code or 1)}"
+
+
 def limited_hint(text: str) -> str | None:
     """Return what to do about a failure that names a permission which adb's shell has, unless a phone's maker limits it."""
     return INPUT_BLOCKED_HINT if any(name in text for name in _LIMITED) else None

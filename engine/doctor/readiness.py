@@ -6,7 +6,7 @@ import time
 from collections.abc import Awaitable, Callable, Sequence
 
 from clawperator.engine.adb.batch import BatchOutput
-from clawperator.engine.adb.parse import parse_packages
+from clawperator.engine.adb.parse import package_manager_failure, parse_packages
 from clawperator.engine.contracts.envelope import Envelope
 from clawperator.engine.contracts.generation import lacking_words
 from clawperator.engine.contracts.operator_identity import variants
@@ -38,7 +38,7 @@ def apk_presence(package: str, listed: BatchOutput, dump: BatchOutput, device_id
         return Check(
             check_id,
             "fail",
-            "The package manager did not answer",
+            package_manager_failure(listed.text, listed.exit_code),
             ErrorCode.DEVICE_SHELL_UNAVAILABLE,
             listed.text.strip(),
             evidence={"receiverPackage": package, "exitCode": listed.exit_code},

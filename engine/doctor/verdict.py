@@ -100,7 +100,9 @@ def verdict_of(checks: Iterable[Mapping[str, Any]], backend: str = "operator") -
     code, summary = str(obstacle.get("code", "")), str(obstacle.get("summary", ""))
     if obstacle.get("id") == _SERVICE_OFF and code in _REASONS:
         return Verdict("not_ready", reason="accessibility service off", check_id=_SERVICE_OFF, unknown=unknown)
-    return Verdict("not_ready", 0, _REASONS.get(code) or summary, str(obstacle.get("id", "")), unknown)
+    answered = obstacle.get("id") == _PRESENCE and code == ErrorCode.DEVICE_SHELL_UNAVAILABLE.value
+    reason = summary if answered else _REASONS.get(code) or summary
+    return Verdict("not_ready", 0, reason, str(obstacle.get("id", "")), unknown)
 
 
 def _is_obstacle(check: Mapping[str, Any]) -> bool:

@@ -10,7 +10,12 @@ from typing import Any, Self
 from clawperator.engine.adb.android_user import pm
 from clawperator.engine.adb.batch import BatchOutput, run_commands
 from clawperator.engine.adb.device import AdbDevice
-from clawperator.engine.adb.parse import parse_dumpsys_version, parse_packages, parse_user_states
+from clawperator.engine.adb.parse import (
+    package_manager_failure,
+    parse_dumpsys_version,
+    parse_packages,
+    parse_user_states,
+)
 from clawperator.engine.contracts.operator_identity import listed_as, variants
 from clawperator.engine.errors import EngineError, ErrorCode
 from clawperator.engine.version import OPERATOR_RANGES, OPERATOR_RELEASES, __version__
@@ -122,7 +127,7 @@ def _missing(package: str, listed: BatchOutput, dump: BatchOutput) -> Compatibil
     if not listed.ok:
         error = EngineError(
             ErrorCode.DEVICE_SHELL_UNAVAILABLE,
-            "The device's package manager did not answer",
+            package_manager_failure(listed.text, listed.exit_code),
             details={"exitCode": listed.exit_code, "stderr": listed.text.strip()[:_LONGEST_QUOTE]},
         )
         return Compatibility(

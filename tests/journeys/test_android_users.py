@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from clawperator.engine import Engine, Settings
+from clawperator.engine.doctor.verdict import verdict_of
 from clawperator.engine.errors import EngineError, ErrorCode
 from clawperator.engine.executions import build
 from clawperator.engine.simulator.device import SimulatedDevice, create_device
@@ -106,6 +107,17 @@ async def test_the_operator_of_another_user_is_named(visit: Visit) -> None:
         check async for check in place.engine.doctor(device_id=place.serial).checks(only="readiness.apk.presence")
     ]
     assert presence.summary.endswith("only for user 0")
+
+
+async def test_a_foreground_user_that_adb_may_not_access_is_named(visit: Visit) -> None:
+    place = await visit({"current": 10, "closed": [10]})
+    words = "Android does not let adb access user 10, who is in the foreground"
+    with pytest.raises(EngineError, match=words):
+        await place.engine.packages(device_id=place.serial)
+    checks = [check.to_dict() async for check in place.engine.doctor(device_id=place.serial).checks()]
+    assert verdict_of(checks).summary == f"Not ready: {words}"
+    with pytest.raises(EngineError, match="access user 10"):
+        await place.engine.execute(build.press_key("home"), device_id=place.serial)
 
 
 async def test_setup_makes_the_device_of_a_second_user_ready(visit: Visit, tmp_path: Path) -> None:

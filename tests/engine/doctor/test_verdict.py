@@ -17,7 +17,9 @@ OFF = Check("readiness.accessibility.enabled", "warn", "off", ErrorCode.DEVICE_A
 BOUND = Check("readiness.accessibility.bound", "warn", "down", ErrorCode.DEVICE_ACCESSIBILITY_NOT_RUNNING)
 SILENT = Check("readiness.handshake", "fail", "no answer", ErrorCode.RESULT_ENVELOPE_TIMEOUT)
 OLD = Check("readiness.version.compatibility", "fail", "p 0.9.0 is not supported", ErrorCode.VERSION_INCOMPATIBLE)
-SHELL = Check("readiness.apk.presence", "fail", "The package manager did not answer")
+SHELL = Check(
+    "readiness.apk.presence", "fail", "The package manager did not answer", ErrorCode.DEVICE_SHELL_UNAVAILABLE
+)
 
 
 PROGRAMS = Check("stock.programs", "pass", "installed")
