@@ -181,8 +181,7 @@ class Engine:
             name = await _chosen_backend(self, backend, device_id)
             attempt.admit(validated, ShellBackend.name if by_shell else name, package)
             profile = _admit_execution(self.settings, validated, composed, options)
-            if composed is not None:
-                composed = replace(composed, admit=partial(admit_action, profile))
+            composed = composed and replace(composed, admit=partial(admit_action, profile))
             through = self._backend(receiver_package, name, allow_unbind)
             acting: Backend = ShellBackend() if by_shell else through
             await refuse_unwritable_pictures(validated.execution, overwrite=options.screenshot_overwrite)
@@ -453,7 +452,8 @@ class Engine:
         from clawperator.engine.history.seen_runs import SeenRuns, record
 
         with self.events.subscribe() as subscription:
-            await record(subscription, SeenRuns(self.history, self.face, self.server.phones.newest))
+            seen = SeenRuns(self.history, self.face, self.events.typed, self.server.phones.newest)
+            await record(subscription, seen)
 
     def follow(self, device_id: str, on_state: Callable[[FollowState], object]) -> Follow:
         """Return follow mode for ``device_id``: run its ``run()`` as a task. Executions have precedence over it.

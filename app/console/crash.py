@@ -17,11 +17,12 @@ MAX_BYTES = 1024 * 1024
 
 
 class CrashReports:
-    """Writes each failure once per session: the same pane would fail again with every frame."""
+    """Writes each failure once per session: the same pane would fail again with every frame. ``hide`` takes out typed text."""
 
-    def __init__(self, path: Path, time_of_day: Callable[[], str]) -> None:
+    def __init__(self, path: Path, time_of_day: Callable[[], str], hide: Callable[[str], str] = str) -> None:
         self.path = path
         self._time_of_day = time_of_day
+        self._hide = hide
         self._known: set[tuple[str, int]] = set()
 
     def add(self, error: BaseException, where: str) -> bool:
@@ -39,7 +40,7 @@ class CrashReports:
         return True
 
     def _report(self, error: BaseException, where: str) -> str:
-        story = "".join(traceback.format_exception(error))
+        story = self._hide("".join(traceback.format_exception(error)))
         versions = f"clawperator {__version__}, Python {platform.python_version()}, {platform.system()}"
         return f"{self._time_of_day()}  {where}\n{versions}\n{story}\n"
 

@@ -206,7 +206,11 @@ async def run_async(
             files=files,
             graphics=graphics,
             pictures=choice != "none",
-            crashes=CrashReports(Path(crash_path(os.environ)), lambda: time.strftime("%Y-%m-%d %H:%M:%S")),
+            crashes=CrashReports(
+                Path(crash_path(os.environ)),
+                lambda: time.strftime("%Y-%m-%d %H:%M:%S"),
+                lambda text: engine.events.typed.text(text),  # noqa: PLW0108 -- the engine may open later
+            ),
             read_only=read_only,
             preferences=preferences,
             remote=remote,

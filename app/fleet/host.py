@@ -8,7 +8,7 @@ import json
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import fields
+from dataclasses import fields, replace
 from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -414,6 +414,8 @@ class FleetHost:
     async def _publish(self, event: Any, lost: int) -> None:
         """Publish an engine event for everyone who watches; never kept for later."""
         headers = {subjects.DROPPED: str(self.dropped + lost)}
+        if isinstance(event, SnapshotSeen) and (typed := self._engine.events.typed.of(event.command_id)):
+            event = replace(event, xml=typed.text(event.xml))
         messages = [
             (subjects.event_subject(self._name, each.device_id or "-", each.name), encode(dict(each.data)))
             for each in stream_events(event)

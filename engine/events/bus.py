@@ -10,10 +10,12 @@ import asyncio
 from collections import deque
 from collections.abc import AsyncIterator, Callable
 from dataclasses import replace
+from functools import cached_property
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
 if TYPE_CHECKING:
+    from clawperator.engine.events.typed_text import TypedTexts
     from clawperator.engine.events.types import EngineEvent
 
 
@@ -28,6 +30,10 @@ def _size(event: EngineEvent) -> int:
     texts = (getattr(event, name, "") for name in ("xml", "raw", "text"))
     fields, entries = getattr(event, "fields", {}), getattr(event, "entries", ())
     return sum(map(len, (*texts, *fields.values()))) + sum(len(entry.payload) + _ENTRY_COST for entry in entries)
+
+
+_MAY_SHOW_TYPED_TEXT = ("LogBatch", "CommandProgress", "EnvelopeSeen", "ExecutionStarted", "ExecutionFinished")
+"""Events for which ``typed_text.py`` is loaded."""
 
 
 class Subscription:
@@ -87,7 +93,7 @@ class Subscription:
 
 
 class EventBus:
-    """Publishes to every subscription without waiting."""
+    """Publishes to every subscription without waiting. ``typed`` takes typed text out of every event."""
 
     def __init__(self) -> None:
         self._seq = 0
@@ -98,6 +104,13 @@ class EventBus:
         """Whether there are subscribers: publishers skip events otherwise."""
         return bool(self._subscriptions)
 
+    @cached_property
+    def typed(self) -> TypedTexts:
+        """The typed texts of recent commands."""
+        from clawperator.engine.events.typed_text import TypedTexts
+
+        return TypedTexts()
+
     def subscribe(self, maxsize: int = 10_000) -> Subscription:
         subscription = Subscription(maxsize, self._subscriptions.remove)
         self._subscriptions.append(subscription)
@@ -105,6 +118,8 @@ class EventBus:
 
     def publish(self, event: EngineEvent) -> EngineEvent:
         self._seq += 1
+        if type(event).__name__ in _MAY_SHOW_TYPED_TEXT:
+            event = self.typed.without(event)
         event = replace(event, seq=self._seq)
         for subscription in tuple(self._subscriptions):
             subscription.offer(event)

@@ -16,6 +16,7 @@ from clawperator.engine.contracts.caller import ANONYMOUS, Caller
 from clawperator.engine.contracts.limits import BACKENDS, DEFAULT_MODE
 from clawperator.engine.errors import EngineError, ErrorCode, interruption
 from clawperator.engine.events.bus import EventBus
+from clawperator.engine.events.typed_text import TypedText
 from clawperator.engine.executions.device_lock import HeldDevice
 from clawperator.engine.executions.outcome import ExecutionOutcome, outcome_of
 from clawperator.engine.executions.run import Finished
@@ -116,6 +117,9 @@ class Attempt:
         self.execution_id = str(uuid.uuid4())
         self.at = time.time()
         self.payload = payload
+        steps = getattr(payload, "actions", ())  # of a composition
+        self.typed = TypedText.of(payload if not steps else {"actions": [step.to_payload() for step in steps]})
+        """What the payload types; recorders take it out of what they keep."""
         self.validated: Validated | None = None
         """What was admitted; then what is dispatched in its place, without references."""
         self.command_id = command_id if isinstance(command_id, str) else ""
@@ -143,6 +147,8 @@ class Attempt:
     def admit(self, validated: Validated, backend: str, package: str) -> None:
         """Note the valid payload, for the Operator app ``package`` through ``backend``."""
         self.validated, self.backend, self.package = validated, backend, package
+        self.typed = TypedText.of(validated.payload)
+        self._bus.typed.note(validated.execution.command_id, self.typed)
         self.command_id, self.mode = validated.execution.command_id, validated.execution.mode
         self.trace.enter("device")
 
@@ -196,11 +202,17 @@ class Attempt:
                     source=execution.source,
                     timeout_ms=execution.timeout_ms,
                     action_count=len(execution.actions),
-                    payload=self.validated.payload,
+                    payload=self.shown_payload,
                     mode=execution.mode,
                     backend=self.backend,
                 )
             )
+
+    @property
+    def shown_payload(self) -> Any:
+        """The normalised payload without typed text, or what was given if that was invalid."""
+        given = getattr(self.payload, "head", self.payload) if self.validated is None else self.validated.payload
+        return self.typed.payload(given)
 
     def _dispatched(self) -> None:
         if self._preparation is not None:
@@ -278,7 +290,8 @@ class Attempt:
         self._end(error.to_answer())
 
     def _end(self, result: Mapping[str, Any]) -> float:
-        """Publish and record the end; return the duration in milliseconds."""
+        """Publish and record the end, without typed text; return the duration in milliseconds."""
+        result = self.typed.result(result)
         duration_ms = (time.monotonic() - self._began) * 1000
         if self._bus.watched:
             from clawperator.engine.events.types import ExecutionFinished
@@ -291,8 +304,8 @@ class Attempt:
                     result=result,
                     duration_ms=duration_ms,
                     phases=dict(self.trace.phases),
-                    warnings=tuple(self.warnings),
-                    payload=self.payload if self.validated is None else self.validated.payload,
+                    warnings=tuple(self.typed.value(self.warnings)),
+                    payload=self.shown_payload,
                     dispatched=self.trace.was_dispatched,
                 )
             )

@@ -15,7 +15,7 @@ from clawperator.engine.adb.parse import parse_wm_size
 from clawperator.engine.adb.quote import device_script
 from clawperator.engine.contracts.execution import Action
 from clawperator.engine.contracts.issues import shown, suggestion
-from clawperator.engine.contracts.keys import KEY_CODES, LAST_KEY, key_code
+from clawperator.engine.contracts.keys import KEY_CODES, LAST_KEY, key_code, key_effects
 from clawperator.engine.errors import EngineError, ErrorCode
 from clawperator.engine.executions.composition import Composition, Parts, StepFailedError, by_reference
 from clawperator.engine.executions.matcher_check import checked_matcher
@@ -50,7 +50,7 @@ def key(name: str, *, display: int = 0) -> Composition:
 
     async def run(parts: Parts) -> dict[str, Any]:
         where = await _to_display(parts.device, display)
-        await parts.shell("key", *where, "keyevent", sent)
+        await parts.shell("key", *where, "keyevent", sent, secret="type_text" in key_effects(code))
         return {"sent": " ".join(("input", *where, "keyevent", sent))}
 
     return Composition("input", (Action("key", "input_key", {"key": named} | _on(display)),), run)

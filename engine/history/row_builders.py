@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from clawperator.engine.contracts.caller import Caller
@@ -20,10 +21,10 @@ from clawperator.engine.history.records import (
     TreeRecord,
     step_records,
 )
-from clawperator.engine.history.typed_text import password_steps, without_passwords, without_typed
 from clawperator.engine.history.write_ahead import bounded, row_of
 
 if TYPE_CHECKING:
+    from clawperator.engine.events.typed_text import TypedText
     from clawperator.engine.executions.attempt import Attempt
     from clawperator.engine.executions.trace import Trace
 
@@ -75,8 +76,7 @@ def begun(attempt: Attempt, face: str) -> tuple[RunRecord, AuditRecord]:
     row, payload = RunSummary(**row_of(attempt, face)), _payload(attempt)
     planned = outcome_of(planned_steps(payload)).steps
     audit = _audit(row, "execute", attempt.trace.dispatched_at, payload, attempt.caller)
-    kept = None if payload is None else without_typed(payload)
-    return RunRecord(row, payload=kept, steps=step_records(planned)), audit
+    return RunRecord(row, payload=payload, steps=step_records(planned)), audit
 
 
 def died(note: Mapping[str, Any]) -> tuple[RunRecord, AuditRecord]:
@@ -117,20 +117,18 @@ def ended(attempt: Attempt, ending: Ending) -> tuple[list[AuditRecord], RunRecor
         return audit, None
     outcome = attempt.outcome
     if outcome is not None:
-        row = row._replace(outcome=outcome.to_dict())
+        row = row._replace(outcome=attempt.typed.value(outcome.to_dict()))
     steps = step_records((outcome or outcome_of(planned_steps(payload))).steps)
     envelope, warnings = ending.result.get("envelope"), tuple(attempt.warnings)
-    run = _complete(RunRecord(row, message, payload, envelope, tuple(trace.raw), steps, warnings=warnings), trace)
-    if attempt.validated is None:
-        return audit, run
-    return audit, without_passwords(run, password_steps(attempt.validated.execution, trace))
+    raw = () if attempt.typed else tuple(trace.raw)
+    run = RunRecord(row, message, payload, envelope, raw, steps, warnings=attempt.typed.value(warnings))
+    return audit, _complete(run, trace, attempt.typed)
 
 
 def _payload(attempt: Attempt) -> Mapping[str, Any] | None:
-    """Return the normalised payload, or the given one if it was invalid."""
-    if attempt.validated is not None:
-        return attempt.validated.payload
-    return attempt.payload if isinstance(attempt.payload, Mapping) else None
+    """Return the normalised payload, or the given one if it was invalid, without typed text."""
+    payload = attempt.shown_payload
+    return payload if isinstance(payload, Mapping) else None
 
 
 def _outcome(attempt: Attempt, result: Mapping[str, Any]) -> tuple[RunStatus, str, str]:
@@ -153,10 +151,10 @@ def _text(value: object) -> str:
     return str(value) if isinstance(value, str) else ""
 
 
-def _complete(run: RunRecord, trace: Trace) -> RunRecord:
-    """Return ``run`` with its derived values."""
-    lines = tuple(_lines(run.summary, trace))
-    trees, envelope = _trees(run, trace)
+def _complete(run: RunRecord, trace: Trace, typed: TypedText) -> RunRecord:
+    """Return ``run`` with its derived values, without typed text."""
+    lines = tuple(_lines(run.summary, trace, typed))
+    trees, envelope = _trees(run, trace, typed)
     valid = run.summary.timeout_ms > 0
     return run._replace(
         summary=run.summary._replace(failed_steps=sum(step.status == "failed" for step in run.steps)),
@@ -168,23 +166,25 @@ def _complete(run: RunRecord, trace: Trace) -> RunRecord:
     )
 
 
-def _trees(run: RunRecord, trace: Trace) -> tuple[tuple[TreeRecord, ...], Mapping[str, Any] | None]:
+def _trees(run: RunRecord, trace: Trace, typed: TypedText) -> tuple[tuple[TreeRecord, ...], Mapping[str, Any] | None]:
     snapshots = any(kind == "snapshot_ui" for _, kind in planned_steps(run.payload))
     if not trace.trees and not snapshots:
         return (), run.envelope
     from clawperator.engine.history.trees import keep_trees
 
-    return keep_trees(trace.trees, run.envelope, run.summary.ended_at)
+    seen = [(at, replace(tree, xml=typed.text(tree.xml))) for at, tree in trace.trees] if typed else trace.trees
+    return keep_trees(seen, run.envelope, run.summary.ended_at)
 
 
-def _lines(row: RunSummary, trace: Trace) -> Iterator[LineRecord]:
+def _lines(row: RunSummary, trace: Trace, typed: TypedText) -> Iterator[LineRecord]:
     """Yield the host's lines and those of the device."""
     actions = f"{row.action_count} {'action' if row.action_count == 1 else 'actions'}"
     yield LineRecord(row.started_at, "sent", f"sent by {row.face}, {actions}")
     if trace.was_dispatched:
         yield LineRecord(trace.dispatched_at, "dispatched", "from here on the device may act")
     for at, signal in trace.lines:
-        yield LineRecord(at, signal.kind, signal.text, signal.fields)
+        fields, text = typed.line(signal.kind, signal.fields, signal.text)
+        yield LineRecord(at, signal.kind, text, fields)
     if trace.lines_left_out:
         yield LineRecord(row.ended_at, "omitted", f"{trace.lines_left_out} more lines were not recorded")
     kind = "result" if row.status in ("success", "failed") and trace.raw else "gave up"

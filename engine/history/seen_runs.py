@@ -8,12 +8,13 @@ import uuid
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from clawperator.engine.contracts.derived import derived_code
 from clawperator.engine.contracts.limits import ENVELOPE_WAIT_BUFFER_MS, FOLLOW_SOURCE, MAX_EXECUTION_TIMEOUT_MS
 from clawperator.engine.errors import ErrorCode
 from clawperator.engine.events.bus import Subscription
+from clawperator.engine.events.typed_text import TypedTexts
 from clawperator.engine.events.types import (
     CommandProgress,
     EngineEvent,
@@ -28,7 +29,6 @@ from clawperator.engine.executions.outcome import outcome_of
 from clawperator.engine.executions.trace import LINES_KEPT
 from clawperator.engine.history.records import LineRecord, RunRecord, RunStatus, RunSummary, step_records
 from clawperator.engine.history.trees import keep_trees
-from clawperator.engine.history.typed_text import typed_by, without_passwords
 from clawperator.engine.history.worker import HistoryWorker
 from clawperator.engine.logcat.signals import CapturedHierarchy
 from clawperator.engine.logcat.stages import action_of_stage
@@ -81,10 +81,13 @@ class _SeenRun:
 
 
 class SeenRuns:
-    """Records runs from the engine's events; call ``expire`` regularly."""
+    """Records runs from the engine's events; call ``expire`` regularly. ``typed`` is that of their bus."""
 
-    def __init__(self, worker: HistoryWorker, face: str, phone_of: Callable[[str], str] = lambda _: "") -> None:
+    def __init__(
+        self, worker: HistoryWorker, face: str, typed: TypedTexts, phone_of: Callable[[str], str] = lambda _: ""
+    ) -> None:
         self._worker = worker
+        self._typed = typed
         self._phone_of = phone_of
         """Returns the identity of the phone that a serial leads to, empty if it is not known."""
         self._face = face
@@ -165,6 +168,8 @@ class SeenRuns:
         self._characters -= sum(len(tree.xml) for _, tree in seen.trees)
         self._note_end(key, unanswered=event is None and not seen.internal)
         if not seen.internal:
+            if typed := self._typed.of(seen.command_id):
+                seen.trees = [(when, replace(tree, xml=typed.text(tree.xml))) for when, tree in seen.trees]
             phone = self._phone_of(seen.device_id)
             self._worker.write(lambda history: history.put(_complete(seen, at, event, self._face, phone)))
 
@@ -177,7 +182,6 @@ class SeenRuns:
         phone = self._phone_of(key[0])
         row = RunSummary("", event.command_id, device_id=key[0], origin="seen", ended_at=event.at, phone=phone)
         run = RunRecord(row, envelope=event.envelope, raw=(event.raw,) if event.raw else ())
-        run = without_passwords(run, typed_by(event.envelope))
         self._worker.write(lambda history: history.put_late(run))
 
     def _note_end(self, key: Key, *, unanswered: bool) -> None:
@@ -221,8 +225,7 @@ def _complete(seen: _SeenRun, at: float, event: EnvelopeSeen | None, face: str, 
         outcome=outcome.to_dict(),
     )
     raw = (event.raw,) if event is not None and event.raw else ()
-    run = RunRecord(row, message, None, kept, raw, steps, lines, trees)
-    return without_passwords(run, typed_by(envelope or {}))
+    return RunRecord(row, message, None, kept, raw, steps, lines, trees)
 
 
 def _action(lines: Sequence[LineRecord]) -> str:

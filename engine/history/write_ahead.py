@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any
 
 from clawperator.engine.files.regular import PRIVATE, private_folder, require_private
 from clawperator.engine.history.process_identity import alive, token
-from clawperator.engine.history.typed_text import without_typed
 
 if TYPE_CHECKING:
     from clawperator.engine.executions.attempt import Attempt
@@ -72,7 +71,7 @@ def _note(attempt: Attempt, face: str, *, safe: bool) -> dict[str, Any]:
         "at": attempt.trace.dispatched_at,
         "caller": attempt.caller,
         "steps": attempt.validated.execution.steps,
-        "payload": None if safe else without_typed(attempt.validated.payload),
+        "payload": None if safe else attempt.shown_payload,
         "row": row_of(attempt, face),
     }
 

@@ -16,7 +16,7 @@ from clawperator.engine.hierarchy.tree import parse
 from clawperator.engine.progress import unreported
 from clawperator.engine.skills.compiled import Choice, Compiled, with_matcher
 from clawperator.engine.skills.node_choice import choose
-from clawperator.engine.skills.outputs import failed_confirms, read_outputs, steps_of, variance
+from clawperator.engine.skills.outputs import failed_confirms, read_outputs, redacted, steps_of, variance
 from clawperator.engine.skills.salt import installation_salt
 
 TYPE_CHECKING = False
@@ -32,8 +32,8 @@ OnEvent = Callable[[Mapping[str, Any]], object]
 class ArtifactReport:
     """The result of a run, filled in while it lasts. ``results`` are those of the executions that ran, fewer than planned after a failure.
 
-    ``errors`` are error objects. ``variance``: optional steps that failed. ``outputs`` are redacted as the recipe declares; the
-    envelopes in ``results`` are not. ``looks`` are the snapshots for choices; ``chosen`` has ``stepId``, ``executionId`` and
+    ``errors`` are error objects. ``variance``: optional steps that failed. ``outputs`` are redacted as the recipe declares, and so
+    is all of ``to_dict``; ``results`` are not. ``looks`` are the snapshots for choices; ``chosen`` has ``stepId``, ``executionId`` and
     ``matcher`` (or ``None``) of each. ``then`` is the screen after the run, if ``RunOptions.then`` asked for it.
     """
 
@@ -47,6 +47,7 @@ class ArtifactReport:
     looks: list[ExecutionResult] = field(default_factory=list)
     chosen: list[Mapping[str, Any]] = field(default_factory=list)
     then: Mapping[str, Any] | None = None
+    salt: bytes = b""
 
     @property
     def failed(self) -> bool:
@@ -71,7 +72,12 @@ class ArtifactReport:
             answer["warnings"] = [dict(warning) for warning in self.warnings]
         if self.then is not None:
             answer["then"] = dict(self.then)
-        return {**answer, "durationMs": round(self.duration_ms)}
+        return self.redacted({**answer, "durationMs": round(self.duration_ms)})
+
+    def redacted(self, answer: Mapping[str, Any]) -> dict[str, Any]:
+        """Return ``answer`` without the texts that the recipe redacts."""
+        steps = steps_of(result.envelope for result in self.results)
+        return redacted(answer, self.compiled.outputs, self.compiled.private, steps, self.salt)
 
 
 def documented(result: ExecutionResult) -> dict[str, Any]:
@@ -147,7 +153,7 @@ async def run_artifact(
     if any(output.redaction == "hash" for output in compiled.outputs):
         salt, trouble = await asyncio.to_thread(installation_salt, engine.settings.environment)
     how = {"receiver_package": receiver_package, "timeout_ms": timeout_ms}
-    report = ArtifactReport(compiled)
+    report = ArtifactReport(compiled, salt=salt)
     run = _ArtifactRun(engine, report, device_id, how, replace(options or RunOptions(), profile="flat"), salt, on_event)
     await run.begin()
     for index in range(len(compiled.executions)):
@@ -207,7 +213,7 @@ class _ArtifactRun:
             last = index == count - 1
             result = await self._execute(payload, self.options if last else replace(self.options, then=None))
         except EngineError as exc:
-            _name(exc, compiled, report.results)
+            _name(exc, report)
             raise
         report.results.append(result)
         report.then = result.then
@@ -303,8 +309,15 @@ def _names(compiled: Compiled) -> dict[str, str]:
     return {key: name for key, name in names.items() if name}
 
 
-def _name(error: EngineError, compiled: Compiled, results: list[ExecutionResult]) -> None:
-    for key, name in {**_names(compiled), **compiled.fallback}.items():
+def _name(error: EngineError, report: ArtifactReport) -> None:
+    """Add what is known of the run to ``error``, and redact it."""
+    for key, name in {**_names(report.compiled), **report.compiled.fallback}.items():
         error.extra.setdefault(key, name)
-    if results:
-        error.extra.setdefault("executions", [documented(result) for result in results])
+    if report.results:
+        error.extra.setdefault("executions", [documented(result) for result in report.results])
+    shown = report.redacted(
+        {"message": error.message, "hint": error.hint, "details": error.details, "extra": error.extra}
+    )
+    error.message, error.hint, error.details, error.extra = (
+        shown[key] for key in ("message", "hint", "details", "extra")
+    )

@@ -90,6 +90,8 @@ class Compiled:
     warnings: tuple[Mapping[str, Any], ...]
     fallback: Mapping[str, str] = field(default_factory=dict)
     choices: tuple[Choice, ...] = ()
+    private: tuple[str, ...] = ()
+    """The texts of selectors that a recipe annotates USER_SPECIFIC; not part of the JSON, and of no answer of a run."""
 
     @property
     def execution(self) -> dict[str, Any]:

@@ -8,11 +8,12 @@ from __future__ import annotations
 import hashlib
 import math
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 
 from clawperator.engine.contracts.envelope import code_of
 from clawperator.engine.errors import ErrorCode
+from clawperator.engine.events.typed_text import TypedText
 from clawperator.engine.filters.pattern_cost import cost_of
 from clawperator.engine.skills.compiled import Confirm, Output
 from clawperator.engine.skills.recipe.patterns import pattern_problem
@@ -34,6 +35,10 @@ _TRUTHS: Final = {
     "0": False,
 }
 _HASH_DIGITS = 16
+_READ = ("text", "raw_text", "value", "label")
+"""Keys of a step's data with what it read."""
+REDACTED = "[redacted]"
+"""Stands for a redacted text inside another text."""
 MASK = "mask"
 """The default redaction of texts."""
 
@@ -103,6 +108,46 @@ def convert(text: str, kind: str) -> Scalar | None:
     if kind == "boolean":
         return _TRUTHS.get(plain.casefold())
     return text
+
+
+def redacted(
+    answer: Mapping[str, Any], outputs: Iterable[Output], private: Iterable[str], steps: Steps, salt: bytes
+) -> dict[str, Any]:
+    """Return the answer of a run without the texts of redacted outputs, and without ``private`` ones, wherever they stand in it.
+
+    The step from which an output is read has it as the recipe declares.
+    """
+    hiding = [output for output in outputs if output.redaction != "none"]
+    secrets = [*private, *(text for output in hiding for text in _secrets(output, steps))]
+    hidden = TypedText(secrets, REDACTED)
+    if not hidden:
+        return dict(answer)
+    shown = {key: value if key == "outputs" else _untold(value, hiding, salt) for key, value in answer.items()}
+    return {key: value if key == "outputs" else hidden.value(value, key) for key, value in shown.items()}
+
+
+def _secrets(output: Output, steps: Steps) -> Iterable[str]:
+    data = (steps.get(output.step) or {}).get("data") or {}
+    whole = {data[key] for key in (output.key, *_READ) if isinstance(data.get(key), str)}
+    inner = {_inner(text, output.pattern)[0] for text in whole}
+    return {text for text in whole | inner if text}
+
+
+def _untold(value: Any, outputs: Sequence[Output], salt: bytes) -> Any:
+    """Return ``value`` with the outputs in its step results redacted."""
+    if isinstance(value, list):
+        return [_untold(item, outputs, salt) for item in value]
+    if not isinstance(value, Mapping):
+        return value
+    found = {key: _untold(item, outputs, salt) for key, item in value.items()}
+    for output in outputs if isinstance(found.get("data"), Mapping) and "actionType" in found else ():
+        text = found["data"].get(output.key)
+        if found.get("id") == output.step and isinstance(text, str):
+            data = {key: item for key, item in found["data"].items() if key != output.key}
+            found["data"] = (
+                data if output.redaction == "drop" else data | {output.key: redact(text, output.redaction, salt)}
+            )
+    return found
 
 
 def redact(value: Scalar, mode: str, salt: bytes) -> Scalar:

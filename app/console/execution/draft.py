@@ -147,7 +147,7 @@ class DraftKeeper:
         """Keep the draft among the recent ones: it is replaced now."""
         self.draft.rest()
         if not self.draft.empty:
-            self.keep(RecentDraft(self._now(), self.name, text=self.draft.text))
+            self.keep(RecentDraft(self._now(), self.name, text=_kept(self.draft.text)))
 
     def keep(self, draft: RecentDraft) -> None:
         """Add to the recent drafts, in order and off the event loop."""
@@ -192,7 +192,9 @@ class DraftKeeper:
         return f"{self.draft.text.rstrip()}\n"
 
     def _kept_text(self) -> str:
-        return f"{json.dumps({_UNREADABLE: self.draft.text})}\n" if self.draft.unreadable else self.text()
+        """Return what is saved by itself: without typed text, which only a file that the user saves holds."""
+        text = _kept(self.draft.text)
+        return f"{json.dumps({_UNREADABLE: text})}\n" if self.draft.unreadable else f"{text.rstrip()}\n"
 
     async def _write(self) -> None:
         await self._loaded.wait()
@@ -238,6 +240,13 @@ class DraftKeeper:
             await self._keeping
         if self._writer is not None and self._loaded.is_set():
             await self._writer
+
+
+def _kept(text: str) -> str:
+    """Return the text of a draft as it is kept: typed text is only in files that the user saves."""
+    from clawperator.engine.events.typed_text import text_without_typed
+
+    return text_without_typed(text)
 
 
 def _restored(text: str) -> Draft:

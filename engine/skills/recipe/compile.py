@@ -23,6 +23,7 @@ from clawperator.engine.skills.recipe.drafts import ActionDraft, payload, sleep
 from clawperator.engine.skills.recipe.inputs import ResolvedInputs, check_filled, resolve
 from clawperator.engine.skills.recipe.model import Recipe
 from clawperator.engine.skills.recipe.rules import read_recipe
+from clawperator.engine.skills.recipe.selectors import TEXTS
 from clawperator.engine.skills.recipe.source import read_source
 from clawperator.engine.skills.recipe.steps import CONFIRM, RecipeStep
 from clawperator.engine.skills.recipe.templates import fill, fill_in, texts
@@ -69,7 +70,22 @@ def compile_recipe(
         confirms=_confirms(recipe.steps, inputs.texts),
         warnings=tuple(_warnings(recipe, inputs, plans, parts)),
         choices=tuple(_choices(recipe.steps, inputs)),
+        private=tuple(_private([block.value for _, block in recipe.source.steps], inputs.texts)),
     )
+
+
+def _private(value: object, texts: Mapping[str, str], inside: bool = False) -> Iterator[str]:
+    """Yield the texts of the selectors below ``value`` that are annotated USER_SPECIFIC, with inputs filled in."""
+    if isinstance(value, list):
+        for item in value:
+            yield from _private(item, texts, inside)
+    elif isinstance(value, Mapping):
+        inside = inside or value.get("annotation") == "USER_SPECIFIC"
+        for key, inner in value.items():
+            if isinstance(inner, str):
+                yield from [fill(inner, texts)] if inside and key in TEXTS else []
+            else:
+                yield from _private(inner, texts, inside)
 
 
 # -- session and steps

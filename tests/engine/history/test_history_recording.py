@@ -426,7 +426,9 @@ async def test_a_typed_password_is_not_kept(
     assert run.envelope is not None
 
 
-async def test_another_typed_text_is_kept(start: Start, kept: Kept, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_no_typed_text_is_kept_whatever_its_field(
+    start: Start, kept: Kept, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setitem(VAULT.screens, "main", login)
     engine = await start()
     await engine.execute(build.open_app("com.example.vault"))
@@ -436,7 +438,7 @@ async def test_another_typed_text_is_kept(start: Start, kept: Kept, monkeypatch:
     await ended(engine)
     payload = kept.runs[-1].payload
     assert payload is not None
-    assert [action.get("params", {}).get("text") for action in payload["actions"]] == [None, "Jane", ""]
+    assert [action.get("params", {}).get("text") for action in payload["actions"]] == [None, "", ""]
     with pytest.raises(EngineError, match=r"non-empty params\.text"):
         engine.validate(payload)
 

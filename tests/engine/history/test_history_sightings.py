@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from clawperator.engine.contracts.limits import FOLLOW_SOURCE
+from clawperator.engine.events.typed_text import TypedTexts
 from clawperator.engine.events.types import (
     CommandProgress,
     EngineEvent,
@@ -34,7 +35,8 @@ class Shelf:
 
     def __init__(self) -> None:
         self.history = History("", connection.in_memory(), [])
-        self.sightings = SeenRuns(self, "console")  # type: ignore[arg-type]
+        self.typed = TypedTexts()
+        self.sightings = SeenRuns(self, "console", self.typed)  # type: ignore[arg-type]
         self.at = NOW
 
     def write(self, job: Callable[[History], object], *, late: bool = False) -> None:
@@ -42,7 +44,8 @@ class Shelf:
         job(self.history)
 
     def see(self, *events: EngineEvent) -> None:
-        self.sightings.take(events)
+        """Take what a bus publishes."""
+        self.sightings.take(map(self.typed.without, events))
 
     def line(self, text: str, command_id: str = "c") -> CommandProgress:
         reported = read_progress(text)

@@ -1,0 +1,363 @@
+"""Typed text, which no event, log, history or export holds: it is taken out here, for all of them. Pure.
+
+Only the payload on its way to the device and the answer to the caller hold it. ``TypedText`` knows the texts of one execution;
+``without_typed`` takes them out of an event of any process's command. What is on a screen is not typed text: a UI tree that a later
+command reads shows what the screen shows, and the trees of the execution itself do not show what it typed.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import OrderedDict
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from clawperator.engine.contracts.aliases import canonical
+from clawperator.engine.contracts.keys import key_code, key_effects
+
+if TYPE_CHECKING:
+    from clawperator.engine.events.types import CommandProgress, EngineEvent, EnvelopeSeen, LogBatch
+    from clawperator.engine.logcat.entry import LogEntry
+
+HIDDEN = "[typed text]"
+"""Stands for typed text inside another text. A parameter or a result that is typed text is empty instead."""
+_TYPING = ("enter_text", "input_text")
+_NAMES = frozenset(
+    {
+        "id", "type", "commandId", "taskId", "source", "mode", "expectedFormat", "applicationId", "expectedPackage", "key",
+        "direction", "clickType", "role", "resourceId", "validator", "actionType", "status", "errorCode", "errorCodeSource",
+        "code", "executionId", "deviceId", "backend", "terminalSource", "composition", "stepId", "actionId", "retryable",
+    }
+)  # fmt: skip
+"""Keys whose texts are names: a typed word such as ``click`` does not change them."""
+_SHORTEST = 4
+"""Characters; a shorter text is taken out only where it is the whole of a text."""
+_MOST = 64
+"""Limit of the commands that are remembered."""
+_ATTRIBUTE = re.compile(r'\b(text|content-desc|hint|tooltip-text|state-description|error)="([^"]*)"')
+_JSON_TEXT = re.compile(r'("text"\s*:\s*")(?:[^"\\]|\\.)*')
+_LINE_DATA = re.compile(r"\s(?:data|message|reason)=.*", re.DOTALL)
+_SUBMIT = "submit="
+"""In the data of a step that types, and of no other."""
+_LINE_MARKS = (b"enter_text", b"enterText", _SUBMIT.encode())
+_PART = b" (a part of a result, which may hold typed text)"
+
+
+class TypedText:
+    """The texts that an execution types; false without any. ``hidden`` stands for them inside another text."""
+
+    def __init__(self, texts: Iterable[str] = (), hidden: str = HIDDEN) -> None:
+        self._hidden = hidden
+        self.texts = tuple(sorted({text for text in texts if text.strip()}, key=len, reverse=True))
+        forms = {form for text in self.texts for form in _forms(text)}
+        long = sorted((re.escape(form) for form in forms if len(form) >= _SHORTEST), key=len, reverse=True)
+        self._long = re.compile("|".join(long)) if long else None
+        self._whole = forms
+
+    @classmethod
+    def of(cls, payload: object) -> TypedText:
+        """Return the texts of a payload, valid or not."""
+        return cls(text for action in _actions(payload) for text in _typed_by(action))
+
+    def __bool__(self) -> bool:
+        return bool(self.texts)
+
+    def text(self, text: str) -> str:
+        """Return ``text`` without the typed texts; a UI tree keeps its names."""
+        if not self.texts:
+            return text
+        if "<node" in text:
+            return _ATTRIBUTE.sub(self._attribute, text)
+        return text if self._long is None else self._long.sub(self._hidden, text)
+
+    def _attribute(self, found: re.Match[str]) -> str:
+        name, value = found.groups()
+        if value in self._whole:
+            return f'{name}="{self._hidden}"'
+        return found[0] if self._long is None else f'{name}="{self._long.sub(self._hidden, value)}"'
+
+    def value(self, value: Any, key: str = "") -> Any:
+        """Return JSON data without the typed texts."""
+        if not self.texts:
+            return value
+        match value:
+            case str():
+                return value if key in _NAMES else "" if key == "text" and value in self._whole else self.text(value)
+            case Mapping():
+                return {name: self.value(item, name) for name, item in value.items()}
+            case list() | tuple():
+                return [self.value(item, key) for item in value]
+        return value
+
+    def payload(self, payload: Any) -> Any:
+        """Return a payload without them: it cannot be dispatched again as it stands."""
+        if not self.texts:
+            return payload
+        try:
+            return self.value(_untyped(payload))
+        except RecursionError:  # a refused payload can be any object
+            return None
+
+    def result(self, result: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Return an engine result without them."""
+        if not self.texts:
+            return result
+        shown: dict[str, Any] = self.value(result)
+        if isinstance(envelope := shown.get("envelope"), Mapping):
+            shown["envelope"] = _untyped_envelope(envelope)
+        return shown
+
+    def line(self, kind: str, fields: Mapping[str, str], text: str) -> tuple[Mapping[str, str], str]:
+        """Return fields and text of one of the Operator's live lines without them, and without the data of a step that types."""
+        data = fields.get("data", "")  # the Operator's builds have other names for the types
+        if fields.get("type") in _TYPING or fields.get("id", "").startswith("enterText") or _SUBMIT in data:
+            fields = {name: "" if name in ("data", "message", "reason") else value for name, value in fields.items()}
+            text = _LINE_DATA.sub("", text)
+        if self.texts:
+            names = ("commandId", "taskId", "type", "" if kind.startswith("stage") else "id")
+            fields = {name: value if name in names else self.text(value) for name, value in fields.items()}
+            text = self.text(text)
+        return fields, text
+
+
+def _forms(text: str) -> Iterator[str]:
+    """Yield how a text is written in messages, JSON, XML and for Android's ``input``."""
+    yield text
+    yield json.dumps(text)[1:-1]
+    yield json.dumps(text, ensure_ascii=False)[1:-1]
+    quoted = text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;").replace('"', "&quot;")
+    yield from (quoted, quoted.replace("'", "&apos;"), quoted.replace("'", "&#39;"), text.replace(" ", "%s"))
+
+
+# -- payloads
+
+
+def _actions(payload: object) -> Iterator[Mapping[str, Any]]:
+    actions = payload.get("actions") if isinstance(payload, Mapping) else None
+    yield from (action for action in (actions if isinstance(actions, list | tuple) else ()) if _is_mapping(action))
+
+
+def _is_mapping(value: object) -> bool:
+    return isinstance(value, Mapping)
+
+
+def _kind(action: Mapping[str, Any]) -> str:
+    kind = action.get("type")
+    return canonical(kind) if isinstance(kind, str) else ""
+
+
+def _typed_by(action: Mapping[str, Any]) -> Iterator[str]:
+    params, kind = action.get("params"), _kind(action)
+    given = [action, params] if isinstance(params, Mapping) else [action]
+    for fields in given:
+        yield from _texts_of(fields.get("text"))
+    if kind in _TYPING:  # also what an invalid payload calls otherwise
+        for fields in given:
+            yield from (value for name, value in fields.items() if _may_be_text(name) and isinstance(value, str))
+    if kind == "input_key" and (key := _typing_key(action)):
+        yield f"keyevent KEYCODE_{key}"
+        yield f"keyevent {key}"
+
+
+def _texts_of(value: object) -> Iterator[str]:
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, list | tuple):
+        yield from (item for item in value if isinstance(item, str))
+
+
+def _may_be_text(name: object) -> bool:
+    return name not in ("id", "type", "matcher", "clickType", "ref")
+
+
+def _typing_key(action: Mapping[str, Any]) -> str:
+    """Return the key of a step that types with it; empty for another one."""
+    params = action.get("params")
+    key = params.get("key") if isinstance(params, Mapping) else None
+    return key if isinstance(key, str) and "type_text" in key_effects(key_code(key)) else ""
+
+
+def _untyped(payload: Any) -> Any:
+    if not isinstance(payload, Mapping) or not isinstance(payload.get("actions"), list | tuple):
+        return payload
+    return {**payload, "actions": [_untyped_action(action) for action in payload["actions"]]}
+
+
+def _untyped_action(action: Any) -> Any:
+    if not isinstance(action, Mapping):
+        return action
+    typing, shown = _kind(action) in _TYPING, dict(action)
+    if isinstance(params := action.get("params"), Mapping):
+        shown["params"] = _emptied(params, typing=typing)
+        if _kind(action) == "input_key" and _typing_key(action):
+            shown["params"]["key"] = ""
+    return _emptied(shown, typing=typing)
+
+
+def _emptied(fields: Mapping[str, Any], *, typing: bool) -> dict[str, Any]:
+    def hides(name: str, value: object) -> bool:
+        return (name == "text" and value is not None) or (typing and isinstance(value, str) and _may_be_text(name))
+
+    return {name: "" if hides(name, value) else value for name, value in fields.items()}
+
+
+def text_without_typed(text: str) -> str:
+    """Return the text of a payload file without them; it stays as it is written where it types nothing."""
+    try:
+        payload = json.loads(text)
+    except (ValueError, RecursionError):
+        return _JSON_TEXT.sub(r"\1", text)
+    typed = TypedText.of(payload)
+    return json.dumps(typed.payload(payload), indent=2, ensure_ascii=False) if typed else text
+
+
+# -- results and lines of any process
+
+
+def _untyped_envelope(envelope: Mapping[str, Any]) -> dict[str, Any]:
+    steps = envelope.get("stepResults")
+    return (
+        {**envelope, "stepResults": list(map(_untyped_step, steps))}
+        if isinstance(steps, list | tuple)
+        else dict(envelope)
+    )
+
+
+def _untyped_step(step: Any) -> Any:
+    if not isinstance(step, Mapping) or step.get("actionType") not in _TYPING or not _is_mapping(step.get("data")):
+        return step
+    return {**step, "data": {**step["data"], "text": ""}} if "text" in step["data"] else step
+
+
+def _typed_in(envelope: Mapping[str, Any]) -> Iterator[str]:
+    for step in envelope.get("stepResults") or ():
+        if isinstance(step, Mapping) and step.get("actionType") in _TYPING and isinstance(step.get("data"), Mapping):
+            yield from _texts_of(step["data"].get("text"))
+
+
+def raw_without_typed(raw: str) -> str:
+    """Return an envelope as the device wrote it, readable or not, without the texts that its steps report."""
+    return _JSON_TEXT.sub(r"\1", raw) if "enter_text" in raw or "input_text" in raw else raw
+
+
+class TypedTexts:
+    """The texts of the recent commands, by command id; takes them out of events."""
+
+    def __init__(self) -> None:
+        self._known: OrderedDict[str, TypedText] = OrderedDict()
+        self._unfinished: set[tuple[str | None, int, int]] = set()
+        """Device, process and thread of results in several parts."""
+
+    def note(self, command_id: str, typed: TypedText) -> None:
+        self._known.pop(command_id, None)  # the id may be used again
+        if typed and command_id:
+            self._known[command_id] = typed
+            while len(self._known) > _MOST:
+                self._known.popitem(last=False)
+
+    def text(self, text: str) -> str:
+        """Return ``text`` without the texts of all of them."""
+        for typed in self._known.values():
+            text = typed.text(text)
+        return text
+
+    def of(self, command_id: str) -> TypedText:
+        return self._known.get(command_id, NOTHING)
+
+    def without(self, event: EngineEvent) -> EngineEvent:
+        """Return the event without typed text."""
+        from clawperator.engine.events import types
+
+        match event:
+            case types.LogBatch():
+                return self._log(event)
+            case types.CommandProgress():
+                return self._progress(event)
+            case types.EnvelopeSeen():
+                return self._envelope(event)
+            case types.ExecutionStarted():
+                return replace(event, payload=self._noted(event.command_id, event.payload).payload(event.payload))
+            case types.ExecutionFinished():
+                typed = self._noted(event.command_id, event.payload)
+                if not typed:
+                    return event
+                return replace(
+                    event,
+                    payload=typed.payload(event.payload),
+                    result=typed.result(event.result),
+                    warnings=tuple(typed.value(event.warnings)),
+                )
+        return event
+
+    def _noted(self, command_id: str, payload: object) -> TypedText:
+        if typed := TypedText.of(payload):
+            self.note(command_id, typed)
+        return typed or self.of(command_id)
+
+    def _progress(self, event: CommandProgress) -> CommandProgress:
+        fields, text = self.of(event.command_id).line(event.kind, event.fields, event.text)
+        return event if fields is event.fields and text is event.text else replace(event, fields=fields, text=text)
+
+    def _envelope(self, event: EnvelopeSeen) -> EnvelopeSeen:
+        texts = _typed_in(event.envelope) if event.envelope is not None else ()
+        typed = TypedText((*self.of(event.command_id).texts, *texts))
+        raw = typed.text(raw_without_typed(event.raw))
+        if not typed:
+            return event if raw == event.raw else replace(event, raw=raw)
+        self.note(event.command_id, typed)
+        envelope = None if event.envelope is None else _untyped_envelope(typed.value(event.envelope))
+        return replace(
+            event, envelope=envelope, raw=raw, problem=typed.text(event.problem), outcome=typed.value(event.outcome)
+        )
+
+    def _log(self, event: LogBatch) -> LogBatch:
+        from clawperator.engine.logcat.progress import OPERATOR_PREFIXES
+
+        changed = {
+            index: self._entry(event.device_id, entry)
+            for index, entry in enumerate(event.entries)
+            if self._unfinished or entry.payload.startswith(OPERATOR_PREFIXES)
+        }
+        if not changed:
+            return event
+        return replace(event, entries=tuple(changed.get(index, entry) for index, entry in enumerate(event.entries)))
+
+    def _entry(self, device_id: str | None, entry: LogEntry) -> LogEntry:
+        from clawperator.engine.logcat.assembly import is_full_part
+        from clawperator.engine.logcat.chunks import CHUNK
+        from clawperator.engine.logcat.envelopes import RESULT
+        from clawperator.engine.logcat.progress import OPERATOR_PREFIXES
+
+        payload = entry.payload
+        place = (device_id, entry.pid, entry.tid)
+        if payload.startswith(CHUNK):
+            return entry._replace(payload=payload[: payload.index(b"]") + 1] + _PART)
+        if payload.startswith(RESULT):
+            if is_full_part(payload) and not _is_whole(entry.message):
+                self._unfinished.add(place)
+                return entry._replace(payload=payload[: payload.index(b"]") + 1] + _PART)
+            self._unfinished.discard(place)
+            shown = raw_without_typed(entry.message)
+        elif self._unfinished and place in self._unfinished and entry.level == "I":
+            if not is_full_part(payload):
+                self._unfinished.discard(place)
+            return entry._replace(payload=_PART)
+        elif payload.startswith(OPERATOR_PREFIXES) and any(mark in payload for mark in _LINE_MARKS):
+            shown = _LINE_DATA.sub("", entry.message)
+        else:
+            return entry
+        return entry if shown == entry.message else entry._replace(payload=shown.encode("utf-8", "replace"))
+
+
+def _is_whole(line: str) -> bool:
+    """Return whether the JSON of a line ends in it."""
+    try:
+        json.loads(line[line.index("{") :])
+    except (ValueError, RecursionError):
+        return False
+    return True
+
+
+NOTHING = TypedText()
