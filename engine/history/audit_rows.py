@@ -68,10 +68,11 @@ def write_audit(settings: Settings, row: AuditRecord) -> Sequence[str]:
     """Write ``row`` without an engine, if a history is kept. Returns problems as messages instead of raising."""
     if not (settings.history_enabled and settings.history_path):
         return ()
+    from clawperator.engine.history.connection import IN_PASSING_SECONDS
     from clawperator.engine.history.store import History
 
     try:
-        with History.open(settings.history_path, safe=settings.safe_logs) as history:
+        with History.open(settings.history_path, safe=settings.safe_logs, busy=IN_PASSING_SECONDS) as history:
             history.put_audit(row)
             return tuple(history.remarks)
     except EngineError as exc:

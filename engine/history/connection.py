@@ -16,6 +16,8 @@ from clawperator.engine.history import schema
 
 BUSY_SECONDS = 5.0
 """How long a write waits for another process."""
+IN_PASSING_SECONDS = 0.4
+"""How long one waits that comes beside something else: behind an answer, or in a thread that repeats it."""
 _SIDE_FILES = ("", "-wal", "-shm")
 _LOCKED = (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
 _DAMAGE = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
@@ -40,14 +42,14 @@ def is_locked(error: EngineError) -> bool:
     return (getattr(error.__cause__, "sqlite_errorcode", 0) & 0xFF) in _LOCKED
 
 
-def connect(path: str) -> sqlite3.Connection:
-    """Connect to the history at ``path``, which is created or migrated if necessary.
+def connect(path: str, *, busy: float = BUSY_SECONDS) -> sqlite3.Connection:
+    """Connect to the history at ``path``, which is created or migrated if necessary. A write waits ``busy`` seconds for others.
 
     Raises ``EngineError`` (HISTORY_UNAVAILABLE, FOLDER_NOT_PRIVATE); ``sqlite3.Error`` for which ``is_damage`` holds.
     """
     try:
         _make_private(path)
-        db = sqlite3.connect(path, timeout=BUSY_SECONDS, isolation_level=None, check_same_thread=False)
+        db = sqlite3.connect(path, timeout=busy, isolation_level=None, check_same_thread=False)
     except NotPrivateError as exc:
         raise exc.to_engine_error() from exc
     except (OSError, sqlite3.Error) as exc:

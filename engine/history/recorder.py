@@ -65,7 +65,13 @@ class HistoryRecorder:
             history.put_audit(last)
             return None
 
-        self._worker.write(end, late=True)
+        def note() -> None:
+            from clawperator.engine.history.row_builders import Ending, conclusion
+
+            if (known := conclusion(attempt, Ending(self._face, own, ended_at, duration_ms))) is not None:
+                write_ahead.conclude(self._worker.path, attempt.execution_id, known)
+
+        self._worker.write(end, late=True, otherwise=note)
 
 
 def _own(result: Mapping[str, Any]) -> dict[str, Any]:

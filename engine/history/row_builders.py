@@ -79,6 +79,17 @@ def begun(attempt: Attempt, face: str) -> tuple[RunRecord, AuditRecord]:
     return RunRecord(row, payload=payload, steps=step_records(planned)), audit
 
 
+_CONCLUDED = ("status", "code", "ended_at", "duration_ms", "outcome")
+
+
+def conclusion(attempt: Attempt, ending: Ending) -> Mapping[str, Any] | None:
+    """Return for ``write_ahead.conclude`` how a run ended; ``None`` for one without a command id."""
+    _, run = ended(attempt, ending)
+    if run is None:
+        return None
+    return {name: getattr(run.summary, name) for name in _CONCLUDED} | {"message": run.message}
+
+
 def died(note: Mapping[str, Any]) -> tuple[RunRecord, AuditRecord]:
     """Return the rows of a run that ``write_ahead`` noted and whose end was not recorded.
 
@@ -88,8 +99,12 @@ def died(note: Mapping[str, Any]) -> tuple[RunRecord, AuditRecord]:
         raise TypeError
     outcome = unknown_outcome((bounded(step), bounded(kind)) for step, kind in note["steps"])
     row = RunSummary(**note["row"], status="interrupted", code=ErrorCode.INTERRUPTED, outcome=outcome.to_dict())
+    message = DIED
+    if isinstance(ending := note.get("ended"), Mapping):
+        message = bounded(ending["message"])
+        row = row._replace(**{name: ending[name] for name in _CONCLUDED})
     audit = _audit(row, "execute", float(note["at"]), note["payload"], Caller(*map(bounded, note["caller"])))
-    run = RunRecord(row, DIED, note["payload"], steps=step_records(outcome.steps))
+    run = RunRecord(row, message, note["payload"], steps=step_records(outcome.steps))
     return run, audit._replace(action_types=tuple(dict.fromkeys(step.type for step in outcome.steps if step.type)))
 
 

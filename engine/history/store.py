@@ -47,19 +47,19 @@ class History:
         self._newer = version_of(db) > len(STEPS)
 
     @classmethod
-    def open(cls, path: str, *, create: bool = True, safe: bool = False) -> Self:
+    def open(cls, path: str, *, create: bool = True, safe: bool = False, busy: float = connection.BUSY_SECONDS) -> Self:
         """Open or create the history at ``path``; without ``create``, a missing one is empty and leaves no file.
 
-        Runs whose process died are marked as interrupted. A file of a newer version is read-only.
+        Runs whose process died are marked as interrupted. A file of a newer version is read-only. ``busy`` as for ``connect``.
         """
         if not create and not os.path.exists(path) and not any(write_ahead.left(path)):
             return cls(path, connection.in_memory(), [], safe=safe)
         remarks: list[str] = []
         try:
-            db = connection.connect(path)
+            db = connection.connect(path, busy=busy)
         except sqlite3.Error as exc:
             remarks += _aside(path, exc)
-            db = connection.connect(path)
+            db = connection.connect(path, busy=busy)
         history = cls(path, db, remarks, safe=safe)
         if not history._newer:
             with suppress(EngineError):

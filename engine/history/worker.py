@@ -29,7 +29,10 @@ _SOON_SECONDS = 0.2
 """How long a run may last before other processes see its row."""
 _TROUBLES_KEPT = 20
 _LOCKED_SECONDS = 15.0
-"""How long a write is retried while another process locks the file; also the limit of ``close`` then."""
+"""How long a write is retried while another process locks the file."""
+_CLOSE_SECONDS = 1.0
+"""The limit of ``close`` then: what is left is noted for the next process, and reported."""
+_CLOSE_POLL_SECONDS = 0.02
 
 
 class HistoryWorker:
@@ -65,8 +68,9 @@ class HistoryWorker:
         self._give_up_at = math.inf
         """``time.monotonic()`` after which a locked file is given up."""
         self._end_at = math.inf
-        """``time.monotonic()`` after which writes are dropped."""
-        self._lost = 0
+        """``time.monotonic()`` after which writes to a locked file are dropped."""
+        self._unwritten: dict[Job, Callable[[], None]] = {}
+        """What to do if a job is not done before the end."""
 
     @property
     def held(self) -> bool:
@@ -77,8 +81,15 @@ class HistoryWorker:
 
     # -- writing
 
-    def write(self, job: Job, *, late: bool = False, soon: bool = False) -> None:
-        """Queue ``job``; nothing is raised. If it returns the number of an ended run, old runs may be pruned."""
+    def write(
+        self, job: Job, *, late: bool = False, soon: bool = False, otherwise: Callable[[], None] | None = None
+    ) -> None:
+        """Queue ``job``; nothing is raised. If it returns the number of an ended run, old runs may be pruned.
+
+        ``otherwise`` is called by ``close`` if the file stays locked.
+        """
+        if otherwise is not None:
+            self._unwritten[job] = otherwise
         if late and self._held is not None:
             self._held.append(job)
         elif soon and self._held is not None:
@@ -99,16 +110,20 @@ class HistoryWorker:
         self.write(lambda history: history.put_audit(row))
 
     def _try(self, job: Job) -> None:
-        if time.monotonic() > self._end_at:
-            self._lost += 1
+        if self._is_locked and time.monotonic() > self._end_at:
             return
         try:
             history, number = self._done(job)
+            self._unwritten.pop(job, None)
             if isinstance(number, int):
                 history.tidy(number, days=self._days, megabytes=self._megabytes)
         except EngineError as exc:
-            self._complain(exc.message)
+            if not self._is_locked:
+                self._unwritten.pop(job, None)
+            if not (self._is_locked and job in self._unwritten and time.monotonic() > self._end_at):
+                self._complain(exc.message)
         except Exception as exc:  # noqa: BLE001 -- a failure of the history is no failure of the run
+            self._unwritten.pop(job, None)
             self._complain(f"{type(exc).__name__}: {exc}")
         else:
             self._reported = ""
@@ -125,12 +140,17 @@ class HistoryWorker:
             except EngineError as exc:
                 if not connection.is_locked(exc):
                     raise
-                self._give_up_at = min(self._give_up_at, time.monotonic() + _LOCKED_SECONDS - connection.BUSY_SECONDS)
-                if time.monotonic() >= self._give_up_at:
+                self._give_up_at = min(self._give_up_at, time.monotonic() + _LOCKED_SECONDS)
+                if time.monotonic() >= min(self._give_up_at, self._end_at):
                     raise
             else:
                 self._give_up_at = math.inf
                 return history, done
+
+    @property
+    def _is_locked(self) -> bool:
+        """Whether another process has kept the last write from the file."""
+        return self._give_up_at < math.inf
 
     def _complain(self, words: str) -> None:
         if words != self._reported:
@@ -208,7 +228,7 @@ class HistoryWorker:
     # -- the thread
 
     def close(self, *, leaving: bool = False) -> None:
-        """Write what is held, then end. Writes to a file that stays locked are dropped, with a message.
+        """Write what is held, then end. Ends of runs in a file that stays locked are noted beside it, with a message.
 
         ``leaving``: the process ends now, so the file stays open: the last close makes SQLite run a checkpoint and wait for the
         disk, which another process can do.
@@ -219,20 +239,30 @@ class HistoryWorker:
             self.write(job)
         if self._thread is None:
             return
-        self._end_at = time.monotonic() + _LOCKED_SECONDS
+        self._end_at = time.monotonic() + _CLOSE_SECONDS
         done = threading.Event()
         self._hand_over(done.set)
-        done.wait()
-        if self._lost:
-            self.report(
-                f"The end of {self._lost} execution(s) was not recorded: another process keeps the history locked"
-            )
-        if leaving:
+        while not done.wait(_CLOSE_POLL_SECONDS) and not (self._is_locked and time.monotonic() > self._end_at):
+            pass  # a slow disk is awaited
+        if lost := list(self._unwritten.values()):
+            self._note(lost)
+        if leaving or not done.is_set():
             return  # the thread keeps the file open
         self._hand_over(self._close_file)
         self._hand_over(None)
         self._thread.join()
         self._thread = None
+
+    def _note(self, endings: Sequence[Callable[[], None]]) -> None:
+        noted = "the next command records it"
+        for note in endings:
+            try:
+                note()
+            except Exception as exc:  # noqa: BLE001 -- a failure of the history is no failure of the run
+                noted = f"it cannot be noted either: {exc}"
+        self.report(
+            f"The end of {len(endings)} execution(s) is not in the history yet, which another process locks: {noted}"
+        )
 
     def _hand_over(self, work: Callable[[], None] | None) -> None:
         if self._thread is None:
@@ -256,9 +286,10 @@ class HistoryWorker:
 
     def _open(self) -> History:
         if self._history is None:
+            from clawperator.engine.history.connection import IN_PASSING_SECONDS
             from clawperator.engine.history.store import History
 
-            self._history = History.open(self.path, safe=self.safe)
+            self._history = History.open(self.path, safe=self.safe, busy=IN_PASSING_SECONDS)
         return self._history
 
     def _close_file(self) -> None:

@@ -29,17 +29,31 @@ def write(history: str, attempt: Attempt, face: str, *, safe: bool) -> None:
     It holds no typed text, which may be a password; ``safe`` omits the whole payload. Raises ``OSError``.
     """
     path = _path(history, attempt.execution_id)
-    content = json.dumps(_note(attempt, face, safe=safe), separators=(",", ":")).encode()
-    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
     try:
         require_private(_folder(history), links=False)
     except FileNotFoundError:
         private_folder(_folder(history))
-    descriptor = os.open(path, flags, PRIVATE)
+    _create(path, _note(attempt, face, safe=safe))
+
+
+def _create(path: str, note: Mapping[str, Any]) -> None:
+    content = json.dumps(note, separators=(",", ":")).encode()
+    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, PRIVATE)
     try:
         os.write(descriptor, content)
     finally:
         os.close(descriptor)
+
+
+def conclude(history: str, execution_id: str, ending: Mapping[str, Any]) -> None:
+    """Add to this process's note how the execution ended: a later process writes the row, because the file is locked now.
+
+    ``ending`` has fields of ``RunSummary``, and ``message``. Nothing happens without a note. Raises ``OSError``.
+    """
+    path = _path(history, execution_id)
+    if note := _read(path):
+        _create(f"{path}.new", note | {"ended": ending})
+        os.replace(f"{path}.new", path)
 
 
 def remove(history: str, execution_id: str) -> None:

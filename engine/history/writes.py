@@ -107,10 +107,11 @@ def mark_interrupted(db: sqlite3.Connection, numbers: Iterable[int]) -> None:
 
 
 def put_died(db: sqlite3.Connection, run: RunRecord, audit: AuditRecord) -> None:
-    """Write a run whose process died, unless it has a row."""
-    known = db.execute("SELECT 1 FROM executions WHERE execution_id = ?", (run.summary.execution_id,)).fetchone()
+    """Write a run whose process died or could not write its end, unless its row has one."""
+    known = db.execute("SELECT status FROM executions WHERE execution_id = ?", (run.summary.execution_id,)).fetchone()
     if known is None:
         put_audit(db, audit)
+    if known is None or (known[0] == "running" and run.summary.status != "interrupted"):
         put_run(db, run)
 
 

@@ -222,29 +222,13 @@ async def test_a_full_disk_changes_nothing_about_the_answer(connect: Connect) ->
 
 
 @pytest.mark.adb
-@pytest.mark.ci
-async def test_a_history_that_someone_holds_for_long_costs_seconds_and_no_answer(connect: Connect) -> None:
-    hand = Hand(await connect())
-    await hand.run("execute", "--execution", plan("cmd-1"))
-    with closing(sqlite3.connect(hand.path, isolation_level=None)) as db:
-        db.execute("BEGIN IMMEDIATE")
-        began = time.monotonic()
-        process = await hand.begin("execute", "--execution", plan("cmd-2"))
-        assert process.stdout is not None
-        answer = json.loads(await process.stdout.readline())
-        answered = time.monotonic() - began
-        _, err = await process.communicate()
-        ended = time.monotonic() - began
-    assert answer["ok"] is True
-    assert answered < ended - 4, "the answer was out long before the waiting ended"
-    assert b"locked" in err
-    assert process.returncode == 0
-
-
-@pytest.mark.adb
-@pytest.mark.ci
-@pytest.mark.parametrize("moment", ["before the dispatch", "while the device works"])
-async def test_a_history_that_is_locked_for_nine_seconds_loses_no_finished_row(connect: Connect, moment: str) -> None:
+@pytest.mark.parametrize(
+    "moment", ["before the dispatch", pytest.param("while the device works", marks=pytest.mark.ci)]
+)
+@pytest.mark.parametrize("how", ["BEGIN EXCLUSIVE", pytest.param("BEGIN IMMEDIATE", marks=pytest.mark.ci)])
+async def test_a_history_that_another_program_locks_costs_a_second_and_the_next_command_writes_the_row(
+    connect: Connect, moment: str, how: str
+) -> None:
     bench = await connect(speed=1, faults=[{"kind": "late_envelope", "delay_ms": 500}])
     hand = Hand(bench)
     History.open(str(hand.path)).close()
@@ -252,18 +236,23 @@ async def test_a_history_that_is_locked_for_nine_seconds_loses_no_finished_row(c
         if moment == "while the device works":
             process = await hand.begin("execute", "--execution", plan("cmd-1"))
             await hand.until_running("cmd-1")
-            db.execute("BEGIN IMMEDIATE")
+            db.execute(how)
         else:
-            db.execute("BEGIN IMMEDIATE")
+            db.execute(how)
             process = await hand.begin("execute", "--execution", plan("cmd-1"))
         assert process.stdout is not None
-        assert json.loads(await process.stdout.readline())["ok"] is True
-        await asyncio.sleep(9)  # the lock's own time, which is what the test is about
-        db.execute("ROLLBACK")
-    _, err = await process.communicate()
-    assert (process.returncode, err) == (0, b"")
+        answer = json.loads(await process.stdout.readline())
+        answered = time.monotonic()
+        _, err = await process.communicate()
+        left = time.monotonic() - answered
+    assert (process.returncode, answer["ok"]) == (0, True), err
+    assert b"which another process locks: the next command records it" in err
+    assert left < patience(2)
     (run,) = await hand.listed()
-    assert (run["commandId"], run["status"]) == ("cmd-1", "success")
+    assert (run["commandId"], run["status"], run["code"]) == ("cmd-1", "success", "")
+    assert run["outcome"]["status"] == "succeeded"
+    assert run["durationMs"] > 0
+    assert not os.listdir(f"{hand.path}.begun")
 
 
 @pytest.mark.adb
