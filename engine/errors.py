@@ -320,7 +320,8 @@ class EngineError(Exception):
         error: dict[str, Any] = {"code": self.code.value, "message": self.message, "hint": self.hint}
         if self.details:
             error["details"] = self.details
-        return {**error, **self.extra, "retryable": self.code.retryable}
+        unsent = self.extra.get("broadcastDispatchStatus", "not_sent") == "not_sent"
+        return {**error, **self.extra, "retryable": self.code.retryable and unsent}
 
     def to_answer(self) -> dict[str, Any]:
         """Return the document of servers, with the ids of the execution at the same place as in a success."""

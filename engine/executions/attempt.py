@@ -281,6 +281,8 @@ class Attempt:
             steps, lines = self.validated.execution.steps, self.trace.live_lines
             self.outcome = outcome_of(steps, lines, error=error, carried_out=carried_out)
             error.extra.setdefault("outcome", self.outcome.to_dict())
+            if any(step.status == "done" and step.type != "close_app" for step in self.outcome.steps):
+                error.extra["broadcastDispatchStatus"] = "sent"  # an earlier part of a composition was, at least
 
     def _end_with(self, error: EngineError) -> None:
         self.trace.enter("")

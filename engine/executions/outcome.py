@@ -255,8 +255,8 @@ def _error(code: str, message: str) -> dict[str, Any]:
 
 
 def facts_of(error: EngineError) -> dict[str, Any]:
-    """Return the error without the top-level keys of an answer."""
-    facts = _error(error.code.value, error.message) | {"hint": error.hint or _UNKNOWN_CODE_HINT}
+    """Return the error of a plan that was sent, without the top-level keys of an answer: to repeat it is not safe."""
+    facts = _error(error.code.value, error.message) | {"hint": error.hint or _UNKNOWN_CODE_HINT, "retryable": False}
     return facts | ({"details": error.details} if error.details else {})
 
 

@@ -175,6 +175,21 @@ class TestSubmit:
         assert error(run)["code"] == "VERIFY_FAILED"
         assert steps(run)["submit"] == "done"
 
+    def test_an_error_after_enter_says_that_it_was_pressed(
+        self, plug: Plug, cli: Cli, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """The device is lost at the look afterwards: to repeat the command would submit twice."""
+        monkeypatch.setattr(verbs, "SETTLE_MS", 200)
+        phone = plug(faults=[{"kind": "disconnect", "step": 1, "commands": [2]}])
+        phone.ui.show(SHOP, "search")
+        run = cli("submit", "--id", FIELD, "--text", "coffee")
+        assert run.exit_code == 1
+        found = steps(run)
+        assert {name: found[name] for name in ("type", "look", "submit")} == dict.fromkeys(
+            ("type", "look", "submit"), "done"
+        )
+        assert (run.document["broadcastDispatchStatus"], run.document["retryable"]) == ("sent", False)
+
     def test_without_a_focused_field_nothing_is_pressed(self, phone: SimulatedDevice, cli: Cli) -> None:
         phone.ui.show(SETTINGS, "display")
         run = cli("submit")
