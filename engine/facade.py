@@ -374,6 +374,7 @@ class Engine:
             package=package_name(chosen) if chosen else "",
             settings=self.settings,
             send=self._send,
+            look=self._look,
             hold=lambda device: self._locks.hold(device, errand, wait_ms=self.settings.wait_ms),
             guard=self.guard,
         )
@@ -425,6 +426,11 @@ class Engine:
         async with self._locks.hold(device, command, wait_ms=self.settings.wait_ms) as held:
             with settling(held, trace):
                 return (await backend.run(device, command, trace)).envelope
+
+    async def _look(self, serial: str, package: str) -> ExecutionResult:
+        """Take a snapshot with the Operator app ``package``; only a failure is recorded."""
+        options = RunOptions(recorded=False)
+        return await self.snapshot(device_id=serial, receiver_package=package, backend=BACKENDS[0], options=options)
 
     # -- watching
 

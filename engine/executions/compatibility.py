@@ -106,7 +106,7 @@ def judge(
         )
         return Compatibility(package, error=error, remediation=_reinstall(package))
     code = version.code if version.code >= 0 else None
-    verdict = _verdict(version.name, package, strict=strict, accepted=accepted)
+    verdict = refusal(version.name, package, strict=strict, accepted=accepted)
     if verdict is None:
         return Compatibility(package, version.name, code)
     outdated = verdict.code is ErrorCode.VERSION_INCOMPATIBLE
@@ -149,7 +149,8 @@ def _missing(package: str, listed: BatchOutput, dump: BatchOutput) -> Compatibil
     return Compatibility(package, error=error, remediation=remediation)
 
 
-def _verdict(apk_version: str, package: str, *, strict: bool, accepted: Collection[str]) -> EngineError | None:
+def refusal(apk_version: str, package: str, *, strict: bool = False, accepted: Collection[str]) -> EngineError | None:
+    """Return why a version of the app is not supported (APK_VERSION_INVALID, VERSION_INCOMPATIBLE); ``None`` for one that is."""
     apk = Version.parse(apk_version)
     if apk is None:
         return EngineError(ErrorCode.APK_VERSION_INVALID, f"{package} has an invalid version: {apk_version[:80]}")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 from contextlib import AbstractAsyncContextManager, nullcontext
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 from clawperator.engine.adb.device import AdbDevice
@@ -16,6 +17,7 @@ from clawperator.engine.progress import JobProgress, OnProgress, unreported
 
 if TYPE_CHECKING:
     from clawperator.engine.contracts.envelope import Envelope
+    from clawperator.engine.executions.attempt import ExecutionResult
     from clawperator.engine.executions.command import Command
     from clawperator.engine.executions.compatibility import Compatibility
     from clawperator.engine.operator.download import FetchedApk
@@ -25,7 +27,7 @@ class OperatorApp:
     """``resolve`` finds the device at each call; ``package`` is the chosen Operator app, '' for the installed one.
 
     ``hold`` takes the device lock while the app is replaced or its service is off; ``send`` dispatches a command to a serial
-    and a package under the device lock.
+    and a package under the device lock; ``look`` takes a snapshot of a serial with a package.
 
     All methods raise ``EngineError``, also those of finding the device (NO_DEVICES …). Changes raise READ_ONLY and
     CAPABILITY_DENIED if the policy does not allow them.
@@ -38,27 +40,33 @@ class OperatorApp:
         package: str,
         settings: Settings,
         send: Callable[[str, str, Command], Awaitable[Envelope]],
+        look: Callable[[str, str], Awaitable[ExecutionResult]],
         hold: Callable[[AdbDevice], AbstractAsyncContextManager[object]] = nullcontext,
         guard: Guard | None = None,
     ) -> None:
         self._resolve = resolve
         self._send = send
+        self._look = look
         self._hold = hold
         self._package = package
         self._settings = settings
         self._guard = guard or Guard(settings)
 
-    async def setup(self, apk: str = "", *, sha256: str = "", on_progress: OnProgress = unreported) -> SetupReport:
+    async def setup(
+        self, apk: str = "", *, sha256: str = "", force: bool = False, on_progress: OnProgress = unreported
+    ) -> SetupReport:
         """Check the file, install it, grant its permissions and verify the installation (doctor.md#operator-setup).
 
         ``apk`` is a path (``~`` is the home folder); '' uses an APK in ``~/.clawperator/downloads``. ``sha256`` is the hex digest
-        that the file must have, '' for any. The file is checked before the device is changed.
+        that the file must have, '' for any. The file is checked before the device is changed; ``force`` installs an app of a
+        version that is not supported. At the end the app must answer a handshake and take a snapshot.
 
         Raises ``EngineError``: OPERATOR_APK_NOT_FOUND, OPERATOR_INSTALL_FAILED, OPERATOR_VERIFY_FAILED,
         OPERATOR_GRANT_FAILED, with ``receiverPackage`` and the objects of the phases reached in ``extra``;
         EXECUTION_CONFLICT_IN_FLIGHT before anything is installed, while an execution has the device.
         """
         with self._guard.acting(SETUP_OPERATOR, "set up the Operator app"):
+            from clawperator.engine.operator import verification
             from clawperator.engine.operator.setup import set_up
 
             return await set_up(
@@ -68,6 +76,8 @@ class OperatorApp:
                 sha256=sha256,
                 env=self._settings.environment,
                 on_progress=on_progress,
+                answers=partial(verification.answering, send=self._send, look=self._look),
+                accepted=None if force else self._settings.accepted_versions,
                 hold=self._hold,
             )
 

@@ -101,16 +101,23 @@ class GrantReport:
 
 @dataclass(frozen=True, slots=True)
 class SetupReport:
-    """The result of a successful ``operator setup``. ``apk`` is the path of the installed file."""
+    """The result of a successful ``operator setup``. ``apk`` is the path of the installed file.
+
+    ``round_trip_ms`` is the duration of the handshake; ``remark`` why the first snapshot shows nothing, if it does.
+    """
 
     device_id: str
     package: str
     apk: str
     version_name: str
     permissions: Permissions
+    round_trip_ms: int = 0
+    remark: str = ""
 
     @property
     def message(self) -> str:
+        if self.remark:
+            return f"{self.package} is installed and answers, but there is no screen to read yet: {self.remark}"
         if self.permissions.already_enabled:
             return f"{self.package} is installed. Its permissions were already granted"
         return f"{self.package} is installed and ready. To check everything, run: clawperator doctor"
@@ -124,6 +131,7 @@ class SetupReport:
             "message": self.message,
             "deviceId": self.device_id,
             "apk": self.apk,
+            "roundTripMs": self.round_trip_ms,
         }
         return {**answer, "apkVersion": self.version_name} if self.version_name else answer
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import re
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Collection, Mapping
 from contextlib import AbstractAsyncContextManager, nullcontext
 from typing import Any
 
@@ -15,6 +15,7 @@ from clawperator.engine.adb.parse import limited_hint
 from clawperator.engine.contracts.operator_identity import OPERATOR_PACKAGES
 from clawperator.engine.errors import EngineError, ErrorCode
 from clawperator.engine.executions import probe
+from clawperator.engine.executions.compatibility import refusal
 from clawperator.engine.operator.apk import ApkFacts, read_apk, refused, sha256_of
 from clawperator.engine.operator.grants import grant
 from clawperator.engine.operator.installation import INSTALL_SECONDS, install
@@ -35,19 +36,27 @@ async def set_up(
     sha256: str,
     env: Mapping[str, str],
     on_progress: OnProgress,
+    answers: Callable[[AdbDevice, SetupReport], Awaitable[SetupReport]],
+    accepted: Collection[str] | None = (),
     hold: Callable[[AdbDevice], AbstractAsyncContextManager[object]] = nullcontext,
     seconds: float = INSTALL_SECONDS,
 ) -> SetupReport:
-    """Set up the Operator app as ``OperatorApp.setup`` does; ``package`` '' accepts either variant."""
+    """Set up the Operator app as ``OperatorApp.setup`` does; ``package`` '' accepts any of them.
+
+    ``accepted`` are further supported versions, ``None`` all. ``answers`` verifies that the app answers, and completes the report.
+    """
     wanted = checked_digest(sha256)
     with JobProgress("setup", on_progress).stage("check"):
         try:
-            facts = await asyncio.to_thread(_checked, apk, package, wanted, env)
+            facts = await asyncio.to_thread(_checked, apk, package, wanted, env, accepted)
         except EngineError as exc:
             raise _with_phases(exc, package or UNKNOWN_PACKAGE, {"ok": False, "error": exc.message}) from exc
         device = await resolve()
     async with hold(device):
-        return await _install_and_grant(device, facts, on_progress, seconds)
+        report = await _install_and_grant(device, facts, on_progress, seconds)
+    with JobProgress("setup", on_progress).stage("verify"):
+        await _verify(device, facts.package, report.permissions)
+        return await answers(device, report)
 
 
 async def _install_and_grant(
@@ -71,8 +80,6 @@ async def _install_and_grant(
             failed = _phase_error(ErrorCode.OPERATOR_GRANT_FAILED, permissions.error, facts.package, permissions)
             failed.hint = limited_hint(permissions.error) or failed.hint
             raise failed
-    with JobProgress("setup", on_progress).stage("verify"):
-        await _verify(device, facts.package, permissions)
     return SetupReport(device.serial, facts.package, facts.path, facts.version_name, permissions)
 
 
@@ -89,7 +96,7 @@ def checked_digest(text: str) -> str:
     )
 
 
-def _checked(apk: str, package: str, digest: str, env: Mapping[str, str]) -> ApkFacts:
+def _checked(apk: str, package: str, digest: str, env: Mapping[str, str], accepted: Collection[str] | None) -> ApkFacts:
     """Return the verified file to install; blocks. Raises ``EngineError`` (OPERATOR_APK_NOT_FOUND, OPERATOR_INSTALL_FAILED)."""
     facts = read_apk(os.path.abspath(_expanded(apk, env))) if apk else choose_apk(env, package)
     if package and facts.package != package:
@@ -100,6 +107,13 @@ def _checked(apk: str, package: str, digest: str, env: Mapping[str, str]) -> Apk
         reason = f"it is {facts.package}, not the Operator app ({' or '.join(OPERATOR_PACKAGES)})"
         error = refused(facts.path, reason)
         error.hint = f"Nothing was installed. To install it anyway, pass --receiver-package {facts.package}."
+        raise error
+    known = accepted is None or not facts.version_name or facts.package not in OPERATOR_PACKAGES
+    if not known and (unsupported := refusal(facts.version_name, facts.package, accepted=accepted or ())) is not None:
+        error = refused(facts.path, unsupported.message)
+        error.hint = (
+            "Nothing was installed. Use the APK of a supported version, or install this one anyway with --force."
+        )
         raise error
     if digest and (found := sha256_of(facts.path)) != digest:
         raise refused(facts.path, f"its SHA-256 is {found}, not {digest}")

@@ -32,6 +32,7 @@ class Setup(SharedEngineCommand):
     flags = (
         Flag("--apk", "<path>", "install this file [from ~/.clawperator/downloads]", file=True),
         _DIGEST_FLAG,
+        switch("--force", "install it even if its version is not supported"),
         PROGRESS_FLAG,
     )
 
@@ -42,7 +43,7 @@ class Setup(SharedEngineCommand):
 
     async def call(self, engine: Engine, options: Options) -> Answer:
         found = await engine.operator_app().setup(
-            options.apk or "", sha256=options.sha256 or "", on_progress=options.on_progress
+            options.apk or "", sha256=options.sha256 or "", force=bool(options.force), on_progress=options.on_progress
         )
         return Answer(found.to_dict(), view="operator.operator_setup")
 

@@ -37,7 +37,7 @@ def test_setup_takes_the_downloaded_file_and_the_device_is_ready(cli: Cli, plug:
     assert run.exit_code == 0
     assert list(run.document) == [
         *("receiverPackage", "install", "permissions", "verification", "message"),
-        *("deviceId", "apk", "apkVersion", "operatorPackage"),
+        *("deviceId", "apk", "roundTripMs", "apkVersion", "operatorPackage"),
     ]
     assert (run.document["apk"], run.document["deviceId"]) == (path, SERIAL)
     assert [line.split()[1] for line in run.err.splitlines() if " ok" in line] == [

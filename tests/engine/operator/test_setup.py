@@ -13,7 +13,8 @@ from clawperator.engine.adb.device import AdbDevice
 from clawperator.engine.adb.parse import InstallResult
 from clawperator.engine.contracts.operator_identity import DEBUG_PACKAGE, RELEASE_PACKAGE, service_of
 from clawperator.engine.errors import EngineError, ErrorCode
-from clawperator.engine.operator import setup
+from clawperator.engine.operator import setup, verification
+from clawperator.engine.operator.reports import SetupReport
 from clawperator.engine.progress import unreported
 from tests.engine.operator.apks import apk, manifest, save
 from tests.engine.operator.conftest import MakePhone, Phone
@@ -120,15 +121,51 @@ async def test_no_file_and_no_download(phone: MakePhone) -> None:
     assert there.reported[-1].state == "failed"
 
 
-async def test_the_chosen_package_must_be_the_files(phone: MakePhone, tmp_path: Path) -> None:
+async def test_the_chosen_package_must_be_the_files(
+    phone: MakePhone, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(verification, "START_SECONDS", 0.0)
     there = await phone({"receiver_package": DEBUG_PACKAGE}, **EMPTY)
     error = await failure(there, save(tmp_path))
     assert error["code"] == "OPERATOR_INSTALL_FAILED"
     assert f"but --receiver-package says {DEBUG_PACKAGE}" in error["message"]
     assert error["receiverPackage"] == DEBUG_PACKAGE
     named = await phone({"receiver_package": "com.example.operator"}, **EMPTY)
-    report = await named.app.setup(save(tmp_path, apk(manifest("com.example.operator"))))
-    assert report.package == "com.example.operator"
+    error = await failure(named, save(tmp_path, apk(manifest("com.example.operator"))))
+    assert (error["code"], error["install"]) == ("OPERATOR_VERIFY_FAILED", {"ok": True})  # it has no service
+
+
+@pytest.mark.parametrize(
+    ("version", "force", "installs"), [("0.12.5", False, True), ("0.13.0", False, False), ("0.13.0", True, True)]
+)
+async def test_a_version_that_is_not_supported_is_not_installed_unless_forced(
+    phone: MakePhone, tmp_path: Path, version: str, force: bool, installs: bool
+) -> None:
+    there = await phone(**EMPTY)
+    path = save(tmp_path, apk(manifest(version=version)))
+    if installs:
+        assert (await there.app.setup(path, force=force)).version_name == version
+    else:
+        error = await failure(there, path)
+        assert (error["code"], version in error["message"]) == ("OPERATOR_INSTALL_FAILED", True)
+        assert "--force" in error["hint"]
+    assert (RELEASE_PACKAGE in there.world.packages) is installs
+
+
+async def test_an_app_whose_tree_cannot_be_read_is_not_ready(phone: MakePhone, tmp_path: Path) -> None:
+    """As a generation is, which this product does not understand."""
+    there = await phone(**EMPTY, faults=[{"kind": "truncated_dump", "entries": 2}])
+    error = await failure(there, save(tmp_path))
+    assert (error["code"], error["install"], error["permissions"]["accessibility"]["ok"]) == (
+        "OPERATOR_VERIFY_FAILED", {"ok": True}, True,
+    )  # fmt: skip
+    assert error["verification"]["packageInstalled"] is True
+
+
+async def test_a_screen_that_is_off_says_nothing_of_the_app(phone: MakePhone, tmp_path: Path) -> None:
+    there = await phone(**{**EMPTY, "device": {"awake": False}})
+    report = await there.app.setup(save(tmp_path))
+    assert "no screen to read yet" in report.message
 
 
 async def test_an_observer_installs_nothing(phone: MakePhone, tmp_path: Path) -> None:
@@ -228,6 +265,10 @@ async def test_a_cancelled_installation_leaves_nothing(
     )
 
 
+async def unasked(device: AdbDevice, report: SetupReport) -> SetupReport:
+    raise AssertionError(f"{report.package} is not installed on {device.serial}")
+
+
 async def test_an_installation_that_hangs_ends_at_its_limit(phone: MakePhone, tmp_path: Path) -> None:
     there = await phone(**EMPTY)
     device = await there.engine.device()
@@ -237,6 +278,15 @@ async def test_an_installation_that_hangs_ends_at_its_limit(phone: MakePhone, tm
 
     there.world.round_trips.latency_ms = 60_000.0
     with pytest.raises(EngineError) as caught:
-        await setup.set_up(resolve, save(tmp_path), package="", sha256="", env={}, on_progress=unreported, seconds=0.05)
+        await setup.set_up(
+            resolve,
+            save(tmp_path),
+            package="",
+            sha256="",
+            env={},
+            on_progress=unreported,
+            answers=unasked,
+            seconds=0.05,
+        )
     assert caught.value.code is ErrorCode.OPERATOR_INSTALL_FAILED
     assert "no answer within 0.05 s" in caught.value.message
