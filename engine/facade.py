@@ -233,6 +233,11 @@ class Engine:
     def _package(self, receiver_package: str | None) -> str:
         return package_name(receiver_package or self.settings.receiver_package)
 
+    async def operator_package(self, device: AdbDevice) -> str:
+        """Return the Operator app to use on ``device``: the one of the settings, or the installed one if they name none."""
+        package, _ = await self._probe.app(device, self._package(None), chosen=self.settings.package_chosen)
+        return package
+
     async def snapshot(self, **how: Unpack[ExecuteOptions]) -> ExecutionResult:
         """Take a snapshot of the active window: ``stepResults[0].data.text`` holds the XML. ``how`` is that of ``execute``."""
         return await self.execute(build.snapshot(), **how)
@@ -375,6 +380,7 @@ class Engine:
             settings=self.settings,
             send=self._send,
             look=self._look,
+            installed=self.operator_package,
             hold=lambda device: self._locks.hold(device, errand, wait_ms=self.settings.wait_ms),
             guard=self.guard,
         )
@@ -446,7 +452,8 @@ class Engine:
 
     async def watch_log(self, device_id: str) -> None:
         """Publish one device's log until cancelled: batches, command progress, envelopes, snapshots. Run it as a task."""
-        await self._logs.watch(AdbDevice(self.server, device_id), self._probe, self._package(None))
+        chosen = self.settings.package_chosen
+        await self._logs.watch(AdbDevice(self.server, device_id), self._probe, self._package(None), chosen=chosen)
 
     async def record_seen(self) -> None:
         """Record the executions of other processes that ``watch_log`` sees, until cancelled. Run it as a task.

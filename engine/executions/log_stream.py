@@ -401,8 +401,11 @@ class LogStreams:
         finally:
             await self._leave((device.serial, uid), log)
 
-    async def watch(self, device: AdbDevice, probe: Probe, package: str) -> None:
-        """Publish the log of ``device`` until cancelled, also after it was away, with ``LogAttached`` and ``LogGap``."""
+    async def watch(self, device: AdbDevice, probe: Probe, package: str, *, chosen: bool) -> None:
+        """Publish the log of ``device`` until cancelled, also after it was away, with ``LogAttached`` and ``LogGap``.
+
+        ``package`` and ``chosen`` are those of ``Probe.app``.
+        """
         from clawperator.engine.events.types import LogAttached, LogGap
         from clawperator.engine.executions.reconnection import had_to_wait_for
 
@@ -410,8 +413,8 @@ class LogStreams:
         while True:
             failures += 1
             try:
-                facts = await probe.facts(device, package)
-                async with self.open(device, facts, facts.uid_of(package)) as log:
+                name, facts = await probe.app(device, package, chosen=chosen)
+                async with self.open(device, facts, facts.uid_of(name)) as log:
                     failures = 0
                     self._bus.publish(LogAttached(device_id=serial))
                     await log.watch()

@@ -78,7 +78,7 @@ class Probe:
         """
         key = (device.serial, package)
         known = self._known.get(key)
-        if known is not None and self._clock() - known[0] < REMEMBER_SECONDS:
+        if known is not None and self._clock() - known[0] < REMEMBER_SECONDS and (any_app or package in known[1].packages):
             return known[1]
         self._versions.pop(key, None)
         facts = await ask(device, package)
@@ -90,8 +90,13 @@ class Probe:
         """Return the identity of the phone, which is read with the facts about ``package`` unless that is empty."""
         phones = device.server.phones
         if package and phones.known(device.serial, device.transport_id) is None:
-            await self.facts(device, package)
+            await self.facts(device, package, any_app=True)
         return await phones.of(device)
+
+    async def app(self, device: AdbDevice, package: str, *, chosen: bool) -> tuple[str, DeviceFacts]:
+        """Return the Operator app to use, ``package`` itself if it was ``chosen``, and what is installed. Raises as ``facts``."""
+        facts = await self.facts(device, package, any_app=not chosen)
+        return package if chosen else facts.preferred(package), facts
 
     async def apk_version(self, device: AdbDevice, package: str) -> str:
         """Return ``versionName`` of an installed package; empty if it cannot be read."""

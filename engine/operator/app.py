@@ -27,7 +27,8 @@ class OperatorApp:
     """``resolve`` finds the device at each call; ``package`` is the chosen Operator app, '' for the installed one.
 
     ``hold`` takes the device lock while the app is replaced or its service is off; ``send`` dispatches a command to a serial
-    and a package under the device lock; ``look`` takes a snapshot of a serial with a package.
+    and a package under the device lock; ``look`` takes a snapshot of a serial with a package; ``installed``
+    returns the app to use on a device.
 
     All methods raise ``EngineError``, also those of finding the device (NO_DEVICES …). Changes raise READ_ONLY and
     CAPABILITY_DENIED if the policy does not allow them.
@@ -41,12 +42,14 @@ class OperatorApp:
         settings: Settings,
         send: Callable[[str, str, Command], Awaitable[Envelope]],
         look: Callable[[str, str], Awaitable[ExecutionResult]],
+        installed: Callable[[AdbDevice], Awaitable[str]],
         hold: Callable[[AdbDevice], AbstractAsyncContextManager[object]] = nullcontext,
         guard: Guard | None = None,
     ) -> None:
         self._resolve = resolve
         self._send = send
         self._look = look
+        self._installed = installed
         self._hold = hold
         self._package = package
         self._settings = settings
@@ -139,9 +142,9 @@ class OperatorApp:
         self._guard.permit(OBSERVE, "read the version of the Operator app")
         from clawperator.engine.executions.compatibility import check_compatibility
 
-        package = self._package or self._settings.receiver_package
-        accepted = self._settings.accepted_versions
-        return await check_compatibility(await self._resolve(), package, strict=strict, accepted=accepted)
+        device, accepted = await self._resolve(), self._settings.accepted_versions
+        package = self._package or await self._installed(device)
+        return await check_compatibility(device, package, strict=strict, accepted=accepted)
 
     def grant_commands(self, serial: str, package: str) -> tuple[str, ...]:
         """Return the adb commands that granting runs, for a preview; ``<current>`` stands for the current list."""

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
-from clawperator.engine.config.settings import package_name
 from clawperator.engine.contracts.limits import MAX_ID_LENGTH
 from clawperator.engine.contracts.values import SESSION_ID
 from clawperator.engine.errors import EngineError, ErrorCode
@@ -44,8 +43,8 @@ async def pull(engine: Engine, folder: str, *, session_id: str = "") -> FetchedR
     """Fetch a recording of the engine's device. It contains typed text, so the capability ``record`` is required."""
     engine.guard.permit("record", "fetch a recording")
     with engine.guard.writing(folder):
-        package = package_name(engine.settings.receiver_package)
-        return await fetch(await engine.device(), package, folder, session_id=session_id)
+        device = await engine.device()
+        return await fetch(device, await engine.operator_package(device), folder, session_id=session_id)
 
 
 async def fetch(

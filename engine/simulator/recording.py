@@ -6,11 +6,9 @@ import json
 from collections.abc import Callable, Mapping
 from secrets import token_hex
 
-from clawperator.engine.contracts.operator_identity import DEBUG_PACKAGE, RELEASE_PACKAGE
+from clawperator.engine.contracts.operator_identity import OPERATOR_PACKAGES
 from clawperator.engine.simulator.apps.layout import Node
 from clawperator.engine.simulator.filesystem import FileSystem
-
-OWN_PACKAGES = (RELEASE_PACKAGE, DEBUG_PACKAGE)
 
 
 class Recorder:
@@ -82,7 +80,7 @@ class Recorder:
 
     def on_event(self, kind: str, package: str, node: Node | None) -> None:
         """Note an accessibility event of another app; both variants of the Operator are our own."""
-        if not self._session or package in OWN_PACKAGES or package == self._package:
+        if not self._session or package in OPERATOR_PACKAGES or package == self._package:
             return
         match kind:
             case "TYPE_WINDOW_STATE_CHANGED":

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Awaitable, Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from clawperator.engine import EngineError
-from clawperator.engine.events.types import SnapshotSeen
+from clawperator.engine.events.types import EnvelopeSeen, LogAttached, SnapshotSeen
+from clawperator.engine.recordings.pull import pull
 from clawperator.engine.version import OPERATOR_RELEASES
 from tests.journeys.conftest import Bench
 
@@ -102,3 +105,28 @@ async def test_the_service_of_the_renamed_app_is_switched_on(connect: Connect) -
     )
     assert (await bench.engine.operator_app().status()).bound
     assert (await bench.engine.execute(plan(LOOK))).outcome.status == "succeeded"
+
+
+async def test_everything_about_the_app_finds_the_renamed_one(connect: Connect, tmp_path: Path) -> None:
+    """Its log, its version and its recordings, where nobody named the app."""
+    bench = await connect(device={"generation": "1.0"})
+    with bench.engine.events.subscribe() as subscription:
+        watching = asyncio.create_task(bench.engine.watch_log(bench.serial))
+        while not any(isinstance(event, LogAttached) for event in await subscription.batch()):
+            pass
+        other = bench.another_engine()
+        async with other:
+            await other.execute(plan(OPEN, LOOK, command_id="theirs"))
+        seen: list[Any] = []
+        while not any(isinstance(event, EnvelopeSeen) for event in seen):
+            seen += await subscription.batch()
+        watching.cancel()
+        await asyncio.gather(watching, return_exceptions=True)
+    (envelope,) = [event for event in seen if isinstance(event, EnvelopeSeen)]
+    assert (envelope.command_id, envelope.problem) == ("theirs", "")
+    assert any(isinstance(event, SnapshotSeen) and "Network" in event.xml for event in seen)
+    assert (await bench.engine.operator_app().compatibility()).compatible
+    for kind in ("start_recording", "stop_recording"):
+        step = {"id": kind, "type": kind, "params": {"sessionId": "one"}}
+        assert (await bench.engine.execute(plan(step, command_id=kind))).outcome.status == "succeeded"
+    assert (await pull(bench.engine, str(tmp_path / "recordings"))).session_id == "one"

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from clawperator.app.console.screens.menu import Choice
-from clawperator.engine.contracts.operator_identity import RELEASE_PACKAGE
+from clawperator.engine.contracts.operator_identity import OPERATOR_PACKAGES
 from clawperator.engine.executions.device_lock import SETTLE_SECONDS
 from clawperator.widgets import keys
 from clawperator.widgets.models.execution import ExecutionState
@@ -20,7 +20,7 @@ def target_app(payload: Mapping[str, Any], in_front: str) -> str:
     """Return the app that the payload opens last, else the one in front; empty where none may be stopped."""
     opened = [action["params"]["applicationId"] for action in payload["actions"] if action["type"] == "open_app"]
     package = str(opened[-1] if opened else in_front)
-    return "" if package in _NEVER or package.startswith(RELEASE_PACKAGE) else package
+    return "" if package in _NEVER or package in OPERATOR_PACKAGES else package
 
 
 def choices(package: str) -> list[Choice]:

@@ -98,9 +98,7 @@ class OperatorBackend:
         return ()
 
     async def _facts(self, device: AdbDevice) -> DeviceFacts:
-        facts = await self._probe.facts(device, self._package, any_app=not self._chosen)
-        if not self._chosen:
-            self._package = facts.preferred(self._package)
+        self._package, facts = await self._probe.app(device, self._package, chosen=self._chosen)
         return facts
 
     async def _absent(self, device: AdbDevice, facts: DeviceFacts) -> EngineError:
