@@ -210,25 +210,11 @@ class Engine:
         self, receiver_package: str | None, name: str | None = None, allow_unbind: bool | None = None
     ) -> Backend:
         """Return the backend ``name``, or that of the settings. Raises ``EngineError`` where the policy forbids it."""
-        if backend_name(name or self.settings.backend) != BACKENDS[0]:
-            permit(self.settings, STOCK_BACKEND, "use the stock backend")
-            from clawperator.engine.executions.backends.stock import StockBackend
-
-            allowed = self.settings.allow_unbind if allow_unbind is None else allow_unbind
-            return StockBackend(
-                self.events,
-                package=self._package(receiver_package),
-                allow_unbind=allowed,
-                input_method=self.settings.input_method,
-            )
-        return OperatorBackend(
-            self._logs,
-            self._probe,
-            _diagnose,
-            package=self._package(receiver_package),
-            chosen=bool(receiver_package) or self.settings.package_chosen,
-            action=self.settings.action_agent_command,
-        )
+        package, settings = self._package(receiver_package), self.settings
+        if backend_name(name or settings.backend) != BACKENDS[0]:
+            return _stock(settings, self.events, package, allow_unbind)
+        chosen, action = bool(receiver_package) or settings.package_chosen, settings.action_agent_command
+        return OperatorBackend(self._logs, self._probe, _diagnose, package=package, chosen=chosen, action=action)
 
     def _package(self, receiver_package: str | None) -> str:
         return package_name(receiver_package or self.settings.receiver_package)
@@ -379,7 +365,9 @@ class Engine:
             package=package_name(chosen) if chosen else "",
             settings=self.settings,
             send=self._send,
-            look=self._look,
+            look=lambda serial, package: self.snapshot(
+                device_id=serial, receiver_package=package, backend=BACKENDS[0], options=RunOptions(recorded=False)
+            ),
             installed=self.operator_package,
             hold=lambda device: self._locks.hold(device, errand, wait_ms=self.settings.wait_ms),
             guard=self.guard,
@@ -432,11 +420,6 @@ class Engine:
         async with self._locks.hold(device, command, wait_ms=self.settings.wait_ms) as held:
             with settling(held, trace):
                 return (await backend.run(device, command, trace)).envelope
-
-    async def _look(self, serial: str, package: str) -> ExecutionResult:
-        """Take a snapshot with the Operator app ``package``; only a failure is recorded."""
-        options = RunOptions(recorded=False)
-        return await self.snapshot(device_id=serial, receiver_package=package, backend=BACKENDS[0], options=options)
 
     # -- watching
 
@@ -539,6 +522,15 @@ def _references(engine: Engine, validated: Validated, composed: Composition | No
     from clawperator.engine.executions.references import References
 
     return References(validated, engine.trees, serial, composed)
+
+
+def _stock(settings: Settings, events: EventBus, package: str, allow_unbind: bool | None) -> Backend:
+    """Return the stock backend. Raises ``EngineError`` where the policy forbids it."""
+    permit(settings, STOCK_BACKEND, "use the stock backend")
+    from clawperator.engine.executions.backends.stock import StockBackend
+
+    allowed = settings.allow_unbind if allow_unbind is None else allow_unbind
+    return StockBackend(events, package=package, allow_unbind=allowed, input_method=settings.input_method)
 
 
 async def _diagnose(device: AdbDevice, package: str, *, timeout: float) -> Diagnosis:

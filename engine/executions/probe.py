@@ -78,7 +78,11 @@ class Probe:
         """
         key = (device.serial, package)
         known = self._known.get(key)
-        if known is not None and self._clock() - known[0] < REMEMBER_SECONDS and (any_app or package in known[1].packages):
+        if (
+            known is not None
+            and self._clock() - known[0] < REMEMBER_SECONDS
+            and (any_app or package in known[1].packages)
+        ):
             return known[1]
         self._versions.pop(key, None)
         facts = await ask(device, package)

@@ -117,7 +117,7 @@ class SetupReport:
     @property
     def message(self) -> str:
         if self.remark:
-            return f"{self.package} is installed and answers, but there is no screen to read yet: {self.remark}"
+            return f"{self.package} is installed and answers, but the screen cannot be read yet: {self.remark}"
         if self.permissions.already_enabled:
             return f"{self.package} is installed. Its permissions were already granted"
         return f"{self.package} is installed and ready. To check everything, run: clawperator doctor"

@@ -65,7 +65,7 @@ async def answering(
     raise EngineError(
         ErrorCode.OPERATOR_VERIFY_FAILED,
         f"{package} {report.version_name} is installed, but it was not verified: {reason}",
-        hint=f"Run `{command_line('doctor', device.serial)}`: it names what is missing.",
+        hint=f"Run `{command_line('doctor', device.serial)}`: it names the cause.",
         details={"checkId": check.id, **({"reason": check.code.value} if check.code else {})},
         extra={
             "receiverPackage": package,

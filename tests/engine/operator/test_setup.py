@@ -165,7 +165,7 @@ async def test_an_app_whose_tree_cannot_be_read_is_not_ready(phone: MakePhone, t
 async def test_a_screen_that_is_off_says_nothing_of_the_app(phone: MakePhone, tmp_path: Path) -> None:
     there = await phone(**{**EMPTY, "device": {"awake": False}})
     report = await there.app.setup(save(tmp_path))
-    assert "no screen to read yet" in report.message
+    assert "the screen cannot be read yet" in report.message
 
 
 async def test_an_observer_installs_nothing(phone: MakePhone, tmp_path: Path) -> None:
