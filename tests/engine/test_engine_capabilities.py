@@ -46,6 +46,7 @@ UNDER_THE_GUARD = {"operator_app", "device_admin", "emulators", "wireless", "fix
 """They return objects whose methods have rows of their own below, or in the tests of every command."""
 FREE = {
     "validate": "uses no device",
+    "operator_package": "names the installed Operator app, for methods that are guarded",
     "backend_of": "reads a setting",
     "device": "finds the device of what is admitted on its own",
     "guard": "the policy itself",
