@@ -371,9 +371,11 @@ class EnvelopeLog(FollowingPane):
         elif (place := self.model.problem_line(self.cursor, step)) is not None:
             self.move_to(place)
 
-    def to_execution(self, command_id: str) -> bool:
-        """Put the cursor on the newest execution of a command; return whether it has a row in this view."""
-        execution = None if self.model.view.of_lines else self.model.log.find(command_id)
+    def to_execution(self, command_id: str, number: int = 0) -> bool:
+        """Put the cursor on this run of a command, else on the newest one; return whether it has a row in this view."""
+        log = self.model.log
+        found = (item for item in log.executions if (item.command_id, item.number) == (command_id, number))
+        execution = None if self.model.view.of_lines else next(found, None) or log.find(command_id)
         place = None if execution is None else self.model.items.place_of(execution)
         if place is not None:
             self.move_to(place)

@@ -76,9 +76,6 @@ WIDTHS = [(0, "-tiny"), (MIN_WIDTH, "-narrow"), (100, "-medium"), (160, "-wide")
 HEIGHTS = [(0, "-low"), (MIN_HEIGHT, "-short"), (30, "-normal"), (50, "-tall")]
 """From this many cells on, the screens get this class."""
 
-LEAVING_KEYS = ("q", "ctrl+q")
-"""The keys of a terminal that is too small, which says what leaving cancels."""
-
 BELL_SECONDS = 10.0
 """Executions that take longer ring the bell when they end, where the settings say so."""
 
@@ -162,10 +159,11 @@ class ConsoleApp(ReportingApp):
         self.palette = Palette(self, self._device_commands)
         self.idle_gc = IdleGc(time.monotonic)
         self.trees_in_use: Callable[[], Iterable[UiTree]] = tuple
-        self._keys = KeyQueue(self, self._send_key)
+        self._keys = KeyQueue(self, super().on_event)
         self._startup = Startup(self, self.bridge, self._keys, self.idle_gc, files=files, opening=opening)
-        dialogs, self.leaving = GlobalDialogs(self), Leaving(self, self._mode_switcher)
-        offer_actions(self, dialogs, self.leaving, self.palette, self._devices, self._availability, self.recorder)
+        dialogs, leaving = GlobalDialogs(self), Leaving(self, self._mode_switcher)
+        self.leaving_cancels: Callable[[], str] = leaving.words
+        offer_actions(self, dialogs, leaving, self.palette, self._devices, self._availability, self.recorder)
         self.appearance = Appearance(self, look, preferences.themes, self.say)
         self.set_keymap(preferences.keymap)
 
@@ -339,31 +337,15 @@ class ConsoleApp(ReportingApp):
             self.recorder.see(update.snapshot)
         self.show(changed)
 
-    @property
-    def too_small(self) -> bool:
-        """Whether the terminal shows nothing but how large it must be."""
-        width, height = self.size
-        shown = self.screen
-        return width < MIN_WIDTH or height < MIN_HEIGHT or shown.has_class("-tiny") or shown.has_class("-low")
-
     async def on_event(self, event: events.Event) -> None:
         if isinstance(event, events.InputEvent | events.Paste) and not event.is_forwarded:
-            if not self.screen_stack:  # the screens are closed already
+            if not self.screen_stack or self._keys.refuse(event):  # the screens are closed already, or hidden
                 return
             self.idle_gc.touched()
-            if self.too_small:  # nothing acts on what is not shown
-                if isinstance(event, events.Key) and event.key in LEAVING_KEYS:
-                    self.exit(0)
-                return
         if isinstance(event, events.Key) and not event.is_forwarded:
             await self._keys.take(event)
         else:
             await super().on_event(event)
-
-    async def _send_key(self, key: events.Event) -> None:
-        """Deliver a key, unless the terminal became too small while it waited."""
-        if not self.too_small:
-            await super().on_event(key)
 
     def on_resize(self) -> None:
         """Draw everything: the terminal may have been smaller for a moment and have cut what it shows."""
@@ -387,7 +369,7 @@ class ConsoleApp(ReportingApp):
 
     @on(EnvelopeLog.TreeWanted)
     def on_execution_detail_tree_wanted(self, message: EnvelopeLog.TreeWanted | ExecutionDetail.TreeWanted) -> None:
-        if self.session.trees.turn_to(message.key):
+        if self.session.turn_to(message.key):
             self.action_mode("inspect")
             self.show(Facet.TREE)
         else:
@@ -431,9 +413,6 @@ class ConsoleApp(ReportingApp):
         self._mode_switcher.go_to(place)
 
     # -- other actions
-
-    def leaving_cancels(self) -> str:
-        return self.leaving.words()
 
     def _device_commands(self) -> Iterable[PaletteEntry]:
         from clawperator.app.console.devices import provisioning_dialogs

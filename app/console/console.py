@@ -29,6 +29,8 @@ class Console(Protocol):
     engine: ConsoleEngine
     system_clipboard: Clipboard
     trees_in_use: Callable[[], Iterable[UiTree]]
+    leaving_cancels: Callable[[], str]
+    """Returns what leaving the console cancels, in words."""
 
     @property
     def symbols(self) -> Symbols:
@@ -80,9 +82,6 @@ class Console(Protocol):
 
     def isolated(self, where: str) -> AbstractContextManager[None]:
         """Report an exception of a pane and go on."""
-
-    def leaving_cancels(self) -> str:
-        """Say what leaving the console cancels."""
 
     # -- header
 

@@ -10,8 +10,6 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 ESC = "\x1b"
-WAIT_SECONDS = 0.025
-"""The rest of a sequence must come within this time; then Escape is reported."""
 TAIL_SECONDS = 0.5
 """The rest of a sequence that comes within this time after Escape was reported is not typed as text."""
 LONGEST = 32
@@ -47,7 +45,7 @@ class Piece(NamedTuple):
 
 
 class EscapeSplitter:
-    """After ``feed``, where ``waits``, call ``expire`` if nothing more comes within ``WAIT_SECONDS``."""
+    """After ``feed``, where ``waits``, call ``expire`` if nothing more comes at once."""
 
     def __init__(self) -> None:
         self._rest = ""

@@ -20,6 +20,8 @@ MAX_WAITING = 4096
 LOST_SECONDS = 0.5
 """A removed widget may lose the notification that a key has passed; after this time the next key is sent."""
 
+LEAVING_KEYS = ("q", "ctrl+q")
+
 
 class KeyQueue:
     """Stands between the terminal and ``app``: ``send`` does what the app itself does with a key."""
@@ -37,6 +39,19 @@ class KeyQueue:
     def under_way(self) -> bool:
         """Whether a key is being delivered."""
         return bool(self._under_way)
+
+    @property
+    def blind(self) -> bool:
+        """Whether the terminal is too small: it shows only how large it must be, and what leaving cancels."""
+        screen = self._app.screen
+        return screen.has_class("-tiny") or screen.has_class("-low")
+
+    def refuse(self, event: events.Event) -> bool:
+        """Return whether nothing is shown that ``event`` could be meant for; only the keys that leave do something then."""
+        blind = self.blind
+        if blind and isinstance(event, events.Key) and event.key in LEAVING_KEYS:
+            self._app.exit(0)
+        return blind
 
     def hold(self) -> None:
         """Keep keys until ``release``."""
@@ -62,7 +77,8 @@ class KeyQueue:
         self._sent += 1
         self._under_way = self._sent
         node: DOMNode = self._app.focused or self._app.screen
-        await self._send(key)
+        if not self.blind:  # it may have waited
+            await self._send(key)
         self._follow(node, self._under_way)
 
     def _follow(self, node: DOMNode, number: int) -> None:

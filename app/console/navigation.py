@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from clawperator.engine.hierarchy.matcher import Matcher
 from clawperator.engine.hierarchy.nodes import UiNode
+
+if TYPE_CHECKING:
+    from clawperator.widgets.models.execution import ExecutionState
+    from clawperator.widgets.models.executions import ExecutionLog
 
 
 class Destination:
@@ -42,10 +47,11 @@ class PickPlace(Destination):
 
 @dataclass(frozen=True, slots=True)
 class ExecutionPlace(Destination):
-    """An execution in the stream."""
+    """A run in the stream; without its ``number`` the newest one of the command."""
 
     MODE: ClassVar[str] = "stream"
     command_id: str
+    number: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,11 +64,21 @@ class DraftPlace(Destination):
 
 @dataclass(frozen=True, slots=True)
 class ComparisonPlace(Destination):
-    """The newest runs of two commands, side by side."""
+    """Two runs side by side: their commands, and when they began; of an unknown time the newest run."""
 
     MODE: ClassVar[str] = "history"
     a: str
     b: str
+    a_at: float = math.nan
+    b_at: float = math.nan
+
+    @classmethod
+    def with_previous(cls, log: ExecutionLog, run: ExecutionState) -> ComparisonPlace | None:
+        """Compare with the run that this one repeats, else with the previous one of its task; ``None`` without one."""
+        before = log.before(run)
+        if before is not None:
+            return cls(before.command_id, run.command_id, before.started, run.started)
+        return cls(run.run_of, run.command_id, b_at=run.started) if run.run_of else None
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,8 +5,9 @@ Screens draw from it and keep nothing of it.
 
 from __future__ import annotations
 
+import os
 from collections import deque
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from enum import Flag, auto
 from itertools import islice
@@ -30,6 +31,7 @@ from clawperator.app.console.messages import (
 )
 from clawperator.engine.adb.parse import parse_wm_density
 from clawperator.engine.adb.presence import DeviceEntry
+from clawperator.engine.contracts.limits import DOCTOR_SOURCE, FOLLOW_SOURCE
 from clawperator.engine.doctor.verdict import Verdict
 from clawperator.engine.errors import ErrorCode
 from clawperator.engine.events.types import LogBatch
@@ -69,6 +71,8 @@ PICTURES_KEPT = 100
 TILE_SIDE = 160
 """Pixels of the longer side of a tile's picture, at least."""
 _RATE_SECONDS = 5.0
+_QUIET_SOURCES = (FOLLOW_SOURCE, DOCTOR_SOURCE)
+"""Who locks a device to read it only."""
 _PROBLEMS = (Status.WARN, Status.FAILED)
 _UNTIL_IT_ANSWERS = {
     ErrorCode.RESULT_ENVELOPE_TIMEOUT.value,
@@ -180,11 +184,11 @@ class TreeHistory:
         same = (tree for tree in others if shown.tree is not None and tree.package == shown.tree.package)
         return list(islice(same, RECENT_TREES))
 
-    def turn_to(self, key: str) -> bool:
-        """Show the tree with this key, else the newest one of its command; return whether there is one."""
-        kept = [(back, item) for back, item in enumerate(self) if item.readable]
-        places = [back for back, item in kept if tree_key(item.command_id, item.step_id) == key]
-        places += [back for back, item in kept if item.command_id == tree_owner(key)]
+    def turn_to(self, key: str, run_of: Callable[[TreeSnapshot], str]) -> bool:
+        """Show the tree with this key, else the newest one of its run; return whether there is one."""
+        runs = [(back, run_of(item), item.step_id) for back, item in enumerate(self) if item.readable]
+        places = [back for back, run, step_id in runs if tree_key(run, step_id) == key]
+        places += [back for back, run, _ in runs if run == tree_owner(key)]
         self.back = places[0] if places else self.back
         return bool(places)
 
@@ -225,6 +229,8 @@ class Session:
         self.left: dict[str, tuple[DeviceEntry, float]] = {}
         """By serial: devices that adb listed before, and when they disappeared."""
         self.adb_problem = ""
+        self.returned: dict[str, float] = {}
+        """By serial: when a device that was away, or another one with its serial, was connected."""
         self.device_id = ""
         self.gone_since = 0.0
         self.adb_restarted = False
@@ -278,10 +284,7 @@ class Session:
                 return self._take_report(update)
             case LocksUpdate(locks):
                 self.locks = locks
-                self.log.held(str(lock.get("commandId", "")) for lock in locks.values())
-                return Facet.LOCKS | self._end_waiting(
-                    busy=bool(self.lock), code=ErrorCode.EXECUTION_CONFLICT_IN_FLIGHT
-                )
+                return Facet.LOCKS | self._take_locks()
             case WorkUpdate(text, since, problem):
                 over = self._end_waiting(busy=bool(text), since=self.work_since)
                 self.work, self.work_since, self.tree_problem = text, since, problem
@@ -324,6 +327,12 @@ class Session:
         self.adb_problem = news.problem
         if not news.problem:
             listed = {entry.serial for entry in news.devices}
+            here = {(entry.serial, entry.transport_id) for entry in self.usable}
+            self.returned |= {
+                entry.serial: self.clock.now()
+                for entry in news.devices
+                if self.devices_known and entry.usable and (entry.serial, entry.transport_id) not in here
+            }
             self.left |= {entry.serial: (entry, self.clock.now()) for entry in self.devices}
             self.left = dict([item for item in self.left.items() if item[0] not in listed][-FINDINGS_KEPT:])
             self.devices, self.devices_known = news.devices, True
@@ -335,6 +344,12 @@ class Session:
             self.gone_since = 0.0
         self.adb_restarted = restarted and not news.problem and bool(self.gone_since)
         return Facet.DEVICES
+
+    def _take_locks(self) -> Facet:
+        self.log.held(str(lock.get("commandId", "")) for lock in self.locks.values())
+        others = () if self.remote else [lock for lock in self.locks.values() if lock.get("pid") != os.getpid()]
+        opened = Facet.STREAM if self.log.locked(others, self.clock.now()) else Facet.NOTHING
+        return opened | self._end_waiting(busy=bool(self.lock), code=ErrorCode.EXECUTION_CONFLICT_IN_FLIGHT)
 
     def leave_device(self) -> None:
         """Show saved dumps from now on, the newest one first."""
@@ -434,7 +449,21 @@ class Session:
             return ""
         if snapshot.serial != self.trees.newest.serial:
             return "there is a newer tree"
-        return acted_since(self.log, snapshot)
+        if snapshot.at < self.returned.get(self.device_id, 0.0):
+            return "the device was disconnected since"
+        acted = acted_since(self.log, snapshot)
+        lock = self.lock
+        if not acted and lock and lock.get("pid") != os.getpid() and lock.get("source") not in _QUIET_SOURCES:
+            return "another process uses the device"
+        return acted
+
+    def turn_to(self, key: str) -> bool:
+        """Show the tree of the selected device with this ``tree_key``; return whether there is one."""
+        return self.trees.turn_to(key, self._run_of)
+
+    def _run_of(self, snapshot: TreeSnapshot) -> str:
+        run = self.log.run_at(snapshot.device_id, snapshot.command_id, snapshot.at)
+        return snapshot.command_id if run is None else run.key
 
     def trees_of(self, device_id: str) -> TreeHistory:
         return self._trees.setdefault(device_id, TreeHistory() if device_id else TreeHistory(FILES_KEPT))

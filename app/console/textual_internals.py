@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from functools import lru_cache, partial
 from io import TextIOWrapper
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rich.console import Console, RenderableType
 from rich.segment import Segment
@@ -24,7 +24,6 @@ from rich.text import Text
 from textual import events
 from textual._compositor import ChopsUpdate, CompositorUpdate, LayoutUpdate
 from textual._styles_cache import StylesCache
-from textual._xterm_parser import XTermParser
 from textual.app import App
 from textual.cache import LRUCache
 from textual.color import Color
@@ -37,9 +36,11 @@ from textual.message_pump import MessagePump
 from textual.renderables.background_screen import BackgroundScreen
 from textual.screen import ModalScreen, Screen
 
-from clawperator.app.console.escape import ESC, WAIT_SECONDS, EscapeSplitter, Piece
 from clawperator.app.console.terminal_diff import TerminalDiff
 from clawperator.widgets.text.safe import cells
+
+if TYPE_CHECKING:
+    from clawperator.app.console.escape import Piece
 
 INTERNALS: tuple[tuple[type, str, str], ...] = (
     (StylesCache, "get_inner_outer", "its cache keeps painted lines of removed widgets alive; it is replaced by one that does not"),
@@ -57,13 +58,13 @@ INTERNALS: tuple[tuple[type, str, str], ...] = (
     (Screen, "_compositor", "knows the size that a dialog was laid out for"),
     (BackgroundScreen, "process_segments", "overridden: a colour is mixed once"),
     (App, "_build_driver", "overridden: the driver gets a file that has no errors, which would end its writer, and then who waits for it"),
-    (XTermParser, "feed", "overridden: gets one whole key or sequence at a time, so that it never waits; each driver's module names it"),
-    (XTermParser, "tick", "called ten times a second; ends a sequence that Textual does not know"),
-    (XTermParser, "_timeout_time", "says that it waits for the rest of a sequence"),
     (DOMNode, "_bindings", "takes the keys of a menu's entries, so that a key of a burst finds them at once"),
 )  # fmt: skip
 """Owner, name, and why it is used."""
 
+ESC = "\x1b"
+WAIT_SECONDS = 0.025
+"""The rest of a sequence must come within this time; then Escape is reported."""
 _SOURCES = 256
 _COLOUR_PAIRS = 1024
 
@@ -167,17 +168,23 @@ def _in_loop(loop: asyncio.AbstractEventLoop, call: Callable[[], object]) -> Non
         loop.call_soon_threadsafe(call)
 
 
-class EscapeParser(XTermParser):
-    """Reports Escape after 25 ms. Textual's waits 100 ms, in ticks of 100 ms, and takes Escape and a key for Alt+key."""
+class EscapeParser:
+    """Reports Escape after 25 ms. Textual's ``parser`` waits 100 ms, in ticks of 100 ms, and takes Escape and a key for Alt+key.
 
-    def __init__(self, debug: bool = False, *, quiet: Callable[[], bool] = _stdin_is_quiet) -> None:
-        super().__init__(debug)
+    It gets one whole key or sequence at a time, so that it does not wait. ``_timeout_time`` says that it does: it does not
+    know the sequence, and would report its characters as keys. A driver's module names it, and calls ``feed`` and ``tick``.
+    """
+
+    def __init__(self, parser: Any, quiet: Callable[[], bool] = _stdin_is_quiet) -> None:
+        from clawperator.app.console.escape import EscapeSplitter
+
+        self._parser = parser
         self._pieces = EscapeSplitter()
         self._quiet = quiet
 
     def feed(self, data: str) -> Iterator[Message]:
         if not data:
-            yield from super().feed(data)
+            yield from self._parser.feed(data)
             return
         yield from self._messages(self._pieces.feed(data, time.monotonic()))
         if self._pieces.waits and self._quiet():
@@ -187,16 +194,28 @@ class EscapeParser(XTermParser):
         yield from self._messages(self._pieces.tick(time.monotonic()))
 
     def _messages(self, pieces: Iterable[Piece]) -> Iterator[Message]:
+        parser = self._parser
         for piece in pieces:
             if piece.text == ESC:
                 yield events.Key("escape", ESC)
                 continue
-            for message in super().feed(piece.text):
+            for message in parser.feed(piece.text):
                 if not (piece.late and isinstance(message, events.InputEvent)):
                     yield message
-            if self._timeout_time is not None:  # Textual does not know it, and would report its characters as keys
-                self._timeout_time = 0.0
-                deque(super().tick(), maxlen=0)
+            if parser._timeout_time is not None:  # noqa: SLF001
+                parser._timeout_time = 0.0  # noqa: SLF001
+                deque(parser.tick(), maxlen=0)
+
+
+def _adapted(driver: Any, leave: Callable[[], object]) -> Any:
+    """Return ``driver`` with another file and, for the thread that it starts later, another parser: it takes neither."""
+    module: Any = sys.modules[type(driver).__module__]
+    if isinstance(made := getattr(module, "XTermParser", None), type):
+        module.XTermParser = lambda debug=False: EscapeParser(made(debug))
+    if hasattr(driver, "_file"):
+        lost = partial(_in_loop, asyncio.get_running_loop(), leave)
+        driver._file = _Terminal(driver._file, lost)  # noqa: SLF001
+    return driver
 
 
 class ReportingApp(App[int]):
@@ -213,14 +232,7 @@ class ReportingApp(App[int]):
         asyncio.get_running_loop().set_task_factory(None)
 
     def _build_driver(self, *args: Any, **options: Any) -> Any:
-        module: Any = sys.modules[self.driver_class.__module__]
-        if hasattr(module, "XTermParser"):
-            module.XTermParser = EscapeParser
-        driver: Any = super()._build_driver(*args, **options)
-        if hasattr(driver, "_file"):
-            lost = partial(_in_loop, asyncio.get_running_loop(), self.leave)
-            driver._file = _Terminal(driver._file, lost)  # noqa: SLF001  # a driver takes no file
-        return driver
+        return _adapted(super()._build_driver(*args, **options), self.leave)
 
     def _display(self, screen: Screen[Any], renderable: RenderableType | None) -> None:
         shown: Any = renderable

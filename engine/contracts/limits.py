@@ -54,5 +54,8 @@ PACKAGE = r"^[A-Za-z][A-Za-z0-9_]*(\.[A-Za-z0-9_]+)*$"
 THEN = ("compact", "interactive", "full", "diff", "none")
 """Forms in which a result shows the screen after its plan."""
 
+DOCTOR_SOURCE = "clawperator-doctor"
+"""The ``source`` of the doctor's handshakes."""
+
 FOLLOW_SOURCE = "clawperator-follow"
 """The ``source`` of the host's own snapshots, by which logs and lock files distinguish them from executions."""

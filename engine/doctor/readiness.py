@@ -9,6 +9,7 @@ from clawperator.engine.adb.batch import BatchOutput
 from clawperator.engine.adb.parse import package_manager_failure, parse_packages
 from clawperator.engine.contracts.envelope import Envelope
 from clawperator.engine.contracts.generation import lacking_words
+from clawperator.engine.contracts.limits import DOCTOR_SOURCE
 from clawperator.engine.contracts.operator_identity import variants
 from clawperator.engine.doctor.check import Check, FixStep, manual, shell, unreadable
 from clawperator.engine.errors import EngineError, ErrorCode
@@ -226,7 +227,7 @@ def smoke_payload() -> dict[str, object]:
     return {
         "commandId": build.generated_id("smoke"),
         "taskId": "doctor-smoke",
-        "source": build.DOCTOR_SOURCE,
+        "source": DOCTOR_SOURCE,
         "expectedFormat": "android-ui-automator",
         "timeoutMs": SMOKE_MS,
         "actions": [

@@ -7,7 +7,7 @@ import time
 from collections.abc import Mapping
 from typing import Any
 
-from clawperator.engine.contracts.limits import MAX_EXECUTION_TIMEOUT_MS
+from clawperator.engine.contracts.limits import DOCTOR_SOURCE, MAX_EXECUTION_TIMEOUT_MS
 
 Matcher = Mapping[str, Any]
 """A matcher as JSON data (execution.md#matcher)."""
@@ -15,8 +15,6 @@ _BASE36 = "0123456789abcdefghijklmnopqrstuvwxyz"
 DEFAULT_TIMEOUT_MS = 30_000
 SPARE_MS = 5_000
 """Time limit of an execution beyond that of its waiting action (execution.md#timeouts)."""
-DOCTOR_SOURCE = "clawperator-doctor"
-"""The ``source`` of the doctor's handshake, which is no user's execution."""
 
 
 def generated_id(name: str, separator: str = "-") -> str:

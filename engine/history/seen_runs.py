@@ -11,7 +11,12 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 
 from clawperator.engine.contracts.derived import derived_code
-from clawperator.engine.contracts.limits import ENVELOPE_WAIT_BUFFER_MS, FOLLOW_SOURCE, MAX_EXECUTION_TIMEOUT_MS
+from clawperator.engine.contracts.limits import (
+    DOCTOR_SOURCE,
+    ENVELOPE_WAIT_BUFFER_MS,
+    FOLLOW_SOURCE,
+    MAX_EXECUTION_TIMEOUT_MS,
+)
 from clawperator.engine.errors import ErrorCode
 from clawperator.engine.events.bus import Subscription
 from clawperator.engine.events.typed_text import TypedTexts
@@ -23,7 +28,6 @@ from clawperator.engine.events.types import (
     ExecutionStarted,
     SnapshotSeen,
 )
-from clawperator.engine.executions.build import DOCTOR_SOURCE
 from clawperator.engine.executions.headline import action_words
 from clawperator.engine.executions.outcome import outcome_of
 from clawperator.engine.executions.trace import LINES_KEPT
@@ -92,7 +96,8 @@ class SeenRuns:
         """Returns the identity of the phone that a serial leads to, empty if it is not known."""
         self._face = face
         self._open: OrderedDict[Key, _SeenRun] = OrderedDict()
-        self._own: set[Key] = set()
+        self._own: dict[Key, set[str]] = {}
+        """The attempts of this process that go on, by executionId: one with the id of another is refused."""
         self._over: OrderedDict[Key, bool] = OrderedDict()
         """Ended commands, and whether a late result may still arrive."""
         self._characters = 0
@@ -106,10 +111,9 @@ class SeenRuns:
         for event in events:
             match event:
                 case ExecutionStarted():
-                    self._own.add(_key(event))
+                    self._own.setdefault(_key(event), set()).add(event.execution_id)
                 case ExecutionFinished():
-                    self._own.discard(_key(event))
-                    self._note_end(_key(event), unanswered="error" in event.result)
+                    self._end_own(event)
                 case CommandProgress() if event.command_id:
                     self._progress(event)
                 case SnapshotSeen() if event.command_id:
@@ -119,6 +123,15 @@ class SeenRuns:
                         self._late(event)
                     elif self._seen(event) is not None:
                         self._end(_key(event), event.at, event)
+
+    def _end_own(self, event: ExecutionFinished) -> None:
+        key = _key(event)
+        attempts = self._own.get(key, set())
+        attempts.discard(event.execution_id)
+        if not attempts:
+            self._own.pop(key, None)
+            if event.dispatched or key not in self._open:  # else it was refused: another process's goes on
+                self._note_end(key, unanswered="error" in event.result)
 
     def expire(self, now: float) -> None:
         """Write runs whose envelope is overdue."""

@@ -71,11 +71,11 @@ NO_LINES = LineSpan(0, -1)
 
 @dataclass(slots=True, eq=False)
 class ExecutionState:
-    """The state of one command.
+    """One run of a command.
 
     ``code`` is the reason of a failure; ``duplicates`` counts further envelopes. ``ours``: sent by this console;
     ``foreign``: not sent from this machine, and its start was not seen; ``gave_up``: its sender stopped waiting;
-    ``late``: the result came afterwards. ``phases`` are host phases in milliseconds. ``version`` changes with every
+    ``late``: the result came afterwards. ``begun``: the device has reported something of it. ``phases`` are host phases in milliseconds. ``version`` changes with every
     change.
     """
 
@@ -118,9 +118,19 @@ class ExecutionState:
     log: LineSpan = NO_LINES
     line: int = 0
     """The number of the next log line when it was first seen."""
+    execution_id: str = ""
+    """Of an attempt of this process."""
+    begun: bool = False
+    nth: int = 1
+    """Which run of its command on its device this is."""
     run_of: str = ""
     """The commandId of the execution that this one repeats; empty: none."""
     version: int = 0
+
+    @property
+    def key(self) -> str:
+        """Return a key that no other run of its device has."""
+        return self.command_id if self.nth == 1 else f"{self.command_id}\n{self.nth}"
 
     @property
     def over(self) -> bool:
@@ -177,11 +187,11 @@ def kind_word(kind: str) -> str:
     return "failed" if kind == "gave up" else kind
 
 
-def tree_key(command_id: str, step_id: str) -> str:
-    """Return the key of a live tree: command and step."""
-    return f"{command_id}/{step_id}"
+def tree_key(run: str, step_id: str) -> str:
+    """Return the key of a live tree: run (``ExecutionState.key``) and step."""
+    return f"{run}/{step_id}"
 
 
 def tree_owner(key: str) -> str:
-    """Return the commandId in a live tree's key."""
+    """Return the run in a live tree's key."""
     return key.rpartition("/")[0]

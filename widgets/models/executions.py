@@ -1,4 +1,4 @@
-"""Executions from engine events, one per command.
+"""Executions from engine events, one per run: a commandId that is used again is another run.
 
 Fed with events in order, whoever dispatched the command; pure. Problems become rows (``Mark``). No row runs for ever:
 when the device, the log or the time budget is gone, an execution ends as unknown.
@@ -35,6 +35,7 @@ from clawperator.widgets.models.execution import (
     TreeMark,
     tree_key,
 )
+from clawperator.widgets.models.execution_queries import START_LINES, RunIndex, is_newer, time_limit
 from clawperator.widgets.models.operator_lines import (
     REDUNDANT_KINDS,
     STANDALONE_KINDS,
@@ -78,7 +79,9 @@ class ExecutionLog:
         """The number of the next log line, kept by the owner of the ring."""
         self._kept = kept
         self._number = 0
-        self._by_command: dict[tuple[str, str], ExecutionState] = {}
+        self._runs = RunIndex()
+        self._locked: dict[str, tuple[float, ExecutionState | None]] = {}
+        """By device: since when it is locked, and the run that only the lock announced."""
         self._held: deque[str] = deque(maxlen=_NAMES_KEPT)
         self._takes: dict[type[EngineEvent], Callable[[Any], None]] = {
             ExecutionStarted: self._started,
@@ -120,34 +123,38 @@ class ExecutionLog:
                 newest = newest or item
         return newest
 
-    def find(self, command_id: str) -> ExecutionState | None:
+    def find(self, command_id: str, device_id: str = "", *, after: int = 0) -> ExecutionState | None:
+        """Return the newest run of a command: on this device, with a number after ``after``."""
         return next(
             (
                 item
                 for item in reversed(self.items)
-                if isinstance(item, ExecutionState) and item.command_id == command_id
+                if isinstance(item, ExecutionState)
+                and item.command_id == command_id
+                and item.number > after
+                and device_id in ("", item.device_id)
             ),
             None,
         )
 
-    def before(self, execution: ExecutionState) -> str:
-        """Return the commandId of the run that ``execution`` repeats, else of the previous one of its task."""
-        if execution.run_of:
-            return execution.run_of
-        same = (
-            item
-            for item in reversed(self.items)
-            if isinstance(item, ExecutionState)
-            and item.number < execution.number
-            and item.task_id == execution.task_id != ""
-            and item.command_id != execution.command_id
+    def run_at(self, device_id: str, command_id: str, moment: float) -> ExecutionState | None:
+        """Return the run that had the command at ``moment``."""
+        return self._runs.at(device_id, command_id, moment)
+
+    def before(self, execution: ExecutionState) -> ExecutionState | None:
+        """Return the run that ``execution`` repeats, if it is known; else the previous one of its command or task."""
+        earlier = (
+            item for item in reversed(self.items) if isinstance(item, ExecutionState) and item.number < execution.number
         )
-        return next((item.command_id for item in same), "")
+        if execution.run_of:
+            return next((item for item in earlier if item.command_id == execution.run_of), None)
+        names = {execution.command_id, execution.task_id} - {""}
+        return next((item for item in earlier if not names.isdisjoint((item.command_id, item.task_id))), None)
 
     # -- events
 
     def _started(self, event: ExecutionStarted) -> None:
-        execution = self._execution(event, event.command_id)
+        execution = self._open(event, event.command_id, event.execution_id)
         execution.ours = True
         execution.task_id, execution.source = event.task_id, event.source
         execution.timeout_ms, execution.action_count = event.timeout_ms, event.action_count
@@ -158,13 +165,13 @@ class ExecutionLog:
         self._changed(execution, LiveLine(event.at, Status.RUNNING, "sent", words))
 
     def _dispatched(self, event: ExecutionDispatched) -> None:
-        execution = self._execution(event, event.command_id)
+        execution = self._attempt(event)
         self._changed(
             execution, LiveLine(event.at, Status.RUNNING, "dispatched", "dispatched; the device may act from now on")
         )
 
     def _finished(self, event: ExecutionFinished) -> None:
-        execution = self._execution(event, event.command_id)
+        execution = self._attempt(event)
         execution.ours = True
         execution.phases, execution.warnings = event.phases, event.warnings
         execution.outcome = event.result.get("outcome") or execution.outcome
@@ -183,9 +190,7 @@ class ExecutionLog:
     def _progress(self, event: CommandProgress) -> None:
         if event.kind in REDUNDANT_KINDS:
             return
-        execution = (
-            self._execution(event, event.command_id) if event.command_id else self._running_on(event.device_id or "")
-        )
+        execution = self._of_line(event) if event.command_id else self._running_on(event.device_id or "")
         if execution is None:
             self._standalone(event)
             return
@@ -211,8 +216,11 @@ class ExecutionLog:
         if event.problem and not event.command_id:
             self._mark("malformed", event, event.problem, raw=event.raw)
             return
-        unknown = (event.device_id or "", event.command_id) not in self._by_command
-        execution = self._execution(event, event.command_id)
+        raw = event.raw[:RAW_KEPT]
+        execution = self._runs.about(event.device_id or "", event.command_id, raw)
+        unknown = execution is None
+        execution = execution or self._open(event, event.command_id)
+        execution.begun = True
         if unknown and not execution.ours and event.command_id not in self._held:
             execution.foreign = True
         if execution.raw and execution.over:
@@ -220,7 +228,7 @@ class ExecutionLog:
             return
         if execution.status is Status.UNKNOWN:
             execution.ended = math.nan
-        execution.raw, execution.raw_hidden = event.raw[:RAW_KEPT], max(0, len(event.raw) - RAW_KEPT)
+        execution.raw, execution.raw_hidden = raw, max(0, len(event.raw) - RAW_KEPT)
         execution.parts = event.parts
         execution.late = execution.gave_up
         if event.envelope is None:
@@ -244,13 +252,11 @@ class ExecutionLog:
         self._changed(execution, LiveLine(event.at, Status.WARN, "duplicate", words))
 
     def _snapshot(self, event: SnapshotSeen) -> None:
-        execution = (
-            self._execution(event, event.command_id) if event.command_id else self._running_on(event.device_id or "")
-        )
+        execution = self._of_line(event) if event.command_id else self._running_on(event.device_id or "")
         if execution is None:
             return
         execution.snapshots += 1
-        key = tree_key(execution.command_id, event.step_id)
+        key = tree_key(execution.key, event.step_id)
         execution.trees.append(TreeMark(event.step_id, event.at, key, len(event.xml), event.complete))
         del execution.trees[:-TREES_KEPT]
         words = f"snapshot, {len(event.xml):,} characters" + ("" if event.complete else ", incomplete")
@@ -296,6 +302,33 @@ class ExecutionLog:
         """Note commands that hold a device lock on this machine: their results are not foreign."""
         self._held.extend(command_id for command_id in command_ids if command_id not in self._held)
 
+    def locked(self, locks: Iterable[Mapping[str, Any]], now: float) -> bool:
+        """Open a run for a lock by which another process uses a command again; return whether anything changed.
+
+        The run is over with its lock where no line of it was seen: its backend does not write to the log.
+        """
+        before, held = self.generation, {str(lock.get("deviceId", "")): lock for lock in locks}
+        for device_id, (since, announced) in [*self._locked.items()]:
+            if held.get(device_id, {}).get("since") != since:
+                del self._locked[device_id]
+                if announced is not None and not announced.over and not announced.begun:
+                    self._lose(announced, now, "gone", "its device lock was released; the log shows no result")
+        for device_id, lock in held.items():
+            since, known = float(lock.get("since") or 0.0), self._runs.newest(device_id, str(lock.get("commandId")))
+            if device_id in self._locked:
+                continue
+            if known is None or not is_newer(since, known):
+                self._locked[device_id] = since, None
+                continue
+            run = self._open(EngineEvent(at=since, device_id=device_id), known.command_id)
+            run.task_id, run.source = str(lock.get("taskId", "")), str(lock.get("source", ""))
+            run.timeout_ms = int(lock.get("timeoutMs") or 0)
+            self._locked[device_id] = since, run
+            self._changed(
+                run, LiveLine(since, Status.RUNNING, "locked", "another process has locked the device for it")
+            )
+        return self.generation != before
+
     def present(self, serials: Collection[str], at: float) -> None:
         """End the executions on devices that are not connected any more."""
         for item in self._running():
@@ -306,9 +339,9 @@ class ExecutionLog:
         """End executions of others whose time budget is over; return whether there were any."""
         before = self.generation
         for item in self._running():
-            budget = (item.timeout_ms or MAX_EXECUTION_TIMEOUT_MS) / 1_000
-            end = item.started + budget + ENVELOPE_WAIT_BUFFER_MS / 1_000
+            end = time_limit(item)
             if now > end and not item.ours:
+                budget = (item.timeout_ms or MAX_EXECUTION_TIMEOUT_MS) / 1_000
                 words = f"no result within {duration(budget)} plus {ENVELOPE_WAIT_BUFFER_MS // 1_000} s"
                 item.gave_up = True
                 self._lose(item, end, "silence", words)
@@ -319,26 +352,44 @@ class ExecutionLog:
         for begin, end in _NAMED:
             _, found, rest = payload.partition(begin)
             if found:
-                execution = self._by_command.get((device_id, rest.partition(end)[0].decode("utf-8", "replace")))
+                command_id = rest.partition(end)[0].decode("utf-8", "replace")
+                execution = self._runs.of_line(device_id, command_id, begins=payload.startswith(START_LINES))
                 if execution is not None:
                     execution.log = execution.log.with_line(number)
                 return
 
     # -- records
 
-    def _execution(self, event: EngineEvent, command_id: str) -> ExecutionState:
-        key = (event.device_id or "", command_id)
-        if key not in self._by_command and event.device_id:
-            unplaced = self._by_command.pop(("", command_id), None)
-            if unplaced is not None:  # started before its device was resolved
-                unplaced.device_id = event.device_id
-                self._by_command[key] = unplaced
-        if key not in self._by_command:
-            self._number += 1
-            execution = ExecutionState(command_id, event.device_id or "", self._number, event.at, line=self.line)
-            self._by_command[key] = execution
-            self._append(execution)
-        return self._by_command[key]
+    def _open(self, event: EngineEvent, command_id: str, execution_id: str = "") -> ExecutionState:
+        """Add a run."""
+        self._number += 1
+        run = ExecutionState(command_id, event.device_id or "", self._number, event.at, line=self.line)
+        self._runs.add(run, execution_id)
+        self._append(run)
+        return run
+
+    def _attempt(self, event: ExecutionDispatched | ExecutionFinished) -> ExecutionState:
+        """Return the run of an attempt of this process."""
+        device_id = event.device_id or ""
+        return (
+            self._runs.attempt(event.execution_id, event.command_id, device_id)
+            or self._runs.newest(device_id, event.command_id)
+            or self._open(event, event.command_id, event.execution_id)
+        )
+
+    def _of_line(self, event: CommandProgress | SnapshotSeen) -> ExecutionState:
+        """Return the run that a log line is about; a start line of a command that has begun is another run's."""
+        device_id, command_id = event.device_id or "", event.command_id
+        kind = event.kind if isinstance(event, CommandProgress) else ""
+        starts = kind in ("queued", "start")
+        runs = self._runs
+        run = runs.begun_by(device_id, command_id, event.at) if starts else runs.about(device_id, command_id)
+        run = run or self._open(event, command_id)
+        if kind != "queued" and not run.begun:
+            run.begun = True
+            for old in self._runs.superseded(run):
+                self._lose(old, event.at, "gone", "its commandId was used again; the log shows no result")
+        return run
 
     def _fold_look(self, look: ExecutionState) -> None:
         """Merge adjacent successful follow snapshots into one row."""
@@ -349,7 +400,7 @@ class ExecutionLog:
             look.looks += before.looks
             if before.looks:
                 del self.items[place]
-                self._by_command.pop((before.device_id, before.command_id), None)
+                self._runs.forget(before)
 
     def _running(self, device_id: str = "") -> Iterator[ExecutionState]:
         """Yield what is not over, newest first; of one device where given."""
@@ -390,7 +441,7 @@ class ExecutionLog:
             gone, self.items = self.items[: -self._kept], self.items[-self._kept :]
             for old in gone:
                 if isinstance(old, ExecutionState):
-                    self._by_command.pop((old.device_id, old.command_id), None)
+                    self._runs.forget(old)
 
     def _touched(self, item: Item) -> None:
         self.generation += 1

@@ -7,12 +7,12 @@ from collections.abc import Iterator
 from itertools import islice
 from typing import NamedTuple
 
-from clawperator.engine.contracts.operator_identity import BRANDS
 from clawperator.engine.logcat.assembly import is_full_part
 from clawperator.engine.logcat.chunks import CHUNK
 from clawperator.engine.logcat.envelopes import MAX_PARTS, begins_envelope
 from clawperator.engine.logcat.progress import OPERATOR_PREFIXES
 from clawperator.widgets.models.execution import ExecutionState
+from clawperator.widgets.models.execution_queries import START_LINES
 from clawperator.widgets.models.line_ring import LineRing
 
 SHOWN = 1_000
@@ -23,8 +23,6 @@ _SCANNED = 4_000
 
 _PART_WITHIN = 256
 """Most lines between two parts of an envelope."""
-
-_START = tuple(f"[{brand}-Command] start ".encode() for brand in BRANDS)
 
 
 class RunLines(NamedTuple):
@@ -60,7 +58,7 @@ def lines_of(execution: ExecutionState, ring: LineRing) -> RunLines:
         entry = ring[number]
         named = _names(entry.payload, name)
         answers = begins_envelope(entry) or entry.payload.startswith(CHUNK)
-        if entry.payload.startswith(_START):
+        if entry.payload.startswith(START_LINES):
             running = named
         if named or (running and not answers and b"commandId=" not in entry.payload):
             numbers.add(number)

@@ -135,9 +135,9 @@ def _step_of_tree(record: RunRecord, place: int) -> int:
 def execution_of(record: RunRecord) -> ExecutionState:
     """Return a recorded run as an execution, built from the same events as a live one."""
     summary = record.summary
-    log = ExecutionLog(kept=1)
+    log = ExecutionLog()
     log.apply(_events(record))
-    execution = log.find(summary.command_id) or ExecutionState(
+    execution = next(log.executions, None) or ExecutionState(
         summary.command_id, summary.device_id, 1, summary.started_at
     )
     _complete(execution, record)

@@ -128,5 +128,5 @@ class LockDialog(AskingDialog):
 
     def _rows(self, width: int) -> Iterator[Row]:
         session = self._session
-        execution = session.log.find(str(session.lock.get("commandId") or ""))
+        execution = session.log.find(str(session.lock.get("commandId") or ""), session.device_id)
         return lock_rows(session.lock, execution, session.clock, width, self.symbols)

@@ -156,7 +156,7 @@ class Dispatcher:
         if payload is None:
             self._console.say(Status.IDLE, "No execution is pending")
             return
-        execution = session.log.find(str(payload["commandId"]))
+        execution = session.log.find(str(payload["commandId"]), device)
         tree = session.trees_of(device).newest.tree
         package = target_app(payload, tree.package if tree is not None else "")
         words = words_before_stopping(payload, execution, executing.since, session.clock)

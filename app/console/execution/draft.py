@@ -56,6 +56,8 @@ class DraftKeeper:
         """The command id under which the draft, in its current state, was last sent."""
         self.last_run = ""
         """The command id under which any draft was last sent."""
+        self.last_after = 0
+        """The number of the last run that the stream had then."""
         self.name = ""
         """Where the draft came from, in words; empty for one composed here."""
         self.run_of = ""
@@ -181,10 +183,11 @@ class DraftKeeper:
         """Request a redraw of the draft."""
         self._changed()
 
-    def sent(self, command_id: str) -> None:
-        """Note that the draft was sent under this id; the next run gets another."""
+    def sent(self, command_id: str, after: int = 0) -> None:
+        """Note that the draft was sent under this id, as a run with a number after ``after``; the next one gets another."""
         self.draft.sent()
         self.ran = self.last_run = command_id
+        self.last_after = after
         self._changed()
 
     def text(self) -> str:

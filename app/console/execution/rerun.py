@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -10,10 +11,12 @@ from clawperator.app.console.execution.draft_model import Draft
 from clawperator.app.console.navigation import DraftPlace
 from clawperator.engine.errors import EngineError
 from clawperator.engine.executions import snippets
+from clawperator.engine.filters.grammar import Filter, Term
 from clawperator.widgets.format.lines import sentence
 from clawperator.widgets.models.status import Status
 
 if TYPE_CHECKING:
+    from clawperator.app.console.console_engine import HistoryEngine
     from clawperator.engine.history.records import RunRecord
     from clawperator.widgets.models.execution import ExecutionState
 
@@ -41,12 +44,30 @@ def of_record(record: RunRecord) -> SentPayload:
     return SentPayload(summary.command_id, summary.device_id, record.payload, unknown)
 
 
+async def recorded_run(history: HistoryEngine, command_id: str, at: float) -> RunRecord:
+    """Return the run of a command that began ``at``, as near as known: a commandId can be used again.
+
+    Raises ``EngineError``.
+    """
+    newest = await history.find(command_id)
+    if math.isnan(at):
+        return newest
+    where = Filter(command_id, (Term(False, "cmd", command_id.casefold(), text=command_id),))
+    same = [run for run in await history.runs(where, limit=_SAME_READ) if run.command_id == command_id]
+    nearest = min(same, key=lambda run: abs(run.started_at - at), default=newest.summary)
+    return newest if nearest.number == newest.summary.number else await history.find(nearest.number)
+
+
+_SAME_READ = 50
+"""How many runs that may have the command are looked at."""
+
+
 async def of_execution(console: ExecutionConsole, execution: ExecutionState) -> SentPayload:
     """Return what a run of the stream sent; the history may have a payload of another program."""
     payload, history = execution.payload, console.engine.history
     if payload is None and history is not None:
         try:
-            payload = (await history.find(execution.command_id)).payload
+            payload = (await recorded_run(history, execution.command_id, execution.started)).payload
         except EngineError:
             payload = None
     unknown = "another program sent it, and the log does not contain it"

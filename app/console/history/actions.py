@@ -102,7 +102,7 @@ def tree_place(record: RunRecord | None, digest: str) -> int:
 
 async def _repeated(past: HistoryReader, log: ExecutionLog, run: RunSummary) -> RunSummary | None:
     """Return the run that this one repeats, if this console knows it."""
-    live = log.find(run.command_id)
+    live = log.run_at(run.device_id, run.command_id, run.started_at)
     if live is None or not live.run_of:
         return None
     try:

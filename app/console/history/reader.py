@@ -6,6 +6,7 @@ Each request is a job under a name: a newer one cancels the running one. Results
 from __future__ import annotations
 
 import asyncio
+import math
 from collections import OrderedDict
 from collections.abc import Callable, Coroutine, Sequence
 from contextlib import suppress
@@ -14,6 +15,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from clawperator.app.console.console_engine import HistoryEngine
+from clawperator.app.console.execution.rerun import recorded_run
 from clawperator.app.console.trees import read_tree
 from clawperator.engine.errors import EngineError
 from clawperator.engine.filters.grammar import NO_FILTER, Filter, Term
@@ -186,9 +188,9 @@ class HistoryReader:
         known = self._records.get(record.summary.number)
         return known is None or known[1] != self._version
 
-    async def find(self, command_id: str) -> RunRecord:
-        """Return the newest run of that command; raises ``EngineError``."""
-        return await self._reader.find(command_id)
+    async def find(self, command_id: str, at: float = math.nan) -> RunRecord:
+        """Return the run of that command that began ``at``, else the newest one; raises ``EngineError``."""
+        return await recorded_run(self._reader, command_id, at)
 
     async def before(self, run: RunSummary) -> RunSummary | None:
         """Return the previous run of the same task, or of the same source without a task; raises ``EngineError``."""

@@ -81,7 +81,7 @@ class HistoryScreen(ConsoleScreen):
 
     def arrive(self, place: Destination) -> None:
         if isinstance(place, ComparisonPlace):
-            self.compare_commands(place.a, place.b)
+            self.compare_commands(place)
 
     @property
     def area(self) -> RunsArea:
@@ -315,15 +315,15 @@ class HistoryScreen(ConsoleScreen):
             return
         await self._show_pair(await self.past.record(pair[0]), await self.past.record(pair[1]))
 
-    def compare_commands(self, a: str, b: str) -> None:
-        """Compare the newest runs of these two commands."""
+    def compare_commands(self, place: ComparisonPlace) -> None:
+        """Compare these two runs."""
         if self.past.history is None:
             self.console.say(Status.IDLE, "History is disabled: there is nothing to compare with")
         else:
-            self._start("compare", partial(self._guarded, partial(self._compare_commands, a, b)))
+            self._start("compare", partial(self._guarded, partial(self._compare_commands, place)))
 
-    async def _compare_commands(self, a: str, b: str) -> None:
-        await self._show_pair(await self.past.find(a), await self.past.find(b))
+    async def _compare_commands(self, place: ComparisonPlace) -> None:
+        await self._show_pair(await self.past.find(place.a, place.a_at), await self.past.find(place.b, place.b_at))
 
     async def _show_pair(self, a: RunRecord, b: RunRecord) -> None:
         self._compared = (a, b)

@@ -146,7 +146,8 @@ class PaletteSearch:
         runs = (run for run in reversed([*console.session.log.executions]) if words in run.command_id.casefold())
         for run in islice(runs, _JUMPS):
             name = f"Go to execution {sentence(run.command_id)}"
-            yield PaletteEntry(name, sentence(run.task_id), partial(console.go_to, ExecutionPlace(run.command_id)))
+            place = ExecutionPlace(run.command_id, run.number)
+            yield PaletteEntry(name, sentence(run.task_id), partial(console.go_to, place))
         for skill in islice(find_skills(console.session.skills.skills, words), _JUMPS):
             show = partial(console.go_to, SkillPlace(skill.id, run=True))
             yield PaletteEntry(f"Skill: run {sentence(skill.id)}…", sentence(skill.summary), show)

@@ -111,7 +111,7 @@ class DraftArea(Container):
         words = f"The JSON has no steps: {draft.unreadable}.\n\n{self.console.symbols.tab} shows the JSON."
         steps.empty_text = words if draft.unreadable else steps.EMPTY
         first = {problem.step: problem.message for problem in reversed(problems)}
-        run = self.console.session.log.find(self.keeper.ran) if self.keeper.ran else None
+        run = self.last_run if self.keeper.ran else None
         results = {step.id: step for step in run.steps} if run is not None else {}
         steps.show(
             [
@@ -155,7 +155,8 @@ class DraftArea(Container):
 
     @property
     def last_run(self) -> ExecutionState | None:
-        return self.console.session.log.find(self.keeper.last_run) if self.keeper.last_run else None
+        keeper = self.keeper
+        return self.console.session.log.find(keeper.last_run, after=keeper.last_after) if keeper.last_run else None
 
     @property
     def _conflict(self) -> Mapping[str, Any]:

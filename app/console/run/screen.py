@@ -170,17 +170,17 @@ class RunScreen(ConsoleScreen):
         if self.keeper.run_of:
             self.session.log.reruns[command_id] = self.keeper.run_of
         self._before_run = self.area.view if self.area.view in ("list", "json") else "list"
-        self.keeper.sent(command_id)
+        self.keeper.sent(command_id, self.session.log.last_number)
         self.go_to("#timeline")
 
     def action_compare(self) -> None:
         """Compare the last run with the one it repeats, else with the previous one of its task."""
         run = self.area.last_run
-        before = self.session.log.before(run) if run is not None else ""
-        if run is None or not before:
+        place = ComparisonPlace.with_previous(self.session.log, run) if run is not None else None
+        if place is None:
             self.console.say(Status.IDLE, "There is nothing to compare: no run of this draft repeats another")
         else:
-            self.console.go_to(ComparisonPlace(before, run.command_id))
+            self.console.go_to(place)
 
     def action_try_again(self) -> None:
         """Run the draft again after a conflict, once the device is free."""

@@ -76,7 +76,7 @@ class StreamScreen(TwoPaneScreen):
 
     def arrive(self, place: Destination) -> None:
         if isinstance(place, ExecutionPlace):
-            self.to_execution(place.command_id)
+            self.to_execution(place.command_id, place.number)
 
     @property
     def stream(self) -> EnvelopeLog:
@@ -340,8 +340,8 @@ class StreamScreen(TwoPaneScreen):
         execution = self.stream.execution
         if execution is None:
             self.console.say(Status.IDLE, "No execution is selected")
-        elif before := self.session.log.before(execution):
-            self.console.go_to(ComparisonPlace(before, execution.command_id))
+        elif place := ComparisonPlace.with_previous(self.session.log, execution):
+            self.console.go_to(place)
         else:
             self.console.say(Status.IDLE, "No other run of this task is in the stream. Press 4 for older runs")
 
@@ -367,9 +367,9 @@ class StreamScreen(TwoPaneScreen):
                 things["line"] = Copyable("the raw envelope", execution.raw)
         return things
 
-    def to_execution(self, command_id: str) -> None:
+    def to_execution(self, command_id: str, number: int = 0) -> None:
         """Move the cursor to an execution, clearing what hides it."""
-        if not self.stream.to_execution(command_id):
+        if not self.stream.to_execution(command_id, number):
             self.clear_pane()
             self.stream.set_view(StreamView.EXECUTIONS)
-            self.stream.to_execution(command_id)
+            self.stream.to_execution(command_id, number)

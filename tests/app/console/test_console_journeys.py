@@ -915,7 +915,7 @@ async def test_a_screen_too_small_takes_no_input_and_a_dialog_is_back_as_it_was(
         await pilot.press("x")
         await until(pilot, lambda: field.value == "com.xex")
         await pilot.resize_terminal(50, 12)
-        await until(pilot, lambda: app.too_small)
+        await until(pilot, lambda: app.screen.has_class("-tiny"))
         await pilot.press("q")
         await until(pilot, lambda: app.return_value == 0)
 

@@ -34,7 +34,7 @@ SEQUENCES = (*KEYS, *MOUSE, *KITTY, *REPORTS, *UNKNOWN, *PASTES)
 
 def read(parts: Iterable[str], *, gap: bool) -> list[Message]:
     """What comes of these reads; ``gap``: more than 25 ms lie between them."""
-    parser = EscapeParser(quiet=lambda: gap)
+    parser = EscapeParser(XTermParser(), quiet=lambda: gap)
     return [message for part in parts for message in parser.feed(part)]
 
 
@@ -80,7 +80,7 @@ def test_the_late_rest_of_a_sequence_is_not_typed(sequence: str, place: int) -> 
 @given(st.characters(min_codepoint=32, exclude_characters="\x7f[O", exclude_categories=("Cs", "Cc")), st.booleans())
 def test_alt_and_a_key_are_escape_and_the_key(character: str, gap: bool) -> None:
     pressed = keys(list(XTermParser().feed(character)))
-    parser = EscapeParser(quiet=lambda: True)
+    parser = EscapeParser(XTermParser(), quiet=lambda: True)
     assert keys([*parser.feed("\x1b" + character), *parser.feed("j")]) == ["escape", *pressed, "j"]
     assert keys(read(["\x1b", character, "j"], gap=gap)) == ["escape", *pressed, "j"]
 
@@ -95,7 +95,7 @@ def test_escape_and_enter_at_once_are_escape() -> None:
 def test_a_bracket_after_escape_is_a_key_unless_the_rest_of_a_sequence_comes(monkeypatch: pytest.MonkeyPatch) -> None:
     now = 100.0
     monkeypatch.setattr("clawperator.app.console.textual_internals.time.monotonic", lambda: now)
-    parser = EscapeParser(quiet=lambda: True)
+    parser = EscapeParser(XTermParser(), quiet=lambda: True)
     assert keys(list(parser.feed("\x1b["))) == ["escape"]
     assert keys(list(parser.tick())) == []
     now += 1.0
@@ -105,7 +105,7 @@ def test_a_bracket_after_escape_is_a_key_unless_the_rest_of_a_sequence_comes(mon
 
 @pytest.mark.parametrize("begun", ["\x1b[<35;1", "\x1b]11;rgb:", "\x1b_Gi=1"])
 def test_escape_ends_a_sequence_that_never_ends(begun: str) -> None:
-    parser = EscapeParser(quiet=lambda: True)
+    parser = EscapeParser(XTermParser(), quiet=lambda: True)
     assert keys([*parser.feed(begun), *parser.feed("\x1b"), *parser.feed("j")]) == ["escape", "j"]
 
 
@@ -114,7 +114,7 @@ def test_escape_ends_a_sequence_that_never_ends(begun: str) -> None:
     st.lists(st.integers(1, 60)),
 )
 def test_keys_are_read_after_any_bytes(text: str, places: list[int]) -> None:
-    parser = EscapeParser(quiet=lambda: True)
+    parser = EscapeParser(XTermParser(), quiet=lambda: True)
     for part in cuts(text, places):
         list(parser.feed(part))
     if "\x1b[200~" not in text:

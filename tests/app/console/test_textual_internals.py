@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import ast
 import asyncio
+import importlib
+import inspect
 from collections.abc import Callable
 from functools import partial
 from io import BytesIO, TextIOWrapper
@@ -13,6 +15,7 @@ from typing import ClassVar
 import pytest
 from rich.segment import ControlType, Segment
 from rich.style import Style
+from textual import events
 from textual._xterm_parser import XTermParser
 from textual.app import App, ComposeResult
 from textual.cache import LRUCache
@@ -36,7 +39,6 @@ ON_OBJECTS: dict[str, Callable[[], object]] = {
     "_exit_renderables": App,
     "_bindings": Screen,
     "_compositor": Screen,
-    "_timeout_time": XTermParser,
 }
 """Attributes that a constructor sets, and the constructor."""
 
@@ -47,6 +49,18 @@ def test_textual_still_has_it(owner: type, name: str) -> None:
         assert hasattr(ON_OBJECTS[name](), name), f"{owner.__name__} has no {name}"
     else:
         assert hasattr(owner, name), f"{owner.__name__} has no {name}"
+
+
+@pytest.mark.parametrize("driver", ["linux_driver", "web_driver"])
+def test_the_parser_of_a_driver_is_named_by_its_module(driver: str) -> None:
+    module = importlib.import_module(f"textual.drivers.{driver}")
+    assert "XTermParser(" in inspect.getsource(module)
+    parser = XTermParser()
+    assert list(parser.feed("\x1b[")) == []
+    assert parser._timeout_time is not None
+    parser._timeout_time = 0.0
+    assert len(list(parser.tick())) > 0
+    assert [message.key for message in parser.feed("j") if isinstance(message, events.Key)] == ["j"]
 
 
 def test_the_cache_of_a_stylesheet_is_shared_and_is_what_textual_uses() -> None:
