@@ -122,7 +122,7 @@ def switched_on(name: str, answer: BatchOutput) -> Check:
     """Check that the system setting ``name`` of ``_SWITCHES`` is on."""
     check_id, (subject, code, advice) = f"readiness.settings.{name}", _SWITCHES[name]
     if not answer.ok:
-        return unreadable(check_id, f"Whether {subject[0].lower()}{subject[1:]} on", answer.text)
+        return unreadable(check_id, subject.rpartition(" ")[0], answer.text)
     if value_of(answer) == "1":
         return Check(check_id, "pass", f"{subject} on")
     return Check(check_id, "warn", f"{subject} off", code, advice, evidence={"value": value_of(answer)[:80]})

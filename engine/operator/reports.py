@@ -154,7 +154,7 @@ class OperatorStatus:
     """The state of the Operator app ``package`` on a device.
 
     ``listed``: its service is in the secure list; ``enabled``: and accessibility is switched on; ``bound``: the service is
-    running, ``None`` if unknown. ``notifications`` is ``None`` on Android versions without that permission. ``suspended``: a
+    running; ``listener``: the notification listener is in its list; each ``None`` if unknown. ``notifications`` is ``None`` on Android versions without that permission. ``suspended``: a
     test client holds UiAutomation, which stops accessibility services.
     """
 
@@ -162,17 +162,17 @@ class OperatorStatus:
     package: str
     installed: tuple[InstalledVariant, ...]
     compatibility: Compatibility
-    listed: bool = False
-    enabled: bool = False
+    listed: bool | None = False
+    enabled: bool | None = False
     bound: bool | None = None
-    suspended: bool = False
+    suspended: bool | None = False
     notifications: bool | None = None
-    listener: bool = False
+    listener: bool | None = False
 
     @property
     def ready(self) -> bool:
         """Return whether the app is supported and enabled, and its service is not known to be stopped."""
-        return self.compatibility.compatible and self.enabled and self.bound is not False
+        return self.compatibility.compatible and self.enabled is True and self.bound is not False
 
     @property
     def message(self) -> str:
@@ -180,6 +180,8 @@ class OperatorStatus:
         if self.compatibility.error is not None:
             steps = " ".join(self.compatibility.remediation[:1])
             return f"{self.compatibility.error.message}. {steps}".strip()
+        if self.enabled is None:
+            return "The accessibility settings cannot be read. `clawperator doctor` checks whether the app responds."
         if not self.enabled:
             return f"The accessibility service is switched off. Run: clawperator grant-device-permissions{self._of()}"
         if self.bound is False and self.suspended:

@@ -49,11 +49,11 @@ async def status(device: AdbDevice, package: str, *, accepted: Collection[str] =
     variants = tuple(_variant(name, texts[name]) for name in present)
     if chosen not in present:
         return OperatorStatus(device.serial, chosen, variants, compatibility)
-    entries = _entries(services)
+    entries, on = _value(services), _value(switch)
     state = parse_accessibility(dump.text)
-    in_list = secure_list.contains(entries, service_of(chosen))
-    enabled = in_list and switch.text.strip() == "1"
-    count = len([entry for entry in secure_list.entries(entries) if entry.strip()])
+    in_list = _has(entries, service_of(chosen))
+    enabled = None if None in (in_list, on) else bool(in_list) and (on or "").strip() == "1"
+    count = len([entry for entry in secure_list.entries(entries or "") if entry.strip()])
     return OperatorStatus(
         device.serial,
         chosen,
@@ -61,19 +61,23 @@ async def status(device: AdbDevice, package: str, *, accepted: Collection[str] =
         compatibility,
         listed=in_list,
         enabled=enabled,
-        bound=state.is_bound(service_of(chosen), count) if enabled else False,
-        suspended=state.ui_automation,
+        bound=False if enabled is False else state.is_bound(service_of(chosen), count),
+        suspended=state.ui_automation if state.known else None,
         notifications=_may_notify(texts[chosen].text, chosen, state.user, sdk.text),
-        listener=secure_list.contains(_entries(listeners), listener_of(chosen)),
+        listener=_has(_value(listeners), listener_of(chosen)),
     )
 
 
-def _entries(answer: BatchOutput) -> str:
-    """Return the list; empty if it cannot be read."""
+def _value(answer: BatchOutput) -> str | None:
+    """Return the setting; ``None`` if it cannot be read."""
     try:
         return settings_value(answer)
     except EngineError:
-        return ""
+        return None
+
+
+def _has(entries: str | None, entry: str) -> bool | None:
+    return None if entries is None else secure_list.contains(entries, entry)
 
 
 def _variant(package: str, dump: BatchOutput) -> InstalledVariant:

@@ -44,7 +44,9 @@ def installed_rows(setup: SetupState, width: int, symbols: Symbols = UNICODE) ->
 def _state(status: OperatorStatus, width: int, symbols: Symbols) -> Iterator[Row]:
     """Yield compatibility, service and permissions, each with a sign and a word."""
     service = (
-        (Status.FAILED, "service off")
+        (Status.UNKNOWN, "service unknown")
+        if status.enabled is None
+        else (Status.FAILED, "service off")
         if not status.enabled
         else (Status.FAILED, "service on, not running")
         if status.bound is False
@@ -54,7 +56,11 @@ def _state(status: OperatorStatus, width: int, symbols: Symbols) -> Iterator[Row
         (Status.OK, "compatible") if status.compatibility.compatible else (Status.FAILED, "incompatible"),
         service,
         (Status.OK, "notifications") if status.notifications is not False else (Status.WARN, "no notifications"),
-        (Status.OK, "listener") if status.listener else (Status.WARN, "no listener"),
+        (Status.UNKNOWN, "listener unknown")
+        if status.listener is None
+        else (Status.OK, "listener")
+        if status.listener
+        else (Status.WARN, "no listener"),
     ]
     line = Line(width).add(" ".ljust(_VALUE))
     for found, words in parts:

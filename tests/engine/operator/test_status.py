@@ -107,3 +107,11 @@ async def test_a_device_without_an_answer(phone: MakePhone) -> None:
     with pytest.raises(EngineError) as caught:
         await there.app.status()
     assert caught.value.code is ErrorCode.NO_DEVICES
+
+
+async def test_settings_that_cannot_be_read_are_unknown(phone: MakePhone) -> None:
+    there = await phone(faults=[{"kind": "program", "program": "settings", "how": "killed"}])
+    found = (await there.app.status()).to_dict()
+    assert found["accessibility"] == {"listed": None, "enabled": None, "bound": True}
+    assert (found["ready"], found["notificationListener"]) == (False, {"listed": None})
+    assert found["message"].startswith("The accessibility settings cannot be read")
