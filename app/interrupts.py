@@ -1,13 +1,16 @@
 """SIGINT, SIGTERM and SIGHUP of a command line outside an event loop: they raise ``KeyboardInterrupt``.
 
+After the second SIGINT the process leaves in any case: work that hangs, or waits for a thread that hangs, is not waited for.
 Imported by every command: it must stay light.
 """
 
 from __future__ import annotations
 
+import _thread
 import os
 import signal
 import sys
+import time
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -19,13 +22,26 @@ if TYPE_CHECKING:
 INTERRUPTED = 130
 """Exit code after a signal."""
 _AGAIN_SECONDS = 0.001
+_LEAVE_SECONDS = 0.75
+"""How long a process may take to end by itself after the second SIGINT."""
 
 outcome: Callable[[], EngineError] | None = None
 """Returns the error for a signal outside a session: what the last session dispatched. ``None`` without a session."""
+last_words: Callable[[], int] | None = None
+"""Prints the outcome of a command that hangs, and returns its exit code; ``None`` where stdout is not for an outcome."""
+
+
+class _Process:
+    """``owned``: this process runs one command line, and ends with it. ``heard``: its SIGINTs. ``answering``: an outcome has stdout, ``answers``: that of the command."""
+
+    owned = answers = False
+    heard = 0
+    answering = _thread.allocate_lock()
 
 
 def begin() -> None:
     """Handle SIGTERM and SIGHUP like SIGINT. A signal that the parent process ignores for us stays ignored."""
+    _Process.owned = True
     for name in ("SIGTERM", "SIGHUP"):  # Windows has no SIGHUP
         number = getattr(signal, name, None)
         if number is not None and signal.getsignal(number) is signal.SIG_DFL:
@@ -50,6 +66,36 @@ def end(exit_code: int) -> None:
         number = getattr(signal, name, None)
         if number is not None and signal.getsignal(number) is not signal.SIG_IGN:
             signal.signal(number, heard)
+
+
+def answer() -> None:
+    """Have stdout for the outcome of this command alone: the one after a second SIGINT is not written any more."""
+    if _Process.owned and not _Process.answers and not _Process.answering.acquire(blocking=False):
+        _Process.answering.acquire()  # until the process ends
+    _Process.answers = True
+
+
+def count(*_: object) -> None:
+    """Count a SIGINT; after the second one, leave soon. A signal handler."""
+    _Process.heard += 1
+    if _Process.owned and _Process.heard == 2:
+        _thread.start_new_thread(_leave, ())
+
+
+def count_and_raise(*_: object) -> None:
+    """Count a SIGINT, and raise ``KeyboardInterrupt``. A signal handler."""
+    count()
+    raise KeyboardInterrupt
+
+
+def _leave() -> None:
+    time.sleep(_LEAVE_SECONDS)
+    code = INTERRUPTED
+    try:
+        if last_words is not None and _Process.answering.acquire(blocking=False):
+            code = last_words()
+    finally:
+        os._exit(code)
 
 
 class _DatetimeFirst:

@@ -8,6 +8,8 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from typing import Any
 
+from clawperator.app import interrupts
+
 ENDING = tuple(signal.Signals[name] for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name))
 """Signals that end the process: Ctrl-C, a supervisor, a closed terminal or connection. Windows has no SIGHUP."""
 
@@ -36,6 +38,8 @@ def signal_handlers(
         if before is not signal.SIG_IGN:
             with suppress(NotImplementedError):  # Windows: Python's own handler remains
                 loop.add_signal_handler(number, call)
+                if number == signal.SIGINT:  # the loop learns of signals also beside this handler, unless it hangs
+                    signal.signal(number, interrupts.count)
                 former[number] = before
     try:
         yield end

@@ -22,6 +22,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
+from clawperator.app.interrupts import INTERRUPTED
 from clawperator.app.warm import NOT_WARM, lock_path, protocol, socket_path
 from clawperator.engine.config.environment import runtime_folder
 from clawperator.engine.files.lock import FileLock
@@ -306,14 +307,21 @@ def _await_go(connection: socket.socket) -> tuple[list[int], bytes]:
 
 
 def _hear(connection: socket.socket, words: bytes) -> None:
-    """Take signals from the client, after those in ``words``; one that is gone is a terminal that hung up."""
+    """Take signals from the client, after those in ``words``; one that is gone is a terminal that hung up.
+
+    After two SIGINTs it did not wait for us: it has printed an outcome, so no second one is.
+    """
     known = {signal.SIGINT, signal.SIGTERM, signal.SIGHUP}
+    interrupts = 0
     with suppress(OSError):
         while True:
+            interrupts += words.count(signal.SIGINT)
             for number in known.intersection(words):
                 os.kill(os.getpid(), number)
             if not (words := connection.recv(1)):
                 break
+    if interrupts > 1:
+        os._exit(INTERRUPTED)
     os.kill(os.getpid(), signal.SIGHUP)
 
 

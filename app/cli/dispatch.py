@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+from functools import partial
 
 from clawperator.app import interrupts
 from clawperator.app.cli import after_output, diagnostics, output
@@ -33,6 +34,7 @@ def dispatch(arguments: Sequence[str], *, leaving: bool = False) -> int:
 def _run(arguments: Sequence[str], *, leaving: bool) -> int:
     outcome: Answer | EngineError | int
     interrupts.outcome = None
+    interrupts.last_words = partial(_last_words, arguments)
     try:
         outcome = _answer(arguments, leaving=leaving)
     except EngineError as exc:
@@ -46,6 +48,7 @@ def _run(arguments: Sequence[str], *, leaving: bool) -> int:
             diagnostics.traceback(exc)
         name = type(exc).__name__
         outcome = EngineError(ErrorCode.UNKNOWN, str(exc) or name, details={"exception": name})
+    interrupts.answer()
     return _finish(outcome, output.stated_format(arguments), leaving=leaving)
 
 
@@ -69,13 +72,22 @@ def _terminal_format(arguments: Sequence[str]) -> list[str]:
 
 def interrupted(arguments: Sequence[str]) -> int:
     """Print the outcome of a signal that came before or after a session, and return the exit code."""
+    interrupts.answer()
     return _finish(_interruption(), output.stated_format(arguments), leaving=False)
 
 
-def lost(arguments: Sequence[str]) -> int:
+def _last_words(arguments: Sequence[str]) -> int:
+    """Print the outcome of a command that hangs, and return the exit code."""
+    error = _interruption()
+    if error.extra.get("broadcastDispatchStatus") == "not_sent":
+        error = interruption("unknown")
+    return _finish(error, output.stated_format(arguments), leaving=False)
+
+
+def lost(arguments: Sequence[str], why: str = "") -> int:
     """Print the outcome of a command whose process ended without an answer (``app/warm``), and return the exit code."""
     error = interruption("unknown")
-    error.message = "The process of this command ended without an answer"
+    error.message = f"The process of this command {why or 'ended without an answer'}"
     return _finish(error, output.stated_format(arguments), leaving=False)
 
 
@@ -119,6 +131,7 @@ def _run_command(words: str, rest: Sequence[str], after_dashes: Sequence[str], *
             return _print_help("")
     if command.long_lived:
         gc.enable()
+        interrupts.last_words = None
     if command.keeps_warm and leaving and not options.no_warm:
         from clawperator.app.cli.settings import start_warm_beside
 

@@ -54,10 +54,10 @@ def _run_warm(arguments: Sequence[str]) -> int | None:
 
     try:
         return client.run(arguments)
-    except client.BrokenOffError:
+    except client.BrokenOffError as exc:
         from clawperator.app.cli.dispatch import lost
 
-        return lost(arguments)
+        return lost(arguments, str(exc))
 
 
 def _run(arguments: Sequence[str]) -> int:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import signal
 from collections.abc import Awaitable, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager
 from functools import partial
@@ -51,6 +52,9 @@ def run(
     except KeyboardInterrupt as exc:  # before the session, during its cleanup, or a second one
         if not answers:
             raise interrupt.error("error: unknown" if interrupt.began else "not_sent") from exc
+    finally:
+        if signal.getsignal(signal.SIGINT) is interrupts.count_and_raise:
+            signal.signal(signal.SIGINT, signal.default_int_handler)
     return answers[0]
 
 
@@ -147,6 +151,8 @@ class _Interrupt:
 
         def cancel() -> None:
             end()
+            if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+                signal.signal(signal.SIGINT, interrupts.count_and_raise)
             if task is not None:
                 task.cancel()
 

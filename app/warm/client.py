@@ -20,10 +20,12 @@ PATIENCE = 0.005
 START_PATIENCE = 0.25
 """Seconds that its child may take to get ready, about as long as a command takes to start here."""
 _SIGNALS = (_signal.SIGINT, _signal.SIGTERM, _signal.SIGHUP)
+LEAVE_SECONDS = 1.0
+"""How long a command may take to end after the second SIGINT, after which it leaves by itself unless its process hangs."""
 
 
 class BrokenOffError(Exception):
-    """The process of the command ended without an answer."""
+    """The process of the command ended without an answer, or does not end."""
 
 
 def run(arguments: Sequence[str]) -> int | None:
@@ -45,6 +47,8 @@ def run(arguments: Sequence[str]) -> int | None:
         handlers = _forward_signals(connection)
         return _follow(connection) if _begin(connection, streams) else None
     finally:
+        if handlers:
+            _signal.setitimer(_signal.ITIMER_REAL, 0)
         for number, handler in handlers.items():
             _signal.signal(number, handler)
         connection.close()
@@ -114,15 +118,25 @@ def _descriptor(stream: Any) -> int | None:
 
 
 def _forward_signals(connection: _socket.socket) -> dict[int, Any]:
-    """Pass signals to the command; those that our parent ignores for us stay ignored. Return the former handlers."""
+    """Pass signals to the command; those that our parent ignores for us stay ignored. Return the former handlers.
+
+    After the second SIGINT, SIGALRM raises ``BrokenOffError``, unless the command ends before.
+    """
+    heard = []
 
     def forward(number: int, _: FrameType | None) -> None:
+        heard.append(number)
         try:
-            connection.send(bytes((number,)))
+            connection.send(bytes((number,)), _socket.MSG_DONTWAIT)
         except OSError:  # it has ended
             pass
+        if number == _signal.SIGINT and heard.count(number) == 2:
+            _signal.setitimer(_signal.ITIMER_REAL, LEAVE_SECONDS)
 
-    former = {}
+    def leave(_: int, __: FrameType | None) -> None:
+        raise BrokenOffError("hangs: it was left after the second interrupt")
+
+    former: dict[int, Any] = {_signal.SIGALRM: _signal.signal(_signal.SIGALRM, leave)}
     for number in _SIGNALS:
         if _signal.getsignal(number) != _signal.SIG_IGN:
             former[number] = _signal.signal(number, forward)
@@ -145,10 +159,14 @@ def _begin(connection: _socket.socket, streams: Sequence[int | None]) -> bool:
 def _follow(connection: _socket.socket) -> int:
     """Return the exit code. Raises ``BrokenOffError``."""
     code = b""
-    while (word := _byte(connection)) == protocol.ANSWERED:
-        code = _byte(connection)
-    if word == protocol.ENDED:
-        code = _byte(connection)
+    try:
+        while (word := _byte(connection)) == protocol.ANSWERED:
+            code = _byte(connection)
+        if word == protocol.ENDED:
+            code = _byte(connection)
+    except BrokenOffError:  # it hangs
+        if not code:
+            raise
     if not code:
         raise BrokenOffError
     return code[0]  # the answer is out: whether the history was written changes nothing about it

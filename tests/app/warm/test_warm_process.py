@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
 import resource
@@ -11,6 +12,7 @@ import socket
 import subprocess
 import sys
 import tempfile
+import termios
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -245,6 +247,87 @@ def test_signals_reach_the_command(warm: Mapping[str, str], number: signal.Signa
     error = json.loads(out)
     assert (error["code"], error["broadcastDispatchStatus"]) == ("INTERRUPTED", "sent")
     settle(warm)
+
+
+HANG = """
+import asyncio, os, sys, threading
+from clawperator.app.cli.main import main
+from clawperator.engine.facade import Engine
+async def execute(*_, **__):
+    print("hangs", file=sys.stderr, flush=True)
+    if os.environ["HANGS"] == "loop":
+        threading.Event().wait()
+    if os.environ["HANGS"] == "thread":
+        await asyncio.to_thread(threading.Event().wait)
+    while True:
+        try:
+            await asyncio.Event().wait()
+        except asyncio.CancelledError:
+            print("goes on", file=sys.stderr, flush=True)
+Engine.execute = execute
+sys.argv[1:] = ["action", "press-key", "--key", "home", "--no-warm"]
+sys.exit(main())
+"""
+"""A command that hangs in one of three ways."""
+
+
+@contextmanager
+def on_terminal(
+    command: list[str], env: Mapping[str, str]
+) -> Iterator[tuple[subprocess.Popen[bytes], Callable[[], int]]]:
+    """Run ``command`` on a terminal of its own, with its output in pipes; the call is a Ctrl-C there."""
+    ours, theirs = os.openpty()
+
+    def take() -> None:
+        fcntl.ioctl(0, termios.TIOCSCTTY, 0)
+
+    pipes: Any = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    try:
+        with running(command, env=env, stdin=theirs, start_new_session=True, preexec_fn=take, **pipes) as child:
+            os.close(theirs)
+            yield child, lambda: os.write(ours, b"\x03")
+    finally:
+        os.close(ours)
+
+
+def test_a_second_ctrl_c_leaves_a_command_that_hangs_in_the_warm_process(
+    warm: Mapping[str, str], tmp_path: Path
+) -> None:
+    others = children(warm)
+    (tmp_path / "plan.json").write_text(json.dumps(PLAN))
+    words = [*WARM, "execute", "--execution", str(tmp_path / "plan.json"), "--verbose"]
+    with on_terminal(words, warm) as (command, ctrl_c):
+        assert command.stderr is not None
+        next(line for line in command.stderr if b"stage-start" in line)
+        (child,) = children(warm) - others
+        os.kill(child, signal.SIGSTOP)
+        ctrl_c()
+        with pytest.raises(subprocess.TimeoutExpired):
+            command.wait(timeout=0.3)
+        ctrl_c()
+        assert command.wait(timeout=patience(20)) == 130
+        os.kill(child, signal.SIGCONT)
+        assert command.stdout is not None
+        error = json.loads(command.stdout.read())
+    assert (error["code"], error["broadcastDispatchStatus"]) == ("INTERRUPTED", "unknown")
+    settle(warm)
+
+
+@pytest.mark.parametrize("kind", ["task", "thread", "loop"])
+def test_a_second_ctrl_c_leaves_a_command_that_hangs(device: Mapping[str, str], kind: str) -> None:
+    with on_terminal([sys.executable, "-c", HANG], {**device, "HANGS": kind}) as (command, ctrl_c):
+        assert command.stdout is not None
+        assert command.stderr is not None
+        assert command.stderr.readline() == b"hangs\n"
+        ctrl_c()
+        if kind == "task":
+            assert command.stderr.readline() == b"goes on\n"
+        else:
+            with pytest.raises(subprocess.TimeoutExpired):
+                command.wait(timeout=0.3)
+        ctrl_c()
+        assert command.wait(timeout=patience(20)) == 130
+        assert json.loads(command.stdout.read())["code"] == "INTERRUPTED"
 
 
 def test_the_warm_process_is_killed_under_a_command(device: Mapping[str, str], tmp_path: Path) -> None:
