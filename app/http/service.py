@@ -151,9 +151,11 @@ class HttpService(Service):
 
 
 def _outcome(event: ExecutionFinished) -> tuple[str, str]:
-    """Return the status and the error code of a finished execution."""
+    """Return the status and the error code of a finished execution: ``partial`` for a success with a failed step."""
     if event.result.get("ok"):
-        envelope = event.result["envelope"]
+        envelope, outcome = event.result["envelope"], event.result["outcome"]
+        if outcome["status"] == "partial":
+            return "partial", outcome["error"]["code"]
         return envelope["status"], envelope.get("errorCode") or ""
     return "error", str(event.result.get("error", {}).get("code", ""))
 

@@ -281,8 +281,10 @@ def _ended(at: float, names: dict[str, Any], result: Mapping[str, Any], duration
     facts = {**names, "durationMs": round(duration_ms)}
     envelope = result.get("envelope")
     if envelope is not None:
-        status = envelope.get("status")
-        facts |= {"status": status, "code": envelope.get("errorCode")}
+        status, code = envelope.get("status"), envelope.get("errorCode")
+        if (outcome := result.get("outcome") or {}).get("status") == "partial":  # a success with a failed step
+            status, code = "partial", outcome["error"]["code"]
+        facts |= {"status": status, "code": code}
         level = "info" if status == "success" else "warn"
         return Line(at, level, "envelope.received", f"the result is there: {status}", facts)
     error = result.get("error", {})

@@ -42,8 +42,8 @@ _FLAGS = {
     "path": "--path",
 }
 """Flags for parameters of those commands. Matchers are passed as JSON."""
-_SWITCHES = {("submit", True): ("--submit",), ("submit", False): (), ("clickAfter", True): ()}
-"""Flags for boolean parameters, if the command line can express the value."""
+_SWITCHES: dict[tuple[str, bool], tuple[str, ...]] = {("submit", False): (), ("clickAfter", True): ()}
+"""Flags for boolean parameters, if the command line can express the value: ``type --submit`` presses Enter, ``submit`` clicks."""
 
 
 def compact(value: object) -> str:

@@ -162,7 +162,12 @@ class TestSubmit:
         phone.ui.show(SETTINGS, "search")
         keys: list[str] = []
         press = phone.input.key
-        monkeypatch.setattr(phone.input, "key", lambda name: (keys.append(name), press(name))[1])
+
+        def pressed(key: int | str) -> None:
+            keys.append(str(key))
+            press(key)
+
+        monkeypatch.setattr(phone.input, "key", pressed)
         text = ("--text", "dark") if len(words) > 1 else ("dark",)
         run = cli(*words, "--id", f"{SETTINGS}:id/search_src_text", *text, "--submit")
         assert (run.exit_code, run.document["outcome"]["status"]) == (0, "succeeded")

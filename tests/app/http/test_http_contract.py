@@ -440,6 +440,18 @@ async def test_metrics_count_what_was_asked(serve: Serve) -> None:
     assert "clawperator_devices 1.0" in text
 
 
+async def test_a_failed_step_is_a_successful_transport_and_counted(serve: Serve) -> None:
+    served = await serve(device={"generation": "0.5"})
+    check = {"matcher": {"textEquals": "Dark theme"}, "validator": "temperature"}
+    served.devices[0].ui.show("com.android.settings", "display")
+    answered = await served.execute({"id": "a", "type": "read_text", "params": check})
+    document = answered.json()
+    assert (answered.status_code, document["ok"]) == (200, True)
+    assert (document["outcome"]["status"], document["outcome"]["error"]["code"]) == ("partial", "VALIDATOR_MISMATCH")
+    text = (await served.client.get("/metrics")).text
+    assert 'clawperator_executions_total{code="VALIDATOR_MISMATCH",status="partial"} 1.0' in text
+
+
 async def test_without_adb_the_devices_say_so(serve: Serve, tmp_path: Path) -> None:
     nowhere = {"ADB_PATH": str(tmp_path / "no-adb"), "ANDROID_ADB_SERVER_PORT": str(free_port())}
     served = await serve(env=nowhere, wait=False)

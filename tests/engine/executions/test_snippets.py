@@ -124,6 +124,8 @@ def test_well_known_lines() -> None:
     assert lines["tap"] == f"clawperator action click {device} {selector}"
     assert lines["long_press"] == f"clawperator action click {device} {selector} --click-type long_click"
     assert lines["enter_text"] == f"clawperator action type {device} {selector} '--text=-x y'"
+    submitted = execution([step("enter_text", matcher=wifi, text="tea", submit=True)])
+    assert snippets.execution_line(submitted).startswith("clawperator execute "), "type --submit presses Enter instead"
     assert lines["scroll_down"] == f"clawperator action scroll {device} --direction down"
     assert lines["back"] == f"clawperator action press-key {device} --key back"
     assert lines["open_uri"] == f"clawperator action open-uri {device} --uri geo:0,0"
