@@ -13,6 +13,7 @@ from clawperator.engine.contracts.values import SESSION_ID
 from clawperator.engine.errors import EngineError, ErrorCode
 from clawperator.engine.progress import OnProgress, Stage, unreported
 from clawperator.engine.recordings.reader import MAX_FILE_BYTES
+from clawperator.engine.text.numbers import whole_number
 
 if TYPE_CHECKING:
     from clawperator.engine.adb.device import AdbDevice
@@ -55,7 +56,7 @@ async def fetch(
     The default ``session_id`` is the one that was stopped last. The file, which contains typed text, is readable for this user
     only. Raises ``EngineError``: RECORDING_SESSION_NOT_FOUND, RECORDING_PULL_FAILED, and those of the connection.
     """
-    there = f"/sdcard/Android/data/{package}/files/recordings"
+    there = f"{await _storage(device)}/Android/data/{package}/files/recordings"
     name = session_id or await _latest(device, f"{there}/{_POINTER}")
     if not is_session_id(name):
         raise EngineError(
@@ -84,6 +85,12 @@ async def fetch(
             raise
         _refuse(exc.message, name, cause=exc)
     return FetchedRecording(local, name, received)
+
+
+async def _storage(device: AdbDevice) -> str:
+    """Return the shared storage of the Android user in the foreground; adb's ``/sdcard`` is that of user 0."""
+    user = whole_number((await device.shell(["am", "get-current-user"])).text.strip())
+    return f"/storage/emulated/{user}" if user else "/sdcard"
 
 
 def _make(folder: str) -> None:

@@ -86,6 +86,7 @@ class SimulatedOperator:
             device.files,
             package,
             uid=uid,
+            user=device.users.current,
             now_ms=lambda: device.log.now_ns() // 1_000_000,
             snapshot=lambda: window.xml if (window := device.accessibility.readable_window()) else None,
         )

@@ -23,6 +23,7 @@ class Recorder:
         package: str,
         *,
         uid: int,
+        user: int = 0,
         now_ms: Callable[[], int],
         snapshot: Callable[[], str | None],
     ) -> None:
@@ -31,7 +32,8 @@ class Recorder:
         self._uid = uid
         self._now_ms = now_ms
         self._snapshot = snapshot
-        self._folder = f"/sdcard/Android/data/{package}/files/recordings"
+        storage = f"/storage/emulated/{user}" if user else "/sdcard"
+        self._folder = f"{storage}/Android/data/{package}/files/recordings"
         self._session = ""
         self._count = 0
 

@@ -152,6 +152,14 @@ async def test_settings_are_those_of_the_user_in_the_foreground(visit: Visit) ->
     assert "system" not in place.world.settings_of_others.get(0, {})
 
 
+async def test_a_recording_is_that_of_the_user_in_the_foreground(visit: Visit, tmp_path: Path) -> None:
+    place = await visit(SECOND_USER, operator={"version_name": "0.5.0"}, device={"sdk": 34, "generation": "0.5"})
+    for words in (("start", "--session-id", "beans"), ("stop",)):
+        assert (await place.cli("record", *words))[0] == 0
+    exit_code, pulled = await place.cli("record", "pull", "--out", str(tmp_path / "here"))
+    assert (exit_code, pulled.get("sessionId")) == (0, "beans"), pulled
+
+
 async def test_the_stock_backend_starts_apps_for_that_user(visit: Visit) -> None:
     place = await visit(SECOND_USER, operator={"installed": False})
     place.engine.use_backend("stock")

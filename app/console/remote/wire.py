@@ -365,6 +365,7 @@ class Check(Wire):
     status: Literal["pass", "warn", "fail"]
     summary: LongText
     code: Name | None = None
+    unknown: bool | None = None
     detail: LongText | None = None
     fix: Fix | None = None
     device_guidance: Guidance | None = None
