@@ -92,6 +92,7 @@ class HttpService(Service):
                     elif isinstance(event, LogBatch):
                         self.metrics.log_lines(len(event.entries), event.dropped)
                     elif isinstance(event, ExecutionFinished):
+                        self.trees.executed(event)
                         self.metrics.execution(*_outcome(event), event.duration_ms / 1000)
 
     def _set_devices(self, devices: tuple[DeviceEntry, ...]) -> None:

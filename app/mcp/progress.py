@@ -20,6 +20,7 @@ from clawperator.engine.events.types import (
 if TYPE_CHECKING:
     from clawperator.engine.events.bus import EventBus, Subscription
     from clawperator.engine.events.types import EngineEvent
+    from clawperator.engine.follow.trees import LastTrees
 
 ReportProgress = Callable[[float, float | None, str | None], Awaitable[None]]
 """Send a notification: progress, total, message."""
@@ -60,7 +61,7 @@ class ExecutionProgress:
     """Reports the engine's events about the command of ``payload`` as progress while the block runs.
 
     ``dispatched`` and ``end`` (the engine's result) are set as soon as the events arrive, also during a cancellation.
-    ``on_tree`` gets every complete dump: serial, XML, command id.
+    ``trees`` gets every complete dump.
     """
 
     def __init__(
@@ -68,7 +69,7 @@ class ExecutionProgress:
         bus: EventBus,
         payload: Mapping[str, Any],
         progress: Progress,
-        on_tree: Callable[[str, str, str], object],
+        trees: LastTrees,
     ) -> None:
         self.command_id = str(payload.get("commandId", ""))
         self.device_id = ""
@@ -79,7 +80,7 @@ class ExecutionProgress:
         self._count = len(self._steps)
         self._bus = bus
         self._progress = progress
-        self._on_tree = on_tree
+        self._trees = trees
         self._at = 0
         self._subscription: Subscription | None = None
         self._task: asyncio.Task[None] | None = None
@@ -132,10 +133,11 @@ class ExecutionProgress:
             case CommandProgress():
                 return self._step(event)
             case SnapshotSeen(device_id=device, complete=True) if device:
-                self._on_tree(device, event.xml, event.command_id)
+                self._trees.note(device, event.xml, command_id=event.command_id)
             case ExecutionFinished():
                 self.end, self.dispatched = event.result, event.dispatched
                 self.device_id = event.device_id or self.device_id
+                self._trees.executed(event)
         return []
 
     def _step(self, event: CommandProgress) -> list[_Step]:

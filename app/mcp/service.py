@@ -103,7 +103,7 @@ class McpService(Service):
         call.finished = None
         with self.work.one():
             steps = payload.head if isinstance(payload, Composition) else payload
-            progress = ExecutionProgress(self.engine.events, steps, call.progress, self._seen)
+            progress = ExecutionProgress(self.engine.events, steps, call.progress, self.trees)
             progress.device_id = self.engine.settings.serial_of(device_id or "")
             async with progress:
                 try:
@@ -140,9 +140,6 @@ class McpService(Service):
     def executor(self, call: Call) -> Executor:
         """Return the executor of a compiled artifact for ``call``."""
         return CallerExecutor(self.engine.settings, partial(self.execute, call))
-
-    def _seen(self, serial: str, xml: str, command_id: str) -> None:
-        self.trees.note(serial, xml, command_id=command_id)
 
     def _remember_interrupted(self, call: Call, progress: ExecutionProgress) -> None:
         """Remember an execution that was still running when its call was cancelled."""

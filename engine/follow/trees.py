@@ -11,12 +11,14 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from clawperator.engine.contracts.envelope import code_of
+from clawperator.engine.contracts.read_only import OBSERVING
 from clawperator.engine.errors import EngineError, ErrorCode
 from clawperator.engine.hierarchy.blind import facts_of_step
 from clawperator.engine.hierarchy.tree import parse
 from clawperator.engine.hierarchy.views import Budget, json_size, view
 
 if TYPE_CHECKING:
+    from clawperator.engine.events.types import ExecutionFinished
     from clawperator.engine.hierarchy.nodes import UiTree
 
 _KEPT = 64
@@ -76,6 +78,19 @@ class LastTrees:
         if len(self._trees) > _KEPT:
             self._trees.popitem(last=False)
         return last
+
+    def executed(self, event: ExecutionFinished) -> None:
+        """Drop the tree of a device on which an execution may have acted, unless it was read after that: it shows the screen before."""
+        last = self._trees.get(event.device_id or "")
+        if last is None or not event.dispatched or not isinstance(event.payload, Mapping):
+            return
+        if all(action["type"] in OBSERVING for action in event.payload["actions"]):
+            return
+        results = event.result.get("envelope", {}).get("stepResults", ())
+        if results and results[-1]["actionType"] == "snapshot_ui" and results[-1]["success"]:
+            return
+        if event.result.get("then", {}).get("tree") != last.id:
+            del self._trees[event.device_id or ""]
 
     def get(self, serial: str) -> SeenTree | None:
         return self._trees.get(serial)

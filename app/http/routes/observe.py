@@ -57,7 +57,7 @@ def _facts(serial: str, seen: SeenTree) -> dict[str, Any]:
     summary="Read the current UI tree or its changes",
     description=(
         "With `since`, or `If-None-Match`, an unchanged tree is not sent again. With `maxAgeMs`, a recent tree from "
-        "the device's log is accepted."
+        "the device's log is accepted, unless an execution of this server may have acted since."
     ),
     responses=gives(
         ok_with({**_TREE, "changed": {"type": "boolean"}, "view": {"type": "object"}}, optional=["view"]),

@@ -357,6 +357,24 @@ async def test_a_live_tree_is_sent_once(serve: Serve) -> None:
     assert executions == 1  # all but the first were answered from what was known
 
 
+async def test_a_tree_of_before_an_action_is_not_the_screen(serve: Serve) -> None:
+    served = await serve()
+    path, recent = f"/devices/{served.serial}/snapshot", {"maxAgeMs": 60_000}
+
+    async def executions() -> int:
+        return int((await served.client.get("/history")).json()["count"])
+
+    await served.client.get(path)
+    key = {"id": "key", "type": "press_key", "params": {"key": "home"}}
+    await served.execute(key)
+    before = await executions()
+    await served.client.get(path, params=recent)
+    assert await executions() == before + 1, "it is read again, however young the other one is"
+    await served.execute(key, {"id": "look", "type": "snapshot_ui"})
+    await served.client.get(path, params=recent)
+    assert await executions() == before + 2, "the last step of the plan has read it"
+
+
 async def test_matching_and_suggesting_agree(client: httpx.AsyncClient) -> None:
     found = (await client.post("/match", json={"selector": {"textEquals": "Shop"}})).json()
     assert found["count"] == 1

@@ -42,6 +42,22 @@ async def test_what_is_offered(visit: Visit, mode: str) -> None:
         }
 
 
+async def test_a_tree_of_before_an_action_is_not_the_screen(visit: Visit) -> None:
+    place = await visit()
+    async with place.talk() as agent:
+        home = await agent.ok("snapshot")
+        await agent.ok("action", type="open_app", applicationId="com.android.settings")
+        inside = await agent.ok("snapshot", maxAgeMs=3_600_000)
+        assert inside["at"] > home["at"], "it is read again, however young the other one is"
+        await agent.ok("action", type="read_text", selector={"textEquals": "Display"})
+        again = await agent.ok("snapshot", maxAgeMs=3_600_000)
+        assert again["at"] == inside["at"], "reading changes nothing"
+        then = (await agent.ok("action", type="press_key", key="home", then="none"))["then"]
+        uri = f"clawperator://devices/{place.serial}/tree"
+        seen = json.loads((await agent.client.read_resource(uri)).contents[0].text)
+        assert seen["tree"] == then["tree"], "the screen after an action is known if it was asked for"
+
+
 async def test_observing(visit: Visit) -> None:
     place = await visit()
     async with place.talk() as agent:
