@@ -16,13 +16,14 @@ _MASKED = re.compile(r"[*\u2022\u25cf\u2b24\u2217]+")
 
 
 def end_of_typing(screens: Screens, position: int) -> int:
-    """Return the position of the last event of the run of text events that begins at ``position``."""
+    """Return the position of the last event of the run of text events that begins at ``position``: of one field, as far as they say so."""
     events = screens.events
-    package = getattr(events[position], "packageName", "")
+    first = events[position]
+    package, field = getattr(first, "packageName", ""), getattr(first, "resourceId", None)
     last = position
     for at in range(position + 1, len(events)):
         event = events[at]
-        if isinstance(event, TextChange) and event.packageName == package:
+        if isinstance(event, TextChange) and event.packageName == package and event.resourceId == field:
             last = at
         elif not isinstance(event, Scroll):
             break
