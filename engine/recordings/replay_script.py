@@ -166,7 +166,18 @@ def _wait(action_id: str, sign: Matcher) -> dict[str, Any]:
 
 
 def script_of_compiled(compiled: Compiled, application_id: str) -> ReplayScript:
-    """Return the steps of a compiled recipe, each with the actions generated for it (skills.md#compilation)."""
+    """Return the steps of a compiled recipe, each with the actions generated for it (skills.md#compilation).
+
+    Raises ``EngineError`` (RECIPE_SELECTOR_UNSUPPORTED) for a step whose node is chosen on a snapshot: a replay has matchers alone.
+    """
+    if compiled.choices:
+        step = compiled.choices[0].step_id
+        raise EngineError(
+            ErrorCode.RECIPE_SELECTOR_UNSUPPORTED,
+            f'A replay cannot choose the node of step "{step}", whose selector no matcher expresses',
+            hint="Run the recipe with `clawperator skills run --artifact`, or give the step a selector that the device can match.",
+            details={"steps": [choice.step_id for choice in compiled.choices]},
+        )
     confirms = {confirm.action_id: confirm for confirm in compiled.confirms}
     steps: list[ReplayStep] = []
     waiting: list[Mapping[str, Any]] = []

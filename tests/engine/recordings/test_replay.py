@@ -19,6 +19,7 @@ from clawperator.engine.simulator.run import Simulation
 from clawperator.engine.simulator.scenario import Scenario
 from clawperator.engine.skills.recipe.compile import compile_recipe
 from tests.engine.recordings.sessions import SETTINGS, SHOP, Person, click, lines, node, reading, record, screen, window
+from tests.engine.skills.recipe.support import CLICK, OPEN, READ, compiled, recipe
 
 Start = Callable[..., Awaitable[tuple[Engine, SimulatedDevice]]]
 
@@ -240,8 +241,8 @@ async def test_what_spends_money_needs_a_policy_that_allows_it(start: Start) -> 
 async def test_a_recipe_is_replayed_step_by_step(start: Start) -> None:
     engine, world = await start()
     made = draft(reading(await record(beans)))
-    compiled = compile_recipe(made.text, {"search_src_text": "coffee"})
-    script = script_of_compiled(compiled, SHOP)
+    made_of_it = compile_recipe(made.text, {"search_src_text": "coffee"})
+    script = script_of_compiled(made_of_it, SHOP)
     assert [step.id for step in script.steps] == ["open", *(step.id for step in made.steps)]
     report = await replay(engine, script)
     assert (report.to_dict()["kind"], world.ui.state["cart"]) == ("recipe", ["Coffee beans 1 kg"])
@@ -293,3 +294,12 @@ async def test_a_recording_without_a_step_is_no_success(start: Start) -> None:
     with pytest.raises(EngineError) as caught:
         await replay(engine, script_of_plan(planned(reading(lines())), {}))
     assert caught.value.code is ErrorCode.RECORDING_PARSE_FAILED
+
+
+def test_a_recipe_whose_nodes_are_chosen_is_refused_before_its_first_step() -> None:
+    """Without the choice the step would have no matcher: the steps before it would have acted by then."""
+    chosen = compiled(recipe(OPEN, {**CLICK, "selector": {"text_equals": "Go", "enabled": True}}, READ))
+    with pytest.raises(EngineError) as caught:
+        script_of_compiled(chosen, SHOP)
+    assert caught.value.code is ErrorCode.RECIPE_SELECTOR_UNSUPPORTED
+    assert caught.value.details == {"steps": [CLICK["id"]]}
