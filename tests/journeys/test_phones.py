@@ -260,9 +260,8 @@ async def test_two_phones_with_one_serial_are_chosen_by_path_and_by_transport(se
         error = await refused(engine, device_id=wanted)
         assert error.code == "MULTIPLE_DEVICES_DEVICE_ID_REQUIRED"
         assert error.details["devices"] == ["usb:1-1", "usb:1-2"]
-    error = await refused(engine, device_id=shared)
-    assert f"2 devices have the serial {shared}: usb:1-1, usb:1-2" in error.message
-    assert "--device-id usb:1-1" in error.hint
+        assert f"2 devices have the serial {shared}: usb:1-1, usb:1-2" in error.message
+        assert "--device-id usb:1-1" in error.hint
     for wanted in ("", shared):
         failed = [check for check in await doctor_checks(engine, device_id=wanted) if check.status == "fail"]
         assert [check.id for check in failed] == ["device.discovery"], "one finding, not one for each check"
