@@ -453,14 +453,13 @@ class PhoneLocks:
         return self._locks.status(serial, self._phones.newest(serial))
 
     async def found(self, serial: str, find: Callable[[], Awaitable[AdbDevice]]) -> LockStatus:
-        """Return ``status``, after asking the device that ``find`` returns for its identity where another serial is in use."""
+        """Return ``status``; where something is locked, that of the device that ``find`` returns, after asking which phone it is."""
         status = self.status(serial)
-        if status.state == "free" and any(
-            lock.holder is not None and lock.holder.phone for lock in self._locks.taken()
-        ):
+        if status.state == "free" and self._locks.taken():
             with suppress(EngineError):
-                await self._phones.of(await find())
-            return self.status(serial)
+                device = await find()
+                await self._phones.of(device)
+                return self.status(device.serial)
         return status
 
     def taken(self) -> list[LockStatus]:

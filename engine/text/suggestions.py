@@ -15,4 +15,6 @@ def adb_line(device_id: str, *words: str) -> str:
     """Return an ``adb`` command for one device; a last word in angle brackets is a placeholder and not quoted."""
     *fixed, last = words
     end = last if last.startswith("<") else shlex.quote(last)
-    return f"{shlex.join(['adb', '-s', device_id, *fixed])} {end}"
+    kind, _, number = device_id.partition(":")
+    chosen = ("-t", number) if kind == "transport_id" else ("-s", device_id)
+    return f"{shlex.join(['adb', *chosen, *fixed])} {end}"

@@ -23,6 +23,7 @@ from clawperator.engine.events.types import DevicesChanged
 from clawperator.engine.simulator.device import SimulatedDevice, create_device
 from clawperator.engine.simulator.run import Simulation
 from clawperator.engine.simulator.scenario import Scenario
+from clawperator.engine.text.suggestions import adb_line
 from tests.journeys.conftest import until_state
 from tests.support import patience, ran
 
@@ -139,7 +140,8 @@ async def test_two_programs_with_one_serial_each_exclude_each_other(lab: Any, ba
     how: dict[str, Any] = {"backend": backend, "allow_unbind": True} if backend == "stock" else {}
     error = await refused(other, device_id=named, **how)
     assert (error.code, error.details["otherTransport"]) == ("EXECUTION_CONFLICT_IN_FLIGHT", numeric)
-    assert (await other.lock_of(named)).to_dict()["otherTransport"] == numeric
+    for name in (named, f"transport_id:{(await other.device(named)).transport_id}"):
+        assert (await other.lock_of(name)).to_dict()["otherTransport"] == numeric
     assert {lock.device_id for lock in other.locks()} == {numeric, named}
     waiting = asyncio.create_task(other.execute(PLAN, device_id=named, wait_ms=20_000, **how))
     world.pauses.resume()
@@ -208,6 +210,9 @@ async def test_the_history_of_a_phone_has_the_runs_by_its_other_serial(lab: Any)
     for serial in (named, numeric):
         listed = await ran(*CLI, "history", "list", "--device-id", serial, env=made.env)
         assert [run["deviceId"] for run in listed.document["executions"]] == [numeric]
+    by_id = f"transport_id:{(await made.engine.device(named)).transport_id}"
+    listed = await ran(*CLI, "history", "list", "--device-id", by_id, env=made.env)
+    assert len(listed.document["executions"]) == 1
     listed = await ran(*CLI, "history", "list", "--device-id", "127.0.0.1:1", env=made.env)
     assert listed.document["executions"] == []
     rows = (await ran(*CLI, "devices", env=made.env)).document["devices"]
@@ -266,6 +271,8 @@ async def test_two_phones_with_one_serial_are_chosen_by_path_and_by_transport(se
         failed = [check for check in await doctor_checks(engine, device_id=wanted) if check.status == "fail"]
         assert [check.id for check in failed] == ["device.discovery"], "one finding, not one for each check"
         assert "usb:1-2" in failed[0].summary + failed[0].detail
+    assert adb_line("usb:1-2", "reboot") == "adb -s usb:1-2 reboot"
+    assert adb_line("transport_id:7", "reboot") == "adb -t 7 reboot"
     ready = await doctor_checks(engine, device_id="usb:1-1")
     assert not [check.summary for check in ready if check.status == "fail"]
     with pytest.raises(EngineError, match="2 devices have the serial"):

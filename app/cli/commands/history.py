@@ -274,22 +274,28 @@ def _flag_terms(since: float | None, device_id: str | None) -> Iterator[Term]:
     if device_id is not None:
         from clawperator.engine.history.filter_sql import PHONE
 
-        names = [device_id, *filter(None, (_phone(device_id),))]
-        yield Term(False, PHONE, device_id, re.compile(rf"\A(?:{'|'.join(map(re.escape, names))})\Z"))
+        names = "|".join(map(re.escape, _names(device_id)))
+        yield Term(False, PHONE, device_id, re.compile(rf"\A(?:{names})\Z"))
 
 
-def _phone(serial: str) -> str:
-    """Return the identity of a connected phone that may have another serial too, empty for any other."""
+def _names(device_id: str) -> set[str]:
+    """Return a device and what else it is recorded as, if it is connected: its serial, and its phone where that may have several."""
     from clawperator.engine.adb import blocking
     from clawperator.engine.adb.phones import ASK_SECONDS, IDENTITY_SCRIPT, identity_of, suspects
 
+    names = {device_id}
     try:
-        if all(entry.serial != serial for entry in suspects(blocking.devices(start=False, timeout=ASK_SECONDS))):
-            return ""
-        output, _, _ = blocking.shell(serial, ["sh", "-c", IDENTITY_SCRIPT], timeout=ASK_SECONDS)
+        listed = blocking.devices(start=False, timeout=ASK_SECONDS)
+        entry = next((entry for entry in listed if entry.is_named(device_id)), None)
+        if entry is None:
+            return names
+        names.add(entry.serial)
+        if entry in suspects(listed):
+            output, _, _ = blocking.shell(entry.serial, ["sh", "-c", IDENTITY_SCRIPT], timeout=ASK_SECONDS)
+            names.add(identity_of(output.decode(errors="replace"), entry.serial))
     except EngineError:
-        return ""
-    return identity_of(output.decode(errors="replace"), serial)
+        return names
+    return names - {""}
 
 
 def _tree(record: RunRecord, key: str, path: str) -> TreeRecord:
