@@ -78,7 +78,7 @@ async def _join(options: Options) -> None:
     from clawperator.app.cli.settings import resolve_settings
     from clawperator.app.fleet.connection import connected
     from clawperator.app.fleet.host import FleetHost
-    from clawperator.app.fleet.subjects import host_name
+    from clawperator.app.fleet.subjects import host_name, host_subject
     from clawperator.app.signals import signal_handlers
     from clawperator.engine import Engine
 
@@ -94,7 +94,10 @@ async def _join(options: Options) -> None:
 
     def note_once(error: Exception) -> None:
         words = str(error).removeprefix("nats: ")
-        if words and words not in noted and len(noted) < _MOST_NOTES:
+        asked = (
+            f'for publish to "{host_subject(name)}"'.lower()
+        )  # whether the name is taken: a server need not permit that
+        if words and asked not in words.lower() and words not in noted and len(noted) < _MOST_NOTES:
             noted.add(words)
             diagnostics.note(f"NATS: {words}")
 
