@@ -54,6 +54,26 @@ def test_any_serial_is_one_token_and_no_two_are_the_same(serial: str) -> None:
     assert subjects.device_subject("h", serial).count(".") == 4
 
 
+@given(st.text(max_size=60), st.text(max_size=60), st.text(max_size=60))
+def test_hosts_answer_the_inboxes_of_any_user_and_no_subject_of_the_fleet(user: str, host: str, serial: str) -> None:
+    begin = subjects.inbox(user)
+    assert subjects.is_reply(f"{begin}.0123456789abcdefABCDEF.x")
+    assert begin == subjects.INBOX or begin.partition("_INBOX_")[2] == subjects.token(user)
+    for subject in (
+        subjects.HOSTS,
+        subjects.host_subject(host),
+        subjects.device_subject(host, serial),
+        subjects.event_subject(host, serial, "log"),
+        subjects.tree_subject(host, serial),
+        f"$SRV.PING.{subjects.token(host)}",
+        begin,
+        f"{begin}.*",
+        f"{begin}.>",
+        f"{begin}. ",
+    ):
+        assert not subjects.is_reply(subject)
+
+
 @pytest.mark.parametrize(
     ("address", "code"),
     [

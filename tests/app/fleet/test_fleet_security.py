@@ -85,10 +85,15 @@ async def test_a_fleet_beyond_this_computer_works_with_tls_and_each_kind_of_cred
     tmp_path: Path, kind: str, certificate: tuple[Path, Path], credentials: Callable[[str], Path]
 ) -> None:
     seed, public = nkey() if kind == "nkey" else ("", "")
+    own = 'permissions: { publish: ["clawperator.v1.hosts"], subscribe: ["_INBOX_%s.>"] }'
     users, right, wrong = {
-        "password": (f"user: ann, password: {SECRET}", f"ann:{SECRET}\n", f"ann:{SECRET}x"),
+        "password": (
+            f'users: [{{user: "ann@lab", password: {SECRET}, {own % "ann=40lab"}}}]',
+            f"ann@lab:{SECRET}\n",
+            f"ann@lab:{SECRET}x",
+        ),
         "token": (f"token: {SECRET}", SECRET, f"{SECRET}x"),
-        "nkey": (f"users: [{{nkey: {public}}}]", f"{seed}\n", nkey()[0] if kind == "nkey" else ""),
+        "nkey": (f"users: [{{nkey: {public}, {own % public}}}]", f"{seed}\n", nkey()[0] if kind == "nkey" else ""),
     }[kind]
     server = Nats(tmp_path, f"{tls(certificate)}authorization {{ {users} }}")
     await server.start()

@@ -164,7 +164,7 @@ async def test_a_full_disk(site: Site, tmp_path: Path, monkeypatch: pytest.Monke
     def full(_: int) -> None:
         raise OSError(errno.ENOSPC, "No space left on device")
 
-    monkeypatch.setattr(download.os, "fsync", full)
+    monkeypatch.setattr("os.fsync", full)
     assert (await refused(f"{site.url}/operator.apk", tmp_path, DIGEST)).code is ErrorCode.DISK_FULL
     assert files(tmp_path) == []
 
