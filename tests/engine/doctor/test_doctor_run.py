@@ -102,7 +102,7 @@ async def test_a_check_is_reported_as_soon_as_all_before_it_are_known(admit: Adm
     asked, answer = asyncio.Event(), asyncio.Event()
     send = patient.engine._send
 
-    async def slow(serial: str, package: str, command: object) -> Envelope:
+    async def slow(serial: str, package: str | None, command: object) -> Envelope:
         asked.set()
         await answer.wait()
         return await send(serial, package, command)  # type: ignore[arg-type]
