@@ -6,6 +6,7 @@ import asyncio
 from typing import TYPE_CHECKING, Any
 
 from clawperator.app.cli import output
+from clawperator.engine.events.typed_text import TypedTrees
 from clawperator.engine.events.types import CommandProgress, EnvelopeSeen, LogAttached, LogGap, SnapshotSeen
 from clawperator.engine.executions import build
 
@@ -23,12 +24,14 @@ async def follow(engine: Engine, *, limit: int | None, trees: bool, pretty: bool
         tail.add_done_callback(lambda _: subscription.close())
         shown = 0
         try:
-            async for event in subscription:
-                if (line := line_of(event, trees=trees)) is not None:
-                    await output.write(_bytes(line, pretty=pretty))
-                    shown += 1
-                    if shown == limit:
-                        return
+            without_typed = TypedTrees(engine.events.typed)
+            async for heard in subscription:
+                for event in without_typed.take(heard):
+                    if (line := line_of(event, trees=trees)) is not None:
+                        await output.write(_bytes(line, pretty=pretty))
+                        shown += 1
+                        if shown == limit:
+                            return
         finally:
             tail.cancel()
             await asyncio.gather(tail, return_exceptions=True)

@@ -8,8 +8,9 @@ import json
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import fields, replace
+from dataclasses import fields
 from functools import partial
+from itertools import chain
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from nats.errors import Error as NatsError
@@ -28,6 +29,7 @@ from clawperator.engine.config.active_profile import load_profile
 from clawperator.engine.contracts.caller import Caller
 from clawperator.engine.contracts.issues import shown
 from clawperator.engine.errors import EngineError, ErrorCode, interruption
+from clawperator.engine.events.typed_text import TypedTrees
 from clawperator.engine.events.types import DevicesChanged, SnapshotSeen
 from clawperator.engine.executions import build
 from clawperator.engine.executions.finish import RunOptions
@@ -180,8 +182,9 @@ class FleetHost:
                 await self._offer(service, await list_devices(self._engine.server))
                 await self._require_permissions()
                 ready()
+                without_typed = TypedTrees(self._engine.events.typed)
                 while batch := await events.batch():
-                    for event in batch:
+                    for event in chain.from_iterable(map(without_typed.take, batch)):
                         if isinstance(event, DevicesChanged):
                             await self._offer(service, event.devices)
                         await self._publish(event, events.dropped)
@@ -414,8 +417,6 @@ class FleetHost:
     async def _publish(self, event: Any, lost: int) -> None:
         """Publish an engine event for everyone who watches; never kept for later."""
         headers = {subjects.DROPPED: str(self.dropped + lost)}
-        if isinstance(event, SnapshotSeen) and (typed := self._engine.events.typed.of(event.command_id)):
-            event = replace(event, xml=typed.text(event.xml))
         messages = [
             (subjects.event_subject(self._name, each.device_id or "-", each.name), encode(dict(each.data)))
             for each in stream_events(event)

@@ -18,7 +18,7 @@ from clawperator.engine.contracts.aliases import canonical
 from clawperator.engine.contracts.keys import key_code, key_effects
 
 if TYPE_CHECKING:
-    from clawperator.engine.events.types import CommandProgress, EngineEvent, EnvelopeSeen, LogBatch
+    from clawperator.engine.events.types import CommandProgress, EngineEvent, EnvelopeSeen, LogBatch, SnapshotSeen
     from clawperator.engine.logcat.entry import LogEntry
 
 HIDDEN = "[typed text]"
@@ -34,9 +34,16 @@ _NAMES = frozenset(
 """Keys whose texts are names: a typed word such as ``click`` does not change them."""
 _SHORTEST = 4
 """Characters; a shorter text is taken out only where it is the whole of a text."""
+_MOST_HELD = 16
 _MOST = 64
 """Limit of the commands that are remembered."""
 _ATTRIBUTE = re.compile(r'\b(text|content-desc|hint|tooltip-text|state-description|error)="([^"]*)"')
+_EVENT_TEXT = re.compile(r"((?:Before)?Text: ).*?(?=; \w+: |\Z|\]\)\Z)", re.DOTALL)
+_EDITS = b"EditText; "
+"""In a logged accessibility event of a field, with its text."""
+_SCREEN_MARKS = (b"<node", _EDITS)
+_FIELD_TEXT = re.compile(r'(\stext=")[^"]+')
+_FIELD = re.compile(r"<node\b[^>]*EditText[^>]*>")
 _JSON_TEXT = re.compile(r'("text"\s*:\s*")(?:[^"\\]|\\.)*')
 _LINE_DATA = re.compile(r"\s(?:data|message|reason)=.*", re.DOTALL)
 _SUBMIT = "submit="
@@ -78,6 +85,9 @@ class TypedText:
             return f'{name}="{self._hidden}"'
         return found[0] if self._long is None else f'{name}="{self._long.sub(self._hidden, value)}"'
 
+    def stands_in(self, text: str) -> bool:
+        return any(form in text for form in self._whole)
+
     def value(self, value: Any, key: str = "") -> Any:
         """Return JSON data without the typed texts."""
         if not self.texts:
@@ -109,10 +119,11 @@ class TypedText:
             shown["envelope"] = _untyped_envelope(envelope)
         return shown
 
-    def line(self, kind: str, fields: Mapping[str, str], text: str) -> tuple[Mapping[str, str], str]:
-        """Return fields and text of one of the Operator's live lines without them, and without the data of a step that types."""
-        data = fields.get("data", "")  # the Operator's builds have other names for the types
-        if fields.get("type") in _TYPING or fields.get("id", "").startswith("enterText") or _SUBMIT in data:
+    def line(
+        self, kind: str, fields: Mapping[str, str], text: str, *, cut: bool = False
+    ) -> tuple[Mapping[str, str], str]:
+        """Return fields and text of one of the Operator's live lines without them, and, of a step that types or with ``cut``, without data."""
+        if cut or _types(fields):
             fields = {name: "" if name in ("data", "message", "reason") else value for name, value in fields.items()}
             text = _LINE_DATA.sub("", text)
         if self.texts:
@@ -120,6 +131,17 @@ class TypedText:
             fields = {name: value if name in names else self.text(value) for name, value in fields.items()}
             text = self.text(text)
         return fields, text
+
+
+def _like_a_secret(text: str) -> bool:
+    """Return whether a text is no ordinary words, so that it is meant wherever it stands: a password, a code, an address."""
+    return len(text) >= _SHORTEST + 2 and not text.replace(" ", "").isalpha()
+
+
+def _types(fields: Mapping[str, str]) -> bool:
+    """Return whether a live line is of a step that types; the Operator's builds have other names for the types."""
+    typing = fields.get("type") in _TYPING or fields.get("id", "").startswith("enterText")
+    return typing or _SUBMIT in fields.get("data", "")
 
 
 def _forms(text: str) -> Iterator[str]:
@@ -247,6 +269,11 @@ class TypedTexts:
 
     def __init__(self) -> None:
         self._known: OrderedDict[str, TypedText] = OrderedDict()
+        self._secrets: list[str] = []
+        """Texts that are taken out of what later commands read as well."""
+        self._joined: dict[tuple[str, ...], TypedText] = {}
+        self._typing: OrderedDict[str, None] = OrderedDict()
+        """Commands of other processes that type what is not known yet."""
         self._unfinished: set[tuple[str | None, int, int]] = set()
         """Device, process and thread of results in several parts."""
 
@@ -254,6 +281,8 @@ class TypedTexts:
         self._known.pop(command_id, None)  # the id may be used again
         if typed and command_id:
             self._known[command_id] = typed
+            self._secrets += [text for text in typed.texts if text not in self._secrets and _like_a_secret(text)]
+            del self._secrets[:-_MOST]
             while len(self._known) > _MOST:
                 self._known.popitem(last=False)
 
@@ -264,7 +293,31 @@ class TypedTexts:
         return text
 
     def of(self, command_id: str) -> TypedText:
-        return self._known.get(command_id, NOTHING)
+        """Return what to take out of anything about a command."""
+        return self.beside(self._known.get(command_id, NOTHING))
+
+    def beside(self, typed: TypedText) -> TypedText:
+        """Return ``typed`` with the texts like secrets that other commands typed."""
+        if not self._secrets:
+            return typed
+        key = tuple(dict.fromkeys((*typed.texts, *self._secrets)))
+        if key not in self._joined:
+            if len(self._joined) > _MOST:
+                self._joined.clear()
+            self._joined[key] = TypedText(key)
+        return self._joined[key]
+
+    def tree(self, command_id: str, xml: str) -> str:
+        """Return a tree without what its command typed, and its fields without what any did."""
+        xml = self.of(command_id).text(xml)
+        others = [typed for typed in self._known.values() if typed.stands_in(xml)]
+        if not others:
+            return xml
+        return _FIELD.sub(lambda found: self.text(found[0]), xml)
+
+    def waits(self, command_id: str) -> bool:
+        """Return whether a command types a text that only its result will show."""
+        return command_id in self._typing
 
     def without(self, event: EngineEvent) -> EngineEvent:
         """Return the event without typed text."""
@@ -294,19 +347,26 @@ class TypedTexts:
     def _noted(self, command_id: str, payload: object) -> TypedText:
         if typed := TypedText.of(payload):
             self.note(command_id, typed)
-        return typed or self.of(command_id)
+        return self.of(command_id)
 
     def _progress(self, event: CommandProgress) -> CommandProgress:
-        fields, text = self.of(event.command_id).line(event.kind, event.fields, event.text)
+        if event.command_id not in self._known and _types(event.fields):
+            self._typing[event.command_id] = None
+            while len(self._typing) > _MOST:
+                self._typing.popitem(last=False)
+        waits = event.command_id in self._typing or (self._typing and not event.command_id)
+        fields, text = self.of(event.command_id).line(event.kind, event.fields, event.text, cut=bool(waits))
         return event if fields is event.fields and text is event.text else replace(event, fields=fields, text=text)
 
     def _envelope(self, event: EnvelopeSeen) -> EnvelopeSeen:
+        self._typing.pop(event.command_id, None)
         texts = _typed_in(event.envelope) if event.envelope is not None else ()
-        typed = TypedText((*self.of(event.command_id).texts, *texts))
+        if own := TypedText((*self._known.get(event.command_id, NOTHING).texts, *texts)):
+            self.note(event.command_id, own)
+        typed = self.beside(own)
         raw = typed.text(raw_without_typed(event.raw))
         if not typed:
             return event if raw == event.raw else replace(event, raw=raw)
-        self.note(event.command_id, typed)
         envelope = None if event.envelope is None else _untyped_envelope(typed.value(event.envelope))
         return replace(
             event, envelope=envelope, raw=raw, problem=typed.text(event.problem), outcome=typed.value(event.outcome)
@@ -318,7 +378,9 @@ class TypedTexts:
         changed = {
             index: self._entry(event.device_id, entry)
             for index, entry in enumerate(event.entries)
-            if self._unfinished or entry.payload.startswith(OPERATOR_PREFIXES)
+            if self._unfinished
+            or entry.payload.startswith(OPERATOR_PREFIXES)
+            or any(mark in entry.payload for mark in _SCREEN_MARKS)
         }
         if not changed:
             return event
@@ -328,7 +390,6 @@ class TypedTexts:
         from clawperator.engine.logcat.assembly import is_full_part
         from clawperator.engine.logcat.chunks import CHUNK
         from clawperator.engine.logcat.envelopes import RESULT
-        from clawperator.engine.logcat.progress import OPERATOR_PREFIXES
 
         payload = entry.payload
         place = (device_id, entry.pid, entry.tid)
@@ -339,16 +400,47 @@ class TypedTexts:
                 self._unfinished.add(place)
                 return entry._replace(payload=payload[: payload.index(b"]") + 1] + _PART)
             self._unfinished.discard(place)
-            shown = raw_without_typed(entry.message)
+            shown = self.text(raw_without_typed(entry.message))
         elif self._unfinished and place in self._unfinished and entry.level == "I":
             if not is_full_part(payload):
                 self._unfinished.discard(place)
             return entry._replace(payload=_PART)
-        elif payload.startswith(OPERATOR_PREFIXES) and any(mark in payload for mark in _LINE_MARKS):
+        elif b"<node" in payload:  # a line of a tree: what its command types is known only later
+            shown = self.text(_FIELD.sub(lambda found: _FIELD_TEXT.sub(rf"\1{HIDDEN}", found[0]), entry.message))
+        elif _EDITS in payload:
+            shown = _EVENT_TEXT.sub(rf"\1{HIDDEN}", entry.message)
+        elif any(mark in payload for mark in _LINE_MARKS) or (self._typing and b" data=" in payload):
             shown = _LINE_DATA.sub("", entry.message)
+        elif self._known:
+            shown = self.text(entry.message)
         else:
             return entry
         return entry if shown == entry.message else entry._replace(payload=shown.encode("utf-8", "replace"))
+
+
+class TypedTrees:
+    """Takes typed text out of the trees of events, for streams that others read: also out of the fields that show it later.
+
+    The trees of another process's command that types are held back until its result says what; without a result they are not shown.
+    """
+
+    def __init__(self, typed: TypedTexts) -> None:
+        self._typed = typed
+        self._held: list[SnapshotSeen] = []
+
+    def take(self, event: EngineEvent) -> Iterator[EngineEvent]:
+        """Yield the events that are due with ``event``."""
+        from clawperator.engine.events.types import SnapshotSeen
+
+        if isinstance(event, SnapshotSeen):
+            self._held.append(event)
+        due = [tree for tree in self._held if not self._typed.waits(tree.command_id)]
+        self._held = [tree for tree in self._held if self._typed.waits(tree.command_id)][-_MOST_HELD:]
+        for tree in due:
+            shown = self._typed.tree(tree.command_id, tree.xml)
+            yield tree if shown == tree.xml else replace(tree, xml=shown)
+        if not isinstance(event, SnapshotSeen):
+            yield event
 
 
 def _is_whole(line: str) -> bool:

@@ -119,7 +119,7 @@ class Attempt:
         self.payload = payload
         steps = getattr(payload, "actions", ())  # of a composition
         self.typed = TypedText.of(payload if not steps else {"actions": [step.to_payload() for step in steps]})
-        """What the payload types; recorders take it out of what they keep."""
+        """What recorders take out of what they keep: what the payload types, and what earlier ones did that is like a secret."""
         self.validated: Validated | None = None
         """What was admitted; then what is dispatched in its place, without references."""
         self.command_id = command_id if isinstance(command_id, str) else ""
@@ -147,8 +147,9 @@ class Attempt:
     def admit(self, validated: Validated, backend: str, package: str) -> None:
         """Note the valid payload, for the Operator app ``package`` through ``backend``."""
         self.validated, self.backend, self.package = validated, backend, package
-        self.typed = TypedText.of(validated.payload)
-        self._bus.typed.note(validated.execution.command_id, self.typed)
+        own = TypedText.of(validated.payload)
+        self._bus.typed.note(validated.execution.command_id, own)
+        self.typed = self._bus.typed.beside(own)
         self.command_id, self.mode = validated.execution.command_id, validated.execution.mode
         self.trace.enter("device")
 

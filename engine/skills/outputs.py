@@ -117,7 +117,11 @@ def redacted(
 
     The step from which an output is read has it as the recipe declares.
     """
+    outputs = tuple(outputs)
+    shown_ids = {output.step for output in outputs if output.redaction == "none"}
+    unconfirmed = {error.get("details", {}).get("actionId") for error in answer.get("errors", ())} - shown_ids
     hiding = [output for output in outputs if output.redaction != "none"]
+    hiding += [Output("", "string", MASK, step, "text", "") for step in unconfirmed if step in steps]
     secrets = [*private, *(text for output in hiding for text in _secrets(output, steps))]
     hidden = TypedText(secrets, REDACTED)
     if not hidden:

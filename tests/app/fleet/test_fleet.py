@@ -19,6 +19,8 @@ from clawperator.app.fleet import subjects
 from clawperator.app.fleet.client import fleet
 from clawperator.app.fleet.connection import connected
 from clawperator.engine.errors import EngineError
+from clawperator.engine.executions import shell_input
+from clawperator.engine.executions.verbs import set_text
 from clawperator.engine.fan_out import Target, run_on_each
 from tests.app.fleet.conftest import Host, Join, Nats, proxy
 from tests.app.http.conftest import HOME, nap, plan
@@ -193,6 +195,38 @@ async def test_events_and_trees_are_published_and_what_is_lost_is_counted(nats: 
                 assert parts[3:5] == ["bench", serial]
                 assert message.headers[subjects.DROPPED] == "0"
                 kinds.add("tree" if parts[2] == "tree" else parts[5])
+
+
+async def test_what_is_typed_is_in_the_answer_to_its_caller_and_in_nothing_that_is_published(
+    nats: Nats, join: Join
+) -> None:
+    host, canary = await join("bench"), "Canary7391xyzzy"
+    serial, published = host.devices[0].serial, list[str]()
+    field = {"resourceId": "com.example.shop:id/search_src_text"}
+
+    async def heard(message: Msg) -> None:
+        published.append(f"{message.subject} {message.headers} {message.data!r}")
+
+    async with fleet(nats.url) as client, connected(nats.url, name="watcher", lasting=False) as watcher:
+        for kind in ("event", "tree"):
+            await watcher.subscribe(f"{subjects.PREFIX}.{kind}.>", cb=heard)
+        await watcher.flush()
+        host.devices[0].ui.show("com.example.shop", "search")
+        typing = {"id": "t", "type": "enter_text", "params": {"matcher": field, "text": canary}}
+        answer = await client.execute(plan(typing, LOOK), f"bench/{serial}")
+        assert canary in str(answer)
+        host.devices[0].ui.reset("com.example.shop")
+        host.devices[0].ui.show("com.example.shop", "search")
+        await host.engine.execute(set_text(field, f"{canary}2"), device_id=serial)
+        await host.engine.execute(shell_input.text(canary), device_id=serial)
+        await client.execute(plan(nap(1), command="the-end"), f"bench/{serial}")
+        async with asyncio.timeout(patience(20)):
+            while not any("the-end" in each and "execution" in each for each in published):  # noqa: ASYNC110
+                await asyncio.sleep(0.01)
+    trees = [each for each in published if f".tree.bench.{serial}" in each]
+    assert len(trees) > 2
+    assert [each for each in published if canary in each and each not in trees] == []
+    assert all(canary not in each for each in trees)
 
 
 @pytest.mark.usefixtures("impatient")

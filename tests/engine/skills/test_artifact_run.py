@@ -75,6 +75,54 @@ async def played(
     return await run_artifact(device, artifact, options=options), device  # type: ignore[arg-type]
 
 
+SECRET = "Ada Byron 1815"
+
+
+@pytest.mark.parametrize("mode", ["mask", "hash", "drop"])
+@pytest.mark.parametrize("ends", ["well", "unconfirmed", "failed", "without a result"])
+async def test_what_a_recipe_redacts_stands_nowhere_in_the_answer(tmp_path: Path, mode: str, ends: str) -> None:
+    artifact = compiled(
+        execution(1, "owner"),
+        execution(2, "again", "state"),
+        optional=(),
+        outputs=(Output("owner", "string", mode, "owner", "text", r"^Owner: (.+)$"),),
+        confirms=(Confirm("state", "state", "read_text", {"equals": "On"}),),
+        warnings=({"code": "C", "path": "", "message": f"of {SECRET}"},),
+        private=("Ada's lamp",),
+    )
+    answers: dict[str, Any] = {"owner": f"Owner: {SECRET}", "again": f"'{SECRET}' and Ada's lamp", "state": "On"}
+    if ends == "unconfirmed":
+        answers["state"] = "nothing but Ada"
+    elif ends == "failed":
+        answers["state"] = {"error": f"No node says {SECRET}", "errorCode": "NODE_NOT_FOUND"}
+    if ends == "without a result":
+        details = {"selector": {"textEquals": "Ada's lamp"}, "nearest": [SECRET]}
+        answers["again"] = EngineError(ErrorCode.NODE_NOT_FOUND, f"No {SECRET}", details=details)
+        with pytest.raises(EngineError) as caught:
+            await played(tmp_path, artifact, **answers)
+        answer = caught.value.to_answer()
+        assert answer["error"]["executions"][0]["envelope"]["stepResults"][0]["id"] == "owner"
+    else:
+        report, _ = await played(tmp_path, artifact, **answers)
+        report.then = {"view": f'Text "{SECRET}" @1,2', "tree": f'<node text="Owner: {SECRET}" />'}
+        answer = report.to_dict()
+        assert ("owner" in answer["outputs"]) == (mode != "drop")
+        read = answer["executions"][0]["envelope"]["stepResults"][0]
+        assert ("text" in read["data"]) == (mode != "drop")
+        assert answer["ok"] == (ends == "well")
+    text = repr(answer)
+    assert SECRET not in text
+    assert "Ada" not in text
+
+
+async def test_what_a_recipe_does_not_redact_is_answered_as_it_was_read(tmp_path: Path) -> None:
+    artifact = compiled(execution(1, "read"), outputs=(Output("o", "string", "none", "read", "text", ""),))
+    report, _ = await played(tmp_path, artifact, read=SECRET)
+    answer = report.to_dict()
+    assert answer["outputs"] == {"o": SECRET}
+    assert answer["executions"][0]["envelope"]["stepResults"][0]["data"]["text"] == SECRET
+
+
 ABORT = {"error": "No UI node found", "errorCode": "NODE_NOT_FOUND"}
 
 
