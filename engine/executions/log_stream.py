@@ -41,11 +41,13 @@ _SILENCE_SECONDS = 0.5
 _RECENT = 256
 """Entries by which a reopened stream finds its place: logd does not strictly order simultaneous lines."""
 _ATTACHMENTS = 5
-"""How often in a row a stream may end without an entry."""
+"""How often in a row a stream may end without an entry, or how often in ``_ENDS_SECONDS`` with some."""
+_ENDS_SECONDS = 10.0
 _PAUSE_SECONDS = 0.1
 _RETRY_SECONDS = (0.2, 0.5, 1.0, 2.0, 5.0)
 """Pauses of a watcher after its first, second … failure in a row."""
 _STDOUT = 1
+_LONGEST_REASON = 200
 _AT_ONCE = 64 * 1024
 """Bytes that are parsed before other tasks run: each of a thousand short lines can be an event."""
 
@@ -136,6 +138,8 @@ class DeviceLog:
         self._known: Counter[LogEntry] = Counter()
         self._span = ((-1, ""), (-1, ""))
         self._away = 0.0
+        self._ends: deque[float] = deque(maxlen=_ATTACHMENTS + 1)
+        """When the stream ended."""
         self._witness: AdbConnection | None = None
         self._ended = asyncio.Event()
         self.closed: EngineError | None = None
@@ -180,7 +184,9 @@ class DeviceLog:
             self._attached.exception()
 
     def listen(self, listener: LogListener) -> Callable[[], None]:
-        """Add a listener; call the result to remove it."""
+        """Add a listener; call the result to remove it. Raises ``EngineError``, why the stream has ended, if it has."""
+        if self.closed is not None:
+            raise self.closed
         self._listeners.append(listener)
         return lambda: self._listeners.remove(listener)
 
@@ -201,6 +207,7 @@ class DeviceLog:
                 newest = self._recent[-1] if self._recent else None
                 error = await self._follow(script)
                 left = asyncio.get_running_loop().time()
+                self._ends.append(left)
                 attachments = 1 if self._recent and self._recent[-1] is not newest else attachments + 1
                 if not await self._comes_back(error, attachments):
                     self._end(error)
@@ -224,7 +231,8 @@ class DeviceLog:
         if self._silence is not None:
             self._silence.cancel()
         awaited = self._listeners and self._attached.done() and error.code is not ErrorCode.UNKNOWN_RUNTIME_ERROR
-        if not awaited or attachments > _ATTACHMENTS:
+        often = len(self._ends) > _ATTACHMENTS and self._ends[-1] - self._ends[0] < _ENDS_SECONDS
+        if not awaited or often or attachments > _ATTACHMENTS:
             return False
         from clawperator.engine.executions.reconnection import await_return
 
@@ -248,8 +256,11 @@ class DeviceLog:
             error = EngineError(ErrorCode.UNKNOWN_RUNTIME_ERROR, message)
             error.__cause__ = exc
             return error
-        details = {"stderr": complaint} if complaint else None
-        return EngineError(ErrorCode.LOGCAT_UNAVAILABLE, "logcat exited before terminal envelope", details=details)
+        message = "logcat exited before terminal envelope"
+        if not complaint:
+            return EngineError(ErrorCode.LOGCAT_UNAVAILABLE, message)
+        reason = complaint.rpartition("\n")[2][:_LONGEST_REASON]
+        return EngineError(ErrorCode.LOGCAT_UNAVAILABLE, f"{message}: {reason}", details={"stderr": complaint})
 
     async def _take_all(self, script: str) -> str:
         """Read one stream; return logcat's stderr. An entry that is cut off is read again from the next stream."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 import signal
 import subprocess
 import time
@@ -22,7 +23,18 @@ from clawperator.engine.executions import build
 from clawperator.engine.executions.backends import operator
 from clawperator.engine.executions.command import ENVELOPE_WAIT_SECONDS
 from tests.hostile.conftest import Run
-from tests.hostile.daemon import FLOODS, NONCE, SERIAL, Attack, HostileServer, hostile
+from tests.hostile.daemon import (
+    EXIT,
+    FLOODS,
+    NONCE,
+    SERIAL,
+    STDERR,
+    Attack,
+    HostileServer,
+    hostile,
+    packet,
+    record,
+)
 from tests.support import CLI, Spawn, patience
 
 TOO_MUCH = "the device's output is larger than 2 MiB"
@@ -157,3 +169,28 @@ async def test_a_log_that_does_not_end_adds_nothing_to_the_wait_for_an_answer(si
     spent = ENVELOPE_WAIT_SECONDS + 1 + operator._AFTERWARDS_SECONDS
     assert operator._AFTERWARDS_SECONDS < 0.5
     assert elapsed < spent + patience(1)
+
+
+def _ended(service: str) -> bytes:
+    """A log that ends behind its nonce, if the service writes one."""
+    nonce = re.search(r"clawperator-nonce-[0-9a-f]+", service)
+    first = packet(record(nonce[0].encode(), tag=b"clawperator")) if nonce is not None else b""
+    return first + packet(b"logcat: Unexpected EOF!\n", STDERR) + packet(b"\1", EXIT)
+
+
+@pytest.mark.parametrize("dispatched", [False, True])
+def test_a_log_that_keeps_ending_is_unavailable_at_once_with_its_reason(
+    simulator: int, run: Run, *, dispatched: bool
+) -> None:
+    """Before the dispatch, or again and again behind it."""
+    attacks = [Attack("^shell.*exec logcat", answer=_ended)]
+    if dispatched:
+        attacks = [
+            Attack("^shell.*exec logcat.* -T [0-9]", answer=_ended),
+            Attack("^shell.*exec logcat", answer=lambda _: _ended(""), after=(NONCE, 2)),
+        ]
+    with hostile(simulator, *attacks) as server:
+        ran = run(server, "observe", "snapshot", "--timeout-ms", "60000", seconds=10)
+    assert ran.code == "LOGCAT_UNAVAILABLE"
+    assert "logcat: Unexpected EOF!" in ran.answer["message"]
+    assert ran.answer["broadcastDispatchStatus"] == ("sent" if dispatched else "not_sent")
