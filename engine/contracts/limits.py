@@ -27,6 +27,8 @@ MAX_URI_LENGTH = 2_048
 MAX_RETRY_ATTEMPTS_PER_STEP = 10
 MAX_SNAPSHOT_LINES = 2_000
 MAX_SNAPSHOT_BYTES = 262_144
+MAX_TREE_BYTES = 64 * 1024 * 1024
+"""Of one tree that is read, and of all trees of one execution together."""
 
 ENVELOPE_WAIT_BUFFER_MS = 5_000
 """How long the host waits beyond the device's own budget."""

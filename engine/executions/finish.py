@@ -13,7 +13,7 @@ from clawperator.engine.contracts.derived import derived_code
 from clawperator.engine.contracts.envelope import Envelope, code_of
 from clawperator.engine.contracts.execution import Execution
 from clawperator.engine.contracts.issues import Warning_, joined
-from clawperator.engine.contracts.limits import DUMP_FORMAT, MAX_SNAPSHOT_BYTES, MAX_SNAPSHOT_LINES
+from clawperator.engine.contracts.limits import DUMP_FORMAT, MAX_SNAPSHOT_BYTES, MAX_SNAPSHOT_LINES, MAX_TREE_BYTES
 from clawperator.engine.errors import EngineError, ErrorCode
 from clawperator.engine.executions.validate import Profile
 from clawperator.engine.logcat.signals import CapturedHierarchy
@@ -72,7 +72,7 @@ def finish(
     warnings: list[Warning_] = []
     _finish_closes(steps, execution, closed, options)
     _attach_snapshots(steps, snapshots)
-    warnings += _missing_snapshots(steps)
+    warnings += _missing_snapshots(steps, [snapshot for snapshot in snapshots if snapshot.size])
     warnings += _render_snapshots(steps, execution)
     _look_at_snapshots(steps, execution, options)
     warnings += _finish_screenshots(steps, screenshots, options)
@@ -120,11 +120,23 @@ def _awaits_text(step: Step) -> bool:
     return step["actionType"] == "snapshot_ui" and step["success"] and "text" not in step["data"]
 
 
-def _missing_snapshots(steps: list[Step]) -> Iterator[Warning_]:
+def too_large(bytes_: int) -> EngineError:
+    """Return the error for a tree that was counted and not kept."""
+    limit = MAX_TREE_BYTES // 2**20
+    message = f"The UI tree has {bytes_:,} bytes; the trees of one execution may have {limit} MiB together"
+    return EngineError(ErrorCode.HIERARCHY_TOO_LARGE, message, details={"bytes": bytes_, "maxBytes": MAX_TREE_BYTES})
+
+
+def _missing_snapshots(steps: list[Step], large: Sequence[CapturedHierarchy]) -> Iterator[Warning_]:
     for index, step in enumerate(steps):
         if not _awaits_text(step):
             continue
         step["success"] = False
+        if size := next((tree.size for tree in large if tree.step_id in (step["id"], "")), 0):
+            error = too_large(size)
+            step["data"] |= {"error": error.code.value, "message": error.message}
+            yield Warning_(error.code.value, joined("stepResults", index), error.message)
+            continue
         step["data"] |= {
             "error": ErrorCode.SNAPSHOT_EXTRACTION_FAILED.value,
             "message": "The device reported success, but no complete UI hierarchy could be read from its log. "

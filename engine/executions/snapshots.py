@@ -18,6 +18,7 @@ from clawperator.engine.errors import EngineError, ErrorCode
 from clawperator.engine.executions import build
 from clawperator.engine.executions.attempt import Attempt, settling
 from clawperator.engine.executions.command import Command
+from clawperator.engine.executions.finish import too_large
 from clawperator.engine.executions.run import Finished
 from clawperator.engine.executions.trace import Trace
 from clawperator.engine.logcat.signals import CapturedHierarchy
@@ -65,6 +66,8 @@ def tree_of(outcome: Outcome) -> str:
     captured = next((tree.xml for tree in reversed(outcome.hierarchies) if tree.complete), "")
     if text := captured or (step.data.get("text", "") if step is not None else ""):
         return text
+    if size := next((tree.size for tree in reversed(outcome.hierarchies) if tree.size), 0):
+        raise too_large(size)
     raise EngineError(ErrorCode.SNAPSHOT_EXTRACTION_FAILED, "No complete tree could be read from the device's log")
 
 

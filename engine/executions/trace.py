@@ -11,8 +11,10 @@ import math
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from clawperator.engine.contracts.limits import MAX_TREE_BYTES
 from clawperator.engine.errors import EngineError
 from clawperator.engine.executions.outcome import LiveLine
 from clawperator.engine.logcat.signals import CapturedHierarchy, ProgressSignal
@@ -24,8 +26,6 @@ if TYPE_CHECKING:
 LINES_KEPT = 5_000
 """Far more than 50 actions write; further lines are counted only."""
 LINE_BYTES_KEPT = 4 * 1024 * 1024
-_TREE_CHARACTERS_KEPT = 16 * 1024 * 1024
-"""For all trees of one execution; a step whose tree is dropped gets the warning of a step without one."""
 
 
 class Trace:
@@ -129,9 +129,10 @@ class Trace:
             self.lines_left_out += 1
 
     def saw(self, tree: CapturedHierarchy) -> None:
-        if self._tree_characters + len(tree.xml) <= _TREE_CHARACTERS_KEPT:
-            self._tree_characters += len(tree.xml)
-            self.trees.append((time.time(), tree))
+        if self._tree_characters + len(tree.xml) > MAX_TREE_BYTES:  # of a further one only the size is kept
+            tree = replace(tree, xml="", complete=False, size=len(tree.xml))
+        self._tree_characters += len(tree.xml)
+        self.trees.append((time.time(), tree))
 
     @property
     def live_lines(self) -> Iterator[LiveLine]:

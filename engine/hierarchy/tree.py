@@ -12,6 +12,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any, NoReturn
 from xml.parsers import expat
 
+from clawperator.engine.contracts.limits import MAX_TREE_BYTES
 from clawperator.engine.errors import EngineError, ErrorCode
 from clawperator.engine.hierarchy.nodes import NO_BOUNDS, Bounds, UiNode, UiTree
 from clawperator.engine.hierarchy.serialise import Renderable, written
@@ -30,7 +31,7 @@ __all__ = [
     "parse",
 ]
 
-MAX_BYTES = 64 * 1024 * 1024
+MAX_BYTES = MAX_TREE_BYTES
 MAX_NODES = 200_000
 MAX_DEPTH = 4_000
 _BEGINNING = re.compile(rb"<[A-Za-z_?!]")

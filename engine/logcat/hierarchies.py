@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from operator import itemgetter
 
+from clawperator.engine.contracts.limits import MAX_TREE_BYTES
 from clawperator.engine.contracts.operator_identity import BRANDS
 from clawperator.engine.logcat.assembly import PART_TIMEOUT, PART_UNITS, AssemblyResult, is_cut, is_full_part
 from clawperator.engine.logcat.entry import LogEntry, decode
@@ -25,9 +26,8 @@ _OTHER_MESSAGES = (
     *(f"[{brand}-".encode() for brand in BRANDS), b"[TaskRunnerManager]", b"[UiActionEngine]", *MARKER,
 )  # fmt: skip
 _FIRST_BYTE = itemgetter(slice(1))
-_MAX_BYTES = 8 * 1024 * 1024
-"""Of one dump, including ``_RECORD_COST`` for each of its records; assembling it takes a few times as much."""
-_RECORD_COST = 64
+_MAX_RECORDS = 1_000_000
+"""Of one dump, as each costs memory of its own."""
 _MAX_DOUBTFUL = 20_000
 """Records kept because they may be messages: far more than follow such a text on a screen."""
 
@@ -58,7 +58,8 @@ class HierarchyAssembly:
         self._cut_lines = 0
         self._doubtful: list[LogEntry] = []
         self._replayed = 0
-        self._size = 0
+        self._size = self._records = 0
+        self._too_large = False
 
     def add(self, entry: LogEntry) -> AssemblyResult | None:
         """Takes the marker itself, then each following record."""
@@ -75,10 +76,17 @@ class HierarchyAssembly:
         if _END in payload[-_TAIL:] or (len(before) >= PART_UNITS and self._join(before, payload)):
             self._doubtful.clear()
             return self._end(complete=True)
-        self._size += len(payload) + _RECORD_COST
-        if self._size > _MAX_BYTES or len(self._doubtful) > _MAX_DOUBTFUL:
-            return self._end(complete=False)
-        return None
+        self._size += len(payload) + 1
+        self._records += 1
+        self._drop_too_large()
+        return self._end(complete=False) if len(self._doubtful) > _MAX_DOUBTFUL else None
+
+    def _drop_too_large(self) -> None:
+        """Keep only the last line of a dump that is beyond a limit, to find its end."""
+        if self._too_large or self._size > MAX_TREE_BYTES or self._records > _MAX_RECORDS:
+            self._too_large = True
+            del self._lines[:-1]
+            self._continued.clear()
 
     def add_lines(self, payloads: list[bytes]) -> bool:
         """Takes following records in bulk if every one is an ordinary line inside the dump; takes none otherwise."""
@@ -87,13 +95,12 @@ class HierarchyAssembly:
         block = b"\n".join(payloads)
         if _END in block or max(map(len, payloads)) >= PART_UNITS or b"[" in map(_FIRST_BYTE, payloads):
             return False
-        if self._size + len(block) > _MAX_BYTES:
-            return False
         before_last = len(block) - len(payloads[-1])
         if before_last:
             self._lines.append(block[: before_last - 1])
         self._lines.append(payloads[-1])
-        self._size += len(block)
+        self._size += len(block) + 1
+        self._drop_too_large()
         return True
 
     def read_once(self) -> None:
@@ -129,6 +136,9 @@ class HierarchyAssembly:
         return goes_on and _END in line[-len(_END) :] + following
 
     def _end(self, *, complete: bool, replay: tuple[LogEntry, ...] = ()) -> AssemblyResult:
+        if self._too_large:
+            large = CapturedHierarchy(self._step_id, "", complete=False, size=self._size)
+            return AssemblyResult((HierarchySignal(large, self._command_id, self._marker),), replay)
         certain = self._lines[: len(self._lines) - len(self._doubtful)]
         if self._continued:
             joined = b"".join(line if i in self._continued else line + b"\n" for i, line in enumerate(certain))

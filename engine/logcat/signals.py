@@ -45,7 +45,8 @@ class CapturedHierarchy:
     """``xml`` of a dump; ``complete`` is false where its end never came. ``step_id`` is empty where no step was open.
 
     ``cut_lines`` counts lines that lost text because a log record holds 4,068 bytes (wire.md#log-lines). ``screen`` is the number of
-    the screen that it shows (``ProgressSignal.screen``), -1 where the screen changed while it was read.
+    the screen that it shows (``ProgressSignal.screen``), -1 where the screen changed while it was read. ``size`` is set where the
+    dump is beyond the limit, and its text dropped: so many bytes were counted.
     """
 
     step_id: str
@@ -53,6 +54,7 @@ class CapturedHierarchy:
     complete: bool
     cut_lines: int = 0
     screen: int = field(default=-1, compare=False)
+    size: int = 0
 
 
 class HierarchySignal(NamedTuple):

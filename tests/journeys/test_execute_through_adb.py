@@ -283,6 +283,25 @@ async def test_a_truncated_dump_is_reported_not_hidden(connect: Connect) -> None
     assert (step["success"], step["data"]["error"]) == (False, "SNAPSHOT_EXTRACTION_FAILED")
 
 
+@pytest.mark.ci
+async def test_a_tree_of_eleven_mebibytes_is_read(connect: Connect) -> None:
+    bench = await connect(**fault("huge_tree", nodes=30_000))
+    outcome, _ = await outcome_of(bench, plan(SNAPSHOT, timeout_ms=60_000))
+    assert isinstance(outcome, dict)
+    assert len(outcome["envelope"]["stepResults"][0]["data"]["text"]) > 11_000_000
+
+
+async def test_of_a_tree_beyond_the_limit_the_size_is_told(connect: Connect, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(hierarchies, "MAX_TREE_BYTES", 50_000)
+    bench = await connect(**fault("huge_tree", nodes=300))
+    outcome, _ = await outcome_of(bench, plan(SNAPSHOT))
+    assert isinstance(outcome, dict)
+    data = outcome["envelope"]["stepResults"][0]["data"]
+    assert data["error"] == "HIERARCHY_TOO_LARGE"
+    size = len(bench.world.ui.window().xml)
+    assert f"The UI tree has {size + 1:,} bytes" in data["message"] or f"has {size:,} bytes" in data["message"]
+
+
 async def test_a_dead_service_is_an_answer_with_a_hint(connect: Connect) -> None:
     bench = await connect(**fault("service_down"))
     outcome, _ = await outcome_of(bench, plan(SNAPSHOT))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 import time
 from contextlib import suppress
 from dataclasses import replace
@@ -201,7 +202,7 @@ async def test_a_tap_never_uses_the_bounds_of_a_display_that_turned(connect: Con
 @pytest.mark.parametrize(
     ("fault", "code"),
     [
-        ({"kind": "uiautomator_output", "padding_kib": 20_480}, "HIERARCHY_TOO_LARGE"),
+        ({"kind": "uiautomator_output", "padding_kib": 65_536}, "HIERARCHY_TOO_LARGE"),
         ({"kind": "program", "program": "input", "how": "killed"}, "GESTURE_FAILED"),
         ({"kind": "program", "program": "uiautomator", "how": "killed"}, "BACKEND_UNAVAILABLE"),
         ({"kind": "program", "program": "uiautomator", "how": "missing"}, "BACKEND_UNAVAILABLE"),
@@ -552,3 +553,14 @@ async def test_a_screenshot_lies_between_two_trees_that_are_compared(connect: Co
     done = await bench.engine.screenshot(path=str(tmp_path / "screen.png"), backend="stock", options=options)
     assert done.then is not None
     assert (done.then["changed"], done.then["settled"]) == (False, True)
+
+
+async def test_a_tree_of_twenty_mebibytes_is_read_and_of_a_larger_one_the_size_is_told(connect: Connect) -> None:
+    bench = await connect(**on(SETTINGS, faults=[{"kind": "uiautomator_output", "padding_kib": 20_480}]))
+    done = await bench.engine.execute(build.click({"textEquals": "Network & internet"}), backend="stock")
+    assert done.succeeded
+    bench = await connect(**on(SETTINGS, faults=[{"kind": "uiautomator_output", "padding_kib": 65_536}]))
+    done = await bench.engine.snapshot(backend="stock")
+    assert done.outcome.error is not None
+    assert done.outcome.error["code"] == "HIERARCHY_TOO_LARGE"
+    assert re.search(r"The UI tree has 67,\d{3},\d{3} bytes", done.outcome.error["message"])

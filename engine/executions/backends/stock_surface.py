@@ -7,6 +7,7 @@ node's tree was read: if not, nothing is sent, and the action reads the tree aga
 from __future__ import annotations
 
 import asyncio
+import re
 import secrets
 import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
@@ -32,6 +33,7 @@ from clawperator.engine.adb.shell_session import ShellSession
 from clawperator.engine.adb.trace import HIDDEN
 from clawperator.engine.errors import EngineError, ErrorCode
 from clawperator.engine.executions.backends import stock_text
+from clawperator.engine.executions.finish import too_large
 from clawperator.engine.executions.touch import (
     focus_elsewhere,
     foreign_at,
@@ -42,7 +44,7 @@ from clawperator.engine.executions.touch import (
 )
 from clawperator.engine.executions.touch_windows import TOUCH_SCRIPT, TouchWindow, touch_windows
 from clawperator.engine.hierarchy.traits import is_editable
-from clawperator.engine.hierarchy.tree import Bounds, IncomingTree, UiNode, UiTree, parse
+from clawperator.engine.hierarchy.tree import MAX_BYTES, Bounds, IncomingTree, UiNode, UiTree, parse
 from clawperator.engine.runtime.plan import (
     EnterText,
     PlanStep,
@@ -52,9 +54,10 @@ from clawperator.engine.runtime.plan import (
     WaitForNavigation,
     WaitForNode,
 )
+from clawperator.engine.text.numbers import whole_number
 
-MAX_DUMP = 16 * 1024 * 1024
-"""Bytes of a dump; as much as the trees of one execution may have together."""
+MAX_DUMP = MAX_BYTES + 2 * 1024 * 1024
+"""Bytes of the output of a dump: of a larger tree the device says the size alone."""
 _MOST_BEFORE = 64 * 1024
 """Bytes of other output that the XML of a dump may follow; behind more, it is parsed when it is complete."""
 _MOST_SAID = 16 * 1024
@@ -66,8 +69,10 @@ _HEAD = b"clawperator-dump:\n"
 _DUMP = (
     f"{STATE_SCRIPT}; echo {_WINDOWS.decode().strip()}; {TOUCH_SCRIPT}; echo {_HEAD.decode().strip()}; "
     """sh -c 'echo $$ > "$1.pid"; exec uiautomator dump "$1"' sh {file}; r=$?; """
-    "rm -f {file}.pid; cat {file} 2>/dev/null; rm -f {file}; exit $r"
+    f'rm -f {{file}}.pid; n=$(cat {{file}} 2>/dev/null | wc -c); if [ "$n" -gt {MAX_BYTES} ]; then echo clawperator-bytes:$n; '
+    "else cat {file} 2>/dev/null; fi; rm -f {file}; exit $r"
 )
+_BYTES = re.compile(rb"clawperator-bytes: ?(\d{1,15})\n")
 _END_DUMP = (
     'p=$(cat {file}.pid 2>/dev/null) && kill -9 "$p" 2>/dev/null; '
     'm=$(cat {file}.ime 2>/dev/null) && ime set "$m" >/dev/null 2>&1; rm -f {file} {file}.pid {file}.ime'
@@ -227,8 +232,8 @@ class StockSurface:
             self._unread = self._unread is not False
             return None
         except OversizedError as exc:
-            words = f"uiautomator's dump is larger than {MAX_DUMP // 2**20} MB"
-            raise EngineError(ErrorCode.HIERARCHY_TOO_LARGE, words, details={"maxBytes": MAX_DUMP}) from exc
+            words = f"The output of uiautomator is larger than {MAX_DUMP // 2**20} MiB"
+            raise EngineError(ErrorCode.HIERARCHY_TOO_LARGE, words, details={"maxBytes": MAX_BYTES}) from exc
         found = await self._read(done, incoming)
         if found is not None:
             self._unread, self._last, self._tree = False, (time.monotonic(), found[1]), found[1]
@@ -255,6 +260,8 @@ class StockSurface:
         self.display, self._windows = display.strip(), windows.rstrip("\n")
         said = f"{text[:_MOST_SAID].decode(errors='replace')}\n{done.error_text[:_MOST_SAID]}".strip()
         start = _xml_start(text)
+        if start < 0 and (size := _BYTES.search(text)) is not None:
+            raise too_large(whole_number(size[1].decode(), digits=15) or 0)
         if start < 0 and (refusal := _broken_dump(done, said)) is not None:
             raise refusal
         xml = text[start:] if start >= 0 else said.encode()
