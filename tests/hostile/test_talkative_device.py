@@ -157,11 +157,13 @@ def test_a_signal_is_heard(
 @pytest.mark.parametrize(
     "flood", ["short lines", *(pytest.param(each, marks=pytest.mark.ci) for each in ("silence", "empty packets"))]
 )
-async def test_a_log_that_does_not_end_adds_nothing_to_the_wait_for_an_answer(simulator: int, flood: str) -> None:
+async def test_a_log_that_does_not_end_adds_nothing_to_the_wait_for_an_answer(
+    simulator: int, tmp_path: Path, flood: str
+) -> None:
     """The live log and its buffer, which is read once more before the timeout."""
     attacks = Attack("^shell.*logcat", FLOODS[flood], after=(NONCE, 1)), Attack("^shell.*dumpsys")
     with hostile(simulator, *attacks) as server:
-        async with Engine(Settings.resolve({"device_id": SERIAL}, server.env())) as engine:
+        async with Engine(Settings.resolve({"device_id": SERIAL}, {**server.env(), "HOME": str(tmp_path)})) as engine:
             began = time.monotonic()
             with suppress(EngineError):  # the buffer may hold the answer
                 await engine.execute(build.snapshot() | {"timeoutMs": 1_000})

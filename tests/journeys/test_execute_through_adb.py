@@ -24,6 +24,7 @@ from clawperator.engine.events.types import (
 )
 from clawperator.engine.executions import build
 from clawperator.engine.history.store import History
+from clawperator.engine.logcat import hierarchies
 
 pytestmark = pytest.mark.adb
 Connect = Callable[..., Awaitable[Any]]
@@ -298,7 +299,7 @@ async def test_of_a_tree_beyond_the_limit_the_size_is_told(connect: Connect, mon
     assert isinstance(outcome, dict)
     data = outcome["envelope"]["stepResults"][0]["data"]
     assert data["error"] == "HIERARCHY_TOO_LARGE"
-    size = len(bench.world.ui.window().xml)
+    size = len(bench.world.ui.window().xml.encode())
     assert f"The UI tree has {size + 1:,} bytes" in data["message"] or f"has {size:,} bytes" in data["message"]
 
 
