@@ -50,6 +50,10 @@ class Execute(Command):
         with naming_the_file(source):
             payload = self.read(source)
             if options.dry_run or options.validate_only:
+                if options.junit is not None:
+                    raise EngineError(
+                        ErrorCode.USAGE, "--junit reports a run: it needs one without --dry-run or --validate-only"
+                    )
                 return checked_or_run(payload, options)
             if options.devices is None:
                 return reported(options, "execute", lambda: checked_or_run(payload, options))
