@@ -73,10 +73,10 @@ class HierarchyAssembly:
                 self._doubtful.append(entry)
         before = lines[-1]
         lines.append(payload)
+        self._size += len(payload) + 1
         if _END in payload[-_TAIL:] or (len(before) >= PART_UNITS and self._join(before, payload)):
             self._doubtful.clear()
             return self._end(complete=True)
-        self._size += len(payload) + 1
         self._records += 1
         self._drop_too_large()
         return self._end(complete=False) if len(self._doubtful) > _MAX_DOUBTFUL else None
@@ -122,6 +122,7 @@ class HierarchyAssembly:
         if not text.startswith(b"<"):
             return self._end(complete=False, replay=() if is_marker else (entry,))
         self._lines.append(text if is_marker else entry.payload)
+        self._size = len(self._lines[0])
         return self._end(complete=True) if text.rstrip().endswith(_END) else None
 
     def _join(self, line: bytes, following: bytes) -> bool:
