@@ -54,7 +54,7 @@ async def test_a_tree_of_before_an_action_is_not_the_screen(visit: Visit) -> Non
         assert again["at"] == inside["at"], "reading changes nothing"
         then = (await agent.ok("action", type="press_key", key="home", then="none"))["then"]
         uri = f"clawperator://devices/{place.serial}/tree"
-        seen = json.loads((await agent.client.read_resource(uri)).contents[0].text)
+        seen = json.loads((await agent.client.read_resource(uri)).contents[0].text)  # type: ignore[union-attr]
         assert seen["tree"] == then["tree"], "the screen after an action is known if it was asked for"
 
 

@@ -16,7 +16,7 @@ from clawperator.engine.contracts.references import tree_id
 from clawperator.engine.errors import EngineError
 from clawperator.engine.hierarchy.line_diff import line_diff
 from clawperator.engine.hierarchy.nodes import Bounds
-from clawperator.engine.hierarchy.serialise import Renderable, RenderNode, nodes_xml
+from clawperator.engine.hierarchy.serialise import RenderNode, nodes_xml
 from clawperator.engine.hierarchy.tree import parse
 from clawperator.engine.hierarchy.views import MIN_BYTES, Budget, changes, view
 from tests.support import examples
@@ -184,12 +184,11 @@ FORESTS = st.lists(TREES, max_size=3).map(lambda inner: [ROOT._replace(children=
 
 
 @st.composite
-def mutated(draw: st.DrawFn, forest: list[RenderNode]) -> list[Renderable]:
+def mutated(draw: st.DrawFn, forest: list[RenderNode]) -> list[RenderNode]:
     """The forest with single nodes removed, doubled, replaced, moved to another place, turned or shifted."""
 
-    def change(node: Renderable) -> Renderable:
-        assert isinstance(node, RenderNode)
-        children = [change(child) for child in node.children]
+    def change(node: RenderNode) -> RenderNode:
+        children = [change(child) for child in node.children if isinstance(child, RenderNode)]
         for _ in range(draw(st.sampled_from([0, 0, 0, 1, 2]))):
             at = draw(st.integers(0, len(children)))
             match draw(st.sampled_from(["add", "remove", "double", "reverse", "text", "bounds"])):
