@@ -24,8 +24,10 @@ from clawperator.engine.executions import probe
 from clawperator.engine.executions.force_stop import require_package
 from clawperator.engine.executions.shell_input import parse_screen_size
 from clawperator.engine.guard import Guard
+from clawperator.engine.logcat.users import IDS_PER_USER
 from clawperator.engine.operator import installation
 from clawperator.engine.operator.apk import read_apk
+from clawperator.engine.text.numbers import whole_number
 
 ROTATIONS = {"0": "0", "90": "1", "180": "2", "270": "3"}
 """Degrees → Android's ``user_rotation``."""
@@ -35,6 +37,11 @@ _TURN = re.compile(r"\b(?:mCurrentRotation|mRotation|rotation)=(?:ROTATION_)?(\d
 _POSTURE = re.compile(r"\bname='([A-Z][A-Z_]{0,40})'", re.ASCII)
 """The state of a foldable device, such as OPENED, in ``cmd device_state state`` (Android 12 and later)."""
 _LINES = "cur=|otation=|ResumedActivity|mFocusedApp"
+_PROCESSES = (
+    "echo $(am get-current-user 2>/dev/null); "
+    'for p in $(pidof {package}); do echo "$p $(stat -c %u /proc/$p 2>/dev/null)"; done'
+)
+"""Prints the current user, and each process of an app with its uid: an app can run for several users."""
 _PERMISSION = re.compile(r"[A-Za-z0-9_.]{1,255}")
 _LONGEST = 2_000
 
@@ -135,10 +142,10 @@ class DeviceAdmin:
         self._guard.permit("observe", "read the log of a device")
         device, of_app = await self._resolve(), list[str]()
         if package:
-            running = (await device.shell(["pidof", require_package(package)])).text.split()
-            if not running:
+            done = await device.script(device_script(_PROCESSES, package=require_package(package)))
+            if not (pid := _pid_of_current_user(done.text)):
                 raise _refused(device, f"{package} is not running")
-            of_app = [f"--pid={running[0]}"]
+            of_app = [f"--pid={pid}"]
         done = await device.shell(["logcat", "-d", "-v", "threadtime", "-t", str(lines), *of_app])
         if not done.ok:
             raise _refused(device, f"logcat was refused: {_reason(done.error_text)}")
@@ -195,6 +202,15 @@ async def _state(device: AdbDevice, keys: tuple[str, ...]) -> dict[str, Any]:
         "activity": top[2] if top else None,
     }
     return _answer(device, **{key: facts[key] for key in keys or facts})
+
+
+def _pid_of_current_user(text: str) -> int:
+    """Return the pid in the output of ``_PROCESSES``: that of the current user, else the first; 0 without one."""
+    first, *rest = text.splitlines() or [""]
+    user = whole_number(first.strip()) or 0
+    found = [(whole_number(pid) or 0, whole_number(uid)) for pid, _, uid in (line.partition(" ") for line in rest)]
+    own = (pid for pid, uid in found if uid is not None and uid // IDS_PER_USER == user)
+    return next(own, found[0][0] if found else 0)
 
 
 def _answer(device: AdbDevice, **facts: Any) -> dict[str, Any]:

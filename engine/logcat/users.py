@@ -21,12 +21,12 @@ _APP_USER = re.compile(r"u(\d{1,9})_(a|i|ai)(\d{1,9})", re.ASCII)
 _USERS_SYSTEM = re.compile(r"u(\d{1,9})_([a-z_]{1,40})", re.ASCII)
 """What runs for a user as one of ``SYSTEM_USERS``."""
 _FIRST_OF_KIND = {"a": 10_000, "i": 99_000, "ai": 90_000}
-_IDS_PER_USER = 100_000
+IDS_PER_USER = 100_000
 
 
 def app_id(uid: int) -> int:
     """Return the part of a uid that an app has for all Android users."""
-    return uid % _IDS_PER_USER
+    return uid % IDS_PER_USER
 
 
 def uid_of(name: bytes) -> int:
@@ -35,7 +35,7 @@ def uid_of(name: bytes) -> int:
     if (number := whole_number(text, digits=10)) is not None:
         return number
     if found := _APP_USER.fullmatch(text):
-        return int(found[1]) * _IDS_PER_USER + _FIRST_OF_KIND[found[2]] + int(found[3])
+        return int(found[1]) * IDS_PER_USER + _FIRST_OF_KIND[found[2]] + int(found[3])
     if (found := _USERS_SYSTEM.fullmatch(text)) and found[2] in SYSTEM_USERS:
-        return int(found[1]) * _IDS_PER_USER + SYSTEM_USERS[found[2]]
+        return int(found[1]) * IDS_PER_USER + SYSTEM_USERS[found[2]]
     return SYSTEM_USERS.get(text, UNKNOWN)

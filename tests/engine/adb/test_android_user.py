@@ -86,3 +86,21 @@ def test_the_states_of_a_package_by_user() -> None:
     assert "stopped=true" in states[10]
     assert parse_user_states(text, "b").keys() == {0}
     assert parse_user_states("Unable to find package: x", "x") == {}
+
+
+@pytest.mark.parametrize(
+    ("text", "pid"),
+    [
+        ("10\n2101 10123\n2102 1010123\n", 2102),
+        ("0\n2101 10123\n2102 1010123\n", 2101),
+        ("\n2101 \n", 2101),
+        ("150\n2101 10123\n", 2101),
+        ("0\n", 0),
+        ("", 0),
+        ("x\nnull\n", 0),
+    ],
+)
+def test_the_process_of_an_app_is_that_of_the_user_in_the_foreground(text: str, pid: int) -> None:
+    from clawperator.engine.device_admin import _pid_of_current_user
+
+    assert _pid_of_current_user(text) == pid
