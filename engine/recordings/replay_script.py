@@ -175,7 +175,7 @@ def script_of_compiled(compiled: Compiled, application_id: str) -> ReplayScript:
         raise EngineError(
             ErrorCode.RECIPE_SELECTOR_UNSUPPORTED,
             f'A replay cannot choose the node of step "{step}", whose selector no matcher expresses',
-            hint="Run the recipe with `clawperator skills run --artifact`, or give the step a selector that the device can match.",
+            hint="Run the recipe with `clawperator skills run --artifact`, or use a selector that the device can match.",
             details={"steps": [choice.step_id for choice in compiled.choices]},
         )
     confirms = {confirm.action_id: confirm for confirm in compiled.confirms}
