@@ -253,6 +253,7 @@ def look_at(dump: bytes) -> None:
     some = [found.nodes[at] for at in range(0, len(found.nodes), max(1, len(found.nodes) // 4))]
     for name in ("full", "interactive", "compact"):
         json.dumps(views.view(found, name, dump.decode(errors="replace")))
+    json.dumps(views.changes(tree.build([], rotation=0), found, "", dump.decode(errors="replace")))
     views.as_text(found)
     views.as_json(found)
     for node in some:

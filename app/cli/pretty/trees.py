@@ -34,8 +34,9 @@ def unchanged_tree(data: Data) -> Drawing:
 def draw_view(data: Data) -> Drawing:
     """Draw a view of a UI tree: the dump, a table of nodes with an action or text, or the outline."""
     width, height = data["screen"]
+    since = f" since {data['from']}" if "from" in data else ""
     yield safe_text(
-        f"{data['package'] or 'no package'}  {width}x{height}  {data['view']} of tree {data['tree']}", "bold"
+        f"{data['package'] or 'no package'}  {width}x{height}  {data['view']} of tree {data['tree']}{since}", "bold"
     )
     if recovered := data.get("recovered"):
         yield safe_text(f"repaired: {recovered}", UNSURE)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
@@ -143,6 +144,11 @@ def test_for_eyes(cli: Cli) -> None:
     shown = cli("action", "open-app", "--app", SETTINGS, "--then", "compact", "--output", "pretty").out
     assert "\n\nscreen changed, settled after" in shown
     assert "label id=android:id/title: Battery" in shown
+    cli("click", "--text", "Network & internet")
+    flipped = cli("click", "--text", "Airplane mode", "--then", "diff", "--output", "pretty").out
+    assert re.search(
+        r"diff of tree [0-9a-f]{8} since [0-9a-f]{8}\n@@ -\d+ \+\d+ @@\n-  switch e\d+ .*\n\+  switch e", flipped
+    )
 
 
 @pytest.mark.parametrize(
