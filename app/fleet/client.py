@@ -26,6 +26,7 @@ from clawperator.engine.contracts.issues import shown, suggestion
 from clawperator.engine.contracts.limits import MAX_EXECUTION_TIMEOUT_MS, MAX_WAIT_MS
 from clawperator.engine.errors import EngineError, ErrorCode, interruption
 from clawperator.engine.executions.finish import RunOptions
+from clawperator.engine.executions.outcome import Status
 from clawperator.engine.fan_out import TAG, Target, names_in, once_per_phone
 from clawperator.engine.skills.run import DEFAULT_TIMEOUT_MS
 
@@ -92,6 +93,18 @@ def _entry(row: Mapping[str, Any]) -> DeviceEntry:
     """Return a row of ``Fleet.devices`` as a device of a fan-out."""
     others = tuple(f"{row['host']}/{serial}" for serial in row.get("otherTransports", ()))
     return DeviceEntry(row["device"], row["state"], other_transports=others, preferred=row.get("preferred", True))
+
+
+class _Step(BaseModel):
+    id: str
+    status: str
+
+
+class _Outcome(BaseModel):
+    """What an answer says about an execution; exit codes follow it."""
+
+    status: Status
+    steps: list[_Step]
 
 
 class _Wait(NamedTuple):
@@ -246,7 +259,8 @@ class Fleet:
         until = await self._until(device)
         body = {"payload": payload, "options": changed, "timeoutMs": timeout_ms, "how": _waiting(how), "until": until}
         answer = await self._ask(device, seconds, **body)
-        if not isinstance(answer.get("envelope", answer.get("executions")), dict | list):
+        whole = isinstance(answer.get("envelope", answer.get("executions")), dict | list)
+        if not whole or not isinstance(answer.get("ok"), bool):
             raise _unknown(device, f"The answer of {device} has no result")
         _require_same(plans, answer, device)
         return answer
@@ -281,8 +295,8 @@ class Fleet:
         until = await self._until(device)
         sent = {"payload": body, "timeoutMs": timeout_ms, "options": options, "how": _waiting(how), "until": until}
         answer = await self._ask(device, seconds, ask="skill", **sent)
-        if answer.get("skillId", skill) != skill:
-            raise _mismatch(device, "skillId", skill, answer["skillId"])
+        if answer.get("skillId") != skill:
+            raise _mismatch(device, "skillId", skill, answer.get("skillId"))
         return answer
 
     async def follow(self, device: str, watcher: str, *, painted: bool = False, leaves: bool = False) -> dict[str, Any]:
@@ -494,6 +508,19 @@ def _require_same(plans: Sequence[object], answer: Mapping[str, Any], device: st
             given = envelope.get(name) if isinstance(envelope, dict) else None
             if isinstance(sent, str) and given != sent and (given or name == "commandId"):
                 raise _mismatch(device, name, sent, given)
+        try:
+            outcome = _Outcome.model_validate(found.get("outcome") if isinstance(found, dict) else None)
+        except ValidationError as exc:
+            raise _unknown(device, f"The answer of {device} has no outcome") from exc
+        missing = _step_ids(plan) - {step.id for step in outcome.steps if step.status == "done"}
+        if missing and outcome.status == "succeeded":
+            raise _mismatch(device, "steps", min(missing), "not done")
+
+
+def _step_ids(plan: object) -> set[str]:
+    actions = plan.get("actions") if isinstance(plan, dict) else None
+    ids = [step.get("id") for step in actions if isinstance(step, dict)] if isinstance(actions, list) else []
+    return {each for each in ids if isinstance(each, str)}
 
 
 def _is_local(serial: str) -> bool:

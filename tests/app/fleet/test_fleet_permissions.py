@@ -257,6 +257,31 @@ async def test_a_host_that_says_it_is_another_lists_nothing(server: Fleets, benc
 
 FORGED = {"commandId": "FORGED", "taskId": "t", "status": "success", "stepResults": []}
 GOOD = {**FORGED, "commandId": "c-1"}
+DONE: dict[str, Any] = {"status": "succeeded", "steps": [{"id": "home", "status": "done"}]}
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        {"ok": True, "envelope": GOOD},
+        {"ok": True, "envelope": GOOD, "outcome": 7},
+        {"ok": True, "envelope": GOOD, "outcome": {"status": "fine", "steps": []}},
+        {"ok": True, "envelope": GOOD, "outcome": {"status": "succeeded"}},
+        {"ok": True, "executions": [{"envelope": GOOD, "outcome": []}]},
+        {"ok": 1, "envelope": GOOD, "outcome": DONE},
+        {"envelope": GOOD, "outcome": DONE},
+    ],
+)
+async def test_an_answer_without_an_outcome_is_none(server: Fleets, answer: dict[str, Any]) -> None:
+    async def forge(message: Any) -> None:
+        await message._client.publish(message.reply, json.dumps(answer).encode())
+
+    async with evil(server, forge):
+        server.be("ann")
+        async with fleet(server.url) as ann:
+            with pytest.raises(EngineError) as refused:
+                await ann.execute({**plan(HOME), "commandId": "c-1", "taskId": "t"}, f"bench-4/{PHONE}")
+    assert (refused.value.code, refused.value.extra["broadcastDispatchStatus"]) == ("FLEET_NO_ANSWER", "unknown")
 
 
 @pytest.mark.parametrize(
@@ -271,6 +296,8 @@ GOOD = {**FORGED, "commandId": "c-1"}
         ({"ok": True, "envelope": GOOD, "deviceId": "emulator-5556"}, "deviceId"),
         ({"ok": True, "envelope": GOOD, "deviceId": f"bench-3/{PHONE}"}, "deviceId"),
         ({"ok": True, "envelope": GOOD, "deviceId": 7}, "deviceId"),
+        ({"ok": True, "envelope": GOOD, "outcome": {"status": "succeeded", "steps": []}}, "steps"),
+        ({"ok": True, "envelope": GOOD, "outcome": {**DONE, "steps": [{"id": "home", "status": "failed"}]}}, "steps"),
     ],
 )
 async def test_an_answer_that_is_not_for_what_was_sent_is_refused(
@@ -293,6 +320,19 @@ async def test_an_answer_that_is_not_for_what_was_sent_is_refused(
             assert (done.exit_code, done.document["code"]) == (1, "FLEET_ANSWER_MISMATCH")
 
 
+@pytest.mark.parametrize("answer", [{"ok": True}, {"ok": True, "skillId": "another"}, {"ok": False}])
+async def test_an_answer_about_another_skill_is_refused(server: Fleets, answer: dict[str, Any]) -> None:
+    async def forge(message: Any) -> None:
+        await message._client.publish(message.reply, json.dumps(answer).encode())
+
+    async with evil(server, forge):
+        server.be("ann")
+        async with fleet(server.url) as ann:
+            with pytest.raises(EngineError) as refused:
+                await ann.run_skill("wanted", f"bench-4/{PHONE}")
+    assert (refused.value.code, refused.value.details["field"]) == ("FLEET_ANSWER_MISMATCH", "skillId")
+
+
 async def test_only_the_first_answer_counts_and_no_other_subject_can_be_answered(server: Fleets, bench: Host) -> None:
     """Twice, before the answer of another host, after the answer, and to another request of the same caller."""
     replies: list[str] = []
@@ -300,7 +340,8 @@ async def test_only_the_first_answer_counts_and_no_other_subject_can_be_answered
     async def twice(message: Any) -> None:
         replies.append(message.reply)
         for envelope in (GOOD, FORGED, GOOD):
-            await message._client.publish(message.reply, json.dumps({"ok": True, "envelope": envelope}).encode())
+            found = {"ok": True, "envelope": envelope, "outcome": DONE}
+            await message._client.publish(message.reply, json.dumps(found).encode())
         inbox = message.reply.rpartition(".")[0]
         for guess in (inbox, f"{inbox}.1", f"{inbox}.2", "_INBOX_ann.x"):
             await message._client.publish(guess, json.dumps({"ok": True, "envelope": FORGED}).encode())
