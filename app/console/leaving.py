@@ -46,13 +46,17 @@ class Leaving:
     def _ask(self) -> None:
         from clawperator.app.console.screens.dialogs import ConfirmDialog
 
-        ask(self._console, ConfirmDialog("Leave the console?", self.words()), lambda _: self._console.exit(0))
+        ask(
+            self._console,
+            ConfirmDialog("Leave the console?", self.words() or "Nothing on the device is stopped."),
+            lambda _: self._console.exit(0),
+        )
 
     def words(self) -> str:
-        """Return what leaving the console cancels."""
+        """Return what leaving the console cancels; empty where it cancels nothing."""
         console = self._console
         jobs = (console.emulators.job, console.operator_setup.job, console.skills.syncing)
         ends = [job_words(job) for job in jobs if job is not None and job.running]
         if console.skills.busy and console.skills.run is not None:
             ends.append(f"the skill {run_words(console.skills.run)}")
-        return f"This cancels {sentence(' and '.join(ends))}." if ends else "Nothing on the device is stopped."
+        return f"This cancels {sentence(' and '.join(ends))}." if ends else ""

@@ -160,6 +160,6 @@ def test_keys_on_a_terminal_that_is_too_small_do_nothing(demo: Probe) -> None:
     demo.wait_for(lambda screen: "━ send to" not in screen and SHOWN in screen)
     assert "zebra" not in demo.screen
     demo.resize(50, 12)
-    demo.wait_for("q leaves")
+    demo.wait_for("is too small")
     demo.write("q")
     demo.wait_for(lambda screen: screen.switched == 2)

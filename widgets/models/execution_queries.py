@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Mapping
+from itertools import takewhile
 from typing import TYPE_CHECKING, Any, Protocol
 
 from clawperator.engine.contracts.limits import (
@@ -57,31 +58,37 @@ def acted_since(log: Runs, snapshot: TreeSnapshot) -> str:
     run. Another run counts from its start, unless it is known to change nothing.
     """
     owner = log.run_at(snapshot.device_id, snapshot.command_id, snapshot.at)
+    possible = ""
     for run in reversed(log.items):
         if not isinstance(run, ExecutionState) or run.device_id != snapshot.device_id:
             continue
         if run.over and run.ended <= snapshot.at:
             if run.started < snapshot.at - _LONGEST_SECONDS:
                 break
-        elif words := _acted(run, snapshot, own=run is owner):
-            return words
-    return ""
+            continue
+        later = _steps_since(run, snapshot, own=run is owner)
+        for step in later:
+            missed = step.status is Status.FAILED and ErrorCode.NODE_NOT_FOUND in (step.code, run.code)
+            if step.type and step.type not in OBSERVING and not missed:
+                return f"{'an' if step.type[0] in 'aeiou' else 'a'} {step.type} ran since"
+        if run is not owner or any(not step.type for step in later):
+            possible = possible or _may_act(run)
+    return possible
 
 
 _LONGEST_SECONDS = (MAX_EXECUTION_TIMEOUT_MS + ENVELOPE_WAIT_BUFFER_MS) / 1000
 """So long after it started a run may still end."""
 
 
-def _acted(run: ExecutionState, snapshot: TreeSnapshot, *, own: bool) -> str:
-    unknown = not own
-    for step in reversed(run.steps):
-        if step.ended <= snapshot.at or (own and step.id == snapshot.step_id):
-            break
-        unknown = unknown or not step.type
-        missed = step.status is Status.FAILED and ErrorCode.NODE_NOT_FOUND in (step.code, run.code)
-        if step.type and step.type not in OBSERVING and not missed:
-            return f"{'an' if step.type[0] in 'aeiou' else 'a'} {step.type} ran since"
-    if not unknown or _observes(run):
+def _steps_since(run: ExecutionState, snapshot: TreeSnapshot, *, own: bool) -> list[StepState]:
+    """Return the steps that ended after ``snapshot``, newest first; ``own``: the run that took it."""
+    ended = takewhile(lambda step: not step.ended <= snapshot.at, reversed(run.steps))
+    return [*takewhile(lambda step: not (own and step.id == snapshot.step_id), ended)]
+
+
+def _may_act(run: ExecutionState) -> str:
+    """Return why a run of which no action is known may have changed the screen; empty where it did not."""
+    if _observes(run):
         return ""
     if not run.over:
         return "an execution is running"

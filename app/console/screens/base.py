@@ -91,7 +91,8 @@ class ConsoleScreen(RefocusingScreen, inherit_bindings=False):
         width, height = self.size
         if width < MIN_WIDTH or height < MIN_HEIGHT:
             words = f"{width}×{height} is too small – needs {MIN_WIDTH}×{MIN_HEIGHT}"
-            self.query_one("#too-small", Static).update(f"{words}\n\nq leaves. {self.console.leaving_cancels()}")
+            cancels = self.console.leaving_cancels()
+            self.query_one("#too-small", Static).update(f"{words}\n\nq leaves. {cancels}" if cancels else words)
 
     @property
     def narrow(self) -> bool:

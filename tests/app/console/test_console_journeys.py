@@ -896,6 +896,17 @@ async def test_a_screen_too_small_says_so_and_recovers() -> None:
         await until(pilot, lambda: "com.android.settings" in text_of(app))
 
 
+async def test_a_confirmation_says_that_another_run_began_with_a_known_id() -> None:
+    async with console() as (app, pilot, engine):
+        engine.publish(*finished_run("again", NOON - 9))
+        await pilot.press("a", "t")
+        await until(pilot, lambda: "no action since" in text_of(app))
+        engine.publish(*agent_run("again", NOON + 1)[:1])
+        await until(pilot, lambda: "out of date: an execution is running" in text_of(app))
+        assert "no action since" not in text_of(app)
+        assert [run.status.word for run in app.session.log.executions if run.command_id == "again"] == ["ok", "running"]
+
+
 async def test_a_screen_too_small_takes_no_input_and_a_dialog_is_back_as_it_was() -> None:
     async with console() as (app, pilot, _):
         await pilot.press("a", "o", *"com.ex", "left", "left")

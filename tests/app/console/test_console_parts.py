@@ -15,6 +15,7 @@ from clawperator.app.console.chips import header_chips, lock_time, snapshot_word
 from clawperator.app.console.clipboard import OSC52_LIMIT, SystemClipboard
 from clawperator.app.console.messages import DevicesUpdate, DoctorUpdate, LocksUpdate, SnapshotUpdate, StreamUpdate
 from clawperator.app.console.session import TREES_KEPT, Facet, Session, TreeHistory
+from clawperator.engine.contracts.limits import DOCTOR_SOURCE
 from clawperator.engine.events.types import LogBatch
 from clawperator.engine.hierarchy.tree import build
 from clawperator.widgets.format.symbols import ASCII, UNICODE
@@ -55,6 +56,32 @@ def test_a_lost_server_keeps_the_devices_but_says_so() -> None:
     known.absorb(DevicesUpdate((DEVICE,), "connection refused"))
     assert known.adb_problem == "connection refused"
     assert known.gone_since == NOON
+
+
+def test_a_tree_is_out_of_date_when_its_device_was_away_or_is_another_one() -> None:
+    clock = MovableClock()
+    known = Session(clock.clock)
+    known.absorb(DevicesUpdate((DEVICE,)))
+    known.device_id = DEVICE.serial
+    known.absorb(SnapshotUpdate(TreeSnapshot(serial=1, device_id=DEVICE.serial, at=NOON, tree=build([]))))
+    assert known.outdated(known.trees.shown) == ""
+    clock.at += 5
+    known.absorb(DevicesUpdate((DEVICE._replace(transport_id=9),)))
+    assert known.outdated(known.trees.shown) == "the device was disconnected since"
+    known.absorb(SnapshotUpdate(TreeSnapshot(serial=2, device_id=DEVICE.serial, at=NOON + 6, tree=build([]))))
+    assert known.outdated(known.trees.shown) == ""
+
+
+def test_a_tree_is_out_of_date_while_another_process_holds_the_device() -> None:
+    known = session()
+    known.device_id = DEVICE.serial
+    known.absorb(SnapshotUpdate(TreeSnapshot(serial=1, device_id=DEVICE.serial, at=NOON, tree=build([]))))
+    held = {"deviceId": DEVICE.serial, "pid": os.getpid() + 1, "commandId": "c", "source": "cli", "since": NOON + 1}
+    known.absorb(LocksUpdate({DEVICE.serial: held}))
+    assert known.outdated(known.trees.shown) == "another process uses the device"
+    for quiet in ({"source": DOCTOR_SOURCE}, {"pid": os.getpid()}):
+        known.absorb(LocksUpdate({DEVICE.serial: held | quiet}))
+        assert known.outdated(known.trees.shown) == ""
 
 
 def test_news_of_another_device_do_not_redraw_the_tree() -> None:
