@@ -591,8 +591,8 @@ def choose_device(devices: tuple[DeviceEntry, ...], device_id: str, aliases: Ite
         )
     phones = [entry for entry in ready if entry.preferred]
     if len(phones) > 1:
-        shared = {entry.shared_serial for entry in phones}
-        raise (shared_serial_error(shared.pop(), phones) if len(shared) == 1 else None) or EngineError(
+        serial, *others = {entry.shared_serial for entry in phones}
+        raise (None if others else shared_serial_error(serial, phones)) or EngineError(
             ErrorCode.MULTIPLE_DEVICES_DEVICE_ID_REQUIRED,
             "Multiple devices connected; set --device-id",
             details={"devices": usable},

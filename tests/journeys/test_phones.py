@@ -19,7 +19,8 @@ import pytest
 
 from clawperator.engine import Engine, EngineError, Settings, fan_out
 from clawperator.engine.doctor.check import Check
-from clawperator.engine.events.types import DevicesChanged
+from clawperator.engine.events.types import DevicesChanged, EnvelopeSeen, LogAttached
+from clawperator.engine.history.seen_runs import SeenRuns
 from clawperator.engine.simulator.device import SimulatedDevice, create_device
 from clawperator.engine.simulator.run import Simulation
 from clawperator.engine.simulator.scenario import Scenario
@@ -288,3 +289,32 @@ async def test_the_real_adb_chooses_between_them_in_the_same_words() -> None:
         assert "more than one" in (await ran("adb", "-s", "0123456789ABCDEF", *model, env=env)).err
         assert (await ran("adb", "-s", "usb:1-2", *model, env=env)).out.strip() == "P1"
         assert (await ran("adb", "-t", "1", *model, env=env)).out.strip() == "P0"
+
+
+@pytest.mark.adb
+async def test_a_run_that_is_seen_on_both_transports_is_one_run(lab: Any, tmp_path: Path) -> None:
+    """A server follows the logs of all transports while another program runs an execution by one of them."""
+    made: Lab = await lab(phone())
+    ((numeric, named),) = made.serials
+    settings = replace(made.engine.settings, history_path=str(tmp_path / "history.db"))
+    async with Engine(settings, face="http") as server, Engine(settings, face="cli") as other:
+        with server.events.subscribe() as events:
+            assert server.history is not None
+            tasks = [asyncio.create_task(server.watch_log(serial)) for serial in (numeric, named)]
+            recording = SeenRuns(server.history, "http", server.events.typed, server.server.phones.newest)
+            seen: set[str | None] = set()
+            async with asyncio.timeout(patience(20)):
+                while len(seen) < 2:
+                    seen |= {event.device_id for event in await events.batch() if isinstance(event, LogAttached)}
+                assert (await other.execute(PLAN, device_id=named)).succeeded
+                seen = set()
+                while len(seen) < 2:
+                    recording.take(batch := await events.batch())
+                    seen |= {event.device_id for event in batch if isinstance(event, EnvelopeSeen)}
+            for task in tasks:
+                task.cancel()
+            await asyncio.gather(*tasks, return_exceptions=True)
+        assert other.history is not None
+        await asyncio.to_thread(other.history.close)
+        runs = await server.history.runs()
+    assert [(run.device_id, run.origin, run.status) for run in runs] == [(named, "made", "success")]

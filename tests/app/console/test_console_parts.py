@@ -49,6 +49,18 @@ def test_the_only_usable_device_is_the_choice_and_a_wanted_one_comes_first() -> 
     assert wanting.choice() == "", "another device is not what was asked for"
 
 
+def test_of_two_serials_of_one_phone_the_preferred_one_is_the_choice() -> None:
+    first = DEVICE._replace(other_transports=(SECOND.serial,), preferred=False)
+    second = SECOND._replace(other_transports=(DEVICE.serial,), usb="1-4", transport_id=7)
+    known = session()
+    known.absorb(DevicesUpdate((first, second)))
+    assert known.choice() == second.serial
+    for name in ("usb:1-4", "transport_id:7"):
+        wanting = session(wanted_device=name)
+        wanting.absorb(DevicesUpdate((first, second)))
+        assert wanting.choice() == second.serial
+
+
 def test_a_lost_server_keeps_the_devices_but_says_so() -> None:
     known = session()
     known.absorb(DevicesUpdate((DEVICE,)))

@@ -19,7 +19,7 @@ from clawperator.app.fleet import subjects
 from clawperator.app.fleet.client import fleet
 from clawperator.app.fleet.connection import connected
 from clawperator.engine.errors import EngineError
-from clawperator.engine.executions import shell_input
+from clawperator.engine.executions import build, shell_input
 from clawperator.engine.executions.verbs import set_text
 from clawperator.engine.fan_out import Target, run_on_each
 from tests.app.fleet.conftest import Host, Join, Nats, proxy
@@ -492,6 +492,21 @@ async def test_a_phone_that_two_hosts_see_is_shown_so_and_used_once(nats: Nats, 
             assert [target.serial for target in await client.targets(words)] == once
         named = [target.serial for target in await client.targets("west/R58M12ABCDE,all")]
         assert (named[0], len(named)) == ("west/R58M12ABCDE", 3)
+
+
+async def test_a_phone_that_a_host_lists_twice_is_used_once(nats: Nats, join: Join) -> None:
+    wireless = {"guid": "adb-R5CT30ABCDE-Fj4kLm", "paired": True}
+    await join("bench", tag="lab", device={"serial": "R5CT30ABCDE", "usb": "1-4"}, wireless=wireless)
+    usb, other = "R5CT30ABCDE", "adb-R5CT30ABCDE-Fj4kLm._adb-tls-connect._tcp"
+    async with fleet(nats.url) as client:
+        rows = {row["serial"]: row for row in await client.devices()}
+        assert rows[usb]["otherTransports"] == [other]
+        assert (rows[other]["otherTransports"], rows[other]["preferred"]) == ([usb], False)
+        for words in ("all", f"bench/{other},all", f"bench/{other},bench/{usb}", "tag:lab,all"):
+            (target,) = await client.targets(words)
+            assert (target.serial, target.other_transports) == (f"bench/{usb}", (f"bench/{other}",))
+        answer = await client.execute(build.press_key("home"), f"bench/{other}")
+        assert answer["deviceId"] == f"bench/{other}", "a choice is a choice"
 
 
 async def test_a_picture_the_checks_and_a_skill_are_those_of_the_host(nats: Nats, join: Join) -> None:

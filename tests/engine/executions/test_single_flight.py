@@ -609,3 +609,88 @@ async def test_a_ticket_of_a_failed_check_is_given_back(tmp_path: Path) -> None:
             await engine.execute(build.press_key("home"), wait_ms=5_000)
     assert caught.value.code is ErrorCode.RECEIVER_NOT_INSTALLED
     assert tickets(tmp_path) == []
+
+
+# -- the phone behind a serial
+
+
+async def test_two_serials_of_one_phone_exclude_each_other_and_two_phones_do_not(tmp_path: Path) -> None:
+    locks = DeviceLocks(str(tmp_path))
+    async with locks.hold("A", command("one"), phone="phone-1"):
+        with pytest.raises(EngineError) as caught:
+            async with locks.hold("B", command("two"), phone="phone-1"):
+                pass
+        assert (caught.value.details["otherTransport"], caught.value.details["inFlightCommandId"]) == ("A", "one")
+        assert locks.status("B").state == "free", "a refused caller holds nothing"
+        assert locks.status("B", "phone-1").state == "held"
+        with pytest.raises(EngineError):
+            async with locks.hold("A", command("two"), phone="phone-2"):  # it was restarted meanwhile
+                pass
+        async with locks.hold("C", command("two"), phone="phone-2"), locks.hold("D", command("three")):
+            assert [lock.device_id for lock in locks.taken()] == ["A", "C", "D"]
+    assert locks.taken() == []
+
+
+async def test_an_unknown_outcome_settles_the_phone_for_its_other_serial(tmp_path: Path) -> None:
+    locks = DeviceLocks(str(tmp_path))
+    async with locks.hold("A", command("one"), phone="phone-1") as held:
+        held.dispatching()
+        held.settle()
+    with pytest.raises(EngineError) as caught:
+        async with locks.hold("B", command("two"), phone="phone-1"):
+            pass
+    assert caught.value.details["settlingAfter"] == "one"
+
+
+async def test_callers_with_other_serials_of_a_phone_wait_for_their_turn(tmp_path: Path) -> None:
+    locks, order = DeviceLocks(str(tmp_path)), list[str]()
+
+    async def call(serial: str) -> None:
+        async with locks.hold(serial, command(serial), phone="phone-1", wait_ms=20_000):
+            order.append(serial)
+            await asyncio.sleep(0)
+            assert order[-1] == serial, "alone with the phone"
+
+    await asyncio.gather(*(call(serial) for serial in "ABCDE"))
+    assert sorted(order) == list("ABCDE")
+
+
+async def test_locks_of_phones_that_nobody_uses_any_more_are_removed(tmp_path: Path) -> None:
+    locks = DeviceLocks(str(tmp_path))
+    for phone in ("phone-old", "phone-held"):
+        async with locks.hold(phone[6:], command(), phone=phone, wait_ms=1):
+            pass
+    (tmp_path / "phone-old.queue").mkdir()
+    old = time.time() - 2 * 86_400
+    async with locks.hold("held", command(), phone="phone-held"):
+        for name in os.listdir(tmp_path):
+            os.utime(tmp_path / name, (old, old))
+        async with locks.hold("new", command(), phone="phone-new"):
+            pass
+    names = set(os.listdir(tmp_path))
+    assert names == {"phone-held.lock", "phone-new.lock", "old.lock", "held.lock", "new.lock"}, (
+        "and serials keep theirs"
+    )
+
+
+async def test_a_lock_that_was_removed_while_it_was_opened_locks_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Another process removes the file between our opening and our locking it, and a third one makes a new file."""
+    locks, removed, path = DeviceLocks(str(tmp_path)), list[lock.FileLock](), tmp_path / "phone-1.lock"
+    path.write_bytes(b"")
+    acquire = lock.FileLock.try_acquire
+
+    def removed_first(self: lock.FileLock) -> bool:
+        if not removed and os.path.samestat(os.fstat(self._fd), path.stat()):
+            removed.append(self)
+            path.unlink()
+        return acquire(self)
+
+    monkeypatch.setattr(lock.FileLock, "try_acquire", removed_first)
+    async with locks.hold("A", command("one"), phone="phone-1"):
+        assert removed
+        monkeypatch.undo()
+        with pytest.raises(EngineError):
+            async with locks.hold("B", command("two"), phone="phone-1"):
+                pass
