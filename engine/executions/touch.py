@@ -48,7 +48,9 @@ def _is_of(window: TouchWindow, windows: Sequence[TouchWindow], tree: UiTree) ->
     if window.is_keyboard or (window.package and window.package != tree.package):
         return False
     focused = next((one for one in windows if one.focused), None)
-    if focused is None or window.focused:
+    if focused is None:
+        return window.package == tree.package
+    if window.focused:
         return True
     roots = [node.bounds for node in tree.active_roots]
     return window.owner == focused.owner and window.frame.clip(tree.screen) in roots

@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from clawperator.engine.adb.displays import MAIN_DISPLAY
+from clawperator.engine.adb.displays import MAIN_DISPLAY, state_size
 from clawperator.engine.hierarchy.nodes import Bounds
 
 _WINDOW_LINES = "Window #|mDisplayId=|mAttrs=|^ +fl=|mFrame=|Frames: |mGivenContentInsets=|touchable region=|mHasSurface=|isOnScreen=|isVisible="
@@ -36,6 +36,8 @@ _NAMES = (
 )
 """Windows of the system: how their name begins, their package, and what they are."""
 _INPUT = re.compile(r"\s*\d{1,4}: name='?(.*), displayId=(-?\d{1,9}), (.*)", re.ASCII)
+_NO_FOCUS = ("null", "<null>")
+_ORIENTATION = re.compile(r"\borientation=([0-3])\b", re.ASCII)
 _ID = re.compile(r", id=\d{1,10}$", re.ASCII)
 _FOCUS = re.compile(r"(?:\s+displayId=0, name=|\s*FocusedWindow: name=|.*mCurrentFocus=)'?(.*?)'?\s*", re.ASCII)
 _NAME = re.compile(r"(?:Window\{)?([0-9a-f]{4,16}) (?:u\d{1,4} )?(.*?)(?: EXITING)?\}?'?", re.ASCII)
@@ -92,11 +94,32 @@ def touch_windows(text: str) -> list[TouchWindow]:
     """Return the windows of the main display that take touches, top first, from the output of ``TOUCH_SCRIPT``."""
     lines = text.partition(_ANR)[0].splitlines()
     focus = next(
-        (_named(found[1])[0] for line in lines if (found := _FOCUS.fullmatch(line)) and "null" not in line), ""
+        (_named(found[1])[0] for line in lines if (found := _FOCUS.fullmatch(line)) and found[1] not in _NO_FOCUS), ""
     )
     read = _of_dispatcher(lines) if "touchableRegion=" in text else _of_window_manager(lines)
     windows = [window for window, _ in zip(read, range(_MOST), strict=False)]
     return [window._replace(focused=True) if window.handle == focus else window for window in windows]
+
+
+def as_turned(windows: Sequence[TouchWindow], display: str) -> list[TouchWindow]:
+    """Return the windows in the coordinates of the display as it is turned, by ``display``, the output of ``displays.STATE_SCRIPT``.
+
+    From Android 12 on the dispatcher's list has those of the display as it was built; whether it does is seen by its largest window.
+    """
+    size, turned = state_size(display), _ORIENTATION.search(display)
+    if size is None or turned is None or turned[1] not in ("1", "3"):
+        return list(windows)
+    width, height = size
+    boxes = {box for window in windows for box in (window.frame, *window.region)}
+    if Bounds(0, 0, width, height) in boxes or Bounds(0, 0, height, width) not in boxes:
+        return list(windows)
+
+    def turn(box: Bounds) -> Bounds:
+        if turned[1] == "1":  # its right edge as it was built is the top now
+            return Bounds(box.top, height - box.right, box.bottom, height - box.left)
+        return Bounds(width - box.bottom, box.left, width - box.top, box.right)
+
+    return [one._replace(frame=turn(one.frame), region=tuple(map(turn, one.region))) for one in windows]
 
 
 def _named(text: str) -> tuple[str, str]:

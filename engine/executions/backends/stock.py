@@ -50,7 +50,7 @@ from clawperator.engine.runtime.run import Observer, PlanRun
 _REBIND_SECONDS = 5.0
 _REBIND_POLL_SECONDS = 0.1
 _NO_TREE = "the screen moves, or the device is slow"
-_END_SECONDS = 2.0
+_END_SECONDS = 1.0
 """For ending what a cancelled plan has started on the device."""
 _WITHOUT_TREE = frozenset({"open_app", "open_uri", "close_app", "press_key", "sleep", "take_screenshot", "doctor_ping"})
 """Actions that never read the screen, beside a click at a coordinate and a wait for an app."""

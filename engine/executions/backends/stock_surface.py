@@ -42,7 +42,7 @@ from clawperator.engine.executions.touch import (
     tap_point,
     window_at,
 )
-from clawperator.engine.executions.touch_windows import TOUCH_SCRIPT, TouchWindow, touch_windows
+from clawperator.engine.executions.touch_windows import TOUCH_SCRIPT, TouchWindow, as_turned, touch_windows
 from clawperator.engine.hierarchy.traits import is_editable
 from clawperator.engine.hierarchy.tree import MAX_BYTES, Bounds, IncomingTree, UiNode, UiTree, parse
 from clawperator.engine.runtime.plan import (
@@ -260,8 +260,8 @@ class StockSurface:
         self.display, self._windows = display.strip(), windows.rstrip("\n")
         said = f"{text[:_MOST_SAID].decode(errors='replace')}\n{done.error_text[:_MOST_SAID]}".strip()
         start = _xml_start(text)
-        if start < 0 and (size := _BYTES.search(text)) is not None:
-            raise too_large(whole_number(size[1].decode(), digits=15) or 0)
+        if start < 0 and (told := _BYTES.search(text)) is not None:
+            raise too_large(whole_number(told[1].decode(), digits=15) or 0)
         if start < 0 and (refusal := _broken_dump(done, said)) is not None:
             raise refusal
         xml = text[start:] if start >= 0 else said.encode()
@@ -306,8 +306,21 @@ class StockSurface:
         if not isinstance(self._step.action if self._step else None, EnterText):
             return False
         if self._now.sent:
-            return await self._input("keyevent", "KEYCODE_ENTER")
+            return await self._enter()
         return True  # set_text taps the field
+
+    async def _enter(self) -> bool:
+        """Press Enter after typing. Raises ``EngineError`` (TEXT_NOT_DELIVERED) if another window would get it."""
+        assert self._tree is not None, "it has read the text back"
+        tree, words = self._tree, ("keyevent", "KEYCODE_ENTER")
+
+        def still(_: Sequence[TouchWindow], now: Sequence[TouchWindow]) -> bool:
+            return not focus_elsewhere(now, tree)
+
+        done = await self._guarded("input {words}", still, words=words)
+        if done.exit_code == DISPLAY_CHANGED:
+            raise stock_text.undelivered("it was typed, but the window changed before Enter, which was not pressed")
+        return self._sent(done, f"input {' '.join(words)}")
 
     async def long_click(self, node: UiNode) -> bool:  # noqa: ARG002 - a gesture at the match instead
         return False
@@ -338,7 +351,7 @@ class StockSurface:
     async def _press_at(self, node: UiNode, duration_ms: int) -> bool:
         assert self._tree is not None, "a node is of a tree"
         tree = self._tree
-        point = tap_point(tree, node, touch_windows(self._windows), long=duration_ms >= _TAP_MS)
+        point = tap_point(tree, node, self._touched(self._windows), long=duration_ms >= _TAP_MS)
         return await self._gesture(_press_words(point, duration_ms), tree, point)
 
     async def swipe(
@@ -347,7 +360,7 @@ class StockSurface:
         path = x1, y1, x2, y2
         if within is None or self._tree is None:
             return await self._input("swipe", *map(str, (*path, duration_ms)))
-        path = swipe_path(self._tree, within, touch_windows(self._windows), path)
+        path = swipe_path(self._tree, within, self._touched(self._windows), path)
         return await self._gesture(("swipe", *map(str, (*path, duration_ms))), self._tree, path[:2])
 
     async def _gesture(self, words: Sequence[str], tree: UiTree, at: tuple[int, int]) -> bool:
@@ -378,7 +391,7 @@ class StockSurface:
         tree = self._tree
         self._require_keys(tree)
         try:
-            point = tap_point(tree, field, touch_windows(self._windows))
+            point = tap_point(tree, field, self._touched(self._windows))
         except EngineError:
             point = None  # it has the focus without a tap
         typing = stock_text.typing(field, text, self._sdk, self._method, point)
@@ -426,7 +439,7 @@ class StockSurface:
 
     def _require_keys(self, tree: UiTree) -> None:
         """Raise ``EngineError`` (TEXT_NOT_DELIVERED) if another window gets the keys than that of ``tree``."""
-        if other := focus_elsewhere(touch_windows(self._windows), tree):
+        if other := focus_elsewhere(self._touched(self._windows), tree):
             raise stock_text.undelivered(f"{other} has the focus, and would get the keys; nothing was typed")
 
     async def launch(self, package: str) -> bool:
@@ -453,6 +466,9 @@ class StockSurface:
         self._has_acted, self._last = True, None
         return self._sent(await self._run(device_script("input {words}", words=words)), f"input {' '.join(words)}")
 
+    def _touched(self, text: str) -> list[TouchWindow]:
+        return as_turned(touch_windows(text), self.display or "")
+
     async def _guarded(
         self,
         rest: str,
@@ -471,7 +487,7 @@ class StockSurface:
             if done.exit_code != _WINDOWS_CHANGED:
                 return done
             before, self._windows = self._windows, done.text.rstrip("\n")
-            if not still(touch_windows(before), touch_windows(self._windows)):
+            if not still(self._touched(before), self._touched(self._windows)):
                 return done._replace(exit_code=DISPLAY_CHANGED)
         return await self._run(device_script(GUARD + rest, seen=seen, **values), **how)
 

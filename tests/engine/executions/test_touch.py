@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from clawperator.engine.errors import EngineError
 from clawperator.engine.executions.touch import focus_elsewhere, foreign_at, swipe_path, tap_point, window_at
-from clawperator.engine.executions.touch_windows import TouchWindow, touch_windows
+from clawperator.engine.executions.touch_windows import TouchWindow, as_turned, touch_windows
 from clawperator.engine.hierarchy.tree import Bounds, UiTree, parse
 
 APP = "com.example.a"
@@ -127,6 +127,18 @@ def test_another_window_has_the_keys() -> None:
 def test_any_output_is_read(text: str) -> None:
     for window in touch_windows("touchableRegion=" + text) + touch_windows("Window #1 Window{1 u0 x}:\n" + text):
         assert isinstance(window.takes(1, 1), bool)
+
+
+@pytest.mark.parametrize(("orientation", "keyboard"), [(1, (0, 0, 2160, 380)), (3, (0, 700, 2160, 1080))])
+def test_windows_of_a_display_as_it_was_built_are_turned_with_it(
+    orientation: int, keyboard: tuple[int, int, int, int]
+) -> None:
+    display = f"displayId=0, orientation={orientation}, logicalFrame=Rect(0, 0 - 2160, 1080)"
+    built = SHOWN[15].replace("[0,1400][1080,2160]", "[700,0][1080,2160]")
+    over, main = as_turned(touch_windows(built), display)
+    assert (over.region, main.region) == ((Bounds(*keyboard),), (Bounds(0, 0, 2160, 1080),))
+    assert as_turned([over, main], display) == [over, main]
+    assert as_turned([over, main], display.replace(f"n={orientation}", "n=0")) == [over, main]
 
 
 def test_a_name_cannot_pretend_to_be_another_line() -> None:
