@@ -16,7 +16,7 @@ from clawperator.engine.executions.outcome import status_of
 from clawperator.engine.text.flat_names import flat_named
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Awaitable, Callable, Iterable, Mapping
     from contextlib import AbstractAsyncContextManager
     from typing import Any
 
@@ -120,7 +120,34 @@ def remotely(payload: object, options: Options) -> Remotely:
         answer = await fleet.execute(payload, device, **how)
         return answer if getattr(options, "devices", None) is None else answered(answer, options).document
 
-    return lambda _, fleet: partial(run, fleet)
+    def admitted(engine: Engine, fleet: Fleet) -> Callable[[str], Awaitable[Mapping[str, Any]]]:
+        _admit_remotely(engine, payload, how["options"])
+        return partial(run, fleet)
+
+    return admitted
+
+
+def _admit_remotely(engine: Engine, payload: object, options: RunOptions) -> None:
+    """Check what a host of a fleet is to run against the policy of this computer: that of the host is another one's."""
+    from clawperator.engine.config.active_profile import load_profile
+    from clawperator.engine.config.policy import OBSERVE, admit
+    from clawperator.engine.skills.compiled import STAND_IN, is_compiled, with_matcher
+
+    what = "run an execution on a fleet"
+    if options.then:
+        engine.guard.permit(OBSERVE, what)
+    with engine.guard.refusals(what):
+        profile = load_profile(engine.settings)
+        if not is_compiled(payload):
+            admit(profile, engine.validate(payload, profile=options.profile).execution)
+            return
+        from clawperator.engine.skills.compiled_json import admit_compiled, read_compiled
+
+        compiled = read_compiled(payload)
+        admit_compiled(profile, compiled)
+        for execution in compiled.executions:
+            chosen = execution if compiled.choice(execution) is None else with_matcher(execution, STAND_IN)
+            admit(profile, engine.validate(chosen, profile="flat").execution)
 
 
 def answered(found: Mapping[str, Any], options: Options, *, view: str = "") -> Answer:

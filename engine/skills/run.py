@@ -126,7 +126,7 @@ async def run_skill(
         registry.named_in_errors(skill_id),
     ):
         script = await asyncio.to_thread(choose_script, registry, skill_id, settings.environment)
-        output = _Output(expect_contains, on_line, RunLog(settings, skill_id, device_id))
+        output = _Output(expect_contains, on_line, RunLog(settings, skill_id, device_id, args))
         if validate:
             from clawperator.engine.skills.validation import run_warnings
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from clawperator.engine.diagnostics.log_file import OUTPUT, Line, open_log
 from clawperator.engine.errors import EngineError, ErrorCode
+from clawperator.engine.events.typed_text import TypedText, raw_without_typed
 
 if TYPE_CHECKING:
     from clawperator.engine.config.settings import Settings
@@ -20,9 +21,10 @@ _LINE_ITSELF = 200
 
 
 class RunLog:
-    """The log of one run. Errors in it never fail the run."""
+    """The log of one run, without its arguments and what it reports as typed. Errors in it never fail the run."""
 
-    def __init__(self, settings: Settings, skill_id: str, device_id: str | None) -> None:
+    def __init__(self, settings: Settings, skill_id: str, device_id: str | None, args: Sequence[str] = ()) -> None:
+        self._arguments = TypedText(args, "[argument]")
         self._log = open_log(settings)
         self._names: dict[str, Any] = {"skillId": skill_id, "deviceId": device_id or settings.device_id or None}
         self._left = MAX_LOGGED
@@ -37,7 +39,7 @@ class RunLog:
         except BaseException as exc:
             code = exc.code if isinstance(exc, EngineError) else ErrorCode.INTERRUPTED
             event = "skills.run.timeout" if code is ErrorCode.SKILL_EXECUTION_TIMEOUT else "skills.run.failed"
-            message = exc.message if isinstance(exc, EngineError) else "cancelled by the caller"
+            message = self._arguments.text(exc.message) if isinstance(exc, EngineError) else "cancelled by the caller"
             exit_code = exc.extra.get("exitCode") if isinstance(exc, EngineError) else None
             spent = round((time.monotonic() - began) * 1000)
             self._write("error", event, message, status=code.value, exitCode=exit_code, durationMs=spent)
@@ -50,7 +52,8 @@ class RunLog:
             for text in texts:
                 if self._left > 0:
                     self._left -= len(text) + _LINE_ITSELF
-                    message = text if self._left > 0 else "(the rest of the output is not logged)"
+                    shown = self._arguments.text(raw_without_typed(text))
+                    message = shown if self._left > 0 else "(the rest of the output is not logged)"
                     lines.append(Line(now, "info", OUTPUT, message, {**self._names, "stream": stream}))
                 yield text
         finally:

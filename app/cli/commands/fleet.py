@@ -61,6 +61,10 @@ class Devices(Command):
         require_nats()
         import asyncio
 
+        from clawperator.app.cli.settings import policy_guard
+        from clawperator.engine.config.policy import OBSERVE
+
+        policy_guard(options).permit(OBSERVE, "list the devices of a fleet")
         return Answer({"ok": True, "devices": asyncio.run(_devices(options.servers))}, view="devices.fleet")
 
 

@@ -146,7 +146,8 @@ def _run_remotely(options: Options) -> Answer | int:
 
     how = {"wait_ms": options.wait, "backend": options.backend, "allow_unbind": options.allow_unbind or None}
 
-    def on_fleet(_: Engine, fleet: Fleet) -> Callable[[str], Awaitable[Mapping[str, Any]]]:
+    def on_fleet(engine: Engine, fleet: Fleet) -> Callable[[str], Awaitable[Mapping[str, Any]]]:
+        engine.guard.permit("run_skill", f"run the script of {options.id} on a fleet")
         return partial(
             fleet.run_skill,
             options.id,

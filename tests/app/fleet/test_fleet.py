@@ -560,6 +560,28 @@ async def test_the_command_line_addresses_a_fleet(nats: Nats, join: Join) -> Non
 
 
 @pytest.mark.ci
+async def test_the_policy_of_the_caller_holds_on_a_fleet_as_well(nats: Nats, join: Join) -> None:
+    host = await join("bench")
+    policy = nats.folder / "nothing.toml"
+    policy.write_text("version = 1\n[profiles.default.capabilities]\nallow = []\n")
+    env = {**os.environ, "HOME": str(nats.folder), "CLAWPERATOR_POLICY": str(policy), "CLAWPERATOR_WARM": "0"}
+    there = ("--fleet", nats.url, "--device", f"bench/{host.devices[0].serial}")
+    for words in (
+        ("execute", json.dumps(plan(HOME)), *there),
+        ("execute", json.dumps({"executions": [plan(HOME)]}), *there),
+        ("execute", json.dumps(plan(nap(1))), *there, "--then", "compact"),
+        ("execute", json.dumps(plan(HOME)), "--fleet", nats.url, "--devices", "all"),
+        ("observe", "snapshot", *there),
+        ("skills", "run", "com.android.settings.overview", *there),
+        ("fleet", "devices", nats.url),
+    ):
+        done = await ran(*CLI, *words, env=env)
+        assert "CAPABILITY_DENIED" in done.out, (words, done.out)
+        assert done.exit_code == 1
+    assert host.devices[0].commands == 0
+
+
+@pytest.mark.ci
 async def test_skills_and_their_artifacts_run_on_a_fleet(nats: Nats, join: Join) -> None:
     host = await join("bench", 2, tag="lab")
     serial = host.devices[0].serial

@@ -288,6 +288,16 @@ async def test_cancelled(tmp_path: Path, settings: Settings) -> None:
     assert (last["event"], last["status"]) == ("skills.run.failed", "INTERRUPTED")
 
 
+async def test_the_log_holds_no_arguments_and_nothing_that_was_typed(tmp_path: Path, settings: Settings) -> None:
+    typed = json.dumps({"stepResults": [{"actionType": "enter_text", "data": {"text": "hunter3"}}]})
+    made = skill(tmp_path, "run.sh", f"#!/bin/sh\necho \"types $2 now\"\ncat <<'END'\n{typed}\nEND\nexit 3\n")
+    error = await refusal(made, SKILL, settings=settings, device_id="emulator-5554", args=["hunter2 x"])
+    assert "hunter2 x" in str(error.to_dict())
+    log = json.dumps(logged(settings))
+    assert "types [argument] now" in log
+    assert "hunter" not in log
+
+
 async def test_safe_logs_hold_no_words_of_the_script(tmp_path: Path, settings: Settings) -> None:
     made = skill(tmp_path, "run.sh", "#!/bin/sh\necho 'Ada Lovelace 21'\n")
     done = await run_skill(made, SKILL, settings=replace(settings, safe_logs=True))
