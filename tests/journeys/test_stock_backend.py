@@ -15,7 +15,7 @@ import pytest
 from clawperator.engine import EngineError
 from clawperator.engine.config.device_profile import DeviceProfile
 from clawperator.engine.executions import build, composition, shell_input, verbs
-from clawperator.engine.executions.backends import stock_surface
+from clawperator.engine.executions.backends import stock, stock_surface
 from clawperator.engine.executions.finish import RunOptions
 from tests.journeys.conftest import Connect
 
@@ -88,7 +88,8 @@ async def test_a_dump_of_our_own_is_no_other_program(connect: Connect) -> None:
     assert [done.succeeded for done in await asyncio.gather(*both)] == [True, True]
 
 
-async def test_other_services_that_pause_are_named(connect: Connect) -> None:
+async def test_other_services_that_pause_are_named(connect: Connect, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(stock, "variants", lambda name: (name,))  # the simulator has no service of another maker
     bench = await connect()
     done = await bench.engine.execute(build.snapshot(), backend="stock", receiver_package="com.example.other")
     assert done.succeeded
