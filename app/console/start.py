@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Self, cast
 
 from textual.app import InvalidThemeError
 
+from clawperator.app import interrupts
 from clawperator.app.console import terminal
 from clawperator.app.console.app import ConsoleApp
 from clawperator.app.console.crash import CrashReports
@@ -221,9 +222,31 @@ async def run_async(
         raise EngineError(ErrorCode.USAGE, f"Unknown theme: {look.theme}", hint=str(exc)) from exc
     terminals = [descriptor for descriptor in (0, 1, 2) if os.isatty(descriptor)]
     app.leave = partial(_leave, app, terminals)
+    interrupts.last_words = _restorer(terminals)
     with signal_handlers(app.leave):
         code = await app.run_async(mouse=preferences.mouse)
     return (code or 0) if app.return_code in (None, 0) else app.return_code
+
+
+_AS_BEFORE = b"\x1b[?1000l\x1b[?1003l\x1b[?1006l\x1b[?2004l\x1b[<u\x1b[?1049l\x1b[?25h"
+"""Mouse, bracketed paste and keyboard protocol off, the normal screen and its cursor back."""
+
+
+def _restorer(terminals: Sequence[int]) -> Callable[[], int] | None:
+    """Return what gives the terminal back when the console hangs and is interrupted a second time."""
+    if not terminals or os.name != "posix":
+        return None
+    import termios
+
+    before = termios.tcgetattr(terminals[0])
+
+    def restore() -> int:
+        termios.tcsetattr(terminals[0], termios.TCSANOW, before)
+        os.set_blocking(terminals[-1], False)  # its output may be stopped
+        os.write(terminals[-1], _AS_BEFORE)
+        return INTERRUPTED
+
+    return restore
 
 
 def _leave(app: ConsoleApp, terminals: Sequence[int]) -> None:
