@@ -109,6 +109,11 @@ class LockStatus(NamedTuple):
     state: LockState
     holder: Holder | None
 
+    @property
+    def phone(self) -> str:
+        """The identity of the phone that is in use, if it is known."""
+        return self.holder.phone if self.holder is not None and self.state != "free" else ""
+
     def to_dict(self) -> dict[str, Any]:
         answer: LockDocument = {"deviceId": self.device_id, "state": self.state}
         if self.holder is not None and self.state != "free":
@@ -242,6 +247,8 @@ class DeviceLocks:
             with drawn or queue.ticket() as ticket:
                 found = await self._outlast(name, holder, ticket, wait_ms / 1000)
         if isinstance(found, Holder):
+            if name == holder.device_id and holder.phone and (using := self._seen(holder.phone)).pid:
+                found = using  # the one that has this serial may be waiting for the phone
             raise self._conflict(holder, found, wait_ms)
         return found
 
@@ -320,21 +327,23 @@ class DeviceLocks:
             await asyncio.sleep(_LOOK_SECONDS if waited < YIELD_SECONDS else _LATER_LOOK_SECONDS)
 
     def status(self, device_id: str, phone: str = "") -> LockStatus:
-        """Return the state of the lock of a serial, or of its phone; a free lock is acquired for an instant.
+        """Return the state of the lock of a phone, or of its serial; a free lock is acquired for an instant.
 
         Raises ``EngineError`` (LOCKS_UNAVAILABLE) if the folder of the locks cannot be used.
         """
         try:
             found = self._look(self._path(device_id), device_id)
-            return self._look(self._path(phone), device_id) if phone and found.state == "free" else found
+            phone = phone or found.phone
+            using = self._look(self._path(phone), device_id) if phone else found
         except OSError as exc:
             raise self._unusable(exc) from exc
+        return found if using.state == "free" else using
 
-    def taken(self) -> list[LockStatus]:
-        """Return the locks of serials that are held or settling, by name. Raises as ``status``."""
+    def taken(self, *, phones: bool = False) -> list[LockStatus]:
+        """Return the locks of serials, or of ``phones``, that are held or settling, by name. Raises as ``status``."""
         try:
             locks = (name for name in os.listdir(self._folder) if name.endswith(".lock"))
-            names = sorted(name for name in locks if not name.startswith(_OF_PHONES))
+            names = sorted(name for name in locks if name.startswith(_OF_PHONES) == phones)
             looks = [self._look(os.path.join(self._folder, name), "") for name in names]
         except (FileNotFoundError, NotADirectoryError):
             return []
@@ -464,12 +473,12 @@ class PhoneLocks:
 
     def taken(self) -> list[LockStatus]:
         """Return the locks that are held or settling, that of a phone for each serial that is known to lead to it."""
-        found = []
-        for lock in self._locks.taken():
-            phone = lock.holder.phone if lock.holder is not None else ""
-            others = {*self._phones.transports(phone)} - {lock.device_id}
-            found += [lock, *(lock._replace(device_id=serial) for serial in sorted(others))]
-        return found
+        found = {lock.device_id: lock for lock in self._locks.taken()}
+        for used in self._locks.taken(phones=True):
+            waiting = (lock.device_id for lock in found.values() if lock.phone == used.phone)
+            for serial in {used.device_id, *waiting, *self._phones.transports(used.phone)}:
+                found[serial] = used._replace(device_id=serial)
+        return [found[serial] for serial in sorted(found)]
 
 
 def _queue_of(path: str) -> str:

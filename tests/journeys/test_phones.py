@@ -20,6 +20,7 @@ import pytest
 from clawperator.engine import Engine, EngineError, Settings, fan_out
 from clawperator.engine.doctor.check import Check
 from clawperator.engine.events.types import DevicesChanged, EnvelopeSeen, LogAttached
+from clawperator.engine.executions.device_lock import DeviceLocks
 from clawperator.engine.history.seen_runs import SeenRuns
 from clawperator.engine.simulator.device import SimulatedDevice, create_device
 from clawperator.engine.simulator.run import Simulation
@@ -144,7 +145,15 @@ async def test_two_programs_with_one_serial_each_exclude_each_other(lab: Any, ba
     for name in (named, f"transport_id:{(await other.device(named)).transport_id}"):
         assert (await other.lock_of(name)).to_dict()["otherTransport"] == numeric
     assert {lock.device_id for lock in other.locks()} == {numeric, named}
-    waiting = asyncio.create_task(other.execute(PLAN, device_id=named, wait_ms=20_000, **how))
+    waiting = asyncio.create_task(other.execute({**PLAN, "commandId": "later"}, device_id=named, wait_ms=20_000, **how))
+    async with asyncio.timeout(patience(10)):
+        while not DeviceLocks(other.settings.lock_dir).status(named).holder:  # noqa: ASYNC110  # a file does not announce its change
+            await asyncio.sleep(0.01)
+    third = await refused(made.another_engine(), device_id=named)
+    assert third.details["inFlightCommandId"] == "buy-1", "not the one that waits"
+    for engine in (other, made.another_engine()):
+        assert {lock.to_dict()["commandId"] for lock in engine.locks() if lock.device_id == numeric} == {"buy-1"}
+        assert {(await engine.lock_of(name)).to_dict()["commandId"] for name in (named, numeric)} == {"buy-1"}
     world.pauses.resume()
     assert (await first).succeeded
     assert (await waiting).succeeded
