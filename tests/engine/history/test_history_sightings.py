@@ -236,6 +236,26 @@ def test_a_late_result_without_a_run_is_nothing(shelf: Shelf) -> None:
     assert shelf.runs == []
 
 
+@pytest.mark.parametrize("ours", [True, False])
+def test_an_attempt_that_is_refused_for_its_id_does_not_end_the_run_that_has_it(shelf: Shelf, ours: bool) -> None:
+    began, refused = (
+        ExecutionStarted(
+            device_id=DEVICE,
+            execution_id=name,
+            command_id="c",
+            task_id="t",
+            source="s",
+            timeout_ms=5_000,
+            action_count=1,
+        )
+        for name in ("e", "refused")
+    )
+    result = {"ok": False, "error": {"code": "EXECUTION_CONFLICT_IN_FLIGHT", "message": "busy"}}
+    over = ExecutionFinished(device_id=DEVICE, execution_id="refused", command_id="c", result=result, duration_ms=1.0)
+    shelf.see(*([began] if ours else []), shelf.start(), refused, over, shelf.envelope())
+    assert [run.summary.status for run in shelf.runs] == ([] if ours else ["success"])
+
+
 @pytest.mark.parametrize("source", [FOLLOW_SOURCE, "clawperator-doctor"])
 def test_looks_and_handshakes_are_no_runs(shelf: Shelf, source: str) -> None:
     shelf.see(shelf.start("x", source), shelf.envelope("x"))
