@@ -71,7 +71,7 @@ def _checkable(tree: UiTree, matcher: Matcher) -> UiNode | None:
 
 @by_reference
 def set_text(matcher: Fields, text: str) -> Composition:
-    """Make ``text`` the content of a field: type only if it differs, then verify. A password field is typed into, unverified."""
+    """Make ``text`` the content of a field: type only if it differs, then verify. A password is typed; only the stock backend verifies it."""
     wanted = checked_matcher(matcher)
 
     async def run(parts: Parts) -> dict[str, Any]:
@@ -82,8 +82,8 @@ def set_text(matcher: Fields, text: str) -> Composition:
         if not node.password and node.text == text:
             return {"changed": False, "text": text}
         if node.password:
-            await parts.send("act")
-            return {"changed": True, "verified": False}
+            *_, typed = await parts.send("act")
+            return {"changed": True, "verified": typed["data"].get("verified") == "true"}
         place = node.path  # the matcher may name the text that was replaced
 
         def holds(now: UiTree) -> bool:

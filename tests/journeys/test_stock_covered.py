@@ -98,6 +98,12 @@ async def test_set_and_submit_stop_before_a_key(connect: Connect) -> None:
     assert (bench.world.ui.state["user"], bench.world.ui.state["password"]) == ("ann", "")
 
 
+async def test_a_password_that_is_set_is_verified(connect: Connect) -> None:
+    bench = await connect(**on(SHOP, "sign_in"))
+    done = await bench.engine.execute(verbs.set_text(by_id("password"), SECRET), backend="stock")
+    assert done.facts == {"changed": True, "verified": True}
+
+
 async def test_a_list_scrolls_above_the_keyboard(connect: Connect) -> None:
     bench = await connect(**on("com.android.settings"))
     window = {"kind": "window_over", "title": "InputMethod", "bounds": [0, 1000, 1080, 2400]}

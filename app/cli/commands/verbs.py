@@ -26,7 +26,7 @@ class Set(Action):
         "A composition: a snapshot; one click or one entry of text, only if the state differs; snapshots until the state is as\n"
         "wanted, for 2 seconds. result.changed says whether anything was done. Running it again changes nothing. --checked takes\n"
         "the label of a switch as well: the row that the click goes to must hold one checkable node. --text is the new text, so\n"
-        "find the field by another attribute or with --selector; a password field is not verified."
+        "find the field by another attribute or with --selector; a password is verified on the stock backend only, by its length."
     )
     examples = (
         """--selector '{"textEquals":"Dark theme"}' --checked true""",
