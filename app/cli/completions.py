@@ -86,13 +86,30 @@ def _values(parser: Parser, dest: str) -> Iterator[Candidate]:
     known = parser.completions.get(dest, ())
     if isinstance(known, str):
         try:
-            yield from (one for one in _SOURCES[known](os.environ) if _SAFE.fullmatch(one[0]))
+            if known not in _OBSERVING or _may_observe(os.environ):
+                yield from (one for one in _SOURCES[known](os.environ) if _SAFE.fullmatch(one[0]))
         except Exception:  # noqa: BLE001, S110 -- a shell that completes has no place for an error
             pass
     else:
         yield from ((word, "") for word in known)
     if dest in parser.files:
         yield FILES
+
+
+_OBSERVING = ("devices", "runs", "avds")
+"""Sources that need the capability to observe, as the commands that list them."""
+
+
+def _may_observe(env: Mapping[str, str]) -> bool:
+    """Raises ``EngineError`` for a policy that cannot be read."""
+    from clawperator.engine.config.environment import policy_applies, settings_path
+
+    if not policy_applies():
+        return True
+    from clawperator.engine.config.active_profile import load_profile
+    from clawperator.engine.config.settings import Settings
+
+    return load_profile(Settings.resolve({}, env, file=settings_path())).allows_capability("observe")
 
 
 def _devices(env: Mapping[str, str]) -> Iterator[Candidate]:

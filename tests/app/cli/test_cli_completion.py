@@ -76,6 +76,21 @@ def test_commands_come_with_what_they_do() -> None:
     assert offered("history sh") == {"show": "Show one run: payload, steps, log lines, envelope, UI trees"}
 
 
+@pytest.mark.usefixtures("lonely")
+def test_what_only_an_observer_may_list_is_not_offered_to_others(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "pixel.ini").touch()
+    monkeypatch.setenv("ANDROID_AVD_HOME", str(tmp_path))
+    assert "pixel" in offered("emulator start ")
+    policy = tmp_path / "policy.toml"
+    policy.write_text("version = 1\n[profiles.default.capabilities]\nallow = []\n")
+    monkeypatch.setenv("CLAWPERATOR_POLICY", str(policy))
+    assert "pixel" not in offered("emulator start ")
+    policy.write_text("no policy")
+    assert "pixel" not in offered("emulator start ")
+
+
 def test_skills(lonely: dict[str, str]) -> None:
     assert list(offered("skills get com.example.thermostat.s")) == ["com.example.thermostat.set-mode"]
 
