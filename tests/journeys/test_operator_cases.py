@@ -70,7 +70,8 @@ def lines_of(entry: Data, word: str) -> Iterator[tuple[str, str, str]]:
 def chunks_of(entry: Data, word: str, level: str, tag: str) -> Iterator[tuple[str, str, str]]:
     envelope = envelope_of(entry["chunks"])
     head = entry.get("head", f"[{word}-Result]")
-    records = records_of(f"{head} {compact(envelope_of(entry["inner"] if "inner" in entry else entry["chunks"]))}", envelope)
+    inner: Data = entry.get("inner") or entry["chunks"]
+    records = records_of(f"{head} {compact(envelope_of(inner))}", envelope)
     for place, index in enumerate(entry.get("order", range(len(records)))):
         for other in entry.get("between", {}).get(str(place), ()):
             yield from lines_of(other, word)
