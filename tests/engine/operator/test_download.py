@@ -206,7 +206,7 @@ async def test_a_redirect_away_from_https_is_not_followed(site: Site, tmp_path: 
     assert (await refused(f"{site.url}/moved.apk", tmp_path, DIGEST)).code is ErrorCode.USAGE
 
 
-@pytest.mark.parametrize("digest", [DIGEST, ""])
+@pytest.mark.parametrize("digest", [DIGEST, ""], ids=["known", "unknown"])
 async def test_what_is_wrong_with_the_connection_is_named(
     digest: str, site: Site, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
