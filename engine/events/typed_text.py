@@ -1,8 +1,9 @@
-"""Typed text, which no event, log, history or export holds: it is taken out here, for all of them. Pure.
+"""Typed and sensitive text, which no event, log, history or export holds: it is taken out here, for all of them. Pure.
 
 Only the payload on its way to the device and the answer to the caller hold it. ``TypedText`` knows the texts of one execution;
 ``without_typed`` takes them out of an event of any process's command. What is on a screen is not typed text: a UI tree that a later
-command reads shows what the screen shows, and the trees of the execution itself do not show what it typed.
+command reads shows what the screen shows, but for nodes that their app marks as sensitive (``text.sensitive``), and the trees of the
+execution itself do not show what it typed.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from clawperator.engine.contracts.aliases import canonical
 from clawperator.engine.contracts.keys import key_code, key_effects
+from clawperator.engine.text.sensitive import MARK, hide_in_data, hide_in_raw, hide_sensitive
 
 if TYPE_CHECKING:
     from clawperator.engine.events.types import CommandProgress, EngineEvent, EnvelopeSeen, LogBatch, SnapshotSeen
@@ -130,6 +132,8 @@ class TypedText:
             names = ("commandId", "taskId", "type", "" if kind.startswith("stage") else "id")
             fields = {name: value if name in names else self.text(value) for name, value in fields.items()}
             text = self.text(text)
+        if MARK in text:
+            return {name: hide_sensitive(value) for name, value in fields.items()}, hide_sensitive(text)
         return fields, text
 
 
@@ -260,8 +264,8 @@ def _typed_in(envelope: Mapping[str, Any]) -> Iterator[str]:
 
 
 def raw_without_typed(raw: str) -> str:
-    """Return an envelope as the device wrote it, readable or not, without the texts that its steps report."""
-    return _JSON_TEXT.sub(r"\1", raw) if "enter_text" in raw or "input_text" in raw else raw
+    """Return an envelope as the device wrote it, readable or not, without the texts that its steps typed, and sensitive ones."""
+    return hide_in_raw(_JSON_TEXT.sub(r"\1", raw) if "enter_text" in raw or "input_text" in raw else raw)
 
 
 class TypedTexts:
@@ -364,10 +368,12 @@ class TypedTexts:
         if own := TypedText((*self._known.get(event.command_id, NOTHING).texts, *texts)):
             self.note(event.command_id, own)
         typed = self.beside(own)
-        raw = typed.text(raw_without_typed(event.raw))
+        raw, envelope = typed.text(raw_without_typed(event.raw)), event.envelope
+        if raw != event.raw and envelope is not None:
+            envelope = hide_in_data(envelope)
         if not typed:
-            return event if raw == event.raw else replace(event, raw=raw)
-        envelope = None if event.envelope is None else _untyped_envelope(typed.value(event.envelope))
+            return event if raw == event.raw else replace(event, raw=raw, envelope=envelope)
+        envelope = None if envelope is None else _untyped_envelope(typed.value(envelope))
         return replace(
             event, envelope=envelope, raw=raw, problem=typed.text(event.problem), outcome=typed.value(event.outcome)
         )
@@ -406,7 +412,8 @@ class TypedTexts:
                 self._unfinished.discard(place)
             return entry._replace(payload=_PART)
         elif b"<node" in payload:  # a line of a tree: what its command types is known only later
-            shown = self.text(_FIELD.sub(lambda found: _FIELD_TEXT.sub(rf"\1{HIDDEN}", found[0]), entry.message))
+            line = hide_sensitive(entry.message)
+            shown = self.text(_FIELD.sub(lambda found: _FIELD_TEXT.sub(rf"\1{HIDDEN}", found[0]), line))
         elif _EDITS in payload:
             shown = _EVENT_TEXT.sub(rf"\1{HIDDEN}", entry.message)
         elif any(mark in payload for mark in _LINE_MARKS) or (self._typing and b" data=" in payload):
@@ -419,7 +426,7 @@ class TypedTexts:
 
 
 class TypedTrees:
-    """Takes typed text out of the trees of events, for streams that others read: also out of the fields that show it later.
+    """Takes typed and sensitive text out of the trees of events, for streams that others read: also out of the fields that show it later.
 
     The trees of another process's command that types are held back until its result says what; without a result they are not shown.
     """
@@ -437,7 +444,7 @@ class TypedTrees:
         due = [tree for tree in self._held if not self._typed.waits(tree.command_id)]
         self._held = [tree for tree in self._held if self._typed.waits(tree.command_id)][-_MOST_HELD:]
         for tree in due:
-            shown = self._typed.tree(tree.command_id, tree.xml)
+            shown = hide_sensitive(self._typed.tree(tree.command_id, tree.xml))
             yield tree if shown == tree.xml else replace(tree, xml=shown)
         if not isinstance(event, SnapshotSeen):
             yield event

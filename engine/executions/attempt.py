@@ -22,6 +22,8 @@ from clawperator.engine.executions.outcome import ExecutionOutcome, outcome_of
 from clawperator.engine.executions.run import Finished
 from clawperator.engine.executions.trace import Trace
 from clawperator.engine.executions.validate import Validated
+from clawperator.engine.text.sensitive import HIDDEN as SENSITIVE
+from clawperator.engine.text.sensitive import hide_in_data, sensitive_texts
 
 _UNSETTLED = (
     ErrorCode.RESULT_ENVELOPE_TIMEOUT,
@@ -293,8 +295,9 @@ class Attempt:
         self._end(error.to_answer())
 
     def _end(self, result: Mapping[str, Any]) -> float:
-        """Publish and record the end, without typed text; return the duration in milliseconds."""
-        result = self.typed.result(result)
+        """Publish and record the end, without typed and sensitive text; return the duration in milliseconds."""
+        shown = TypedText((text for _, tree in self.trace.trees for text in sensitive_texts(tree.xml)), SENSITIVE)
+        result = shown.value(hide_in_data(self.typed.result(result)))
         duration_ms = (time.monotonic() - self._began) * 1000
         if self._bus.watched:
             from clawperator.engine.events.types import ExecutionFinished

@@ -174,6 +174,11 @@ class UiNode:
         return self.attributes.get("password") == "true"
 
     @property
+    def sensitive(self) -> bool:
+        """Whether its app lets only accessibility tools read it; false also where the dump does not say it (before Android 14)."""
+        return self.attributes.get("accessibility-data-sensitive") == "true"
+
+    @property
     def selected(self) -> bool:
         return self.attributes.get("selected") == "true"
 

@@ -56,6 +56,7 @@ def states(node: UiNode) -> dict[str, bool]:
         ("focused", True, node.focused),
         ("enabled", False, not node.enabled),
         ("password", True, node.password),
+        ("sensitive", True, node.sensitive),
     )
     return {word: value for word, value, holds in found if holds}
 

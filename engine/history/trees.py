@@ -9,6 +9,7 @@ from clawperator.engine.contracts.limits import RENDERED_FORMATS
 from clawperator.engine.history.compression import digest
 from clawperator.engine.history.records import TreeRecord
 from clawperator.engine.logcat.signals import CapturedHierarchy
+from clawperator.engine.text.sensitive import hide_sensitive
 
 TREE = "tree"
 """The key of a step's data for the digest of a tree, in place of ``text``."""
@@ -17,12 +18,14 @@ TREE = "tree"
 def keep_trees(
     seen: Sequence[tuple[float, CapturedHierarchy]], envelope: Mapping[str, Any] | None, ended_at: float
 ) -> tuple[tuple[TreeRecord, ...], dict[str, Any] | None]:
-    """Return the trees of the log, untruncated, and ``envelope`` with digests for trees.
+    """Return the trees of the log, untruncated, without sensitive texts, and ``envelope`` with digests for trees.
 
     Some Operator versions write a tree into the envelope itself; its time is ``ended_at``.
     """
+    texts = [hide_sensitive(tree.xml) for _, tree in seen]
     trees = [
-        TreeRecord(tree.step_id, at, digest(tree.xml), len(tree.xml), tree.complete, tree.xml) for at, tree in seen
+        TreeRecord(tree.step_id, at, digest(text), len(text), tree.complete, text)
+        for (at, tree), text in zip(seen, texts, strict=True)
     ]
     if envelope is None:
         return tuple(trees), None
@@ -32,7 +35,7 @@ def keep_trees(
         if step["actionType"] == "snapshot_ui" and (text := data.get("text")):
             if data.get("actual_format") in RENDERED_FORMATS:
                 name = _rendered_from(step["id"], trees)
-            elif not (name := _name_of(text, step["id"], trees)):
+            elif not (name := _name_of(text := hide_sensitive(text), step["id"], trees)):
                 name = digest(text)
                 trees.append(TreeRecord(step["id"], ended_at, name, len(text), "truncated" not in data, text))
             if name:  # else only a rendering is left of a tree in the envelope
@@ -48,7 +51,8 @@ def _rendered_from(step_id: str, trees: Sequence[TreeRecord]) -> str:
 
 
 def _name_of(text: str, step_id: str, trees: Sequence[TreeRecord]) -> str:
-    """Return the digest of the tree that begins with ``text``; empty if none does."""
-    fitting = [tree for tree in trees if tree.text.startswith(text)]
+    """Return the digest of the tree that begins with ``text``, but for a node that is cut off; empty if none does."""
+    beginning = text[: text.rfind("<")] if "<" in text else text
+    fitting = [tree for tree in trees if tree.text.startswith(beginning)]
     own = [tree for tree in fitting if tree.step_id == step_id]
     return next((tree.digest for tree in own or fitting), "")

@@ -108,6 +108,7 @@ FLAGS: dict[str, Test] = {
     "focused": _flag(lambda node: node.focused),
     "selected": _flag(lambda node: node.selected),
     "password": _flag(lambda node: node.password),
+    "sensitive": _flag(lambda node: node.sensitive),
 }
 """Words after ``@``."""
 
@@ -120,7 +121,7 @@ _ATTRIBUTES: dict[str, Callable[[UiNode], str]] = {
     "bounds": lambda node: node.attributes.get("bounds", ""),
 }
 _STATES: dict[str, Test] = {
-    **{name: FLAGS[name] for name in ("checked", "focused", "selected", "password", "visible")},
+    **{name: FLAGS[name] for name in ("checked", "focused", "selected", "password", "sensitive", "visible")},
     "clickable": FLAGS["click"],
     "long-clickable": FLAGS["long"],
     "scrollable": FLAGS["scroll"],

@@ -67,6 +67,7 @@ class Node:
             "selected": view.selected,
             "bounds": tuple(self.seen),
             "visible-to-user": not self.seen.empty,
+            **({"accessibility-data-sensitive": True} if view.sensitive else {}),
         }
 
     def walk(self) -> list[Node]:

@@ -11,7 +11,7 @@ PACKAGE = "com.example.vault"
 def _main(_: Scene) -> Screen:
     body = column(
         label("Vault", id="brand", height=80, look="heading"),
-        label("Your passwords, behind a secure window.", id="tagline", height=32),
+        label("Your passwords, behind a secure window.", id="tagline", height=32, sensitive=True),
         button("Sign in", go("login"), id="sign_in", look="primary"),
         id="welcome",
         weight=1,

@@ -66,6 +66,7 @@ class ViewSpec:
     enabled: bool = True
     password: bool = False
     selected: bool = False
+    sensitive: bool = False
     look: Look = ""
 
     @property
