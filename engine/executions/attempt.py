@@ -282,7 +282,8 @@ class Attempt:
         carried_out = self.trace.carried_out
         if (dispatched or carried_out) and self.validated is not None:
             steps, lines = self.validated.execution.steps, self.trace.live_lines
-            self.outcome = outcome_of(steps, lines, error=error, carried_out=carried_out)
+            known = self.trace.stopped
+            self.outcome = known or outcome_of(steps, lines, error=error, carried_out=carried_out)
             error.extra.setdefault("outcome", self.outcome.to_dict())
             if any(step.status == "done" and step.type != "close_app" for step in self.outcome.steps):
                 error.extra["broadcastDispatchStatus"] = "sent"  # an earlier part of a composition was, at least

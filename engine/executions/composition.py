@@ -113,6 +113,9 @@ class Composition:
             return parts.failed(exc)
         except PartFailedError:
             return parts.finished()
+        except EngineError as exc:
+            trace.stopped = parts.stopped(exc)
+            raise
         return parts.finished(facts)
 
 
@@ -163,6 +166,8 @@ class Parts:
         self._results: dict[str, dict[str, Any]] = {}
         self._warnings: list[Mapping[str, Any]] = []
         self._bad: ExecutionOutcome | None = None
+        self._open = 0
+        """Parts whose end is not known."""
 
     # -- dispatching
 
@@ -175,7 +180,9 @@ class Parts:
         validated = Validated(part, {}, part.wire_json(), ())
         with self._trace.part() as trace:
             self._running = trace
+            self._open += 1
             finished = await run_held(self._backend, self.device, validated, self._options, trace)
+            self._open -= 1
             self._display = trace.display
         self._warnings += finished.warnings
         for step in finished.outcome.steps:
@@ -352,7 +359,9 @@ class Parts:
             self._trace.enter("run")
         began = time.time()
         label = device_command([*argv[:-1], HIDDEN] if secret else argv)
+        self._open += 1
         done = await self.device.script(script, timeout=self.execution.timeout_ms / 1000, label=label)
+        self._open -= 1
         if guarded and done.exit_code == DISPLAY_CHANGED:
             return False
         said = f"{done.text}\n{done.error_text}"
@@ -379,15 +388,21 @@ class Parts:
         self._bad = ExecutionOutcome("failed", (), step, facts_of(failure.error))
         return self.finished()
 
-    def finished(self, facts: Mapping[str, Any] | None = None) -> Finished:
-        """Return the joined envelope and outcome, with ``facts`` as the result of the command."""
-        steps = tuple(
+    def stopped(self, error: EngineError) -> ExecutionOutcome | None:
+        """Return the outcome where ``error`` came between two parts, so that all is known; ``None`` where it ended one."""
+        return None if self._open else ExecutionOutcome("failed", self._all_steps(), None, facts_of(error))
+
+    def _all_steps(self) -> tuple[OutcomeStep, ...]:
+        return tuple(
             replace(self._steps[action.id], index=index)
             if action.id in self._steps
             else OutcomeStep(index, action.id, action.type, "not_run")
             for index, action in enumerate(self.execution.actions)
         )
-        bad = self._bad
+
+    def finished(self, facts: Mapping[str, Any] | None = None) -> Finished:
+        """Return the joined envelope and outcome, with ``facts`` as the result of the command."""
+        steps, bad = self._all_steps(), self._bad
         for result in self._results.values():
             if result["actionType"] == "snapshot_ui":
                 result["data"].pop("text", None)

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from clawperator.engine.contracts.limits import MAX_TREE_BYTES
 from clawperator.engine.errors import EngineError
-from clawperator.engine.executions.outcome import LiveLine
+from clawperator.engine.executions.outcome import ExecutionOutcome, LiveLine
 from clawperator.engine.logcat.signals import CapturedHierarchy, ProgressSignal
 from clawperator.engine.progress import unreported
 
@@ -52,6 +52,8 @@ class Trace:
         """By step id: begin and end of what the host did itself, which is done whatever the app reports."""
         self.refusal: EngineError | None = None
         """Why a backend ended the plan, where it is not the device's word."""
+        self.stopped: ExecutionOutcome | None = None
+        """The outcome where the host ended a composition between two parts, by an error of its own."""
         self.missed: tuple[float, UiTree] | None = None
         """The tree in which the selector of the last step matched nothing, if the backend read it itself."""
         self.raw: list[str] = []

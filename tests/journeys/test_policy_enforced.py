@@ -17,6 +17,8 @@ from clawperator.engine import Engine, EngineError
 from clawperator.engine.config.policy import CAPABILITIES
 from clawperator.engine.contracts.keys import KEY_CODES
 from clawperator.engine.events.types import ExecutionDispatched
+from clawperator.engine.executions.shell_input import gesture
+from clawperator.engine.hierarchy.tree import parse
 from clawperator.engine.history.store import History
 from tests.support import CLI, patience
 
@@ -168,6 +170,22 @@ async def test_what_a_profile_cannot_do_never_happens_whatever_is_sent(
                 refusals += exc.code == "CAPABILITY_DENIED"
             assert not done, (verb, arguments)
     assert 5 < refusals < 140
+
+
+@pytest.mark.parametrize(("to", "code"), [(None, "CAPABILITY_DENIED"), ((9_999, 5), "EXECUTION_VALIDATION_FAILED")])
+async def test_a_gesture_that_is_refused_after_the_look_is_known_not_to_have_run(
+    connect: Connect, policy: Path, to: tuple[int, int] | None, code: str
+) -> None:
+    write(policy, 'version = 1\n[profiles.default.capabilities]\nallow = ["observe", "navigate", "input"]\n')
+    bench = await connect(start={"package": "com.android.settings"})
+    async with bound(bench, policy) as engine:
+        tree = parse((await engine.snapshot()).envelope["stepResults"][0]["data"]["text"])
+        node = next(node for node in tree.on_screen if node.text == "Battery")
+        with pytest.raises(EngineError) as caught:
+            await engine.execute(gesture("swipe", matcher={"textEquals": "Battery"}, to=to or node.bounds.center))
+    outcome = caught.value.to_dict()["outcome"]
+    assert (caught.value.code, outcome["status"], outcome["error"]["code"]) == (code, "failed", code)
+    assert [(step["id"], step["status"]) for step in outcome["steps"]] == [("look", "done"), ("swipe", "not_run")]
 
 
 async def test_a_profile_that_only_observes_observes(connect: Connect, policy: Path) -> None:
