@@ -41,12 +41,21 @@ from clawperator.engine.contracts.values import (
 FIRST_GENERATION = "0.3"
 _0_3_2 = "0.3.2"
 _0_5 = "0.5"
+_0_10 = "0.10"
 _PACKAGE_NAME = "Android package name, such as `com.android.settings`."
 _IGNORED = "Accepted and ignored."
 
 
 def _retry(preset: str) -> Any:
     return optional(f"Retry policy of this step; default: the device's preset {preset}.")
+
+
+def _inside() -> Any:
+    return optional("Look only inside this node.", since=_0_10)
+
+
+def _strictly() -> Any:
+    return optional("Fail if several nodes match, instead of taking the first.", default=False, since=_0_10)
 
 
 class Params(Strict):
@@ -107,6 +116,8 @@ class WaitForNode(Params):
     """Wait until a node satisfies the matcher."""
 
     matcher: NodeMatcher = Field(description="The node to wait for.")
+    container: NodeMatcher = _inside()
+    strict: bool = _strictly()
     retry: RetryParams = _retry("UiReadiness")
     timeoutMs: Whole = optional("Maximum wait in milliseconds.", since=_0_5, ge=1, le=MAX_EXECUTION_TIMEOUT_MS)
 
@@ -118,10 +129,14 @@ class Click(Params):
     refused = (
         {"required": ["matcher", "coordinate"], "properties": {"matcher": {}, "coordinate": {}}},
         {"required": ["coordinate", "clickType"], "properties": {"coordinate": {}, "clickType": {"const": "focus"}}},
+        {"required": ["coordinate", "container"], "properties": {"coordinate": {}, "container": {}}},
+        {"required": ["coordinate", "strict"], "properties": {"coordinate": {}, "strict": {"const": True}}},
     )
 
     matcher: NodeMatcher = optional("The node to click.")
     coordinate: Coordinate = optional("The point to click.", since=_0_5)
+    container: NodeMatcher = _inside()
+    strict: bool = _strictly()
     clickType: ClickType = optional("How to click.", default="default")
     retry: RetryParams = _retry("UiReadiness")
 
@@ -136,6 +151,10 @@ class Click(Params):
             yield problem("rule", "click params.matcher and params.coordinate are mutually exclusive")
         if "coordinate" in given and _word(given.get("clickType")) == "focus":
             yield problem("rule", "click params.coordinate does not support clickType='focus'", "clickType")
+        if "coordinate" in given and "container" in given:
+            yield problem("rule", "click params.coordinate does not support params.container", "container")
+        if "coordinate" in given and given.get("strict") is True:
+            yield problem("rule", "click params.coordinate does not support strict=true", "strict")
 
 
 class ReadText(Params):
@@ -153,6 +172,7 @@ class ReadText(Params):
     validatorPattern: Pattern = optional("Java regular expression for the whole text, with `regex`.", since=_0_3_2)
     all: bool = optional("Read every matching node.", default=False, since=_0_5)
     container: NodeMatcher = optional("Read only inside this node.", since=_0_5)
+    strict: bool = _strictly()
     retry: RetryParams = _retry("UiReadiness")
 
     @classmethod
@@ -172,6 +192,8 @@ class EnterText(Params):
     """Replace the text of a field."""
 
     matcher: NodeMatcher = Field(description="The field to type into.")
+    container: NodeMatcher = _inside()
+    strict: bool = _strictly()
     text: Text = Field(description="The new text; not blank.")
     submit: bool = optional("Click the field again afterwards; this does not press Enter.", default=False)
     clear: bool = optional("No effect: the text is always replaced.", default=False)
@@ -220,6 +242,7 @@ class PressKey(Params):
 
 class _Scrolling(Params):
     container: NodeMatcher = optional("What to scroll; default: the first scrollable node on screen.")
+    strict: bool = _strictly()
     direction: Direction = optional("Scroll direction: `down` reveals content below.", default="down")
     distanceRatio: Number = optional("Length of the swipe, as a share of the container.", default=0.7, ge=0.0, le=1.0)
     settleDelayMs: Whole = optional("Pause after each swipe, in milliseconds.", default=250, ge=0, le=10_000)

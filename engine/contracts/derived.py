@@ -13,6 +13,8 @@ DERIVED_CODES: tuple[tuple[tuple[str, ...], ErrorCode], ...] = (
         ),
         ErrorCode.NODE_NOT_FOUND,
     ),
+    (("NODE_AMBIGUOUS: ",), ErrorCode.NODE_AMBIGUOUS),
+    (("CONTAINER_AMBIGUOUS: ",), ErrorCode.CONTAINER_AMBIGUOUS),
     (("Click on matching UI node failed", "Click at coordinate"), ErrorCode.NODE_NOT_CLICKABLE),
     (("Scrollable container not found",), ErrorCode.CONTAINER_NOT_SCROLLABLE),
     (("No scrollable container visible", "Container not found for"), ErrorCode.CONTAINER_NOT_FOUND),

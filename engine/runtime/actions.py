@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from clawperator.engine.hierarchy.traits import action_targets, is_editable
@@ -43,6 +44,7 @@ _VERSION = re.compile(r"\d+(\.\d+)*")
 
 async def run_plan(run: PlanRun, plan: p.OperatorPlan) -> PlanOutcome:
     """All steps in order. Never raises ``PlanFailure``: it is in the outcome."""
+    run.reports.clear()
     for step in plan.steps:
         run.step_id = step.id
         run.observer.step_start(step.id, step.type)
@@ -51,7 +53,7 @@ async def run_plan(run: PlanRun, plan: p.OperatorPlan) -> PlanOutcome:
                 await run.before_step(step)
             outcome = await run_action(run, step.action)
         except PlanFailure as exc:
-            return PlanOutcome(tuple(run.reports), str(exc), step.id)
+            return PlanOutcome(tuple(run.reports), str(exc), step.id, exc.data)
         run.observer.step_done(step.id, step.type, outcome)
         run.reports.append(StepReport(step.id, step.type, outcome))
     return PlanOutcome(tuple(run.reports))
@@ -188,6 +190,8 @@ async def _read_once(run: PlanRun, action: p.ReadText) -> ActionResult:
 
 def _inside(run: PlanRun, tree: UiTree, action: p.ReadText) -> Sequence[UiNode]:
     """All matches, within the container if one is given; at least one."""
+    if action.matcher.container is not None or action.matcher.strict:
+        return _strictly_inside(run, tree, action)
     found = action.matcher.find_all(tree)
     if action.container is not None:
         container = action.container.first(tree)
@@ -196,6 +200,23 @@ def _inside(run: PlanRun, tree: UiTree, action: p.ReadText) -> Sequence[UiNode]:
         found = [node for node in found if container.index <= node.index < container.end]
         if not found:
             raise StepFailure(failure("NODE_NOT_FOUND"))
+    if not found:
+        run.observer.missed(tree)
+        raise _no_node(action.matcher)
+    return found
+
+
+def _strictly_inside(run: PlanRun, tree: UiTree, action: p.ReadText) -> Sequence[UiNode]:
+    """The same from Operator 0.10 on: the container itself is no candidate, and reading all nodes may find several."""
+    target = replace(action.matcher, strict=action.matcher.strict and not action.all)
+    try:
+        found = candidates(tree, target)
+    except PlanFailure as exc:
+        if str(exc).startswith("Container not found"):
+            raise StepFailure(failure("CONTAINER_NOT_FOUND")) from exc
+        raise
+    if not found and target.container is not None:
+        raise StepFailure(failure("NODE_NOT_FOUND"))
     if not found:
         run.observer.missed(tree)
         raise _no_node(action.matcher)
@@ -348,12 +369,31 @@ async def recording(run: PlanRun, action: p.RecordAction) -> ActionResult:
 async def _find(run: PlanRun, matcher: Query) -> UiNode:
     """The first match now. Raises ``PlanFailure``."""
     tree = await run.tree()
-    found = matcher.find_all(tree)
+    found = candidates(tree, matcher)
     if not found:
         run.observer.missed(tree)
         raise _no_node(matcher)
     run.observer.took(found[0], len(found))
     return found[0]
+
+
+def candidates(tree: UiTree, target: Query) -> Sequence[UiNode]:
+    """The matches of ``target``: inside its container, if it has one. Raises ``PlanFailure`` without one container, or one node if ``strict``."""
+    found = target.find_all(tree)
+    if target.container is not None:
+        inside = target.container.find_all(tree)
+        if not inside:
+            raise PlanFailure(f"Container not found for {target.container}")
+        _one_of(inside, "CONTAINER_AMBIGUOUS", strict=target.strict)
+        found = [node for node in found if inside[0].index < node.index < inside[0].end]
+    _one_of(found, "NODE_AMBIGUOUS", strict=target.strict)
+    return found
+
+
+def _one_of(found: Sequence[UiNode], code: str, *, strict: bool) -> None:
+    if strict and len(found) > 1:
+        reason = f"{code}: resolved {len(found)} candidates"
+        raise PlanFailure(reason, {"candidate_count": str(len(found))}, final=True)
 
 
 def _no_node(matcher: Query) -> PlanFailure:

@@ -44,10 +44,19 @@ class PlanOutcome:
     records: tuple[StepReport, ...]
     reason: str = ""
     failed_step: str = ""
+    failed_data: Mapping[str, str] = field(default_factory=dict)
 
 
 class PlanFailure(Exception):  # noqa: N818 - the contract's word: a plan fails, a step fails
-    """A step threw: the plan stops here. ``str(failure)`` is the Operator's text, without ``Task execution failed:``."""
+    """A step threw: the plan stops here. ``str(failure)`` is the Operator's text, without ``Task execution failed:``.
+
+    ``data`` are the step's from Operator 0.10 on. ``final``: another attempt would not help.
+    """
+
+    def __init__(self, reason: str, data: Mapping[str, str] | None = None, *, final: bool = False) -> None:
+        super().__init__(reason)
+        self.data = data or {}
+        self.final = final
 
 
 def success(data: Mapping[str, str] | None = None) -> ActionResult:

@@ -8,13 +8,14 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any, Literal
 
 from clawperator.engine.contracts.limits import utf16_length
 from clawperator.engine.hierarchy.matcher import FIELDS
 from clawperator.engine.runtime import plan
 from clawperator.engine.runtime import retry as presets
-from clawperator.engine.runtime.plan import Generation, OperatorPlan, PlanAction, PlanStep
+from clawperator.engine.runtime.plan import Generation, OperatorPlan, PlanAction, PlanStep, at_least
 from clawperator.engine.runtime.query import Query
 from clawperator.engine.runtime.retry import RetryPolicy
 
@@ -135,6 +136,19 @@ class Fields:
             raise PayloadError(f"{self.where}.{key} is required")
         return found
 
+    def target(self, key: str, generation: Generation) -> Query:
+        """A required matcher with what limits it (operator-0.10)."""
+        found = self.query(key)
+        if not at_least(generation, "0.10"):
+            return found
+        return replace(found, container=self.optional_query("container"), strict=self.strict())
+
+    def strict(self) -> bool:
+        value = self.raw.get("strict", False)
+        if not isinstance(value, bool):
+            raise PayloadError(f"{self.where}.strict must be a boolean")
+        return value
+
     def optional_query(self, key: str) -> Query | None:
         if key not in self.raw:
             return None
@@ -190,7 +204,10 @@ def _click(p: Fields, generation: Generation) -> plan.Click:
     coordinate = _coordinate(p) if generation != "0.3" and "coordinate" in p.raw else None
     if coordinate is not None and "matcher" in p.raw:
         raise PayloadError(f"{p.where} takes either matcher or coordinate")
-    matcher = None if coordinate is not None else p.query("matcher")
+    limited = at_least(generation, "0.10") and ("container" in p.raw or p.strict())
+    if coordinate is not None and limited:
+        raise PayloadError(f"{p.where}.coordinate takes neither container nor strict")
+    matcher = None if coordinate is not None else p.target("matcher", generation)
     how = p.click_type()
     if coordinate is not None and how == "focus":
         raise PayloadError(f"{p.where}.clickType focus needs a matcher")
@@ -212,7 +229,7 @@ def _read_text(p: Fields, generation: Generation) -> plan.ReadText:
         raise PayloadError(f"{p.where}.validator is not supported: {validator}")
     newer = generation != "0.3"
     return plan.ReadText(
-        matcher=p.query("matcher"),
+        matcher=p.target("matcher", generation),
         container=p.optional_query("container") if newer else None,
         all=newer and p.flag("all", default=False),
         validator=validator,
@@ -231,7 +248,7 @@ def _press_key(p: Fields, _: Generation) -> plan.PressKey:
 def _wait_for_node(p: Fields, generation: Generation) -> plan.WaitForNode:
     timed = generation != "0.3" and p.optional_integer("timeoutMs") is not None
     timeout = p.integer("timeoutMs", 1, 1, 120_000) if timed else None
-    return plan.WaitForNode(p.query("matcher"), p.retry(presets.UI_READINESS), timeout)
+    return plan.WaitForNode(p.target("matcher", generation), p.retry(presets.UI_READINESS), timeout)
 
 
 def _scroll_until(p: Fields, generation: Generation) -> plan.ScrollUntil:
@@ -253,7 +270,7 @@ def _scroll_until(p: Fields, generation: Generation) -> plan.ScrollUntil:
 
 def _scroll_and_click(p: Fields, generation: Generation) -> plan.ScrollAndClick:
     return plan.ScrollAndClick(
-        target=p.query("target" if generation == "0.3" else "matcher"),
+        target=p.target("target" if generation == "0.3" else "matcher", generation),
         scroll=p.scroll(),
         max_swipes=p.integer("maxSwipes", 10, 1, 50),
         click_after=p.flag("clickAfter", default=True),
@@ -301,8 +318,8 @@ _READERS: Mapping[str, Callable[[Fields, Generation], PlanAction]] = {
     "scroll": lambda p, _: p.scroll(p.retry(presets.NONE)),
     "scroll_until": _scroll_until,
     "read_text": _read_text,
-    "enter_text": lambda p, _: plan.EnterText(
-        p.query("matcher"), p.text("text"), p.flag("submit", default=False), p.retry(presets.UI_READINESS)
+    "enter_text": lambda p, g: plan.EnterText(
+        p.target("matcher", g), p.text("text"), p.flag("submit", default=False), p.retry(presets.UI_READINESS)
     ),
     "snapshot_ui": lambda p, _: plan.SnapshotUi(p.retry(presets.UI_READINESS)),
     "take_screenshot": lambda _p, _g: plan.TakeScreenshot(),

@@ -20,6 +20,10 @@ class Query:
 
     fields: Mapping[str, str]
     matcher: Matcher | None
+    container: Query | None = None
+    """From Operator 0.10 on: only strict descendants of its first match are candidates."""
+    strict: bool = False
+    """Refuse more than one candidate, and more than one container."""
 
     @classmethod
     def of(cls, fields: Mapping[str, str]) -> Query:

@@ -56,7 +56,7 @@ class PlanRun:
     step_id: str = ""
     """Of the step that is being carried out."""
     reports: list[StepReport] = field(default_factory=list)
-    """Of the steps that were carried out."""
+    """Of the steps of the plan that were carried out."""
 
     @property
     def modern(self) -> bool:
@@ -88,7 +88,7 @@ class PlanRun:
             try:
                 result = await attempt()
             except (PlanFailure, StepFailure) as exc:
-                if number == policy.max_attempts:
+                if number == policy.max_attempts or (isinstance(exc, PlanFailure) and exc.final):
                     observer.stage_failure(stage, str(exc))
                     raise
                 delay_ms = policy.delay_ms(number, self.chance)

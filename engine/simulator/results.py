@@ -17,6 +17,8 @@ _CODES = (
     ("No UI node found matching criteria", "NODE_NOT_FOUND"),
     ("Target node not found after scrolling", "NODE_NOT_FOUND"),
     ("Timeout waiting for node matching", "WAIT_TIMEOUT"),
+    ("NODE_AMBIGUOUS", "NODE_AMBIGUOUS"),
+    ("CONTAINER_AMBIGUOUS", "CONTAINER_AMBIGUOUS"),
     ("Container not found", "CONTAINER_NOT_FOUND"),
     ("No scrollable container visible", "CONTAINER_NOT_FOUND"),
     ("Click at coordinate", "GESTURE_FAILED"),
@@ -51,6 +53,7 @@ def typed_envelope(plan: OperatorPlan, outcome: PlanOutcome, running: PlanStep |
     code = next((code for text, code in _CODES if outcome.reason.startswith(text)), "ACTION_FAILED")
     if running is not None:
         data = {"dispatch_method": "none", "dispatch_accepted": "false", "errorCode": code, "error": outcome.reason}
+        data = {**outcome.failed_data, **data}
         steps.append({"id": running.id, "actionType": running.type, "success": False, "data": data})
     return {**_head(plan), "status": "failed", "stepResults": steps, "error": outcome.reason, "errorCode": code}
 

@@ -20,7 +20,6 @@ Connect = Callable[..., Awaitable[Bench]]
 Data = dict[str, Any]
 
 CASES: list[Data] = json.loads((Path(__file__).parents[1] / "data/operator-0.10/cases.json").read_text())["cases"]
-NOT_YET = {"c16": "strict is not a parameter"}
 EXECUTOR = "AgentCommandExecutorDefault$execute"
 
 
@@ -131,8 +130,6 @@ async def answer_of(bench: Bench, payload: Data) -> Data:
 
 @pytest.mark.parametrize("case", CASES, ids=[case["id"] for case in CASES])
 async def test_a_case_has_one_of_its_answers(connect: Connect, case: Data) -> None:
-    if reason := NOT_YET.get(case["id"]):
-        pytest.skip(reason)
     bench = await connect(speed=1, device={"generation": case["apk"].rpartition(".")[0]})
     received = scripted(bench, case)
     answer = await answer_of(bench, case["payload"])

@@ -130,3 +130,30 @@ async def test_everything_about_the_app_finds_the_renamed_one(connect: Connect, 
         step = {"id": kind, "type": kind, "params": {"sessionId": "one"}}
         assert (await bench.engine.execute(plan(step, command_id=kind))).outcome.status == "succeeded"
     assert (await pull(bench.engine, str(tmp_path / "recordings"))).session_id == "one"
+
+
+@pytest.mark.parametrize("column", [*GENERATIONS, "stock"])
+async def test_strict_and_container_are_honoured_or_refused(connect: Connect, column: str) -> None:
+    """Never dropped: without them another node would be clicked."""
+    stock = column == "stock"
+    scenario: dict[str, Any] = {"operator": {"installed": False}} if stock else {"device": {"generation": column}}
+    bench = await connect(start={"package": "com.android.settings"}, **scenario)
+    how: dict[str, Any] = {"backend": "stock"} if stock else {}
+    texts = {"textContains": "a"}
+    several = plan({"id": "s", "type": "click", "params": {"matcher": texts, "strict": True}}, command_id="several")
+    one = {"matcher": {"textEquals": "Battery"}, "container": {"role": "list"}, "strict": True}
+    inside = plan({"id": "s", "type": "click", "params": one}, command_id="inside")
+    if not stock and column not in NEWER:
+        for payload in (several, inside):
+            with pytest.raises(EngineError) as caught:
+                await bench.engine.execute(payload)
+            assert caught.value.code == "EXECUTION_ACTION_UNSUPPORTED"
+            assert caught.value.details["requiresApk"] == "0.10"
+        assert bench.world.commands == 0
+        return
+    refused = (await bench.engine.execute(several, **how)).outcome.to_dict()
+    assert (refused["status"], refused["error"]["code"]) == ("failed", "NODE_AMBIGUOUS")
+    elsewhere = {**one, "container": {"textEquals": "Battery"}}
+    missing = plan({"id": "s", "type": "click", "params": elsewhere}, command_id="missing")
+    outcome = (await bench.engine.execute(missing, **how)).outcome.to_dict()
+    assert outcome["error"]["code"] == "NODE_NOT_FOUND"  # a container is no descendant of itself

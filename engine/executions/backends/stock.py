@@ -215,7 +215,7 @@ class StockBackend:
 
     async def _run(self, session: _Session, device: AdbDevice, command: Command, trace: Trace) -> Outcome:
         try:
-            plan = read_payload(command.wire, "0.5")
+            plan = read_payload(command.wire, "0.10")
         except PayloadError as exc:
             raise EngineError(ErrorCode.EXECUTION_VALIDATION_FAILED, f"The plan cannot be run: {exc}") from exc
         progress = _Progress(self._bus, device.serial, plan, trace)
