@@ -65,7 +65,8 @@ class VerbArguments(Strict):
     """The arguments of all verbs. The engine checks matchers."""
 
     selector: dict[str, Any] = optional("The node: a matcher.")
-    container: dict[str, Any] = optional("The node to scroll or read in: a matcher.")
+    container: dict[str, Any] = optional("The node to scroll or look in: a matcher.")
+    strict: bool = optional("Fail if several nodes match.")
     point: Coordinate = optional("A point of the screen instead of a node.")
     to: Coordinate = optional("Where a swipe or drag ends.")
     clickType: ClickType = optional("How to click.")
@@ -180,8 +181,12 @@ def invalid(path: str, message: str, hint: str | None = None) -> EngineError:
 
 
 def _scrolling(given: Arguments, **more: Any) -> Payload:
-    scroll = {name: given.get(name) for name in ("direction", "container")}
+    scroll = {name: given.get(name) for name in _SCROLL}
     return {name: value for name, value in {**scroll, **more}.items() if value is not None}
+
+
+def _limits(given: Arguments) -> build.Limits:
+    return {name: given.get(name) for name in _LIMITS}
 
 
 def _press_key(given: Arguments) -> Payload:
@@ -221,22 +226,27 @@ def _device(
     return Verb(lambda a: DeviceCommand(lambda admin: run(admin, a)), required, optional)
 
 
-_SCROLL = ("direction", "container")
+_LIMITS = ("container", "strict")
+_SCROLL = ("direction", *_LIMITS)
 VERBS: Mapping[str, Verb] = {
     "open_app": Verb(lambda a: build.open_app(a["applicationId"]), ("applicationId",)),
     "open_uri": Verb(lambda a: build.open_uri(a["uri"]), ("uri",)),
     "close_app": Verb(lambda a: build.close_app(a["applicationId"]), ("applicationId",)),
     "click": Verb(
-        lambda a: build.click(a.get("selector"), point=a.get("point"), click_type=a.get("clickType")),
+        lambda a: build.click(
+            a.get("selector"), point=a.get("point"), click_type=a.get("clickType"), limits=_limits(a)
+        ),
         one_of=("selector", "point"),
-        optional=("clickType",),
+        optional=("clickType", *_LIMITS),
     ),
-    "enter_text": Verb(lambda a: build.enter_text(a["selector"], a["text"]), ("selector", "text")),
+    "enter_text": Verb(
+        lambda a: build.enter_text(a["selector"], a["text"], limits=_limits(a)), ("selector", "text"), _LIMITS
+    ),
     "press_key": Verb(_press_key, ("key",)),
     "read_text": Verb(
-        lambda a: build.read_text(a["selector"], every=a.get("all", False), container=a.get("container")),
+        lambda a: build.read_text(a["selector"], every=a.get("all", False), limits=_limits(a)),
         ("selector",),
-        ("all", "container"),
+        ("all", *_LIMITS),
     ),
     "read_key_value_pair": Verb(lambda a: build.read_value(a["selector"]), ("selector",)),
     "scroll": Verb(lambda a: build.scroll(_scrolling(a)), optional=_SCROLL),
@@ -250,7 +260,9 @@ VERBS: Mapping[str, Verb] = {
         (*_SCROLL, "clickType"),
     ),
     "wait_for_node": Verb(
-        lambda a: build.wait_for_node(a["selector"], wait_ms=a.get("timeoutMs")), ("selector",), ("timeoutMs",)
+        lambda a: build.wait_for_node(a["selector"], wait_ms=a.get("timeoutMs"), limits=_limits(a)),
+        ("selector",),
+        ("timeoutMs", *_LIMITS),
     ),
     "wait_for_navigation": Verb(
         lambda a: build.wait_for_navigation(a["timeoutMs"], package=a.get("applicationId"), node=a.get("selector")),

@@ -11,6 +11,9 @@ from clawperator.engine.contracts.limits import DOCTOR_SOURCE, MAX_EXECUTION_TIM
 
 Matcher = Mapping[str, Any]
 """A matcher as JSON data (execution.md#matcher)."""
+Limits = Mapping[str, Any]
+"""``container`` and ``strict`` of an action; ``None`` where not given."""
+NO_LIMITS: Limits = {}
 _BASE36 = "0123456789abcdefghijklmnopqrstuvwxyz"
 DEFAULT_TIMEOUT_MS = 30_000
 SPARE_MS = 5_000
@@ -73,10 +76,14 @@ def press_key(key: str) -> dict[str, Any]:
 
 
 def click(
-    matcher: Matcher | None = None, *, point: Mapping[str, int] | None = None, click_type: str | None = None
+    matcher: Matcher | None = None,
+    *,
+    point: Mapping[str, int] | None = None,
+    click_type: str | None = None,
+    limits: Limits = NO_LIMITS,
 ) -> dict[str, Any]:
     """Click a node, or a ``point`` ``{"x", "y"}`` of the screen in pixels."""
-    return single("click", "click", {"matcher": matcher, "coordinate": point, "clickType": click_type})
+    return single("click", "click", {"matcher": matcher, "coordinate": point, "clickType": click_type, **limits})
 
 
 def read_text(
@@ -85,11 +92,11 @@ def read_text(
     validator: str | None = None,
     pattern: str | None = None,
     every: bool = False,
-    container: Matcher | None = None,
+    limits: Limits = NO_LIMITS,
 ) -> dict[str, Any]:
     """Read ``every`` matching node, or the first one."""
     asked = {"matcher": matcher, "validator": validator, "validatorPattern": pattern}
-    return single("read", "read_text", {**asked, "all": every or None, "container": container})
+    return single("read", "read_text", {**asked, "all": every or None, **limits})
 
 
 def read_value(label: Matcher, *, every: bool = False) -> dict[str, Any]:
@@ -97,13 +104,15 @@ def read_value(label: Matcher, *, every: bool = False) -> dict[str, Any]:
     return single("read-value", "read_key_value_pair", {"labelMatcher": label, "all": every or None})
 
 
-def enter_text(matcher: Matcher, text: str, *, submit: bool = False, clear: bool = False) -> dict[str, Any]:
-    return single("type", "enter_text", {"matcher": matcher, "text": text, "submit": submit, "clear": clear})
+def enter_text(
+    matcher: Matcher, text: str, *, submit: bool = False, clear: bool = False, limits: Limits = NO_LIMITS
+) -> dict[str, Any]:
+    return single("type", "enter_text", {"matcher": matcher, "text": text, "submit": submit, "clear": clear, **limits})
 
 
-def wait_for_node(matcher: Matcher, *, wait_ms: float | None = None) -> dict[str, Any]:
+def wait_for_node(matcher: Matcher, *, wait_ms: float | None = None, limits: Limits = NO_LIMITS) -> dict[str, Any]:
     """Wait for a node; without ``wait_ms`` the device's retry policy is the limit."""
-    params = {"matcher": matcher, "timeoutMs": wait_ms}
+    params = {"matcher": matcher, "timeoutMs": wait_ms, **limits}
     return single("wait", "wait_for_node", params, timeout_ms=time_around(wait_ms))
 
 

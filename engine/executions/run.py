@@ -72,7 +72,7 @@ async def run_held(
     if trace.refusal is not None and steps.error is not None:
         steps = replace(steps, error=facts_of(trace.refusal))
     steps = await _with_apps(steps, validated.execution, device)
-    steps, ambiguous = await _with_nodes(steps, validated.execution, trace, device.serial)
+    steps, ambiguous = await _with_nodes(steps, validated.execution, trace, device.serial, outcome.envelope)
     return Finished(envelope, steps, [warning.to_dict() for warning in (*warnings, *ambiguous)])
 
 
@@ -90,17 +90,17 @@ def _require_answer(envelope: Envelope, execution: Execution) -> None:
 
 
 async def _with_nodes(
-    outcome: ExecutionOutcome, execution: Execution, trace: Trace, device_id: str
+    outcome: ExecutionOutcome, execution: Execution, trace: Trace, device_id: str, envelope: Envelope
 ) -> tuple[ExecutionOutcome, Sequence[Warning_]]:
     """Return ``outcome`` with the nodes of its steps; trees are parsed in a thread."""
     from clawperator.engine.executions.targets import SeenTrees, wants_nodes, with_nodes
 
-    trees = SeenTrees.of(trace)
-    if not wants_nodes(outcome, execution, trees):
+    trees, data = SeenTrees.of(trace), {step.id: step.data for step in envelope.step_results}
+    if not wants_nodes(outcome, execution, trees, data):
         return outcome, ()
-    if not trees.all:
-        return with_nodes(outcome, execution, trees, device_id)
-    return await asyncio.to_thread(with_nodes, outcome, execution, trees, device_id)
+    if not trees.all and trees.missed is None:
+        return with_nodes(outcome, execution, trees, device_id, data)
+    return await asyncio.to_thread(with_nodes, outcome, execution, trees, device_id, data)
 
 
 async def _with_apps(outcome: ExecutionOutcome, execution: Execution, device: AdbDevice) -> ExecutionOutcome:

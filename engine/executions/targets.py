@@ -9,12 +9,13 @@ from __future__ import annotations
 import json
 import math
 import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Self
 
 from clawperator.engine.contracts.issues import Warning_, joined
 from clawperator.engine.errors import EngineError, ErrorCode
+from clawperator.engine.executions import ambiguity
 from clawperator.engine.executions.outcome import ExecutionOutcome, OutcomeStep
 from clawperator.engine.text.suggestions import command_line
 
@@ -27,6 +28,9 @@ if TYPE_CHECKING:
 SeenAt = tuple[float, "CapturedHierarchy"]
 """The host time of a tree (seconds since the epoch), and the tree."""
 
+StepData = Mapping[str, Mapping[str, str]]
+"""The data of steps as the device wrote them, by step id."""
+NO_DATA: StepData = {}
 _BY_MATCHER = frozenset({"click", "enter_text", "read_text", "wait_for_node"})
 _SELECTORS = ("matcher", "target", "container")
 _SCROLLING = "scroll_and_click"
@@ -72,9 +76,10 @@ class SeenTrees:
 
 
 def with_nodes(
-    outcome: ExecutionOutcome, execution: Execution, trees: SeenTrees, device_id: str
+    outcome: ExecutionOutcome, execution: Execution, trees: SeenTrees, device_id: str, data: StepData = NO_DATA
 ) -> tuple[ExecutionOutcome, list[Warning_]]:
-    """Return ``outcome`` with the nodes of its steps, and ``error.details.nearest`` for a matcher without a match.
+    """Return ``outcome`` with the nodes of its steps, ``error.details.nearest`` for a matcher without a match, and
+    ``error.details.candidates`` for one with too many.
 
     Warnings name steps with several matches. Parses trees: do not call it in the event loop if there are any.
     """
@@ -84,25 +89,38 @@ def with_nodes(
     for step in outcome.steps:
         target = reader.target(step) if step.status == "done" else None
         steps.append(step if target is None else replace(step, target=target))
-        if target is not None and target.get("matched", 0) > 1 and not _reads_all(execution, step):
-            message = f'Step "{step.id}": {target["matched"]} nodes matched, and the device took the first'
-            params = execution.actions[step.index].params
-            path = joined("actions", step.index, "params", next(name for name in _SELECTORS if name in params))
-            warnings.append(Warning_("MATCHER_AMBIGUOUS", path, message))
+        if not _reads_all(execution, step):
+            warnings += _first_of_several(execution, step, (target or {}).get("matched", 0), data.get(step.id, {}))
     error, failed = outcome.error, outcome.failed_step
-    if error is not None and failed is not None and error["code"] in _EXPLAINED:
+    if error is not None and failed is not None and error["code"] in ambiguity.CODES:
+        error = reader.ambiguous(error, failed, data.get(failed.id, {}))
+    elif error is not None and failed is not None and error["code"] in _EXPLAINED:
         error = reader.explained(error, failed, device_id)
     return replace(outcome, steps=tuple(steps), error=error), warnings
 
 
-def wants_nodes(outcome: ExecutionOutcome, execution: Execution, trees: SeenTrees) -> bool:
+def wants_nodes(outcome: ExecutionOutcome, execution: Execution, trees: SeenTrees, data: StepData = NO_DATA) -> bool:
     """Return whether ``with_nodes`` can add anything."""
-    explained = outcome.error is not None and outcome.error["code"] in _EXPLAINED
+    explained = outcome.error is not None and outcome.error["code"] in (*_EXPLAINED, *ambiguity.CODES)
     return (
         explained
+        or any("selection_warning" in each for each in data.values())
         or bool(trees.taken)
         or (bool(trees.all) and any(action.type in _BY_MATCHER for action in execution.actions))
     )
+
+
+def _first_of_several(
+    execution: Execution, step: OutcomeStep, matched: int, data: Mapping[str, str]
+) -> Iterator[Warning_]:
+    """Warn of several matches: those of a tree that the host knows, else those that the device counted."""
+    said, containers = ambiguity.said_counts(data)
+    params = execution.actions[step.index].params
+    name = next((name for name in _SELECTORS if name in params), "")
+    for selector, count in {"container": containers, name: matched or said}.items():
+        if count > 1 and selector in params:
+            message = f'Step "{step.id}": {count} nodes matched, and the device took the first'
+            yield Warning_("MATCHER_AMBIGUOUS", joined("actions", step.index, "params", selector), message)
 
 
 def _reads_all(execution: Execution, step: OutcomeStep) -> bool:
@@ -145,15 +163,7 @@ class _Reader:
         if not fields:
             return dict(error)
         details: dict[str, Any] = {**error.get("details", {}), "selector": dict(fields)}
-        now = self._trees.of_screen(self._trees.last)
-        seen = now or (None if failed.type == _SCROLLING else self._earlier(failed))
-        tree = self._tree(seen) if seen is not None else None
-        source: dict[str, Any] | None = None
-        if self._trees.missed is not None:
-            at, tree = self._trees.missed
-            source = {"stepId": failed.id, "ageMs": _age(at, failed.ended_at), "current": True}
-        elif seen is not None and tree is not None:
-            source = self._source(seen, failed.ended_at) | {"current": now is not None}
+        tree, source = self._at_failure(failed)
         if source is not None and tree is not None:
             from clawperator.engine.hierarchy.explain import explain_tree
             from clawperator.engine.hierarchy.matcher import Matcher
@@ -167,6 +177,42 @@ class _Reader:
         selector = shlex.quote(json.dumps(fields, ensure_ascii=False, separators=(",", ":")))
         command = command_line(f"match --selector {selector} --explain", device_id)
         return {**error, "hint": f"{error['hint']} Find near matches now: {command}", "details": details}
+
+    def ambiguous(self, error: Mapping[str, Any], failed: OutcomeStep, data: Mapping[str, str]) -> dict[str, Any]:
+        """Return ``error`` with the nodes that matched: with selectors by a tree that agrees with the device, else as it names them."""
+        from clawperator.engine.hierarchy.match import Matcher, find_all
+
+        params = self._actions[failed.index].params
+        names = ("container",) if error["code"] == ErrorCode.CONTAINER_AMBIGUOUS else _SELECTORS
+        fields: Mapping[str, str] = next((params[name] for name in names if name in params), {})
+        details: dict[str, Any] = {**error.get("details", {}), "selector": dict(fields)}
+        count = ambiguity.said_count(data)
+        tree, source = self._at_failure(failed)
+        found: Sequence[UiNode] = ()
+        if tree is not None and source is not None and source["current"]:
+            found = find_all(tree, Matcher.from_fields(fields))
+            if "container" in params and error["code"] == ErrorCode.NODE_AMBIGUOUS:
+                inside = find_all(tree, Matcher.from_fields(params["container"]))
+                found = [node for node in found if inside and inside[0].index < node.index < inside[0].end]
+        if tree is not None and len(found) > 1 and count in (None, len(found)):
+            listed = ambiguity.candidates(tree, found)
+            details |= {"matches": len(found), "candidates": listed, "tree": source}
+        else:
+            details |= {"matches": count} if count is not None else {}
+            details["candidates"] = ambiguity.said_candidates(data)
+        return {**error, "details": details}
+
+    def _at_failure(self, failed: OutcomeStep) -> tuple[UiTree | None, dict[str, Any] | None]:
+        """Return the tree that ``failed`` saw, or an earlier one, and its origin; ``current`` if nothing has changed since."""
+        if self._trees.missed is not None:
+            at, tree = self._trees.missed
+            return tree, {"stepId": failed.id, "ageMs": _age(at, failed.ended_at), "current": True}
+        now = self._trees.of_screen(self._trees.last)
+        seen = now or (None if failed.type == _SCROLLING else self._earlier(failed))
+        known = self._tree(seen) if seen is not None else None
+        if seen is None or known is None:
+            return None, None
+        return known, self._source(seen, failed.ended_at) | {"current": now is not None}
 
     def _fields(self, step: OutcomeStep) -> Mapping[str, str]:
         action = self._actions[step.index]

@@ -55,7 +55,7 @@ class Trace:
         self.stopped: ExecutionOutcome | None = None
         """The outcome where the host ended a composition between two parts, by an error of its own."""
         self.missed: tuple[float, UiTree] | None = None
-        """The tree in which the selector of the last step matched nothing, if the backend read it itself."""
+        """The tree in which the selectors of the last step matched nothing, or more than they may, if the backend read it itself."""
         self.raw: list[str] = []
         self.warnings: list[Mapping[str, str]] = []
         """Remarks about the device."""

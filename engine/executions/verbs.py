@@ -9,7 +9,14 @@ from typing import TYPE_CHECKING, Any
 from clawperator.engine.contracts.execution import Action
 from clawperator.engine.errors import EngineError, ErrorCode
 from clawperator.engine.executions.build import DEFAULT_TIMEOUT_MS, time_around
-from clawperator.engine.executions.composition import Composition, PartFailedError, Parts, StepFailedError, by_reference
+from clawperator.engine.executions.composition import (
+    Composition,
+    PartFailedError,
+    Parts,
+    StepFailedError,
+    by_reference,
+    is_reference,
+)
 from clawperator.engine.executions.force_stop import require_package
 from clawperator.engine.executions.matcher_check import checked_matcher
 from clawperator.engine.hierarchy.match import Matcher, explain_tree, find_all
@@ -107,13 +114,25 @@ _SUBMITTED_BY = "input keyevent KEYCODE_ENTER"
 
 
 @by_reference
-def type_and_submit(matcher: Fields, text: str, *, clear: bool = False) -> Composition:
+def type_and_submit(
+    matcher: Fields,
+    text: str,
+    *,
+    clear: bool = False,
+    container: Fields | None = None,
+    strict: bool | None = None,
+) -> Composition:
     """Type ``text`` into the field of ``matcher`` and press Enter once, with one broadcast (two if the log is late).
 
     Both are then done. ``effect`` says whether the screen was seen to change: ``changed`` or ``none_seen``. No generation of the
     Operator app can press Enter, so the host does while the plan pauses (wire.md#actions-and-how-they-fail).
     """
-    entry = Action("type", "enter_text", {"matcher": dict(matcher), "text": text} | ({"clear": True} if clear else {}))
+    if is_reference(matcher) and is_reference(container):
+        message = "A text that is submitted takes one reference: of the field or of its container"
+        raise EngineError(ErrorCode.EXECUTION_VALIDATION_FAILED, message, details={"path": "container"})
+    more = {"clear": clear or None, "container": container and dict(container), "strict": strict or None}
+    given = {name: value for name, value in more.items() if value is not None}
+    entry = Action("type", "enter_text", {"matcher": dict(matcher), "text": text, **given})
 
     async def run(parts: Parts) -> dict[str, Any]:
         async def enter() -> None:

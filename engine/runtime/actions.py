@@ -24,6 +24,7 @@ from clawperator.engine.runtime.outcome import (
     failure,
     success,
 )
+from clawperator.engine.runtime.plan import at_least
 from clawperator.engine.runtime.query import Query
 from clawperator.engine.runtime.retry import RetryPolicy
 from clawperator.engine.runtime.run import PlanRun, StepFailure
@@ -39,6 +40,10 @@ CLOSE_REFUSED = "The Operator cannot close apps by itself; let the host run: adb
 SCREENSHOT_REFUSED = "The Operator does not take screenshots; the host captures them with adb exec-out screencap -p"
 
 _TEMPERATURE = re.compile(r"\s*[+-]?\d+(\.\d+)?(°?[CF])?\s*", re.IGNORECASE)
+_FIRST_TAKEN = (
+    "Multiple candidates matched; first-match selection was used. Largest candidate counts observed: target: %d. "
+    "Use --strict (params.strict=true) to reject ambiguous matches."
+)
 _VERSION = re.compile(r"\d+(\.\d+)*")
 
 
@@ -46,14 +51,18 @@ async def run_plan(run: PlanRun, plan: p.OperatorPlan) -> PlanOutcome:
     """All steps in order. Never raises ``PlanFailure``: it is in the outcome."""
     run.reports.clear()
     for step in plan.steps:
-        run.step_id = step.id
+        run.step_id, run.matched = step.id, 0
         run.observer.step_start(step.id, step.type)
         try:
             if run.before_step is not None:
                 await run.before_step(step)
             outcome = await run_action(run, step.action)
         except PlanFailure as exc:
+            if exc.tree is not None:
+                run.observer.missed(exc.tree)
             return PlanOutcome(tuple(run.reports), str(exc), step.id, exc.data)
+        if run.matched > 1 and at_least(run.generation, "0.10") and not getattr(step.action, "all", False):
+            outcome = replace(outcome, data={**outcome.data, "selection_warning": _FIRST_TAKEN % run.matched})
         run.observer.step_done(step.id, step.type, outcome)
         run.reports.append(StepReport(step.id, step.type, outcome))
     return PlanOutcome(tuple(run.reports))
@@ -117,6 +126,8 @@ async def _until(run: PlanRun, action: p.WaitForNode, attempt: Callable[[], Awai
         try:
             return await attempt()
         except PlanFailure as exc:
+            if exc.final:
+                raise
             left = deadline - run.clock.now()
             if left <= 0:
                 text = f"Timeout waiting for node matching: {action.matcher} (timeoutMs={timeout_ms})"
@@ -177,7 +188,7 @@ async def read_text(run: PlanRun, action: p.ReadText) -> ActionResult:
 async def _read_once(run: PlanRun, action: p.ReadText) -> ActionResult:
     tree = await run.tree()
     found = _inside(run, tree, action)
-    run.observer.took(found[0], len(found))
+    run.took(found[0], len(found))
     extra = {"container": str(action.container)} if action.container is not None else {}
     if action.all:
         labels = [node.label for node in found if node.label]
@@ -210,7 +221,7 @@ def _strictly_inside(run: PlanRun, tree: UiTree, action: p.ReadText) -> Sequence
     """The same from Operator 0.10 on: the container itself is no candidate, and reading all nodes may find several."""
     target = replace(action.matcher, strict=action.matcher.strict and not action.all)
     try:
-        found = candidates(tree, target)
+        found = target.candidates(tree)
     except PlanFailure as exc:
         if str(exc).startswith("Container not found"):
             raise StepFailure(failure("CONTAINER_NOT_FOUND")) from exc
@@ -369,31 +380,12 @@ async def recording(run: PlanRun, action: p.RecordAction) -> ActionResult:
 async def _find(run: PlanRun, matcher: Query) -> UiNode:
     """The first match now. Raises ``PlanFailure``."""
     tree = await run.tree()
-    found = candidates(tree, matcher)
+    found = matcher.candidates(tree)
     if not found:
         run.observer.missed(tree)
         raise _no_node(matcher)
-    run.observer.took(found[0], len(found))
+    run.took(found[0], len(found))
     return found[0]
-
-
-def candidates(tree: UiTree, target: Query) -> Sequence[UiNode]:
-    """The matches of ``target``: inside its container, if it has one. Raises ``PlanFailure`` without one container, or one node if ``strict``."""
-    found = target.find_all(tree)
-    if target.container is not None:
-        inside = target.container.find_all(tree)
-        if not inside:
-            raise PlanFailure(f"Container not found for {target.container}")
-        _one_of(inside, "CONTAINER_AMBIGUOUS", strict=target.strict)
-        found = [node for node in found if inside[0].index < node.index < inside[0].end]
-    _one_of(found, "NODE_AMBIGUOUS", strict=target.strict)
-    return found
-
-
-def _one_of(found: Sequence[UiNode], code: str, *, strict: bool) -> None:
-    if strict and len(found) > 1:
-        reason = f"{code}: resolved {len(found)} candidates"
-        raise PlanFailure(reason, {"candidate_count": str(len(found))}, final=True)
 
 
 def _no_node(matcher: Query) -> PlanFailure:

@@ -4,6 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from clawperator.engine.hierarchy.tree import UiTree
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,13 +54,22 @@ class PlanOutcome:
 class PlanFailure(Exception):  # noqa: N818 - the contract's word: a plan fails, a step fails
     """A step threw: the plan stops here. ``str(failure)`` is the Operator's text, without ``Task execution failed:``.
 
-    ``data`` are the step's from Operator 0.10 on. ``final``: another attempt would not help.
+    ``data`` are the step's from Operator 0.10 on, ``tree`` the one in which too much matched.
+    ``final``: another attempt would not help.
     """
 
-    def __init__(self, reason: str, data: Mapping[str, str] | None = None, *, final: bool = False) -> None:
+    def __init__(
+        self,
+        reason: str,
+        data: Mapping[str, str] | None = None,
+        *,
+        final: bool = False,
+        tree: UiTree | None = None,
+    ) -> None:
         super().__init__(reason)
         self.data = data or {}
         self.final = final
+        self.tree = tree
 
 
 def success(data: Mapping[str, str] | None = None) -> ActionResult:

@@ -178,7 +178,7 @@ class Fields:
             raise PayloadError(f"{self.where}.clickType is not supported: {given}")
         return how
 
-    def scroll(self, retry: RetryPolicy = presets.NONE) -> plan.Scroll:
+    def scroll(self, generation: Generation, retry: RetryPolicy = presets.NONE) -> plan.Scroll:
         direction = self.optional_text("direction", 64).lower() or "down"
         if direction not in ("down", "up", "left", "right"):
             raise PayloadError(f"{self.where}.direction is not supported: {direction}")
@@ -188,6 +188,7 @@ class Fields:
             distance_ratio=self.fraction("distanceRatio", 0.7, 0.0, 1.0),
             settle_delay_ms=self.integer("settleDelayMs", 250, 0, 10_000),
             find_first_scrollable_child=self.flag("findFirstScrollableChild", default=True),
+            strict=at_least(generation, "0.10") and self.strict(),
             retry=retry,
         )
 
@@ -253,12 +254,12 @@ def _wait_for_node(p: Fields, generation: Generation) -> plan.WaitForNode:
 
 def _scroll_until(p: Fields, generation: Generation) -> plan.ScrollUntil:
     newer = generation != "0.3"
-    matcher = p.optional_query("matcher") if newer else None
+    matcher = p.target("matcher", generation) if newer and "matcher" in p.raw else None
     click_after = newer and p.flag("clickAfter", default=False)
     if click_after and matcher is None:
         raise PayloadError(f"{p.where}.matcher is required with clickAfter")
     return plan.ScrollUntil(
-        scroll=p.scroll(),
+        scroll=p.scroll(generation),
         max_scrolls=p.integer("maxScrolls", 20, 1, 200),
         max_duration_ms=p.integer("maxDurationMs", 10_000, 0, 120_000),
         threshold=p.integer("noPositionChangeThreshold", 3, 1, 20),
@@ -271,7 +272,7 @@ def _scroll_until(p: Fields, generation: Generation) -> plan.ScrollUntil:
 def _scroll_and_click(p: Fields, generation: Generation) -> plan.ScrollAndClick:
     return plan.ScrollAndClick(
         target=p.target("target" if generation == "0.3" else "matcher", generation),
-        scroll=p.scroll(),
+        scroll=p.scroll(generation),
         max_swipes=p.integer("maxSwipes", 10, 1, 50),
         click_after=p.flag("clickAfter", default=True),
         how=p.click_type(),
@@ -315,7 +316,7 @@ _READERS: Mapping[str, Callable[[Fields, Generation], PlanAction]] = {
     "wait_for_node": _wait_for_node,
     "click": _click,
     "scroll_and_click": _scroll_and_click,
-    "scroll": lambda p, _: p.scroll(p.retry(presets.NONE)),
+    "scroll": lambda p, g: p.scroll(g, p.retry(presets.NONE)),
     "scroll_until": _scroll_until,
     "read_text": _read_text,
     "enter_text": lambda p, g: plan.EnterText(

@@ -112,6 +112,7 @@ class Scroll(PlanAction):
     distance_ratio: float
     settle_delay_ms: int
     find_first_scrollable_child: bool
+    strict: bool = False
     retry: RetryPolicy = presets.NONE
 
 

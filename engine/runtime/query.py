@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from clawperator.engine.hierarchy.match import Matcher, find_all
 from clawperator.engine.hierarchy.matcher import FIELDS
 from clawperator.engine.hierarchy.tree import UiNode, UiTree
+from clawperator.engine.runtime.outcome import PlanFailure
 
+_MOST_CANDIDATES = 10
+_LONGEST_TEXT = 512
 _CONTAINS = frozenset({"textContains", "contentDescContains"})
 
 
@@ -46,3 +50,51 @@ class Query:
 
     def first(self, tree: UiTree) -> UiNode | None:
         return next(iter(self.find_all(tree)), None)
+
+    def candidates(self, tree: UiTree) -> Sequence[UiNode]:
+        """Every match: inside the container, if there is one. Raises ``PlanFailure`` without a container, or for several nodes if strict."""
+        found = self.find_all(tree)
+        if self.container is not None:
+            containers = self.container.find_all(tree)
+            if not containers:
+                raise PlanFailure(f"Container not found for {self.container}", final=self.strict)
+            one_of(tree, containers, "CONTAINER_AMBIGUOUS", strict=self.strict)
+            found = [node for node in found if containers[0].index < node.index < containers[0].end]
+        one_of(tree, found, "NODE_AMBIGUOUS", strict=self.strict)
+        return found
+
+    def candidates_so_far(self, tree: UiTree) -> Sequence[UiNode]:
+        """The same while scrolling, which has its own words for a container that is not there."""
+        if self.container is not None and self.container.first(tree) is None:
+            return ()
+        return self.candidates(tree)
+
+
+def one_of(tree: UiTree, found: Sequence[UiNode], code: str, *, strict: bool) -> None:
+    """Raise ``PlanFailure`` for several nodes where ``strict`` allows one."""
+    if strict and len(found) > 1:
+        data = {"candidate_count": str(len(found)), "candidates": query_result(found, _MOST_CANDIDATES)}
+        raise PlanFailure(f"{code}: resolved {len(found)} candidates", data, final=True, tree=tree)
+
+
+def query_result(found: Sequence[UiNode], limit: int) -> str:
+    """Return the Operator's JSON text about nodes (operator-0.10, query result)."""
+    shown = [_node_summary(node) for node in found[:limit]]
+    answer = {"schemaVersion": 1, "totalMatches": len(found), "returnedCount": len(shown)}
+    return json.dumps({**answer, "truncated": len(shown) < len(found), "nodes": shown}, separators=(",", ":"))
+
+
+def _node_summary(node: UiNode) -> dict[str, object]:
+    path = node.path.replace("/", ".")
+    return {
+        "nodePath": path,
+        "parentPath": path.rpartition(".")[0] or None,
+        "resourceId": node.resource_id or None,
+        "className": node.cls,
+        "role": node.role,
+        "label": node.label[:_LONGEST_TEXT],
+        "contentDescription": node.content_desc[:_LONGEST_TEXT] or None,
+        "bounds": dict(zip(("left", "top", "right", "bottom"), map(float, node.bounds), strict=True)),
+        "enabled": node.enabled,
+        "clickable": node.clickable,
+    }

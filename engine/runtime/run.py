@@ -31,7 +31,7 @@ class Observer:
         """``node`` is the one that the step uses; ``matched`` nodes satisfied its selector, ``None`` without one."""
 
     def missed(self, tree: UiTree) -> None:
-        """The step's selector matched nothing in ``tree``."""
+        """The step's selectors matched nothing in ``tree``, or more than they may."""
 
     def stage_start(self, stage: str, label: str) -> None: ...
 
@@ -55,6 +55,8 @@ class PlanRun:
     """Awaited as each step begins."""
     step_id: str = ""
     """Of the step that is being carried out."""
+    matched: int = 0
+    """The largest number of nodes of which the running step took the first."""
     reports: list[StepReport] = field(default_factory=list)
     """Of the steps of the plan that were carried out."""
 
@@ -62,6 +64,11 @@ class PlanRun:
     def modern(self) -> bool:
         """Whether the semantics of 0.3.2 and later apply."""
         return self.generation != "0.3"
+
+    def took(self, node: UiNode, matched: int | None) -> None:
+        """Note the node that the running step uses, one of ``matched``."""
+        self.matched = max(self.matched, matched or 0)
+        self.observer.took(node, matched)
 
     async def tree(self) -> UiTree:
         """The window's tree. Raises ``PlanFailure`` when there is none."""

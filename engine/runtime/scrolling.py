@@ -8,7 +8,7 @@ from enum import Enum
 from clawperator.engine.hierarchy.tree import UiNode, UiTree
 from clawperator.engine.runtime.outcome import ActionResult, PlanFailure
 from clawperator.engine.runtime.plan import Scroll, ScrollAndClick, ScrollUntil
-from clawperator.engine.runtime.query import Query
+from clawperator.engine.runtime.query import Query, one_of
 from clawperator.engine.runtime.retry import UI_READINESS
 from clawperator.engine.runtime.run import PlanRun
 
@@ -32,15 +32,17 @@ class ContainerProblem(Exception):  # noqa: N818 - a finding, turned into the ac
 
 
 def resolve_container(tree: UiTree, scroll: Scroll) -> UiNode:
-    """The node to scroll. Raises ``ContainerProblem``."""
+    """The node to scroll. Raises ``ContainerProblem``, and ``PlanFailure`` for several containers if strict."""
     if scroll.container is None:
-        found = next((node for node in tree.on_screen if node.scrollable), None)
-        if found is None:
+        scrollable = next((node for node in tree.on_screen if node.scrollable), None)
+        if scrollable is None:
             raise ContainerProblem(CONTAINER_NOT_FOUND)
-        return found
-    match = scroll.container.first(tree)
-    if match is None:
+        return scrollable
+    found = scroll.container.find_all(tree)
+    if not found:
         raise ContainerProblem(CONTAINER_NOT_FOUND)
+    one_of(tree, found, "CONTAINER_AMBIGUOUS", strict=scroll.strict)
+    match = found[0]
     if match.scrollable:
         return match
     inside = (node for node in tree.on_screen if match.index < node.index < match.end and node.scrollable)
@@ -121,7 +123,7 @@ async def scroll(run: PlanRun, action: Scroll) -> ActionResult:
 
 def _took(run: PlanRun, scroll: Scroll, tree: UiTree, container: UiNode) -> None:
     matched = None if scroll.container is None else len(scroll.container.find_all(tree))
-    run.observer.took(container, matched)
+    run.took(container, matched)
 
 
 def _resolved(container: UiNode | None) -> dict[str, str]:
@@ -218,7 +220,7 @@ class _Loop:
 
     def _visible(self, tree: UiTree | None) -> bool:
         matcher = self._action.matcher
-        return matcher is not None and tree is not None and matcher.first(tree) is not None
+        return matcher is not None and tree is not None and bool(matcher.candidates_so_far(tree))
 
     async def _appeared(self) -> bool:
         """The grace search after a scroll: at once, and three times more."""
@@ -263,8 +265,8 @@ async def _swipe_to_target(run: PlanRun, action: ScrollAndClick) -> None:
     unmoved = 0
     for _ in range(action.max_swipes):
         tree = await run.tree()
-        if found := action.target.find_all(tree):
-            run.observer.took(found[0], len(found))
+        if found := action.target.candidates_so_far(tree):
+            run.took(found[0], len(found))
             return
         if unmoved == 2:
             break
@@ -275,10 +277,10 @@ async def _swipe_to_target(run: PlanRun, action: ScrollAndClick) -> None:
         moved = await scroll_once(run, tree, container, action.scroll)
         unmoved = 0 if moved is Moved.YES else unmoved + 1
     tree = await run.tree()
-    if not (found := action.target.find_all(tree)):
+    if not (found := action.target.candidates_so_far(tree)):
         run.observer.missed(tree)
         raise PlanFailure(f"Target node not found after scrolling: {action.target}")
-    run.observer.took(found[0], len(found))
+    run.took(found[0], len(found))
 
 
 def _problem_text(problem: str, container: Query | None) -> str:

@@ -157,3 +157,64 @@ async def test_strict_and_container_are_honoured_or_refused(connect: Connect, co
     missing = plan({"id": "s", "type": "click", "params": elsewhere}, command_id="missing")
     outcome = (await bench.engine.execute(missing, **how)).outcome.to_dict()
     assert outcome["error"]["code"] == "NODE_NOT_FOUND"  # a container is no descendant of itself
+
+
+STRICT_STEPS = (
+    ("wait_for_node", {}),
+    ("read_text", {}),
+    ("enter_text", {"text": "x"}),
+    ("scroll_until", {}),
+    ("scroll_and_click", {}),
+)
+
+
+@pytest.mark.parametrize("column", ["0.10", "1.0", "stock"])
+@pytest.mark.parametrize(("kind", "more"), STRICT_STEPS, ids=[kind for kind, _ in STRICT_STEPS])
+async def test_strict_refuses_several_nodes_in_every_action(
+    connect: Connect, column: str, kind: str, more: dict[str, Any]
+) -> None:
+    stock = column == "stock"
+    scenario: dict[str, Any] = {"operator": {"installed": False}} if stock else {"device": {"generation": column}}
+    bench = await connect(start={"package": "com.android.settings"}, **scenario)
+    step = {"id": "s", "type": kind, "params": {"matcher": {"textContains": "a"}, "strict": True, **more}}
+    result = await bench.engine.execute(plan(step), **({"backend": "stock"} if stock else {}))
+    assert result.outcome.to_dict()["error"]["code"] == "NODE_AMBIGUOUS"
+
+
+@pytest.mark.parametrize("column", [*NEWER, "stock"])
+async def test_an_ambiguous_selector_is_told_apart(connect: Connect, column: str) -> None:
+    """Each candidate has a selector that finds only it, where the tree is known; else the device's words are passed on."""
+    stock = column == "stock"
+    scenario: dict[str, Any] = {"operator": {"installed": False}} if stock else {"device": {"generation": column}}
+    bench = await connect(start={"package": "com.android.settings"}, **scenario)
+    how: dict[str, Any] = {"backend": "stock"} if stock else {}
+    tap = {"id": "tap", "type": "click", "params": {"matcher": {"textContains": "a"}, "strict": True}}
+    result = await bench.engine.execute(plan(LOOK, tap), **how)
+    error = result.outcome.to_dict()["error"]
+    assert error["code"] == "NODE_AMBIGUOUS"
+    details = error["details"]
+    assert details["selector"] == {"textContains": "a"}
+    assert details["matches"] > 1
+    assert len(details["candidates"]) == min(details["matches"], 10)
+    assert details["tree"]["current"]
+    for number, candidate in enumerate(details["candidates"]):
+        assert candidate["unique"]
+        read = {"id": "r", "type": "read_text", "params": {"matcher": candidate["selector"], "strict": True}}
+        again = await bench.engine.execute(plan(read, command_id=f"again{number}"), **how)
+        assert again.envelope["stepResults"][0]["data"]["text"] == candidate["text"]
+
+
+@pytest.mark.parametrize("generation", NEWER)
+async def test_the_device_s_own_words_about_several_nodes_are_passed_on(connect: Connect, generation: str) -> None:
+    bench = await connect(start={"package": "com.android.settings"}, device={"generation": generation})
+    tap = {"id": "tap", "type": "click", "params": {"matcher": {"textContains": "a"}, "strict": True}}
+    error = (await bench.engine.execute(plan(tap, command_id="strict"))).outcome.to_dict()["error"]
+    assert error["details"]["matches"] > 1
+    assert all(candidate["text"] and len(candidate["bounds"]) == 4 for candidate in error["details"]["candidates"])
+    loose = {"id": "tap", "type": "click", "params": {"matcher": {"textContains": "a"}}}
+    done = (await bench.engine.execute(plan(loose, command_id="loose"))).to_dict()
+    assert done["outcome"]["status"] == "succeeded"
+    matched = error["details"]["matches"]
+    message = f'Step "tap": {matched} nodes matched, and the device took the first'
+    warning = {"code": "MATCHER_AMBIGUOUS", "path": "actions.0.params.matcher", "message": message}
+    assert done["warnings"] == [warning]

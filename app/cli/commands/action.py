@@ -5,7 +5,13 @@ from __future__ import annotations
 from clawperator.app.cli.command import Answer, Command, Options
 from clawperator.app.cli.parsing.common_flags import RESULT_FLAGS
 from clawperator.app.cli.parsing.flags import Flag, switch
-from clawperator.app.cli.parsing.selectors import CONTAINER_FLAGS, SELECTOR_FLAGS, SELECTOR_FLAGS_BUT_TEXT, selector
+from clawperator.app.cli.parsing.selectors import (
+    LIMIT_FLAGS,
+    SELECTOR_FLAGS,
+    SELECTOR_FLAGS_BUT_TEXT,
+    limits,
+    selector,
+)
 from clawperator.app.cli.parsing.values import invalid, json_object, number, text_value
 from clawperator.app.cli.payload_file import read_bytes
 from clawperator.engine.errors import ErrorCode
@@ -31,7 +37,7 @@ SCROLL_FLAGS = (
     Flag("--direction", "<direction>", f"scroll in this direction: {', '.join(DIRECTIONS)} [down]", suggest=DIRECTIONS),
     Flag("--distance-ratio", "<r>", "scroll by this fraction of the container, 0 to 1 [0.7]"),
     Flag("--settle-delay-ms", "<ms>", "pause after each gesture, 0 to 10000 [250]", bounds=(0, 10_000)),
-    *CONTAINER_FLAGS,
+    *LIMIT_FLAGS,
 )
 
 WAIT_NOTES = (
@@ -101,7 +107,7 @@ class Click(Action):
         "--id com.example:id/save --click-type long_click",
         "--coordinate 540 1200",
     )
-    flags = (*SELECTOR_FLAGS, POINT_FLAG, _CLICK_TYPE_FLAG, *RESULT_FLAGS)
+    flags = (*SELECTOR_FLAGS, *LIMIT_FLAGS, POINT_FLAG, _CLICK_TYPE_FLAG, *RESULT_FLAGS)
 
     def click_type(self, options: Options) -> str | None:
         """Return how to click; ``None`` for the device's default."""
@@ -114,7 +120,7 @@ class Click(Action):
         if matcher is not None and point is not None:
             raise invalid("use a selector OR --coordinate, not both", "actions.0.params")
         self.need(matcher if point is None else point)
-        return build.click(matcher, point=point, click_type=self.click_type(options))
+        return build.click(matcher, point=point, click_type=self.click_type(options), limits=limits(options))
 
 
 class Read(Action):
@@ -142,7 +148,7 @@ class Read(Action):
         switch("--all", "read every matching node, not only the first"),
         Flag("--rows", "<id|json>", "read the rows of this list, given by its resource id or a JSON matcher"),
         Flag("--fields", "<name=id,…>", "read these nodes of each row (with --rows)"),
-        *CONTAINER_FLAGS,
+        *LIMIT_FLAGS,
         *RESULT_FLAGS,
     )
 
@@ -154,15 +160,15 @@ class Read(Action):
             validator=options.validator,
             pattern=options.validator_pattern,
             every=options.all,
-            container=selector(options, container=True),
+            limits=limits(options),
         )
 
     def _rows(self, options: Options) -> Composition:
         from clawperator.engine.executions.verbs import read_rows
 
-        given = (options.validator, options.validator_pattern, options.all or None)
-        if selector(options) or selector(options, container=True) or any(value is not None for value in given):
-            raise invalid("--rows takes --fields and no selector, container or validator", "--rows")
+        given = (options.validator, options.validator_pattern, options.all or None, *limits(options).values())
+        if selector(options) or any(value is not None for value in given):
+            raise invalid("--rows takes --fields and no selector, container, validator or --strict", "--rows")
         if options.rows is None or options.fields is None:
             raise self.missing("--rows <id|json> and --fields <name=id,…>", ErrorCode.MISSING_ARGUMENT)
         pairs = [field.partition("=") for field in options.fields.split(",")]
@@ -189,6 +195,7 @@ class Type(Action):
     )
     flags = (
         *SELECTOR_FLAGS_BUT_TEXT,
+        *LIMIT_FLAGS,
         Flag("--text", "<value|->", "enter this text; - reads it from stdin"),
         switch("--submit", "press Enter afterwards"),
         switch("--clear", "clear the field first; typing always replaces its content"),
@@ -201,8 +208,8 @@ class Type(Action):
         if options.submit:
             from clawperator.engine.executions.verbs import type_and_submit
 
-            return type_and_submit(matcher, text, clear=options.clear)
-        return build.enter_text(matcher, text, clear=options.clear)
+            return type_and_submit(matcher, text, clear=options.clear, **limits(options))
+        return build.enter_text(matcher, text, clear=options.clear, limits=limits(options))
 
 
 def text_of_stdin() -> str:
@@ -227,6 +234,7 @@ class Wait(Action):
     )
     flags = (
         *SELECTOR_FLAGS,
+        *LIMIT_FLAGS,
         switch("--gone", "wait until no node matches"),
         switch("--text-changes", "wait until the first match has another text"),
         Flag("--app", "<packageId>", "wait until this app is in front"),
@@ -236,7 +244,8 @@ class Wait(Action):
     def payload(self, options: Options) -> dict[str, Any] | Composition:
         given = options.timeout_ms
         wait_ms = given if given is None or given <= 2 * build.SPARE_MS else given - build.SPARE_MS
-        return self.composed(options, wait_ms) or build.wait_for_node(self.need(selector(options)))
+        composed = self.composed(options, wait_ms)
+        return composed or build.wait_for_node(self.need(selector(options)), limits=limits(options))
 
     def composed(self, options: Options, wait_ms: float | None) -> Composition | None:
         """Return the composition of ``--gone``, ``--text-changes`` or ``--app``; ``None`` without these."""
@@ -245,6 +254,8 @@ class Wait(Action):
             raise invalid("use --gone, --text-changes OR --app, not several")
         if not (options.gone or options.text_changes or package):
             return None
+        if any(limits(options).values()):
+            raise invalid("--gone, --text-changes and --app take neither --strict nor a container")
         from clawperator.engine.executions import verbs
 
         if package:
@@ -328,7 +339,7 @@ class ScrollAndClick(Action):
 def scroll_params(options: Options) -> dict[str, Any]:
     """Return the parameters of ``SCROLL_FLAGS``; ``None`` where nothing was given."""
     return {
-        "container": selector(options, container=True),
+        **limits(options),
         "direction": options.direction,
         "distanceRatio": number("--distance-ratio", options.distance_ratio),
         "settleDelayMs": options.settle_delay_ms,

@@ -9,7 +9,7 @@ from clawperator.app.cli.commands import action, execute, observe
 from clawperator.app.cli.flat_profile import Flat
 from clawperator.app.cli.parsing.common_flags import CHECK_FLAGS, RESULT_FLAGS
 from clawperator.app.cli.parsing.flags import Flag, Word, switch
-from clawperator.app.cli.parsing.selectors import LABEL_FLAGS, SELECTOR_FLAGS, label, selector
+from clawperator.app.cli.parsing.selectors import LABEL_FLAGS, LIMIT_FLAGS, SELECTOR_FLAGS, label, limits, selector
 from clawperator.app.cli.parsing.values import integer, invalid, text_value
 from clawperator.app.cli.payload_file import file_name, is_json_text, read_bytes, unreadable
 from clawperator.engine.errors import EngineError, ErrorCode
@@ -90,6 +90,7 @@ class Click(Flat, action.Click):
     examples = ("--text Save", "--id com.example:id/save --long", "--coordinate 540 1200")
     flags = (
         *SELECTOR_FLAGS,
+        *LIMIT_FLAGS,
         action.POINT_FLAG,
         switch("--long", "perform a long press"),
         switch("--focus", "focus the node without clicking it"),
@@ -165,7 +166,7 @@ class Wait(Flat, action.Wait):
         if wait_ms is not None and not (isinstance(wait_ms, int) and 0 < wait_ms <= _MOST_MS):
             raise invalid(f"--timeout must be an integer in [1, {_MOST_MS}]", "actions.0.params.timeoutMs")
         composed = self.composed(options, wait_ms)
-        return composed or build.wait_for_node(self.need(selector(options)), wait_ms=wait_ms)
+        return composed or build.wait_for_node(self.need(selector(options)), wait_ms=wait_ms, limits=limits(options))
 
 
 class WaitForNav(Flat, action.Action):

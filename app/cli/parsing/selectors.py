@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from clawperator.app.cli.parsing.flags import Flag
+from clawperator.app.cli.parsing.flags import Flag, switch
 from clawperator.app.cli.parsing.values import invalid, json_object, text_value
 from clawperator.engine.errors import EngineError, ErrorCode
 
@@ -56,6 +56,11 @@ CONTAINER_FLAGS = (
     _json_flag("container", "--container", "--container-selector"),
     *_family("container", _FIELDS, prefix="container-"),
 )
+LIMIT_FLAGS = (
+    switch("--strict", "fail if several nodes match, instead of taking the first; requires Operator 0.10 or newer"),
+    *CONTAINER_FLAGS,
+)
+"""What limits the nodes that an action may take."""
 LABEL_FLAGS = _family("label", _LABEL_FIELDS)
 
 
@@ -73,6 +78,11 @@ def selector(options: SimpleNamespace, *, container: bool = False, text: bool = 
         simple = "--container-* flags" if container else "simple flags"
         raise invalid(f"use {flag} OR the {simple}, not both", f"{prefix}selector")
     return raw if raw is not None else fields or None
+
+
+def limits(options: SimpleNamespace) -> dict[str, Any]:
+    """Return the parameters of ``LIMIT_FLAGS``; ``None`` where nothing was given."""
+    return {"container": selector(options, container=True), "strict": options.strict or None}
 
 
 def label(options: SimpleNamespace) -> dict[str, Any] | None:

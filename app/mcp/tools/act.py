@@ -129,6 +129,8 @@ def _action_signatures() -> str:
         needed = params.get("required", [])
         optional = {key: field for key, field in params.get("properties", {}).items() if key not in needed}
         nodes = [f"{key}?" for key, field in optional.items() if "$ref" in field and not key.endswith("etry")]
+        if "matcher" in params.get("properties", {}):
+            nodes = [node for node in nodes if node != "container?"]  # what scrolls needs one, a node seldom
         lines.append(f"{name}({', '.join([*needed, *nodes])})")
     return "; ".join(lines)
 
@@ -208,6 +210,7 @@ def _action_tool() -> Tool:
         parameters={
             "type": base.choice("", TYPES),
             "selector": base.SELECTOR,
+            "strict": base.boolean("Fail if several match."),
             "point": base.point("Screen pixels, if no selector works.", 0),
             "clickType": base.choice("", click["clickType"]["enum"], "default"),
             "applicationId": base.string("Package name.", limits.MAX_MATCHER_VALUE_LENGTH),
@@ -223,7 +226,7 @@ def _action_tool() -> Tool:
             },
             "all": base.boolean("Read all matching nodes."),
             "direction": base.choice("", scroll["direction"]["enum"], "down"),
-            "container": base.matcher("The node to scroll or read in; fields as in `selector`.", bounded=False),
+            "container": base.matcher("To scroll or look in; fields as in `selector`.", bounded=False),
             "to": base.point("End of a swipe or drag.", 0),
             "apk": base.string("APK file on the server.", limits.MAX_URI_LENGTH),
             "permission": base.string("Such as POST_NOTIFICATIONS.", 255),
@@ -231,10 +234,8 @@ def _action_tool() -> Tool:
             "rotation": {"type": "string", "enum": [*ROTATIONS, "auto"]},
             "display": base.DISPLAY,
             "lines": base.integer("Log lines of device_logs.", 1, MAX_LINES, 200),
-            "durationMs": base.integer(
-                "Duration of a sleep or gesture.", 0, limits.MAX_EXECUTION_TIMEOUT_MS - build.SPARE_MS
-            ),
-            "timeoutMs": base.integer("Maximum time to wait or scroll.", 1, limits.MAX_EXECUTION_TIMEOUT_MS),
+            "durationMs": base.integer("Of a sleep or gesture.", 0, limits.MAX_EXECUTION_TIMEOUT_MS - build.SPARE_MS),
+            "timeoutMs": base.integer("Longest wait or scroll.", 1, limits.MAX_EXECUTION_TIMEOUT_MS),
             **base.TARGET,
             **base.ACT,
         },

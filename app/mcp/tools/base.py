@@ -193,7 +193,7 @@ TARGET = {
     "backend": choice("", BACKENDS),
 }
 """The device that a call runs on, how long it waits for it, and its backend; only the server's settings allow unbinding."""
-SELECTOR = matcher("The node: all given fields must match; the first match is used.")
+SELECTOR = matcher("All given fields must match; the first match is used.")
 VIEW = choice(
     "`interactive`: nodes with a ready `selector`; `compact`: indented outline; `full`: XML.",
     ("interactive", "compact", "full"),

@@ -244,7 +244,7 @@ _WAITS = {"present": "wait_for_node", "gone": "wait_gone", "text_changes": "wait
 
 
 async def _wait(service: McpService, call: Call, arguments: Arguments) -> Reply:
-    own = {name: arguments[name] for name in ("selector", "timeoutMs") if name in arguments}
+    own = {name: arguments[name] for name in ("selector", "strict", "timeoutMs") if name in arguments}
     payload: Any = made(_WAITS[arguments.get("until", "present")], own, source=SOURCE)
     options = base.run_options(arguments)
     result = await service.execute(call, payload, device_id=arguments.get("deviceId"), options=options)
@@ -258,6 +258,7 @@ WAIT = Tool(
     _wait,
     parameters={
         "selector": base.SELECTOR,
+        "strict": base.BOOLEAN,
         "until": base.choice("", _WAITS, "present"),
         "timeoutMs": base.integer("Maximum wait.", 1, _MAX_WAIT_MS),
         **base.TARGET,

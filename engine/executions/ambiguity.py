@@ -1,0 +1,74 @@
+"""Several nodes for one selector: what the device says about them, which is untrusted text, and how to tell them apart. Pure."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from clawperator.engine.errors import ErrorCode
+
+if TYPE_CHECKING:
+    from clawperator.engine.hierarchy.nodes import UiNode, UiTree
+
+CODES = (ErrorCode.NODE_AMBIGUOUS, ErrorCode.CONTAINER_AMBIGUOUS)
+"""What ``strict`` refuses (Operator 0.10 and later)."""
+MOST = 10
+"""Candidates that an error lists."""
+_LONGEST = 512
+_COUNTS = re.compile(r"target: ([0-9]{1,9})(?:, container: ([0-9]{1,9}))?")
+_NUMBER = re.compile(r"[0-9]{1,9}")
+_SIDES = ("left", "top", "right", "bottom")
+_TEXTS = {"resourceId": "resourceId", "role": "role", "label": "text", "contentDescription": "contentDesc"}
+"""The texts of a node of a query result, and our names for them."""
+
+
+def said_counts(data: Mapping[str, str]) -> tuple[int, int]:
+    """Return how many targets and containers a step that took the first one had, by its ``selection_warning``; 0 if unknown."""
+    found = _COUNTS.search(data.get("selection_warning", ""))
+    return (int(found[1]), int(found[2] or 0)) if found else (0, 0)
+
+
+def said_count(data: Mapping[str, str]) -> int | None:
+    """Return ``candidate_count``, if it is a number."""
+    text = data.get("candidate_count", "")
+    return int(text) if _NUMBER.fullmatch(text) else None
+
+
+def said_candidates(data: Mapping[str, str]) -> list[dict[str, Any]]:
+    """Return the nodes in ``candidates``, as far as they are ones; without selectors, which only a whole tree can tell."""
+    try:
+        answer = json.loads(data.get("candidates", ""))
+    except (ValueError, RecursionError):
+        return []
+    nodes = answer.get("nodes") if isinstance(answer, dict) else None
+    return [node for raw in nodes[:MOST] if (node := _said_node(raw))] if isinstance(nodes, list) else []
+
+
+def _said_node(raw: object) -> dict[str, Any]:
+    if not isinstance(raw, dict):
+        return {}
+    node = {
+        ours: text[:_LONGEST] for theirs, ours in _TEXTS.items() if isinstance(text := raw.get(theirs), str) and text
+    }
+    bounds = raw.get("bounds")
+    sides: list[Any] = [bounds.get(side) for side in _SIDES] if isinstance(bounds, dict) else []
+    if sides and all(isinstance(side, int | float) and math.isfinite(side) and abs(side) < 1e9 for side in sides):
+        return {**node, "bounds": [round(side) for side in sides]}
+    return node
+
+
+def candidates(tree: UiTree, found: Sequence[UiNode]) -> list[dict[str, Any]]:
+    """Return the first nodes of ``found`` with a ``selector`` for each; ``unique`` if that finds no other node."""
+    from clawperator.engine.hierarchy.selectors import Selectors
+    from clawperator.engine.hierarchy.traits import summary
+
+    selectors, listed = Selectors(tree), []
+    for node in found[:MOST]:
+        best = selectors.suggest(node).best
+        own = best is not None and best.kind == "direct"
+        way = {"selector": best.matcher.fields(), "unique": best.unique} if best is not None and own else {}
+        listed.append(summary(node) | way)
+    return listed
