@@ -120,8 +120,8 @@ class ErrorCode(StrEnum):
 
     # -- UI outcome (errors.md#codes)
     NODE_NOT_FOUND = "NODE_NOT_FOUND", 200, _OBSERVE, "Take a snapshot, then correct the selector, scroll, or wait longer.", "no node on screen satisfies all fields of the matcher"
-    NODE_AMBIGUOUS = "NODE_AMBIGUOUS", 200, _NO, "Narrow the selector or name a container; `clawperator match` lists the nodes and a selector for each.", "several nodes satisfy the matcher, and strict allows one"
-    CONTAINER_AMBIGUOUS = "CONTAINER_AMBIGUOUS", 200, _NO, "Narrow the container's selector; `clawperator match` lists the nodes and a selector for each.", "several nodes satisfy the container's matcher, and strict allows one"
+    NODE_AMBIGUOUS = "NODE_AMBIGUOUS", 200, _NO, "Narrow the selector, or name a container.", "several nodes satisfy the matcher, and strict allows one"
+    CONTAINER_AMBIGUOUS = "CONTAINER_AMBIGUOUS", 200, _NO, "Narrow the container's selector.", "several nodes satisfy the container's matcher, and strict allows one"
     NODE_NOT_CLICKABLE = "NODE_NOT_CLICKABLE", 200, _OBSERVE, "Choose another node or clickType, and check that the node is enabled.", "the click was refused"
     SECURITY_BLOCK_DETECTED = "SECURITY_BLOCK_DETECTED", 200, _NO, "Handle the dialog on the device, or dismiss it in the plan.", "a secure system window is in the foreground"
     CONTAINER_NOT_FOUND = "CONTAINER_NOT_FOUND", 200, _OBSERVE, "Specify a container, or wait for the screen.", "no scrollable or matching container is on screen"

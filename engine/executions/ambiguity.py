@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from clawperator.engine.errors import ErrorCode
+from clawperator.engine.text.numbers import whole_number
 
 if TYPE_CHECKING:
     from clawperator.engine.hierarchy.nodes import UiNode, UiTree
@@ -19,7 +20,6 @@ MOST = 10
 """Candidates that an error lists."""
 _LONGEST = 512
 _COUNTS = re.compile(r"target: ([0-9]{1,9})(?:, container: ([0-9]{1,9}))?")
-_NUMBER = re.compile(r"[0-9]{1,9}")
 _SIDES = ("left", "top", "right", "bottom")
 _TEXTS = {"resourceId": "resourceId", "role": "role", "label": "text", "contentDescription": "contentDesc"}
 """The texts of a node of a query result, and our names for them."""
@@ -28,13 +28,12 @@ _TEXTS = {"resourceId": "resourceId", "role": "role", "label": "text", "contentD
 def said_counts(data: Mapping[str, str]) -> tuple[int, int]:
     """Return how many targets and containers a step that took the first one had, by its ``selection_warning``; 0 if unknown."""
     found = _COUNTS.search(data.get("selection_warning", ""))
-    return (int(found[1]), int(found[2] or 0)) if found else (0, 0)
+    return (whole_number(found[1]) or 0, whole_number(found[2] or "") or 0) if found else (0, 0)
 
 
 def said_count(data: Mapping[str, str]) -> int | None:
     """Return ``candidate_count``, if it is a number."""
-    text = data.get("candidate_count", "")
-    return int(text) if _NUMBER.fullmatch(text) else None
+    return whole_number(data.get("candidate_count", ""))
 
 
 def said_candidates(data: Mapping[str, str]) -> list[dict[str, Any]]:

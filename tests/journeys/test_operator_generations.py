@@ -159,7 +159,7 @@ async def test_strict_and_container_are_honoured_or_refused(connect: Connect, co
     assert outcome["error"]["code"] == "NODE_NOT_FOUND"  # a container is no descendant of itself
 
 
-STRICT_STEPS = (
+STRICT_STEPS: tuple[tuple[str, dict[str, Any]], ...] = (
     ("wait_for_node", {}),
     ("read_text", {}),
     ("enter_text", {"text": "x"}),
@@ -177,7 +177,7 @@ async def test_strict_refuses_several_nodes_in_every_action(
     scenario: dict[str, Any] = {"operator": {"installed": False}} if stock else {"device": {"generation": column}}
     bench = await connect(start={"package": "com.android.settings"}, **scenario)
     step = {"id": "s", "type": kind, "params": {"matcher": {"textContains": "a"}, "strict": True, **more}}
-    result = await bench.engine.execute(plan(step), **({"backend": "stock"} if stock else {}))
+    result = await bench.engine.execute(plan(step), backend="stock" if stock else None)
     assert result.outcome.to_dict()["error"]["code"] == "NODE_AMBIGUOUS"
 
 

@@ -15,7 +15,7 @@ JSON = st.recursive(
     lambda inner: st.lists(inner, max_size=15) | st.dictionaries(st.text(max_size=8), inner, max_size=6),
 )
 NODES = st.lists(
-    st.fixed_dictionaries({}, optional={name: JSON for name in ("label", "resourceId", "role", "bounds")}) | JSON,
+    st.fixed_dictionaries({}, optional=dict.fromkeys(("label", "resourceId", "role", "bounds"), JSON)) | JSON,
     max_size=20,
 )
 WARNING = "Multiple candidates matched; first-match selection was used. Largest candidate counts observed: target: "
