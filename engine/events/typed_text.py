@@ -39,7 +39,9 @@ _SHORTEST = 4
 _MOST_HELD = 16
 _MOST = 64
 """Limit of the commands that are remembered."""
-_ATTRIBUTE = re.compile(r'\b(text|content-desc|hint|tooltip-text|state-description|error)="([^"]*)"')
+_NODE = re.compile(r"(<(?:node|hierarchy)\b[^<>]*>)")
+_ATTRIBUTE = re.compile(r'\b(text|content-desc|hint|tooltip-text|state-description|error)=(\\*")([^"]*?)\2')
+"""Also in JSON, where quotes are escaped."""
 _EVENT_TEXT = re.compile(r"((?:Before)?Text: ).*?(?=; \w+: |\Z|\]\)\Z)", re.DOTALL)
 _EDITS = b"EditText; "
 """In a logged accessibility event of a field, with its text."""
@@ -47,6 +49,9 @@ _SCREEN_MARKS = (b"<node", _EDITS)
 _FIELD_TEXT = re.compile(r'(\stext=")[^"]+')
 _FIELD = re.compile(r"<node\b[^>]*EditText[^>]*>")
 _JSON_TEXT = re.compile(r'("text"\s*:\s*")(?:[^"\\]|\\.)*')
+_NUMBERED = {ord(each): f"&#{ord(each)};" for each in "\t\n\r"}
+_LAST_OF_ONE_UNIT = 0xFFFF
+"""Android writes a later character into XML by its number."""
 _LINE_DATA = re.compile(r"\s(?:data|message|reason)=.*", re.DOTALL)
 _SUBMIT = "submit="
 """In the data of a step that types, and of no other."""
@@ -74,18 +79,33 @@ class TypedText:
         return bool(self.texts)
 
     def text(self, text: str) -> str:
-        """Return ``text`` without the typed texts; a UI tree keeps its names."""
+        """Return ``text`` without the typed texts; a UI tree in it keeps its names."""
         if not self.texts:
             return text
-        if "<node" in text:
-            return _ATTRIBUTE.sub(self._attribute, text)
+        parts = _NODE.split(text)
+        parts[::2] = map(self._outside, parts[::2])
+        parts[1::2] = (_ATTRIBUTE.sub(self._attribute, node) for node in parts[1::2])
+        return "".join(parts)
+
+    def _outside(self, text: str) -> str:
         return text if self._long is None else self._long.sub(self._hidden, text)
 
+    def raw(self, raw: str) -> str:
+        """Return a result as the device wrote it, readable or not, without the typed texts, also those in its trees."""
+        raw = raw_without_typed(raw)
+        if not self.stands_in(raw):
+            return raw
+        start = max(raw.find("{"), 0)
+        try:
+            document = self.value(json.loads(raw[start:]))
+        except (ValueError, RecursionError):
+            return self._outside(raw)
+        return raw[:start] + json.dumps(document, ensure_ascii=False, separators=(",", ":"))
+
     def _attribute(self, found: re.Match[str]) -> str:
-        name, value = found.groups()
-        if value in self._whole:
-            return f'{name}="{self._hidden}"'
-        return found[0] if self._long is None else f'{name}="{self._long.sub(self._hidden, value)}"'
+        name, quote, value = found.groups()
+        shown = self._hidden if value in self._whole else self._outside(value)
+        return f"{name}={quote}{shown}{quote}"
 
     def stands_in(self, text: str) -> bool:
         return any(form in text for form in self._whole)
@@ -149,12 +169,15 @@ def _types(fields: Mapping[str, str]) -> bool:
 
 
 def _forms(text: str) -> Iterator[str]:
-    """Yield how a text is written in messages, JSON, XML and for Android's ``input``."""
-    yield text
-    yield json.dumps(text)[1:-1]
-    yield json.dumps(text, ensure_ascii=False)[1:-1]
+    """Yield how a text is written in messages, XML and for Android's ``input``, and each of them in JSON."""
     quoted = text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;").replace('"', "&quot;")
-    yield from (quoted, quoted.replace("'", "&apos;"), quoted.replace("'", "&#39;"), text.replace(" ", "%s"))
+    numbered = quoted.translate(_NUMBERED)
+    long = "".join(f"&#{ord(each)};" if ord(each) > _LAST_OF_ONE_UNIT else each for each in numbered)
+    written = [text, text.replace(" ", "%s")]
+    for form in (quoted, numbered, long):
+        written += (form, form.replace("'", "&apos;"), form.replace("'", "&#39;"))
+    for form in dict.fromkeys(written):
+        yield from (form, json.dumps(form)[1:-1], json.dumps(form, ensure_ascii=False)[1:-1])
 
 
 # -- payloads
@@ -368,7 +391,7 @@ class TypedTexts:
         if own := TypedText((*self._known.get(event.command_id, NOTHING).texts, *texts)):
             self.note(event.command_id, own)
         typed = self.beside(own)
-        raw, envelope = typed.text(raw_without_typed(event.raw)), event.envelope
+        raw, envelope = typed.raw(event.raw), event.envelope
         if raw != event.raw and envelope is not None:
             envelope = hide_in_data(envelope)
         if not typed:
@@ -406,7 +429,9 @@ class TypedTexts:
                 self._unfinished.add(place)
                 return entry._replace(payload=payload[: payload.index(b"]") + 1] + _PART)
             self._unfinished.discard(place)
-            shown = self.text(raw_without_typed(entry.message))
+            shown = raw_without_typed(entry.message)
+            for typed in self._known.values():
+                shown = typed.raw(shown)
         elif self._unfinished and place in self._unfinished and entry.level == "I":
             if not is_full_part(payload):
                 self._unfinished.discard(place)

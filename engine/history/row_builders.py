@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from clawperator.engine.contracts.caller import Caller
 from clawperator.engine.contracts.limits import MAX_PAYLOAD_BYTES
 from clawperator.engine.errors import EngineError, ErrorCode
-from clawperator.engine.events.typed_text import raw_without_typed
 from clawperator.engine.executions.outcome import ExecutionOutcome, outcome_of
 from clawperator.engine.history.compression import to_json
 from clawperator.engine.history.records import (
@@ -136,7 +135,7 @@ def ended(attempt: Attempt, ending: Ending) -> tuple[list[AuditRecord], RunRecor
         row = row._replace(outcome=attempt.typed.value(outcome.to_dict()))
     steps = step_records((outcome or outcome_of(planned_steps(payload))).steps)
     envelope, warnings = ending.result.get("envelope"), tuple(attempt.warnings)
-    raw = tuple(attempt.typed.text(raw_without_typed(text)) for text in trace.raw)
+    raw = tuple(attempt.typed.raw(text) for text in trace.raw)
     run = RunRecord(row, message, payload, envelope, raw, steps, warnings=attempt.typed.value(warnings))
     return audit, _complete(run, trace, attempt.typed)
 

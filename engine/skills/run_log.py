@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from clawperator.engine.diagnostics.log_file import OUTPUT, Line, open_log
 from clawperator.engine.errors import EngineError, ErrorCode
-from clawperator.engine.events.typed_text import TypedText, raw_without_typed
+from clawperator.engine.events.typed_text import TypedText
 
 if TYPE_CHECKING:
     from clawperator.engine.config.settings import Settings
@@ -52,7 +52,7 @@ class RunLog:
             for text in texts:
                 if self._left > 0:
                     self._left -= len(text) + _LINE_ITSELF
-                    shown = self._arguments.text(raw_without_typed(text))
+                    shown = self._arguments.raw(text)
                     message = shown if self._left > 0 else "(the rest of the output is not logged)"
                     lines.append(Line(now, "info", OUTPUT, message, {**self._names, "stream": stream}))
                 yield text

@@ -93,6 +93,31 @@ def test_log_lines_of_a_result_hold_no_text(text: str) -> None:
     assert second == "[UiActionEngine] step_success id=a0 type=t2$b"
 
 
+@given(TEXTS)
+def test_a_result_that_ends_before_the_typing_holds_no_text_in_its_tree(text: str) -> None:
+    for written in (text, f"{text}\n💥"):
+        typed = TypedText.of(payload(written))
+        steps = [{"actionType": "snapshot_ui", "data": {"text": tree(written)}}]
+        raw = json.dumps({"commandId": "c", "stepResults": steps})
+        (step,) = json.loads(typed.raw(raw))["stepResults"]
+        assert step["data"]["text"] == tree("[typed text]")
+        assert json.dumps(tree(written))[1:-1] in raw
+        assert json.dumps(tree(written).partition('text="')[2].partition('"')[0])[1:-1] not in typed.raw(raw[:-1])
+    assert (
+        TypedText.of(payload("💥" * 4)).text('<node text="&#128165;&#128165;&#128165;&#128165;" />')
+        == '<node text="[typed text]" />'
+    )
+
+
+@given(TEXTS)
+def test_what_stands_beside_a_tree_holds_no_text(text: str) -> None:
+    typed = TypedText.of(payload(text))
+    story = f"No match for {text} in {tree(text)}: {text}"
+    hidden = "[typed text]"
+    assert typed.text(story) == f"No match for {hidden} in {tree(hidden)}: {hidden}"
+    assert typed.text(json.dumps(tree(text))) == json.dumps(tree(hidden))
+
+
 @given(st.text(max_size=3))
 def test_a_short_text_changes_no_names(text: str) -> None:
     typed = TypedText.of(payload(text))
