@@ -284,6 +284,8 @@ TEXTS = [
     ("OperatorAccessibilityService is not running - cannot execute press_key", "SERVICE_UNAVAILABLE"),
     ("Accessibility service is not available", "SERVICE_UNAVAILABLE"),
     ("Agent command timed out after 5000ms", "EXECUTION_TIMEOUT"),
+    ("Task execution failed: NODE_AMBIGUOUS: resolved 3 candidates", "NODE_AMBIGUOUS"),
+    ("Task execution failed: CONTAINER_AMBIGUOUS: resolved 2 candidates", "CONTAINER_AMBIGUOUS"),
 ]
 
 
