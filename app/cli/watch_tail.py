@@ -57,7 +57,9 @@ def line_of(event: EngineEvent, *, trees: bool = True) -> dict[str, Any] | None:
             answer = {"envelope": event.envelope, "outcome": event.outcome}
             return line | {"event": "envelope", "commandId": event.command_id} | answer
         case EnvelopeSeen():
-            reason = {"problem": event.problem, "raw": event.raw}
+            reason: dict[str, Any] = {"problem": event.problem, "raw": event.raw}
+            if event.transport:
+                reason["transport"] = dict(event.transport)
             return line | {"event": "unreadable", "commandId": event.command_id} | reason
         case SnapshotSeen():
             text = {"text": event.xml} if trees else {"bytes": len(event.xml.encode())}

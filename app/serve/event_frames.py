@@ -94,7 +94,8 @@ def _envelope(event: EnvelopeSeen) -> Iterator[StreamEvent]:
     data = {"status": (event.envelope or {}).get("status"), "problem": event.problem, "at": event.at}
     yield StreamEvent(EVENT, event.device_id, {**names, "event": {"kind": "envelope", **data}})
     whole = {"envelope": event.envelope, "raw": event.raw, "problem": event.problem, "parts": event.parts}
-    yield StreamEvent(ENVELOPE, event.device_id, {**names, **whole, "outcome": event.outcome, "at": event.at})
+    more = {"outcome": event.outcome, "transport": event.transport and dict(event.transport), "at": event.at}
+    yield StreamEvent(ENVELOPE, event.device_id, {**names, **whole, **more})
 
 
 def _snapshot(event: SnapshotSeen) -> Iterator[StreamEvent]:
@@ -235,6 +236,11 @@ def schemas(ref: Callable[[str], Mapping[str, Any]]) -> dict[str, Any]:
                 "problem": _TEXT,
                 "parts": _COUNT,
                 "outcome": {"anyOf": [ref("outcome"), {"type": "null"}]},
+                "transport": {
+                    "type": ["object", "null"],
+                    "description": "Of a result in chunk records that cannot be put together, what arrived.",
+                    "additionalProperties": _COUNT,
+                },
                 "at": _MOMENT,
             }
         ),

@@ -102,7 +102,8 @@ class EnvelopeSeen(EngineEvent):
     """A terminal envelope in the log, of any process's command.
 
     ``problem`` says why it could not be read (wire.md#reading-the-envelope); ``envelope`` and ``outcome`` are then ``None``.
-    ``outcome`` comes from the log, so it lacks steps that never began.
+    ``outcome`` comes from the log, so it lacks steps that never began. ``transport``: of a result in chunk records that cannot be
+    put together, what arrived (``receivedChunks``, ``expectedChunks``, ``receivedBytes``, ``expectedBytes``); its plan is over.
     """
 
     command_id: str
@@ -111,6 +112,7 @@ class EnvelopeSeen(EngineEvent):
     problem: str = ""
     parts: int = 1
     outcome: Mapping[str, Any] | None = None
+    transport: Mapping[str, int] | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

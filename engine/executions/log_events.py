@@ -44,6 +44,7 @@ class LogEventPublisher:
                     raw=signal.raw,
                     problem=signal.problem,
                     parts=signal.parts,
+                    transport=signal.transport,
                     outcome=outcome_of((), lines, envelope).to_dict() if envelope is not None else None,
                 )
             case ProgressSignal():

@@ -37,6 +37,7 @@ _REFUSALS = {
 """The refusals by action type, for lines that say only that the step did not succeed."""
 UNNAMED = "FAILED"
 """In place of a code that the line does not have."""
+RESULT_LOST_HINT = "Its actions have run: take a snapshot before you decide what to do next."
 _UNKNOWN_CODE_HINT = "Take a snapshot, then decide what to do next."
 
 
@@ -258,6 +259,19 @@ def facts_of(error: EngineError) -> dict[str, Any]:
     """Return the error of a plan that was sent, without the top-level keys of an answer: to repeat it is not safe."""
     facts = _error(error.code.value, error.message) | {"hint": error.hint or _UNKNOWN_CODE_HINT, "retryable": False}
     return facts | ({"details": error.details} if error.details else {})
+
+
+def unreadable(problem: str, transport: Mapping[str, int] | None = None) -> EngineError:
+    """Return RESULT_ENVELOPE_MALFORMED for a result that cannot be put together.
+
+    ``transport``: of one in chunk records, what arrived. The app writes a result when its plan is over.
+    """
+    if not transport:
+        message = f"The result envelope cannot be read: {problem}"
+        return EngineError(ErrorCode.RESULT_ENVELOPE_MALFORMED, message, details={"reason": problem})
+    message = f"The Operator app has run the plan, but its result cannot be read: {problem}"
+    details = {"bytesCollected": transport["receivedBytes"], "reason": problem, "transport": dict(transport)}
+    return EngineError(ErrorCode.RESULT_ENVELOPE_MALFORMED, message, hint=RESULT_LOST_HINT, details=details)
 
 
 def status_of(answer: Mapping[str, Any]) -> Status:

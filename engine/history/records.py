@@ -98,7 +98,13 @@ class RunSummary(NamedTuple):
 
     def to_dict(self) -> dict[str, Any]:
         """Return JSON data in camel case; unknown values are ``null``. A code adds ``hint`` and ``retryable``."""
-        return {"number": self.number} | _camel_dict(self._asdict()) | advice(self.code)
+        error = (self.outcome or {}).get("error") or {}
+        own = {
+            name: error[name]
+            for name in ("hint", "retryable")
+            if self.code and error.get("code") == self.code and name in error
+        }
+        return {"number": self.number} | _camel_dict(self._asdict()) | advice(self.code) | own
 
 
 class LateRecord(NamedTuple):

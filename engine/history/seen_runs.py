@@ -17,7 +17,6 @@ from clawperator.engine.contracts.limits import (
     FOLLOW_SOURCE,
     MAX_EXECUTION_TIMEOUT_MS,
 )
-from clawperator.engine.errors import ErrorCode
 from clawperator.engine.events.bus import Subscription
 from clawperator.engine.events.typed_text import TypedTexts
 from clawperator.engine.events.types import (
@@ -29,7 +28,7 @@ from clawperator.engine.events.types import (
     SnapshotSeen,
 )
 from clawperator.engine.executions.headline import action_words
-from clawperator.engine.executions.outcome import outcome_of
+from clawperator.engine.executions.outcome import outcome_of, unreadable
 from clawperator.engine.executions.trace import LINES_KEPT
 from clawperator.engine.history.records import LineRecord, RunRecord, RunStatus, RunSummary, step_records
 from clawperator.engine.history.trees import keep_trees
@@ -212,7 +211,8 @@ def _complete(seen: _SeenRun, at: float, event: EnvelopeSeen | None, face: str, 
     envelope = event.envelope if event is not None else None
     status, code, message = _outcome(event)
     lines = tuple(seen.lines)
-    outcome = outcome_of((), ((line.at, line.kind, line.fields) for line in lines), envelope)
+    error = unreadable(event.problem, event.transport) if event is not None and envelope is None else None
+    outcome = outcome_of((), ((line.at, line.kind, line.fields) for line in lines), envelope, error=error)
     steps = step_records(outcome.steps)
     trees, kept = keep_trees(seen.trees, envelope, at)
     fields = seen.fields
@@ -254,7 +254,8 @@ def _outcome(event: EnvelopeSeen | None) -> tuple[RunStatus, str, str]:
     if event is None:
         return "interrupted", "", "The log does not show its end."
     if event.envelope is None:
-        return "failed", ErrorCode.RESULT_ENVELOPE_MALFORMED, event.problem
+        error = unreadable(event.problem, event.transport)
+        return "failed", error.code, error.message
     if event.envelope["status"] == "success":
         return "success", "", ""
     message = str(event.envelope.get("error") or "")

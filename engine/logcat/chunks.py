@@ -205,6 +205,8 @@ class ChunkedResults:
 
     def _fail(self, key: _Key, result: _Result, problem: str) -> EnvelopeSignal:
         transport = result.transport()
+        if count := transport["expectedChunks"]:
+            problem = f"{problem}: {transport['receivedChunks']} of {count} arrived"
         self._settle(key, result)
         return EnvelopeSignal(None, key[1], "", problem, transport["receivedChunks"], result.entry, transport)
 

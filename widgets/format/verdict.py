@@ -52,11 +52,17 @@ def sentences(execution: ExecutionState, now: float) -> Iterator[Sentence]:
     if execution.over:
         if execution.envelope is None and not execution.problem and was_sent(execution) is not False:
             yield Sentence(_known(execution))
-        meaning = code_sentences(execution.code)
+        meaning = _what_was_lost() if execution.lost else code_sentences(execution.code)
         yield from (sentence for sentence in meaning if sentence.hint or execution.code not in _EXPLAINED)
     yield from _afterwards(execution)
     if not execution.over:
         yield from _going_on(execution, now)
+
+
+def _what_was_lost() -> Iterator[Sentence]:
+    from clawperator.engine.executions.outcome import RESULT_LOST_HINT
+
+    yield Sentence(RESULT_LOST_HINT, "accent", hint=True)
 
 
 def code_sentences(code: str) -> Iterator[Sentence]:
@@ -107,6 +113,8 @@ def _partly(execution: ExecutionState) -> str:
 
 def _failed(execution: ExecutionState) -> Sentence:
     code, message = execution.code, brief(execution.message)
+    if execution.lost:
+        return Sentence("The plan has run, but its result is lost:", "fail", f"{execution.problem or message}.")
     if execution.problem:
         return Sentence("The result arrived but could not be parsed:", "fail", f"{execution.problem}.")
     if execution.envelope is not None:

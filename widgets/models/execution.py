@@ -99,6 +99,8 @@ class ExecutionState:
     raw_hidden: int = 0
     parts: int = 1
     problem: str = ""
+    lost: bool = False
+    """Whether its result came in chunk records that cannot be put together: the plan has run."""
     ours: bool = False
     foreign: bool = False
     gave_up: bool = False

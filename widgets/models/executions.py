@@ -183,6 +183,9 @@ class ExecutionLog:
                 execution.ended = execution.started + event.duration_ms / 1000  # as the history and other programs say
         elif isinstance(error, Mapping):
             execution.gave_up = True
+            details = error.get("details")
+            if isinstance(details, Mapping) and "transport" in details:
+                execution.lost, execution.problem = True, execution.problem or str(details.get("reason", ""))
             fail(execution, event.at, str(error.get("code", "")), str(error.get("message", "")))
             self._changed(execution, LiveLine(event.at, Status.FAILED, "gave up", execution.message or execution.code))
         self._touched(execution)
@@ -230,10 +233,13 @@ class ExecutionLog:
             execution.ended = math.nan
         execution.raw, execution.raw_hidden = raw, max(0, len(event.raw) - RAW_KEPT)
         execution.parts = event.parts
+        execution.problem, execution.lost = event.problem, event.transport is not None
         execution.late = execution.gave_up
         if event.envelope is None:
-            execution.problem = event.problem
-            fail(execution, event.at, "RESULT_ENVELOPE_MALFORMED", event.problem)
+            from clawperator.engine.executions.outcome import unreadable
+
+            error = unreadable(event.problem, event.transport)
+            fail(execution, event.at, error.code, error.message)
         else:
             settle(execution, event.envelope, event.at)
             execution.outcome = execution.outcome or event.outcome or {}

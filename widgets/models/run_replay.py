@@ -210,7 +210,8 @@ def _outcome(record: RunRecord, at: float) -> Iterator[EngineEvent]:
         )
     if summary.status in ("running", "interrupted"):
         return
-    error = {"code": summary.code, "message": record.message}
+    details = ((summary.outcome or {}).get("error") or {}).get("details")
+    error = {"code": summary.code, "message": record.message, "details": details}
     yield ExecutionFinished(
         execution_id=summary.execution_id,
         command_id=summary.command_id,

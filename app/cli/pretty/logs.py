@@ -83,10 +83,15 @@ def _snapshot(data: Data) -> _Sentence:
     return "tree", GOOD, f"{size:,} bytes{'' if data['complete'] else ', incomplete'}"
 
 
+def _unreadable(data: Data) -> str:
+    what = "the plan has run, its result is lost" if data.get("transport") else "unreadable result"
+    return f"{what}: {data['problem']}"
+
+
 _SENTENCES: Mapping[str, Callable[[Data], _Sentence]] = {
     "progress": _progress,
     "envelope": _envelope,
-    "unreadable": lambda data: ("failed", BAD, f"unreadable result: {data['problem']}"),
+    "unreadable": lambda data: ("failed", BAD, _unreadable(data)),
     "snapshot": _snapshot,
     "attached": lambda data: ("watching", GOOD, data["deviceId"] or ""),
     "gap": lambda data: ("gap", UNSURE, data["reason"]),

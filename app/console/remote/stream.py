@@ -116,6 +116,7 @@ def read_event(event: ServerSentEvent, device_id: str, skew: float) -> EngineEve
                 raw=seen.raw,
                 problem=seen.problem or ("" if seen.envelope is not None else "the server could not read it"),
                 parts=max(1, seen.parts),
+                transport=seen.transport,
                 at=here(seen.at, skew),
             )
         case event_frames.SNAPSHOT:

@@ -290,6 +290,7 @@ class EnvelopeEvent(Wire):
     problem: LongText
     parts: Count
     at: Moment
+    transport: Annotated[dict[Name, Count], Field(max_length=8)] | None = None
 
 
 class SnapshotEvent(Wire):

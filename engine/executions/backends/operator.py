@@ -32,6 +32,7 @@ from clawperator.engine.executions.log_stream import (
     new_nonce,
     nonce_command,
 )
+from clawperator.engine.executions.outcome import RESULT_LOST_HINT, unreadable
 from clawperator.engine.executions.probe import DeviceFacts, Probe, ask
 from clawperator.engine.executions.trace import Trace
 from clawperator.engine.logcat.correlated import CorrelatedLines
@@ -54,7 +55,6 @@ _SILENCE_SECONDS = 1.0
 """Delay after the dispatch before the device's state is read, if the Operator is silent or retries."""
 _STATE_SECONDS = 3.0
 """Time limit of that read; the envelope is awaited meanwhile."""
-_RESULT_LOST_HINT = "Its actions have run: take a snapshot before you decide what to do next."
 _STARTING_SECONDS = 0.7
 """Delay before the state of a service that Android is binding is read again."""
 
@@ -376,22 +376,12 @@ class _Run:
             self._envelope = signal.envelope
             self.answered.set()
             return
-        error = EngineError(
-            ErrorCode.RESULT_ENVELOPE_MALFORMED,
-            f"The result envelope cannot be read: {signal.problem}",
-            details={
-                "commandId": self.command_id,
-                "bytesCollected": len(signal.raw.encode()),
-                "reason": signal.problem,
-            },
-            extra=self._circumstances(),
-        )
+        error = unreadable(signal.problem, signal.transport)
+        error.details = {"commandId": self.command_id, "bytesCollected": len(signal.raw.encode()), **error.details}
+        error.extra |= self._circumstances()
         if signal.transport is None:
             self._fail(error)
             return
-        error.message = f"The Operator app has run the plan, but its result cannot be read: {signal.problem}"
-        error.hint = _RESULT_LOST_HINT
-        error.details |= {"bytesCollected": signal.transport["receivedBytes"], "transport": dict(signal.transport)}
         self._incomplete = error
         self.answered.set()
 
@@ -511,10 +501,14 @@ class _Run:
         silent = self._status == "sent" and not self._lines.lines
         doctor = command_line("doctor", self._device_id, "--receiver-package", self._package)
         silence = "The Operator app did not respond: its accessibility service or version may be the reason."
-        hint = f"{silence} Run `{doctor}`." if silent else _RESULT_LOST_HINT if self.arrived else ""
+        hint = f"{silence} Run `{doctor}`." if silent else RESULT_LOST_HINT if self.arrived else ""
+        message = f"No [Clawperator-Result] envelope within {round(self.wait_seconds * 1000)}ms"
+        if self.arrived is not None:
+            arrived = "{receivedChunks} of {expectedChunks} records of it arrived".format(**self.arrived)
+            message = f"{message}: the Operator app has run the plan, and {arrived}"
         return EngineError(
             ErrorCode.RESULT_ENVELOPE_TIMEOUT,
-            f"No [Clawperator-Result] envelope within {round(self.wait_seconds * 1000)}ms",
+            message,
             hint=hint,
             details=details,
             extra=self._circumstances(),

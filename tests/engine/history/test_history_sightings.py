@@ -138,7 +138,7 @@ def test_failures_get_the_code_that_the_host_would_give(shelf: Shelf) -> None:
     assert [(run.summary.status, run.summary.code, run.message) for run in shelf.runs] == [
         ("failed", "NODE_NOT_FOUND", "No UI node found matching criteria: x"),
         ("failed", "ITS_OWN", "odd"),
-        ("failed", "RESULT_ENVELOPE_MALFORMED", "cut off"),
+        ("failed", "RESULT_ENVELOPE_MALFORMED", "The result envelope cannot be read: cut off"),
     ]
 
 
