@@ -185,7 +185,7 @@ async def _clock(probes: Probes) -> Check:
 
 async def _handshake(probes: Probes) -> Check:
     await probes.need("readiness.apk.presence")
-    await probes.need("readiness.version.compatibility")
+    await probes.need("readiness.version.compatibility", warned=True)
     async with probes.timed("handshake"):
         found = await readiness.handshake(probes.send, probes.serial, probes.package)
     if found.code is not ErrorCode.DEVICE_ACCESSIBILITY_NOT_RUNNING:
@@ -201,7 +201,7 @@ async def _handshake(probes: Probes) -> Check:
 
 async def _smoke(probes: Probes) -> Check:
     await probes.need("readiness.apk.presence")
-    await probes.need("readiness.version.compatibility")
+    await probes.need("readiness.version.compatibility", warned=True)
     await probes.after("readiness.handshake")
     async with probes.timed("smoke"):
         return await readiness.smoke(probes.send, probes.serial)

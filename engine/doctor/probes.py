@@ -140,10 +140,10 @@ class Probes:
         """Return the task of a check, started now unless another check needed it before."""
         return self._once(f"check {check_id}", lambda: self._find(check_id))
 
-    async def need(self, check_id: str) -> Check:
-        """Return the check of ``check_id``. Raises ``BlockedError`` unless it passes."""
+    async def need(self, check_id: str, *, warned: bool = False) -> Check:
+        """Return the check of ``check_id``. Raises ``BlockedError`` unless it passes, or only warns and that is enough (``warned``)."""
         check = await self.begin(check_id)
-        if check.status != "pass":
+        if check.status == "fail" or not (warned or check.status == "pass"):
             raise BlockedError(check)
         return check
 

@@ -15,7 +15,7 @@ from clawperator.engine.doctor.check import Check, FixStep, manual, shell, unrea
 from clawperator.engine.errors import EngineError, ErrorCode
 from clawperator.engine.executions import build
 from clawperator.engine.executions.command import Command
-from clawperator.engine.executions.compatibility import absence, judge
+from clawperator.engine.executions.compatibility import absence, judge, newer_words
 from clawperator.engine.text.suggestions import command_line
 
 Send = Callable[[str, Command], Awaitable[Envelope]]
@@ -77,7 +77,10 @@ def apk_presence(package: str, listed: BatchOutput, dump: BatchOutput, device_id
 def version_compatibility(
     package: str, listed: BatchOutput, dump: BatchOutput, *, strict: bool = False, accepted: Sequence[str] = ()
 ) -> Check:
-    """Check that the installed version is supported, as ``executions/compatibility.py`` defines it."""
+    """Check that the installed version is supported, as ``executions/compatibility.py`` defines it.
+
+    A version that is newer than all supported ones is a warning: executions use it.
+    """
     check_id = "readiness.version.compatibility"
     found = judge(package, listed, dump, strict=strict, accepted=accepted)
     evidence = {
@@ -87,11 +90,13 @@ def version_compatibility(
         lacking = lacking_words(found.apk_version)
         detail = f"This generation does not support: {lacking}." if lacking else ""
         return Check(check_id, "pass", f"Operator {found.apk_version} is supported", detail=detail, evidence=evidence)
+    newer = "" if strict else newer_words(found.apk_version, package)
     return Check(
         check_id,
-        "fail",
-        found.error.message,
+        "warn" if newer else "fail",
+        newer or found.error.message,
         found.error.code,
+        "It is used. Its changes are not known to clawperator." if newer else "",
         fix_title="Install a supported version",
         fix=manual(*found.remediation),
         evidence=evidence,

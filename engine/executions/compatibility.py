@@ -173,6 +173,14 @@ def refusal(apk_version: str, package: str, *, strict: bool = False, accepted: C
     )
 
 
+def newer_words(apk_version: str, package: str) -> str:
+    """Return the sentence about a version that is newer than all supported ones; empty for another one."""
+    apk, last = Version.parse(apk_version), OPERATOR_RANGES[-1][1]
+    if apk is None or (apk.major, apk.minor) <= last:
+        return ""
+    return f"{package} {apk_version} is newer than what clawperator {__version__} knows: Operator {_supported(strict=False)}"
+
+
 def _supported(*, strict: bool) -> str:
     """Return the supported releases in words: ``0.3, 0.5 to 0.12, 1.0 to 1.1``."""
     if strict:

@@ -151,6 +151,7 @@ class OperatorBackend:
 
     async def _converse(self, run: _Run, log: DeviceLog) -> Outcome:
         read_before = log.reading
+        naming: asyncio.Task[None] | None = None
         broadcast = asyncio.create_task(self._broadcast(run, log.device), name=f"broadcast {run.command_id}")
         inquiry = _Inquiry(run, log.device, lambda: self._diagnose(log.device, self._package, timeout=_STATE_SECONDS))
         try:
@@ -162,16 +163,29 @@ class OperatorBackend:
                 run.arrived = log.transport(run.command_id)
                 until = time.monotonic() + _AFTERWARDS_SECONDS
                 inquiry.begin()  # while the log's buffer is read
+                naming = asyncio.create_task(self._name_newer(run, log.device))
             if run.may_be_in_buffer:
                 await self._reread(run, log)
             if run.needs_reason:
                 await inquiry.finish(min(_STATE_SECONDS, until - time.monotonic()))
+            if run.is_unreadable:
+                naming = naming or asyncio.create_task(self._name_newer(run, log.device))
+                await asyncio.wait([naming], timeout=max(0.0, min(_AFTERWARDS_SECONDS, until - time.monotonic())))
         finally:
-            await _stop(broadcast, *inquiry.close())
+            await _stop(broadcast, *inquiry.close(), *([naming] if naming else ()))
             run.ended(log.reading - read_before)
         if run.not_running:
             self._probe.forget(log.device.serial)  # the app may have been removed as well
         return run.outcome()
+
+    async def _name_newer(self, run: _Run, device: AdbDevice) -> None:
+        """Read the app's version, which may explain why there is no result: it is not read before a command."""
+        from clawperator.engine.executions.compatibility import newer_words
+
+        with suppress(EngineError):
+            version = await self._probe.apk_version(device, self._package)
+            run.newer = newer_words(version, self._package)
+            run.apk_version = version
 
     async def _broadcast(self, run: _Run, device: AdbDevice) -> None:
         """Dispatch, after writing a nonce: log lines before it do not belong to this execution."""
@@ -310,6 +324,8 @@ class _Run:
         """Why the result cannot be put together; the device's buffer may still hold what is missing."""
         self.arrived: Mapping[str, int] | None = None
         """What of a result in chunk records arrived before the time limit."""
+        self.newer = self.apk_version = ""
+        """What is said of an app that is newer than all supported ones, and its version."""
         self.not_running = False
         """The accessibility service is known to be stopped, or the Operator's process to have ended."""
 
@@ -461,11 +477,19 @@ class _Run:
             self._error = error
             self.answered.set()
 
+    @property
+    def is_unreadable(self) -> bool:
+        """Whether there is no result that can be read, although nothing is known to be wrong."""
+        malformed = self._error is not None and self._error.code is ErrorCode.RESULT_ENVELOPE_MALFORMED
+        return malformed or (self._envelope is None and self._error is None and not self._death)
+
     def outcome(self) -> Outcome:
-        if self._error is not None:
-            raise self._error
-        if self._envelope is None:
-            raise self._incomplete or (self._ended_early() if self._death else self._timed_out())
+        if self._envelope is None or self._error is not None:
+            error = self._error or self._incomplete or (self._ended_early() if self._death else self._timed_out())
+            if self.newer and self.is_unreadable:
+                error.hint = f"{self.newer}, and may answer otherwise. {error.hint}".strip()
+                error.details["apkVersion"] = self.apk_version
+            raise error
         return Outcome(self._envelope, tuple(self._trace.hierarchies))
 
     def _ended_early(self) -> EngineError:

@@ -207,8 +207,8 @@ async def test_the_other_variant_is_named(admit: Admit) -> None:
     assert present.evidence == {"expected": "com.clawperator.operator", "found": "com.clawperator.operator.dev"}
 
 
-@pytest.mark.parametrize(("generation", "lacks"), [("0.3", "read-value"), ("0.5", "")])
-async def test_both_generations_are_supported(admit: Admit, generation: str, lacks: str) -> None:
+@pytest.mark.parametrize(("generation", "lacks"), [("0.3", "read-value"), ("0.5", "strict"), ("0.12", "")])
+async def test_supported_generations_say_what_they_lack(admit: Admit, generation: str, lacks: str) -> None:
     patient = await admit(device={"generation": generation})
     checks = await patient.by_id()
     found = checks["readiness.version.compatibility"]
