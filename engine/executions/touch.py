@@ -43,6 +43,11 @@ def foreign_at(windows: Sequence[TouchWindow], tree: UiTree, x: int, y: int) -> 
     return None if top is None or _is_of(top, windows, tree) else top
 
 
+def shows(windows: Sequence[TouchWindow], tree: UiTree) -> bool:
+    """Return whether one of the windows is that of ``tree``, or nothing is known of any."""
+    return not windows or any(_is_of(window, windows, tree) for window in windows)
+
+
 def _is_of(window: TouchWindow, windows: Sequence[TouchWindow], tree: UiTree) -> bool:
     """Return whether ``tree`` is what this window shows: the focused one, of its app, or one with the bounds of its root."""
     if window.is_keyboard or (window.package and window.package != tree.package):

@@ -185,3 +185,15 @@ async def test_a_keyboard_that_opens_between_the_tree_and_the_tap_is_seen(
     assert done.outcome.error is not None
     assert done.outcome.error["code"] == "NODE_NOT_CLICKABLE"
     assert ui.state["user"] == ""
+
+
+@pytest.mark.parametrize("sdk", [28, 34])
+async def test_an_app_that_is_still_starting_is_waited_for(connect: Connect, sdk: int) -> None:
+    bench = await connect(**on("com.android.settings", device={"sdk": sdk}), speed=1.0)
+    assert (await bench.engine.execute(build.press_key("home"), backend="stock")).succeeded
+    steps = ("open_app", {"applicationId": SHOP}), ("click", {"matcher": by_id("search_bar")})
+    done = await bench.engine.execute(plan(*steps), backend="stock")
+    assert done.succeeded, done.outcome.error
+    steps = ("open_app", {"applicationId": "com.android.settings"}), ("scroll", {"direction": "down"})
+    done = await bench.engine.execute(plan(*steps), backend="stock")
+    assert done.succeeded, done.outcome.error

@@ -38,6 +38,7 @@ from clawperator.engine.executions.touch import (
     focus_elsewhere,
     foreign_at,
     same_keyboard,
+    shows,
     swipe_path,
     tap_point,
     window_at,
@@ -46,6 +47,7 @@ from clawperator.engine.executions.touch_windows import TOUCH_SCRIPT, TouchWindo
 from clawperator.engine.hierarchy.traits import is_editable
 from clawperator.engine.hierarchy.tree import MAX_BYTES, Bounds, IncomingTree, UiNode, UiTree, parse
 from clawperator.engine.runtime.plan import (
+    Click,
     EnterText,
     PlanStep,
     Scroll,
@@ -199,10 +201,14 @@ class StockSurface:
     # -- looking
 
     async def dump(self) -> UiTree | None:
-        scrolls = self._step is not None and isinstance(self._step.action, Scroll | ScrollUntil | ScrollAndClick)
+        action = self._step.action if self._step is not None else None
+        scrolls = isinstance(action, Scroll | ScrollUntil | ScrollAndClick)
         if scrolls and self._last is not None and time.monotonic() - self._last[0] < _STILL_SECONDS:
             return self._last[1]
         found = await self._look()
+        touches = scrolls or isinstance(action, Click | EnterText)
+        if touches and found is not None and not shows(self._touched(self._windows), found[1]):
+            found = await self._look()  # an app that starts came to the front between the windows and the tree
         return None if found is None else found[1]
 
     async def snapshot(self, step_id: str) -> Mapping[str, str] | None:
