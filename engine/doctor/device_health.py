@@ -7,7 +7,7 @@ import re
 from clawperator.engine.adb.batch import BatchOutput
 from clawperator.engine.doctor.check import Check, manual, unreadable
 from clawperator.engine.text.numbers import whole_number
-from clawperator.engine.text.suggestions import adb_line
+from clawperator.engine.text.suggestions import adb_line, command_line
 
 SCREEN = (("dumpsys", "power"), ("dumpsys", "window", "policy"))
 """The commands whose output ``screen`` reads."""
@@ -46,7 +46,7 @@ def screen(power: BatchOutput, policy: BatchOutput, device_id: str) -> Check:
             f"The screen is off ({state})",
             detail="Apps cannot be read or operated while the screen is off.",
             fix_title="Wake the device",
-            fix=manual(adb_line(device_id, "shell", "input", "keyevent", "KEYCODE_WAKEUP")),
+            fix=manual(command_line("device wake", device_id)),
             evidence=evidence,
         )
     if locked:

@@ -18,6 +18,18 @@ from clawperator.engine.executions.command import Command
 from clawperator.engine.executions.compatibility import absence, judge, newer_words
 from clawperator.engine.text.suggestions import command_line
 
+_UNREADY = (
+    (
+        "user_unlocked",
+        "false",
+        "the device has not been unlocked since it started",
+        "Unlock it: most apps do not run before.",
+    ),
+    ("screen_on", "false", "the screen is off", "Apps cannot be read or operated while the screen is off."),
+    ("device_locked", "true", "the device is locked", "Apps cannot be read or operated while the device is locked."),
+)
+"""What a ping of Operator 0.7 and later can say (wire.md#semantics-on-the-device): key, value, the sentence, what follows."""
+
 Send = Callable[[str, Command], Awaitable[Envelope]]
 """Sends a command to a serial under the device lock and returns its envelope; raises ``EngineError``."""
 
@@ -153,9 +165,15 @@ async def handshake(send: Send, device_id: str, package: str) -> Check:
         return _not_running(envelope.error or "", device_id, package)
     elapsed = round((time.monotonic() - began) * 1000)
     data = dict(envelope.step_results[0].data) if envelope.step_results else {}
-    return Check(
-        check_id, "pass", f"The Operator app answered in {elapsed} ms", evidence={**data, "roundTripMs": elapsed}
-    )
+    evidence = {**data, "roundTripMs": elapsed}
+    for name, value, trouble, advice in _UNREADY:
+        if data.get(name) == value:
+            steps = manual(command_line("device wake", device_id)) if name == "screen_on" else ()
+            detail = advice
+            fix = "Wake the device" if steps else ""
+            summary = f"The Operator app answered in {elapsed} ms, but {trouble}"
+            return Check(check_id, "pass", summary, detail=detail, fix_title=fix, fix=steps, evidence=evidence)
+    return Check(check_id, "pass", f"The Operator app answered in {elapsed} ms", evidence=evidence)
 
 
 def _not_running(reason: str, device_id: str, package: str) -> Check:

@@ -303,7 +303,8 @@ async def press_key(run: PlanRun, action: p.PressKey) -> ActionResult:
 async def doctor_ping(run: PlanRun, _action: p.DoctorPing) -> ActionResult:
     options, debugging = await run.surface.developer_settings()
     words = {True: "true", False: "false"}
-    return success({"developer_options_enabled": words[options], "usb_debugging_enabled": words[debugging]})
+    told = {"developer_options_enabled": words[options], "usb_debugging_enabled": words[debugging]}
+    return success(told | {name: words[holds] for name, holds in (await run.surface.readiness()).items()})
 
 
 async def scroll_until(run: PlanRun, action: p.ScrollUntil) -> ActionResult:

@@ -56,6 +56,9 @@ class Surface(Protocol):
     async def developer_settings(self) -> tuple[bool, bool]:
         """Whether developer options and USB debugging are on."""
 
+    async def readiness(self) -> Mapping[str, bool]:
+        """``screen_on``, ``device_locked`` and ``user_unlocked``, from Operator 0.7 on."""
+
     async def record(self, command: str, session_id: str) -> Mapping[str, str]:
         """``start`` or ``stop`` a recording (wire.md#recording-files): its data keys, ``error`` among them when refused."""
 

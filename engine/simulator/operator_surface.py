@@ -166,5 +166,11 @@ class OperatorSurface:
         values = self._device.settings["global"]
         return values.get("development_settings_enabled") == "1", values.get("adb_enabled") == "1"
 
+    async def readiness(self) -> Mapping[str, bool]:
+        device = self._device
+        if not at_least(self._generation, "0.9"):
+            return {}
+        return {"screen_on": device.ui.awake, "device_locked": device.locked, "user_unlocked": device.user_unlocked}
+
     async def record(self, command: str, session_id: str) -> Mapping[str, str]:
         return self._recorder.command(command, session_id)

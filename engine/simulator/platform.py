@@ -47,6 +47,9 @@ RESTART_S = 0.1
 class Platform:
     """Texts are what the platform's own commands print; pixels are the display's."""
 
+    user_unlocked = True
+    """Whether the user has unlocked it since it started: otherwise most apps cannot run."""
+
     def __init__(self, scenario: Scenario, index: int, generation: Generation) -> None:
         profile = scenario.device
         self.scenario = scenario

@@ -169,7 +169,7 @@ async def test_a_snapshot_of_a_dark_screen_says_so(connect: Connect, reads: list
     assert result.envelope["errorCode"] == ErrorCode.UI_TREE_UNAVAILABLE
     (warning,) = result.warnings
     assert warning["code"] == "SCREEN_OFF"
-    assert "KEYCODE_WAKEUP" in warning["message"]
+    assert "clawperator device wake" in warning["message"]
     assert len(reads) == 1
 
 

@@ -51,6 +51,7 @@ from clawperator.engine.text.suggestions import command_line
 
 _AFTERWARDS_SECONDS = 0.4
 """Added to the caller's time limit, for the log's buffer and the device's state together, whatever the device sends."""
+_NO_TREE = (ErrorCode.UI_TREE_UNAVAILABLE, ErrorCode.SNAPSHOT_HIERARCHY_UNAVAILABLE)
 _SILENCE_SECONDS = 1.0
 """Delay after the dispatch before the device's state is read, if the Operator is silent or retries."""
 _STATE_SECONDS = 3.0
@@ -449,8 +450,8 @@ class _Run:
             return self._error is None and self._incomplete is None
         if self._envelope.status == "success":
             return False
-        no_tree = derived_code(self._envelope.error or "") is ErrorCode.UI_TREE_UNAVAILABLE
-        return no_tree or time.monotonic() - self._dispatched_at >= _SILENCE_SECONDS
+        code = self._envelope.error_code or derived_code(self._envelope.error or "")
+        return code in _NO_TREE or time.monotonic() - self._dispatched_at >= _SILENCE_SECONDS
 
     def learn(self, state: Diagnosis) -> None:
         """Add a warning for a screen that is off or locked; end the wait for a stopped service, unless the Operator has answered."""

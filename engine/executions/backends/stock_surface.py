@@ -299,6 +299,9 @@ class StockSurface:
     async def foreground(self) -> str:
         return front_package((await self._run(device_script(FRONT_SCRIPT))).text)
 
+    async def readiness(self) -> Mapping[str, bool]:
+        return {}
+
     async def developer_settings(self) -> tuple[bool, bool]:
         names = ("development_settings_enabled", "adb_enabled")
         script = "; ".join(device_command(settings("get", "global", name)) for name in names)

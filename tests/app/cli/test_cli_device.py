@@ -50,7 +50,7 @@ def test_wake_and_unlock_hint(phone: SimulatedDevice, cli: Cli) -> None:
     phone.ui.awake, phone.locked = False, True
     asleep = cli("device", "unlock-hint").document
     assert (asleep["screen"], asleep["locked"]) == ("Asleep", True)
-    assert "KEYCODE_WAKEUP" in asleep["hint"]
+    assert "clawperator device wake" in asleep["hint"]
     woken = cli("device", "wake").document
     assert (woken["screen"], woken["locked"], phone.ui.awake) == ("Awake", True, True)
     assert "Unlock the device." in woken["hint"]

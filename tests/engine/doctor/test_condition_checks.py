@@ -39,7 +39,7 @@ def test_screen(power: str, policy: str, status: str, summary: str) -> None:
 
 def test_what_to_do_about_a_dark_screen_is_quoted_for_the_shell() -> None:
     check = device_health.screen(part("mWakefulness=Asleep"), part(""), DEVICE)
-    assert check.fix[0].value == "adb -s 'R5CT 1' shell input keyevent KEYCODE_WAKEUP"
+    assert check.fix[0].value == "clawperator device wake --device-id 'R5CT 1'"
 
 
 @pytest.mark.parametrize(

@@ -106,6 +106,9 @@ class FakeSurface:
     async def open_uri(self, uri: str) -> bool:
         return self._act("open_uri", uri)
 
+    async def readiness(self) -> Mapping[str, bool]:
+        return {}
+
     async def developer_settings(self) -> tuple[bool, bool]:
         return True, False
 
