@@ -152,6 +152,21 @@ def _outcome() -> Schema:
             "tree": {"type": "object", "description": "The tree in which it was found."},
         },
     }
+    facts = {
+        "type": "object",
+        "description": "What the app says that it did; Operator 0.9 and later. Android accepted it, no effect is proved.",
+        "properties": {
+            "navigationElapsedMs": {**number, "description": "How long `open_app` waited for its app."},
+            "resolvedPackage": {**text, "description": "The app that was then in front."},
+            "lastPackage": {**text, "description": "The app that was in front when the wait ended without it."},
+            "dispatchMethod": {**text, "description": "`accessibility_action`, `coordinate_gesture` or `none`."},
+            "dispatchAccepted": {"type": "boolean"},
+            "candidateCount": {**number, "description": "How many nodes the app found for the selector."},
+            "textEntry": text,
+            "submission": {**text, "description": "`not_requested`, `accepted` or `unavailable`."},
+            "submitMethod": text,
+        },
+    }
     step = _object(
         {
             "id": text,
@@ -164,6 +179,7 @@ def _outcome() -> Schema:
             "durationMs": {"type": ["integer", "null"], "minimum": 0},
             "code": {**text, "description": "Why it failed."},
             "target": target,
+            "facts": facts,
         },
         ["id", "type", "status", "durationMs"],
         "The outcome of one action.",

@@ -12,6 +12,7 @@ from clawperator.engine.contracts.derived import derived_code
 from clawperator.engine.contracts.envelope import code_of
 from clawperator.engine.errors import EngineError, ErrorCode
 from clawperator.engine.logcat.stages import type_of_stage
+from clawperator.engine.text.numbers import whole_number
 
 StepStatus = Literal["done", "failed", "not_run", "unknown"]
 OutcomeStatus = Literal["succeeded", "partial", "failed", "unknown"]
@@ -20,6 +21,21 @@ LiveLine = tuple[float, str, Mapping[str, str]]
 """Time of reading (seconds since the epoch), ``kind`` and ``fields`` of a line (``logcat/progress.py``)."""
 
 _COUNT = re.compile(r"[0-9]{1,9}")
+_FLAG = re.compile("true|false")
+_WORD = re.compile("[a-z][a-z0-9_]{0,39}")
+_PACKAGE = re.compile(r"[A-Za-z][A-Za-z0-9_.]{0,254}")
+_FACTS: Mapping[str, tuple[str, re.Pattern[str]]] = {
+    "navigation_elapsed_ms": ("navigationElapsedMs", _COUNT),
+    "resolved_package": ("resolvedPackage", _PACKAGE),
+    "last_package": ("lastPackage", _PACKAGE),
+    "dispatch_method": ("dispatchMethod", _WORD),
+    "dispatch_accepted": ("dispatchAccepted", _FLAG),
+    "candidate_count": ("candidateCount", _COUNT),
+    "text_entry": ("textEntry", _WORD),
+    "submission": ("submission", _WORD),
+    "submit_method": ("submitMethod", _WORD),
+}
+"""The data of a step that are passed on as ``facts`` (wire.md#actions-and-how-they-fail): their key there, and the form that they must have."""
 _ERROR = re.compile(r"[{ ]error=([A-Z][A-Z_]+)[,}]")
 _PLAN_OVER = frozenset({"failure", "answered-failure", "service-unavailable"})
 """Lines after which no further step of the command begins."""
@@ -59,9 +75,11 @@ class OutcomeStep:
     ended_at: float = math.nan
     retries: int = 0
     target: Mapping[str, Any] | None = None
+    facts: Mapping[str, Any] | None = None
+    """What Operator 0.9 and later say that they did (``_facts``)."""
 
     def to_dict(self) -> dict[str, Any]:
-        """Return JSON data; ``durationMs`` is ``null`` if unknown, ``code`` and ``target`` are absent."""
+        """Return JSON data; ``durationMs`` is ``null`` if unknown, ``code``, ``target`` and ``facts`` are absent."""
         duration = (self.ended_at - self.started_at) * 1000
         answer: dict[str, Any] = {
             "id": self.id,
@@ -73,6 +91,8 @@ class OutcomeStep:
             answer["code"] = self.code
         if self.target is not None:
             answer["target"] = dict(self.target)
+        if self.facts:
+            answer["facts"] = dict(self.facts)
         return answer
 
 
@@ -224,13 +244,23 @@ def _take_result(step: OutcomeStep, result: Mapping[str, Any]) -> object:
     """Complete ``step`` by its part of the envelope; return why it failed, as far as the device says so."""
     data = result.get("data") or {}
     step.type = step.type or str(result.get("actionType", ""))
-    step.target = _target(step.type, data)
+    step.target, step.facts = _target(step.type, data), _facts(data)
     closed_by_host = step.type == "close_app" and data.get("error") == ErrorCode.UNSUPPORTED_RUNTIME_CLOSE
     if result.get("success") or closed_by_host:
         step.status, step.code = "done", ""
         return None
     step.status, step.code = "failed", code_of(data)
     return data.get("capture_error") or data.get("message") or data.get("error") or step.code
+
+
+def _facts(data: Mapping[str, Any]) -> dict[str, Any] | None:
+    """Return what the step's data say about how it acted and what came of it; a value in another form is left out."""
+    found: dict[str, Any] = {}
+    for name, (key, form) in _FACTS.items():
+        value = data.get(name)
+        if isinstance(value, str) and form.fullmatch(value):
+            found[key] = whole_number(value) if form is _COUNT else value == "true" if form is _FLAG else value
+    return found or None
 
 
 def _target(step_type: str, data: Mapping[str, Any]) -> dict[str, Any] | None:

@@ -32,6 +32,8 @@ from clawperator.engine.runtime.run import PlanRun, StepFailure
 TAP_MS = 120
 LONG_PRESS_MS = 650
 POLL_MS = 200
+_NAVIGATION_SECONDS = 15.0
+_NAVIGATION_LOOK_SECONDS = 0.1
 BOUNDARY_ROLES = frozenset({"row", "listitem", "card"})
 SNAPSHOT_UNAVAILABLE = (
     "SNAPSHOT_HIERARCHY_UNAVAILABLE: UI hierarchy dump not available; accessibility service may not be ready"
@@ -83,9 +85,23 @@ async def open_app(run: PlanRun, action: p.OpenApp) -> ActionResult:
     async def attempt() -> ActionResult:
         if not await run.surface.launch(package):
             raise PlanFailure(f"No app found with applicationId={package}")
-        return success({"application_id": package})
+        if not p.at_least(run.generation, "0.9"):
+            return success({"application_id": package})
+        return await _awaited(run, package)
 
     return await _stage(run, f"openApp:{package}", "Open app", action.retry, attempt)
+
+
+async def _awaited(run: PlanRun, package: str) -> ActionResult:
+    """From 0.9.2 on the app waits until the package that it opens is in front."""
+    began = run.clock.now()
+    while (front := await run.surface.foreground()) != package and run.clock.now() - began < _NAVIGATION_SECONDS:
+        await run.clock.sleep(_NAVIGATION_LOOK_SECONDS)
+    spent = {"navigation_elapsed_ms": str(round((run.clock.now() - began) * 1000))}
+    if front == package:
+        return success({"application_id": package, **spent, "resolved_package": front})
+    words = f"{package} was not in front within the time limit"
+    return failure("NAVIGATION_TIMEOUT", {"application_id": package, "last_package": front, **spent, "message": words})
 
 
 async def open_uri(run: PlanRun, action: p.OpenUri) -> ActionResult:
@@ -148,7 +164,7 @@ async def _click_matching(run: PlanRun, matcher: Query, how: str, retry: RetryPo
         node = await _find(run, matcher)
         if not await _act_on(run, node, how):
             raise PlanFailure("Click on matching UI node failed")
-        return success({"click_types": how})
+        return success({"click_types": how, **_receipt(run)})
 
     return await _stage(run, f"click({matcher})", "Click", retry, attempt)
 
@@ -163,6 +179,13 @@ async def _click_at(run: PlanRun, point: p.Point, how: str, retry: RetryPolicy) 
         return success({"click_types": how, "coordinate": f"{point.x},{point.y}"})
 
     return await _stage(run, f"click(coordinate={where})", "Click", retry, attempt)
+
+
+def _receipt(run: PlanRun) -> dict[str, str]:
+    """How a node was acted on, as 0.10 and later say it."""
+    if not p.at_least(run.generation, "0.10"):
+        return {}
+    return {"dispatch_method": "accessibility_action", "dispatch_accepted": "true"}
 
 
 async def _act_on(run: PlanRun, node: UiNode, how: str) -> bool:
@@ -271,7 +294,10 @@ async def enter_text(run: PlanRun, action: p.EnterText) -> ActionResult:
             raise PlanFailure("Failed to set text on matching UI node")
         if action.submit:
             await run.surface.click(target)
-        return success({"text": action.text, "submit": "true" if action.submit else "false"})
+        told = {"text": action.text, "submit": "true" if action.submit else "false", **_receipt(run)}
+        if p.at_least(run.generation, "0.12"):
+            told |= {"text_entry": "accepted", "submission": "accepted" if action.submit else "not_requested"}
+        return success(told)
 
     return await _stage(run, f"enterText({action.matcher})", "Enter text", action.retry, attempt)
 

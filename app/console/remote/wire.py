@@ -195,6 +195,7 @@ class StepOutcome(Wire):
     duration_ms: Milliseconds = math.nan
     code: Name = ""
     target: dict[str, Any] | None = None
+    facts: dict[str, Any] | None = None
 
 
 class FailedStep(Wire):
@@ -212,7 +213,15 @@ class Outcome(Wire):
     def value(self) -> ExecutionOutcome:
         steps = tuple(
             OutcomeStep(
-                index, step.id, step.type, step.status, step.code, 0.0, step.duration_ms / 1000, target=step.target
+                index,
+                step.id,
+                step.type,
+                step.status,
+                step.code,
+                0.0,
+                step.duration_ms / 1000,
+                target=step.target,
+                facts=step.facts,
             )
             for index, step in enumerate(self.steps)
         )
