@@ -50,6 +50,7 @@ def json_schema(name: str) -> Schema:
 
 _DEFINITIONS = {
     "NodeMatcher": "matcher",
+    "NodeFields": "node",
     "RetryParams": "retry",
     "Coordinate": "coordinate",
     "Skill": "skill",

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 from clawperator.engine.contracts.actions import ACTIONS, FIRST_GENERATION, VALUES_SINCE, Params
 from clawperator.engine.contracts.execution import Action, Execution
+from clawperator.engine.contracts.matcher import RELATIONS, RELATIONS_SINCE, NodeMatcher
 from clawperator.engine.contracts.values import SINCE
 from clawperator.engine.errors import EngineError, ErrorCode
 from clawperator.engine.version import OPERATOR_RELEASES
@@ -139,6 +140,9 @@ def _needs(action: Action) -> Iterator[tuple[str, str, str]]:
             continue
         if added := _field_since(spec, name):
             yield f"params.{name}", f"{action.type} params.{name}", added
+        if spec.model_fields[name].annotation is NodeMatcher:
+            for relation in (relation for relation in RELATIONS if relation in value):
+                yield f"params.{name}.{relation}", f"{action.type} params.{name}.{relation}", RELATIONS_SINCE
         if since := VALUES_SINCE.get((action.type, name), {}).get(value if isinstance(value, str) else ""):
             yield f"params.{name}", f"{action.type} params.{name} {value!r}", since
 

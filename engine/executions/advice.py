@@ -8,7 +8,7 @@ from typing import Any
 from clawperator.engine.contracts.actions import ACTIONS
 from clawperator.engine.contracts.execution import Action, Execution
 from clawperator.engine.contracts.issues import Warning_, joined
-from clawperator.engine.contracts.matcher import FIELDS, NodeMatcher
+from clawperator.engine.contracts.matcher import FIELDS, RELATIONS, NodeMatcher
 from clawperator.engine.contracts.roles import ROLE_NAMES
 
 
@@ -44,6 +44,9 @@ def _matcher_advice(matcher: Mapping[str, Any], path: str) -> Iterator[Warning_]
     if role and role.lower() not in ROLE_NAMES:
         looks_like = " It looks like a class name." if "." in role else ""
         yield Warning_("ROLE_UNKNOWN", joined(path, "role"), f"No node ever has the role '{role}'.{looks_like}")
+    for relation in RELATIONS:
+        if relation in matcher:
+            yield from _matcher_advice(matcher[relation], joined(path, relation))
     for field in FIELDS:
         if "%" in matcher.get(field, ""):
             yield Warning_(

@@ -81,11 +81,11 @@ def step(
     Raises ``KeyError`` for an unknown verb and ``ValueError`` for a missing parameter; values are checked by ``validate``.
     """
     spec = VERBS[verb]
-    found = matcher.fields() if matcher else None
+    found = matcher.to_dict() if matcher else None
     given = {
         "matcher": found,
         "target": found,
-        "container": container.fields() if container else None,
+        "container": container.to_dict() if container else None,
         "text": text,
         "submit": submit or None,
         "applicationId": application_id,

@@ -358,7 +358,7 @@ def _is_cut(row: UiNode, container: UiNode, tallest: int) -> bool:
 def absent(tree: UiTree, matcher: Matcher, code: ErrorCode = ErrorCode.NODE_NOT_FOUND) -> StepFailedError:
     """Return the failure of the look at a tree in which nothing matches, with the details that other actions have."""
     what = "container" if code is ErrorCode.CONTAINER_NOT_FOUND else "selector"
-    details = {"selector": matcher.fields(), **nearest(explain_tree(tree, matcher))}
+    details = {"selector": matcher.to_dict(), **nearest(explain_tree(tree, matcher))}
     return StepFailedError("look", EngineError(code, f"No node on screen matches the {what}", details=details))
 
 

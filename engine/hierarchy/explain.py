@@ -9,7 +9,7 @@ from heapq import nsmallest
 from clawperator.engine.contracts.roles import ROLE_NAMES
 from clawperator.engine.hierarchy.difference import canonical, why_not_contained, why_not_equal
 from clawperator.engine.hierarchy.folding import fold
-from clawperator.engine.hierarchy.matcher import Matcher, field_holds, field_value
+from clawperator.engine.hierarchy.matcher import Matcher, field_holds, field_value, related
 from clawperator.engine.hierarchy.nodes import NO_BOUNDS, UiNode, UiTree, is_blank
 
 _NO_FIELD = "the matcher has no field"
@@ -76,13 +76,16 @@ class TreeExplanation:
 
 def explain(tree: UiTree, node: UiNode, matcher: Matcher) -> Explanation:
     """Each given field with the wanted value, the node's value, and why they match or not."""
-    results = tuple(_explain_field(node, field, wanted) for field, wanted in matcher.fields().items())
-    return Explanation(node, results, off_screen_reason(tree, node))
+    return _explain(tree, node, matcher, _around(tree, matcher))
 
 
 def explain_tree(tree: UiTree, matcher: Matcher, nearest: int = 3) -> TreeExplanation:
     """Counts per field over the nodes on screen, and the ``nearest`` misses of the whole tree."""
-    tests = [_Test(tree, field, wanted) for field, wanted in matcher.fields().items()]
+    around = _around(tree, matcher)
+    tests: list[_Test | _Relation] = [
+        *(_Test(tree, field, wanted) for field, wanted in matcher.fields().items()),
+        *around,
+    ]
     on_screen = tree.on_screen_indexes
     before = len(on_screen)
     left = on_screen
@@ -99,11 +102,17 @@ def explain_tree(tree: UiTree, matcher: Matcher, nearest: int = 3) -> TreeExplan
     off_screen = sum(not failed and not seen for failed, seen in zip(failing, tree.visible, strict=False))
     return TreeExplanation(
         counts=tuple(counts),
-        nearest=tuple(explain(tree, node, matcher) for node in _nearest(tree, tests, failing, nearest)),
+        nearest=tuple(_explain(tree, node, matcher, around) for node in _nearest(tree, tests, failing, nearest)),
         matches=before if tests else 0,
         off_screen_matches=off_screen,
         verdict=_verdict(tree, matches=before, off_screen=off_screen, emptied=emptied) if tests else _NO_FIELD,
     )
+
+
+def _explain(tree: UiTree, node: UiNode, matcher: Matcher, around: Sequence[_Relation]) -> Explanation:
+    results = [_explain_field(node, field, wanted) for field, wanted in matcher.fields().items()]
+    results += [relation.explained(node) for relation in around]
+    return Explanation(node, tuple(results), off_screen_reason(tree, node))
 
 
 def is_near(miss: Explanation) -> bool:
@@ -167,7 +176,7 @@ class _Test:
         if field.endswith("Contains"):
             part = fold(wanted)
             folded = tree.folded_labels if field.startswith("text") else tree.folded_descriptions
-            self.holds: list[bool] = [part in value for value in folded]
+            self.holds: Sequence[bool] = [part in value for value in folded]
         else:
             whole = fold(wanted) if field == "role" else wanted
             self.holds = [value == whole for value in self.values]
@@ -183,6 +192,26 @@ class _Test:
         return known
 
 
+class _Relation:
+    """A relation against all nodes: it holds or not, and nothing is similar."""
+
+    def __init__(self, tree: UiTree, name: str, other: Matcher) -> None:
+        self.field = name
+        self._wanted = " ".join(f"{field}={value}" for field, value in other.fields().items())
+        self.holds = related(tree, name, other)
+
+    def unlikeness(self, index: int) -> int:
+        return 0 if self.holds[index] else 4
+
+    def explained(self, node: UiNode) -> FieldResult:
+        ok, where = self.holds[node.index], "above it" if self.field == "ancestor" else "on screen inside it"
+        return FieldResult(self.field, self._wanted, "", ok, f"{'a' if ok else 'no'} node {where} matches")
+
+
+def _around(tree: UiTree, matcher: Matcher) -> list[_Relation]:
+    return [_Relation(tree, name, other) for name, other in matcher.relations().items()]
+
+
 def _column(tree: UiTree, field: str) -> Sequence[str]:
     match field:
         case "resourceId":
@@ -195,14 +224,14 @@ def _column(tree: UiTree, field: str) -> Sequence[str]:
             return tree.descriptions
 
 
-def _failing(tests: Sequence[_Test]) -> Sequence[int]:
+def _failing(tests: Sequence[_Test | _Relation]) -> Sequence[int]:
     """How many tests each node fails; empty without any test."""
     if not tests:
         return ()
     return [len(tests) - sum(held) for held in zip(*(test.holds for test in tests), strict=True)]
 
 
-def _nearest(tree: UiTree, tests: Sequence[_Test], failing: Sequence[int], count: int) -> list[UiNode]:
+def _nearest(tree: UiTree, tests: Sequence[_Test | _Relation], failing: Sequence[int], count: int) -> list[UiNode]:
     """The nearest misses. Distances are computed for the best candidates only."""
     if count < 1:
         return []

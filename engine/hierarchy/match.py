@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from clawperator.engine.hierarchy.explain import Explanation, TreeExplanation, explain, explain_tree
-from clawperator.engine.hierarchy.folding import fold
-from clawperator.engine.hierarchy.matcher import FIELDS, Matcher, field_holds, field_value
+from clawperator.engine.hierarchy.matcher import FIELDS, Matcher, field_holds, field_value, narrow, related
 from clawperator.engine.hierarchy.nodes import UiNode, UiTree
 
 __all__ = [
@@ -32,33 +31,14 @@ def find_all(tree: UiTree, matcher: Matcher, on_screen_only: bool = True) -> Seq
     if not matcher:
         return ()
     candidates: Iterable[int] = tree.on_screen_indexes if on_screen_only else range(len(tree.nodes))
-    return [tree.nodes[index] for index in _narrow(tree, matcher, candidates)]
+    found = narrow(tree, matcher, candidates)
+    for name, other in matcher.relations().items():
+        holds = related(tree, name, other, on_screen_only=on_screen_only)
+        found = [index for index in found if holds[index]]
+    return [tree.nodes[index] for index in found]
 
 
 def matches(node: UiNode, matcher: Matcher) -> bool:
-    """Whether one node satisfies all fields, wherever it is; for a whole tree ``find_all`` is much faster."""
+    """Whether one node satisfies all fields, wherever it is and whatever is around it; for a whole tree ``find_all`` is much faster."""
     fields = matcher.fields()
     return bool(fields) and all(field_holds(name, wanted, field_value(node, name)) for name, wanted in fields.items())
-
-
-def _narrow(tree: UiTree, matcher: Matcher, indexes: Iterable[int]) -> Iterable[int]:
-    """Test field by field over the tree's columns; the role last, because it is the slowest."""
-    if wanted := matcher.resource_id:
-        column = tree.resource_ids
-        indexes = [index for index in indexes if column[index] == wanted]
-    if wanted := matcher.text_equals:
-        column = tree.labels
-        indexes = [index for index in indexes if column[index] == wanted]
-    if wanted := matcher.content_desc_equals:
-        column = tree.descriptions
-        indexes = [index for index in indexes if column[index] == wanted]
-    if wanted := fold(matcher.text_contains):
-        column = tree.folded_labels
-        indexes = [index for index in indexes if wanted in column[index]]
-    if wanted := fold(matcher.content_desc_contains):
-        column = tree.folded_descriptions
-        indexes = [index for index in indexes if wanted in column[index]]
-    if wanted := fold(matcher.role):
-        nodes = tree.nodes
-        indexes = [index for index in indexes if nodes[index].role == wanted]
-    return indexes

@@ -1,13 +1,13 @@
-"""The six fields of a NodeMatcher and the device's test for each (wire.md#matcher)."""
+"""The fields and relations of a NodeMatcher, and the device's test for each (wire.md#matcher)."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Self
+from typing import Any, Self
 
 from clawperator.engine.hierarchy.folding import fold
-from clawperator.engine.hierarchy.nodes import UiNode
+from clawperator.engine.hierarchy.nodes import UiNode, UiTree
 
 _NAMES = {
     "resourceId": "resource_id",
@@ -19,6 +19,8 @@ _NAMES = {
 }
 FIELDS = tuple(_NAMES)
 """Names on the wire, in the contract's order."""
+RELATIONS = ("ancestor", "descendant")
+"""Matchers of other nodes, above it and inside it; they have fields only."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,22 +36,36 @@ class Matcher:
     text_contains: str = ""
     content_desc_equals: str = ""
     content_desc_contains: str = ""
+    ancestor: Matcher | None = None
+    descendant: Matcher | None = None
 
     @classmethod
-    def from_fields(cls, fields: Mapping[str, str]) -> Self:
+    def from_fields(cls, fields: Mapping[str, Any]) -> Self:
         """From wire names (``{"resourceId": …}``); ValueError names a field that does not exist."""
-        unknown = [name for name in fields if name not in _NAMES]
+        unknown = [name for name in fields if name not in _NAMES and name not in RELATIONS]
         if unknown:
             raise ValueError(f"unknown matcher field: {unknown[0]}")
-        return cls(**{_NAMES[name]: value for name, value in fields.items()})
+        given: dict[str, Any] = {
+            name: cls.from_fields(value) if name in RELATIONS else value for name, value in fields.items()
+        }
+        return cls(**{_NAMES.get(name, name): value for name, value in given.items()})
 
     def fields(self) -> dict[str, str]:
         """The given fields by wire name, in the contract's order."""
         values = ((name, getattr(self, attribute)) for name, attribute in _NAMES.items())
         return {name: value for name, value in values if value}
 
+    def relations(self) -> dict[str, Matcher]:
+        """The given relations by wire name."""
+        around = {name: getattr(self, name) for name in RELATIONS}
+        return {name: matcher for name, matcher in around.items() if matcher}
+
+    def to_dict(self) -> dict[str, Any]:
+        """Fields and relations as JSON data."""
+        return {**self.fields(), **{name: matcher.fields() for name, matcher in self.relations().items()}}
+
     def __bool__(self) -> bool:
-        return bool(self.fields())
+        return bool(self.fields() or self.relations())
 
 
 def field_value(node: UiNode, field: str) -> str:
@@ -72,3 +88,51 @@ def field_holds(field: str, wanted: str, got: str) -> bool:
     if field == "role":
         return fold(wanted) == fold(got)
     return wanted == got
+
+
+def related(tree: UiTree, name: str, other: Matcher, *, on_screen_only: bool = True) -> Sequence[bool]:
+    """Return for each node whether ``other`` finds a strict ``ancestor`` (on screen or not) or ``descendant`` of it.
+
+    A descendant must be on screen if ``on_screen_only``. Nodes are in document order, so that one pass is enough.
+    """
+    nodes = tree.nodes
+    holds = [False] * len(nodes)
+    if name == "ancestor":
+        end = 0
+        matching = set(narrow(tree, other, range(len(nodes))))
+        for index, node in enumerate(nodes):
+            holds[index] = index < end
+            if index in matching:
+                end = max(end, node.end)
+        return holds
+    candidates: Iterable[int] = tree.on_screen_indexes if on_screen_only else range(len(nodes))
+    matching = set(narrow(tree, other, candidates))
+    following = len(nodes)  # the next matching node after the current one
+    for index in range(len(nodes) - 1, -1, -1):
+        holds[index] = following < nodes[index].end
+        if index in matching:
+            following = index
+    return holds
+
+
+def narrow(tree: UiTree, matcher: Matcher, indexes: Iterable[int]) -> Iterable[int]:
+    """Test field by field over the tree's columns; the role last, because it is the slowest."""
+    if wanted := matcher.resource_id:
+        column = tree.resource_ids
+        indexes = [index for index in indexes if column[index] == wanted]
+    if wanted := matcher.text_equals:
+        column = tree.labels
+        indexes = [index for index in indexes if column[index] == wanted]
+    if wanted := matcher.content_desc_equals:
+        column = tree.descriptions
+        indexes = [index for index in indexes if column[index] == wanted]
+    if wanted := fold(matcher.text_contains):
+        column = tree.folded_labels
+        indexes = [index for index in indexes if wanted in column[index]]
+    if wanted := fold(matcher.content_desc_contains):
+        column = tree.folded_descriptions
+        indexes = [index for index in indexes if wanted in column[index]]
+    if wanted := fold(matcher.role):
+        nodes = tree.nodes
+        indexes = [index for index in indexes if nodes[index].role == wanted]
+    return indexes

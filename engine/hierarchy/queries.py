@@ -41,7 +41,7 @@ def matches(
     found = find_all(tree, matcher)
     off_screen = [node for node in find_all(tree, matcher, on_screen_only=False) if not tree.is_on_screen(node)]
     shown, truncated = cut(found, limit, name)
-    answer: dict[str, Any] = {"selector": matcher.fields(), "count": len(found), "offScreen": len(off_screen)}
+    answer: dict[str, Any] = {"selector": matcher.to_dict(), "count": len(found), "offScreen": len(off_screen)}
     if reasons := list(_approximations(tree, matcher, found, off_screen)):
         answer |= {"approximate": True, "approximateBecause": reasons}
     answer |= truncated

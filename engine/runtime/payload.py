@@ -12,7 +12,7 @@ from dataclasses import replace
 from typing import Any, Literal
 
 from clawperator.engine.contracts.limits import utf16_length
-from clawperator.engine.hierarchy.matcher import FIELDS
+from clawperator.engine.hierarchy.matcher import FIELDS, RELATIONS
 from clawperator.engine.runtime import plan
 from clawperator.engine.runtime import retry as presets
 from clawperator.engine.runtime.plan import Generation, OperatorPlan, PlanAction, PlanStep, at_least
@@ -76,20 +76,21 @@ def _read_step(raw: object, index: int, generation: Generation) -> PlanStep:
     reader = _READERS.get(name)
     if reader is None or (generation == "0.3" and name in _SINCE_0_3_2):
         raise PayloadError(f"unsupported action type at index={index}: {name}")
-    params = Fields(fields.raw.get("params", {}), f"actions[{index}].params")
+    params = Fields(fields.raw.get("params", {}), f"actions[{index}].params", generation)
     return PlanStep(step_id, name, reader(params, generation))
 
 
 class Fields:
     """One JSON object of the payload, read the Operator's way: numbers may be quoted, wrong numbers fall to the default."""
 
-    __slots__ = ("raw", "where")
+    __slots__ = ("generation", "raw", "where")
 
-    def __init__(self, raw: object, where: str) -> None:
+    def __init__(self, raw: object, where: str, generation: Generation = "0.3") -> None:
         if not isinstance(raw, dict):
             raise PayloadError(f"{where} must be an object")
         self.raw: dict[str, Any] = raw
         self.where = where
+        self.generation = generation
 
     def text(self, key: str, limit: int = MAX_FIELD) -> str:
         """A required text that is not blank."""
@@ -152,11 +153,15 @@ class Fields:
     def optional_query(self, key: str) -> Query | None:
         if key not in self.raw:
             return None
-        matcher = Fields(self.raw[key], f"{self.where}.{key}")
+        matcher = Fields(self.raw[key], f"{self.where}.{key}", self.generation)
+        names = RELATIONS if at_least(self.generation, "0.10") and key not in RELATIONS else ()
+        around = {name: matcher.query(name) for name in names if name in matcher.raw}
         given = {name: matcher.primitive(name, MAX_FIELD) for name in FIELDS if name in matcher.raw}
-        if not given:
+        if not given and not around:
             raise PayloadError(f"{matcher.where} needs at least one field")
-        return Query.of(given)
+        if key in RELATIONS and (matcher.raw.keys() - given.keys() or not any(map(str.strip, given.values()))):
+            raise PayloadError(f"{matcher.where} takes fields only, and at least one that is not blank")
+        return Query.of(given, around)
 
     def retry(self, default: RetryPolicy, key: str = "retry") -> RetryPolicy:
         if key not in self.raw:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
+from typing import Any
 
 from clawperator.engine.hierarchy.match import Matcher, find_all
 from clawperator.engine.hierarchy.matcher import FIELDS
@@ -24,24 +25,30 @@ class Query:
 
     fields: Mapping[str, str]
     matcher: Matcher | None
+    around: Mapping[str, Query] = field(default_factory=dict)
+    """Relations, from Operator 0.10 on."""
     container: Query | None = None
     """From Operator 0.10 on: only strict descendants of its first match are candidates."""
     strict: bool = False
     """Refuse more than one candidate, and more than one container."""
 
     @classmethod
-    def of(cls, fields: Mapping[str, str]) -> Query:
-        """From matcher fields by their payload names; order and unknown names do not matter."""
+    def of(cls, fields: Mapping[str, str], around: Mapping[str, Query] | None = None) -> Query:
+        """From matcher fields by their payload names, and relations; order and unknown names do not matter."""
         given = {name: fields[name] for name in FIELDS if name in fields}
         present = {name: value for name, value in given.items() if value}
-        return cls(given, Matcher.from_fields(present) if present else None)
+        others: dict[str, Any] = {name: query.matcher for name, query in (around or {}).items()}
+        matcher = replace(Matcher.from_fields(present), **others) if present or others else None
+        return cls(given, matcher, around or {})
 
     def __str__(self) -> str:
-        return "NodeMatcher(" + ", ".join(f"{name}={self.fields.get(name, 'null')}" for name in FIELDS) + ")"
+        words = [f"{name}={self.fields.get(name, 'null')}" for name in FIELDS]
+        return f"NodeMatcher({', '.join([*words, *(f'{name}={query}' for name, query in self.around.items())])})"
 
     def find_all(self, tree: UiTree) -> Sequence[UiNode]:
         """Every match in the on-screen tree, in document order (wire.md#tree-used-for-matching)."""
-        if any(not value and name not in _CONTAINS for name, value in self.fields.items()):
+        parts = (self, *self.around.values())
+        if any(not value and name not in _CONTAINS for part in parts for name, value in part.fields.items()):
             return ()
         found = tree.on_screen if self.matcher is None else find_all(tree, self.matcher)
         if self.fields.get("contentDescContains") == "":

@@ -218,3 +218,34 @@ async def test_the_device_s_own_words_about_several_nodes_are_passed_on(connect:
     message = f'Step "tap": {matched} nodes matched, and the device took the first'
     warning = {"code": "MATCHER_AMBIGUOUS", "path": "actions.0.params.matcher", "message": message}
     assert done["warnings"] == [warning]
+
+
+RELATED = (
+    ({"textEquals": "Battery", "ancestor": {"role": "list"}}, True),
+    ({"role": "list", "descendant": {"textEquals": "Battery"}}, True),
+    ({"textEquals": "Battery", "ancestor": {"textEquals": "Battery"}}, False),
+    ({"textEquals": "Battery", "descendant": {"textEquals": "Display"}}, False),
+)
+
+
+@pytest.mark.parametrize("column", [*GENERATIONS, "stock"])
+async def test_relations_are_honoured_or_refused(connect: Connect, column: str) -> None:
+    """Never dropped: an older app would take another node, or refuse the plan in silence."""
+    stock = column == "stock"
+    scenario: dict[str, Any] = {"operator": {"installed": False}} if stock else {"device": {"generation": column}}
+    bench = await connect(start={"package": "com.android.settings"}, **scenario)
+    for number, (matcher, there) in enumerate(RELATED):
+        step = {"id": "s", "type": "wait_for_node", "params": {"matcher": matcher, "retry": {"maxAttempts": 1}}}
+        payload = plan(step, command_id=f"related{number}")
+        if not stock and column not in NEWER:
+            with pytest.raises(EngineError) as caught:
+                await bench.engine.execute(payload)
+            assert caught.value.code == "EXECUTION_ACTION_UNSUPPORTED"
+            assert caught.value.details["requiresApk"] == "0.10"
+            assert caught.value.details["path"].startswith("actions.0.params.matcher.")
+            continue
+        outcome = (await bench.engine.execute(payload, backend="stock" if stock else None)).outcome.to_dict()
+        assert (outcome["status"] == "succeeded") is there, matcher
+        if not there:
+            assert outcome["error"]["code"] == "NODE_NOT_FOUND"
+            assert outcome["error"]["details"]["selector"] == matcher

@@ -170,7 +170,9 @@ _FIELDS = {
 def matcher(description: str, *, bounded: bool = True) -> Schema:
     """Return the schema of a matcher; unless ``bounded``, the engine checks the values."""
     fields: Schema = {
-        name: {**field, "description": _FIELDS[name]} for name, field in json_schema("matcher")["properties"].items()
+        name: {**field, "description": _FIELDS[name]}
+        for name, field in json_schema("matcher")["properties"].items()
+        if name in _FIELDS  # relations: only in plans
     }
     return {
         "type": "object",
