@@ -39,7 +39,9 @@ def action_of_stage(stage: str) -> dict[str, Any]:
     return {"type": kind, "params": {_VALUES[kind]: stage.partition(":")[2]}} if kind in _VALUES else {"type": kind}
 
 
-_MATCHER = re.compile(r"NodeMatcher\((resourceId=.*?, contentDescContains=.*?)\)")
+_MATCHER = re.compile(r"NodeMatcher\((resourceId=.*?, contentDescContains=.*?)(, ancestor=.*?, descendant=.*?)?\)")
+"""From Operator 0.10 on it ends with the relations."""
+_NO_RELATION = ", ancestor=null, descendant=null"
 _FIELD_EDGE = re.compile(r", (?=(?:role|textEquals|textContains|contentDescEquals|contentDescContains)=)")
 
 
@@ -51,11 +53,14 @@ def brief(text: str) -> str:
 
 
 def fields_in_words(text: str) -> dict[str, str]:
-    """Return the set fields of the first matcher in an Operator text; empty without one."""
+    """Return the set fields of the first matcher in an Operator text; empty without one, and for one with relations."""
     found = _MATCHER.search(text)
+    if found is not None and found[2] not in (None, _NO_RELATION):
+        return {}
     fields = (field.partition("=") for field in _FIELD_EDGE.split(found[1])) if found is not None else ()
     return {name: value for name, _, value in fields if value not in ("", "null")}
 
 
 def _set_fields(match: re.Match[str]) -> str:
-    return ", ".join(field for field in _FIELD_EDGE.split(match[1]) if not field.endswith("=null"))
+    fields = [field for field in _FIELD_EDGE.split(match[1]) if not field.endswith("=null")]
+    return ", ".join(fields) + ("" if match[2] in (None, _NO_RELATION) else match[2])

@@ -154,14 +154,15 @@ class Fields:
         if key not in self.raw:
             return None
         matcher = Fields(self.raw[key], f"{self.where}.{key}", self.generation)
-        names = RELATIONS if at_least(self.generation, "0.10") and key not in RELATIONS else ()
+        related = at_least(self.generation, "0.10") and key not in RELATIONS
+        names = RELATIONS if related else ()
         around = {name: matcher.query(name) for name in names if name in matcher.raw}
         given = {name: matcher.primitive(name, MAX_FIELD) for name in FIELDS if name in matcher.raw}
         if not given and not around:
             raise PayloadError(f"{matcher.where} needs at least one field")
         if key in RELATIONS and (matcher.raw.keys() - given.keys() or not any(map(str.strip, given.values()))):
             raise PayloadError(f"{matcher.where} takes fields only, and at least one that is not blank")
-        return Query.of(given, around)
+        return Query.of(given, around if related else None)
 
     def retry(self, default: RetryPolicy, key: str = "retry") -> RetryPolicy:
         if key not in self.raw:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 from clawperator.engine.hierarchy.match import Matcher, find_all
-from clawperator.engine.hierarchy.matcher import FIELDS
+from clawperator.engine.hierarchy.matcher import FIELDS, RELATIONS
 from clawperator.engine.hierarchy.tree import UiNode, UiTree
 from clawperator.engine.runtime.outcome import PlanFailure
 
@@ -25,7 +25,7 @@ class Query:
 
     fields: Mapping[str, str]
     matcher: Matcher | None
-    around: Mapping[str, Query] = field(default_factory=dict)
+    around: Mapping[str, Query] | None = None
     """Relations, from Operator 0.10 on."""
     container: Query | None = None
     """From Operator 0.10 on: only strict descendants of its first match are candidates."""
@@ -34,20 +34,22 @@ class Query:
 
     @classmethod
     def of(cls, fields: Mapping[str, str], around: Mapping[str, Query] | None = None) -> Query:
-        """From matcher fields by their payload names, and relations; order and unknown names do not matter."""
+        """From matcher fields by their payload names, and relations if the Operator knows them; order and unknown names do not matter."""
         given = {name: fields[name] for name in FIELDS if name in fields}
         present = {name: value for name, value in given.items() if value}
         others: dict[str, Any] = {name: query.matcher for name, query in (around or {}).items()}
         matcher = replace(Matcher.from_fields(present), **others) if present or others else None
-        return cls(given, matcher, around or {})
+        return cls(given, matcher, around)
 
     def __str__(self) -> str:
         words = [f"{name}={self.fields.get(name, 'null')}" for name in FIELDS]
-        return f"NodeMatcher({', '.join([*words, *(f'{name}={query}' for name, query in self.around.items())])})"
+        if self.around is not None:
+            words += [f"{name}={self.around.get(name, 'null')}" for name in RELATIONS]
+        return f"NodeMatcher({', '.join(words)})"
 
     def find_all(self, tree: UiTree) -> Sequence[UiNode]:
         """Every match in the on-screen tree, in document order (wire.md#tree-used-for-matching)."""
-        parts = (self, *self.around.values())
+        parts = (self, *(self.around or {}).values())
         if any(not value and name not in _CONTAINS for part in parts for name, value in part.fields.items()):
             return ()
         found = tree.on_screen if self.matcher is None else find_all(tree, self.matcher)

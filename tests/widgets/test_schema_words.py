@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from clawperator.engine.contracts.actions import ACTIONS
 from clawperator.engine.contracts.aliases import ALIASES
-from clawperator.engine.hierarchy.matcher import FIELDS
+from clawperator.engine.hierarchy.matcher import FIELDS, RELATIONS
 from clawperator.engine.json_schema import json_schema
 from clawperator.widgets.text.json_place import place_at
 from clawperator.widgets.text.json_text import read
@@ -110,7 +110,7 @@ def test_what_other_params_make_required(kind: str, params: str, name: str, *, r
 
 
 def test_an_unknown_type_offers_what_any_type_has() -> None:
-    assert {*FIELDS, "ref"} == set(labels(action("clik", '"matcher": {|}')))
+    assert {*FIELDS, *RELATIONS, "ref"} == set(labels(action("clik", '"matcher": {|}')))
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from clawperator.engine.hierarchy.matcher import FIELDS
-from clawperator.engine.logcat.stages import fields_in_words
+from clawperator.engine.logcat.stages import brief, fields_in_words
 from clawperator.widgets.models.execution import ExecutionState, StepState
 from clawperator.widgets.models.failed_matcher import unfound, unfound_step
 from clawperator.widgets.models.status import Status
@@ -56,6 +56,27 @@ def test_of_a_plan_that_ended_with_it_the_device_says_it_too() -> None:
     execution.payload = None
     assert unfound(execution, unfound_step(execution)) == {"textEquals": "Bluetooth"}
     assert fields_in_words(NOT_FOUND.replace("Bluetooth", "a, b=c")) == {"textEquals": "a, b=c"}
+
+
+RELATED = ", ancestor=NodeMatcher(resourceId=null, role=list, contentDescContains=null), descendant=null)"
+
+
+@pytest.mark.parametrize(
+    ("ending", "fields", "shown"),
+    [
+        (")", {"textEquals": "Bluetooth"}, ": textEquals=Bluetooth"),
+        (", ancestor=null, descendant=null)", {"textEquals": "Bluetooth"}, ": textEquals=Bluetooth"),
+        (RELATED, {}, ": textEquals=Bluetooth, ancestor="),
+    ],
+)
+def test_relations_in_the_device_s_words(ending: str, fields: dict[str, str], shown: str) -> None:
+    """From Operator 0.10 on each matcher ends with them; one that has some is more than its fields."""
+    words = NOT_FOUND.removesuffix(")") + ending
+    assert fields_in_words(words) == fields
+    assert shown in brief(words)
+    assert "null" not in brief(words) or fields == {}
+    execution = failed("NODE_NOT_FOUND", {"matcher": {"textEquals": "Bluetooth", "ancestor": {"role": "list"}}})
+    assert unfound(execution, unfound_step(execution)) == {}
 
 
 @given(

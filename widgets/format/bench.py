@@ -68,6 +68,10 @@ def matcher_pieces(matcher: Matcher) -> list[tuple[str, str, str]]:
             pieces.append(("#", short_id(value), "node-id"))
         else:
             pieces.append((SPELLINGS[field], value, _role_of(field)))
+    for name, other in matcher.relations().items():
+        pieces.append(
+            (f"{name}=", " ".join(f"{field}={value}" for field, value in other.fields().items()), "node-text")
+        )
     return pieces
 
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from clawperator.engine.hierarchy.explain import explain_tree, is_near
-from clawperator.engine.hierarchy.matcher import FIELDS, Matcher
+from clawperator.engine.hierarchy.matcher import FIELDS, RELATIONS, Matcher
 from clawperator.engine.hierarchy.queries import miss
 from clawperator.engine.logcat.stages import fields_in_words
 from clawperator.widgets.models.execution import ExecutionState, StepState
@@ -106,6 +106,6 @@ def _of_action(action: Mapping[str, Any], code: str) -> Mapping[str, str]:
     params = action.get("params")
     container = params.get("container") if isinstance(params, Mapping) else None
     fields = container if code == "CONTAINER_NOT_FOUND" else matcher_of(action)
-    if not isinstance(fields, Mapping):
+    if not isinstance(fields, Mapping) or fields.keys() & {*RELATIONS}:  # the workbench knows none
         return {}
     return {str(name): value for name, value in fields.items() if isinstance(value, str) and value}
