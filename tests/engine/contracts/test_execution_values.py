@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from pydantic import ValidationError
 
@@ -20,7 +22,7 @@ def test_a_payload_and_its_value_are_two_sides_of_one_thing() -> None:
 
 
 def test_a_matcher_holds_every_field_and_shows_the_ones_that_say_something() -> None:
-    full = {field: field.upper() for field in FIELDS}
+    full: dict[str, Any] = {field: field.upper() for field in FIELDS}
     assert NodeMatcher(**full).fields() == full
     assert NodeMatcher(textContains="x", role="").fields() == {"textContains": "x"}
     assert NodeMatcher(role="x") == NodeMatcher.model_validate({"role": "x", "textEquals": ""})
