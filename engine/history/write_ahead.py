@@ -62,8 +62,12 @@ def remove(history: str, execution_id: str) -> None:
         os.unlink(_path(history, execution_id))
 
 
-def left(history: str) -> Iterator[tuple[str, Mapping[str, Any]]]:
-    """Yield the notes of dead processes: the path, and the content, empty if unreadable."""
+def left(history: str) -> list[tuple[str, Mapping[str, Any]]]:
+    """Return the notes of dead processes, the oldest first: the path, and the content, empty if unreadable."""
+    return sorted(_of_dead(history), key=_noted_at)
+
+
+def _of_dead(history: str) -> Iterator[tuple[str, Mapping[str, Any]]]:
     try:
         names = [] if os.path.islink(_folder(history)) else os.listdir(_folder(history))
     except OSError:
@@ -75,6 +79,11 @@ def left(history: str) -> Iterator[tuple[str, Mapping[str, Any]]]:
             note = _read(path)
             if not alive(int(pid), str(note.get("process", ""))):
                 yield path, note
+
+
+def _noted_at(left: tuple[str, Mapping[str, Any]]) -> float:
+    at = left[1].get("at")
+    return at if isinstance(at, int | float) else 0.0
 
 
 def _note(attempt: Attempt, face: str, *, safe: bool) -> dict[str, Any]:

@@ -73,6 +73,14 @@ def test_who_opens_the_history_next_makes_a_row_of_it(path: str) -> None:
         assert history.count() == 1
 
 
+def test_the_rows_are_in_the_order_in_which_the_runs_began(path: str) -> None:
+    ids = [f"cmd-{number}" for number in range(5)]
+    for command_id in ids:
+        killed(path, command_id)
+    with History.open(path) as history:
+        assert [run.command_id for run in history.runs()] == ids[::-1]
+
+
 def test_who_has_it_open_notices_it(path: str) -> None:
     with History.open(path) as history:
         killed(path)
@@ -146,4 +154,4 @@ def test_a_link_is_not_followed(path: str, tmp_path: Path) -> None:
 
 def test_a_folder_that_cannot_be_read_is_none(tmp_path: Path) -> None:
     (tmp_path / "history.db.begun").write_text("")
-    assert list(write_ahead.left(str(tmp_path / "history.db"))) == []
+    assert write_ahead.left(str(tmp_path / "history.db")) == []
