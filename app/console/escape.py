@@ -56,7 +56,7 @@ class EscapeSplitter:
 
     @property
     def waits(self) -> bool:
-        """Whether what came last may be Escape, or the begin of a sequence."""
+        """Whether what came last may be Escape, or the beginning of a sequence."""
         return not self._pasting and (self._rest.endswith(ESC) or _PARTIAL.fullmatch(self._rest) is not None)
 
     def feed(self, data: str, now: float) -> Iterator[Piece]:

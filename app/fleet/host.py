@@ -51,7 +51,7 @@ if TYPE_CHECKING:
 _MAX_DEVICES = 1_024
 """Devices that one host offers; one that is gone is still answered for."""
 _MAX_REQUESTS = 256
-"""Requests in work, waits for the device included."""
+"""Requests at a time, including those that wait for a device."""
 _MAX_WATCHERS = 256
 """Clients that follow devices of one host."""
 _MAX_CALLER = 120
@@ -291,7 +291,7 @@ class FleetHost:
         if not subjects.is_reply(_reply(request)):
             return
         if len(self._requests) >= _MAX_REQUESTS:
-            error = EngineError(ErrorCode.SERVER_BUSY, f"The host {self._name} has {_MAX_REQUESTS} requests in work")
+            error = EngineError(ErrorCode.SERVER_BUSY, f"The host {self._name} is working on {_MAX_REQUESTS} requests")
             await self._answer(request, error.to_answer())
             return
         task = asyncio.create_task(self._work(request, serial), name=f"fleet request for {serial}")

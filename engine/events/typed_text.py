@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from clawperator.engine.contracts.aliases import canonical
 from clawperator.engine.contracts.keys import key_code, key_effects
-from clawperator.engine.text.sensitive import MARK, hide_in_data, hide_in_raw, hide_sensitive
+from clawperator.engine.text.sensitive import MARK, TEXT_ATTRIBUTE, hide_in_data, hide_in_raw, hide_sensitive
 
 if TYPE_CHECKING:
     from clawperator.engine.events.types import CommandProgress, EngineEvent, EnvelopeSeen, LogBatch, SnapshotSeen
@@ -40,7 +40,7 @@ _MOST_HELD = 16
 _MOST = 64
 """Limit of the commands that are remembered."""
 _NODE = re.compile(r"(<(?:node|hierarchy)\b[^<>]*>)")
-_ATTRIBUTE = re.compile(r'\b(text|content-desc|hint|tooltip-text|state-description|error)=(\\*")([^"]*?)\2')
+_ATTRIBUTE = re.compile(TEXT_ATTRIBUTE + r'=(\\*")([^"]*?)\2')
 """Also in JSON, where quotes are escaped."""
 _EVENT_TEXT = re.compile(r"((?:Before)?Text: ).*?(?=; \w+: |\Z|\]\)\Z)", re.DOTALL)
 _EDITS = b"EditText; "

@@ -18,9 +18,9 @@ _KEY = "accessibilityDataSensitive"
 _MARKED = re.compile(rf"""\b{MARK}\s*=\s*["']true["']""")
 _NODE = re.compile(r"""<[A-Za-z](?:[^<>"']|"[^"]*"?|'[^']*'?)*+>?""")
 """A tag, also one that is cut off."""
-_TEXT = re.compile(
-    r"""\b(text|content-desc|hint|tooltip-text|state-description|pane-title|error)(\s*=\s*)("[^"]+"?|'[^']+'?)"""
-)
+TEXT_ATTRIBUTE = r"\b(text|content-desc|hint|tooltip-text|state-description|pane-title|error)"
+"""Pattern of an attribute with a text of the screen, in a tree."""
+_TEXT = re.compile(TEXT_ATTRIBUTE + r"""(\s*=\s*)("[^"]+"?|'[^']+'?)""")
 _TEXT_KEYS = frozenset(("label", "text", "contentDescription", "contentDesc", "hint", "value"))
 _TREE = re.compile(r"<node|<hierarchy|hierarchy_xml")
 _DATA = re.compile(r'"(?:data|text|query|target)"\s*:')
