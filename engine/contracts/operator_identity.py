@@ -32,6 +32,15 @@ class Brand(NamedTuple):
         """The window that the icon opens."""
         return f"{self.domain}.activity.MainActivity"
 
+    @property
+    def newest_url(self) -> str:
+        """Where its project offers the newest APK. Nothing is downloaded unless the user asks for it."""
+        return f"https://{self.domain}.com/operator.apk"
+
+    def release_url(self, version: str) -> str:
+        """Where its project offers the APK of a release; its SHA-256 is in the file with ``.sha256`` at the end."""
+        return f"https://downloads.{self.domain}.com/operator/v{version}/operator-v{version}.apk"
+
 
 CLAWPERATOR = Brand("Clawperator", "clawperator", "0.3")
 ANDROPERATOR = Brand("Androperator", "androperator", "1.0")

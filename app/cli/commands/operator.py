@@ -21,8 +21,8 @@ class Setup(SharedEngineCommand):
     notes = (
         "Checks the APK, installs or updates it, grants its permissions and verifies the result. Without --apk, it\n"
         "uses ~/.clawperator/downloads: operator.apk, operator-debug.apk, then the newest other APK. Get the app\n"
-        "from https://clawperator.com/operator.apk; nothing is downloaded automatically. --receiver-package installs an app other\n"
-        "than the two known ones. If a phase fails, the result contains the phases reached so far."
+        "from https://androperator.com/operator.apk, up to 0.12 from https://clawperator.com/operator.apk; nothing is\n"
+        "downloaded automatically. --receiver-package installs an app other than the known ones. If a phase fails, the result contains the phases reached so far."
     )
     examples = (
         "",
@@ -55,7 +55,8 @@ class Fetch(SharedEngineCommand):
         "SHA-256 must be known: from --sha256 or <url>.sha256. A download that fails or is interrupted leaves no file."
     )
     examples = (
-        "--from https://clawperator.com/operator.apk",
+        "--from https://androperator.com/operator.apk",
+        "--from https://downloads.clawperator.com/operator/v0.12.5/operator-v0.12.5.apk",
         "--from ~/Downloads/operator.apk --sha256 9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08",
     )
     flags = (Flag("--from", "<path|url>", "copy the APK from this file or URL", file=True), _DIGEST_FLAG, PROGRESS_FLAG)

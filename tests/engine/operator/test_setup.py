@@ -111,6 +111,13 @@ async def test_no_file_and_no_download(phone: MakePhone) -> None:
     error = await failure(there)
     assert error["code"] == "OPERATOR_APK_NOT_FOUND"
     assert "https://clawperator.com/operator.apk" in error["hint"]
+    assert error["details"]["urls"] == [
+        "https://androperator.com/operator.apk",
+        "https://clawperator.com/operator.apk",
+        "https://downloads.androperator.com/operator/v1.0.0/operator-v1.0.0.apk",
+        "https://downloads.clawperator.com/operator/v0.12.5/operator-v0.12.5.apk",
+    ]
+    assert all(url in error["hint"] for url in error["details"]["urls"])
     assert str(there.home / ".clawperator" / "downloads") in error["message"]
     assert "install" not in error
     missing = await failure(there, "~/none.apk")
