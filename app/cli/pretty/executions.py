@@ -39,6 +39,8 @@ def execution(data: Data) -> Drawing:
     if failure := outcome.get("error"):
         yield safe_text(f"  {failure['code']}  {failure['message']}", BAD)
         yield safe_text(f"  {failure['hint']}", UNSURE)
+        if failure["code"] in ("NODE_AMBIGUOUS", "CONTAINER_AMBIGUOUS"):
+            yield from map(_candidate, failure.get("details", {}).get("candidates", ()))
     results = envelope.get("stepResults") or []
     if outcome["steps"]:
         yield _steps(outcome["steps"], results)
@@ -55,6 +57,14 @@ def execution(data: Data) -> Drawing:
             yield from draw_view(view)
     if then := data.get("then"):
         yield from draw_then(then)
+
+
+def _candidate(node: Data) -> Text:
+    """One of several nodes: its selector if that is known, else its words."""
+    if "selector" in node:
+        return safe_text(f"  {as_json(node['selector'])}")
+    name = node.get("text") or node.get("contentDesc") or node.get("resourceId") or node.get("role", "")
+    return safe_text(f"  {name} {node.get('bounds', '')}")
 
 
 def device_row(data: Data) -> Drawing:
@@ -127,8 +137,14 @@ def _target(target: Data) -> dict[str, str]:
 
 
 def _short_data(data: Mapping[str, object]) -> Text:
-    lines = [f"{key}: {'(below)' if _is_long(str(value)) else value}" for key, value in data.items()]
+    lines = [f"{key}: {_short(key, str(value))}" for key, value in data.items()]
     return safe_text("\n".join(map(visible, lines)), lines=True)
+
+
+def _short(key: str, text: str) -> str:
+    if not _is_long(text):
+        return text
+    return "(below)" if key == "text" else f"({len(text)} characters)"
 
 
 def _is_long(text: str) -> bool:

@@ -105,6 +105,24 @@ def test_pretty_output_steers_no_terminal(
     assert not any(unicodedata.category(character) in ("Cc", "Cf", "Cs") and character != "\n" for character in shown)
 
 
+def test_the_nodes_of_an_ambiguous_selector_are_shown_and_nothing_is_said_to_be_below(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("NO_COLOR", "1")
+    nodes = [{"text": HOSTILE, "bounds": [0, 0, 1, 1]}, {"text": "two", "selector": {"textEquals": HOSTILE}}]
+    error = {"code": "NODE_AMBIGUOUS", "message": "m", "hint": "h", "details": {"candidates": nodes}}
+    envelope = {"stepResults": [{"id": "s", "data": {"candidates": "x" * 500}}]}
+    step = {"id": "s", "type": "click", "status": "failed", "durationMs": 1}
+    outcome = {"status": "failed", "steps": [step], "error": error}
+    document = {"deviceId": "d", "executionId": "e", "envelope": envelope, "outcome": outcome}
+    shown = draw("executions.execution", document).decode()
+    assert '{"textEquals": ' in shown
+    assert "[0, 0, 1, 1]" in shown
+    assert "(500 characters)" in shown
+    assert "below" not in shown
+    assert not any(unicodedata.category(character) in ("Cc", "Cf", "Cs") and character != "\n" for character in shown)
+
+
 def test_every_view_of_the_commands_is_a_drawing_and_every_drawing_is_a_view() -> None:
     folder = Path(dispatch.__file__).parent
     quoted = r'(?:\bview ?= ?|\belse |draw\(|_line\([\w.()]+, )"(\w+\.\w+)"'
