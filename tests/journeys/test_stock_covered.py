@@ -194,6 +194,6 @@ async def test_an_app_that_is_still_starting_is_waited_for(connect: Connect, sdk
     steps = ("open_app", {"applicationId": SHOP}), ("click", {"matcher": by_id("search_bar")})
     done = await bench.engine.execute(plan(*steps), backend="stock")
     assert done.succeeded, done.outcome.error
-    steps = ("open_app", {"applicationId": "com.android.settings"}), ("scroll", {"direction": "down"})
-    done = await bench.engine.execute(plan(*steps), backend="stock")
+    scroll = ("open_app", {"applicationId": "com.android.settings"}), ("scroll", {"direction": "down"})
+    done = await bench.engine.execute(plan(*scroll), backend="stock")
     assert done.succeeded, done.outcome.error

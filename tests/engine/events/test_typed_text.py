@@ -20,7 +20,7 @@ from clawperator.engine.events.types import CommandProgress, EnvelopeSeen, LogBa
 from clawperator.engine.logcat.entry import LogEntry
 
 TEXTS = (
-    st.text(st.characters(exclude_categories=("Cs",)), min_size=2, max_size=40)
+    st.text(st.characters(exclude_categories=["Cs"]), min_size=2, max_size=40)
     .filter(str.isprintable)
     .map(lambda text: f"~{text}~")
 )
@@ -72,9 +72,9 @@ def test_what_another_process_types_is_known_from_its_result(text: str) -> None:
     published = []
     for event in (begun, seen, ended):
         published += list(trees.take(texts.without(event)))
-    assert [type(event).__name__ for event in published] == ["CommandProgress", "SnapshotSeen", "EnvelopeSeen"]
-    for event in published:
-        facts = [getattr(event, name, "") for name in ("xml", "raw", "envelope", "text", "fields")]
+    assert [type(each).__name__ for each in published] == ["CommandProgress", "SnapshotSeen", "EnvelopeSeen"]
+    for each in published:
+        facts = [getattr(each, name, "") for name in ("xml", "raw", "envelope", "text", "fields")]
         assert text not in json.dumps(facts, ensure_ascii=False)
         assert json.dumps(text)[1:-1] not in json.dumps(facts)
 
