@@ -132,22 +132,22 @@ def gesture(
                 _require_on_screen(name, point, screen)
             if wanted is not None:
                 parts.admit(Action(kind, act.type, {**act.params, "at": start}))
-            words = {
-                "tap": ("tap", start),
-                "long_press": ("swipe", start, start, hold),  # input has no other way to hold (android-facts 8c)
-                "swipe": ("swipe", start, to, hold),
-                "drag": ("draganddrop", start, to, hold),
-            }[kind]
-            flat = [str(part) for word in words for part in (word if isinstance(word, tuple) else (word,))]
-            flat = [*(["-d", str(display)] if display else []), *flat]
-            if await parts.shell(kind, *flat, at_node=wanted is not None):
-                return {"sent": f"input {' '.join(flat)}", "point": list(start)}
+            words = [*(["-d", str(display)] if display else []), *_gesture_words(kind, start, to, hold)]
+            if await parts.shell(kind, *words, at_node=wanted is not None):
+                return {"sent": f"input {' '.join(words)}", "point": list(start)}
         message = "The display turned or was resized between each look and the gesture; nothing was sent"
         raise StepFailedError(kind, EngineError(ErrorCode.GESTURE_FAILED, message))
 
     given = {"matcher": matcher, "at": at and list(at), "to": to and list(to), "durationMs": duration_ms} | _on(display)
     act = Action(kind, f"input_{kind}", {name: value for name, value in given.items() if value is not None})
     return Composition("input", (act,) if wanted is None else (Action("look", "snapshot_ui"), act), run)
+
+
+def _gesture_words(kind: str, start: Point, to: Point | None, hold: str) -> list[str]:
+    """Return the words of ``input`` for a gesture; it has no other way to hold than a swipe of no length (android-facts 8c)."""
+    name = {"tap": "tap", "drag": "draganddrop"}.get(kind, "swipe")
+    points = start if kind == "tap" else (*start, *(to or start))
+    return [name, *map(str, points), *([] if kind == "tap" else [hold])]
 
 
 async def screen_size(device: AdbDevice, display: int = 0) -> tuple[int, int]:

@@ -98,9 +98,8 @@ async def _join(options: Options) -> None:
 
     def note_once(error: Exception) -> None:
         words = str(error).removeprefix("nats: ")
-        asked = (
-            f'for publish to "{host_subject(name)}"'.lower()
-        )  # whether the name is taken: a server need not permit that
+        # a server need not permit the question whether the name is taken
+        asked = f'for publish to "{host_subject(name)}"'.lower()
         if words and asked not in words.lower() and words not in noted and len(noted) < _MOST_NOTES:
             noted.add(words)
             diagnostics.note(f"NATS: {words}")
