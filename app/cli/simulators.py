@@ -6,11 +6,12 @@ import asyncio
 import os
 from contextlib import asynccontextmanager, suppress
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, get_args
 
 from clawperator.app.cli import output
 from clawperator.engine import EngineError, ErrorCode, Settings
 from clawperator.engine.adb.protocol import server_address
+from clawperator.engine.runtime.plan import Generation
 from clawperator.engine.simulator.device import create_device
 from clawperator.engine.simulator.run import SCANNED, Simulation
 from clawperator.engine.simulator.scenario import Scenario, load_scenario
@@ -18,9 +19,10 @@ from clawperator.engine.simulator.scenario import Scenario, load_scenario
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Sequence
 
-    from clawperator.engine.runtime.plan import Generation
     from clawperator.engine.simulator.device import SimulatedDevice
 
+NEWEST: Generation = get_args(Generation)[-1]
+"""Of what people install today."""
 LOCAL = ("127.0.0.1", "localhost", "::1")
 
 
@@ -31,7 +33,7 @@ async def one_device() -> AsyncIterator[Settings]:
     Locks, history and recent trees go to a temporary folder: the serial may be that of a real emulator.
     """
     with TemporaryDirectory(prefix="clawperator-demo-") as folder:
-        async with Simulation([create_device()], mode="server") as simulation:
+        async with Simulation([create_device(generation=NEWEST)], mode="server") as simulation:
             places = {"lock_dir": f"{folder}/.clawperator/locks", "history_path": f"{folder}/history.db"}
             yield Settings.resolve(places, {**simulation.env(), "XDG_STATE_HOME": folder})
 

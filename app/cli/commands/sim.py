@@ -34,7 +34,7 @@ class Sim(Command):
             "|".join(GENERATIONS),
             "simulate this Operator generation",
             choices=GENERATIONS,
-            default="0.3",
+            default=GENERATIONS[-1],
         ),
         Flag("--port", "<n>", "start at this port [a free one]", bounds=(1, LAST_PORT)),
         switch("--emulator-pair", "act as an emulator, on the ports that adb scans"),

@@ -65,7 +65,7 @@ def simulate(lonely: dict[str, str], monkeypatch: pytest.MonkeyPatch) -> Iterato
 
 @pytest.fixture
 def device(simulate: Simulate) -> None:
-    simulate()
+    simulate("--generation", "0.3")
 
 
 def plan(*actions: dict[str, Any], timeout_ms: int = 10_000) -> str:
