@@ -32,8 +32,16 @@ _RESULTS: Mapping[str, str] = {
 }
 
 
-def result_words(code: str) -> str:
-    """Return a code in words: ``not found``; codes without words of their own are written in lower case."""
+LOST = "ran, result lost"
+
+
+def result_words(code: str, outcome: Mapping[str, Any] | None = None) -> str:
+    """Return a code in words: ``not found``; codes without words of their own are written in lower case.
+
+    ``outcome``: of a result in chunk records that did not arrive whole, it says that the plan ran.
+    """
+    if "transport" in (((outcome or {}).get("error") or {}).get("details") or ()):
+        return LOST
     return _RESULTS.get(code) or code.lower().replace("_", " ")
 
 

@@ -63,6 +63,7 @@ async def test_the_command_line_and_its_history_tell_it_alike(connect: Connect) 
         assert each["outcome"]["status"] == "unknown"
         assert each["outcome"]["error"]["message"] == answer["message"]
         assert each["outcome"]["error"]["details"]["transport"] == transport
+    assert "ran, result lost" in draw("history.runs", {"executions": [row], "total": 1, "hasMore": False}).decode()
     drawn = draw("history.run", document).decode()
     assert answer["message"] in drawn
     assert ADVICE in drawn

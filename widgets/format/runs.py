@@ -6,7 +6,7 @@ import math
 from datetime import datetime
 from typing import TYPE_CHECKING, NamedTuple
 
-from clawperator.engine.executions.headline import action_words, headline, result_words, short_source
+from clawperator.engine.executions.headline import LOST, action_words, headline, result_words, short_source
 from clawperator.engine.logcat.stages import action_of_stage, brief
 from clawperator.widgets.format.lines import Line, Row, column, device_name
 from clawperator.widgets.format.symbols import UNICODE, Symbols
@@ -83,7 +83,11 @@ def _of_live(run: ExecutionState, now: float) -> RunFacts:
     elif run.status is Status.WAITING:
         result = "waiting for the previous command"
     elif run.status is not Status.OK:
-        result = result_words(run.code) or ("no result" if run.status is Status.UNKNOWN else run.status.word)
+        result = (
+            LOST
+            if run.lost
+            else result_words(run.code) or ("no result" if run.status is Status.UNKNOWN else run.status.word)
+        )
         detail = "" if run.code else brief(run.message)
     elif run.looks:
         result = f"{run.looks:,} follow snapshot{'s' * (run.looks != 1)}"
@@ -107,7 +111,7 @@ def _of_recorded(run: RunSummary, now: float) -> RunFacts:
     failed = outcome.get("failedStep") or {}
     place = failed["index"] + 1 if failed else 0
     codes = [step.get("code", "") for step in outcome.get("steps", ()) if step["status"] == "failed"]
-    result = result_words(run.code or "".join(codes[:1]))
+    result = result_words(run.code or "".join(codes[:1]), outcome)
     if not result and status not in (Status.OK, Status.RUNNING):
         result = f"{run.failed_steps} failed" if run.failed_steps else run.status
     running = run.status == "running"

@@ -26,7 +26,7 @@ def runs(data: Data) -> Drawing:
         "source": lambda run: short_source(run["source"]),
         "step": _step,
         "action": "action",
-        "result": lambda run: (result_words(run["code"]), BAD),
+        "result": lambda run: (result_words(run["code"], run.get("outcome")), BAD),
         "duration": lambda run: (_seconds(run["durationMs"]), FAINT),
         "device": lambda run: (run["deviceId"], FAINT),
         "command": lambda run: (run["commandId"], FAINT),
