@@ -252,7 +252,7 @@ async def test_the_shipped_skills_find_the_same_on_both_backends(phones: dict[st
     ("fault", "answer"),
     [
         ({"kind": "uiautomator_output"}, "yes"),
-        ({"kind": "uiautomator_output", "padding_kib": 20_480}, "HIERARCHY_TOO_LARGE"),
+        ({"kind": "uiautomator_output", "padding_kib": 65_536}, "HIERARCHY_TOO_LARGE"),
         ({"kind": "program", "program": "input"}, "GESTURE_FAILED"),
         ({"kind": "program", "program": "uiautomator"}, "BACKEND_UNAVAILABLE"),
         ({"kind": "program", "program": "uiautomator", "how": "rotate", "calls": [1]}, "yes"),

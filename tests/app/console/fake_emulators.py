@@ -296,7 +296,9 @@ class FakeOperatorApp:
             raise self.status_error
         return self.now
 
-    async def setup(self, apk: str = "", *, sha256: str = "", on_progress: OnProgress = unreported) -> SetupReport:
+    async def setup(
+        self, apk: str = "", *, sha256: str = "", force: bool = False, on_progress: OnProgress = unreported
+    ) -> SetupReport:
         del sha256
         self.calls.append(f"setup {apk}")
         limits = {"check": 0, "install": 180_000, "permissions": 0, "verify": 0}

@@ -177,7 +177,7 @@ async def test_who_may_not_observe_gets_neither_log_lines_nor_looks(serve: Serve
         'version = 1\nactiveProfile = "default"\n[profiles.default.capabilities]\ndeny = ["observe"]\n',
         encoding="utf-8",
     )
-    served = await serve("--policy", str(policy))
+    served = await serve("--policy", str(policy), wait=False)
     for params in ({"type": "log"}, {"follow": served.serial}):
         answer = await served.client.get("/events", params=params)
         assert (answer.status_code, answer.json()["error"]["code"]) == (403, "CAPABILITY_DENIED")
