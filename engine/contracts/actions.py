@@ -116,10 +116,10 @@ class WaitForNode(Params):
     """Wait until a node satisfies the matcher."""
 
     matcher: NodeMatcher = Field(description="The node to wait for.")
-    container: NodeMatcher = _inside()
-    strict: bool = _strictly()
     retry: RetryParams = _retry("UiReadiness")
     timeoutMs: Whole = optional("Maximum wait in milliseconds.", since=_0_5, ge=1, le=MAX_EXECUTION_TIMEOUT_MS)
+    container: NodeMatcher = _inside()
+    strict: bool = _strictly()
 
 
 class Click(Params):

@@ -128,6 +128,6 @@ def test_what_an_installed_operator_lacks() -> None:
     assert lacking_words("0.10.0") == ""
     assert lacking_words("0.9.5").startswith("wait (container, strict), click (container, strict), read (strict)")
     assert lacking_words("0.3.1").startswith(
-        "wait-for-nav, read-value, record start, record stop, wait (container, strict, timeoutMs)"
+        "wait-for-nav, read-value, record start, record stop, wait (timeoutMs, container, strict)"
     )
     assert "read-value" not in lacking_words("0.3.2")
