@@ -32,11 +32,14 @@ last_words: Callable[[], int] | None = None
 
 
 class _Process:
-    """``owned``: this process runs one command line, and ends with it. ``heard``: its SIGINTs. ``answering``: an outcome has stdout, ``answers``: that of the command."""
+    """``owned``: this process runs one command line, and ends with it. ``heard``: its SIGINTs. ``answering``: whose outcome has stdout.
 
-    owned = answers = False
+    It is held per thread and can be taken again: a signal may come between taking it and any note of that.
+    """
+
+    owned = False
     heard = 0
-    answering = _thread.allocate_lock()
+    answering = _thread.RLock()
 
 
 def begin() -> None:
@@ -70,9 +73,8 @@ def end(exit_code: int) -> None:
 
 def answer() -> None:
     """Have stdout for the outcome of this command alone: the one after a second SIGINT is not written any more."""
-    if _Process.owned and not _Process.answers and not _Process.answering.acquire(blocking=False):
-        _Process.answering.acquire()  # until the process ends
-    _Process.answers = True
+    if _Process.owned:
+        _Process.answering.acquire()  # where the other outcome has it, until the process ends
 
 
 def count(*_: object) -> None:
