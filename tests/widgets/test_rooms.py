@@ -18,6 +18,7 @@ FORBIDDEN = (
 VALUES = {
     "clawperator.engine.doctor.verdict",
     "clawperator.engine.executions.headline",
+    "clawperator.engine.executions.outcome",
     "clawperator.engine.operator.reports",
 }
 """Modules of values inside of forbidden packages."""

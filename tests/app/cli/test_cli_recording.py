@@ -229,6 +229,6 @@ def test_on_a_device(
 
 
 def test_an_older_operator_cannot_record(simulate: Simulate, cli: Cli) -> None:  # noqa: F811 - the fixture
-    simulate()
+    simulate("--generation", "0.3")
     run = cli("record", "start")
     assert (run.exit_code, run.document["code"]) == (1, "EXECUTION_ACTION_UNSUPPORTED")

@@ -41,7 +41,7 @@ from tests.app.console.support import (
     settled,
     until,
 )
-from tests.past_runs import a_history, a_run, a_summary, failed, put
+from tests.past_runs import DEVICE, a_history, a_run, a_summary, failed, put
 
 ROOT = Path(__file__).parents[3]
 SIZES = [(80, 24), *(pytest.param(size, marks=pytest.mark.ci) for size in ((120, 36), (200, 60)))]
@@ -554,8 +554,9 @@ async def test_a_run_that_repeats_another_is_compared_with_that_one(path: Path) 
     some_runs(path)
     async with console(path) as (app, pilot, screen):
         app.session.log.reruns["cmd-7"] = "cmd-2"
-        reported = {"task_id": "", "source": "", "timeout_ms": 1, "action_count": 1}
-        app.session.log.apply([ExecutionStarted(execution_id="e", command_id="cmd-7", **reported)])  # type: ignore[arg-type]
+        reported: dict[str, Any] = {"task_id": "", "source": "", "timeout_ms": 1, "action_count": 1}
+        reported |= {"device_id": DEVICE, "at": NOON - 200}
+        app.session.log.apply([ExecutionStarted(execution_id="e", command_id="cmd-7", **reported)])
         await press(pilot, screen, "c")
         assert screen.compared.a is not None
         assert screen.compared.a.command_id == "cmd-2"
