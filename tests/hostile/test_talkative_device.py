@@ -170,7 +170,7 @@ async def test_a_log_that_does_not_end_adds_nothing_to_the_wait_for_an_answer(
             elapsed = time.monotonic() - began
     spent = ENVELOPE_WAIT_SECONDS + 1 + operator._AFTERWARDS_SECONDS
     assert operator._AFTERWARDS_SECONDS < 0.5
-    assert elapsed < spent + patience(1)
+    assert elapsed < spent + patience(3)  # the budgets that once added up took 8.7 s
 
 
 def _ended(service: str) -> bytes:
