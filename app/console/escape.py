@@ -31,7 +31,7 @@ _COMPLETE = re.compile(
     r")"
 )
 _FIRM = re.compile(rf"{ESC}(?:\[(?:M[\s\S]{{0,2}}\Z|[ -?]+)|(?:{_STRING})[^\x07{ESC}]*(?:{ESC}\Z)?)")
-"""The beginning of a sequence that nobody types: it waits for its end, and without one is dropped."""
+"""The beginning of a sequence that is never typed: it waits for its end, and without one is dropped."""
 _PARTIAL = re.compile(rf"{ESC}(?:\[\[?|O|\]\d{{0,4}}|P(?:[01]?[$+]?|[>!])|_)?\Z")
 _TAIL = re.compile(rf"{ESC}(?:\[|O[A-DFHMP-Sa-dj-y](?:{ESC}|\Z)|{_STRING})")
 

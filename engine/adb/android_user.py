@@ -1,6 +1,6 @@
 """The Android user that commands are for: always the one in the foreground.
 
-A program that is not told acts for another one: ``settings`` and most verbs of ``pm`` for user 0, ``am broadcast`` and ``am force-stop`` for
+Without the option a program acts for another one: ``settings`` and most verbs of ``pm`` for user 0, ``am broadcast`` and ``am force-stop`` for
 all, ``pm list packages`` from Android 13 on for all, which fails where one of them is closed to adb (a Secure Folder, a work profile).
 
 ``am``, ``settings`` and ``cmd package install`` know the word ``current`` on every Android. Of ``pm`` only Android 11 and later do: an older

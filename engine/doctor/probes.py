@@ -111,7 +111,7 @@ class Probes:
     ) -> None:
         self.server = server
         self.package = package
-        """The Operator app to examine; after ``packages`` the one of the device, if nobody chose one."""
+        """The Operator app to examine; after ``packages`` the one of the device, if none was chosen."""
         self.settings = settings
         self.send = send
         self.project = project

@@ -49,7 +49,7 @@ class Doctor:
         self._server = server
         self._wanted = device_id
         self.package = package
-        """The Operator app to examine; after its check the one that is installed, if nobody chose one."""
+        """The Operator app to examine; after its check the one that is installed, if none was chosen."""
         self._settings = settings
         self._send = send
         self._strict = strict

@@ -39,7 +39,7 @@ class DeviceFacts(NamedTuple):
     services: tuple[str, ...] = ()
 
     def preferred(self, package: str) -> str:
-        """Return the app to use where nobody chose one: ``package``, or the same build of the other brand.
+        """Return the app to use where none was chosen: ``package``, or the same build of the other brand.
 
         Of two brands it is the one whose service is enabled, else the newer one.
         """
@@ -150,7 +150,7 @@ async def ask(device: AdbDevice, package: str) -> DeviceFacts:
 
 
 async def _enabled(device: AdbDevice, packages: Collection[str]) -> tuple[str, ...]:
-    """Return the enabled accessibility services; nothing where at most one brand is installed, so that nobody need choose."""
+    """Return the enabled accessibility services; nothing where at most one brand is installed: there is no choice."""
     if len({brand_of(name) for name in packages if name in OPERATOR_PACKAGES}) < 2:
         return ()
     from clawperator.engine.adb.accessibility import full_component
