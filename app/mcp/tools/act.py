@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping
-from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from clawperator.app.mcp.answers import DEFAULT_BYTES, Reply, lean, outcome, played, tool_words
@@ -15,7 +14,6 @@ from clawperator.app.serve.verbs import VERBS, Arguments, DeviceCommand, Payload
 from clawperator.engine import fan_out
 from clawperator.engine.config.active_profile import load_profile
 from clawperator.engine.contracts import limits
-from clawperator.engine.contracts.actions import ACTIONS
 from clawperator.engine.device_admin import MAX_LINES, ROTATIONS
 from clawperator.engine.errors import EngineError, ErrorCode
 from clawperator.engine.executions import build
@@ -120,21 +118,6 @@ def completed(execution: Mapping[str, Any]) -> Payload:
     return {**usual, **execution}
 
 
-@cache
-def _action_signatures() -> str:
-    """Return every action type with its required parameters, and with those that name a node or a point."""
-    lines = []
-    for name in ACTIONS:
-        params = json_schema(name)["properties"].get("params", {})
-        needed = params.get("required", [])
-        optional = {key: field for key, field in params.get("properties", {}).items() if key not in needed}
-        nodes = [f"{key}?" for key, field in optional.items() if "$ref" in field and not key.endswith("etry")]
-        if "matcher" in params.get("properties", {}):
-            nodes = [node for node in nodes if node != "container?"]  # what scrolls needs one, a node seldom
-        lines.append(f"{name}({', '.join([*needed, *nodes])})")
-    return "; ".join(lines)
-
-
 def _execute_tool() -> Tool:
     step = {
         "type": "object",
@@ -161,8 +144,9 @@ def _execute_tool() -> Tool:
     return Tool(
         "execute",
         "Run a plan",
-        f"Runs up to {limits.MAX_EXECUTION_ACTIONS} actions; the first failed step aborts the plan. "
-        f"clawperator://actions describes all parameters. Actions: {_action_signatures()}.",
+        f"Runs up to {limits.MAX_EXECUTION_ACTIONS} actions; the first failed step aborts the plan. An action: "
+        '{"id":"a","type":"click","params":{"matcher":{"textEquals":"OK"}}}. '
+        "clawperator://actions describes all types.",
         _execute,
         parameters={
             "execution": execution,
@@ -174,7 +158,6 @@ def _execute_tool() -> Tool:
             "validateOnly": base.boolean("Only validate."),
         },
         required=("execution",),
-        returns=base.EXECUTED,
         read_only=False,
     )
 
@@ -240,7 +223,6 @@ def _action_tool() -> Tool:
             **base.ACT,
         },
         required=("type",),
-        returns=base.EXECUTED,
         read_only=False,
     )
 

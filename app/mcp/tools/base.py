@@ -29,7 +29,7 @@ _MAX_REASON = 300
 
 @dataclass(frozen=True, slots=True)
 class Tool:
-    """A tool with the schemas of its parameters and of its main results, by property name.
+    """A tool with the schemas of its parameters.
 
     A tool that is not ``read_only`` counts as destructive.
     """
@@ -39,7 +39,6 @@ class Tool:
     description: str
     run: Callable[[McpService, Call, Arguments], Awaitable[Reply]]
     parameters: Schema
-    returns: Schema
     required: tuple[str, ...] = ()
     read_only: bool = True
     open_world: bool = True
@@ -48,10 +47,6 @@ class Tool:
     def input_schema(self) -> Schema:
         schema: Schema = {"type": "object", "properties": self.parameters, "additionalProperties": False}
         return {**schema, "required": list(self.required)} if self.required else schema
-
-    @property
-    def output_schema(self) -> Schema:
-        return {"type": "object", "properties": self.returns}
 
     def validate(self, arguments: Mapping[str, Any] | None) -> Arguments:
         """Return the arguments without nulls. Raises ``EngineError`` (INVALID_PARAMETER)."""
@@ -186,7 +181,6 @@ def matcher(description: str, *, bounded: bool = True) -> Schema:
 STRING: Schema = {"type": "string"}
 BOOLEAN: Schema = {"type": "boolean"}
 OBJECT: Schema = {"type": "object"}
-OBJECTS: Schema = {"type": "array"}
 DISPLAY: Schema = {"type": "integer", "minimum": 0, "maximum": MAX_DISPLAY}
 DEVICE = string("Serial; required if several devices are ready.", 255)
 TARGET = {
@@ -229,4 +223,3 @@ ACT = {
     "brief": boolean("Return only outcome, new data and views."),
 }
 """How an acting tool replies."""
-EXECUTED: Schema = {"outcome": OBJECT, "failure": OBJECT}

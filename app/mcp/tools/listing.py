@@ -23,29 +23,32 @@ _DESCRIBED_ONCE = _CHECKED_BY_SERVER | {"default", "description", "enum"}
 def tool_list() -> list[ToolEntry]:
     """Return all tools.
 
-    A parameter of several tools is described in the first of them, with its values; the others list its type. Of two matchers of a tool, the
-    first lists the fields.
+    A parameter of several tools is described in the first of them, with its values; the others list its type. The fields of an object are
+    listed once; where they are listed again, the first tool is named.
     """
     described: set[str] = set()
-    return [_entry(tool, described) for tool in TOOLS.values()]
+    fields: dict[tuple[str, ...], str] = {}
+    return [_entry(tool, described, fields) for tool in TOOLS.values()]
 
 
-def _entry(tool: Tool, described: set[str]) -> ToolEntry:
+def _entry(tool: Tool, described: set[str], fields: dict[tuple[str, ...], str]) -> ToolEntry:
     parameters: Schema = {}
-    fields: set[tuple[str, ...]] = set()
     for name, schema in tool.parameters.items():
         key = json.dumps((name, schema))
         names = tuple(schema.get("properties", ()))
         omitted = _DESCRIBED_ONCE if key in described else _CHECKED_BY_SERVER
-        parameters[name] = _without(omitted | {"properties", "required"} if names in fields else omitted, schema)
+        if names in fields:
+            omitted |= {"properties", "required"}
+        parameters[name] = _without(omitted, schema)
         described.add(key)
-        fields |= {names} if names else set()
+        if names and fields.setdefault(names, tool.name) != tool.name:
+            parameters[name]["description"] = f"As in `{fields[names]}`."
     return ToolEntry(
         name=tool.name,
         title=tool.title,
         description=tool.description,
         input_schema=_without(_CHECKED_BY_SERVER, {**tool.input_schema, "properties": parameters}),
-        output_schema=tool.output_schema,
+        output_schema={"type": "object"},  # says that there is structured content
         annotations=ToolAnnotations(
             read_only_hint=tool.read_only,  # where it is false, the protocol's default for destructive_hint is true
             open_world_hint=None if tool.open_world else False,  # the protocol's default is true

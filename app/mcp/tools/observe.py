@@ -56,7 +56,6 @@ DEVICES = Tool(
     "Lists the Android devices of this computer. Only those in state `device` can be used; `lock`: in use, or settling.",
     _devices,
     parameters={},
-    returns={"devices": base.OBJECTS},
     open_world=False,
 )
 
@@ -91,7 +90,6 @@ SNAPSHOT = Tool(
         "verify": base.boolean("Ask Android more for `blind`."),
         "brief": base.ACT["brief"],
     },
-    returns={"tree": base.STRING, "changed": base.BOOLEAN, "view": base.OBJECT},
 )
 
 
@@ -117,7 +115,6 @@ MATCH = Tool(
         "maxAgeMs": base.MAX_AGE,
     },
     required=("selector",),
-    returns={"matches": base.OBJECTS, "explain": base.OBJECT},
 )
 
 
@@ -153,7 +150,6 @@ SUGGEST = Tool(
         "limit": base.integer("", 1, 50, 5),
         "maxAgeMs": base.MAX_AGE,
     },
-    returns={"candidates": base.OBJECTS},
 )
 
 
@@ -232,7 +228,6 @@ SCREENSHOT = Tool(
         "annotate": base.boolean("Draw the references of nodes."),
         "maxSide": base.integer("Longest side in pixels.", 64, 4_096, _DEFAULT_SIDE),
     },
-    returns={"scale": {"type": "number"}},
 )
 
 
@@ -265,7 +260,6 @@ WAIT = Tool(
         **base.ACT,
     },
     required=("selector",),
-    returns=base.EXECUTED,
 )
 
 
@@ -288,7 +282,6 @@ DOCTOR = Tool(
     "SERVICE_UNAVAILABLE, ADB_…). Failed checks include fixes, most of which need a person.",
     _doctor,
     parameters={"deviceId": base.DEVICE},
-    returns={"verdict": base.STRING, "summary": base.STRING, "checks": base.OBJECTS},
     open_world=False,
 )
 

@@ -83,7 +83,6 @@ SEARCH = Tool(
         "keyword": base.string("Part of id, summary, application id or keywords.", _MAX_STRING),
         "limit": base.integer("", 1, 200, 20),
     },
-    returns={"skills": base.OBJECTS},
     open_world=False,
 )
 
@@ -183,6 +182,5 @@ RUN = Tool(
         **base.ACT,
     },
     required=("skillId",),
-    returns={"output": base.STRING, "executions": base.OBJECTS, "outputs": base.OBJECT},
     read_only=False,
 )

@@ -168,8 +168,12 @@ def test_listed_schemas_are_valid_and_name_every_parameter() -> None:
         assert listed.input_schema["properties"].keys() == TOOLS[listed.name].parameters.keys()
         for name, schema in listed.input_schema["properties"].items():
             assert schema["type"] == TOOLS[listed.name].parameters[name]["type"]
-        if selector := listed.input_schema["properties"].get("selector"):  # relations: only in plans
-            assert {*selector["properties"], *RELATIONS} == json_schema("matcher")["properties"].keys()
+    selectors = {one.name: one.input_schema["properties"].get("selector") for one in tool_list()}
+    described = selectors.pop("action")  # relations: only in plans
+    assert {*described["properties"], *RELATIONS} == json_schema("matcher")["properties"].keys()
+    assert {name: selector["description"] for name, selector in selectors.items() if selector} == dict.fromkeys(
+        ("wait", "match", "suggest"), "As in `action`."
+    )
 
 
 def test_the_list_of_tools_is_short() -> None:
@@ -267,9 +271,13 @@ def test_every_verb_becomes_what_may_be_sent(name: str) -> None:
             assert raised.value.details["path"] == missing
 
 
-def test_every_action_type_is_named_where_plans_are_asked_for() -> None:
+def test_the_plan_that_is_shown_is_valid_and_an_unknown_type_gets_all_of_them() -> None:
     about = TOOLS["execute"].description
-    assert all(f"{name}(" in about for name in ACTIONS)
+    shown = json.loads(about[about.index("{") : about.rindex("}") + 1])
+    assert not validate(completed({"actions": [shown]})).warnings
+    with pytest.raises(EngineError) as refused:
+        validate(completed({"actions": [{**shown, "type": "none"}]}))
+    assert refused.value.details["supportedTypes"] == list(ACTIONS)
 
 
 @given(st.dictionaries(st.sampled_from(["commandId", "taskId", "source", "timeoutMs", "actions", "x"]), TEXTS))
