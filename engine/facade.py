@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import AsyncIterator, Callable, Iterable, Sequence
-from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager, nullcontext
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import AsyncExitStack, nullcontext
 from copy import copy
 from dataclasses import replace
 from functools import partial
@@ -54,7 +54,6 @@ if TYPE_CHECKING:
     from clawperator.engine.emulators.manager import EmulatorManager
     from clawperator.engine.executions.attempt import ExecutionRecorder
     from clawperator.engine.executions.references import References
-    from clawperator.engine.executions.screen_video import ScreenVideo
     from clawperator.engine.follow.follower import Follow, FollowState
     from clawperator.engine.history.worker import HistoryWorker
     from clawperator.engine.operator.app import OperatorApp
@@ -246,22 +245,6 @@ class Engine:
 
         self.admit(build.screenshot(), "take a screenshot")
         return await picture(await self.device(device_id), display)
-
-    def screen_video(self, device_id: str) -> AbstractAsyncContextManager[ScreenVideo] | None:
-        """Return live video of the screen, to be opened with ``async with``; ``None`` where the settings name no scrcpy server."""
-        return self._screen_video(device_id) if self.settings.mirror_scrcpy_server else None
-
-    @asynccontextmanager
-    async def _screen_video(self, device_id: str) -> AsyncIterator[ScreenVideo]:
-        from clawperator.engine.executions.screen_video import find_server, open_video
-
-        self.admit(build.screenshot(), "show the screen")
-        chosen = self.settings
-        server = await asyncio.to_thread(find_server, chosen.mirror_scrcpy_server, chosen.mirror_scrcpy_version)
-        device = await self.device(device_id)
-        starting = self.guard.acting("app", "run a scrcpy server on the device", device_id=device.serial)
-        async with open_video(device, server, starting) as video:
-            yield video
 
     async def force_stop(self, package: str, *, device_id: str | None = None) -> None:
         """Stop an app without the device lock: for a plan that cannot be cancelled (``executions/force_stop.py``)."""

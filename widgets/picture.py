@@ -116,10 +116,9 @@ class ScreenPane(AppValues, Container):
             return line
         if self._picture is None:
             return line.add("map").device(self._why, before=": ") if self._why else line.add("map")
-        line.add("no video: " if self._picture.no_video else "", "warn")
         line.add("live " if self.live else "", "run")
         age = duration(self.clock.now() - self._picture.at)
-        line.add(self._picture.video or f"screenshot {age} old, {self._protocol}")
+        line.add(f"screenshot {age} old, {self._protocol}")
         if self._picture.at < self._snapshot.at and self.apart >= 1:
             line.add(f", {duration(self.apart)} older than the tree", "warn")
         return line

@@ -49,10 +49,6 @@ class Picture:
     problem: str = ""
     digest: bytes = b""
     """Of the file: equal screenshots are decoded and drawn once."""
-    video: str = ""
-    """Source and rate of the video that it is a frame of."""
-    no_video: bool = False
-    """Whether it replaces a video that failed."""
 
 
 class Drawing(NamedTuple):

@@ -31,7 +31,6 @@ def resolve_settings(options: Options) -> Settings:
         "safe_logs": getattr(options, "safe_logs", False) or None,
         "log_level": options.log_level,
         "wait_ms": options.wait,
-        "mirror_scrcpy_server": getattr(options, "scrcpy_server", None),
     }
     chosen = Settings.resolve(flags, file=settings_path())
     if (os.environ.get(WARM_VARIABLE) or str(int(chosen.warm_auto))) == "1" and not options.no_warm:

@@ -105,7 +105,6 @@ class Bridge:
             self._spawn,
             lambda picture: post(PictureUpdate(picture)),
             lambda serial: serial in self._held,
-            report=self._say_error,
         )
         self._devices: tuple[DeviceEntry, ...] = ()
         self._probing = probing

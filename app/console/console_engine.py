@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
-from contextlib import AbstractAsyncContextManager
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 from clawperator.engine.adb.presence import DeviceEntry
@@ -18,7 +17,6 @@ if TYPE_CHECKING:
     from clawperator.engine.emulators.lifecycle import Stopped
     from clawperator.engine.emulators.provision import Provisioned, ProvisionPlan
     from clawperator.engine.emulators.running import RunningEmulator
-    from clawperator.engine.executions.screen_video import ScreenVideo
     from clawperator.engine.follow.follower import FollowState
     from clawperator.engine.history.records import RunRecord, RunSummary
     from clawperator.engine.operator.reports import OperatorStatus, SetupReport
@@ -89,12 +87,6 @@ class PictureEngine(Protocol):
     """Takes screenshots."""
 
     async def picture(self, *, device_id: str | None = None) -> bytes: ...
-
-
-class VideoEngine(PictureEngine, Protocol):
-    """Shows live video as well, where the settings name a scrcpy server."""
-
-    def screen_video(self, device_id: str) -> AbstractAsyncContextManager[ScreenVideo] | None: ...
 
 
 class FollowRun(Protocol):
@@ -179,7 +171,7 @@ class WirelessEngine(Protocol):
 
 
 class ConsoleEngine(
-    ExecutionEngine, VideoEngine, FollowEngine, DoctorEngine, EmulatorEngine, OperatorEngine, WirelessEngine, Protocol
+    ExecutionEngine, PictureEngine, FollowEngine, DoctorEngine, EmulatorEngine, OperatorEngine, WirelessEngine, Protocol
 ):
     """Everything that the console uses."""
 

@@ -67,6 +67,3 @@ class SavedDumps:
         """Refuse the checks."""
         _refuse()
         yield {}
-
-    def screen_video(self, device_id: str) -> None:
-        """Video is of devices of this computer only."""

@@ -257,16 +257,6 @@ class AdbDevice:
                     await self._request(connection, features, f"exec:{command}")
                     return await connection.read_all(limit)
 
-    async def connect(self, socket: str) -> AdbConnection:
-        """Return a connection to a socket of the device, such as ``localabstract:name``, which must exist. The caller closes it."""
-        connection, features = await self._select()
-        try:
-            await self._request(connection, features, socket)
-        except BaseException:
-            connection.close()
-            raise
-        return connection
-
     async def _select(self) -> tuple[AdbConnection, frozenset[str]]:
         """A connection to the device and the device's features. The caller closes it."""
         connection, transport_id = await self.server.select(self.serial)

@@ -35,7 +35,7 @@ CAPABILITIES = (
 """Operations on a device or this computer need one of these (policy.md#capabilities).
 
 ``observe`` is reading screens, devices, emulators, locks, the log and the history. ``toggle`` and ``purchase_risk`` are declared by recipes only. ``input`` is pressing keys and everything that goes through Android's
-``input``, ``app`` installing, removing, stopping and configuring apps, and running a scrcpy server, outside of an execution, ``setup_operator`` the Operator app, the adb server and its connections, ``write_files`` files that a caller names,
+``input``, ``app`` installing, removing, stopping and configuring apps outside of an execution, ``setup_operator`` the Operator app, the adb server and its connections, ``write_files`` files that a caller names,
 ``stock_backend`` executions without the Operator app.
 """
 OBSERVE = "observe"

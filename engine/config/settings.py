@@ -70,7 +70,7 @@ class Settings:
     file of a flag, or ``builtin``; if empty, the environment is read. ``package_chosen``: ``receiver_package`` was set, so no
     other variant may replace it; ``backend_chosen``: by a flag or the environment, so no device's profile replaces ``backend``. ``wait_ms`` is the default wait for a locked device. ``accepted_versions`` are additional
     compatible ``major.minor`` of Operator apps. ``warm_auto``: the command line starts a warm process if there
-    is none. ``mirror_scrcpy_server`` is the user's file for live video of the screen. ``devices`` are the known devices by alias. ``environment`` gives the adb server's address.
+    is none. ``devices`` are the known devices by alias. ``environment`` gives the adb server's address.
     """
 
     device_id: str = ""
@@ -99,8 +99,6 @@ class Settings:
     emulator_supported_abis: tuple[str, ...] = ()
     emulator_image_seconds: int = IMAGE_SECONDS
     warm_auto: bool = False
-    mirror_scrcpy_server: str = ""
-    mirror_scrcpy_version: str = ""
     devices: Mapping[str, DeviceProfile] = field(default_factory=dict)
     environment: Mapping[str, str] = field(default_factory=dict, repr=False)
 

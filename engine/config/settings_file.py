@@ -27,7 +27,6 @@ from clawperator.engine.errors import EngineError, ErrorCode, not_readable
 _PATH = r"^([/~].*)?$"
 _ABI = "^(arm64-v8a|armeabi-v7a|x86|x86_64)$"
 _VERSION = r"^[0-9]{1,9}\.[0-9]{1,9}$"
-_RELEASE = r"^([0-9]{1,3}(\.[0-9]{1,3}){1,2})?$"
 _COMPONENT = "^([A-Za-z][A-Za-z0-9_.]*/[A-Za-z0-9_.$]+)?$"
 _NAME = "^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$"
 _FORMS = {
@@ -35,7 +34,6 @@ _FORMS = {
     _PATH: "a path that begins with / or ~",
     _ABI: "an ABI of Android, such as x86_64",
     _VERSION: "a version of the form major.minor",
-    _RELEASE: "a version, such as 3.1",
     _COMPONENT: "a component, such as com.android.adbkeyboard/.AdbIME",
     _NAME: "a name of up to 64 letters, digits, dots, underscores and dashes",
 }
@@ -103,19 +101,6 @@ class WarmSettings(TomlTable):
     """The process that makes commands start at once."""
 
     auto: bool = Field(False, description="Start the warm process with the first command that needs an engine.")
-
-
-class MirrorSettings(TomlTable):
-    """Live video of the screen in the console; needs the extra 'video'."""
-
-    scrcpy_server: str = Field(
-        "",
-        pattern=_PATH,
-        description="Your scrcpy server file, which the console copies to the device and runs there; empty: screenshots.",
-    )
-    scrcpy_version: str = Field(
-        "", pattern=_RELEASE, description="Its version; empty: that in its name, such as scrcpy-server-v3.1."
-    )
 
 
 Confirm = Literal["always", "doubtful", "never"]
@@ -193,7 +178,6 @@ class SettingsFile(TomlTable):
     history: HistorySettings = Field(default_factory=HistorySettings)
     emulator: EmulatorSettings = Field(default_factory=EmulatorSettings)
     warm: WarmSettings = Field(default_factory=WarmSettings)
-    mirror: MirrorSettings = Field(default_factory=MirrorSettings)
     output: OutputSettings = Field(default_factory=OutputSettings)
     console: ConsoleSettings = Field(default_factory=ConsoleSettings)
     keymap: Keymap = Field(default_factory=dict, description="Custom keys for the console's bindings, by binding id.")
@@ -202,11 +186,11 @@ class SettingsFile(TomlTable):
         """Return the file's values by the names of ``Settings``' fields, without those of the console."""
         chosen = {name: getattr(self, name) for name in self.model_fields_set if name not in _TABLES}
         chosen |= {name: getattr(self.execution, name) for name in self.execution.model_fields_set}
-        for table in ("history", "emulator", "warm", "mirror"):
+        for table in ("history", "emulator", "warm"):
             inner = getattr(self, table)
             chosen |= {f"{table}_{name}": getattr(inner, name) for name in inner.model_fields_set}
         chosen = {name: tuple(value) if isinstance(value, list) else value for name, value in chosen.items()}
-        for name in ("history_path", "policy_path", "log_dir", "mirror_scrcpy_server"):
+        for name in ("history_path", "policy_path", "log_dir"):
             if chosen.get(name):
                 chosen[name] = os.path.expanduser(chosen[name])
         if self.devices:
@@ -222,7 +206,6 @@ _TABLES: Mapping[str, type[TomlTable] | None] = {
     "history": HistorySettings,
     "emulator": EmulatorSettings,
     "warm": WarmSettings,
-    "mirror": MirrorSettings,
     "output": OutputSettings,
     "console": ConsoleSettings,
     "devices": None,

@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections import Counter
-from collections.abc import Awaitable, Callable, Coroutine
+from collections.abc import Callable, Coroutine
 from itertools import cycle
 from typing import Any
 from uuid import uuid4
@@ -36,7 +36,6 @@ from clawperator.engine.simulator.pauses import Pauses
 from clawperator.engine.simulator.profile import packages, properties, settings
 from clawperator.engine.simulator.round_trips import RoundTrips
 from clawperator.engine.simulator.scenario import Scenario
-from clawperator.engine.simulator.streams import Channel
 from clawperator.engine.simulator.ui import DisplayMetrics, Ui
 
 BOOT_MS = 5_000
@@ -99,10 +98,6 @@ class Platform:
         self._tasks: set[asyncio.Task[None]] = set()
         self.dumps: dict[int, asyncio.Task[None]] = {}
         """The running ``uiautomator dump`` by pid."""
-        self.sockets: dict[str, Callable[[Channel], Awaitable[None]]] = {}
-        """What listens to abstract sockets, by name."""
-        self.scrcpy_servers: set[str] = set()
-        """The sockets of the running ones."""
         self._on_disconnect: list[Callable[[], None]] = []
         self.tilts = cycle((0, 1))
         """The rotation that the sensor expects, each time that it is asked: the phone is in someone's hand."""

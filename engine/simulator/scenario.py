@@ -356,13 +356,6 @@ class Foldable(_Strict):
     kind: Literal["foldable"]
 
 
-class ScrcpyFault(_Strict):
-    """The scrcpy server is of another version (2.4), sends ``garbage`` or a ``huge`` frame, or ``dies`` after its first frame."""
-
-    kind: Literal["scrcpy"]
-    how: Literal["version", "garbage", "huge", "dies"] = "version"
-
-
 class TwoLaunchers(_Strict):
     """``package`` has two launcher entries: asked for the one, Android names its dialog that lets the user choose."""
 
@@ -422,7 +415,6 @@ AnyFault = Annotated[
     | HugeTree
     | Unseen
     | Foldable
-    | ScrcpyFault
     | TwoLaunchers
     | WindowOver
     | AndroidUsers,

@@ -80,8 +80,6 @@ def _find_service(device: SimulatedDevice, name: str) -> Service | None:
         return _reboot(device)
     if base == "framebuffer":
         return _framebuffer(device)
-    if base == "localabstract":
-        return device.sockets.get(rest)
     if base == "reverse":
         return _respond(device.reverses.answer(rest))
     if base in ("root", "unroot"):

@@ -20,17 +20,11 @@ Call = Callable[[Engine], Any]
 MATCHER = {"textEquals": "x"}
 
 
-async def _opened(video: Any) -> None:
-    async with video:
-        pass
-
-
 ENGINE: dict[str, Call] = {
     "execute": lambda e: e.execute(build.click(MATCHER)),
     "snapshot": lambda e: e.snapshot(),
     "screenshot": lambda e: e.screenshot(),
     "picture": lambda e: e.picture(),
-    "screen_video": lambda e: _opened(e.screen_video("x")),
     "force_stop": lambda e: e.force_stop("com.example"),
     "devices": lambda e: e.devices(),
     "packages": lambda e: e.packages(),
@@ -103,7 +97,7 @@ def engine(tmp_path: Path) -> Engine:
     policy = tmp_path / "policy.toml"
     policy.write_text(NOTHING)
     env = {"ANDROID_ADB_SERVER_PORT": "1", "HOME": str(tmp_path)}
-    flags = {"policy_path": str(policy), "adb_path": str(tmp_path / "no-adb"), "mirror_scrcpy_server": "x"}
+    flags = {"policy_path": str(policy), "adb_path": str(tmp_path / "no-adb")}
     return Engine(Settings.resolve(flags, env))
 
 

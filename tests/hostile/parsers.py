@@ -15,7 +15,6 @@ from collections.abc import Callable, Coroutine, Generator, Iterator
 from contextlib import suppress
 from datetime import date
 from functools import partial
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree as ET
@@ -64,7 +63,6 @@ from clawperator.engine.errors import EngineError
 from clawperator.engine.executions import compatibility, shell_input
 from clawperator.engine.executions.matcher_check import checked_matcher
 from clawperator.engine.executions.outcome import outcome_of
-from clawperator.engine.executions.screen_video import _Decoder
 from clawperator.engine.executions.screenshot import CaptureError, _png
 from clawperator.engine.executions.validate import validate
 from clawperator.engine.filters import grammar, pattern_cost
@@ -334,14 +332,6 @@ def screenshot(data: bytes) -> None:
             _fitted(_png(picture), 64)
 
 
-def video(data: bytes) -> None:
-    """Frames of a stream that breaks off anywhere: what the decoder takes for one is drawn."""
-    decoder = _Decoder()
-    for piece in (data[: len(data) // 2], data[len(data) // 2 :], b""):
-        if (newest := decoder.feed(piece)[1]) is not None:
-            newest.to_image()
-
-
 def with_checksums(data: bytes) -> bytes:
     """The PNG file with the checksum that each chunk should have: without it nothing behind the first change is read."""
     made, at = data[:8], 8
@@ -550,5 +540,4 @@ PARSERS: dict[str, Parser] = {
     "apk": Parser([apk.facts_of, *file_of(apk.read_apk)], [apks.apk(), apks.apk(apks.manifest(utf8=True), stored=True)], (EngineError, zip_index.ZipError)),
     "axml": Parser([lambda data: drained(axml.elements(data))], [apks.manifest(), apks.manifest(utf8=True, nameless=True)], (axml.AxmlError,)),
     "screenshot": Parser([screenshot], [own.png()]),
-    **({"screen video": Parser([video], [own.h264()])} if find_spec("av") else {}),  # an extra
 }  # fmt: skip

@@ -14,7 +14,6 @@ from pathlib import Path
 from PIL import Image
 
 from clawperator.engine.history.store import History
-from clawperator.engine.simulator.commands.scrcpy import _Encoder
 from clawperator.engine.skills import registry
 from tests.engine.logcat.conftest import make_record
 from tests.hostile.fuzzing import MAX_INPUT
@@ -175,12 +174,6 @@ def png() -> bytes:
     stream = io.BytesIO()
     Image.new("RGB", (90, 160), "red").save(stream, "PNG")
     return stream.getvalue()
-
-
-def h264() -> bytes:
-    """Three frames of video."""
-    encoder = _Encoder(160)
-    return b"".join(encoder.encode(Image.new("RGB", (90, 160), colour)) for colour in ("red", "blue", "white"))
 
 
 def history() -> bytes:

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import asyncio
 import io
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, Self
+from typing import Any
 
 import pytest
 from PIL import Image, ImageDraw
@@ -14,8 +13,6 @@ from PIL import Image, ImageDraw
 from clawperator.app.console.execution.dispatch_dialogs import DispatchDialog
 from clawperator.app.console.inspect.screen import InspectScreen
 from clawperator.app.console.screens.dialogs import TreeCompareDialog
-from clawperator.engine.errors import EngineError, ErrorCode
-from clawperator.engine.executions.screen_video import Frame
 from clawperator.engine.follow.follower import FollowState
 from clawperator.widgets.picture import ScreenPane
 from tests.app.console.support import CHECKS_OK, ROWS, FakeEngine, hostile_screen, make_app, settings_screen, until
@@ -150,51 +147,6 @@ def test_picture(snap_compare: Compare, size: tuple[int, int]) -> None:
         await at_rest(pilot)
 
     assert snap_compare(make_app(engine), terminal_size=size, run_before=take)
-
-
-class Video:
-    """One frame of a screen that rests, a third of the screen's size."""
-
-    version, rate, dropped = "3.1", 12, 37
-
-    async def __aenter__(self) -> Self:
-        self.frames = [Frame(Image.open(io.BytesIO(photo())), (1_080, 2_340))]
-        return self
-
-    async def __aexit__(self, *_: object) -> None:
-        pass
-
-    async def frame(self, within: float) -> Frame | None:
-        if not self.frames:
-            await asyncio.sleep(within)
-        return self.frames.pop() if self.frames else None
-
-
-@pytest.mark.parametrize("fails", [False, pytest.param(True, marks=pytest.mark.ci)], ids=["plays", "fails"])
-def test_mirrored_video(snap_compare: Compare, fails: bool) -> None:
-    engine = FakeEngine(screen=settings_screen(), checks=CHECKS_OK, photo=photo(), video=lambda _: Video())
-    if fails:
-
-        def refuse(_: str) -> Video:
-            raise EngineError(
-                ErrorCode.UNSUPPORTED_RUNTIME_SCREENSHOT,
-                "The scrcpy server has the version 2.4, not 3.1",
-                hint='Set scrcpy_version = "2.4" below [mirror] in the settings.',
-            )
-
-        engine.video = refuse
-
-    async def mirror(pilot: Any) -> None:
-        await before(on=BLUETOOTH)(pilot)
-        view = pilot.app.screen.query_one(ScreenPane)
-        while view.mode != "picture":
-            await pilot.press("s")
-        await pilot.press("f")
-        words = "no video: live screenshot" if fails else "live scrcpy 3.1, 12 fps, 37 dropped"
-        await until(pilot, lambda: view.showing == "picture" and words in view.words().plain)
-        await at_rest(pilot)
-
-    assert snap_compare(make_app(engine), terminal_size=(200, 60), run_before=mirror)
 
 
 @pytest.mark.ci

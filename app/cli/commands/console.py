@@ -53,7 +53,6 @@ class Console(Command):
         Flag("--token-file", "<file>", "read the server's token from this file (with --connect)", file=True),
         Flag("--fleet", "<nats://host:port>", "use the devices of this fleet (needs the extras 'fleet' and 'server')"),
         switch("--read-only", "send nothing that can change the device"),
-        Flag("--scrcpy-server", "<file>", "show live video by this scrcpy server (needs the extra 'video')", file=True),
         HISTORY_FLAG,
         switch("--web", "open the console in a local browser (needs the extra 'web')"),
         Flag("--port", "<n>", "listen on this port (with --web) [a free one]", bounds=(1, 65_535)),
@@ -104,8 +103,6 @@ def _check_connection(files: list[str], options: Options) -> None:
     if len(given) + bool(files) > 1:
         first, second, *_ = (*(["--snapshot"] if files else []), *given)
         raise EngineError(ErrorCode.USAGE, f"use {first} OR {second}, not both")
-    if options.scrcpy_server is not None and (given or files):
-        raise EngineError(ErrorCode.USAGE, f"use --scrcpy-server OR {(*given, '--snapshot')[0]}, not both")
     if given and options.no_history:
         raise EngineError(
             ErrorCode.USAGE,
@@ -247,7 +244,6 @@ def _flags(files: list[str], options: Options) -> list[str]:
         "--token-file": options.token_file,
         "--theme": options.theme,
         "--pictures": options.pictures,
-        "--scrcpy-server": options.scrcpy_server and os.path.abspath(options.scrcpy_server),
     }
     switches = {"--ascii": options.ascii, "--read-only": options.read_only, "--no-history": options.no_history}
     return [

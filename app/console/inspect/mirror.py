@@ -1,51 +1,43 @@
-"""The live mirror: video of the followed device, or its screenshots one after another."""
+"""The live mirror: screenshots of the followed device, one after another."""
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Coroutine
 from contextlib import suppress
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from clawperator.app.console.inspect.pictures import frame_picture, take
-from clawperator.engine.errors import EngineError
+from clawperator.app.console.inspect.pictures import take
 
 if TYPE_CHECKING:
-    from clawperator.app.console.console_engine import VideoEngine
+    from clawperator.app.console.console_engine import PictureEngine
     from clawperator.widgets.picture_view import Picture
     from clawperator.widgets.text.times import WallClock
 
 BYTES_PER_SECOND = 100_000
 """What pictures may send to the terminal, in the mean; a larger change delays the next one."""
-_REST_SECONDS = 0.5
-"""A video without a new frame is as old as this at most: the screen rests."""
 
 
 class Mirror:
-    """Shows the newest frame of a video, or takes screenshots at the device's pace, one at a time, by the rules of follow mode.
+    """Takes screenshots at the device's pace, one at a time, by the rules of follow mode.
 
-    The next one begins when the last was painted. Screenshots rest while the picture does not change, and none begins while
-    ``busy`` says that an execution holds the device. ``report`` gets why there is no video, once per reason.
+    The next one begins when the last was painted. They rest while the picture does not change, and none begins while
+    ``busy`` says that an execution holds the device.
     """
 
     def __init__(
         self,
-        engine: VideoEngine,
+        engine: PictureEngine,
         clock: WallClock,
         spawn: Callable[[Coroutine[Any, Any, None]], asyncio.Task[None]],
         show: Callable[[Picture], object],
         busy: Callable[[str], bool],
-        *,
-        report: Callable[[EngineError], object],
     ) -> None:
         self._engine = engine
         self._clock = clock
         self._spawn = spawn
         self._show = show
         self._busy = busy
-        self._report = report
-        self._reported = ""
         self._task: asyncio.Task[None] | None = None
         self._sent = 0
         self._painted = asyncio.Event()
@@ -71,39 +63,6 @@ class Mirror:
         self._painted.set()
 
     async def _run(self, device_id: str) -> None:
-        """Show video where the settings name a scrcpy server. When that fails, take screenshots until the device is back."""
-        while True:
-            await self._until_free(device_id)
-            failed = await self._play(device_id)
-            if failed is not None and failed.message != self._reported:
-                self._reported = failed.message
-                self._report(failed)
-            await self._take(device_id, no_video=failed is not None)
-
-    async def _play(self, device_id: str) -> EngineError | None:
-        """Show video until it fails; return why, ``None`` where none is wanted."""
-        shown: Picture | None = None
-        try:
-            opening = self._engine.screen_video(device_id)
-            if opening is None:
-                return None
-            async with opening as video:
-                while True:
-                    frame = await video.frame(_REST_SECONDS)
-                    dropped = f", {video.dropped:,} dropped" if video.dropped else ""
-                    rate = f"{video.rate} fps" if video.rate else "idle"
-                    source = f"scrcpy {video.version}, {rate}{dropped}"
-                    at = self._clock.now()
-                    if frame is not None:
-                        shown = await asyncio.to_thread(frame_picture, frame, device_id, at, source)
-                    if shown is not None:
-                        shown = replace(shown, at=at, video=source)
-                        await self._paint(shown)
-        except EngineError as exc:
-            return exc
-
-    async def _take(self, device_id: str, *, no_video: bool) -> None:
-        """Take screenshots; return, with ``no_video``, when one succeeds after one that did not: video may be possible again."""
         from clawperator.engine.follow.follower import rest_after
 
         shown: Picture | None = None
@@ -112,10 +71,8 @@ class Mirror:
             self._news.clear()
             await self._until_free(device_id)
             picture = await take(self._engine, device_id, self._clock, shown)
-            if no_video and shown is not None and shown.image is None and picture.image is not None:
-                return
             equal = equal + 1 if shown is not None and picture.image is shown.image else 0
-            shown = replace(picture, no_video=no_video)
+            shown = picture
             await self._paint(shown)
             with suppress(TimeoutError):
                 async with asyncio.timeout(rest_after(equal)):

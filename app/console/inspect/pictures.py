@@ -32,7 +32,6 @@ from clawperator.widgets.picture_view import Drawing, Graphics, Picture
 if TYPE_CHECKING:
     from PIL.Image import Image
 
-    from clawperator.engine.executions.screen_video import Frame
     from clawperator.widgets.text.times import WallClock
 
 CHOICES = ("auto", "kitty", "sixel", "blocks", "off")
@@ -280,15 +279,8 @@ def _decode(png: bytes, size: tuple[int, int]) -> Image:
     return image
 
 
-def frame_picture(frame: Frame, device_id: str, at: float, video: str) -> Picture:
-    """Return a frame of a video; slow, as ``read_picture``."""
-    if _is_black(frame.image, _VIDEO_BLACK):
-        return Picture(device_id, at, frame.size, problem=_UNSEEN)
-    return Picture(device_id, at, frame.size, frame.image, video=video)
-
-
-def _is_black(image: Image, most: int = 0) -> bool:
+def _is_black(image: Image) -> bool:
     """Return whether only the system bars are drawn: Android's answer for secure windows and a screen that is off."""
     bar = round(image.height * _BAR_SHARE)
     extrema: Any = image.crop((0, bar, image.width, image.height - bar)).getextrema()
-    return all(brightest <= most for _, brightest in extrema)
+    return not any(brightest for _, brightest in extrema)

@@ -318,9 +318,6 @@ class RemoteEngine(RemoteDevices):
     async def picture(self, *, device_id: str | None = None) -> bytes:
         return await self._client.get_bytes(f"devices/{quote(_named(device_id), safe='')}/screen.png", "image/png")
 
-    def screen_video(self, device_id: str) -> None:  # the shape of an engine
-        """Video is of devices of this computer only."""
-
     def _asked(self, payload: object, validated: Validated) -> dict[str, Any]:
         if not isinstance(payload, Composition):
             return super()._asked(payload, validated)

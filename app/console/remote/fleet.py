@@ -195,9 +195,6 @@ class FleetEngine(RemoteDevices):
     async def picture(self, *, device_id: str | None = None) -> bytes:
         return await self.fleet.picture(device_id or "")
 
-    def screen_video(self, device_id: str) -> None:  # the shape of an engine
-        """Video is of devices of this computer only."""
-
     # -- executing
 
     async def _send(self, body: Mapping[str, Any]) -> wire.Result:

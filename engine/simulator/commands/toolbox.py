@@ -12,7 +12,6 @@ from clawperator.engine.simulator.commands.keyboards import KEYBOARD
 from clawperator.engine.simulator.commands.logs import LOGS
 from clawperator.engine.simulator.commands.packages import PACKAGES
 from clawperator.engine.simulator.commands.radios import RADIOS
-from clawperator.engine.simulator.commands.scrcpy import app_process
 from clawperator.engine.simulator.commands.screen import SCREEN
 from clawperator.engine.simulator.commands.system import SYSTEM
 from clawperator.engine.simulator.commands.text import TEXT
@@ -29,5 +28,4 @@ TOOLBOX: Final[Mapping[str, Command]] = {
     **SCREEN,
     **SYSTEM,
     **TEXT,
-    "app_process": app_process,
 }

@@ -45,7 +45,6 @@ def test_a_terminal_without_a_cursor_is_named(cli: Cli, monkeypatch: pytest.Monk
             "USAGE",
             "--no-history cannot be used with --connect: the computer of the devices keeps the history",
         ),
-        (["--connect", "host", "--scrcpy-server", "x"], "USAGE", "use --scrcpy-server OR --connect, not both"),
         (["--connect", "host", "--snapshot", "dump.xml"], "USAGE", "use --snapshot OR --connect, not both"),
     ],
 )

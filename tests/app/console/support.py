@@ -253,7 +253,6 @@ class FakeEngine:
     execute_error: EngineError | None = None
     hold_execution: asyncio.Event | None = None
     photo: bytes | EngineError = b""
-    video: Callable[[str], Any] | None = None
     follows: list[FakeFollow] = field(default_factory=list)
     watched: list[str] = field(default_factory=list)
     history: Any = None
@@ -353,9 +352,6 @@ class FakeEngine:
         if isinstance(self.photo, EngineError):
             raise self.photo
         return self.photo
-
-    def screen_video(self, device_id: str) -> Any:
-        return self.video(device_id) if self.video is not None else None
 
     async def execute(self, payload: Any, *, device_id: str | None = None) -> Any:
         """Every step succeeds, unless ``execute_error`` says otherwise; ``executed`` keeps what was sent."""

@@ -73,14 +73,11 @@ def test_everything_that_may_stand_in_it(tmp_path: Path) -> None:
 def test_what_counts_as_supported_can_be_extended(tmp_path: Path) -> None:
     file = tmp_path / "settings.toml"
     file.write_text(
-        "accepted_versions = ['0.4']\n[emulator]\nsupported_abis = ['arm64-v8a', 'x86_64']\nimage_seconds = 60\n"
-        "[mirror]\nscrcpy_server = '~/scrcpy-server'\nscrcpy_version = '3.1'"
+        "accepted_versions = ['0.4']\n[emulator]\nsupported_abis = ['arm64-v8a', 'x86_64']\nimage_seconds = 60"
     )
     chosen = Settings.resolve(env={"HOME": "/x"}, file=str(file))
     assert chosen.accepted_versions == ("0.4",)
     assert (chosen.emulator_supported_abis, chosen.emulator_image_seconds) == (("arm64-v8a", "x86_64"), 60)
-    assert chosen.mirror_scrcpy_server == str(Path.home() / "scrcpy-server")
-    assert chosen.mirror_scrcpy_version == "3.1"
 
 
 @pytest.mark.parametrize(
@@ -127,8 +124,6 @@ def test_an_empty_file_says_nothing_and_flags_win_over_a_full_one(tmp_path: Path
         ("accepted_versions = ['0.4', '0.4.1']", 1, "accepted_versions", "must be a version of the form major.minor, got '0.4.1'"),
         ("[emulator]\nsupported_abis = ['ppc']", 2, "emulator.supported_abis", "must be an ABI of Android, such as x86_64, got 'ppc'"),
         ("[emulator]\nimage_seconds = 9", 2, "emulator.image_seconds", "must be a whole number from 10 to 86,400, got 9"),
-        ("[mirror]\nscrcpy_server = 'here'", 2, "mirror.scrcpy_server", "must be a path that begins with / or ~, got 'here'"),
-        ("[mirror]\nscrcpy_version = 'v3.1'", 2, "mirror.scrcpy_version", "must be a version, such as 3.1, got 'v3.1'"),
         ("receiver_package = '-f'", 1, "receiver_package", "must be an Android package name, got '-f'"),
         ("keymap = 3", 1, "keymap", "keymap must be a table, got 3"),
         ("[keymap]\napp.help = 3", 2, "keymap.app.help", "must be a text in quotes of up to 100 characters, such as"),
@@ -158,7 +153,7 @@ def test_a_mistake_is_reported_with_its_line(text: str, line: int, key: str, wor
         ("[history]\nbell = true", "bell belongs below [console]."),
         (
             "zzz = 1",
-            "Known: device_id, receiver_package, action_agent_command, adb_path, policy_path, log_dir, log_level, safe_logs, accepted_versions, devices, execution, history, emulator, warm, mirror, output, console, keymap.",
+            "Known: device_id, receiver_package, action_agent_command, adb_path, policy_path, log_dir, log_level, safe_logs, accepted_versions, devices, execution, history, emulator, warm, output, console, keymap.",
         ),
     ],
 )
