@@ -2,21 +2,14 @@
 
 from __future__ import annotations
 
-import sys
-
 from clawperator.engine.errors import EngineError, ErrorCode
 
 
 def not_installed(extra: str, message: str) -> EngineError:
-    """Return HOST_DEPENDENCY_MISSING with a command of the installer that created this environment: pip, pipx or uv."""
-    package = f"'clawperator[{extra}]'"
-    if "/pipx/venvs/" in sys.prefix:
-        command = f"pipx install --force {package}"
-    elif "/uv/tools/" in sys.prefix:
-        command = f"uv tool install {package}"
-    else:
-        command = f"pip install {package}"
-    return EngineError(ErrorCode.HOST_DEPENDENCY_MISSING, message, hint=f"Install it: {command}")
+    """Return HOST_DEPENDENCY_MISSING with the command that adds ``extra`` to this installation."""
+    from clawperator.app.installation import install_command
+
+    return EngineError(ErrorCode.HOST_DEPENDENCY_MISSING, message, hint=f"Install it: {install_command(extra)}")
 
 
 def require_nats() -> None:

@@ -73,7 +73,7 @@ def _run(arguments: Sequence[str]) -> int:
 
 
 def _dispatch(arguments: Sequence[str], *, leaving: bool) -> int:
-    if list(arguments) == ["--version"]:
+    if list(arguments) in (["--version"], ["-V"]):
         return _print_version()
     try:
         if leaving:

@@ -117,6 +117,22 @@ def test_the_public_names_are_there_and_nothing_else_is_promised() -> None:
         _ = public.Nothing
 
 
+def test_the_package_has_the_same_names_and_imports_nothing_before_they_are_used() -> None:
+    import clawperator
+    import clawperator.engine as public
+
+    assert sorted(clawperator.__all__) == sorted([*public.__all__, "__version__"])
+    for name in public.__all__:
+        assert getattr(clawperator, name) is getattr(public, name)
+    with pytest.raises(AttributeError, match="no attribute 'Nothing'"):
+        _ = clawperator.Nothing
+    ours = "import sys, clawperator; print([name for name in sys.modules if name.startswith('clawperator.')])"
+    done = subprocess.run([sys.executable, "-c", ours], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (0, "[]\n"), done.stderr
+    done = subprocess.run([sys.executable, "-m", "clawperator", "-V"], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (0, f"{clawperator.__version__}\n"), done.stderr
+
+
 LATER = (
     "pydantic",
     "clawperator.engine.bundles",

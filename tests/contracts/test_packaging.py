@@ -45,8 +45,9 @@ def test_demo_from_elsewhere_without_a_terminal(installed_wheel: Path, tmp_path:
     assert all(step["success"] for step in answer["envelope"]["stepResults"])
 
 
-def test_the_documented_module_form(installed_wheel: Path, tmp_path: Path) -> None:
-    done = run(installed_wheel / "python", "-m", "clawperator.app.cli", "version", cwd=tmp_path)
+@pytest.mark.parametrize("module", ["clawperator", "clawperator.app.cli"])
+def test_the_documented_module_forms(module: str, installed_wheel: Path, tmp_path: Path) -> None:
+    done = run(installed_wheel / "python", "-m", module, "version", cwd=tmp_path)
     assert json.loads(done.stdout) == {"cliVersion": __version__, "operatorGenerations": [*OPERATOR_RELEASES]}
 
 

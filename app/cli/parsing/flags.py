@@ -101,6 +101,6 @@ def global_flags(formats: Sequence[str] = ("json", "pretty")) -> tuple[Flag, ...
         Flag("--log-level", "<level>", f"set the log file's level: {', '.join(levels)} [info]", choices=levels),
         switch("--verbose", "log progress to stderr"),
         switch(("--help", "-h"), "show this help"),
-        switch("--version", "print the version"),
+        switch(("--version", "-V"), "print the version"),
         switch(("--no-warm", "--no-daemon"), "run in a new process even if a warm one is running"),
     )

@@ -66,7 +66,6 @@ MEANT_FLAGS = {
     "-o": ("--path", "--out", "--to"),
     "-p": ("--port",),
     "-s": ("--device-id",),
-    "-V": ("--version",),
     "-v": ("--verbose",),
     "--at": ("--coordinate",),
     "--content-desc": ("--desc",),

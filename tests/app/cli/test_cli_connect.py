@@ -14,6 +14,7 @@ import pytest
 import clawperator.app.console
 from clawperator.app.cli.commands import console
 from clawperator.app.console import remote
+from clawperator.app.installation import install_command
 from clawperator.engine.config.settings import Settings
 from tests.app.cli.conftest import Cli
 from tests.app.cli.test_cli_terminals import Terminal, terminal  # noqa: F401 -- a fixture
@@ -73,7 +74,7 @@ def test_without_the_extra_it_says_what_to_install(cli: Cli, monkeypatch: pytest
     run = cli("console", "--connect", "host")
     error = json.loads(run.err or run.out)
     assert (run.exit_code, error["code"]) == (1, "HOST_DEPENDENCY_MISSING")
-    assert error["hint"] == "Install it: pip install 'clawperator[server]'"
+    assert error["hint"] == f"Install it: {install_command('server')}"
 
 
 def test_the_flags_reach_the_console_and_a_browsers_pages(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -111,6 +111,7 @@ HEAVY = (
 )
 IMPORT_RULES = {
     ("--version",): (*LIGHT, "argparse", "json", "socket", "clawperator.engine.errors"),
+    ("-V",): (*LIGHT, "argparse", "json", "socket", "clawperator.engine.errors", "importlib.metadata"),
     ("devices",): (*LIGHT, "argparse", "platformdirs", "tomllib"),
     ("version",): (*LIGHT, "socket"),
     ("help",): LIGHT,

@@ -139,7 +139,6 @@ NEXT_STEPS: list[tuple[tuple[str, ...], str]] = [
     # the habits of adb and of other tools
     (("-s", "emulator-5554", "snapshot"), "Did you mean '--device-id'?"),
     (("snapshot", "--serial", "emulator-5554"), "Did you mean '--device-id'?"),
-    (("devices", "-V"), "Did you mean '--version'?"),
     (("click", "--resource-id", "x"), "Did you mean '--id'?"),
     (("click", "--text-equals", "x"), "Did you mean '--text'?"),
     (("action", "open-app", "--package", "x"), "Did you mean '--app'?"),

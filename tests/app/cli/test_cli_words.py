@@ -83,7 +83,7 @@ class TestHelp:
 
 class TestVersion:
     @pytest.mark.parametrize(
-        "arguments", [("--version",), ("--version", "--json"), ("devices", "--version"), ("--json", "--version")]
+        "arguments", [("--version",), ("-V",), ("--version", "--json"), ("devices", "-V"), ("--json", "--version")]
     )
     def test_bare_text(self, cli: Cli, arguments: tuple[str, ...]) -> None:
         assert cli(*arguments) == (0, f"{__version__}\n", "")

@@ -16,6 +16,7 @@ from typing import NamedTuple
 
 import pytest
 
+from clawperator.app.installation import install_command
 from tests.support import CLI, free_port, patience
 
 pytest.importorskip("textual_serve", reason="needs the extra 'web'")
@@ -297,7 +298,7 @@ def test_without_the_extra_it_says_what_to_install(tmp_path: Path) -> None:
     done = _console(tmp_path, "--web", PYTHONPATH=str(tmp_path))
     assert done.returncode == 1
     assert '"code":"HOST_DEPENDENCY_MISSING"' in done.stdout
-    assert "pip install 'clawperator[web]'" in done.stdout
+    assert install_command("web") in done.stdout
 
 
 def _console(home: Path, *flags: str, **env: str) -> subprocess.CompletedProcess[str]:

@@ -18,6 +18,7 @@ from typing import Any
 
 import pytest
 
+from clawperator.app.installation import install_command
 from clawperator.engine.history.store import History
 from tests.app.cli.conftest import Cli, cli, lonely, warm_runtime
 from tests.app.mcp.conftest import COMMAND, Place, Visit, nap, plan
@@ -207,7 +208,7 @@ def test_without_the_extra_it_says_what_to_install() -> None:
     done = subprocess.run([sys.executable, "-c", MISSING], capture_output=True, text=True, check=False)
     error = json.loads(done.stdout)
     assert (done.returncode, error["code"]) == (1, "HOST_DEPENDENCY_MISSING")
-    assert error["hint"] == "Install it: pip install 'clawperator[mcp]'"
+    assert error["hint"] == f"Install it: {install_command('mcp')}"
 
 
 def test_nothing_of_it_is_loaded_before_it_is_needed() -> None:

@@ -20,6 +20,7 @@ from clawperator.app.cli.commands.console import DRAWING_FLAGS
 from clawperator.app.console.inspect import pictures
 from clawperator.app.console.inspect.pictures import choose_graphics, open_graphics, read_picture, take
 from clawperator.app.console.terminal import PLAIN, Look
+from clawperator.app.installation import install_command
 from clawperator.engine.config.settings import Settings
 from clawperator.engine.errors import EngineError, ErrorCode
 from clawperator.engine.facade import Engine
@@ -235,7 +236,7 @@ def test_without_the_extra_half_blocks_serve_unless_graphics_were_asked_for(monk
     with pytest.raises(EngineError) as caught:
         open_graphics("kitty", asked=True)
     assert caught.value.code is ErrorCode.HOST_DEPENDENCY_MISSING
-    assert "pip install 'clawperator[pictures]'" in (caught.value.hint or "")
+    assert install_command("pictures") in (caught.value.hint or "")
 
 
 def test_half_blocks_need_nothing_opened() -> None:
