@@ -167,7 +167,8 @@ def settings() -> Iterator[str]:
     from clawperator.engine.json_schema import json_schema
 
     schema = json_schema("settings")
-    named = {name: field for name, field in schema["properties"].items() if "$ref" in field}
+    referred = {name: field.get("anyOf", [field])[-1] for name, field in schema["properties"].items()}
+    named = {name: field for name, field in referred.items() if "$ref" in field}
     each = schema["properties"]["devices"]["patternProperties"]
     tables = {"devices.<alias>": next(iter(each.values())), **named}
     plain = {name: field for name, field in schema["properties"].items() if name not in {*named, "devices"}}

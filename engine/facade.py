@@ -18,9 +18,9 @@ from clawperator.engine.adb.presence import DeviceEntry, DeviceState
 from clawperator.engine.adb.recognition import list_devices, recognise, watch
 from clawperator.engine.adb.server import AdbServer
 from clawperator.engine.config.active_profile import load_profile, permit
-from clawperator.engine.config.environment import settings_path
+from clawperator.engine.config.environment import settings_path, wait_limit
 from clawperator.engine.config.policy import OBSERVE, SETUP_OPERATOR, STOCK_BACKEND, Profile, admit, admit_action
-from clawperator.engine.config.settings import Settings, backend_name, package_name, wait_limit
+from clawperator.engine.config.settings import Settings, backend_name, package_name
 from clawperator.engine.contracts.caller import ANONYMOUS, Caller
 from clawperator.engine.contracts.issues import device_suggestion
 from clawperator.engine.contracts.limits import BACKENDS, THEN

@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 import gc
+import os
 from functools import partial
 
 from clawperator.app import interrupts
 from clawperator.app.cli import after_output, diagnostics, output
-from clawperator.app.cli.command import Answer, build_parser, exit_code, load
+from clawperator.app.cli.command import Answer, build_parser, exit_code, global_parser, load
 from clawperator.app.cli.command_table import GROUPS
 from clawperator.app.cli.parsing.lookup import find_command
 from clawperator.app.cli.parsing.parser import HelpWantedError, read
+from clawperator.engine.config.environment import OUTPUT_VARIABLE, check_variables, settings_path
 from clawperator.engine.errors import EngineError, ErrorCode, interruption
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    from clawperator.app.cli.command import Options
 
 
 def dispatch(arguments: Sequence[str], *, leaving: bool = False) -> int:
@@ -24,7 +28,7 @@ def dispatch(arguments: Sequence[str], *, leaving: bool = False) -> int:
     ``leaving``: the process ends with it.
     """
     try:
-        code = _run([*_terminal_format(arguments), *arguments], leaving=leaving)
+        code = _run([*_chosen_format(arguments), *arguments], leaving=leaving)
         after_output.notify(code)
         return code
     finally:
@@ -52,22 +56,33 @@ def _run(arguments: Sequence[str], *, leaving: bool) -> int:
     return _finish(outcome, output.stated_format(arguments), leaving=leaving)
 
 
-def _terminal_format(arguments: Sequence[str]) -> list[str]:
-    """The flags of the setting ``output.terminal``; none where the command line chooses a format, or opens the console."""
+def _chosen_format(arguments: Sequence[str]) -> list[str]:
+    """The flags of the format that ``CLAWPERATOR_OUTPUT`` or the settings choose, in this order.
+
+    None for JSON, and where the command line chooses a format or opens the console.
+    """
     before = arguments[: arguments.index("--")] if "--" in arguments else arguments
     chosen = any(word.partition("=")[0] in ("--json", "--output", "--format") for word in before)
-    if chosen or not before or "demo" in before or not output.is_terminal():
+    if chosen or not before or ("demo" in before and output.is_terminal()):
         return []
+    fmt = os.environ.get(OUTPUT_VARIABLE) or _format_of_settings()
+    return ["--output", "pretty"] if fmt == "pretty" else []
+
+
+def _format_of_settings() -> object:
+    path = settings_path()
+    if not os.path.exists(path):
+        return ""
     import tomllib
 
-    from clawperator.engine.config.environment import settings_path
-
     try:
-        with open(settings_path(), "rb") as file:
-            pretty = tomllib.load(file)["output"]["terminal"] == "pretty"
-    except (OSError, ValueError, LookupError, TypeError):  # the command itself reports what is wrong with the file
-        return []
-    return ["--output", "pretty"] if pretty else []
+        with open(path, "rb") as file:
+            found = tomllib.load(file)["output"]
+    except (OSError, ValueError, LookupError, RecursionError):  # the command itself reports what is wrong with the file
+        return ""
+    if not isinstance(found, dict):
+        return found
+    return (output.is_terminal() and found.get("terminal")) or found.get("format")
 
 
 def interrupted(arguments: Sequence[str]) -> int:
@@ -110,7 +125,7 @@ def _answer(arguments: Sequence[str], *, leaving: bool) -> Answer | int:
 
 def _run_command(words: str, rest: Sequence[str], after_dashes: Sequence[str], *, leaving: bool) -> Answer | int:
     if words in GROUPS:
-        raise EngineError(ErrorCode.USAGE, GROUPS[words])
+        return _run_group(words, rest, after_dashes)
     command = load(words or "console")
     parser = build_parser(command)
     try:
@@ -120,10 +135,8 @@ def _run_command(words: str, rest: Sequence[str], after_dashes: Sequence[str], *
             raise
         options = parser.options()
     if options.version:
-        from clawperator.engine.version import __version__
-
-        output.print_text(f"{__version__}\n")
-        return 0
+        return _print_version()
+    check_variables(os.environ, _given(options))
     if not words:  # the console on a terminal, else the help
         from clawperator.app.cli.commands.console import has_terminal
 
@@ -137,6 +150,29 @@ def _run_command(words: str, rest: Sequence[str], after_dashes: Sequence[str], *
 
         start_warm_beside()
     return command.run(options)
+
+
+def _run_group(group: str, rest: Sequence[str], after_dashes: Sequence[str]) -> int:
+    """Print the help of a group without its second word; for a caller that wants JSON, that is an error."""
+    options = read(global_parser(), group, rest, after_dashes)
+    if options.version:
+        return _print_version()
+    if options.json or options.output == "json":
+        raise EngineError(ErrorCode.USAGE, GROUPS[group])
+    return _print_help(group)
+
+
+def _given(options: Options) -> list[str]:
+    """Return the options on the command line that win over variables."""
+    chosen = {"output": options.output or options.json, "log_level": options.log_level, "backend": options.backend}
+    return [name for name, value in chosen.items() if value]
+
+
+def _print_version() -> int:
+    from clawperator.engine.version import __version__
+
+    output.print_text(f"{__version__}\n")
+    return 0
 
 
 def _print_help(topic: str) -> int:

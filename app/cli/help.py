@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from clawperator.app.cli.command import build_parser, global_parser, load
 from clawperator.app.cli.command_table import COMMANDS, GROUPS, SECTIONS, subcommands
 from clawperator.app.cli.output import is_terminal
@@ -39,6 +41,7 @@ _ENVIRONMENT = """
 environment:
   CLAWPERATOR_DEVICE_ID, ANDROID_SERIAL     default for --device-id
   CLAWPERATOR_OPERATOR_PACKAGE              default for --receiver-package
+  CLAWPERATOR_OUTPUT                        default for --output: json or pretty
   ADB_PATH                                  path of the adb program, used to start the adb server
 
 Exit codes: 0 everything is done, 1 error, failed step or failed execution, 130 interrupted.
@@ -60,8 +63,45 @@ def help_text(topic: str) -> str:
         return _render(build_parser(load(topic)))
     if topic in GROUPS:
         rows = _rows([f"{topic} {word}" for word in subcommands(topic)])
-        return f"usage: clawperator {GROUPS[topic]}\n\ncommands:\n{rows}\nRun `clawperator help {topic} <command>` for details.\n"
+        usage = _filled(f"usage: clawperator {GROUPS[topic]}", len("usage: "))
+        return f"{usage}\n\ncommands:\n{rows}\nRun `clawperator help {topic} <command>` for details.\n"
     return {"options": _options_text, "flat": _flat_text, "errors": _errors_text}.get(topic, _full_text)()
+
+
+_BREAKS = re.compile(r"(\s+(?![^\[\]]*\])(?=(?:[^`]*`[^`]*`)*[^`]*$)|(?<=\|)(?=\w))")
+_ROW = re.compile(r"\s*(?:\d+\. |\S+(?: \S+)*?  +)(?=\S)")
+"""The first column of a row: an item's number, or words and a gap."""
+
+
+def wrapped(text: str) -> str:
+    """Return ``text`` in lines that fit the terminal (``COLUMNS``, or 80 where there is none).
+
+    The lines of a paragraph flow together. A row continues below its second column; another indented line stays as it is.
+    """
+    lines: list[str] = []
+    prose: list[str] = []
+    for line in [*text.split("\n"), ""]:
+        row = _ROW.match(line)
+        if line and not row and not line.startswith(" "):
+            prose.append(line)
+            continue
+        if prose:
+            lines.append(_filled(" ".join(prose)))
+            prose = []
+        lines.append(_filled(line, row.end()) if row else line)
+    return "\n".join(lines[:-1])
+
+
+def _filled(text: str, hanging: int = 0) -> str:
+    """Return one paragraph in lines, broken at blanks outside of brackets and backticks, and behind ``|``."""
+    from shutil import get_terminal_size
+    from textwrap import TextWrapper
+
+    width = max(get_terminal_size().columns - 1, 20)
+    indent = " " * min(hanging, width // 2)
+    wrapper = TextWrapper(width, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False)
+    wrapper.wordsep_simple_re = _BREAKS
+    return wrapper.fill(text)
 
 
 def error_facts(name: str) -> dict[str, Any]:
@@ -77,7 +117,7 @@ def error_facts(name: str) -> dict[str, Any]:
 def error_text(name: str) -> str:
     """Return the text about one error code. Raises ``USAGE`` for an unknown one."""
     facts = error_facts(name)
-    return (
+    return wrapped(
         f"{facts['code']}\n\n{facts['meaning'][:1].upper()}{facts['meaning'][1:]}.\n\n"
         f"What to do:  {facts['hint']}\n"
         f"Retry:       {facts['retry']}: {facts['retryMeaning']}\n"
@@ -86,23 +126,9 @@ def error_text(name: str) -> str:
 
 
 def _render(parser: Parser) -> str:
-    if not is_terminal():
-        return parser.format_help(own=True)
-    parser.description = _wrapped(parser.description)
-    return parser.format_help(_coloured(), own=True)
-
-
-def _wrapped(text: str) -> str:
-    """Return ``text`` with lines that fit the terminal; those that are indented stay whole."""
-    from shutil import get_terminal_size
-    from textwrap import fill
-
-    width = max(get_terminal_size().columns - 1, 20)
-    lines = text.split("\n")
-    return "\n".join(
-        line if line.startswith(" ") else fill(line, width, break_long_words=False, break_on_hyphens=False)
-        for line in lines
-    )
+    parser.description = wrapped(parser.description)
+    parser.usage = _filled(f"usage: {parser.usage}", len("usage: ")).removeprefix("usage: ")
+    return parser.format_help(_coloured() if is_terminal() else None, own=True)
 
 
 def _coloured() -> type[HelpFormatter]:
@@ -122,27 +148,28 @@ def _full_text() -> str:
         f"{title}\n{_rows([words for words in COMMANDS if words.partition(' ')[0] in first])}\n"
         for title, first in SECTIONS.items()
     )
-    return f"{_INTRODUCTION}\n{sections}{_CLOSING}"
+    return f"{wrapped(_INTRODUCTION)}\n{sections}{wrapped(_CLOSING)}"
 
 
 def _options_text() -> str:
-    return f"global options{global_parser().format_help().partition('global options')[2]}{_ENVIRONMENT}"
+    return f"global options{global_parser().format_help().partition('global options')[2]}{wrapped(_ENVIRONMENT)}"
 
 
 def _flat_text() -> str:
     in_sections = {word for words in SECTIONS.values() for word in words}
     flat = [words for words in COMMANDS if words.partition(" ")[0] not in in_sections]
-    return (
-        "Short forms of the same actions, for skill scripts. Their results differ slightly: a failed step fails the envelope,\n"
-        f"and close succeeds.\n\n{_rows(flat)}\nRun `clawperator help <command>` for details.\n"
+    about = (
+        "Short forms of the same actions, for skill scripts. Their results differ slightly: a failed step fails the envelope, "
+        "and close succeeds."
     )
+    return f"{wrapped(about)}\n\n{_rows(flat)}\nRun `clawperator help <command>` for details.\n"
 
 
 def _errors_text() -> str:
     width = max(map(len, ErrorCode)) + 2
     rows = "".join(f"  {code:<{width}}{code.meaning}\n" for code in sorted(ErrorCode))
-    return f"Error codes:\n{rows}\nRun `clawperator help errors <code>` for details.\n"
+    return f"Error codes:\n{wrapped(rows)}\nRun `clawperator help errors <code>` for details.\n"
 
 
 def _rows(commands: list[str]) -> str:
-    return "".join(f"  {words:<{_WIDTH}}{COMMANDS[words][1]}\n" for words in commands)
+    return wrapped("".join(f"  {words:<{_WIDTH}}{COMMANDS[words][1]}\n" for words in commands))

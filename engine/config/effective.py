@@ -27,8 +27,11 @@ def effective(path: str, flags: Mapping[str, Any], env: Mapping[str, str]) -> It
                 yield _row(key, device._asdict(), source, _line(lines, f"{key}.serial", source))
         elif name not in _NOT_IN_THE_FILE:
             key = re.sub("^(history|emulator|warm)_", r"\1.", name)
+            key = "output.format" if name == "output" and "output.format" in lines else key
             by = {"flag": f"--{name.replace('_', '-')}", "env": variable}.get(source, "")
             yield _row(key, value, source, by or _line(lines, key, source))
+    source = "file" if "terminal" in file.output.model_fields_set else "default"
+    yield _row("output.terminal", file.output.terminal, source, _line(lines, "output.terminal", source))
     for key, value in file.console:
         source = "file" if key in file.console.model_fields_set else "default"
         yield _row(f"console.{key}", value, source, _line(lines, f"console.{key}", source))

@@ -6,15 +6,33 @@ import os
 import sys
 from functools import lru_cache
 
+from clawperator.engine.contracts.limits import BACKENDS, MAX_WAIT_MS
+from clawperator.engine.errors import EngineError, ErrorCode
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Collection, Mapping
 
 DEVICE_VARIABLES = ("CLAWPERATOR_DEVICE_ID", "ANDROID_SERIAL")
 CALLER_PROFILE = "CLAWPERATOR_CALLER_PROFILE"
 """The variable with the profile of the caller of a skill's script (``active_profile.py``)."""
 POLICY_VARIABLES = ("CLAWPERATOR_POLICY", "CLAWPERATOR_POLICY_PROFILE")
 LOG_LEVEL_VARIABLE = "CLAWPERATOR_LOG_LEVEL"
+OUTPUT_VARIABLE = "CLAWPERATOR_OUTPUT"
+WAIT_VARIABLE = "CLAWPERATOR_WAIT_MS"
+FORMATS = ("json", "pretty")
+LEVELS = ("debug", "info", "warn", "error")
+_SWITCHED_ON, _SWITCHED_OFF = ("1", "true", "yes", "on"), ("0", "false", "no", "off")
+_CLOSED = {
+    "output": (OUTPUT_VARIABLE, FORMATS),
+    "log_level": (LOG_LEVEL_VARIABLE, LEVELS),
+    "backend": ("CLAWPERATOR_BACKEND", BACKENDS),
+    "warm": ("CLAWPERATOR_WARM", ("0", "1")),
+    "no_history": ("CLAWPERATOR_NO_HISTORY", (*_SWITCHED_ON, *_SWITCHED_OFF)),
+    "safe_logs": ("CLAWPERATOR_SAFE_LOGS", (*_SWITCHED_ON, *_SWITCHED_OFF)),
+    "allow_unbind": ("CLAWPERATOR_ALLOW_UNBIND", (*_SWITCHED_ON, *_SWITCHED_OFF)),
+}
+"""Option → its variable and the values that it may have; an empty variable is absent."""
 HISTORY_DAYS = 30
 HISTORY_MEGABYTES = 500
 IMAGE_SECONDS = 1800
@@ -24,6 +42,46 @@ SETTLE_MS = 300
 STREAM_LINES = 100_000
 """Number of log lines kept by the console's stream."""
 _MOST_BYTES = 4 * 1024 * 1024
+
+
+def check_variables(env: Mapping[str, str], given: Collection[str] = ()) -> None:
+    """Refuse variables of this product with values that they cannot have, but those of options that were ``given``.
+
+    Raises ``EngineError`` (EXECUTION_VALIDATION_FAILED) that names the variable.
+    """
+    for option, (variable, allowed) in _CLOSED.items():
+        value = env.get(variable, "")
+        if value and option not in given and value not in allowed:
+            raise _refused(variable, f"one of: {', '.join(allowed)}", value)
+    if "wait_ms" not in given and (value := env.get(WAIT_VARIABLE, "")):
+        wait_limit(value, WAIT_VARIABLE)
+
+
+def is_on(env: Mapping[str, str], variable: str) -> bool:
+    """Return whether a variable that is a switch is on."""
+    return env.get(variable, "") not in ("", *_SWITCHED_OFF)
+
+
+def wait_limit(value: object, name: str = "waitMs") -> int:
+    """Return ``value`` (a number, or decimal text of an environment variable) as milliseconds of a wait.
+
+    Raises ``EngineError`` (EXECUTION_VALIDATION_FAILED).
+    """
+    if isinstance(value, str) and value.isascii() and value.isdigit() and len(value) < 10:
+        value = int(value)
+    if isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= MAX_WAIT_MS:
+        return value
+    raise _refused(name, f"an integer in [0, {MAX_WAIT_MS}]", hint=f"Give whole milliseconds, 0 to {MAX_WAIT_MS}.")
+
+
+def _refused(name: str, allowed: str, value: str = "", *, hint: str = "") -> EngineError:
+    got = f", got {value[:64]!r}" if value else ""
+    return EngineError(
+        ErrorCode.EXECUTION_VALIDATION_FAILED,
+        f"{name} must be {allowed}{got}",
+        hint=hint or f"Correct {name}, or unset it.",
+        details={"path": name},
+    )
 
 
 def config_folder() -> str:

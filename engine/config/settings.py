@@ -16,17 +16,20 @@ from clawperator.engine.config.environment import (
     HISTORY_MEGABYTES,
     IMAGE_SECONDS,
     LOG_LEVEL_VARIABLE,
+    OUTPUT_VARIABLE,
     POLICY_VARIABLES,
+    WAIT_VARIABLE,
     can_write,
+    check_variables,
     config_folder,
+    is_on,
     runtime_folder,
     user_home,
+    wait_limit,
 )
-from clawperator.engine.contracts.limits import BACKENDS, MAX_WAIT_MS, PACKAGE
+from clawperator.engine.contracts.limits import BACKENDS, PACKAGE
 from clawperator.engine.contracts.operator_identity import AGENT_ACTION, RELEASE_PACKAGE
 from clawperator.engine.errors import EngineError, ErrorCode
-
-WAIT_VARIABLE = "CLAWPERATOR_WAIT_MS"
 
 VARIABLES: Mapping[str, tuple[str, ...]] = {
     "device_id": DEVICE_VARIABLES,
@@ -40,13 +43,14 @@ VARIABLES: Mapping[str, tuple[str, ...]] = {
     "log_dir": ("CLAWPERATOR_LOG_DIR",),
     "log_level": (LOG_LEVEL_VARIABLE,),
     "wait_ms": (WAIT_VARIABLE,),
+    "output": (OUTPUT_VARIABLE,),
 }
 _SWITCHES = {
     "history_enabled": ("CLAWPERATOR_NO_HISTORY", False),
     "safe_logs": ("CLAWPERATOR_SAFE_LOGS", True),
     "allow_unbind": ("CLAWPERATOR_ALLOW_UNBIND", True),
 }
-"""Variables that set a value by being present, with any content."""
+"""Variables that are switches, and the value that they set when they are on."""
 
 
 class Chosen(NamedTuple):
@@ -90,6 +94,7 @@ class Settings:
     policy_profile: str = ""
     log_dir: str = ""
     log_level: str = "info"
+    output: str = "json"
     safe_logs: bool = False
     skills_registry: str = ""
     package_chosen: bool = False
@@ -142,9 +147,11 @@ class Settings:
 
         ``file`` is the path of a settings.toml; ``None`` reads none, and a missing file is an empty one.
 
-        Raises ``EngineError``: FILE_NOT_READABLE, or SETTINGS_INVALID for a file with unknown or wrong keys.
+        Raises ``EngineError``: FILE_NOT_READABLE, SETTINGS_INVALID for a file with unknown or wrong keys, or that of
+        ``check_variables``.
         """
         environment = os.environ if env is None else env
+        check_variables(environment, [name for name, value in (flags or {}).items() if _given(value)])
         found = choices(flags or {}, environment, read_settings_file(file) if file else {})
         values = {name: choice.value for name, choice in found.items()}
         values["wait_ms"] = wait_limit(values["wait_ms"], found["wait_ms"].variable or "waitMs")
@@ -170,7 +177,7 @@ def choices(flags: Mapping[str, Any], env: Mapping[str, str], file: Mapping[str,
             found[name] = Chosen(flags[name], "flag")
         elif variable:
             found[name] = Chosen(env[variable], "env", variable)
-        elif name in _SWITCHES and env.get(_SWITCHES[name][0]):
+        elif name in _SWITCHES and is_on(env, _SWITCHES[name][0]):
             found[name] = Chosen(_SWITCHES[name][1], "env", _SWITCHES[name][0])
         elif _given(file.get(name)):
             found[name] = Chosen(file[name], "file")
@@ -206,20 +213,6 @@ def backend_name(value: object) -> str:
     message = f"backend must be {' or '.join(BACKENDS)}"
     hint = "The stock backend needs no app on the device."
     raise EngineError(ErrorCode.EXECUTION_VALIDATION_FAILED, message, hint=hint, details={"path": "backend"})
-
-
-def wait_limit(value: object, name: str = "waitMs") -> int:
-    """Return ``value`` (a number, or decimal text of an environment variable) as milliseconds of a wait.
-
-    Raises ``EngineError`` (EXECUTION_VALIDATION_FAILED).
-    """
-    if isinstance(value, str) and value.isascii() and value.isdigit() and len(value) < 10:
-        value = int(value)
-    if isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= MAX_WAIT_MS:
-        return value
-    message = f"{name} must be an integer in [0, {MAX_WAIT_MS}]"
-    hint = f"Give whole milliseconds, 0 to {MAX_WAIT_MS}."
-    raise EngineError(ErrorCode.EXECUTION_VALIDATION_FAILED, message, hint=hint, details={"path": name})
 
 
 # -- folders

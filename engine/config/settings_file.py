@@ -7,11 +7,12 @@ from collections.abc import Mapping, Sequence
 from functools import cache
 from typing import Annotated, Any, Literal
 
-from pydantic import BeforeValidator, Field, TypeAdapter, WithJsonSchema
-from pydantic_core import ErrorDetails
+from pydantic import BeforeValidator, Field, GetJsonSchemaHandler, TypeAdapter, WithJsonSchema
+from pydantic_core import CoreSchema, ErrorDetails
 
 from clawperator.engine.config.device_profile import DeviceProfile
 from clawperator.engine.config.environment import (
+    FORMATS,
     HISTORY_DAYS,
     HISTORY_MEGABYTES,
     IMAGE_SECONDS,
@@ -94,7 +95,23 @@ class DeviceSettings(TomlTable):
 class OutputSettings(TomlTable):
     """What commands print."""
 
-    terminal: Literal["json", "pretty"] = Field("json", description="The default output format on a terminal.")
+    format: Literal["json", "pretty"] = Field(
+        "json", description='The default of --output. `output = "pretty"` without a table sets only this.'
+    )
+    terminal: Literal["", "json", "pretty"] = Field(
+        "", description="The same where stdout is a terminal; empty: as elsewhere."
+    )
+
+
+class _OrFormat:
+    """The table of ``output`` in its short form, its format alone."""
+
+    def __get_pydantic_json_schema__(self, core: CoreSchema, handler: GetJsonSchemaHandler) -> dict[str, Any]:
+        return {"anyOf": [{"type": "string", "enum": list(FORMATS)}, handler(core)]}
+
+
+def _table_of_format(value: object) -> object:
+    return value if isinstance(value, dict) else {"format": value}
 
 
 class WarmSettings(TomlTable):
@@ -178,7 +195,9 @@ class SettingsFile(TomlTable):
     history: HistorySettings = Field(default_factory=HistorySettings)
     emulator: EmulatorSettings = Field(default_factory=EmulatorSettings)
     warm: WarmSettings = Field(default_factory=WarmSettings)
-    output: OutputSettings = Field(default_factory=OutputSettings)
+    output: Annotated[OutputSettings, BeforeValidator(_table_of_format), _OrFormat()] = Field(
+        default_factory=OutputSettings, description="What commands print: json or pretty, or a table."
+    )
     console: ConsoleSettings = Field(default_factory=ConsoleSettings)
     keymap: Keymap = Field(default_factory=dict, description="Custom keys for the console's bindings, by binding id.")
 
@@ -193,6 +212,8 @@ class SettingsFile(TomlTable):
         for name in ("history_path", "policy_path", "log_dir"):
             if chosen.get(name):
                 chosen[name] = os.path.expanduser(chosen[name])
+        if "format" in self.output.model_fields_set:
+            chosen["output"] = self.output.format
         if self.devices:
             chosen["devices"] = {
                 alias: DeviceProfile(device.serial, tuple(device.tags), device.backend)
@@ -267,6 +288,7 @@ def _problem(error: ErrorDetails, lines: Mapping[str, int]) -> Problem:
     if error["type"] == "missing":
         return Problem(lines.get(key.rpartition(".")[0], 0), key, f"{shown(key)} is missing")
     got = shown(repr(error["input"]))
+    key = "output" if key == "output.format" and key not in lines else key
     return Problem(
         lines.get(key, 0),
         key,
@@ -295,6 +317,8 @@ def _schema(location: list[str], *, is_key: bool) -> dict[str, Any]:
     part: dict[str, Any] = whole
     for name in location:
         part = part["items"] if part.get("type") == "array" else part["properties"][name]
+        if "anyOf" in part:
+            part = part["anyOf"][-1]
         if "$ref" in part:
             part = whole["$defs"][str(part["$ref"]).rpartition("/")[2]]
     return part

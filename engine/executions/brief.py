@@ -51,7 +51,7 @@ def _brief(document: Mapping[str, Any]) -> dict[str, Any]:
     for step in outcome["steps"]:
         data = results.get(step["id"], {}).get("data", {})
         if step["type"] == "snapshot_ui":
-            data = _seen(data, shown)
+            data = seen(data, shown)
         useful = {key: data[key] for key in _DATA.get(step["type"], ()) if key in data}
         if failed or useful:
             kept = {key: step[key] for key in ("id", "status", "code") if key in step}
@@ -76,8 +76,11 @@ def _brief(document: Mapping[str, Any]) -> dict[str, Any]:
     return answer
 
 
-def _seen(data: Mapping[str, Any], shown: str | None) -> Mapping[str, Any]:
-    """Return the data of a snapshot with a view in place of the dump; only the tree's id if it is the one ``shown`` in ``then``."""
+def seen(data: Mapping[str, Any], shown: str | None = None) -> Mapping[str, Any]:
+    """Return the data of a snapshot with a view in place of the dump; only the tree's id if it is the one ``shown`` in ``then``.
+
+    Parses the tree. What is no whole dump stays as it is.
+    """
     if "view" in data:
         tree, view = data["view"].get("tree"), data["view"]
     elif (

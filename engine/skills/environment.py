@@ -13,8 +13,7 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 from clawperator.engine.config.active_profile import load_profile, packed
-from clawperator.engine.config.environment import CALLER_PROFILE
-from clawperator.engine.config.settings import WAIT_VARIABLE
+from clawperator.engine.config.environment import CALLER_PROFILE, OUTPUT_VARIABLE, WAIT_VARIABLE
 from clawperator.engine.skills.registry import BUILTIN, VARIABLE, Registry
 
 if TYPE_CHECKING:
@@ -33,13 +32,14 @@ def script_environment(
     """Return the variables of the script of ``skill_id``, which runs Clawperator by ``command``.
 
     The settings of this call, from flags too, apply to the calls of the script: device, package, policy, logs, registry. The
-    policy profile cannot be changed by them. Without a device, the caller's variables are kept. Raises ``EngineError`` for
+    policy profile cannot be changed by them, and their output is JSON unless a flag asks for another. Without a device, the caller's variables are kept. Raises ``EngineError`` for
     an unusable policy.
     """
     chosen: dict[str, str] = {
         **dict.fromkeys(_COMMAND, command),
         **dict.fromkeys(_PACKAGE, settings.receiver_package),
         "CLAWPERATOR_SKILL_ID": skill_id,
+        OUTPUT_VARIABLE: "json",
         CALLER_PROFILE: packed(load_profile(settings)),
         VARIABLE: BUILTIN if registry.source == BUILTIN else registry.path,
     }

@@ -40,9 +40,8 @@ def test_demo_from_elsewhere_without_a_terminal(installed_wheel: Path, tmp_path:
     assert done.returncode == 0, done.stdout + done.stderr
     answer = json.loads(done.stdout)
     assert answer["ok"] is True
-    assert answer["envelope"]["status"] == "success"
-    assert len(answer["envelope"]["stepResults"]) > 1
-    assert all(step["success"] for step in answer["envelope"]["stepResults"])
+    assert answer["outcome"]["status"] == "succeeded"
+    assert [step["status"] for step in answer["outcome"]["steps"]] == ["done"] * 6
 
 
 @pytest.mark.parametrize("module", ["clawperator", "clawperator.app.cli"])

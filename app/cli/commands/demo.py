@@ -8,6 +8,7 @@ from clawperator.app.cli.parsing.common_flags import RESULT_FLAGS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from typing import Any
 
 SETTINGS = "com.android.settings"
@@ -17,7 +18,8 @@ class Demo(Command):
     long_lived = True
     notes = (
         "On a terminal, it opens the console on a simulated device; with --json, --output or no terminal, it runs "
-        "an example plan there and prints the result."
+        "an example plan there and prints its outcome, with the compact views of its two snapshots; --raw-envelope prints "
+        "the whole result."
     )
     examples = ("", "--json", "--output pretty")
     flags = (*DRAWING_FLAGS, *RESULT_FLAGS)
@@ -28,7 +30,22 @@ class Demo(Command):
         from clawperator.app.cli.execution import execute
         from clawperator.app.cli.simulators import one_device
 
-        return execute(example(), options, settings_source=one_device)
+        answer = execute(example(), options, settings_source=one_device)
+        if not (options.brief or options.raw_envelope):
+            answer.document = outlined(answer.document)
+        return answer
+
+
+def outlined(document: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the brief form of a result with all of its steps."""
+    from clawperator.engine.executions.brief import brief
+
+    answer = brief(document)
+    data = {step["id"]: step.get("data") for step in answer["outcome"].get("steps", ())}
+    steps = [
+        {**step, "data": data[step["id"]]} if data.get(step["id"]) else step for step in document["outcome"]["steps"]
+    ]
+    return {**answer, "outcome": {**answer["outcome"], "steps": steps}}
 
 
 def example() -> dict[str, Any]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from clawperator.app.cli.command import Answer, Command, Options
-from clawperator.app.cli.help import TOPICS, error_facts, error_text, help_text
+from clawperator.app.cli.help import TOPICS, error_facts, error_text, help_text, wrapped
 from clawperator.app.cli.output import print_text
 from clawperator.app.cli.parsing.flags import Word
 from clawperator.app.cli.parsing.lookup import find_command
@@ -50,5 +50,5 @@ class Guide(Command):
 
         if options.json:
             return Answer({"ok": True, "guide": CLI_GUIDE})
-        print_text(f"{CLI_GUIDE}\n")
+        print_text(f"{wrapped(CLI_GUIDE)}\n")
         return 0

@@ -35,7 +35,8 @@ class ListRuns(Command):
     usage = "[--filter <words>] [--since <age>] [--limit <n>] [--before <number>] [options]"
     notes = (
         "Newest first. A filter consists of words and key:value terms that must all match; ! negates a term:\n"
-        '  wifi "two words" status:failed src:openclaw !dev:emulator code:NODE_NOT_FOUND age:<2h re:/menu-\\d+/\n'
+        '  wifi "two words" status:failed src:openclaw !dev:emulator\n'
+        "  code:NODE_NOT_FOUND age:<2h re:/menu-\\d+/\n"
         "Keys: cmd task src status code type step dev age pid text. --device-id lists the runs of one device only.\n"
         "If hasMore is true, pass --before with the last number to list older runs."
     )

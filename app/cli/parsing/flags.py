@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from clawperator.engine.config.environment import FORMATS, LEVELS
 from clawperator.engine.contracts.limits import BACKENDS, MAX_WAIT_MS
 from clawperator.engine.errors import ErrorCode
 
@@ -76,9 +77,8 @@ class Rest:
 Declared = Flag | Word | Rest
 
 
-def global_flags(formats: Sequence[str] = ("json", "pretty")) -> tuple[Flag, ...]:
+def global_flags(formats: Sequence[str] = FORMATS) -> tuple[Flag, ...]:
     """The options of every command, which may also stand before its words."""
-    levels = ("debug", "info", "warn", "error")
     return (
         Flag(("--device-id", "--device"), "<serial>", "use this device", suggest="devices"),
         Flag(("--receiver-package", "--operator-package"), "<package>", "use this Operator app package"),
@@ -98,7 +98,7 @@ def global_flags(formats: Sequence[str] = ("json", "pretty")) -> tuple[Flag, ...
         switch("--json", "print JSON (same as --output json)"),
         Flag(("--timeout-ms", "--timeout"), "<ms>", "limit the whole execution to this time, 1000 to 120000"),
         Flag("--wait", "<ms>", "wait up to this long for a device that is in use [0]", bounds=(0, MAX_WAIT_MS)),
-        Flag("--log-level", "<level>", f"set the log file's level: {', '.join(levels)} [info]", choices=levels),
+        Flag("--log-level", "<level>", f"set the log file's level: {', '.join(LEVELS)} [info]", choices=LEVELS),
         switch("--verbose", "log progress to stderr"),
         switch(("--help", "-h"), "show this help"),
         switch(("--version", "-V"), "print the version"),

@@ -10,7 +10,7 @@ from rich.text import Text
 from clawperator.app.cli.output import visible
 from clawperator.app.cli.pretty.styles import BAD, FAINT, GOOD, UNSURE
 from clawperator.app.cli.pretty.toolbox import Columns, Data, Drawing, as_json, line, records, safe_text, warnings
-from clawperator.app.cli.pretty.trees import blind_line, draw_view
+from clawperator.app.cli.pretty.trees import blind_line, draw_dump, draw_view, is_dump, without_dumps
 
 _LONG_VALUE = 160
 _STATUS_STYLES = {"succeeded": GOOD, "done": GOOD, "partial": UNSURE, "failed": BAD}
@@ -23,7 +23,8 @@ def error(data: Data) -> Drawing:
         yield safe_text(f"  {data['hint']}", UNSURE)
     if steps := data.get("outcome", {}).get("steps"):
         yield _steps(steps, ())
-    for key, value in data.items():
+    for key, given in data.items():
+        value = without_dumps(given)
         if key not in _DRAWN and value not in ({}, [], ""):
             yield safe_text(f"  {key}: {value if isinstance(value, str) else as_json(value)}", FAINT)
 
@@ -46,17 +47,24 @@ def execution(data: Data) -> Drawing:
         yield _steps(outcome["steps"], results)
     for name, value in data.get("result", {}).items():
         yield safe_text(f"  {name}: {value if isinstance(value, str) else as_json(value)}")
-    for step in results:
-        text = step.get("data", {}).get("text")
-        if isinstance(text, str) and _is_long(text):
-            yield safe_text(f"\n{step.get('id', '')}: {len(text.encode(errors='replace'))} bytes", FAINT, lines=True)
-            yield safe_text(text, lines=True)
-        yield from blind_line(step.get("data", {}))
-        if view := step.get("data", {}).get("view"):
-            yield Text("")
-            yield from draw_view(view)
+    yield from draw_long_texts(results)
     if then := data.get("then"):
         yield from draw_then(then)
+
+
+def draw_long_texts(results: Sequence[Data]) -> Drawing:
+    """Draw what steps returned that a table does not hold: views, trees as their compact view, and long texts."""
+    for step in results:
+        data = step.get("data", {})
+        text, view = data.get("text"), data.get("view")
+        if view or is_dump(text):
+            yield safe_text(f"\n{step.get('id', '')}", FAINT, lines=True)
+            yield from draw_view(view) if view else draw_dump(text)
+        elif isinstance(text, str) and _is_long(text):
+            yield safe_text(f"\n{step.get('id', '')}: {len(text.encode(errors='replace'))} bytes", FAINT, lines=True)
+            yield safe_text(text, lines=True)
+        if not view:
+            yield from blind_line(data)
 
 
 def _candidate(node: Data) -> Text:
@@ -111,7 +119,7 @@ def draw_then(then: Data) -> Drawing:
 
 def _steps(steps: Sequence[Data], results: Sequence[Data]) -> Table:
     """The steps of an outcome, with the data of their results in the envelope."""
-    data = {result.get("id"): result.get("data", {}) for result in results}
+    data = {result.get("id"): table_data(result) for result in results}
     columns: Columns = {
         "step": "id",
         "action": "type",
@@ -139,6 +147,12 @@ def _target(target: Data) -> dict[str, str]:
 def _short_data(data: Mapping[str, object]) -> Text:
     lines = [f"{key}: {_short(key, str(value))}" for key, value in data.items()]
     return safe_text("\n".join(map(visible, lines)), lines=True)
+
+
+def table_data(result: Data) -> dict[str, object]:
+    """Return the data of a step that stand in a table: without those that ``draw_long_texts`` draws below it."""
+    data = result.get("data", {})
+    return {key: value for key, value in data.items() if key not in ("view", "blind") and not is_dump(value)}
 
 
 def _short(key: str, text: str) -> str:

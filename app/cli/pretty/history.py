@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import math
+import re
 import time
 
 from rich.text import Text
 
 from clawperator.app.cli.pretty.styles import BAD, FAINT, GOOD, UNSURE
 from clawperator.app.cli.pretty.toolbox import Columns, Data, Drawing, FittingRecords, line, records, safe_text
-from clawperator.app.cli.pretty.trees import blind_line
+from clawperator.app.cli.pretty.trees import draw_dump, without_dumps
 from clawperator.engine.executions.headline import result_words, short_source
 
+_DUMP = re.compile(r"<(\?xml|hierarchy)\b.*")
 _STYLES = {"success": GOOD, "failed": BAD, "refused": UNSURE, "interrupted": UNSURE, "running": "", "unknown": FAINT}
 
 
@@ -72,7 +74,10 @@ def run(data: Data) -> Drawing:
             "action": "type",
             "result": _result,
             "duration": lambda step: _seconds(_between(step["startedAt"], step["endedAt"])),
-            "data": lambda step: (", ".join(f"{key}: {value}" for key, value in step["data"].items()), FAINT),
+            "data": lambda step: (
+                ", ".join(f"{key}: {without_dumps(value)}" for key, value in step["data"].items()),
+                FAINT,
+            ),
         }
         yield records(run["steps"], columns)
     if run["lines"]:
@@ -80,7 +85,7 @@ def run(data: Data) -> Drawing:
         columns = {
             "after": lambda each: (_seconds(_between(run["startedAt"], each["at"])), FAINT),
             "kind": "kind",
-            "line": lambda each: each["text"].partition("\n")[0],
+            "line": lambda each: _DUMP.sub("(UI tree)", each["text"].partition("\n")[0]),
         }
         yield records(run["lines"], columns)
     for tree in run["trees"]:
@@ -94,8 +99,7 @@ def _result(step: Data) -> tuple[str, str]:
 
 
 def run_tree(data: Data) -> Drawing:
-    yield safe_text(data["tree"]["text"], lines=True)
-    yield from blind_line(data["tree"])
+    yield from draw_dump(data["tree"]["text"])
 
 
 def exported(data: Data) -> Drawing:

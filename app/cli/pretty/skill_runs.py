@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from clawperator.app.cli.pretty.executions import draw_then
+from clawperator.app.cli.pretty.executions import draw_long_texts, draw_then, table_data
 from clawperator.app.cli.pretty.styles import BAD, FAINT, GOOD, UNSURE
 from clawperator.app.cli.pretty.toolbox import Data, Drawing, as_json, cut, line, plain_table, records, safe_text
+from clawperator.app.cli.pretty.trees import without_dumps
 
 _LONGEST = 400
 
@@ -23,7 +24,7 @@ def skill_run(data: Data) -> Drawing:
 
 
 def _content(frame: Data) -> str:
-    values = {key: value for key, value in frame.items() if key not in ("kind", "line")}
+    values = {key: without_dumps(value) for key, value in frame.items() if key not in ("kind", "line")}
     shown = next(iter(values.values())) if len(values) == 1 else values
     return cut(shown if isinstance(shown, str) else as_json(shown), _LONGEST)
 
@@ -39,6 +40,8 @@ def play_report(data: Data) -> Drawing:
     table = plain_table(("command", "step", "action", "result", "data"), _steps(data))
     if table.row_count:
         yield table
+    for execution in data["executions"]:
+        yield from draw_long_texts(execution["envelope"]["stepResults"])
     for choice in data.get("choices", ()):
         if choice["matcher"] is not None:
             yield safe_text(f"step {choice['stepId']} used the node with {as_json(choice['matcher'])}", FAINT)
@@ -60,7 +63,7 @@ def play_report(data: Data) -> Drawing:
 def _steps(data: Data) -> Iterator[tuple[object, ...]]:
     for execution in data["executions"]:
         envelope = execution["envelope"]
-        results = {step["id"]: step.get("data", {}) for step in envelope["stepResults"]}
+        results = {step["id"]: table_data(step) for step in envelope["stepResults"]}
         for step in execution["outcome"]["steps"]:
             style = {"done": GOOD, "failed": BAD}.get(step["status"], FAINT)
             values = "  ".join(f"{key}: {value}" for key, value in results.get(step["id"], {}).items())

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import TypeGuard
+
 from clawperator.app.cli.pretty.styles import BAD, FAINT, GOOD, OK, UNSURE, WARN
 from clawperator.app.cli.pretty.toolbox import (
     Columns,
@@ -16,6 +19,7 @@ from clawperator.app.cli.pretty.toolbox import (
     safe_text,
     warnings,
 )
+from clawperator.engine.errors import EngineError
 
 _WIDEST_CELL = 60
 _LONGEST_VALUE = 160
@@ -29,6 +33,33 @@ def tree_view(data: Data) -> Drawing:
 
 def unchanged_tree(data: Data) -> Drawing:
     yield safe_text(f"unchanged: tree {data['tree']}")
+
+
+def draw_dump(text: str) -> Drawing:
+    """Draw the compact view of a dump; as it is what cannot be read as one."""
+    from clawperator.engine.hierarchy.tree import parse
+    from clawperator.engine.hierarchy.views import view
+
+    try:
+        compact = view(parse(text, recover=True), "compact", text)
+    except EngineError:
+        yield safe_text(text, lines=True)
+        return
+    yield from draw_view(compact)
+
+
+def is_dump(value: object) -> TypeGuard[str]:
+    """Whether a value is the XML of a UI tree, or its beginning."""
+    return isinstance(value, str) and value.lstrip()[:10].startswith(("<?xml", "<hierarchy"))
+
+
+def without_dumps(value: object) -> object:
+    """Return JSON data with the size of each dump in place of its XML."""
+    if isinstance(value, Mapping):
+        return {key: without_dumps(inner) for key, inner in value.items()}
+    if isinstance(value, list):
+        return [without_dumps(inner) for inner in value]
+    return f"(UI tree, {len(value.encode(errors='replace'))} bytes)" if is_dump(value) else value
 
 
 def draw_view(data: Data) -> Drawing:

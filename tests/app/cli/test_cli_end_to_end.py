@@ -137,7 +137,25 @@ class TestLooking:
         run = cli("observe", "snapshot", "--output", "pretty")
         assert (run.exit_code, run.err) == (0, "")
         assert run.out.startswith("succeeded  snapshot-")
-        assert "<hierarchy" in run.out
+        assert "  compact of tree " in run.out
+        assert "<hierarchy" not in run.out
+
+    def test_people_get_views_and_no_xml(self, cli: Cli) -> None:
+        """Of every document in which a dump can be."""
+        looked = plan(LOOK, {**LOOK, "id": "second"})
+        cli("exec", looked)
+        row = str(cli("history", "list", "--limit", "1").document["executions"][0]["number"])
+        for words, views in (
+            (("exec", looked), 2),
+            (("snapshot", "--max-snapshot-bytes", "900"), 1),
+            (("skills", "run", "com.android.settings.overview", "--artifact", "overview", "--registry", "builtin"), 1),
+            (("history", "show", row, "--tree", "look"), 1),
+            (("history", "show", row), 0),
+        ):
+            run = cli(*words, "--output", "pretty")
+            assert run.out.count(" of tree ") == views, (words, run.out)
+            assert "<node" not in run.out, words
+            assert "<hierarchy" not in run.out, words
 
     def test_screenshot(self, cli: Cli, tmp_path: Path) -> None:
         picture = tmp_path / "screen.png"
@@ -432,18 +450,25 @@ def test_watch_shows_what_others_do() -> None:
 
 class TestDemo:
     def test_without_a_terminal(self, process: ProcessCli) -> None:
-        """No adb, no phone, no configuration: one document."""
+        """No adb, no phone, no configuration: one document that a person can read."""
         run = process("demo")
         assert (run.exit_code, run.err) == (0, "")
-        assert list(run.document)[:7] == SHAPE
-        steps = run.document["envelope"]["stepResults"]
-        assert [step["success"] for step in steps] == [True] * 6
-        assert "Display" in steps[2]["data"]["text"]
+        assert len(run.out) < 4096
+        assert list(run.document) == ["ok", "outcome"]
+        steps = run.document["outcome"]["steps"]
+        assert [step["status"] for step in steps] == ["done"] * 6
+        assert any("Display" in line for line in steps[2]["data"]["view"]["lines"])
+
+    def test_the_whole_result_is_there_for_who_asks(self, process: ProcessCli) -> None:
+        assert list(process("demo", "--raw-envelope").document)[:7] == SHAPE
 
     def test_for_eyes(self, process: ProcessCli) -> None:
         run = process("demo", "--output", "pretty")
         assert run.exit_code == 0
         assert run.out.startswith("succeeded  demo-")
+        assert len(run.out) < 4096
+        assert run.out.count("  compact of tree ") == 2
+        assert "<node" not in run.out
 
     def test_it_leaves_no_ones_device_alone(self, process: ProcessCli, tmp_path: Path) -> None:
         """Neither the user's choice of a device nor the locks of this machine matter to it, and it leaves no file."""

@@ -170,7 +170,7 @@ def test_for_eyes_nothing_steers_the_terminal(cli: Cli, three: Path) -> None:
 
 def test_show_needs_to_know_what(cli: Cli, three: Path) -> None:
     assert cli("history", "show").document["code"] == "USAGE"
-    assert cli("history").document == {
+    assert cli("history", "--json").document == {
         "code": "USAGE",
         "hint": "Run `clawperator help history`.",
         "message": "history list|show|export|audit|prune [options]",

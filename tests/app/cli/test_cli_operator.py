@@ -127,7 +127,6 @@ def test_the_words_without_operator_name_the_whole_command(cli: Cli, words: tupl
 
 
 def test_the_group(cli: Cli) -> None:
-    assert cli("operator").document["code"] == "USAGE"
     assert cli("operator", "uninstall").document["code"] == "USAGE"
     help_text = cli("operator", "help")
     assert (help_text.exit_code, help_text.out) == (0, cli("operator", "--help").out)

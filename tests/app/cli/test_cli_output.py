@@ -6,6 +6,7 @@ import json
 import re
 import unicodedata
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import given
@@ -14,6 +15,9 @@ from hypothesis import strategies as st
 from clawperator.app.cli import dispatch
 from clawperator.app.cli.output import encode, stated_format, visible
 from clawperator.app.cli.pretty import draw
+
+if TYPE_CHECKING:
+    from tests.app.cli.conftest import Cli
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.text(st.characters()),
@@ -133,6 +137,7 @@ def test_every_view_of_the_commands_is_a_drawing_and_every_drawing_is_a_view() -
         for name in re.findall(r"^def ([a-z]\w*)\(.*\) -> Drawing:", path.read_text(), re.MULTILINE)
     }
     parts = {"toolbox.warnings", "trees.draw_view", "trees.blind_line", "executions.draw_then"}
+    parts |= {"trees.draw_dump", "executions.draw_long_texts"}
     assert named == drawings - parts
 
 
@@ -150,3 +155,82 @@ def test_every_view_of_the_commands_is_a_drawing_and_every_drawing_is_a_view() -
 )
 def test_the_format_of_errors_is_the_stated_one(line: str, expected: str) -> None:
     assert stated_format(line.split()) == expected
+
+
+class TestDefaultFormat:
+    """Flag, then CLAWPERATOR_OUTPUT, then the settings, then JSON."""
+
+    @pytest.mark.parametrize(
+        ("file", "variable", "flags", "pretty"),
+        [
+            ("", "", (), False),
+            ('output = "pretty"', "", (), True),
+            ('output = "json"', "", (), False),
+            ('[output]\nformat = "pretty"', "", (), True),
+            ('[output]\nformat = "pretty"\nterminal = "json"', "", (), True),
+            ('[output]\nterminal = "pretty"', "", (), False),
+            ("", "pretty", (), True),
+            ('output = "pretty"', "json", (), False),
+            ('output = "json"', "pretty", (), True),
+            ('output = "pretty"', "pretty", ("--json",), False),
+            ("", "json", ("--output", "pretty"), True),
+            ("", "nope", ("--format=pretty",), True),
+        ],
+    )
+    def test_who_wins(
+        self,
+        cli: Cli,
+        lonely: dict[str, str],
+        monkeypatch: pytest.MonkeyPatch,
+        file: str,
+        variable: str,
+        flags: tuple[str, ...],
+        pretty: bool,
+    ) -> None:
+        folder = Path(lonely["XDG_CONFIG_HOME"]) / "clawperator"
+        folder.mkdir(parents=True)
+        (folder / "settings.toml").write_text(f"{file}\n")
+        monkeypatch.setenv("CLAWPERATOR_OUTPUT", variable)
+        assert cli("version", *flags).out.startswith("clawperator " if pretty else "{")
+        assert cli("bogus", *flags).out.startswith("UNKNOWN_COMMAND  " if pretty else "{"), "errors as well"
+
+    @pytest.mark.parametrize(
+        ("name", "value"),
+        [
+            ("CLAWPERATOR_OUTPUT", "nope"),
+            ("CLAWPERATOR_LOG_LEVEL", "nope"),
+            ("CLAWPERATOR_LOG_LEVEL", "INFO "),
+            ("CLAWPERATOR_BACKEND", "stok"),
+            ("CLAWPERATOR_WARM", "yes"),
+            ("CLAWPERATOR_WAIT_MS", "-1"),
+            ("CLAWPERATOR_WAIT_MS", "10m"),
+            ("CLAWPERATOR_NO_HISTORY", "maybe"),
+            ("CLAWPERATOR_SAFE_LOGS", "2"),
+            ("CLAWPERATOR_ALLOW_UNBIND", "nope"),
+        ],
+    )
+    def test_a_variable_that_means_nothing_is_refused_by_every_command(
+        self, cli: Cli, monkeypatch: pytest.MonkeyPatch, name: str, value: str
+    ) -> None:
+        monkeypatch.setenv(name, value)
+        for words in (("version",), ("config", "show"), ("snapshot",)):
+            run = cli(*words)
+            assert (run.exit_code, run.document["details"]) == (1, {"path": name})
+            assert run.document["message"].startswith(f"{name} must be ")
+        assert cli("config", "--help").exit_code == 0
+
+    def test_switches_are_switched_off_too(self, cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
+        for value, on in (("1", True), ("no", False), ("off", False), ("", False)):
+            monkeypatch.setenv("CLAWPERATOR_ALLOW_UNBIND", value)
+            rows = {row["key"]: row["value"] for row in cli("config", "show").document["settings"]}
+            assert rows["allow_unbind"] is on
+
+    def test_what_the_settings_choose_is_shown_and_checked(self, cli: Cli, lonely: dict[str, str]) -> None:
+        folder = Path(lonely["XDG_CONFIG_HOME"]) / "clawperator"
+        folder.mkdir(parents=True)
+        (folder / "settings.toml").write_text('# mine\noutput = "pretty"\n')
+        assert "output                    pretty" in cli("config", "show").out
+        (folder / "settings.toml").write_text('# mine\noutput = "yaml"\n')
+        (problem,) = cli("config", "check").document["problems"]
+        assert (problem["line"], problem["key"]) == (2, "output")
+        assert problem["message"] == "output must be one of: json, pretty, got 'yaml'"

@@ -187,9 +187,6 @@ class TestRefusals:
             run = cli("record", command, f"--session-id={session}")
             assert (run.exit_code, run.document["code"]) == (1, "EXECUTION_VALIDATION_FAILED")
 
-    def test_without_a_second_word(self, cli: Cli) -> None:
-        assert cli("record").document["code"] == "USAGE"
-
 
 def test_on_a_device(
     simulate: Simulate,  # noqa: F811 - the fixture

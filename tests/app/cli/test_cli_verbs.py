@@ -397,7 +397,7 @@ class TestHelpForAgents:
 
     def test_the_guide_names_commands_that_exist(self, cli: Cli) -> None:
         text = cli("guide").out
-        assert cli("guide", "--json").document == {"ok": True, "guide": text.removesuffix("\n")}
+        assert " ".join(cli("guide", "--json").document["guide"].split()) == " ".join(text.split())
         named = [words.partition(" --")[0] for words in re.findall(r"`clawperator ([a-z -]+)", text)]
         assert len(named) > 8
         assert {words.strip() for words in named} <= COMMANDS.keys()

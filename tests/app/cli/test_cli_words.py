@@ -9,10 +9,12 @@ import pytest
 
 from clawperator.app.cli.command import build_parser, load
 from clawperator.app.cli.command_table import COMMANDS, GROUPS
+from clawperator.app.cli.help import TOPICS, error_text, help_text, wrapped
 from clawperator.app.cli.parsing.lookup import find_command
 from clawperator.app.cli.parsing.parser import read
 from clawperator.app.cli.parsing.suggest import closest_command, closest_flag, edit_distance
 from clawperator.engine.errors import EngineError
+from clawperator.engine.text.guide import CLI_GUIDE
 from clawperator.engine.version import OPERATOR_RELEASES, __version__
 
 if TYPE_CHECKING:
@@ -35,7 +37,7 @@ class TestHelp:
         flat = cli("help", "flat").out
         for words, (_, summary) in COMMANDS.items():
             assert (f"  {words} " in run.out) != (f"  {words} " in flat), "in one of the two"
-            assert summary in run.out + flat
+            assert summary in " ".join((run.out + flat).split())
 
     def test_options_of_every_command_are_one_topic(self, cli: Cli) -> None:
         options = cli("help", "options").out
@@ -54,7 +56,7 @@ class TestHelp:
         topic = cli(*words.split(), "--help")
         assert (topic.exit_code, topic.err) == (0, "")
         assert topic.out.startswith(f"usage: clawperator {words} ")
-        assert COMMANDS[words][1] in topic.out
+        assert COMMANDS[words][1] in " ".join(topic.out.split())
         assert cli("help", *words.split()) == topic
         assert cli("--help", *words.split()) == topic
 
@@ -62,8 +64,18 @@ class TestHelp:
     def test_group_help(self, cli: Cli, group: str) -> None:
         run = cli(group, "--help")
         assert run.exit_code == 0
-        assert run.out.startswith(f"usage: clawperator {GROUPS[group]}")
+        assert "".join(run.out.split()).startswith("".join(f"usage:clawperator{GROUPS[group]}".split()))
         assert cli("help", group) == run
+
+    @pytest.mark.parametrize("columns", [60, 80, 120])
+    def test_help_fits_the_terminal(self, monkeypatch: pytest.MonkeyPatch, columns: int) -> None:
+        """All of it but examples, which stay lines to copy, and a word that is longer."""
+        monkeypatch.setenv("COLUMNS", str(columns))
+        for topic in (*COMMANDS, *GROUPS, *TOPICS, ""):
+            prose = help_text(topic).partition("\nexamples:")[0].split("\n")
+            assert [line for line in prose if len(line) > columns and len(line.split()) > 1] == [], topic
+        assert max(map(len, error_text("NODE_NOT_FOUND").split("\n"))) <= columns
+        assert max(map(len, wrapped(CLI_GUIDE).split("\n"))) <= columns
 
     def test_examples_are_command_lines_that_work(self) -> None:
         """As far as they can be tried without a device: every example parses."""

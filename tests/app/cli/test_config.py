@@ -138,10 +138,6 @@ def test_schema(cli: Cli) -> None:
     assert cli("config", "schema").document == cli("schema", "settings").document
 
 
-def test_the_group_by_itself(cli: Cli) -> None:
-    assert cli("config").document["message"] == "config path|show|check|schema [options]"
-
-
 @pytest.mark.parametrize("words", [("config", "path"), ("config", "show"), ("config", "check"), ("config", "schema")])
 def test_it_starts_no_console_and_asks_no_adb(settings: Path, words: tuple[str, ...]) -> None:
     settings.write_text("[console]\nbell = true\n")

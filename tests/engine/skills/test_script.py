@@ -178,6 +178,7 @@ def test_what_both_generations_look_for(tmp_path: Path) -> None:
         "PATH": "/bin",
         "OTHER": "1",
         "CLAWPERATOR_BIN": "/x/clawperator",
+        "CLAWPERATOR_OUTPUT": "json",
         "CLAW_BIN": "/x/clawperator",
         "CLAWPERATOR_OPERATOR_PACKAGE": "com.example.operator",
         "CLAWPERATOR_RECEIVER_PACKAGE": "com.example.operator",
@@ -216,6 +217,7 @@ def test_what_was_chosen_holds_for_the_calls_of_the_script(tmp_path: Path) -> No
     )
     assert {name: env[name] for name in env if name.startswith(("CLAWPERATOR_", "ADB", "DEVICE"))} == {
         "CLAWPERATOR_BIN": "c",
+        "CLAWPERATOR_OUTPUT": "json",
         "CLAWPERATOR_OPERATOR_PACKAGE": "com.clawperator.operator",
         "CLAWPERATOR_RECEIVER_PACKAGE": "com.clawperator.operator",
         "CLAWPERATOR_BACKEND": "stock",
