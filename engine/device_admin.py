@@ -137,6 +137,16 @@ class DeviceAdmin:
             await device.shell(["input", "keyevent", "KEYCODE_WAKEUP"])
             return await _state(device, ("screen", "locked", "hint"))
 
+    async def reset(self) -> dict[str, Any]:
+        """Put a simulated device back into the state in which it started; others have no such program, and are refused."""
+        async with self._changing("reset a simulated device") as device:
+            done = await device.shell(["clawperator-sim", "reset"])
+            probe.forget(device.serial)
+            if not done.ok:
+                hint = "`clawperator app clear` deletes the data of one app."
+                raise _refused(device, "it is not a simulated device, and nothing was changed", hint=hint)
+            return _answer(device, reset=True)
+
     async def logs(self, *, lines: int = 200, package: str = "") -> dict[str, Any]:
         """Return the last lines of the main log, of one running app if ``package`` is given."""
         self._guard.permit("observe", "read the log of a device")

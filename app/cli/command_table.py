@@ -135,6 +135,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "console": ("console:Console", "Open the console (the default on a terminal)"),
     "demo": ("demo:Demo", "Try Clawperator on a simulated device, without a phone or adb"),
     "sim": ("sim:Sim", "Run simulated devices for any adb client"),
+    "sim reset": ("device:Reset", "Put a simulated device back into the state in which it started"),
     "warm start": ("warm:Start", "Keep a loaded process, so that commands start at once"),
     "warm stop": ("warm:Stop", "Stop the warm process"),
     "warm status": ("warm:Status", "Show whether a warm process runs, and for how long"),

@@ -5,12 +5,15 @@ from __future__ import annotations
 import asyncio
 import os
 from contextlib import asynccontextmanager, suppress
+from sysconfig import get_path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, get_args
 
-from clawperator.app.cli import output
+from clawperator.app.cli import diagnostics, output
+from clawperator.app.cli.attached import run_attached
 from clawperator.engine import EngineError, ErrorCode, Settings
 from clawperator.engine.adb.protocol import server_address
+from clawperator.engine.config.environment import DEVICE_VARIABLES
 from clawperator.engine.runtime.plan import Generation
 from clawperator.engine.simulator.device import create_device
 from clawperator.engine.simulator.run import SCANNED, Simulation
@@ -58,6 +61,27 @@ async def _serve(simulation: Simulation) -> None:
         announced = await _announced(simulation) if simulation.emulator_pair else {}
         output.print_json({**address(simulation), **announced})
         await asyncio.get_running_loop().create_future()
+
+
+def run_with(devices: Sequence[SimulatedDevice], command: Sequence[str], *, port: int) -> int:
+    """Run ``command`` with ``devices`` behind an adb server of their own, and return its exit code as a shell does."""
+    return asyncio.run(_run_with(Simulation(devices, port=port), command))
+
+
+async def _run_with(simulation: Simulation, command: Sequence[str]) -> int:
+    async with _listening(simulation):
+        if diagnostics.is_terminal():
+            diagnostics.note(f"Simulated: {', '.join(simulation.serials)}, as long as this command runs")
+        return await run_attached(command, _environment(simulation))
+
+
+def _environment(simulation: Simulation) -> dict[str, str]:
+    """Return ours with the simulated adb server as the only one, and with one device as the one that is meant."""
+    others = ("ADB_SERVER_SOCKET", *DEVICE_VARIABLES)
+    inherited = {name: value for name, value in os.environ.items() if name not in others}
+    path = os.pathsep.join(filter(None, (inherited.get("PATH", os.defpath), get_path("scripts"))))
+    chosen = dict.fromkeys(DEVICE_VARIABLES, simulation.serials[0]) if len(simulation.serials) == 1 else {}
+    return {**inherited, **simulation.env(), **chosen, "PATH": path}
 
 
 async def _announced(simulation: Simulation) -> dict[str, Any]:

@@ -46,18 +46,24 @@ class SimulatedDevice(Platform):
     """A platform with Operator apps, which broadcasts reach."""
 
     def __init__(self, scenario: Scenario, index: int, generation: Generation) -> None:
+        self._noise_task: asyncio.Task[None] | None = None
+        self.operators: dict[str, SimulatedOperator] = {}
         super().__init__(scenario, index, generation)
+
+    def reset(self) -> None:
+        for operator in self.operators.values():
+            operator.stop()
+        super().reset()
         self.commands = 0
         """Number of broadcasts so far."""
-        self.operators: dict[str, SimulatedOperator] = {}
-        self._noise_task: asyncio.Task[None] | None = None
+        self.operators = {}
         self.files.mount("proc", partial(proc_files, self))
         for number in range(CPUS):
             self.files.mkdir(f"/sys/devices/system/cpu/cpu{number}")
         self.ui.listener = self._accessibility_event
-        if scenario.operator.installed:
-            self.add_operator(self.operator_package, enabled=scenario.operator.enabled)
-        down = scenario.of_device(faults.ServiceDown)
+        if self.scenario.operator.installed:
+            self.add_operator(self.operator_package, enabled=self.scenario.operator.enabled)
+        down = self.scenario.of_device(faults.ServiceDown)
         if down is not None and down.how == "crashed":
             self.accessibility.crashed.update(operator.service for operator in self.operators.values())
 

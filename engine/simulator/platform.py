@@ -63,15 +63,24 @@ class Platform:
         self.debuggable = profile.build != "user"
         self.shell_uid = SHELL_UID
         """The user that adbd, and so every shell of an adb client, runs as."""
-        self.locked = profile.locked
         self.reverses = Reverses()
         self.clock = DeviceClock(scenario.speed)
         self.round_trips = RoundTrips(scenario.latency_ms.round_trip)
         self.pauses = Pauses()
         self.log = LogBuffer(capacity_bytes=profile.log_buffer_kib * 1024, clock=self._wall_clock)
+        self.noise = Noise(self.log, scenario.seed)
+        self._pids = 1_200 + 40 * index
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._on_disconnect: list[Callable[[], None]] = []
+        self._on_connect: list[Callable[[], None]] = []
+        self.reset()
+
+    def reset(self) -> None:
+        """Put apps, settings, files and the screen into the state that the scenario describes; connections and the log stay."""
+        scenario, profile = self.scenario, self.scenario.device
+        self.locked = profile.locked
         self.files = FileSystem(clock=self._wall_clock)
         self.dropbox = DropBox()
-        self.noise = Noise(self.log, scenario.seed)
         self.props = properties(
             serial=self.serial if profile.serialno is None else profile.serialno,
             model=self.model,
@@ -94,14 +103,10 @@ class Platform:
         self.activities = ActivityManager(self.ui, self.packages, self.clock, self.spawn, launch_ms=launch_ms)
         self.input = InputManager(self.ui, self.clock, self.before_back)
         self._calls: Counter[str] = Counter()
-        self._pids = 1_200 + 40 * index
-        self._tasks: set[asyncio.Task[None]] = set()
         self.dumps: dict[int, asyncio.Task[None]] = {}
         """The running ``uiautomator dump`` by pid."""
-        self._on_disconnect: list[Callable[[], None]] = []
         self.tilts = cycle((0, 1))
         """The rotation that the sensor expects, each time that it is asked: the phone is in someone's hand."""
-        self._on_connect: list[Callable[[], None]] = []
 
     def before_back(self) -> None:
         """Hook: the user is about to go back."""

@@ -130,6 +130,17 @@ class Wake(DeviceCommand):
         return admin.wake()
 
 
+class Reset(DeviceCommand):
+    notes = (
+        "Its apps, settings, files and screen are those of its scenario again, so that a script can run any number of times. "
+        "Connections, the log and the history stay. Any other device is refused, and stays as it is."
+    )
+    examples = ("", "--device-id emulator-5556")
+
+    def ask(self, admin: DeviceAdmin, options: Options) -> Awaitable[dict[str, Any]]:  # noqa: ARG002 -- no options
+        return admin.reset()
+
+
 class DeviceLogs(DeviceCommand):
     usage = "[--lines <n>] [--app <package>] [options]"
     examples = ("", "--lines 50 --app com.example.shop")

@@ -25,16 +25,16 @@ class Set(Action):
     notes = (
         "A composition: a snapshot; one click or one entry of text, only if the state differs; snapshots until the state is as\n"
         "wanted, for 2 seconds. result.changed says whether anything was done. Running it again changes nothing. --checked takes\n"
-        "the label of a switch as well: the row that the click goes to must hold one checkable node. --text is the new text, so\n"
-        "find the field by another attribute or with --selector; a password is verified on the stock backend only, by its length."
+        "the label of a switch as well: the row that the click goes to must hold one checkable node. Without --checked, --text is the\n"
+        "new text: find the field by another attribute or with --selector. A password is verified on the stock backend only, by its length."
     )
     examples = (
-        """--selector '{"textEquals":"Dark theme"}' --checked true""",
+        "--text 'Dark theme' --checked true",
         "--id com.example:id/name --text 'Ada Lovelace'",
     )
     flags = (
         *SELECTOR_FLAGS_BUT_TEXT,
-        Flag("--checked", "<true|false>", "switch the node on or off", choices=("true", "false")),
+        Flag("--checked", "<true|false>", "switch the node on or off", choices=("true", "false", "on", "off")),
         _TEXT,
         *RESULT_FLAGS,
     )
@@ -42,11 +42,10 @@ class Set(Action):
     def payload(self, options: Options) -> Composition:
         from clawperator.engine.executions import verbs
 
-        matcher = self.need(selector(options, text=False))
-        if options.checked is not None and options.text is not None:
-            raise invalid("use --checked OR --text, not both")
-        if options.checked is not None:
-            return verbs.set_checked(matcher, checked=options.checked == "true")
+        switched = options.checked is not None
+        matcher = self.need(selector(options, text=switched))
+        if switched:
+            return verbs.set_checked(matcher, checked=options.checked in ("true", "on"))
         return verbs.set_text(matcher, _given(self.need(options.text)))
 
 

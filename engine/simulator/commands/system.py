@@ -138,6 +138,14 @@ async def _status_bar(_process: Process, _words: list[str]) -> int:
     return 0
 
 
+async def simulator(process: Process) -> int:
+    """``clawperator-sim reset``: what no phone has, the state that the scenario describes."""
+    if process.arguments != ["reset"]:
+        raise CommandError("usage: clawperator-sim reset", 2)
+    process.device.reset()
+    return 0
+
+
 async def reboot(process: Process) -> int:
     """Drop the transport until the device has booted."""
     process.device.reboot()
@@ -288,6 +296,7 @@ SERVICES: Final = tuple(sorted({*dumps.DUMPS, *_SHELLS, "clipboard"}))
 """All services that can be dumped or called; the clipboard is one that cannot (android-facts 8b)."""
 
 SYSTEM: Final[dict[str, Command]] = {
+    "clawperator-sim": simulator,
     "cmd": cmd,
     "dumpsys": dumpsys,
     "getprop": getprop,

@@ -143,6 +143,7 @@ ASKED = (
     Asked("device wake", (), KEY),
     Asked("device unlock-hint", (), LOOK),
     Asked("device logs", (), LOOK),
+    Asked("sim reset", (), APP),
     Asked("snapshot", (), LOOK),
     Asked("screenshot", (), LOOK),
     Asked("screenshot", ("--path", "a.png"), FILE),

@@ -107,8 +107,13 @@ class TestSet:
         assert second.document["result"] == {"changed": False, "text": "täa"}
         assert steps(second) == {"look": "done", "act": "not_run", "verify": "not_run"}
 
+    def test_a_switch_is_found_by_its_text(self, phone: SimulatedDevice, cli: Cli) -> None:
+        phone.ui.show(SETTINGS, "display")
+        changed = cli("set", "--text", "Dark theme", "--checked", "on").document["result"]
+        assert (changed, phone.ui.setting("system", "dark_theme")) == ({"changed": True, "checked": True}, "1")
+
     def test_wrong_forms(self, cli: Cli) -> None:
-        for words in ((), ("--checked", "true"), (*DARK,), (*DARK, "--checked", "on"), (*DARK, "--checked")):
+        for words in ((), ("--checked", "true"), (*DARK,), (*DARK, "--checked", "yes"), (*DARK, "--checked")):
             refused(cli("set", *words), "USAGE")
         refused(cli("set", *DARK, "--checked", "true", "--text", "x"), "EXECUTION_VALIDATION_FAILED")
         refused(cli("set", "--selector", '{"nope":"x"}', "--checked", "true"), "EXECUTION_VALIDATION_FAILED")
