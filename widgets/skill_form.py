@@ -18,8 +18,8 @@ from textual.widgets import Input, Label
 from clawperator.widgets.format.lines import Line, Row, sentence
 from clawperator.widgets.line_widget import LineWidget
 from clawperator.widgets.models.skills import SkillInput
+from clawperator.widgets.text.action_fields import ActionField
 from clawperator.widgets.text.safe import paragraphs, pictured
-from clawperator.widgets.text.schema_words import ActionField
 from clawperator.widgets.wrapped_text import WrappedText
 
 NAME_CELLS = 27

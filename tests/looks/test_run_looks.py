@@ -167,22 +167,6 @@ def test_no_json(snap_compare: Compare) -> None:
 
 
 @pytest.mark.ci
-@AT_SIZES
-def test_completion(snap_compare: Compare, size: tuple[int, int]) -> None:
-    """What may stand there, while it is written."""
-
-    async def pose(pilot: Any) -> None:
-        screen = await composed(pilot, PAYLOAD, "e")
-        editor = screen.area.editor
-        editor.to_index(editor.text.index("open_app") + 8)
-        await press(pilot, *["backspace"] * 8, "s", "c")
-        await until(pilot, lambda: editor.completions.words and not editor.restless)
-        await at_rest(pilot)
-
-    assert snap_compare(make_app(plain_engine()), terminal_size=size, run_before=pose)
-
-
-@pytest.mark.ci
 def test_as_sent(snap_compare: Compare) -> None:
     """An alias is sent by its own name."""
     plan = json.loads(json.dumps(PAYLOAD))

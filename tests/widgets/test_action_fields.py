@@ -9,8 +9,7 @@ import pytest
 from clawperator.engine.contracts.actions import ACTIONS
 from clawperator.engine.executions.validate import validate
 from clawperator.widgets import keys
-from clawperator.widgets.text.action_fields import line_of, value_of
-from clawperator.widgets.text.schema_words import ActionField, action_fields
+from clawperator.widgets.text.action_fields import ActionField, action_fields, line_of, value_of
 
 NODE = {"resourceId": "com.a:id/title", "textEquals": 'say "hi" \\ now'}
 SAMPLES: dict[str, Any] = {

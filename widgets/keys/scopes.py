@@ -44,8 +44,7 @@ SCOPES: dict[str, KeyScope] = {
     )),
     # -- keys of mode 3: the draft as steps and as JSON, and its run
     "editor": KeyScope("JSON", (
-        key("editor.leave", "escape", "leave", "steps", "Close the completions; else back to the steps", show=True, display="esc"),
-        key("editor.complete", "ctrl+@,ctrl+space,ctrl+l", "complete", "complete", "Completions for keys, values and types; ⏎ or ⇥ inserts one", show=True, display="^space"),
+        key("editor.leave", "escape", "leave", "steps", "Back to the steps", show=True, display="esc"),
         key("editor.newline", "enter", "newline", "new line", "New line with the same indentation", display="⏎"),
         key("editor.undo", "ctrl+z", "undo", "undo", "Undo the last edit", show=True, display="^z"),
         key("editor.redo", "ctrl+y", "redo", "redo", "Redo the last undone edit", display="^y"),

@@ -8,8 +8,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from clawperator.engine.hierarchy.matcher import FIELDS
-from clawperator.widgets.text.json_reader import Span
-from clawperator.widgets.text.json_text import read
+from clawperator.widgets.text.json_text import Span, read
 
 SPELLINGS = {
     "resourceId": "res:",
@@ -131,8 +130,8 @@ def _json_terms(text: str) -> Iterator[MatcherTerm]:
         span = found.values.get(path)
         if len(path) == 1 and span is not None:
             yield _json_term(str(path[0]), found.value(path), key.start, span)
-    for fault in found.faults[:1]:
-        yield MatcherTerm("", "", fault.start, fault.start, len(text), fault.words, fault.start)
+    if found.problem:
+        yield MatcherTerm("", "", found.at, found.at, len(text), found.problem, found.at)
 
 
 def _json_term(name: str, value: object, start: int, span: Span) -> MatcherTerm:

@@ -14,7 +14,6 @@ from clawperator.engine.errors import EngineError
 from clawperator.engine.executions.build import generated_id
 from clawperator.engine.executions.snippets import pretty
 from clawperator.engine.executions.steps import execution, with_own_ids
-from clawperator.widgets.text.json_reader import Span
 from clawperator.widgets.text.json_text import JsonText, editable, read
 
 if TYPE_CHECKING:
@@ -28,13 +27,13 @@ _NO_LIST = "it has no list of actions"
 class Problem(NamedTuple):
     """A violation of the contract; ``step`` is the index of its step, -1 for none.
 
-    ``span`` is its place in text that is not JSON; else ``path`` names it.
+    ``path`` names its place; in text that is not JSON that is ``at``.
     """
 
     path: str
     message: str
     step: int = -1
-    span: Span | None = None
+    at: int = -1
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,7 +151,7 @@ class Draft:
         try:
             value = parse_json(text)
         except EngineError as exc:
-            self._state = _State(text=text, unreadable=_first_words(read(text), exc))
+            self._state = _State(text=text, unreadable=f"it is not JSON: {exc.details['reason']}")
             self._changed()
             return
         try:
@@ -258,10 +257,10 @@ class Draft:
         from clawperator.engine.executions.validate import validate
 
         try:
-            return validate(parse_json(self.text) if self.unreadable else self.payload()), ()
+            return validate(self.payload()), ()
         except EngineError as exc:
-            if self.unreadable and self.reading.faults:
-                return None, [_problem_of_text(self.reading, fault) for fault in self.reading.faults]
+            if self.reading.problem:
+                return None, [Problem("", self.unreadable, at=self.reading.at)]
             return None, _problems_of(exc, self.payload())
 
 
@@ -274,19 +273,6 @@ def _parts(payload: object) -> tuple[tuple[Mapping[str, Any], ...], dict[str, An
     usual = execution(actions) | {"taskId": whole.get("commandId")}
     root = {key: value for key, value in whole.items() if key != "actions" and value != usual.get(key)}
     return tuple(deepcopy(actions)), deepcopy(root)
-
-
-def _first_words(found: JsonText, exc: EngineError) -> str:
-    if not found.faults:
-        return exc.message
-    problem = _problem_of_text(found, found.faults[0])
-    return f"it is not JSON: {problem.message}"
-
-
-def _problem_of_text(found: JsonText, fault: tuple[int, int, str]) -> Problem:
-    start, end, words = fault
-    line, column = found.place(start)
-    return Problem("", f"line {line + 1}, column {column + 1}: {words}", span=Span(start, end))
 
 
 def _problems(payload: Mapping[str, Any]) -> list[Problem]:

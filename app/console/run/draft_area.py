@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, cast
 
 from textual import on
@@ -20,7 +20,6 @@ from clawperator.app.console.run.draft_view import (
     next_keys,
     step_view,
     tabs,
-    values_seen,
     was_busy,
 )
 from clawperator.widgets.draft_steps import DraftSteps
@@ -47,7 +46,7 @@ class DraftArea(Container):
 
     def __init__(self, tab_line: TabLine, *, go_to: Callable[[str], object], onward: Callable[[int], object]) -> None:
         self.steps = DraftSteps(id="list")
-        self.editor = JsonArea(self._written, leave=self._to_step, onward=onward, seen=self._seen, id="json")
+        self.editor = JsonArea(self._written, leave=self._to_step, onward=onward, id="json")
         self.problems = ProblemList(id="problems")
         self._timeline = LastRun(id="timeline")
         self._steps_pane = Pane("steps", self.steps, id="list-pane")
@@ -100,7 +99,7 @@ class DraftArea(Container):
         validated, problems = draft.check()
         if not self.editor.restless:
             self.editor.show("" if draft.empty else draft.text)
-            self.editor.mark(() if draft.empty else marks(draft))
+            self.editor.mark(next(iter(marks(draft)), None) if not draft.empty else None)
         words = "No problems." if not draft.empty else "Nothing to check yet.\n\ni adds a step, e writes JSON."
         self.problems.show(() if draft.empty else complaints(validated, problems), words)
         self.draw_steps(problems)
@@ -182,16 +181,13 @@ class DraftArea(Container):
     def _to_step(self) -> None:
         """Return to the step that the editor's cursor is in."""
         self.editor.settle()
-        place = self.editor.index_of(self.editor.cursor_location)
+        here = self.editor.index_of(self.editor.cursor_location)
         spans = self.keeper.draft.reading.values
         for index in range(len(self.keeper.draft)):
             span = spans.get(("actions", index))
-            if span is not None and span.start <= place <= span.end:
+            if span is not None and span.start <= here <= span.end:
                 self.steps.move_to(index)
         self.go_to("#list")
-
-    def _seen(self, field: str, typed: str, others: Mapping[str, str]) -> Iterable[tuple[str, int]]:
-        return values_seen(self.console.session.trees.shown.tree, field, typed, others)
 
     @on(JsonArea.CopyWanted)
     async def _copy_selected(self, message: JsonArea.CopyWanted) -> None:

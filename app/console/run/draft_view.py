@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from clawperator.app.console.execution.draft_model import Draft, Problem
@@ -22,7 +21,6 @@ from clawperator.widgets.models.status import Status
 from clawperator.widgets.problem_list import DraftProblem
 from clawperator.widgets.tab_line import Tab
 from clawperator.widgets.text.json_text import JsonText, TextMark
-from clawperator.widgets.text.matcher_text import values_on_screen
 
 
 def step_view(step: Mapping[str, Any], problem: str, matches: int, result: StepState | None) -> StepView:
@@ -43,7 +41,7 @@ def matches(tree: UiTree | None, fields: Mapping[str, Any] | None) -> int:
 
 def complaints(validated: Validated | None, problems: Sequence[Problem]) -> list[DraftProblem]:
     """Return the problems, then the warnings, in the order of ``marks``."""
-    found = [DraftProblem(problem.path or ("JSON" if problem.span else ""), problem.message) for problem in problems]
+    found = [DraftProblem(problem.path or ("JSON" if problem.at >= 0 else ""), problem.message) for problem in problems]
     warnings = validated.warnings if validated is not None else ()
     return found + [DraftProblem(one.path, one.message, warning=True) for one in warnings]
 
@@ -57,24 +55,9 @@ def marks(draft: Draft) -> list[TextMark]:
 
 
 def _mark(problem: Problem, reading: JsonText) -> TextMark:
-    """Return a mark without line and column, which are visible there."""
-    if problem.span is not None:
-        return TextMark(*problem.span, "fail", problem.message.partition(": ")[2])
+    if problem.at >= 0:
+        return TextMark(problem.at, problem.at + 1, "fail", reading.problem)
     return TextMark(*reading.span_of(problem.path, problem.message), "fail", problem.message)
-
-
-def values_seen(tree: UiTree | None, field: str, typed: str, others: Mapping[str, str]) -> Iterable[tuple[str, int]]:
-    """Return values of the shown tree with their node counts, for completion."""
-    if tree is None:
-        return ()
-    if field == "applicationId":
-        packages = Counter(node.package for node in tree.nodes if node.package)
-        return [(name, count) for name, count in packages.most_common() if typed.lower() in name.lower()]
-    try:
-        rest = Matcher.from_fields(others)
-    except ValueError:
-        rest = Matcher()
-    return values_on_screen(tree, field, rest, typed)
 
 
 def tabs(draft: Draft, found: Sequence[DraftProblem], run: ExecutionState | None, symbols: Symbols) -> list[Tab]:

@@ -23,10 +23,9 @@ from clawperator.widgets import keys
 from clawperator.widgets.format.lines import Line, Row
 from clawperator.widgets.models.status import Status
 from clawperator.widgets.skill_form import FormText, InputRow, OneOf, ValueInput
-from clawperator.widgets.text.action_fields import line_of, value_of
+from clawperator.widgets.text.action_fields import action_fields, line_of, value_of
 from clawperator.widgets.text.matcher_text import matcher_text
 from clawperator.widgets.text.safe import wrap
-from clawperator.widgets.text.schema_words import action_fields
 
 _MOST_ROWS = 14
 
