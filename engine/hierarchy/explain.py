@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from heapq import nsmallest
@@ -15,6 +16,18 @@ from clawperator.engine.hierarchy.nodes import NO_BOUNDS, UiNode, UiTree, is_bla
 _NO_FIELD = "the matcher has no field"
 _ALIKE = 2
 """The largest distance (``_unlike``) of two texts that are easily confused."""
+_ONLY_READ = {
+    "hint": "hint",
+    "pane-title": "pane title",
+    "tooltip-text": "tooltip",
+    "state-description": "state description",
+    "error": "error message",
+}
+"""Attributes with texts that people read on the screen and no selector compares."""
+_ID_FORM = re.compile(r"(?:(?P<package>[\w.]+):id/|@\+?id/|:?id/|R\.id\.|#)(?P<name>.+)", re.DOTALL)
+"""The ways to write an id of an Android resource. Test tags, and ids of web pages, have a name only."""
+_NUMBER = re.compile(r"\d+|(?<=[:\u00ab])r[0-9a-v]+(?=[:\u00bb])|[0-9a-f]{8,}")
+"""What differs between two ids that a framework generates."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +42,8 @@ class FieldResult:
     reason: str
     approximate: bool = False
     """The role was guessed from the dump: the device may infer another one."""
+    near: bool = False
+    """Whether the node's value, or a text that no selector compares, is easily taken for the wanted one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,13 +132,7 @@ def _explain(tree: UiTree, node: UiNode, matcher: Matcher, around: Sequence[_Rel
 
 def is_near(miss: Explanation) -> bool:
     """Whether a field holds, or is similar."""
-    return any(field.ok or _unlike(*_comparable(field)) <= _ALIKE for field in miss.fields)
-
-
-def _comparable(field: FieldResult) -> tuple[str, str]:
-    wanted, got = canonical(field.wanted), canonical(field.got)
-    # all ids of an app have the same prefix, so their names are compared
-    return (wanted.rpartition("/")[2], got.rpartition("/")[2]) if field.field == "resourceId" else (wanted, got)
+    return any(field.ok or field.near for field in miss.fields)
 
 
 def off_screen_reason(tree: UiTree, node: UiNode) -> str:
@@ -149,6 +158,8 @@ def _verdict(tree: UiTree, *, matches: int, off_screen: int, emptied: str) -> st
         return ""
     if off_screen:
         return f"all matches are off the screen: {off_screen}"
+    if emptied.startswith("resourceId ") and not any(map(tree.resource_ids.__getitem__, tree.on_screen_indexes)):
+        return f"{emptied}: no node has an id, as in games, Flutter, and Compose without testTagsAsResourceId"
     return emptied if tree.on_screen else "nothing is on the screen"
 
 
@@ -171,7 +182,8 @@ class _Test:
     def __init__(self, tree: UiTree, field: str, wanted: str) -> None:
         self.field = field
         self.values = _column(tree, field)
-        self._wanted = canonical(wanted)
+        self._nodes = tree.nodes
+        self._wanted = wanted
         self._seen: dict[str, int] = {}
         if field.endswith("Contains"):
             part = fold(wanted)
@@ -183,12 +195,12 @@ class _Test:
 
     def unlikeness(self, index: int) -> int:
         """The distance: 0 where the test holds or for a typing mistake, up to 4 for nothing in common."""
-        if self.holds[index]:
+        if self.holds[index] or _only_read(self._nodes[index], self.field, self._wanted):
             return 0
         value = self.values[index]
         known = self._seen.get(value)
         if known is None:
-            known = self._seen[value] = _unlike(self._wanted, canonical(value))
+            known = self._seen[value] = _distance(self.field, self._wanted, value)
         return known
 
 
@@ -248,23 +260,48 @@ def _nearest(tree: UiTree, tests: Sequence[_Test | _Relation], failing: Sequence
     return [tree.nodes[index] for *_, index in nsmallest(count, ranked)]
 
 
+def _distance(field: str, wanted: str, got: str) -> int:
+    if field == "resourceId":  # all ids of an app have the same package, so their names are compared
+        wanted, got = id_name(wanted), id_name(got)
+        if got and _NUMBER.sub("#", wanted) == _NUMBER.sub("#", got):
+            return min(1, _unlike(wanted, got))
+    return _unlike(canonical(wanted), canonical(got))
+
+
 def _unlike(wanted: str, got: str) -> int:
     if wanted == got:
         return 0
     if not got:
         return 4
-    if got.endswith(f"/{wanted}") or got.partition("/")[2] == wanted.partition("/")[2] != "":
-        return 1
     if wanted in got or got in wanted:
         return 1
     return 2 if wanted[:3] == got[:3] else 3
+
+
+def id_name(identifier: str) -> str:
+    """Return the name in an id, however that is written: ``com.shop:id/cart``, ``@id/cart``, ``R.id.cart`` and ``cart`` have one."""
+    form = _ID_FORM.fullmatch(identifier.strip())
+    return form["name"] if form else identifier.strip()
+
+
+def _only_read(node: UiNode, field: str, wanted: str) -> str:
+    """Return the attribute with the wanted text that no selector compares; '' without one, and for fields that are no texts."""
+    attributes = node.attributes
+    if field in ("resourceId", "role") or not wanted.strip():
+        return ""
+    for name in _ONLY_READ:
+        text = attributes.get(name, "")
+        if text and (field_holds(field, wanted, text) or canonical(wanted) == canonical(text)):
+            return name
+    return ""
 
 
 def _explain_field(node: UiNode, field: str, wanted: str) -> FieldResult:
     got = field_value(node, field)
     ok = field_holds(field, wanted, got)
     if field == "role":
-        return FieldResult(field, wanted, got, ok, _role_reason(node, wanted, ok=ok), node.role_approximate)
+        near = not ok and _distance(field, wanted, got) <= _ALIKE
+        return FieldResult(field, wanted, got, ok, _role_reason(node, wanted, ok=ok), node.role_approximate, near)
     if ok:
         reason = "contained" if field.endswith("Contains") else "equal"
         if field.startswith("text") and is_blank(node.text):
@@ -273,10 +310,15 @@ def _explain_field(node: UiNode, field: str, wanted: str) -> FieldResult:
         reason = _id_reason(wanted, got)
     else:
         reason = _text_reason(node, field, wanted, got)
-    return FieldResult(field, wanted, got, ok, reason)
+    near = not ok and (_distance(field, wanted, got) <= _ALIKE or bool(_only_read(node, field, wanted)))
+    return FieldResult(field, wanted, got, ok, reason, near=near)
 
 
 def _text_reason(node: UiNode, field: str, wanted: str, got: str) -> str:
+    if name := _only_read(node, field, wanted):
+        identifier = f"its id {node.resource_id}, " if node.resource_id else ""
+        what = _ONLY_READ[name]
+        return f"it is the node's {what}, which no selector compares: use {identifier}its role {node.role} or its point"
     if not got and field.startswith("contentDesc"):
         text = f"; {field.replace('contentDesc', 'text')} would match" if _text_would(node, field, wanted) else ""
         return f"the node has no description; text is compared by textEquals and textContains{text}"
@@ -295,11 +337,20 @@ def _text_would(node: UiNode, field: str, wanted: str) -> bool:
 def _id_reason(wanted: str, got: str) -> str:
     if not got:
         return "the node has no resource-id"
-    if ":id/" not in wanted and got.rpartition("/")[2] == wanted.rpartition("/")[2]:
-        return f"short id: write the whole {got}"
-    if ":id/" in wanted and got.partition(":")[2] == wanted.partition(":")[2]:
-        return f"same name in another package: {got.partition(':')[0]} is not {wanted.partition(':')[0]}"
-    return why_not_equal(wanted, got)
+    name, shown = id_name(wanted), id_name(got)
+    if _NUMBER.sub("#", name) == _NUMBER.sub("#", shown) and name != shown:
+        return f"only a number differs, as in generated ids, which change: {why_not_equal(name, shown)}"
+    if fold(name) != fold(shown) or wanted.strip() != wanted:
+        return why_not_equal(wanted, got)
+    case = "" if name == shown else "; letter case differs, too"
+    ours, theirs = (form and form["package"] for form in map(_ID_FORM.fullmatch, (wanted, got)))
+    if theirs is None:
+        return f"the id on the screen has no package, as those of test tags and web pages: write {got}{case}"
+    if ours is None:
+        return f"short id: write the whole {got}{case}"
+    return (
+        why_not_equal(wanted, got) if ours == theirs else f"same name in another package, {theirs}: write {got}{case}"
+    )
 
 
 def _role_reason(node: UiNode, wanted: str, *, ok: bool) -> str:

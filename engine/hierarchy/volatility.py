@@ -19,7 +19,14 @@ _SIGNS = (
     (re.compile(r"\d"), "digits that look like a counter"),
     (re.compile(r"\b(?:just now|yesterday|ago)\b", re.IGNORECASE), "a time relative to now"),
 )
-_GENERATED_ID = re.compile(r"\d{3}|[0-9a-f]{8}-[0-9a-f]{4}")
+_GENERATED_ID = re.compile(
+    r"\d{3}|[0-9a-f]{8}-[0-9a-f]{4}|\A\d+\Z|(?=[0-9a-f]*\d)[0-9a-f]{8}"
+    r"|[:\u00ab]r[0-9a-v]+[:\u00bb]|_r_[0-9a-v]+_"  # React's useId
+    r"|\A(?:ember|ext-gen|gwt-uid-|mat-|cdk-|mui-|radix-|headlessui-|react-select-|downshift-)[\w-]*\d",
+    re.ASCII,
+)
+_NO_NAME = re.compile(r"\A(?:\(name removed\)|\d*_?resource_name_obfuscated|no_id|NO_ID)\Z")
+"""What an app whose ids were taken out shows for each of them."""
 _STATES = frozenset({"on", "off"})
 
 _ATTACHED = "!-\u06ff"
@@ -41,7 +48,10 @@ _IDENTIFIER = re.compile(r"[!-.0-?A-~]+[@/][!-~]+|[A-Za-z0-9-]+(?:[._][A-Za-z0-9
 def why_volatile(node: UiNode, field: str, value: str) -> str:
     """What about a value is likely to change, as in "the value has a time"; empty when nothing is."""
     if field == "resourceId":
-        return "a number that looks generated" if _GENERATED_ID.search(value.rpartition("/")[2]) else ""
+        name = value.rpartition("/")[2]
+        if _NO_NAME.match(name):
+            return "a name that stands for many ids"
+        return "a number that looks generated" if _GENERATED_ID.search(name) else ""
     if field == "role":
         return ""
     if node.role == "textfield" and field.startswith("text") and not is_blank(node.text):

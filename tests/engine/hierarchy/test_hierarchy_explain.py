@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 import pytest
 
-from clawperator.engine.hierarchy.explain import explain, explain_tree, off_screen_reason
+from clawperator.engine.hierarchy.explain import explain, explain_tree, is_near, off_screen_reason
 from clawperator.engine.hierarchy.match import Matcher
 from clawperator.engine.hierarchy.serialise import render_node
 from clawperator.engine.hierarchy.tree import Bounds, build, parse
@@ -16,6 +16,9 @@ BOX = (0, 0, 10, 10)
 
 def reason(attributes: Mapping[str, object], field: str, wanted: str) -> str:
     tree = build([render_node({**attributes, "bounds": BOX})])
+    tree.nodes[0].attributes.update(
+        {name: str(value) for name, value in attributes.items()}
+    )  # also those of other tools
     [result] = explain(tree, tree.nodes[0], Matcher.from_fields({field: wanted})).fields
     assert (result.field, result.wanted) == (field, wanted)
     return ("✓ " if result.ok else "✗ ") + result.reason
@@ -86,11 +89,62 @@ class TestOtherFields:
         assert reason({"resource-id": full}, "resourceId", "cart") == f"✗ short id: write the whole {full}"
         assert reason({"resource-id": full}, "resourceId", "id/cart") == f"✗ short id: write the whole {full}"
         assert reason({"resource-id": full}, "resourceId", "com.shop.dev:id/cart") == (
-            "✗ same name in another package: com.shop is not com.shop.dev"
+            f"✗ same name in another package, com.shop: write {full}"
         )
         assert reason({"resource-id": full}, "resourceId", "com.shop:id/Cart").startswith("✗ only letter case")
+        assert reason({"resource-id": full}, "resourceId", "R.id.Cart") == (
+            f"✗ short id: write the whole {full}; letter case differs, too"
+        )
+        framework = reason({"resource-id": "android:id/title"}, "resourceId", "com.shop:id/title")
+        assert framework == "✗ same name in another package, android: write android:id/title"
+        for wanted in ("com.shop:id/cart", "@+id/cart", "#cart", ":id/cart", "R.id.cart"):
+            words = "✗ the id on the screen has no package, as those of test tags and web pages: write cart"
+            assert reason({"resource-id": "cart"}, "resourceId", wanted) == words
         assert reason({}, "resourceId", full) == "✗ the node has no resource-id"
         assert reason({"resource-id": full}, "resourceId", full) == "✓ equal"
+
+    @pytest.mark.parametrize(
+        ("wanted", "got"),
+        [
+            ("react-select-2-input", "react-select-5-input"),
+            (":r1:", ":ra:"),
+            ("com.shop:id/view_2131296437", "com.shop:id/view_2131296999"),
+            ("ember42", "ember137"),
+        ],
+    )
+    def test_generated_ids(self, wanted: str, got: str) -> None:
+        words = reason({"resource-id": got}, "resourceId", wanted)
+        assert words.startswith("✗ only a number differs, as in generated ids, which change: differs at ")
+        tree = build([render_node({"bounds": BOX, "resource-id": other}) for other in ("else", got)])
+        whole = explain_tree(tree, Matcher(resource_id=wanted))
+        assert whole.nearest[0].node.resource_id == got
+        assert is_near(whole.nearest[0])
+
+    @pytest.mark.parametrize(
+        ("attribute", "what"),
+        [("hint", "hint"), ("pane-title", "pane title"), ("tooltip-text", "tooltip"), ("error", "error message")],
+    )
+    @pytest.mark.parametrize("field", ["textEquals", "textContains", "contentDescEquals", "contentDescContains"])
+    def test_texts_that_no_selector_compares(self, attribute: str, what: str, field: str) -> None:
+        words = (
+            f"✗ it is the node's {what}, which no selector compares: use its id a:id/x, its role textfield or its point"
+        )
+        node = {"class": "android.widget.EditText", "resource-id": "a:id/x", attribute: "E-Mail"}
+        assert reason(node, field, "E-Mail") == words
+        assert reason(node, field, " e\u2011mail ") == words
+        tree = build([render_node({"bounds": BOX, "text": "Mail"}), render_node({**node, "bounds": BOX})])
+        # build writes the Operator's attributes only
+        tree.nodes[1].attributes[attribute] = "E-Mail"
+        (near, *_) = explain_tree(tree, Matcher.from_fields({field: "E-Mail"})).nearest
+        assert near.node.resource_id == "a:id/x"
+        assert is_near(near)
+
+    def test_a_screen_without_any_id(self) -> None:
+        tree = build([render_node({"text": "Play", "bounds": BOX})])
+        verdict = explain_tree(tree, Matcher(resource_id="play")).verdict
+        assert verdict == (
+            "resourceId removes the last 1: no node has an id, as in games, Flutter, and Compose without testTagsAsResourceId"
+        )
 
     def test_roles(self) -> None:
         text = {"class": "android.widget.TextView", "text": "x"}

@@ -92,6 +92,19 @@ def test_what_changes_by_use() -> None:
 
 
 def test_ids() -> None:
+    for generated in (
+        "ember42",
+        ":r1f:",
+        "react-select-2-input",
+        "0c1d2e3f",
+        "17",
+        "b1a2c3d4-0001-4000-8000-000000000000",
+    ):
+        assert why_volatile(node(), "resourceId", generated) == "a number that looks generated"
+    for steady in ("a:id/row2", "cart", "a:id/decade", "deadbeef"):
+        assert why_volatile(node(), "resourceId", steady) == ""
+    for many in ("com.android.vending:id/0_resource_name_obfuscated", "com.facebook.katana:id/(name removed)"):
+        assert why_volatile(node(), "resourceId", many) == "a name that stands for many ids"
     assert why_volatile(node(), "resourceId", "a:id/item_10423") == "a number that looks generated"
     assert why_volatile(node(), "resourceId", "com.app2024:id/title2") == ""
 
