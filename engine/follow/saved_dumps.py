@@ -8,11 +8,13 @@ from dataclasses import dataclass
 from clawperator.engine.contracts.limits import RENDERED_FORMATS
 from clawperator.engine.errors import EngineError, ErrorCode
 from clawperator.engine.files.stdin import read_stdin
+from clawperator.engine.follow import other_tools
 from clawperator.engine.hierarchy.nodes import UiTree
 from clawperator.engine.hierarchy.source import DumpSource
 from clawperator.engine.hierarchy.tree import MAX_BYTES, parse
 
 STDIN = "-"
+_WANTED = "Give a file with a UI tree: what `clawperator snapshot`, `uiautomator dump`, Appium's page source or `maestro hierarchy` prints."
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,11 +45,15 @@ def read_dump(path: str) -> SavedDump:
     """
     xml = ""
     try:
-        dump = _unwrapped(_read(path))
+        dump, note = _unwrapped(_read(path))
         if len(dump) <= MAX_BYTES:
             xml = DumpSource(dump).data.decode(errors="replace")
-        return SavedDump(path, xml, parse(dump, recover=True), None)
+        tree = parse(dump, recover=True)
+        tree.recovered = "; ".join(filter(None, (note, tree.recovered)))
+        return SavedDump(path, xml, tree, None)
     except EngineError as problem:
+        if problem.code is ErrorCode.HIERARCHY_MALFORMED:
+            problem.hint = _WANTED
         problem.details["file"] = path
         return SavedDump(path, xml, None, problem)
 
@@ -68,14 +74,20 @@ def _read(path: str) -> bytes:
         ) from exc
 
 
-def _unwrapped(data: bytes) -> bytes | str:
-    """Return the text of the last snapshot in a result (cli.md#commands); anything else unchanged."""
-    if not data[:64].lstrip().startswith(b"{") or len(data) > MAX_BYTES:
-        return data
+def _unwrapped(data: bytes) -> tuple[bytes | str, str]:
+    """Return the document in ``data``, and a note where that is another tool's: of a result, the last snapshot (cli.md#commands)."""
+    if len(data) > MAX_BYTES or (text := DumpSource(data).data).lstrip().startswith(b"<"):
+        return data, ""
+    if text.lstrip().startswith(b"{") and (snapshot := _of_result(text)) is not None:
+        return snapshot, ""
+    return other_tools.document(text.decode(errors="replace")) or (data, "")
+
+
+def _of_result(data: bytes) -> str | None:
     try:
         steps = json.loads(data)["envelope"]["stepResults"]
         found = [step["data"] for step in steps if step["actionType"] == "snapshot_ui"]
         texts = [one.get("text") for one in found if one.get("actual_format") not in RENDERED_FORMATS]
     except (ValueError, LookupError, TypeError, AttributeError, RecursionError):
-        return data
-    return next((text for text in reversed(texts) if isinstance(text, str)), data)
+        return None
+    return next((text for text in reversed(texts) if isinstance(text, str)), None)
