@@ -36,16 +36,24 @@ def find_adb(env: Mapping[str, str], adb_path: str | None = None) -> str:
 
 
 def _sdk_candidates(env: Mapping[str, str]) -> list[str]:
-    """In the SDK that the environment names, then in the folders where installers put it."""
+    return [str(root / "platform-tools" / "adb") for root in (*named_sdks(env), *usual_sdks(env))]
+
+
+def named_sdks(env: Mapping[str, str]) -> list[Path]:
+    """Return the SDK folders that the environment names."""
+    return [Path(env[name]) for name in ("ANDROID_HOME", "ANDROID_SDK_ROOT") if env.get(name)]
+
+
+def usual_sdks(env: Mapping[str, str]) -> list[Path]:
+    """Return the folders where Android Studio, Homebrew and distributions put the SDK."""
     home = Path(env["HOME"]) if env.get("HOME") else Path.home()
-    roots = [Path(env[name]) for name in ("ANDROID_HOME", "ANDROID_SDK_ROOT") if env.get(name)]
     if sys.platform == "darwin":
-        roots.append(home / "Library/Android/sdk")
-    elif sys.platform == "win32":
-        roots.append(Path(env.get("LOCALAPPDATA", home)) / "Android/Sdk")
-    else:
-        roots += [home / "Android/Sdk", Path("/usr/lib/android-sdk"), Path("/opt/android-sdk")]
-    return [str(root / "platform-tools" / "adb") for root in roots]
+        brew = (Path(root, "share/android-commandlinetools") for root in ("/opt/homebrew", "/usr/local"))
+        return [home / "Library/Android/sdk", *brew]
+    if sys.platform == "win32":
+        return [Path(env.get("LOCALAPPDATA", home)) / "Android/Sdk"]
+    places = ("/usr/lib/android-sdk", "/opt/android-sdk", "/usr/local/lib/android/sdk")
+    return [home / "Android/Sdk", *map(Path, places)]
 
 
 async def start_server(address: Address, env: Mapping[str, str]) -> None:

@@ -31,6 +31,15 @@ MAX_INI_BYTES = 1024 * 1024
 """A real file has two kilobytes; a larger one is treated as unreadable."""
 _LONGEST_NAME = 128
 _NAME = re.compile(r"[A-Za-z0-9._-]+", re.ASCII)
+_HOMES = (
+    ("ANDROID_USER_HOME", ("avd",)),
+    ("ANDROID_EMULATOR_HOME", ("avd",)),
+    ("ANDROID_PREFS_ROOT", (".android", "avd")),
+    ("ANDROID_SDK_HOME", (".android", "avd")),
+)
+"""Variables of a folder that has that of the AVDs inside, the newer ones first."""
+_IMAGE = re.compile(r"(?:^|/)system-images/([^/;]+)/([^/;]+)/([^/;]+)$")
+"""The end of the path of a system image, in the SDK or from the root."""
 _API = re.compile(r"android-(\d+)", re.ASCII)
 _LONGEST_NUMBER = 9
 
@@ -98,12 +107,34 @@ def checked_name(text: str) -> str:
 
 
 def avd_home(env: Mapping[str, str]) -> str:
-    """Return the folder of the AVD files: ``ANDROID_AVD_HOME``, ``ANDROID_USER_HOME/avd``, else ``~/.android/avd``."""
+    """Return the folder of the AVD files: of ``ANDROID_AVD_HOME``, ``ANDROID_USER_HOME/avd``, ``ANDROID_EMULATOR_HOME/avd`` and
+    ``ANDROID_PREFS_ROOT/.android/avd`` the first that is set, else ``~/.android/avd``; where only avdmanager has ever been used with
+    ``XDG_CONFIG_HOME``, the one in there.
+    """
     if chosen := env.get("ANDROID_AVD_HOME"):
         return chosen
-    if user := env.get("ANDROID_USER_HOME"):
-        return os.path.join(user, "avd")
-    return os.path.join(env.get("HOME") or os.path.expanduser("~"), ".android", "avd")
+    for name, inside in _HOMES:
+        if chosen := env.get(name):
+            return os.path.join(chosen, *inside)
+    usual = os.path.join(env.get("HOME") or os.path.expanduser("~"), ".android", "avd")
+    if (config := env.get("XDG_CONFIG_HOME")) and not os.path.isdir(usual):
+        other = os.path.join(config, ".android", "avd")
+        return other if os.path.isdir(other) else usual
+    return usual
+
+
+def avd_folder(home: str, name: str, pointer: Mapping[str, str]) -> str:
+    """Return the folder with the content of an AVD: that of ``path=`` in ``<name>.ini`` (``pointer``), else of ``path.rel=``, as a
+    renamed AVD's folder keeps its old name; else ``<name>.avd``. A path of another computer counts by its last part.
+    """
+    usual = os.path.join(home, f"{name}.avd")
+    path, relative = (pointer.get(key, "").replace("\\", "/").rstrip("/") for key in ("path", "path.rel"))
+    candidates = [
+        path if os.path.isabs(path) else "",
+        os.path.join(os.path.dirname(os.path.normpath(home)), relative) if relative else "",
+        *(os.path.join(home, os.path.basename(one)) for one in (path, relative) if one),
+    ]
+    return next((one for one in candidates if one and os.path.isdir(one)), usual)
 
 
 # -- files
@@ -132,8 +163,8 @@ def read_avd(home: str, name: str, supported_abis: Sequence[str], running: bool 
     """Return the AVD ``name`` as the files in ``home`` describe it; ``name`` may be any text."""
     if not is_name(name):
         return Avd(name, running=running)
-    config = read_ini(os.path.join(home, f"{name}.avd", "config.ini"))
     pointer = read_ini(os.path.join(home, f"{name}.ini"))
+    config = read_ini(os.path.join(avd_folder(home, name, pointer), "config.ini"))
     return describe(name, config, pointer, supported_abis, running=running)
 
 
@@ -146,15 +177,16 @@ def describe(
     running: bool = False,
 ) -> Avd:
     """Return the AVD that ``config.ini`` and ``<name>.ini`` (``pointer``) describe."""
-    folder = config.get("image.sysdir.1")
-    image = folder.replace("\\", "/").rstrip("/").replace("/", ";") if folder else None
-    level = _api_level(config.get("target", ""), pointer.get("target", ""), folder or "")
+    folder = re.sub(r"[/\\]+", "/", config.get("image.sysdir.1", "")).rstrip("/")
+    found = _IMAGE.search(folder)
+    image = ";".join(("system-images", *found.groups())) if found else None
+    level = _api_level(config.get("target", ""), pointer.get("target", ""), image or folder)
     abi = config.get("abi.type") or None
     profile = config.get("hw.device.name") or None
     play_store = (
         config.get("PlayStore.enabled", "").lower() in ("true", "yes")
         or config.get("tag.id") == PLAY_STORE_TAG
-        or PLAY_STORE_TAG in (folder or "")
+        or PLAY_STORE_TAG in folder
     )
     conditions = (
         (MISSING_PLAY_STORE, play_store and PLAY_STORE_TAG in (image or "")),
@@ -170,7 +202,7 @@ def describe(
         abi=abi,
         play_store=play_store,
         device_profile=profile,
-        system_image=image or None,
+        system_image=image,
         unsupported_reasons=tuple(reason for reason, holds in conditions if not holds),
     )
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
-from contextlib import aclosing
+from contextlib import aclosing, suppress
 from dataclasses import dataclass
 from time import monotonic
 from typing import TYPE_CHECKING, Any
@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from clawperator.engine.adb.android_user import settings
 from clawperator.engine.adb.device import AdbDevice
 from clawperator.engine.emulators import console, stages
-from clawperator.engine.emulators.avds import Avd, Recipe, checked_name, read_avd
+from clawperator.engine.emulators.avds import Avd, Recipe, avd_folder, checked_name, read_avd, read_ini
 from clawperator.engine.emulators.boot_process import BootProcess
 from clawperator.engine.emulators.image import ensure_image
 from clawperator.engine.emulators.running import RunningEmulator, waiting
@@ -84,6 +84,8 @@ class Lifecycle:
         self.sdk.require("sdkmanager", "avdmanager")  # before an image of gigabytes is downloaded
         await ensure_image(self.sdk, recipe.image, self.limits, progress)
         with progress.stage(stages.CREATE_AVD, self.limits.create, left=_unfinished_avd) as stage:
+            with suppress(OSError):
+                os.makedirs(self._home, exist_ok=True)  # the tools disregard a folder of AVDs that does not exist
             done = await self._manage(create_arguments(recipe), recipe, stage)
             if not done.ok:
                 raise _not_created(recipe, failure_message("avdmanager", done), failure_hint(done))
@@ -274,7 +276,8 @@ class Lifecycle:
 
     async def _released(self, name: str, stage: StageProgress) -> None:
         """Wait until no process locks the AVD: a stopped emulator leaves adb's list before its process ends."""
-        path = os.path.join(self._home, f"{name}.avd", "multiinstance.lock")
+        pointer = read_ini(os.path.join(self._home, f"{name}.ini"))
+        path = os.path.join(avd_folder(self._home, name, pointer), "multiinstance.lock")
         deadline = monotonic() + self.limits.vanish
         while _is_locked(path) and monotonic() < deadline:
             stage.update("the process of the stopped emulator is ending")

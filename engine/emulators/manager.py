@@ -56,7 +56,7 @@ class EmulatorManager:
             self.abi_note = f"{DOCUMENTED_ABI} images do not run on this computer: using its own ABI, {own}"
         self.limits = limits or Limits(install_image=settings.emulator_image_seconds)
         self._guard = guard or Guard(settings)
-        self._sdk = Sdk(env, settings.adb_path)
+        self._sdk = Sdk(env, settings.adb_path, self.home)
         self._scanner = Scanner(server, env, self.home, self.supported_abis, self.limits)
         self._lifecycle = Lifecycle(
             self._sdk, self._scanner, self.home, self.supported_abis, self.limits, logs=settings.log_dir

@@ -4,23 +4,24 @@ from __future__ import annotations
 
 import asyncio
 import os
+import re
 import shutil
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
-from clawperator.engine.adb.binary import find_adb
+from clawperator.engine.adb.binary import find_adb, named_sdks, usual_sdks
 from clawperator.engine.errors import EngineError, ErrorCode
 from clawperator.engine.process.child import CannotStartError, capture
 from clawperator.engine.process.output import BoundedOutput
+from clawperator.engine.text.numbers import whole_number
 
 TOOLS = ("adb", "emulator", "sdkmanager", "avdmanager")
 """In the order in which missing ones are listed."""
 _VARIABLES = {"emulator": "EMULATOR_PATH", "sdkmanager": "SDKMANAGER_PATH", "avdmanager": "AVDMANAGER_PATH"}
-_PLACES = {
-    "emulator": ("emulator", "emulator"),
-    "sdkmanager": ("cmdline-tools", "latest", "bin", "sdkmanager"),
-    "avdmanager": ("cmdline-tools", "latest", "bin", "avdmanager"),
-}
+_COMMAND_LINE_TOOLS = ("cmdline-tools/latest/bin", "cmdline-tools/*/bin", "cmdline-tools/bin", "tools/bin")
+"""Where an SDK has them: by the SDK manager, in a version of their own (the newest is taken), unzipped by hand, and before 2020."""
+_PLACES = {"emulator": ("emulator", "tools")}
 MAX_STDOUT = 4 * 1024 * 1024
 MAX_STDERR = 64 * 1024
 """Bytes of output that are kept: the beginning of stdout, the end of stderr."""
@@ -51,25 +52,38 @@ class ToolTimeoutError(Exception):
 
 
 class Sdk:
-    """The tools that ``env`` points at. ``adb_path`` is the configured adb program, '' to search for one."""
+    """The tools that ``env`` points at. ``adb_path`` is the configured adb program, '' to search for one; ``avd_home`` the folder of
+    the AVDs, which the tools are told: by themselves, avdmanager and the emulator look in different ones if ``XDG_CONFIG_HOME`` is set.
+    """
 
-    def __init__(self, env: Mapping[str, str], adb_path: str = "") -> None:
-        self.env = env
+    def __init__(self, env: Mapping[str, str], adb_path: str = "", avd_home: str = "") -> None:
+        self._env = env
         self._adb_path = adb_path
+        self._avd_home = avd_home
+
+    @property
+    def env(self) -> Mapping[str, str]:
+        """The environment of the tools."""
+        home = self._avd_home
+        return {**self._env, "ANDROID_AVD_HOME": home} if home and os.path.isdir(home) else self._env
 
     def path(self, tool: str) -> str:
-        """Return the program to run: from the tool's variable, else from the SDK if it is there, else the bare name."""
+        """Return the program to run: from the tool's variable, else from the SDK of the environment if it is there, else the bare
+        name, or where the ``PATH`` has none, from an SDK in a usual folder.
+        """
+        env = self._env
         if tool == "adb":
-            return find_adb(self.env, self._adb_path or None)
-        if chosen := self.env.get(_VARIABLES[tool]):
+            return find_adb(env, self._adb_path or None)
+        if chosen := env.get(_VARIABLES[tool]):
             return chosen
-        root = self.env.get("ANDROID_HOME") or self.env.get("ANDROID_SDK_ROOT")
-        inside = os.path.join(root, *_PLACES[tool]) if root else ""
-        return inside if inside and os.path.exists(inside) else tool
+        if inside := _in_sdk(tool, named_sdks(env)):
+            return inside
+        known = shutil.which(tool, path=env.get("PATH", os.defpath))
+        return tool if known else _in_sdk(tool, usual_sdks(env)) or tool
 
     def require(self, *tools: str) -> None:
         """Raise ``EngineError`` (ANDROID_SDK_TOOL_MISSING) for programs that are not there; starts none."""
-        search = self.env.get("PATH", os.defpath)
+        search = self._env.get("PATH", os.defpath)
         if missing := [tool for tool in tools if shutil.which(self.path(tool), path=search) is None]:
             raise tool_missing(missing)
 
@@ -120,6 +134,22 @@ class Sdk:
         except TimeoutError as exc:
             raise ToolTimeoutError(tool, timeout) from exc
         return ToolResult(done.exit_code, done.stdout.beginning, done.stderr.ending)
+
+
+def _in_sdk(tool: str, roots: Sequence[Path]) -> str:
+    """Return the first program of the name in the SDKs; '' without one."""
+    for root in roots:
+        for place in _PLACES.get(tool, _COMMAND_LINE_TOOLS):
+            found = sorted(root.glob(f"{place}/{tool}"), key=_version, reverse=True)
+            if found:
+                return str(found[0])
+    return ""
+
+
+def _version(program: Path) -> tuple[int, ...]:
+    """The numbers of the folder ``cmdline-tools/VERSION``: 9.0 is older than 11.0."""
+    numbers = re.findall(r"\d{1,9}", program.parent.parent.name, re.ASCII)
+    return tuple(whole_number(number) or 0 for number in numbers)
 
 
 def tool_missing(tools: Sequence[str]) -> EngineError:

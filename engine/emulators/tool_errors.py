@@ -8,6 +8,14 @@ from typing import NamedTuple
 from clawperator.engine.emulators.sdk import ToolResult
 
 _LONGEST = 2000
+_NO_JAVA = "a suitable Java runtime is missing"
+_JAVA_HINT = "Install Java 17 or newer, or set JAVA_HOME."
+_JAVA = (
+    r"JAVA_HOME|unsupportedclassversion|compiled by a more recent version of the java|requires (jdk|java) \d+"
+    r"|java: (command )?not found|unable to locate a java runtime|no java runtime present|could not find (java|libjvm|libjava)"
+    r"|could not create the java virtual machine|'java' (command|is not recognized)"
+)
+_TRACE = re.compile(r"\s*(?:at [\w.$/]+[(.<]|\.\.\. \d+ more)")
 
 
 class KnownError(NamedTuple):
@@ -20,6 +28,16 @@ class KnownError(NamedTuple):
 _KNOWN: tuple[tuple[re.Pattern[str], KnownError], ...] = tuple(
     (re.compile(pattern, re.IGNORECASE), KnownError(summary, hint))
     for pattern, summary, hint in (
+        (
+            r"NoClassDefFoundError: javax/xml/bind|ClassNotFoundException: javax\.xml\.bind",
+            _NO_JAVA,
+            f"{_JAVA_HINT} These command-line tools are older than it: update them, too (cmdline-tools/latest).",
+        ),
+        (
+            _JAVA,
+            _NO_JAVA,
+            _JAVA_HINT,
+        ),
         (
             r"no space left on device|not enough (free |disk )*space|disk (is )?full|ENOSPC",
             "the disk is full",
@@ -45,11 +63,6 @@ _KNOWN: tuple[tuple[re.Pattern[str], KnownError], ...] = tuple(
             "the download failed",
             "Check the network connection and the proxy settings, then try again.",
         ),
-        (
-            r"JAVA_HOME|unsupportedclassversion|java: (command )?not found",
-            "a suitable Java runtime is missing",
-            "Install Java 17 or newer, or set JAVA_HOME.",
-        ),
     )
 )
 
@@ -60,13 +73,22 @@ def known_error(output: str) -> KnownError | None:
 
 
 def failure_message(tool: str, result: ToolResult) -> str:
-    """Return the message for a tool that failed: its stderr if there is one, else the last line of stdout."""
-    if result.stderr.strip() and not (result.ok and known_error(result.stderr) is None):
-        return result.stderr.strip()[-_LONGEST:]
+    """Return the message for a tool that failed: the line that names a known error, else its stderr without stack traces, else the
+    last line of stdout.
+    """
+    for text in (result.stderr, result.stdout):
+        for pattern, known in _KNOWN:
+            if found := next(filter(pattern.search, text.splitlines()), ""):
+                return f"{tool}: {known.summary}: {found.strip()[:_LONGEST]}"
+    if result.stderr.strip() and not result.ok:
+        return _without_trace(result.stderr)[-_LONGEST:] or f"{tool} failed: exit code {result.exit_code}"
     lines = result.stdout.strip().splitlines()
     last = lines[-1].strip()[-_LONGEST:] if lines else f"exit code {result.exit_code}"
-    known = known_error(result.stdout)
-    return f"{tool}: {known.summary}: {last}" if known else f"{tool} failed: {last}"
+    return f"{tool} failed: {last}"
+
+
+def _without_trace(text: str) -> str:
+    return "\n".join(line for line in text.splitlines() if not _TRACE.match(line)).strip()
 
 
 def failure_hint(result: ToolResult) -> str | None:

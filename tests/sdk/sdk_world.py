@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import os
+import sys
 import time
 from collections.abc import Iterator, Sequence
 
@@ -80,11 +81,13 @@ def _licence() -> str:
 
 
 def avd_home() -> str:
-    """By the real tools' own rule, which is the manager's."""
+    """By the real tools' own rules: avdmanager follows ``XDG_CONFIG_HOME``, the emulator does not."""
     if home := os.environ.get("ANDROID_AVD_HOME"):
         return home
     if user := os.environ.get("ANDROID_USER_HOME"):
         return os.path.join(user, "avd")
+    if (config := os.environ.get("XDG_CONFIG_HOME")) and os.path.basename(sys.argv[0]) == "avdmanager":
+        return os.path.join(config, ".android", "avd")
     return os.path.join(os.environ["HOME"], ".android", "avd")
 
 

@@ -260,6 +260,18 @@ async def test_an_avd_is_overwritten_only_when_that_is_asked_for(sdk: FakeSdk, m
     assert "already exists" in error.message
 
 
+async def test_avdmanager_and_emulator_agree_where_xdg_is_set(sdk: FakeSdk, manage: Manage, tmp_path: Path) -> None:
+    """By itself, avdmanager writes below ``XDG_CONFIG_HOME``, and the emulator looks into ``~/.android``."""
+    for folder in (sdk.avds, sdk.avds.parent):
+        folder.rmdir()
+    manager = manage(env={"XDG_CONFIG_HOME": str(tmp_path / "config")})
+    assert (await manager.create("ci_phone")).exists
+    assert (sdk.avds / "ci_phone.ini").exists()
+    assert [avd.name for avd in await manager.avds()] == ["ci_phone"]
+    await manager.delete("ci_phone")
+    assert not (await manager.inspect("ci_phone")).exists
+
+
 async def test_own_parameters(sdk: FakeSdk, manage: Manage) -> None:
     avd = await manage().create("plain", api_level=34, abi="x86", device_profile="pixel_6", play_store=False)
     image = "system-images;android-34;google_apis;x86"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import shutil
 import socket
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
@@ -14,6 +15,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from clawperator.engine.adb.binary import usual_sdks
 from clawperator.engine.adb.presence import DeviceEntry
 from clawperator.engine.adb.server import AdbServer
 from clawperator.engine.emulators import avds, console, lifecycle, provision, tool_errors
@@ -28,6 +30,7 @@ from clawperator.engine.progress import JobProgress
 from tests.engine.emulators.conftest import Heard
 
 DATA = Path(__file__).parents[2] / "data" / "avd"
+FIELD = DATA.parent / "field"
 ARM = ("arm64-v8a",)
 ALL_REASONS = ("missing_play_store", "unsupported_api_level", "unsupported_abi", "unsupported_device_profile")
 SUPPORTED = {
@@ -183,10 +186,84 @@ def test_every_reason_has_words() -> None:
         ({"HOME": "/h", "ANDROID_USER_HOME": "/u"}, "/u/avd"),
         ({"HOME": "/h", "ANDROID_USER_HOME": "/u", "ANDROID_AVD_HOME": "/a"}, "/a"),
         ({"HOME": "/h", "ANDROID_USER_HOME": "", "ANDROID_AVD_HOME": ""}, "/h/.android/avd"),
+        ({"HOME": "/h", "ANDROID_EMULATOR_HOME": "/e", "ANDROID_SDK_HOME": "/s"}, "/e/avd"),
+        ({"HOME": "/h", "ANDROID_PREFS_ROOT": "/p", "ANDROID_SDK_HOME": "/s"}, "/p/.android/avd"),
+        ({"HOME": "/h", "ANDROID_SDK_HOME": "/s"}, "/s/.android/avd"),
+        ({"HOME": "/h", "XDG_CONFIG_HOME": "/nowhere"}, "/h/.android/avd"),
     ],
 )
 def test_where_the_avds_are(env: dict[str, str], home: str) -> None:
     assert avd_home(env) == home
+
+
+def test_only_avdmanager_was_used_and_it_follows_xdg(tmp_path: Path) -> None:
+    env = {"HOME": str(tmp_path / "home"), "XDG_CONFIG_HOME": str(tmp_path / "config")}
+    (tmp_path / "config" / ".android" / "avd").mkdir(parents=True)
+    assert avd_home(env) == str(tmp_path / "config" / ".android" / "avd")
+    (tmp_path / "home" / ".android" / "avd").mkdir(parents=True)
+    assert avd_home(env) == str(tmp_path / "home" / ".android" / "avd")
+
+
+def test_the_tools_are_told_where_the_avds_are(tmp_path: Path) -> None:
+    env = {"XDG_CONFIG_HOME": "/x"}
+    assert Sdk(env, avd_home=str(tmp_path)).env == {**env, "ANDROID_AVD_HOME": str(tmp_path)}
+    assert Sdk(env, avd_home=str(tmp_path / "absent")).env == env, "the tools complain about a folder that is not there"
+
+
+@pytest.mark.parametrize(
+    "pointer",
+    [
+        "path={home}/Pixel_7_API_35.avd\npath.rel=avd/other.avd\n",
+        "path.rel=avd/Pixel_7_API_35.avd\n",
+        "path=/home/somebody/.android/avd/Pixel_7_API_35.avd\npath.rel=avd/Pixel_7_API_35.avd\n",
+        "path=/home/somebody/.android/avd/Pixel_7_API_35.avd\n",
+        "path=C:\\Users\\somebody\\.android\\avd\\Pixel_7_API_35.avd\n",
+    ],
+    ids=["absolute", "relative", "of another home", "of another home alone", "of Windows"],
+)
+def test_a_renamed_avd_keeps_its_folder(tmp_path: Path, pointer: str) -> None:
+    home = tmp_path / "avd"
+    shutil.copytree(FIELD / "28-renamed-avd" / "avd", home)
+    (home / "work_phone.ini").write_text(f"target=android-35\n{pointer.format(home=home)}")
+    avd = avds.read_avd(str(home), "work_phone", ("x86_64",))
+    assert (avd.exists, avd.supported, avd.abi, avd.device_profile) == (True, True, "x86_64", "pixel_7")
+    assert avds.avd_folder(str(home), "work_phone", {}) == str(home / "work_phone.avd")
+
+
+@pytest.mark.parametrize(
+    ("name", "level", "image"),
+    [
+        ("nix", 35, "system-images;android-35;google_apis_playstore;x86_64"),
+        ("qpr1", 36, "system-images;android-36.1;google_apis_playstore_ps16k;x86_64"),
+        ("ext14", 35, "system-images;android-35-ext14;google_apis_playstore;x86_64"),
+    ],
+)
+def test_minor_levels_and_absolute_images(name: str, level: int, image: str) -> None:
+    avd = avds.read_avd(str(FIELD / "32-minor-api-level-and-absolute-image" / "avd"), name, ("x86_64",))
+    assert (avd.api_level, avd.system_image) == (level, image)
+
+
+@pytest.mark.parametrize(
+    ("folder", "image"),
+    [
+        (
+            r"C:\\Android\\Sdk\\system-images\\android-35\\google_apis\\x86_64\\",
+            "system-images;android-35;google_apis;x86_64",
+        ),
+        (
+            "/opt/android-13/sdk/system-images/android-35/google_apis/x86_64",
+            "system-images;android-35;google_apis;x86_64",
+        ),
+        ("./system-images//android-35/default/arm64-v8a/", "system-images;android-35;default;arm64-v8a"),
+        ("/opt/images/android-35/", None),
+        ("/x/my-system-images/a/b/c", None),
+        ("", None),
+    ],
+)
+def test_paths_of_system_images(folder: str, image: str | None) -> None:
+    avd = avds.describe("x", {"image.sysdir.1": folder}, {}, ())
+    assert avd.system_image == image
+    assert avd.api_level == (35 if "android-35" in folder else None)
 
 
 @given(st.text(max_size=20))
@@ -260,7 +337,26 @@ def test_where_the_tools_are(tmp_path: Path) -> None:
     assert found.path("emulator") == str(sdk / "emulator" / "emulator")
     assert found.path("avdmanager") == "/x/avdmanager"
     assert found.path("sdkmanager") == "sdkmanager"
-    assert Sdk({"ANDROID_HOME": "/nowhere", "ANDROID_SDK_ROOT": str(sdk)}).path("emulator") == "emulator"
+    assert Sdk({"ANDROID_HOME": "/nowhere", "ANDROID_SDK_ROOT": str(sdk)}).path("emulator") == found.path("emulator")
+    assert Sdk({"ANDROID_HOME": "/nowhere", "HOME": str(tmp_path)}).path("emulator") == "emulator"
+    for place in (
+        "tools/bin",
+        "cmdline-tools/bin",
+        "cmdline-tools/9.0/bin",
+        "cmdline-tools/19.0/bin",
+    ):  # the later ones are preferred
+        (sdk / place).mkdir(parents=True)
+        (sdk / place / "sdkmanager").touch()
+        assert Sdk({"ANDROID_HOME": str(sdk)}).path("sdkmanager") == str(sdk / place / "sdkmanager")
+    home = tmp_path / "home"
+    usual = usual_sdks({"HOME": str(home)})[0]
+    usual.parent.mkdir(parents=True)
+    usual.symlink_to(sdk)
+    (elsewhere := tmp_path / "bin").mkdir()
+    at_home = Sdk({"HOME": str(home), "PATH": str(elsewhere)})
+    assert at_home.path("emulator") == str(usual / "emulator" / "emulator")
+    (elsewhere / "emulator").touch(0o755)
+    assert at_home.path("emulator") == "emulator", "the PATH is preferred"
     latest = sdk / "cmdline-tools" / "latest" / "bin"
     latest.mkdir(parents=True)
     (latest / "sdkmanager").touch()
@@ -350,15 +446,63 @@ def test_known_misfortunes(text: str, sentence: str | None) -> None:
         (ToolResult(1, "out", "\nerr\n"), "err"),
         (ToolResult(1, "a\nthe last line\n", " \n"), "tool failed: the last line"),
         (ToolResult(3, "", ""), "tool failed: exit code 3"),
-        (ToolResult(0, "No space left on device\nend", ""), "tool: the disk is full: end"),
+        (ToolResult(0, "No space left on device\nend", ""), "tool: the disk is full: No space left on device"),
         (
             ToolResult(0, "License for package X not accepted\nend", "Warning: SDK XML"),
-            "tool: the licenses were not accepted: end",
+            "tool: the licenses were not accepted: License for package X not accepted",
         ),
     ],
 )
 def test_complaints(ran: ToolResult, message: str) -> None:
     assert tool_errors.failure_message("tool", ran) == message
+
+
+@pytest.mark.parametrize(
+    ("file", "line"),
+    [
+        ("requires-jdk-17.txt", "This tool requires JDK 17 or later. Your version was detected as 11.0.26."),
+        (
+            "jaxb-missing.txt",
+            'Exception in thread "main" java.lang.NoClassDefFoundError: javax/xml/bind/annotation/XmlSchema',
+        ),
+        (
+            "unsupported-class-version.txt",
+            "java.lang.UnsupportedClassVersionError: com/android/sdklib/tool/sdkmanager/SdkManagerCli",
+        ),
+    ],
+)
+def test_java_of_the_wrong_age(file: str, line: str) -> None:
+    text = (FIELD / "30-java-of-the-wrong-age" / file).read_text()
+    for ran in (ToolResult(1, text, ""), ToolResult(1, "", text), ToolResult(0, text, "")):
+        message = tool_errors.failure_message("sdkmanager", ran)
+        assert message.startswith(f"sdkmanager: a suitable Java runtime is missing: {line}")
+        assert "\n" not in message
+        assert (tool_errors.failure_hint(ran) or "").startswith("Install Java 17 or newer, or set JAVA_HOME.")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        'Exception in thread "main" java.lang.UnsupportedClassVersionError: x (class file version 55.0), up to 52.0',
+        "The operation couldn’t be completed. Unable to locate a Java Runtime.",
+        "No Java runtime present, requesting install.",
+        "'java' is not recognized as an internal or external command,",
+        "Error: could not find libjava.so",
+        "Error: Could not create the Java Virtual Machine.",
+        "/opt/sdk/cmdline-tools/latest/bin/sdkmanager: line 174: java: command not found",
+    ],
+)
+def test_other_words_of_java(text: str) -> None:
+    assert tool_errors.failure_hint(ToolResult(1, text, "")) == "Install Java 17 or newer, or set JAVA_HOME."
+
+
+def test_a_trace_is_no_message() -> None:
+    trace = 'Exception in thread "main" java.io.IOException: oops\n\tat com.a.B.<init>(B.java:1)\n\t... 5 more\n'
+    assert (
+        tool_errors.failure_message("t", ToolResult(1, "", trace))
+        == 'Exception in thread "main" java.io.IOException: oops'
+    )
+    assert tool_errors.failure_message("t", ToolResult(1, "", "\tat com.a.B.c(B.java:1)\n")) == "t failed: exit code 1"
 
 
 @given(st.text(), st.text(), st.integers(-64, 255))
