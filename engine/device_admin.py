@@ -13,7 +13,14 @@ from clawperator.engine.adb.android_user import pm, settings
 from clawperator.engine.adb.batch import run_commands, run_scripts
 from clawperator.engine.adb.device import AdbDevice
 from clawperator.engine.adb.displays import DISPLAY_SCRIPT, MAIN_DISPLAY, parse_displays
-from clawperator.engine.adb.parse import limited_hint, parse_getprop, parse_packages, parse_sdk, parse_wm_density
+from clawperator.engine.adb.parse import (
+    parse_failure,
+    parse_getprop,
+    parse_packages,
+    parse_sdk,
+    parse_wm_density,
+    refusal_hint,
+)
 from clawperator.engine.adb.quote import device_command, device_script
 from clawperator.engine.config.active_profile import load_profile
 from clawperator.engine.config.policy import SETUP_OPERATOR, Subject
@@ -43,7 +50,6 @@ _PROCESSES = (
 )
 """Prints the current user, and each process of an app with its uid: an app can run for several users."""
 _PERMISSION = re.compile(r"[A-Za-z0-9_.]{1,255}")
-_LONGEST = 2_000
 
 
 class DeviceAdmin:
@@ -110,8 +116,7 @@ class DeviceAdmin:
             if listed.ok and package not in parse_packages(listed.text):
                 raise _refused(device, f"{package} is not installed", hint="Check `clawperator packages list`.")
             if not done.ok or done.text.lstrip().startswith(("Failure", "Failed", "Error")) or "Exception" in done.text:
-                reason = _reason(done.text)
-                raise _refused(device, f"Android refused to {what} {package}: {reason}", hint=limited_hint(reason))
+                raise _refused(device, f"Android refused to {what} {package}", said=done.text)
             return _answer(device, package=package, **facts)
 
     # -- the device's state
@@ -128,7 +133,7 @@ class DeviceAdmin:
             turned = [] if to == "auto" else [settings("put", "system", "user_rotation", ROTATIONS[to])]
             for done in await run_commands(device, [fixed, *turned]):
                 if not done.ok:
-                    raise _refused(device, f"the settings were not changed: {_reason(done.text)}")
+                    raise _refused(device, "the settings were not changed", said=done.text)
             return await _state(device, ("width", "height", "rotation"))
 
     async def wake(self) -> dict[str, Any]:
@@ -158,7 +163,7 @@ class DeviceAdmin:
             of_app = [f"--pid={pid}"]
         done = await device.shell(["logcat", "-d", "-v", "threadtime", "-t", str(lines), *of_app])
         if not done.ok:
-            raise _refused(device, f"logcat was refused: {_reason(done.error_text)}")
+            raise _refused(device, "logcat was refused", said=done.error_text)
         found = [line for line in done.text.splitlines() if not line.startswith("---------")]
         return _answer(device, lines=found[-lines:])
 
@@ -227,10 +232,9 @@ def _answer(device: AdbDevice, **facts: Any) -> dict[str, Any]:
     return {"ok": True, "deviceId": device.serial, **facts}
 
 
-def _reason(text: str) -> str:
-    lines = [line.strip() for line in text.splitlines() if line.strip() and not line.lstrip().startswith("at ")]
-    return (lines[-1] if lines else "the device gave no reason")[:_LONGEST]
-
-
-def _refused(device: AdbDevice, message: str, *, hint: str | None = None) -> EngineError:
+def _refused(device: AdbDevice, message: str, *, said: str | None = None, hint: str | None = None) -> EngineError:
+    """``said`` is what the device printed, which names the reason and decides the hint."""
+    if said is not None:
+        reason = parse_failure(said, 1) if said.strip() else "the device gave no reason"
+        message, hint = f"{message}: {reason}", hint or refusal_hint(reason)
     return EngineError(ErrorCode.DEVICE_COMMAND_REFUSED, f"{device.serial}: {message}", hint=hint)

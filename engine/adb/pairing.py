@@ -18,6 +18,10 @@ _NAME_LETTERS = 6
 """Few, so that the QR code is small enough for a terminal of 24 lines."""
 _PASSWORD_LETTERS = 16
 _MAX_CODE = 64
+_AGAIN_HINT = (
+    "Check address and port, then open 'Pair device with pairing code' again: each code works once. "
+    "If it stays so, run `adb kill-server`, and update the platform-tools."
+)
 _PAIRED = re.compile(r"Successfully paired to (.*?)(?: \[guid=(.*)\])?", re.DOTALL)
 
 
@@ -74,7 +78,9 @@ def pair_outcome(words: str, address: str, code: str) -> Paired:
     said = " ".join(words.replace(code, "***").split())
     lowered = said.lower()
     details = {"address": address, "adb": said}
-    if "wrong password" in lowered or "connection was dropped" in lowered:
+    if "protocol fault" in lowered:
+        hint = _AGAIN_HINT
+    elif "wrong password" in lowered or "connection was dropped" in lowered:
         hint = (
             "Each dialog has a new code: leave it open and enter the code that it shows now. "
             "If the code is right, turn Wireless debugging off and on."
@@ -89,6 +95,12 @@ def pair_outcome(words: str, address: str, code: str) -> Paired:
     raise EngineError(
         ErrorCode.PAIRING_FAILED, f"adb: {said or 'no response to the pairing request'}", hint=hint, details=details
     )
+
+
+def broken_off(target: str) -> EngineError:
+    """Return the error for a server that ended the request without an answer, which ``adb pair`` calls a protocol fault."""
+    message = f"The adb server broke off the pairing with {target} without an answer (adb calls it a protocol fault)"
+    return EngineError(ErrorCode.PAIRING_FAILED, message, hint=_AGAIN_HINT, details={"address": target})
 
 
 def unanswered(target: str, timeout: float) -> EngineError:

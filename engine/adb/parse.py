@@ -147,7 +147,30 @@ INPUT_BLOCKED_HINT = (
     "This phone's settings limit what adb may do. In the developer options, switch on 'USB debugging (Security settings)' "
     "(Xiaomi, Redmi, POCO) or 'Disable permission monitoring' (OPPO, OnePlus, realme), then reconnect."
 )
-_LIMITED = ("INJECT_EVENTS", "WRITE_SECURE_SETTINGS", "GRANT_RUNTIME_PERMISSIONS", "REVOKE_RUNTIME_PERMISSIONS")
+_LIMITED = (
+    r"\b(user|uid) 2000\b|\b(INJECT_EVENTS|WRITE_(SECURE_)?SETTINGS|(GRANT|REVOKE)_RUNTIME_PERMISSIONS)\b"
+    r"|\badb\b[^\n]{0,40}\bforbidden|shell does not have permission(?! to access user)"
+)
+"""What a phone says whose maker took rights from adb's shell that Android gives it."""
+_POLICY = (
+    r"device[ _](owner|policy|admin)|profile owner|DELETE_FAILED_(USER_RESTRICTED|OWNER_BLOCKED)|\bDISALLOW_|\bknox\b"
+    r"|managed by (your|an?) (admin|organi)|restricted by (your|policy|admin)"
+)
+_REFUSALS = tuple(
+    (re.compile(pattern, re.IGNORECASE), hint)
+    for pattern, hint in (
+        (r"is managed by role", "Android gives it with a role: choose the app for that in the device's default apps."),
+        (r"not a changeable permission type", "Android gives it when the app is installed, and it cannot be changed."),
+        (r"has not requested permission", "The app's manifest does not ask for it: an app cannot get it otherwise."),
+        (r"unknown permission", "This Android has no such permission; its own are called android.permission.NAME."),
+        (_LIMITED, INPUT_BLOCKED_HINT),
+        (
+            _POLICY,
+            "An administrator's policy (work profile, Knox, parental control) forbids it: ask who manages the device.",
+        ),
+    )
+)
+"""What a program of Android's says about a refusal → what to do."""
 
 
 _CLOSED_USER = re.compile(r"not have permission to access user (\d{1,9})", re.ASCII)
@@ -162,9 +185,9 @@ def package_manager_failure(text: str, exit_code: int) -> str:
     return f"The package manager failed: {parse_failure(text, exit_code or 1)}"
 
 
-def limited_hint(text: str) -> str | None:
-    """Return what to do about a failure that names a permission which adb's shell has, unless a phone's maker limits it."""
-    return INPUT_BLOCKED_HINT if any(name in text for name in _LIMITED) else None
+def refusal_hint(text: str) -> str | None:
+    """Return what to do about the refusal that ``text`` of a program of Android's names; ``None`` if it names none that is known."""
+    return next((hint for pattern, hint in _REFUSALS if pattern.search(text)), None)
 
 
 def parse_failure(text: str, exit_code: int) -> str:

@@ -20,7 +20,7 @@ from clawperator.engine.adb.discovery import (
     is_named,
     step,
 )
-from clawperator.engine.adb.failures import AdbTimeoutError
+from clawperator.engine.adb.failures import AdbTimeoutError, TransportError
 from clawperator.engine.adb.mdns import (
     CONNECT,
     CONNECTABLE,
@@ -28,7 +28,7 @@ from clawperator.engine.adb.mdns import (
     is_announced_serial,
     is_network_serial,
 )
-from clawperator.engine.adb.pairing import Paired, QrOffer, check_code, pair_outcome, unanswered
+from clawperator.engine.adb.pairing import Paired, QrOffer, broken_off, check_code, pair_outcome, unanswered
 from clawperator.engine.adb.presence import DeviceState
 from clawperator.engine.adb.protocol import is_unknown_service
 from clawperator.engine.adb.reachability import (
@@ -105,6 +105,8 @@ class Wireless(Discovery):
                 words = await self._server.ask(service, timeout=timeout, label=f"pair with {target}")
             except AdbTimeoutError:
                 raise unanswered(target, timeout) from None
+            except TransportError:
+                raise broken_off(target) from None
             except EngineError as error:
                 if "adb" not in error.details or is_unknown_service(error):
                     raise await self.explained(error, secret) from None

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, ParamSpec, TypeGuard
 
 from clawperator.engine.adb.device import AdbDevice
 from clawperator.engine.adb.displays import DISPLAY_CHANGED, FRONT_SCRIPT, GUARD, front_package
-from clawperator.engine.adb.parse import INPUT_BLOCKED_HINT, parse_failure
+from clawperator.engine.adb.parse import parse_failure, refusal_hint
 from clawperator.engine.adb.quote import device_command, device_script
 from clawperator.engine.adb.trace import HIDDEN
 from clawperator.engine.contracts.actions import INPUT_ACTIONS
@@ -369,7 +369,7 @@ class Parts:
         if failure := parse_failure(said, done.exit_code):
             reason = "the text was refused" if secret else failure
             code = ErrorCode.TEXT_NOT_DELIVERED if secret else ErrorCode.GESTURE_FAILED
-            hint = INPUT_BLOCKED_HINT if "INJECT_EVENTS" in said else ""
+            hint = refusal_hint(said) or ""
             del self._results[step_id]
             raise StepFailedError(step_id, EngineError(code, f"Android's input refused: {reason}", hint=hint))
         self._trace.carried_out[step_id] = began, time.time()

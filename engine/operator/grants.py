@@ -11,7 +11,7 @@ from clawperator.engine.adb import secure_list
 from clawperator.engine.adb.android_user import CURRENT, pm, settings
 from clawperator.engine.adb.batch import BatchOutput, run_commands
 from clawperator.engine.adb.device import AdbDevice
-from clawperator.engine.adb.parse import limited_hint, parse_failure
+from clawperator.engine.adb.parse import parse_failure, refusal_hint
 from clawperator.engine.adb.quote import quote
 from clawperator.engine.contracts.operator_identity import listener_of, service_of
 from clawperator.engine.errors import EngineError, ErrorCode
@@ -90,7 +90,7 @@ async def grant_alone(
         permissions = await grant(device, chosen, force=force)
         if not permissions.ok:
             extra = {"receiverPackage": chosen, **permissions.to_dict()}
-            hint = limited_hint(permissions.error)
+            hint = refusal_hint(permissions.error)
             raise EngineError(ErrorCode.GRANT_DEVICE_PERMISSIONS_FAILED, permissions.error, hint=hint, extra=extra)
     return GrantReport(device.serial, chosen, permissions)
 

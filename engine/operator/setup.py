@@ -11,7 +11,7 @@ from typing import Any
 
 from clawperator.engine.adb.batch import run_commands
 from clawperator.engine.adb.device import AdbDevice
-from clawperator.engine.adb.parse import limited_hint
+from clawperator.engine.adb.parse import refusal_hint
 from clawperator.engine.contracts.operator_identity import OPERATOR_PACKAGES
 from clawperator.engine.errors import EngineError, ErrorCode
 from clawperator.engine.executions import probe
@@ -78,7 +78,7 @@ async def _install_and_grant(
             raise _phase_error(ErrorCode.OPERATOR_GRANT_FAILED, exc.message, facts.package, None) from exc
         if not permissions.ok:
             failed = _phase_error(ErrorCode.OPERATOR_GRANT_FAILED, permissions.error, facts.package, permissions)
-            failed.hint = limited_hint(permissions.error) or failed.hint
+            failed.hint = refusal_hint(permissions.error) or failed.hint
             raise failed
     return SetupReport(device.serial, facts.package, facts.path, facts.version_name, permissions)
 

@@ -60,12 +60,15 @@ async def answering(
             reason, remark = _seen(await look(device.serial, package))
         except EngineError as exc:
             reason = f"its first snapshot failed: {exc.message}"
+    steps = "; ".join(step.value for step in check.fix) if check.status != "pass" else ""
     if not reason:
         return replace(report, round_trip_ms=(check.evidence or {}).get("roundTripMs", 0), remark=remark)
     raise EngineError(
         ErrorCode.OPERATOR_VERIFY_FAILED,
         f"{package} {report.version_name} is installed, but it was not verified: {reason}",
-        hint=f"Run `{command_line('doctor', device.serial)}`: it names the cause.",
+        hint=f"{check.fix_title}: {steps}"
+        if steps
+        else f"Run `{command_line('doctor', device.serial)}`: it names the cause.",
         details={"checkId": check.id, **({"reason": check.code.value} if check.code else {})},
         extra={
             "receiverPackage": package,

@@ -268,3 +268,44 @@ def test_installations() -> None:
 def test_a_failure_that_mentions_success_is_a_failure() -> None:
     text = "Success\nFailure [INSTALL_FAILED_USER_RESTRICTED: Install canceled by user]"
     assert not parse.parse_install_result(text).ok
+
+
+# -- what a phone says of a refusal
+
+
+LIMITED = parse.INPUT_BLOCKED_HINT
+FIELD = Path(__file__).parents[2] / "data" / "field"
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ((FIELD / "16-xiaomi-grants" / "pm-grant-stderr.txt").read_text(), LIMITED),
+        ((FIELD / "16-xiaomi-grants" / "settings-put-stderr.txt").read_text(), LIMITED),
+        ("Security exception: adb clearing user data is forbidden.", LIMITED),
+        ("java.lang.SecurityException: Injecting to another application requires INJECT_EVENTS permission", LIMITED),
+        ("java.lang.SecurityException: uid 2000 does not have android.permission.MANAGE_APP_OPS_MODES.", LIMITED),
+        ("java.lang.SecurityException: Shell does not have permission to access user 150", None),
+        ("java.lang.SecurityException: Package a.b has not requested permission android.permission.CAMERA", "manifest"),
+        ("Permission android.permission.INTERNET requested by a.b is not a changeable permission type", "installed"),
+        ("Permission android.permission.CALL_PHONE is managed by role", "role"),
+        ("java.lang.IllegalArgumentException: Unknown permission: android.permission.WRITE_SECURE_SETTING", "no such"),
+        ("Failure [DELETE_FAILED_DEVICE_POLICY_MANAGER]", "administrator"),
+        ("java.lang.SecurityException: Admin ComponentInfo{x} is not a device owner", "administrator"),
+        ("Error: something else about com.samsung.android.knoxapp", None),
+        ("", None),
+    ],
+)
+def test_what_a_refusal_means(text: str, words: str | None) -> None:
+    hint = parse.refusal_hint(text)
+    assert hint is None if words is None else words in (hint or "")
+
+
+def test_a_trace_becomes_one_sentence() -> None:
+    for name, said in (
+        ("pm-grant-stderr.txt", "java.lang.SecurityException: grantRuntimePermission: Neither user 2000"),
+        ("settings-put-stderr.txt", "java.lang.SecurityException: Permission denial: writing to settings requires"),
+    ):
+        reason = parse.parse_failure((FIELD / "16-xiaomi-grants" / name).read_text(), 255)
+        assert reason.startswith(said)
+        assert "\n" not in reason

@@ -382,6 +382,24 @@ async def test_no_error_and_no_timeout_holds_the_code(fake: FakeAdb) -> None:
     await fake.all_closed()
 
 
+async def test_a_pairing_that_breaks_off_is_a_failed_pairing(fake: FakeAdb) -> None:
+    """``adb pair`` says "protocol fault (couldn't read status message)"."""
+    wireless = Wireless(AdbServer(port=fake.port, autostart=False), poll=POLL)
+
+    async def hang_up(_: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        writer.close()
+
+    for answer in (hang_up, fail("protocol fault (couldn't read status message): Success")):
+        fake.answers["host:pair:"] = answer
+        with pytest.raises(EngineError) as caught:
+            await wireless.pair(DIALOG, CODE)
+        assert caught.value.code is ErrorCode.PAIRING_FAILED
+        assert "each code works once" in caught.value.hint
+        assert "platform-tools" in caught.value.hint
+        assert CODE not in repr(caught.value.to_dict())
+    await fake.all_closed()
+
+
 async def test_a_server_that_knows_no_names_gets_the_address(fake: FakeAdb) -> None:
     """Platform-tools 30 discover, but connect by address only."""
     wireless = Wireless(AdbServer(port=fake.port, autostart=False), poll=POLL)
