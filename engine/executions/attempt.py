@@ -169,6 +169,10 @@ class Attempt:
         except TimeoutError as exc:
             if not limit.expired():
                 raise
+            if self.trace.phase == "attach" and self.backend == BACKENDS[0]:
+                from clawperator.engine.executions.log_stream import silent_log
+
+                raise silent_log(self.device_id or "", f"not within {seconds:g} s") from exc
             doing = _PREPARING.get(self.trace.phase, "preparing the execution")
             error = timed_out(f"{doing} before the dispatch", seconds, serial=self.device_id or "")
             error.details["phase"] = self.trace.phase

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import re
 import time
 from collections import Counter, defaultdict, deque
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
@@ -34,6 +35,12 @@ if TYPE_CHECKING:
 NONCE_TAG = "clawperator"
 ATTACH_SECONDS = 5.0
 _NONCE_AGAIN_SECONDS = 1.5
+_AGAIN = (
+    'log -t {tag} {nonce}; for p in log.tag persist.log.tag; do echo "$p=$(getprop $p)"; done; logcat -b main -g 2>&1'
+)
+_MUTED = re.compile(r"^((?:persist\.)?log\.tag)=([WEFAS]\w{0,40})\s*$", re.MULTILINE | re.IGNORECASE | re.ASCII)
+"""A level above that of what the Operator logs; ``Settings`` is what the developer options write, and counts by its first letter."""
+_NO_BUFFER = re.compile(r"ring buffer is 0\s?[KMG]?i?B", re.IGNORECASE)
 _NONCE = "clawperator-nonce-"
 _NONCE_BYTES = _NONCE.encode()
 _SEAM = 128  # the entry of a nonce can span two reads
@@ -109,6 +116,30 @@ def nonce_command(nonce: str) -> list[str]:
     return ["log", "-t", NONCE_TAG, nonce]
 
 
+def why_silent(text: str) -> str:
+    """Return why a log shows nothing, by the output of ``_AGAIN``; '' if the device does not say it."""
+    if (muted := _MUTED.search(text)) is not None:
+        return f"{muted[1]} is {muted[2]}, which mutes it"
+    if _NO_BUFFER.search(text):
+        return "its buffer has no size"
+    said = [line.strip() for line in text.splitlines() if line.strip() and "log.tag=" not in line]
+    return (
+        "" if any("ring buffer" in line for line in said) or not said else f"logcat says {said[0][:_LONGEST_REASON]!r}"
+    )
+
+
+def silent_log(serial: str, why: str = "") -> EngineError:
+    """Return the error for a device whose log does not show what is written to it."""
+    return EngineError(
+        ErrorCode.LOGCAT_UNAVAILABLE,
+        f"The log of {serial} does not show what is written to it{why and f': {why}'}",
+        hint="Check that logging is not muted on the device: in the developer options, 'Logger buffer sizes' must not be Off, and "
+        "`getprop log.tag` must be empty; some makers have a switch of their own. Or use --backend stock, which needs no log; "
+        "nothing was dispatched.",
+        details={"deviceId": serial},
+    )
+
+
 def new_nonce() -> str:
     return f"{_NONCE}{os.urandom(8).hex()}"
 
@@ -164,17 +195,13 @@ class DeviceLog:
                 await asyncio.shield(self._attached)
         except TimeoutError:
             # A busy logd may have dropped the nonce: write it again.
-            await self.device.shell(nonce_command(self._nonce), timeout=ATTACH_SECONDS)
+            script = device_script(_AGAIN, tag=NONCE_TAG, nonce=self._nonce)
+            why = why_silent((await self.device.script(script, timeout=ATTACH_SECONDS)).text)
             try:
-                async with asyncio.timeout(ATTACH_SECONDS):
+                async with asyncio.timeout(_NONCE_AGAIN_SECONDS if why else ATTACH_SECONDS):
                     await asyncio.shield(self._attached)
             except TimeoutError:
-                raise EngineError(
-                    ErrorCode.LOGCAT_UNAVAILABLE,
-                    f"The log of {self.device.serial} does not show what is written to it",
-                    hint="Check that logging is not muted on the device (getprop log.tag); nothing was dispatched.",
-                    details={"deviceId": self.device.serial},
-                ) from None
+                raise silent_log(self.device.serial, why) from None
 
     async def close(self) -> None:
         if self._reader is not None:

@@ -75,6 +75,48 @@ async def test_a_muted_log_dispatches_nothing(connect: Connect, monkeypatch: pyt
     assert bench.engine.lock(bench.serial).state == "free"
 
 
+@pytest.mark.parametrize(
+    ("properties", "limit", "words"),
+    [
+        ({"log.tag": "Settings"}, 4_000, "log.tag is Settings, which mutes it"),  # Logger buffer sizes: Off
+        ({"persist.log.tag": "S"}, 4_000, "persist.log.tag is S"),
+        ({}, 2_500, "not within 2.5 s"),
+    ],
+)
+async def test_a_log_that_is_switched_off_is_the_reason(
+    connect: Connect, monkeypatch: pytest.MonkeyPatch, properties: dict[str, str], limit: int, words: str
+) -> None:
+    bench = await connect()
+    bench.world.props.update(properties)
+    monkeypatch.setattr(bench.world.log, "write", lambda **_: None)
+    monkeypatch.setattr(log_stream, "_NONCE_AGAIN_SECONDS", 0.3)
+    error = await failure(bench.engine, build.press_key("home") | {"timeoutMs": limit})
+    assert (error["code"], error["broadcastDispatchStatus"]) == (ErrorCode.LOGCAT_UNAVAILABLE, "not_sent")
+    assert error["message"].startswith(f"The log of {bench.serial} does not show what is written to it: ")
+    assert words in error["message"]
+    assert "Logger buffer sizes" in error["hint"]
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ("log.tag=\npersist.log.tag=\nmain: ring buffer is 256 KiB (64 KiB consumed)\n", ""),
+        ("log.tag=V\npersist.log.tag=I\n", ""),
+        ("log.tag=\r\npersist.log.tag=silent\r\n", "persist.log.tag is silent, which mutes it"),
+        ("log.tag=E\n", "log.tag is E, which mutes it"),
+        ("log.tag=\nmain: ring buffer is 0B (0B consumed)", "its buffer has no size"),
+        (
+            "log.tag=\nUnable to open log device '/dev/log/main': No such file or directory",
+            'logcat says "Unable to open',
+        ),
+        ("", ""),
+    ],
+)
+def test_why_a_log_is_silent(text: str, why: str) -> None:
+    assert log_stream.why_silent(text).startswith(why)
+    assert bool(log_stream.why_silent(text)) == bool(why)
+
+
 async def test_a_refused_force_stop_dispatches_nothing(connect: Connect, monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(_: SimulatedDevice, package: str) -> None:
         raise RuntimeError(package)
