@@ -104,7 +104,7 @@ async def _with_nodes(
 
 
 async def _with_apps(outcome: ExecutionOutcome, execution: Execution, device: AdbDevice) -> ExecutionOutcome:
-    """Return ``outcome`` with the installed apps that an application id without an app may mean."""
+    """Return ``outcome`` with what is installed of an application id that cannot be opened, or may mean it."""
     error, failed = outcome.error, outcome.failed_step
     if error is None or failed is None or failed.type != "open_app" or error["code"] != ErrorCode.APP_NOT_FOUND:
         return outcome
@@ -115,8 +115,11 @@ async def _with_apps(outcome: ExecutionOutcome, execution: Execution, device: Ad
         listed = parse_packages((await device.script(pm("list packages"))).text)
     except EngineError:
         return outcome
+    if wanted in listed:
+        hint = f"{wanted} is installed, but has no launcher entry: open a URI of it. The entry of a television needs --backend stock."
+        return replace(outcome, error={**error, "hint": hint})
     near = [name for name in listed if wanted.lower() in name.lower()] or get_close_matches(wanted, listed, _NEAREST)
-    if not near or wanted in listed:
+    if not near:
         return outcome
     details = {**error.get("details", {}), "nearest": near[:_NEAREST]}
     hint = f"Did you mean '{near[0]}'? {error['hint']}"

@@ -363,6 +363,13 @@ class TwoLaunchers(_Strict):
     package: str = "com.example.shop"
 
 
+class LeanbackOnly(_Strict):
+    """``package`` has no launcher entry but that of a television's home screen."""
+
+    kind: Literal["leanback_only"]
+    package: str = "com.example.shop"
+
+
 class WindowOver(_Strict):
     """A window of another program lies over the app and takes the touches: a toast, a bar, a picture-in-picture window."""
 
@@ -416,6 +423,7 @@ AnyFault = Annotated[
     | Unseen
     | Foldable
     | TwoLaunchers
+    | LeanbackOnly
     | WindowOver
     | AndroidUsers,
     Field(discriminator="kind"),

@@ -264,6 +264,27 @@ async def test_an_app_with_two_launcher_entries_opens_the_first(connect: Connect
     assert (await bench.engine.execute(once, backend="stock")).envelope["errorCode"] == "APP_NOT_FOUND"
 
 
+async def test_an_app_with_a_television_s_entry_only(connect: Connect) -> None:
+    bench = await connect(faults=[{"kind": "leanback_only", "package": SHOP}])
+    done = await bench.engine.execute(build.open_app(SHOP), backend="stock")
+    assert done.succeeded
+    assert bench.world.ui.package == SHOP
+
+
+@pytest.mark.parametrize("backend", ["operator", "stock"])
+async def test_an_app_without_any_entry_is_not_called_absent(
+    connect: Connect, monkeypatch: pytest.MonkeyPatch, backend: str
+) -> None:
+    bench = await connect()
+    shop = bench.world.ui.apps[SHOP]
+    monkeypatch.setitem(bench.world.ui.apps, SHOP, replace(shop, launchable=False))
+    once = plan(("open_app", {"applicationId": SHOP, "retry": {"maxAttempts": 1}}))
+    error = (await bench.engine.execute(once, backend=backend)).outcome.error
+    assert error is not None
+    assert error["code"] == "APP_NOT_FOUND"
+    assert error["hint"].startswith(f"{SHOP} is installed, but has no launcher entry")
+
+
 @pytest.mark.parametrize("backend", ["operator", "stock"])
 @pytest.mark.parametrize(
     ("asked", "nearest"), [("Thermostat", 1), ("com.example.termostat", 3), ("org.nothing.like.it", 0)]

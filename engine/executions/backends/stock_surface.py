@@ -27,7 +27,7 @@ from clawperator.engine.adb.displays import (
     state_size,
 )
 from clawperator.engine.adb.failures import AdbTimeoutError, OversizedError
-from clawperator.engine.adb.parse import INPUT_BLOCKED_HINT, parse_failure
+from clawperator.engine.adb.parse import parse_failure, refusal_hint
 from clawperator.engine.adb.quote import device_command, device_script
 from clawperator.engine.adb.shell_session import ShellSession
 from clawperator.engine.adb.trace import HIDDEN
@@ -97,14 +97,19 @@ _DUMPED = "dumped to"
 _KILLED = 137
 _LAUNCH = (
     f"r=$(cmd package resolve-activity --brief {CURRENT}"
-    ' {package} 2>&1); c=$(echo "$r" | grep -F -m 1 {entry}) || '
+    ' {package} 2>&1); k=LAUNCHER; c=$(echo "$r" | grep -F -m 1 {entry}) || '
     f"c=$(cmd package query-activities --brief {CURRENT}"
-    " {package} 2>/dev/null | grep -F -m 1 {entry}) || "
-    '{ echo "$r"; exit 113; }; '
+    " {package} 2>/dev/null | grep -F -m 1 {entry}) || for k in LEANBACK_LAUNCHER INFO; do c=$("
+    'for v in resolve-activity query-activities; do cmd package "$v" --brief '
+    f"{CURRENT}"
+    ' -a android.intent.action.MAIN -c "android.intent.category.$k" {package} 2>/dev/null; done | grep -F -m 1 {entry}) && break; done; '
+    '[ -n "$c" ] || { echo "$r"; exit 113; }; '
     f"am start {CURRENT}"
-    ' -a android.intent.action.MAIN -c android.intent.category.LAUNCHER -f 0x10200000 -n "${c##* }"'
+    ' -a android.intent.action.MAIN -c "android.intent.category.$k" -f 0x10200000 -n "${c##* }"'
 )
-"""Of several launcher entries the first is started; asked for one, Android names its dialog for the choice."""
+"""Of several launcher entries the first is started; asked for one, Android names its dialog for the choice. Apps of televisions may have
+an entry there only, and some have the one that Android's own ``getLaunchIntentForPackage`` takes, too.
+"""
 _START_HINT = "Unlock the device, or start the app by hand once: Android or the phone's maker refused to start it."
 _BROKE_OFF_HINT = "It may have acted: take a snapshot before you send it again."
 _NOTHING_TO_START = ("No activity found", "No activities found", "unable to resolve Intent", "does not exist")
@@ -469,7 +474,11 @@ class StockSurface:
             return True
         if any(words in said for words in _NOTHING_TO_START):
             return False
-        raise EngineError(ErrorCode.DEVICE_SHELL_UNAVAILABLE, f"Android's {what} failed: {failure}", hint=_START_HINT)
+        raise EngineError(
+            ErrorCode.DEVICE_SHELL_UNAVAILABLE,
+            f"Android's {what} failed: {failure}",
+            hint=refusal_hint(said) or _START_HINT,
+        )
 
     async def _input(self, *words: str) -> bool:
         self._has_acted, self._last = True, None
@@ -507,7 +516,7 @@ class StockSurface:
             return False
         said = f"{done.text}\n{done.error_text}"
         if failure := parse_failure(said, done.exit_code):
-            hint = INPUT_BLOCKED_HINT if "INJECT_EVENTS" in said else _BROKE_OFF_HINT
+            hint = refusal_hint(said) or _BROKE_OFF_HINT
             raise EngineError(ErrorCode.GESTURE_FAILED, f"Android's {what} failed: {failure}", hint=hint)
         self._now.sent.append(what)
         return True
@@ -563,4 +572,4 @@ def _broken_dump(done: ShellResult, said: str) -> EngineError | None:
 
 
 def _broke_off(reason: str, done: ShellResult) -> EngineError:
-    return stock_text.undelivered(reason, INPUT_BLOCKED_HINT if "INJECT_EVENTS" in done.error_text else "")
+    return stock_text.undelivered(reason, refusal_hint(done.error_text) or "")

@@ -13,7 +13,7 @@ from clawperator.engine.simulator.dumpsys import dumpsys
 from clawperator.engine.simulator.installing import install
 from clawperator.engine.simulator.packages import SimulatedPackage
 from clawperator.engine.simulator.process import Command, Process, Service, command_of
-from clawperator.engine.simulator.scenario import TwoLaunchers
+from clawperator.engine.simulator.scenario import LeanbackOnly, TwoLaunchers
 
 MAX_APK: Final = 512 * 1024 * 1024
 _LIST_FLAGS: Final = "fdes3iluUa"
@@ -133,7 +133,7 @@ async def _resolve_activity(process: Process, words: list[str]) -> int:
     intent = parse_intent([word for word in words if word not in ("--brief", "--components")])
     activities = process.device.activities
     name = activities.viewer(intent.data) if intent.data else intent.package or intent.component.partition("/")[0]
-    launcher = activities.launcher_activity(name)
+    launcher = _entry(process, name, intent.category)
     several = process.device.scenario.of_device(TwoLaunchers)
     component = f"{name}/{launcher}"
     if several is not None and several.package == name and not intent.data:
@@ -142,13 +142,23 @@ async def _resolve_activity(process: Process, words: list[str]) -> int:
     return 0
 
 
+def _entry(process: Process, name: str, category: str) -> str:
+    """The activity of an app that has an entry of ``category``; empty without one."""
+    television = process.device.scenario.of_device(LeanbackOnly)
+    own = "LEANBACK_LAUNCHER" if television is not None and television.package == name else "LAUNCHER"
+    asked = category.rpartition(".")[2] or "LAUNCHER"
+    known = asked in (own, "DEFAULT")
+    return process.device.activities.launcher_activity(name) if known else ""
+
+
 _MATCH: Final = "priority=0 preferredOrder=0 match=0x108000 specificIndex=-1 isDefault=false"
 
 
 async def _query_activities(process: Process, words: list[str]) -> int:
-    """``query-activities --brief PACKAGE``: all launcher entries."""
-    name = parse_intent([word for word in words if word not in ("--brief", "--components")]).package
-    launcher = process.device.activities.launcher_activity(name)
+    """``query-activities --brief [-a ACTION] [-c CATEGORY] PACKAGE``: all launcher entries."""
+    intent = parse_intent([word for word in words if word not in ("--brief", "--components")])
+    name = intent.package
+    launcher = _entry(process, name, intent.category)
     several = process.device.scenario.of_device(TwoLaunchers)
     entries = [launcher] if launcher else []
     if entries and several is not None and several.package == name:

@@ -133,6 +133,13 @@ def test_displays() -> None:
     assert parse_displays("mDisplayId=x\nDisplayInfo{") == []
 
 
+@pytest.mark.parametrize(("fold", "size"), [("open", (2076, 2152)), ("folded", (1080, 2424))])
+def test_displays_of_a_foldable(fold: str, size: tuple[int, int]) -> None:
+    data = Path(__file__).parents[2] / "data" / "field" / "22-foldable-screenshot"
+    (on,) = (display for display in parse_displays((data / f"dumpsys-display-{fold}.txt").read_text()) if display.on)
+    assert (on.width, on.height) == size
+
+
 async def test_a_picture_of_a_foldable_shows_the_display_that_is_on(tmp_path: Path) -> None:
     async with phones(tmp_path, start=SHOP, faults=[{"kind": "foldable"}]) as (engine, (world,)):
         assert Image.open(io.BytesIO(await engine.picture())).size == world.ui.display
