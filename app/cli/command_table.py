@@ -80,6 +80,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "skills list": ("skills:List", "List the skills in the registry"),
     "skills get": ("skills:Get", "Show a skill's registry entry"),
     "skills search": ("skills:Search", "Find skills by app, intent or keyword"),
+    "skills for-app": ("skills:ForApp", "List the skills for one app"),
     "skills compile-artifact": ("skills_compile:CompileArtifact", "Compile a skill's artifact into an execution"),
     "skills run": ("skills_run:Run", "Run a skill: its script, or one of its artifacts"),
     "skills validate": ("skills:Validate", "Validate the files of one skill or of all skills"),
@@ -177,7 +178,7 @@ GROUPS: dict[str, str] = {
     "history": "history list|show|export|audit|prune [options]",
     "record": "record start|stop|pull|parse|draft|replay [options]",
     "skills": (
-        "skills list|get|search|compile-artifact|run|validate|lint|new|index|ci|install|update|sync|install-hook [options]"
+        "skills list|get|search|for-app|compile-artifact|run|validate|lint|new|index|ci|install|update|sync|install-hook [options]"
     ),
     "policy": "policy show|check|schema [options]",
     "config": "config path|show|check|schema [options]",

@@ -470,4 +470,5 @@ async def _run_skill(
         timeout_ms=body.timeoutMs,
         expect_contains=skill.expectContains,
         guard=engine.guard,
+        engine=engine,
     )

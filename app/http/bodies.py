@@ -306,6 +306,7 @@ class Suggestion(_Tree):
 class SkillRun(Body):
     device_id: DeviceId = ""
     args: Annotated[list[_Argument], ErrorCode.INVALID_ARGS] = []
+    inputs: Annotated[dict[str, _Argument], ErrorCode.SKILL_INPUT_INVALID] = {}
     timeout_ms: Annotated[int, Field(ge=1), ErrorCode.INVALID_TIMEOUT_MS] = _absent()
     backend: Backend = _absent()
     allow_unbind: AllowUnbind = _absent()

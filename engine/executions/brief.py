@@ -19,7 +19,7 @@ _DATA = {
 }
 """The data of successful steps that a caller cannot know before, by action type."""
 _OF_REPORTS = ("ok", "outputs", "variance", "errors", "warnings")
-_OF_SCRIPTS = ("ok", "frames", "outputTruncated", "warnings")
+_OF_SCRIPTS = ("ok", "skillResult", "frames", "outputTruncated", "warnings")
 
 
 def brief(document: Mapping[str, Any]) -> dict[str, Any]:
@@ -32,7 +32,7 @@ def brief(document: Mapping[str, Any]) -> dict[str, Any]:
         answer = {key: document[key] for key in _OF_REPORTS if key == "ok" or document.get(key)}
         answer["executions"] = [_brief(execution) for execution in document["executions"]]
     elif "output" in document:
-        kept = (*_OF_SCRIPTS, *(() if document.get("frames") else ("output",)))
+        kept = (*_OF_SCRIPTS, *(() if document.get("frames") or "skillResult" in document else ("output",)))
         answer = {key: document[key] for key in kept if key in document}
     else:
         return {"ok": document["ok"], **_brief(document)}

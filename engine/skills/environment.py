@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from clawperator.engine.config.active_profile import load_profile, packed
 from clawperator.engine.config.environment import CALLER_PROFILE, OUTPUT_VARIABLE, WAIT_VARIABLE
+from clawperator.engine.contracts.operator_identity import BRANDS
 from clawperator.engine.skills.registry import BUILTIN, VARIABLE, Registry
 
 if TYPE_CHECKING:
@@ -21,28 +22,45 @@ if TYPE_CHECKING:
 
 _NAME = "clawperator"
 _MODULE = "clawperator.app.cli"
-_COMMAND = ("CLAWPERATOR_BIN", "CLAW_BIN")
-_PACKAGE = ("CLAWPERATOR_OPERATOR_PACKAGE", "CLAWPERATOR_RECEIVER_PACKAGE", "RECEIVER_PKG")
-_DEVICE = ("CLAWPERATOR_DEVICE_ID", "DEVICE_ID")
+
+
+def _of_brands(name: str) -> tuple[str, ...]:
+    """The variable as skills of each brand read it."""
+    return tuple(f"{brand.upper()}_{name}" for brand in BRANDS)
+
+
+_COMMAND = (*_of_brands("BIN"), "CLAW_BIN")
+_PACKAGE = (*_of_brands("OPERATOR_PACKAGE"), "CLAWPERATOR_RECEIVER_PACKAGE", "RECEIVER_PKG")
+_DEVICE = (*_of_brands("DEVICE_ID"), "DEVICE_ID")
 
 
 def script_environment(
-    settings: Settings, registry: Registry, skill_id: str, command: str, device_id: str | None
+    settings: Settings,
+    registry: Registry,
+    skill_id: str,
+    command: str,
+    device_id: str | None,
+    *,
+    package: str,
+    run_id: str,
 ) -> dict[str, str]:
     """Return the variables of the script of ``skill_id``, which runs Clawperator by ``command``.
 
     The settings of this call, from flags too, apply to the calls of the script: device, package, policy, logs, registry. The
-    policy profile cannot be changed by them, and their output is JSON unless a flag asks for another. Without a device, the caller's variables are kept. Raises ``EngineError`` for
+    policy profile cannot be changed by them, and their output is JSON unless a flag asks for another. Without a device, the caller's
+    variables are kept; without a ``package``, each call of the script uses the Operator app that is installed. Raises ``EngineError`` for
     an unusable policy.
     """
     chosen: dict[str, str] = {
         **dict.fromkeys(_COMMAND, command),
-        **dict.fromkeys(_PACKAGE, settings.receiver_package),
+        **dict.fromkeys(_of_brands("SKILL_RUN_ID"), run_id),
         "CLAWPERATOR_SKILL_ID": skill_id,
         OUTPUT_VARIABLE: "json",
         CALLER_PROFILE: packed(load_profile(settings)),
         VARIABLE: BUILTIN if registry.source == BUILTIN else registry.path,
     }
+    if package:
+        chosen |= dict.fromkeys(_PACKAGE, package)
     if device := device_id or settings.device_id:
         chosen |= dict.fromkeys(_DEVICE, device)
     for variable, value in _limits(settings).items():

@@ -4,7 +4,8 @@
 * ``SCREENSHOT|path=<file>``: a screenshot.
 * ``TEXT_BEGIN`` … ``TEXT_END``: the lines between them are one text.
 * a check mark at the start of the last line: success.
-* ``[Clawperator-Skill-Result] {…}``: a JSON object with a result; there may be several.
+* ``[Clawperator-Skill-Result] {…}``: a JSON object with a result; there may be several. The mark alone on its line begins the result
+  of the skill (``skill_result``), which is no frame.
 
 Invalid frames are reported as ``malformed`` with a reason and are never fatal.
 """
@@ -16,10 +17,12 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any, Literal, NoReturn
 
+from clawperator.engine.contracts.operator_identity import BRANDS
+
 Kind = Literal["result", "screenshot", "text", "done", "skillResult", ""]
 Frame = Mapping[str, Any]
 
-SKILL_RESULT = "[Clawperator-Skill-Result]"
+SKILL_RESULT = tuple(f"[{brand}-Skill-Result]" for brand in BRANDS)
 CHECK_MARKS = ("✓", "✔", "✅")
 MAX_FRAMES = 500
 MAX_RESULT = 256 * 1024
@@ -28,7 +31,7 @@ _BEGIN, _END = "TEXT_BEGIN", "TEXT_END"
 _RESULT, _SCREENSHOT = "RESULT|", "SCREENSHOT|"
 _MAX_INDENT = 100
 _BLANK = rf"[^\S\n]{{0,{_MAX_INDENT}}}"
-_MARKS = "|".join(map(re.escape, (SKILL_RESULT, _RESULT, _SCREENSHOT, _BEGIN, _END, *CHECK_MARKS)))
+_MARKS = "|".join(map(re.escape, (*SKILL_RESULT, _RESULT, _SCREENSHOT, _BEGIN, _END, *CHECK_MARKS)))
 _MARKED = re.compile(rf"^{_BLANK}(?:{_MARKS})", re.MULTILINE)
 _CLOSING = re.compile(rf"^{_BLANK}{_END}{_BLANK}$", re.MULTILINE)
 
@@ -83,10 +86,12 @@ def _frames(text: str) -> Iterator[Frame]:
 def _frame(kind: Kind, number: int, words: str, *, last: bool) -> Frame | None:
     if words == _END:
         return _malformed(number, f"{_END} without {_BEGIN}")
+    if words in SKILL_RESULT:
+        return None
     if kind and len(words) > MAX_RESULT:
         return _malformed(number, f"longer than {MAX_RESULT} characters")
     if kind == "skillResult":
-        return _skill_result(number, words.removeprefix(SKILL_RESULT))
+        return _skill_result(number, words.partition("]")[2])
     if kind == "result":
         return {"kind": kind, "line": number, **_values(words)}
     if kind == "screenshot":

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -42,9 +43,13 @@ SEVERITIES: Mapping[str, Severity] = {
     "L-MISSING-RECOMMENDED": "info",
     "L-STALE": "info",
     "L-PERCENT": "warning",
+    "L-CONTRACT-INPUT": "warning",
+    "L-CONTRACT-TYPE": "info",
+    "L-CONTRACT-VERIFICATION": "warning",
 }
 """Every lint. A recipe that does not compile is reported under the code of its error."""
 RECIPE = ".recipe.md"
+SKILL_JSON = "skill.json"
 MAX_FILE_BYTES = 2 * 1024 * 1024
 MAX_FILES = 2_000
 """Of one skill; larger files are not source text."""
@@ -80,6 +85,8 @@ def lint_text(text: str, file: str, rules: LintRules) -> list[Finding]:
     found = [*_literals(text), *_blocked(text, rules.blocked)]
     if file.casefold().endswith(RECIPE):
         found += _recipe(text, file, rules)
+    if os.path.basename(file) == SKILL_JSON:
+        found += _contract(text)
     unique = sorted(set(found))
     return [Finding(file, line, code, SEVERITIES.get(code, "error"), message) for line, code, message in unique]
 
@@ -112,6 +119,18 @@ def _recipe(text: str, file: str, rules: LintRules) -> Iterator[LintMessage]:
         if exc.details.get("lint") != LITERAL_ANNOTATED:  # reported by the lint
             yield _broken(exc)
     yield from remarks(source, recipe, rules.profile, rules.today)
+
+
+def _contract(text: str) -> Iterator[LintMessage]:
+    """Yield the findings in the inputs and the verification that a ``skill.json`` declares."""
+    from clawperator.engine.skills.script_inputs import contract_remarks
+
+    try:
+        entry = json.loads(text)
+    except (ValueError, RecursionError):  # reported by `skills validate`
+        return
+    for word, code, message in contract_remarks(entry):
+        yield LintMessage(1 + text.count("\n", 0, max(0, text.find(json.dumps(word)))), code, message)
 
 
 def _broken(error: EngineError) -> LintMessage:

@@ -6,10 +6,12 @@ import asyncio
 import errno
 import signal
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Protocol
+from uuid import uuid4
 
+from clawperator.engine.contracts.limits import BACKENDS
 from clawperator.engine.errors import EngineError, ErrorCode
 from clawperator.engine.executions import build
 from clawperator.engine.executions.brief import brief, brief_view
@@ -21,13 +23,15 @@ from clawperator.engine.process.output import BoundedOutput, LineSplitter, Strea
 from clawperator.engine.progress import unreported
 from clawperator.engine.skills.artifact_run import screen_after
 from clawperator.engine.skills.environment import own_command, script_environment
-from clawperator.engine.skills.frames import Frame, parse_frames
+from clawperator.engine.skills.frames import SKILL_RESULT, Frame, parse_frames
 from clawperator.engine.skills.registry import Registry
 from clawperator.engine.skills.run_log import RunLog
 from clawperator.engine.skills.script import Script, choose_script
+from clawperator.engine.skills.script_inputs import script_arguments
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from clawperator.engine.adb.device import AdbDevice
     from clawperator.engine.config.settings import Settings
     from clawperator.engine.skills.artifact_run import Executor
 
@@ -42,14 +46,24 @@ _ENDED = (
     ErrorCode.SKILL_EXECUTION_FAILED,
     ErrorCode.SKILL_EXECUTION_TIMEOUT,
     ErrorCode.SKILL_OUTPUT_ASSERTION_FAILED,
+    ErrorCode.SKILL_RESULT_PARSE_FAILED,
+    ErrorCode.SKILL_VERIFICATION_INDETERMINATE,
 )
 """Errors of scripts that ran."""
+NO_INPUTS: Mapping[str, object] = {}
 _START_HINTS = {
     "ENOENT": "The interpreter in the script's first line does not exist.",
     "E2BIG": "Pass shorter arguments.",
     "EACCES": "Make the script executable: chmod +x.",
     "ENOEXEC": "This computer cannot run the script: use .js, .py or .sh, or name its interpreter in the first line (#!).",
 }
+
+
+class Devices(Protocol):
+    """What a run needs of the engine: which Operator app is to be used on a device. Raises ``EngineError``."""
+
+    async def device(self, device_id: str | None) -> AdbDevice: ...
+    async def operator_package(self, device: AdbDevice) -> str: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +77,10 @@ class OutputLine:
 
 @dataclass(frozen=True, slots=True)
 class SkillRun:
-    """A successful run. ``timeout_ms`` and ``expected`` are the caller's, if any; ``warnings`` are those of ``run_warnings``."""
+    """A successful run. ``timeout_ms`` and ``expected`` are the caller's, if any; ``warnings`` are those of ``run_warnings``.
+
+    ``result`` is the one that the skill reported itself (``read_skill_result``), if it did.
+    """
 
     skill_id: str
     output: str
@@ -74,9 +91,10 @@ class SkillRun:
     truncated: bool
     frames: tuple[Frame, ...]
     warnings: tuple[dict[str, Any], ...] = ()
+    result: Mapping[str, Any] | None = None
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the success shape of cli.md#commands, with ``frames`` if the script printed any."""
+        """Return the success shape of cli.md#commands, with ``skillResult`` and ``frames`` if the script printed any."""
         answer: dict[str, Any] = {
             "skillId": self.skill_id,
             "output": self.output,
@@ -89,6 +107,8 @@ class SkillRun:
             answer["expectedSubstring"] = self.expected
         if self.truncated:
             answer["outputTruncated"] = True
+        if self.result is not None:
+            answer["skillResult"] = dict(self.result)
         if self.frames:
             answer["frames"] = [dict(frame) for frame in self.frames]
         if self.warnings:
@@ -103,23 +123,28 @@ async def run_skill(
     settings: Settings,
     device_id: str | None = None,
     args: Sequence[str] = (),
+    inputs: Mapping[str, object] = NO_INPUTS,
     timeout_ms: int | None = None,
     expect_contains: str | None = None,
     validate: bool = True,
     on_line: Callable[[OutputLine], object] = unreported,
     guard: Guard | None = None,
+    engine: Devices | None = None,
 ) -> SkillRun:
-    """Run the script of ``skill_id`` with ``device_id`` (if given) and ``args`` as its arguments.
+    """Run the script of ``skill_id`` with ``device_id`` (if given), its ``inputs`` and ``args`` as its arguments.
 
     ``validate`` checks the skill's files as ``skills validate --dry-run`` does and adds problems as ``warnings`` to the result
     or the error. ``on_line`` gets every line in the event loop; an exception from it ends the run. When this returns or raises, no
     process of the script's session is alive; a cancellation waits for that. ``guard`` identifies and records the caller.
+    ``engine`` knows the Operator app of the device, which the script gets unless the settings name one.
 
-    Raises ``EngineError``: REGISTRY_READ_FAILED, SKILL_NOT_FOUND, SKILL_SCRIPT_NOT_FOUND, SKILL_EXECUTION_FAILED,
-    SKILL_EXECUTION_TIMEOUT, SKILL_OUTPUT_ASSERTION_FAILED; READ_ONLY and CAPABILITY_DENIED by policy.
+    Raises ``EngineError``: REGISTRY_READ_FAILED, SKILL_NOT_FOUND, SKILL_SCRIPT_NOT_FOUND, SKILL_INPUT_MISSING, SKILL_INPUT_INVALID,
+    SKILL_EXECUTION_FAILED, SKILL_EXECUTION_TIMEOUT, SKILL_OUTPUT_ASSERTION_FAILED, SKILL_RESULT_PARSE_FAILED,
+    SKILL_VERIFICATION_INDETERMINATE; READ_ONLY and CAPABILITY_DENIED by policy.
     """
     limit = _limit(timeout_ms)
-    registry.get(skill_id)
+    entry = registry.get(skill_id)
+    args = script_arguments(entry, inputs, args)
     what = f"run the script of {skill_id}"
     with (
         (guard or Guard(settings)).acting("run_skill", what, device_id=device_id or ""),
@@ -133,7 +158,10 @@ async def run_skill(
             output.warnings = await asyncio.to_thread(run_warnings, registry, skill_id)
         given = [device_id] if device_id else []
         with own_command() as command, output.log.around(script.path):
-            env = script_environment(settings, registry, skill_id, command, device_id)
+            package = await _package(settings, device_id, engine)
+            env = script_environment(
+                settings, registry, skill_id, command, device_id, package=package, run_id=uuid4().hex
+            )
             began = time.monotonic()
             try:
                 ended = await run_child([*script.command, *given, *args], env, output.take, seconds=limit / 1000)
@@ -141,7 +169,7 @@ async def run_skill(
                 raise _not_started(skill_id, script, exc.reason) from exc
             output.end()
             duration_ms = (time.monotonic() - began) * 1000
-            _require_success(skill_id, script, ended, limit, output)
+            result = await asyncio.to_thread(_require_success, entry, script, ended, limit, output)
             output.log.complete(duration_ms)
         return SkillRun(
             skill_id,
@@ -153,7 +181,22 @@ async def run_skill(
             output.stdout.truncated,
             await asyncio.to_thread(output.frames),
             tuple(output.warnings),
+            result,
         )
+
+
+async def _package(settings: Settings, device_id: str | None, engine: Devices | None) -> str:
+    """Return the Operator app that the script's calls use: the one of the settings, else that of the device; '' if unknown."""
+    device = device_id or settings.device_id
+    if settings.package_chosen or settings.backend != BACKENDS[0]:
+        return settings.receiver_package
+    if engine is None or not device:
+        return ""
+    try:
+        phone = await engine.device(device)
+        return await engine.operator_package(phone)
+    except EngineError:  # the script may need no device, and its own calls report what is wrong
+        return ""
 
 
 async def run_with_then(
@@ -188,8 +231,14 @@ async def run_with_then(
     return brief(answer) if short else answer
 
 
-def _require_success(skill_id: str, script: Script, ended: Ended, limit: int, output: _Output) -> None:
-    """Raise the error of a script that timed out, failed, or did not print the expected text."""
+def _require_success(
+    entry: Mapping[str, Any], script: Script, ended: Ended, limit: int, output: _Output
+) -> Mapping[str, Any] | None:
+    """Return the result that the skill reports, if it does.
+
+    Raises the error of a script that timed out, failed, reports no success or did not print the expected text.
+    """
+    skill_id = entry["id"]
     if ended.timed_out:
         raise EngineError(
             ErrorCode.SKILL_EXECUTION_TIMEOUT,
@@ -197,10 +246,27 @@ def _require_success(skill_id: str, script: Script, ended: Ended, limit: int, ou
             details={"timeoutMs": limit},
             extra={"skillId": skill_id, "broadcastDispatchStatus": "unknown", **output.said()},
         )
+    result: Mapping[str, Any] | None = None
+    try:
+        if (result := output.result(skill_id)) is not None and (not ended.exit_code or result["status"] != "success"):
+            from clawperator.engine.skills.skill_result import require_done
+
+            require_done(skill_id, result, entry.get("contract"))
+    except EngineError as exc:
+        exc.extra |= {"skillId": skill_id, "exitCode": ended.exit_code, **output.said()}
+        exc.extra |= {"skillResult": result} if result is not None else {}
+        if not ended.exit_code or exc.code is ErrorCode.SKILL_VERIFICATION_INDETERMINATE:
+            raise
+        if result is None:  # the failure of the script is probably the reason
+            output.warnings.append({"code": exc.code.value, "path": "", "message": exc.message})
     if ended.exit_code:
-        raise _failed(skill_id, script, ended.exit_code, output)
+        failed = _failed(skill_id, script, ended.exit_code, output)
+        if result is not None:
+            failed.hint, failed.extra["skillResult"] = "Read skillResult.", result
+        raise failed
     if not output.expected.found:
         raise _not_said(skill_id, output)
+    return result
 
 
 def _limit(timeout_ms: int | None) -> int:
@@ -258,6 +324,17 @@ class _Output:
         if self.warnings:
             answer["warnings"] = self.warnings
         return answer
+
+    def result(self, skill_id: str) -> dict[str, Any] | None:
+        """Return the result that the skill reports, if it does. Raises ``SKILL_RESULT_PARSE_FAILED``."""
+        text = self.stdout.beginning
+        if self.stdout.truncated:
+            text = "\n".join((text, self.stdout.ending.partition("\n")[2]))
+        if not any(mark in text for mark in SKILL_RESULT):
+            return None
+        from clawperator.engine.skills.skill_result import read_skill_result
+
+        return read_skill_result(text, skill_id)
 
     def frames(self) -> tuple[Frame, ...]:
         """Return the frames of the kept beginning, and those of the end, whose line numbers are unknown."""

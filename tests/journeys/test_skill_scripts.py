@@ -180,3 +180,17 @@ async def test_a_script_cannot_widen_its_callers_profile(connect: Connect, tmp_p
     run = await skills_run(bench, registry, "--device-id", bench.serial, "--policy", str(policy))
     check_bound(run.document["output"])
     assert bench.world.commands == 0
+
+
+NESTED = """#!/bin/sh
+set -e
+$CLAWPERATOR_BIN snapshot --device-id "$1" --operator-package "${CLAWPERATOR_OPERATOR_PACKAGE-none}" > /dev/null
+echo "RESULT|package=$CLAWPERATOR_OPERATOR_PACKAGE|same=$ANDROPERATOR_OPERATOR_PACKAGE"
+"""
+
+
+async def test_the_calls_of_a_script_use_the_app_that_is_installed(connect: Connect, tmp_path: Path) -> None:
+    """A device with the renamed app alone; before, the package of the old one was exported, and a nested call took it as chosen."""
+    bench = await connect(device={"generation": "1.0"})
+    run = await skills_run(bench, registry_of(tmp_path, "run.sh", NESTED), "--device-id", bench.serial)
+    assert run.values == {"package": "com.androperator.operator", "same": "com.androperator.operator"}

@@ -21,8 +21,8 @@ BUILTIN = "builtin"
 class SkillInput(NamedTuple):
     """An input of a skill.
 
-    ``personal`` values are masked; ``values`` are the allowed ones, where known; ``option``: a script takes it as
-    ``--name value``.
+    ``personal`` values are masked; ``values`` are the allowed ones, where known; ``option`` is the flag with which a script
+    takes it, empty for an artifact.
     """
 
     name: str
@@ -32,7 +32,7 @@ class SkillInput(NamedTuple):
     values: tuple[str, ...] = ()
     personal: bool = False
     help: str = ""
-    option: bool = False
+    option: str = ""
 
 
 class SkillIssue(NamedTuple):
@@ -101,12 +101,16 @@ def _texts(entry: Mapping[str, Any], key: str) -> tuple[str, ...]:
 
 
 def _contract_inputs(entry: Mapping[str, Any]) -> Sequence[SkillInput]:
-    """Return ``contract.inputs``, name → type (skills.md#file), in the order of the script's arguments."""
-    contract = entry.get("contract")
-    inputs = contract.get("inputs") if isinstance(contract, Mapping) else None
-    if not isinstance(inputs, Mapping):
+    if not isinstance(entry.get("contract"), Mapping):
         return ()
-    return [SkillInput(str(name), required=True, help=str(words)) for name, words in inputs.items()]
+    from clawperator.engine.skills.script_inputs import script_inputs
+
+    return [
+        SkillInput(
+            each.name, each.type or "string", each.required, values=each.values, help=each.schema, option=each.flag
+        )
+        for each in script_inputs(entry)
+    ]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

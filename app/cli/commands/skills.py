@@ -50,7 +50,9 @@ class Get(Command):
             raise self.missing("<id>", example=EXAMPLE)
         found = registry(options)
         entry = found.get(options.id)
-        return _answer({"skill": entry}, found, view="skills.skill", data=(found, entry))
+        from clawperator.engine.skills.script_inputs import described
+
+        return _answer({"skill": entry, **described(entry)}, found, view="skills.skill", data=(found, entry))
 
 
 class Search(Command):
@@ -81,6 +83,23 @@ class Search(Command):
 
         opened = registry(options)
         found = search(opened, app=app, intent=intent, keyword=keyword)
+        return _answer({"skills": found, "count": len(found)}, opened, view="skills.skills", data=(opened, found))
+
+
+class ForApp(Command):
+    usage = "<application id> [--registry <file|builtin>] [options]"
+    notes = "The same as skills search --app. Without a skill for the app, the list is empty (exit code 0)."
+    examples = ("com.example.shop", "com.example.shop --output pretty")
+    flags = (Word("app", "application id"), REGISTRY_FLAG)
+
+    def run(self, options: Options) -> Answer:
+        app = text_value("<application id>", options.app)
+        if app is None:
+            raise self.missing("<application id>")
+        from clawperator.engine.skills.search import search
+
+        opened = registry(options)
+        found = search(opened, app=app)
         return _answer({"skills": found, "count": len(found)}, opened, view="skills.skills", data=(opened, found))
 
 

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from clawperator.engine import Engine
     from clawperator.engine.skills.artifact_run import ArtifactReport
     from clawperator.engine.skills.compiled import Compiled
+    from clawperator.engine.skills.registry import Registry
     from clawperator.engine.skills.run import OutputLine
 
     T = TypeVar("T")
@@ -39,9 +40,10 @@ _MOST_LINES = 10_000
 
 
 class Run(Command):
-    usage = "<id> [--artifact <name> [--vars <json>]] [options] [-- <arguments for the script>]"
+    usage = "<id> [--artifact <name> [--vars <json>]] [--<input> <value> …] [options] [-- <arguments for the script>]"
     notes = (
-        "Runs the skill's script with these arguments: the device, if --device-id is given, and everything after --.\n"
+        "Runs the skill's script with these arguments: the device, if --device-id is given, its inputs, and everything after --.\n"
+        "Inputs that the skill declares (skills get) are flags: --unit-name for unit_name, or words in the order of their names.\n"
         "--timeout limits the script's time [120000 ms]; after it, or after Ctrl-C, all its processes are stopped. With --output\n"
         "pretty, its output is shown live. Problems in the skill's other files, including artifacts, are warnings in the result\n"
         "and do not stop the run. With --artifact, no script runs: the artifact is compiled and executed.\n"
@@ -51,6 +53,7 @@ class Run(Command):
     )
     examples = (
         f"{EXAMPLE} --device-id emulator-5554 -- 'red shoes'",
+        f"{EXAMPLE} --query 'red shoes'",
         f"{EXAMPLE} --timeout 300000 --expect-contains RESULT --output pretty",
         f'{EXAMPLE} --artifact search --vars \'{{"query":"shoes"}}\'',
     )
@@ -64,10 +67,12 @@ class Run(Command):
         *DEVICES_FLAGS,
         *RESULT_FLAGS,
         OVERWRITE_FLAG,
-        Rest("args", "arguments for the script"),
+        Rest("args", "arguments for the script", undeclared="undeclared"),
     )
 
     def run(self, options: Options) -> Answer | int:
+        if options.undeclared.refusal is not None and (options.id is None or options.artifact is not None):
+            raise options.undeclared.refusal
         if options.id is None:
             raise self.missing("<id>", example=EXAMPLE)
         check_devices(options)
@@ -102,7 +107,8 @@ def _script(
     if options.expect_contains == "":
         raise EngineError(ErrorCode.USAGE, "--expect-contains value must not be empty")
     limit = _script_limit(options)
-    chosen, short = registry(options), options.brief and options.output != "pretty"
+    chosen, inputs = _with_inputs(options)
+    short = options.brief and options.output != "pretty"
     from clawperator.engine import RunOptions
     from clawperator.engine.skills.run import run_with_then
 
@@ -115,15 +121,36 @@ def _script(
             device_id=device_id,
             short=short,
             settings=engine.settings,
-            args=options.args,
+            args=[*options.undeclared.words, *options.args],
+            inputs=inputs,
             timeout_ms=limit,
             expect_contains=options.expect_contains,
             validate=not options.skip_validate,
             on_line=on_line,
             guard=engine.guard,
+            engine=engine,
         )
 
     return run
+
+
+def _with_inputs(options: Options) -> tuple[Registry, dict[str, str]]:
+    """Return the registry, and the inputs that are given as flags; a skill that declares none takes no such flag."""
+    from clawperator.engine.skills.script_inputs import script_inputs
+
+    refusal = options.undeclared.refusal
+    try:
+        chosen = registry(options)
+        names = {each.flag: each.name for each in script_inputs(chosen.get(options.id))} if refusal else {}
+    except EngineError:
+        if refusal:
+            raise refusal from None
+        raise
+    if refusal and not names:
+        raise refusal
+    return chosen, {
+        names.get(flag, flag[2:].replace("-", "_")): value for flag, value in options.undeclared.flags.items()
+    }
 
 
 def _run_scripts(options: Options) -> int:
@@ -145,13 +172,14 @@ def _run_remotely(options: Options) -> Answer | int:
     from clawperator.app.cli import fan_out
 
     how = {"wait_ms": options.wait, "backend": options.backend, "allow_unbind": options.allow_unbind or None}
+    flags = [word for flag in options.undeclared.flags.items() for word in flag]
 
     def on_fleet(engine: Engine, fleet: Fleet) -> Callable[[str], Awaitable[Mapping[str, Any]]]:
         engine.guard.permit("run_skill", f"run the script of {options.id} on a fleet")
         return partial(
             fleet.run_skill,
             options.id,
-            args=options.args or (),
+            args=[*flags, *options.undeclared.words, *options.args],
             timeout_ms=limit,
             expect_contains=options.expect_contains,
             then=options.then,

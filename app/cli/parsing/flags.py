@@ -10,6 +10,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from clawperator.engine.errors import EngineError
+
 
 class Flag:
     """One option. A pair as ``metavar`` makes it take two values; without a ``metavar`` it takes none.
@@ -67,11 +69,24 @@ class Word:
 
 
 class Rest:
-    """Everything behind a lone ``--``, unchanged."""
+    """Everything behind a lone ``--``, unchanged.
 
-    def __init__(self, name: str, about: str) -> None:
+    With ``undeclared``, the options have under that name an ``Undeclared``: flags and words that only ``run`` can judge.
+    """
+
+    def __init__(self, name: str, about: str, *, undeclared: str = "") -> None:
         self.name = name
         self.about = about
+        self.undeclared = undeclared
+
+
+class Undeclared:
+    """Flags with their values, and words, that the command does not declare. ``refusal`` is the error about the first of them."""
+
+    def __init__(self) -> None:
+        self.flags: dict[str, str] = {}
+        self.words: list[str] = []
+        self.refusal: EngineError | None = None
 
 
 Declared = Flag | Word | Rest

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import deque
 from types import SimpleNamespace
 
-from clawperator.app.cli.parsing.flags import Flag, Word
+from clawperator.app.cli.parsing.flags import Flag, Undeclared, Word
 from clawperator.app.cli.parsing.values import HELP_HINT, integer, timeout_ms
 from clawperator.engine.errors import EngineError, ErrorCode
 
@@ -46,6 +46,7 @@ class Parser:
         self.words: list[str] = []
         self.many = ""
         self.rest = ""
+        self.undeclared = ""
         self.defaults: dict[str, object] = {}
         self.completions: dict[str, Sequence[str] | str] = {}
         self.files: set[str] = set()
@@ -61,7 +62,7 @@ class Parser:
             elif isinstance(one, Word):
                 self._add_word(one)
             else:
-                self.rest = one.name
+                self.rest, self.undeclared = one.name, one.undeclared
                 self.defaults[one.name] = []
 
     def _add_flag(self, flag: Flag, code: ErrorCode | None) -> None:
@@ -158,6 +159,7 @@ def _scan(parser: Parser, words: str, arguments: Sequence[str]) -> dict[str, obj
     pending = deque(arguments)
     given: dict[str, object] = {}
     positionals: list[str] = []
+    undeclared = Undeclared()
     while pending:
         argument = pending.popleft()
         if argument in HELP:
@@ -168,19 +170,40 @@ def _scan(parser: Parser, words: str, arguments: Sequence[str]) -> dict[str, obj
         name, equals, inline = argument.partition("=")
         flag = parser.flags.get(name)
         if flag is None:
-            raise unrecognised(name, parser.flags)
+            _keep(undeclared, parser, name, [inline] if equals else take(pending, 1))
+            continue
         if flag.count and flag.dest in given:
             raise EngineError(parser.codes[name], f"{name} must not appear more than once", hint=HELP_HINT)
         given[flag.dest] = _value(name, flag, parser.codes[name], [inline] if equals else take(pending, flag.count))
+    if parser.undeclared:
+        given[parser.undeclared] = undeclared
+        undeclared.words = positionals[len(parser.words) :]
+        del positionals[len(parser.words) :]
+        if undeclared.words and undeclared.refusal is None:
+            undeclared.refusal = _unexpected(parser, undeclared.words)
     return given | _positionals(parser, positionals)
+
+
+def _keep(undeclared: Undeclared, parser: Parser, name: str, values: list[str]) -> None:
+    """Keep a flag that is not declared, with its value, for a command that judges it itself; else refuse it."""
+    refusal = unrecognised(name, parser.flags)
+    if not (parser.undeclared and values and name.startswith("--")):
+        raise undeclared.refusal or refusal
+    if name in undeclared.flags:
+        raise EngineError(ErrorCode.USAGE, f"{name} must not appear more than once", hint=HELP_HINT)
+    undeclared.flags[name] = values[0]
+    undeclared.refusal = undeclared.refusal or refusal
 
 
 def _positionals(parser: Parser, values: list[str]) -> dict[str, object]:
     if len(values) > len(parser.words) and not parser.many:
-        spare = values[len(parser.words) :]
-        hint = f"{_spare_argument(parser, spare)}Usage: {parser.usage}"
-        raise EngineError(ErrorCode.USAGE, f"unexpected argument '{spare[0]}'", hint=hint)
+        raise _unexpected(parser, values[len(parser.words) :])
     return {parser.many: values} if parser.many else dict(zip(parser.words, values, strict=False))
+
+
+def _unexpected(parser: Parser, spare: Sequence[str]) -> EngineError:
+    hint = f"{_spare_argument(parser, spare)}Usage: {parser.usage}"
+    return EngineError(ErrorCode.USAGE, f"unexpected argument '{spare[0]}'", hint=hint)
 
 
 def _spare_argument(parser: Parser, spare: Sequence[str]) -> str:

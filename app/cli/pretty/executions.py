@@ -9,12 +9,12 @@ from rich.text import Text
 
 from clawperator.app.cli.output import visible
 from clawperator.app.cli.pretty.styles import BAD, FAINT, GOOD, UNSURE
-from clawperator.app.cli.pretty.toolbox import Columns, Data, Drawing, as_json, line, records, safe_text, warnings
+from clawperator.app.cli.pretty.toolbox import Columns, Data, Drawing, as_json, cut, line, records, safe_text, warnings
 from clawperator.app.cli.pretty.trees import blind_line, draw_dump, draw_view, is_dump, without_dumps
 
 _LONG_VALUE = 160
 _STATUS_STYLES = {"succeeded": GOOD, "done": GOOD, "partial": UNSURE, "failed": BAD}
-_DRAWN = ("code", "message", "hint", "retryable", "outcome")
+_DRAWN = ("code", "message", "hint", "retryable", "outcome", "skillResult")
 
 
 def error(data: Data) -> Drawing:
@@ -23,10 +23,24 @@ def error(data: Data) -> Drawing:
         yield safe_text(f"  {data['hint']}", UNSURE)
     if steps := data.get("outcome", {}).get("steps"):
         yield _steps(steps, ())
+    if reported := data.get("skillResult"):
+        yield from skill_result(reported)
     for key, given in data.items():
         value = without_dumps(given)
         if key not in _DRAWN and value not in ({}, [], ""):
             yield safe_text(f"  {key}: {value if isinstance(value, str) else as_json(value)}", FAINT)
+
+
+def skill_result(reported: Data) -> Drawing:
+    """Draw the result that a skill reported itself, and its checkpoints."""
+    from clawperator.engine.skills.skill_result import result_rows
+
+    for point in reported["checkpoints"]:
+        style = {"ok": GOOD, "failed": BAD}.get(point["status"], FAINT)
+        yield line((f"{point['status']:<8}", style), f"{point['id']}  ", (str(point.get("note") or ""), FAINT))
+    for name, reported_value in result_rows(reported):
+        value = without_dumps(reported_value)
+        yield line((f"{name:<8}", FAINT), cut(value if isinstance(value, str) else as_json(value), _LONG_VALUE))
 
 
 def execution(data: Data) -> Drawing:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from clawperator.app.cli.pretty.executions import draw_long_texts, draw_then, table_data
+from clawperator.app.cli.pretty.executions import draw_long_texts, draw_then, skill_result, table_data
 from clawperator.app.cli.pretty.styles import BAD, FAINT, GOOD, UNSURE
 from clawperator.app.cli.pretty.toolbox import Data, Drawing, as_json, cut, line, plain_table, records, safe_text
 from clawperator.app.cli.pretty.trees import without_dumps
@@ -16,6 +16,8 @@ def skill_run(data: Data) -> Drawing:
     """Draw the verdict, below the script's output, and the results that were recognised in that output."""
     spent = f"exit {data['exitCode']} after {data['durationMs'] / 1000:.1f} s"
     yield line(("ok", GOOD), f"  {data['skillId']}  ", (spent, FAINT))
+    if reported := data.get("skillResult"):
+        yield from skill_result(reported)
     if frames := [frame for frame in data.get("frames", ()) if frame["kind"] != "done"]:
         kind = {"result": lambda frame: (frame["kind"], UNSURE if frame["kind"] == "malformed" else "")}
         yield records(frames, {**kind, "line": "line", "content": _content})

@@ -9,6 +9,7 @@ from rich.text import Text
 from clawperator.app.cli.pretty.styles import BAD, FAINT, GOOD, OK, UNSURE
 from clawperator.app.cli.pretty.toolbox import Columns, Data, Drawing, line, records, safe_text, warnings
 from clawperator.engine.skills.registry import texts_of
+from clawperator.engine.skills.script_inputs import script_inputs
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -50,6 +51,9 @@ def skill(data: tuple[Registry, Data]) -> Drawing:
     for label, key in (("keyword", "keywords"), ("script", "scripts"), ("artifact", "artifacts")):
         for value in texts_of(entry, key):
             yield safe_text(f"  {label}: {value}", FAINT)
+    for each in script_inputs(entry):
+        need = "" if each.required else ", optional"
+        yield safe_text(f"  input: {each.flag} <{'|'.join(each.values) or each.type or each.schema}>{need}", FAINT)
     for key in entry:
         if key not in _DRAWN:
             yield safe_text(f"  {key}: {entry[key]}", FAINT)

@@ -7,6 +7,7 @@ Its output goes into a ring; updates are posted ten times a second at most.
 from __future__ import annotations
 
 import asyncio
+import json
 from collections.abc import Callable, Hashable, Mapping
 from contextlib import aclosing
 from dataclasses import replace
@@ -300,6 +301,7 @@ class SkillsController:
             )
             self._over(run.over(Status.SKIPPED, words, self._clock.now()), Status.WARN, f"{name} was cancelled")
         except EngineError as exc:
+            self._report(run, exc.extra.get("skillResult"))
             exit_code = exc.extra.get("exitCode")
             failed = run.over(
                 Status.FAILED,
@@ -322,8 +324,22 @@ class SkillsController:
         ended = await self._library.run(
             self._registry.registry, request.skill_id, request.args, run.device_id, partial(self._printed, run)
         )
+        self._report(run, ended.result)
         words = f"done in {duration(ended.duration_ms / 1000)}"
         return run.over(Status.OK, words, self._clock.now(), exit_code=ended.exit_code)
+
+    def _report(self, run: SkillRunState, result: Mapping[str, Any] | None) -> None:
+        """Print the checkpoints and the result that a skill reported itself."""
+        if result is None:
+            return
+        from clawperator.engine.skills.skill_result import result_rows
+
+        points = (f"{point['status']} {point['id']}  {point.get('note') or ''}" for point in result["checkpoints"])
+        rows = (
+            f"{name}: {value if isinstance(value, str) else json.dumps(value)}" for name, value in result_rows(result)
+        )
+        for line in (*points, *rows):
+            self._printed(run, SkillOutputLine("host", line.rstrip(), self._clock.now()))
 
     async def _recipe(self, request: SkillRequest, run: SkillRunState) -> SkillRunState:
         assert request.plan is not None

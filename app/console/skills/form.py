@@ -21,6 +21,7 @@ from clawperator.app.console.skills.run_options import (
     arguments_of,
     command_words,
     run_options,
+    value_problem,
 )
 from clawperator.engine.errors import EngineError
 from clawperator.widgets import keys
@@ -256,9 +257,10 @@ class SkillForm(FieldsForm):
         )
 
     def _problem(self, row: InputRow) -> str:
-        if row.field is not ARGUMENTS:
-            return ""
         assert self.option is not None
+        if row.field is not ARGUMENTS:
+            problem = value_problem(self.option, row.field, row.value)
+            return f"{problem.capitalize()}." if problem else ""
         try:
             arguments_of(self.option, self.values())
         except ValueError as exc:

@@ -222,6 +222,7 @@ class EngineSkillLibrary:
             validate=True,
             on_line=on_line,
             guard=engine.guard,
+            engine=engine,
         )
 
     async def run_artifact(

@@ -76,7 +76,8 @@ def _of_script(skill: SkillEntry, card: SkillDetails | None) -> tuple[SkillInput
     """Return the declared inputs, else those of the artifacts that SKILL.md shows as options (``--room``)."""
     if skill.inputs or card is None:
         return skill.inputs
-    return tuple(field._replace(option=True) for field in card.inputs if _shown_in(card.text, f"--{field.name}"))
+    named = (field._replace(option=f"--{field.name}") for field in card.inputs)
+    return tuple(field for field in named if _shown_in(card.text, field.option))
 
 
 def _shown_in(text: str, option: str) -> bool:
@@ -87,12 +88,18 @@ def arguments_of(option: RunOption, values: Mapping[str, str]) -> list[str]:
     """Return a script's arguments after the device's serial. Raises ``ValueError`` for an unclosed quote."""
     if not option.script:
         return []
-    placed = [values.get(field.name, "") for field in option.fields if not field.option]
-    while placed and not placed[-1]:
-        placed.pop()
-    named = [(field.name, values[field.name]) for field in option.fields if field.option and values.get(field.name)]
-    options = [word for name, value in named for word in (f"--{name}", value)]
-    return [*placed, *options, *shlex.split(values.get(ARGUMENTS.name, ""))]
+    given = [(field.option, values[field.name]) for field in option.fields if values.get(field.name)]
+    flags = [word for each in given for word in each]
+    return [*flags, *shlex.split(values.get(ARGUMENTS.name, ""))]
+
+
+def value_problem(option: RunOption, field: object, text: str) -> str:
+    """Return why a script does not take ``text`` as this input; empty where it may."""
+    if not (option.script and text and isinstance(field, SkillInput) and field.option):
+        return ""
+    from clawperator.engine.skills.script_inputs import ScriptInput
+
+    return ScriptInput(field.name, field.help, field.type, field.required, field.values).problem(text)
 
 
 def variables_of(option: RunOption, values: Mapping[str, str]) -> dict[str, Any]:

@@ -18,6 +18,7 @@ from clawperator.engine.executions.attempt import ExecutionResult
 from clawperator.engine.executions.finish import RunOptions
 from clawperator.engine.skills.registry import Registry, open_registry
 from clawperator.engine.skills.run import run_with_then
+from clawperator.engine.skills.script_inputs import described
 from clawperator.engine.skills.search import search
 
 router = APIRouter(tags=["skills"])
@@ -58,14 +59,18 @@ async def skills(request: Request, app: _Word = None, intent: _Word = None, keyw
     operation_id="getSkill",
     summary="Show a skill's registry entry",
     responses=gives(
-        ok_with({"skill": ref("skill"), "warnings": OBJECTS}, optional=_ONLY_WHERE_WRONG),
+        ok_with(
+            {"skill": ref("skill"), "scriptInputs": OBJECTS, "warnings": OBJECTS},
+            optional=("scriptInputs", *_ONLY_WHERE_WRONG),
+        ),
         ErrorCode.SKILL_NOT_FOUND,
         ErrorCode.REGISTRY_READ_FAILED,
     ),
 )
 async def skill(request: Request, skill_id: str) -> Response:
     registry = await _registry(request)
-    return ok(skill=registry.get(skill_id), **_warnings(registry))
+    entry = registry.get(skill_id)
+    return ok(skill=entry, **described(entry), **_warnings(registry))
 
 
 @router.post(
@@ -80,22 +85,27 @@ async def skill(request: Request, skill_id: str) -> Response:
                 "output": TEXT,
                 "exitCode": {"type": "integer", "enum": [0]},
                 "durationMs": {"type": "integer"},
+                "skillResult": {"type": "object"},
                 "warnings": OBJECTS,
                 "then": {"type": "object"},
             },
-            optional=[*_ONLY_WHERE_WRONG, "then", "skillId", "output", "exitCode", "durationMs"],
+            optional=[*_ONLY_WHERE_WRONG, "then", "skillResult", "skillId", "output", "exitCode", "durationMs"],
         ),
         ErrorCode.INVALID_BODY,
         ErrorCode.INVALID_DEVICE_ID,
         ErrorCode.INVALID_ARGS,
         ErrorCode.INVALID_TIMEOUT_MS,
         ErrorCode.INVALID_EXPECT_CONTAINS,
+        ErrorCode.SKILL_INPUT_MISSING,
+        ErrorCode.SKILL_INPUT_INVALID,
         ErrorCode.SKILL_NOT_FOUND,
         ErrorCode.REGISTRY_READ_FAILED,
         ErrorCode.SKILL_SCRIPT_NOT_FOUND,
         ErrorCode.SKILL_EXECUTION_FAILED,
         ErrorCode.SKILL_EXECUTION_TIMEOUT,
         ErrorCode.SKILL_OUTPUT_ASSERTION_FAILED,
+        ErrorCode.SKILL_RESULT_PARSE_FAILED,
+        ErrorCode.SKILL_VERIFICATION_INDETERMINATE,
         ErrorCode.READ_ONLY,
     ),
 )
@@ -117,8 +127,10 @@ async def run(request: Request, skill_id: str) -> Response:
             short=body.brief,
             settings=engine.settings.with_options(**chosen),
             args=body.args,
+            inputs=body.inputs,
             timeout_ms=body.timeout_ms,
             expect_contains=body.expect_contains,
             guard=engine.guard,
+            engine=engine,
         )
     return answer(document)

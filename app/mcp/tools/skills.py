@@ -16,13 +16,14 @@ from clawperator.engine.hierarchy.queries import cut
 from clawperator.engine.skills.artifact import compile_for, describe_inputs
 from clawperator.engine.skills.artifact_run import run_artifact
 from clawperator.engine.skills.registry import Registry, open_registry, texts_of
-from clawperator.engine.skills.run import MAX_TIMEOUT_MS, run_with_then
+from clawperator.engine.skills.run import MAX_TIMEOUT_MS, NO_INPUTS, run_with_then
+from clawperator.engine.skills.script_inputs import described
 from clawperator.engine.skills.search import search
 
 if TYPE_CHECKING:
     from clawperator.app.mcp.service import Call, McpService
 
-_SCRIPT_ONLY = ("args", "expectContains")
+_SCRIPT_ONLY = ("args", "inputs", "expectContains")
 _ARTIFACT_ONLY = ("variables",)
 _MAX_STRING = 512
 _MAX_ARTIFACTS = 20
@@ -67,7 +68,7 @@ def _with_inputs(registry: Registry, skill_id: str) -> dict[str, Any]:
             }
             for one in variables
         ]
-    return {**entry, "inputs": inputs}
+    return {**entry, "inputs": inputs, **described(entry)}
 
 
 SEARCH = Tool(
@@ -111,10 +112,12 @@ async def _script(service: McpService, call: Call, arguments: Arguments) -> Repl
                     short=arguments.get("brief", False),
                     settings=engine.settings.with_options(**call.how),
                     args=[_argument(value) for value in arguments.get("args", ())],
+                    inputs=arguments.get("inputs", NO_INPUTS),
                     timeout_ms=_limit(arguments),
                     expect_contains=arguments.get("expectContains"),
                     on_line=lambda line: lines.take(line.text),
                     guard=engine.guard,
+                    engine=engine,
                 )
         except asyncio.CancelledError:
             service.remember(call, device or engine.settings.device_id, _ended(skill_id))
@@ -175,6 +178,7 @@ RUN = Tool(
             "items": {"type": ["string", "number", "boolean"], "maxLength": 32_768},
             "description": "Arguments of the script.",
         },
+        "inputs": {**base.OBJECT, "description": "The script's `scriptInputs`."},
         "timeoutMs": base.integer("Time limit of the script [120000] or of each execution.", 1, MAX_TIMEOUT_MS),
         "expectContains": base.string("Fail unless the script prints this.", _MAX_STRING),
         "view": base.VIEW,

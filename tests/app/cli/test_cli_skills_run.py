@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.engine.skills.made import alive, made_registry, until
+from tests.engine.skills.made import alive, declare, made_registry, reporting, until
 from tests.support import CLI, Spawn, patience
 
 if TYPE_CHECKING:
@@ -273,3 +273,63 @@ class TestProcesses:
         assert (len(document["output"]), set(document["output"])) == (16 * 1024 * 1024, {"x"})
         assert document["outputTruncated"] is True
         assert document["frames"] == [{"kind": "result", "values": {"last": "1"}}]
+
+
+class TestInputs:
+    """What a skill declares becomes flags, or trailing words in the order of the names."""
+
+    @pytest.fixture(autouse=True)
+    def declared(self, lonely: Mapping[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        scripts = {SKILL: {"run.sh": reporting(SKILL)}, OTHER: {"run.sh": reporting(OTHER, status="failed")}}
+        made = declare(
+            made_registry(tmp_path / "root", scripts),
+            SKILL,
+            contract={"inputs": {"unit_name": "string", "mode": "cool|heat"}},
+        )
+        monkeypatch.setenv("CLAWPERATOR_SKILLS_REGISTRY", made.path)
+
+    @pytest.mark.parametrize(
+        ("words", "output"),
+        [
+            (("--unit-name", "the kitchen", "--mode=cool"), "[--mode][cool][--unit-name][the kitchen]"),
+            (("heat", "kitchen"), "[heat][kitchen]"),
+            (("--mode", "heat", "kitchen", "--device-id", "s"), "[s][--mode][heat][kitchen]"),
+            (("--", "--mode", "heat", "kitchen"), "[--mode][heat][kitchen]"),
+        ],
+    )
+    def test_what_the_script_gets(self, cli: Cli, words: tuple[str, ...], output: str) -> None:
+        run = cli("skills", "run", SKILL, *words)
+        assert (run.exit_code, run.document["output"].splitlines()[0]) == (0, output)
+        assert run.document["skillResult"]["status"] == "success"
+
+    @pytest.mark.parametrize(
+        ("words", "code"),
+        [
+            ((SKILL,), "SKILL_INPUT_MISSING"),
+            ((SKILL, "--mode", "dry", "k"), "SKILL_INPUT_INVALID"),
+            ((SKILL, "--mode", "heat", "--unitname", "k"), "SKILL_INPUT_INVALID"),
+            ((SKILL, "--mode", "heat", "--mode", "cool", "k"), "USAGE"),
+            ((SKILL, "--mode"), "USAGE"),
+            ((OTHER, "--mode", "heat"), "USAGE"),
+            ((OTHER, "heat"), "USAGE"),
+            (("absent", "--mode", "heat"), "USAGE"),
+            ((SKILL, "--artifact", "x", "--mode", "heat"), "USAGE"),
+            (("--mode", "heat"), "USAGE"),
+            ((OTHER,), "SKILL_EXECUTION_FAILED"),
+        ],
+    )
+    def test_refusals(self, cli: Cli, words: tuple[str, ...], code: str) -> None:
+        run = cli("skills", "run", *words)
+        assert (run.exit_code, run.document["code"]) == (1, code)
+
+    def test_pretty_shows_the_checkpoints_and_the_result(self, cli: Cli) -> None:
+        run = cli("skills", "run", SKILL, "heat", "k", "--output", "pretty")
+        assert run.out.splitlines()[-3:] == ["ok      opened", "ok      read", "result  done"]
+        failed = cli("skills", "run", OTHER, "--output", "pretty")
+        assert "failed  read" in failed.err + failed.out
+        shown = cli("skills", "get", SKILL, "--output", "pretty")
+        assert "  input: --mode <cool|heat>" in shown.out.splitlines()
+
+    def test_for_app(self, cli: Cli) -> None:
+        assert cli("skills", "for-app", "com.example.app").document["count"] == 2
+        assert cli("skills", "for-app", "com.example").document == {"skills": [], "count": 0}

@@ -225,6 +225,8 @@ class FakeLibrary:
     printed: Sequence[tuple[str, str, float]] = PRINTED
     hold: asyncio.Event | None = None
     fail: EngineError | None = None
+    result: Mapping[str, Any] | None = None
+    """What a script reports as its result."""
     parts: int = 1
     """Executions that an artifact compiles into."""
     chooses: bool = False
@@ -303,7 +305,7 @@ class FakeLibrary:
                 raise self.fail
         finally:
             self.calls.append("ended")
-        return SkillRun(skill_id, "", 0, 3_700.0, None, None, False, ())
+        return SkillRun(skill_id, "", 0, 3_700.0, None, None, False, (), result=self.result)
 
     async def run_artifact(
         self, compiled: Compiled, device_id: str, on_event: Callable[[Mapping[str, Any]], object]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from typing import Any
 
 import pytest
 
@@ -30,13 +31,63 @@ async def test_search_open_run(size: tuple[int, int]) -> None:
         form = await form_of(app, pilot)
         assert [row.field.name for row in form.rows] == ["item", "limit", "arguments"]
         await press(pilot, *"milk", "tab", *"5")
-        await until(pilot, lambda: "-- milk 5" in " ".join(shown(app).replace("┃", " ").split()))
+        await until(pilot, lambda: "milk --limit 5" in " ".join(shown(app).replace("┃", " ").split()))
         await press(pilot, "enter")
         await until(pilot, lambda: app.session.skills.run is not None and not app.session.skills.run.running)
-        assert ("run", ALERT["id"], ("milk", "5"), DEVICE.serial) in library.calls
+        assert ("run", ALERT["id"], ("--item", "milk", "--limit", "5"), DEVICE.serial) in library.calls
         await until(pilot, lambda: "price=4.99" in shown(app) and "exit 0" in shown(app))
         assert app.session.skills.results[ALERT["id"]].status is Status.OK
         assert "done in 3.7 s" in notice(app)
+
+
+async def test_the_result_that_a_skill_reports_itself() -> None:
+    """Checkpoints and result are below the output; a result that is no success fails the run."""
+    result = {
+        "result": {"kind": "json", "value": {"price": 4.99}},
+        "checkpoints": [{"id": "opened", "status": "ok"}, {"id": "found", "status": "skipped", "note": "seen before"}],
+    }
+    unsure = EngineError(
+        ErrorCode.SKILL_VERIFICATION_INDETERMINATE,
+        "does not know",
+        extra={"skillResult": {"result": None, "checkpoints": [{"id": "login", "status": "failed"}]}, "exitCode": 0},
+    )
+    library = FakeLibrary(result=result)
+    async with skills_mode(library) as (app, pilot, _):
+        for fail, last in ((None, 'result: {"price": 4.99}'), (unsure, "failed login")):
+            library.fail = fail
+            await to_skill(app, pilot, SETTINGS["id"])
+            await press(pilot, "R")
+            await form_of(app, pilot)
+            await press(pilot, "enter")
+            await shows(app, pilot, last)
+            assert ("ok opened" in shown(app), "skipped found  seen before" in shown(app)) == (fail is None,) * 2
+        run = app.session.skills.run
+        assert run is not None
+        assert (run.status, run.code) == (Status.FAILED, "SKILL_VERIFICATION_INDETERMINATE")
+
+
+async def shows(app: Any, pilot: Any, text: str) -> None:
+    await until(pilot, lambda: text in shown(app))
+
+
+async def test_a_value_of_another_type_is_marked_at_its_field() -> None:
+    entry = {**ALERT, "contract": {"inputs": {"limit": "number", "mode": "below|above", "note": "string?"}}}
+    library = FakeLibrary(entries=(entry,))
+    async with skills_mode(library) as (app, pilot, _):
+        await to_skill(app, pilot, ALERT["id"])
+        await press(pilot, "R")
+        form = await form_of(app, pilot)
+        assert [(row.field.name, row.field.required) for row in form.rows[:3]] == [
+            ("limit", True),
+            ("mode", True),
+            ("note", False),
+        ]
+        await press(pilot, *"five", "tab", "right", "enter")
+        await until(pilot, lambda: form.rows[0].has_class("-wrong") and "Must be of type number." in shown(app))
+        assert not any(call[0] == "run" for call in library.calls)
+        await press(pilot, *["backspace"] * 4, *"5.5", "enter")
+        await until(pilot, lambda: app.session.skills.run is not None)
+        assert ("run", ALERT["id"], ("--limit", "5.5", "--mode", "below"), DEVICE.serial) in library.calls
 
 
 @SIZES

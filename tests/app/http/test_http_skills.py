@@ -9,7 +9,7 @@ import pytest
 
 from tests.app.http.conftest import JSON, Serve, Served
 from tests.app.http.test_http_contract import error_of
-from tests.engine.skills.made import NARROW, WIDENING, check_bound, made_registry
+from tests.engine.skills.made import NARROW, WIDENING, check_bound, declare, made_registry, reporting
 
 SKILL = "com.example.app.look"
 SAYS_ITS_ARGUMENTS = """#!/bin/sh
@@ -79,3 +79,31 @@ async def test_a_script_cannot_widen_its_callers_profile(serve: Serve, tmp_path:
     assert who == ("guest", "127.0.0.1", "narrow", "capability run_skill", "allowed")
     (result,) = (entry for entry in entries if entry["event"] == "result")
     assert (result["operation"], result["code"]) == (allowed["operation"], "")
+
+
+async def test_inputs_and_a_result_of_the_skill_itself(serve: Serve, tmp_path: Path) -> None:
+    scripts = {SKILL: {"run.sh": reporting(SKILL)}, "a.b": {"run.sh": reporting("a.b", status="indeterminate")}}
+    made = declare(
+        made_registry(tmp_path / "root", scripts), SKILL, contract={"inputs": {"unit_name": "string", "n": "integer?"}}
+    )
+    served = await serve("--no-history", env={"CLAWPERATOR_SKILLS_REGISTRY": made.path}, wait=False)
+    shown = (await served.client.get(f"/skills/{SKILL}")).json()
+    assert [each["flag"] for each in shown["scriptInputs"]] == ["--n", "--unit-name"]
+    body = {"inputs": {"unit_name": "the kitchen", "n": 2}, "args": ["x"]}
+    answer = (await served.client.post(f"/skills/{SKILL}/run", json=body)).json()
+    assert answer["output"].startswith("[--n][2][--unit-name][the kitchen][x]\n")
+    assert (answer["skillResult"]["status"], answer["skillResult"]["result"]["text"]) == ("success", "done")
+    rows: list[tuple[dict[str, Any], str, str]] = [
+        ({}, "SKILL_INPUT_MISSING", "inputs.unit_name"),
+        ({"inputs": {"unit_name": "k", "n": "x"}}, "SKILL_INPUT_INVALID", "inputs.n"),
+        ({"inputs": {"unitname": "k"}}, "SKILL_INPUT_INVALID", "inputs.unitname"),
+        ({"inputs": {"unit_name": None}}, "SKILL_INPUT_INVALID", "inputs.unit_name"),
+        ({"inputs": ["k"]}, "SKILL_INPUT_INVALID", "inputs"),
+    ]
+    for wrong, code, path in rows:
+        refused = await served.client.post(f"/skills/{SKILL}/run", json=wrong)
+        assert error_of(refused) == (400, code), wrong
+        assert refused.json()["error"]["details"]["path"] == path
+    unsure = await served.client.post("/skills/a.b/run", json={})
+    assert error_of(unsure) == (400, "SKILL_VERIFICATION_INDETERMINATE")
+    assert unsure.json()["error"]["skillResult"]["status"] == "indeterminate"

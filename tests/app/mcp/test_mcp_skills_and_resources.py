@@ -10,7 +10,7 @@ import pytest
 from mcp.shared.exceptions import MCPError
 
 from tests.app.mcp.conftest import Visit
-from tests.engine.skills.made import spoiled_registry
+from tests.engine.skills.made import declare, made_registry, reporting, spoiled_registry
 from tests.support import CLI, ran
 
 READ = "com.example.thermostat.read-target"
@@ -110,3 +110,18 @@ async def test_resources(visit: Visit) -> None:
             await read("clawperator://devices/nobody-1/tree")
         data: Any = raised.value.error.data
         assert data["code"] == "DEVICE_NOT_FOUND"
+
+
+async def test_inputs_and_a_result_of_the_skill_itself(visit: Visit, tmp_path: Path) -> None:
+    place = await visit()
+    scripts = {"a.b": {"run.sh": reporting("a.b")}, "a.c": {"run.sh": reporting("a.c", status="failed")}}
+    made = declare(made_registry(tmp_path / "root", scripts), "a.b", contract={"inputs": {"unit_name": "string"}})
+    async with place.talk("--registry", made.path) as agent:
+        (shown,) = (await agent.ok("skills_search", skillId="a.b"))["skills"]
+        assert [(each["name"], each["required"]) for each in shown["scriptInputs"]] == [("unit_name", True)]
+        done = await agent.ok("skill_run", skillId="a.b", inputs={"unit_name": "the kitchen"}, brief=True)
+        assert [point["id"] for point in done["skillResult"]["checkpoints"]] == ["opened", "read"]
+        missing = await agent.refused("skill_run", skillId="a.b")
+        assert (missing["code"], missing["details"]["input"]) == ("SKILL_INPUT_MISSING", "unit_name")
+        failed = await agent.refused("skill_run", skillId="a.c")
+        assert (failed["code"], failed["skillResult"]["status"]) == ("SKILL_EXECUTION_FAILED", "failed")

@@ -42,6 +42,37 @@ def made_registry(root: Path, skills: Mapping[str, Mapping[str, str | bytes]]) -
     return load_registry(str(path))
 
 
+def declare(made: Registry, skill_id: str, **keys: object) -> Registry:
+    """The registry in which the entry of a skill has these keys as well, such as its ``contract``."""
+    document = json.loads(Path(made.path).read_text())
+    for entry in document["skills"]:
+        if entry["id"] == skill_id:
+            entry.update(keys)
+            (Path(made.root) / entry["path"] / "skill.json").write_text(json.dumps(entry))
+    Path(made.path).write_text(json.dumps(document))
+    return load_registry(made.path)
+
+
+def reporting(skill_id: str, *, status: str = "success", text: str = "done") -> str:
+    """A script that prints its arguments and reports a result of its own (skills.md#skill-result)."""
+    result = {
+        "contractVersion": "1.0.0",
+        "skillId": skill_id,
+        "status": status,
+        "result": {"kind": "text", "text": text},
+        "checkpoints": [
+            {"id": "opened", "status": "ok"},
+            {"id": "read", "status": "ok" if status == "success" else "failed"},
+        ],
+    }
+    return f"""#!/bin/sh
+printf '[%s]' "$@"
+echo
+echo '[Androperator-Skill-Result]'
+echo '{json.dumps(result)}'
+"""
+
+
 def spoiled_registry(root: Path) -> Registry:
     """One skill ``a.b`` that prints ``ran`` and names an artifact that is missing, and two entries that are none."""
     made = made_registry(root, {"a.b": {"run.sh": "#!/bin/sh\necho ran\n"}})

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from clawperator.engine.skills.frames import MAX_FRAMES, MAX_RESULT, SKILL_RESULT, kind_of, parse_frames
 
+MARK = SKILL_RESULT[0]
 OUTPUT = """starting
 RESULT|status=ok|temperature=21.5 | note=a=b|partial
   SCREENSHOT|path=/tmp/a b.png|width=1080
@@ -66,12 +67,12 @@ def test_an_empty_text() -> None:
 @pytest.mark.parametrize(
     ("line", "reason"),
     [
-        (f"{SKILL_RESULT} [1]", "the result is not a JSON object"),
-        (f"{SKILL_RESULT}", "the result is not JSON: Expecting value"),
-        (f'{SKILL_RESULT} {{"a": NaN}}', "the result is not JSON: NaN is not a JSON value"),
-        (f"{SKILL_RESULT} " + '{"a":' * 100_00, "the result is nested too deeply"),
-        (f'{SKILL_RESULT} {{"a":{"1" * 5000}}}', None),
-        (f'{SKILL_RESULT} {{"a":"{"x" * MAX_RESULT}"}}', f"longer than {MAX_RESULT} characters"),
+        (f"{MARK} [1]", "the result is not a JSON object"),
+        (f"{SKILL_RESULT[1]} {{", "the result is not JSON: Expecting property name enclosed in double quotes"),
+        (f'{MARK} {{"a": NaN}}', "the result is not JSON: NaN is not a JSON value"),
+        (f"{MARK} " + '{"a":' * 100_00, "the result is nested too deeply"),
+        (f'{MARK} {{"a":{"1" * 5000}}}', None),
+        (f'{MARK} {{"a":"{"x" * MAX_RESULT}"}}', f"longer than {MAX_RESULT} characters"),
         ("SCREENSHOT|", "SCREENSHOT without path"),
         ("TEXT_END", "TEXT_END without TEXT_BEGIN"),
     ],
@@ -116,5 +117,5 @@ def test_nothing_makes_it_fail(text: str) -> None:
 
 @given(st.dictionaries(st.text(), st.none() | st.booleans() | st.integers() | st.text()))
 def test_results_come_back_as_they_were_printed(result: dict[str, object]) -> None:
-    (frame,) = parse_frames(f"{SKILL_RESULT} {json.dumps(result)}\n")
+    (frame,) = parse_frames(f"{MARK} {json.dumps(result)}\n")
     assert frame["result"] == result

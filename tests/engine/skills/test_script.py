@@ -172,20 +172,31 @@ def settings(**chosen: Any) -> Settings:
 def test_what_both_generations_look_for(tmp_path: Path) -> None:
     made = registry(tmp_path, "a.sh")
     env = script_environment(
-        settings(receiver_package="com.example.operator"), made, "com.example.app.read", "/x/clawperator", "serial-1"
+        settings(),
+        made,
+        "com.example.app.read",
+        "/x/clawperator",
+        "serial-1",
+        package="com.example.operator",
+        run_id="run-1",
     )
     assert env == {
         "PATH": "/bin",
         "OTHER": "1",
         "CLAWPERATOR_BIN": "/x/clawperator",
         "CLAWPERATOR_OUTPUT": "json",
+        "ANDROPERATOR_BIN": "/x/clawperator",
         "CLAW_BIN": "/x/clawperator",
         "CLAWPERATOR_OPERATOR_PACKAGE": "com.example.operator",
+        "ANDROPERATOR_OPERATOR_PACKAGE": "com.example.operator",
         "CLAWPERATOR_RECEIVER_PACKAGE": "com.example.operator",
         "RECEIVER_PKG": "com.example.operator",
         "CLAWPERATOR_DEVICE_ID": "serial-1",
+        "ANDROPERATOR_DEVICE_ID": "serial-1",
         "DEVICE_ID": "serial-1",
         "CLAWPERATOR_SKILL_ID": "com.example.app.read",
+        "CLAWPERATOR_SKILL_RUN_ID": "run-1",
+        "ANDROPERATOR_SKILL_RUN_ID": "run-1",
         "CLAWPERATOR_CALLER_PROFILE": packed(DEFAULT),
         "CLAWPERATOR_SKILLS_REGISTRY": made.path,
         "CLAWPERATOR_LOG_LEVEL": "info",
@@ -214,17 +225,18 @@ def test_what_was_chosen_holds_for_the_calls_of_the_script(tmp_path: Path) -> No
         "com.example.app.read",
         "c",
         None,
+        package="",
+        run_id="run-1",
     )
     assert {name: env[name] for name in env if name.startswith(("CLAWPERATOR_", "ADB", "DEVICE"))} == {
         "CLAWPERATOR_BIN": "c",
         "CLAWPERATOR_OUTPUT": "json",
-        "CLAWPERATOR_OPERATOR_PACKAGE": "com.clawperator.operator",
-        "CLAWPERATOR_RECEIVER_PACKAGE": "com.clawperator.operator",
         "CLAWPERATOR_BACKEND": "stock",
         "CLAWPERATOR_ALLOW_UNBIND": "1",
         "CLAWPERATOR_DEVICE_ID": "chosen-before",
         "DEVICE_ID": "chosen-before",
         "CLAWPERATOR_SKILL_ID": "com.example.app.read",
+        "CLAWPERATOR_SKILL_RUN_ID": "run-1",
         "CLAWPERATOR_SKILLS_REGISTRY": "builtin",
         "CLAWPERATOR_POLICY": str(policy),
         "CLAWPERATOR_CALLER_PROFILE": packed(load_profile(Settings(policy_path=str(policy)))),
@@ -238,6 +250,7 @@ def test_what_was_chosen_holds_for_the_calls_of_the_script(tmp_path: Path) -> No
 
 
 def test_without_a_device_the_callers_variables_stay(tmp_path: Path) -> None:
-    env = script_environment(settings(), registry(tmp_path, "a.sh"), "com.example.app.read", "c", None)
+    made = registry(tmp_path, "a.sh")
+    env = script_environment(settings(), made, "com.example.app.read", "c", None, package="", run_id="run-1")
     assert env["DEVICE_ID"] == "from-the-caller"
     assert "CLAWPERATOR_DEVICE_ID" not in env

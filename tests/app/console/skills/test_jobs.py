@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any, Self
+from typing import Any, NoReturn, Self
 
 import pytest
 
@@ -100,7 +100,11 @@ def jobs_of(tmp_path: Path, *, policy: str = "", env: dict[str, str] | None = No
     around = {"HOME": str(home), "PATH": os.environ["PATH"], **(env or {})}
     flags: dict[str, Any] = {"policy_path": policy, "log_dir": str(tmp_path / "logs")}
     settings = Settings.resolve(flags, around)
-    engine: Any = SimpleNamespace(history=None, guard=Guard(settings), settings=settings)
+
+    async def device(_: str) -> NoReturn:
+        raise EngineError(ErrorCode.DEVICE_NOT_FOUND, "gone")
+
+    engine: Any = SimpleNamespace(history=None, guard=Guard(settings), settings=settings, device=device)
     return EngineSkillLibrary(engine, settings, **more)
 
 
