@@ -144,8 +144,8 @@ class Engine:
     # -- executing
 
     def validate(self, payload: object, *, timeout_ms: object = None, profile: PayloadProfile = "classic") -> Validated:
-        """Check ``payload`` against the execution contract; touches no device."""
-        return validate(payload, timeout_ms=timeout_ms, profile=profile)
+        """Check ``payload``, or a plan of actions only, against the execution contract; touches no device."""
+        return validate(build.completed(payload), timeout_ms=timeout_ms, profile=profile)
 
     async def execute(
         self,
@@ -161,13 +161,14 @@ class Engine:
     ) -> ExecutionResult:
         """Run one execution: validate, admit, resolve, lock the device, run, finish, publish, record.
 
-        ``payload`` is parsed JSON (execution.md#payload) or a composition. Returns a result or raises ``EngineError``, whose
+        ``payload`` is parsed JSON (execution.md#payload), the actions alone, or a composition. Returns a result or raises ``EngineError``, whose
         ``broadcastDispatchStatus``, if present, says whether anything reached the device. ``wait_ms`` limits the wait for
         a locked device, first come first served (0 to 600,000; default: the settings'). ``backend`` and ``allow_unbind`` replace
         the settings' choice.
         """
         options = options or RunOptions()
         composed = payload if isinstance(payload, Composition) else None
+        payload = composed or build.completed(payload)
         if options.then not in (None, *THEN):
             raise EngineError(ErrorCode.EXECUTION_VALIDATION_FAILED, f"then must be {', '.join(THEN)}")
         with Attempt(self.events, payload, self.recorders, self.caller, recorded=options.recorded) as attempt:

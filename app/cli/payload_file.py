@@ -17,21 +17,22 @@ MAX_PAYLOAD_FILE_BYTES = 4 * 1024 * 1024
 
 
 def read_payload(source: str) -> object:
-    """Return the parsed JSON of ``--execution``.
+    """Return the parsed JSON of ``--execution``, complete where it has the actions only.
 
     Raises ``EngineError`` (EXECUTION_VALIDATION_FAILED) where it cannot be read or is not JSON.
     """
+    from clawperator.engine.executions.build import completed
     from clawperator.engine.executions.validate import parse_json
 
     source = source.strip()
     inline = is_json_text(source)
     try:
-        return parse_json(source if inline else read_bytes(source))
+        return completed(parse_json(source if inline else read_bytes(source)))
     except EngineError as exc:
         message = "Invalid JSON for --execution" if inline else f"{_UNREADABLE}: {file_name(source)}: {exc.message}"
         raise EngineError(exc.code, message, hint=exc.hint, details=exc.details) from exc
     except (OSError, ValueError) as exc:
-        raise unreadable(_UNREADABLE, source, exc, "JSON text that starts with '{'") from exc
+        raise unreadable(_UNREADABLE, source, exc, "JSON text that starts with '{' or '['") from exc
 
 
 def unreadable(message: str, source: str, error: Exception, text: str) -> EngineError:
@@ -42,8 +43,9 @@ def unreadable(message: str, source: str, error: Exception, text: str) -> Engine
 
 
 def is_json_text(source: str) -> bool:
-    """Whether an argument is the payload itself; also behind a byte order mark, for which it is refused like a file."""
-    return source.removeprefix("\ufeff").startswith("{")
+    """Whether an argument is the payload itself, unless a file has that name; also behind a byte order mark, as in a file."""
+    first = source.removeprefix("\ufeff")[:1]
+    return first == "{" or (first == "[" and not os.path.isfile(source))
 
 
 def file_name(source: str) -> str:

@@ -31,12 +31,14 @@ from clawperator.engine.contracts.references import TREE_ID
 from clawperator.engine.contracts.strict import OneOf
 from clawperator.engine.contracts.strict_json import parse_json
 from clawperator.engine.errors import EngineError, ErrorCode
+from clawperator.engine.executions.build import completed
 from clawperator.engine.executions.finish import RunOptions
 from clawperator.engine.hierarchy.views import MIN_BYTES
 
 if TYPE_CHECKING:
     from clawperator.engine.facade import BackendOptions
 
+SOURCE = "serve-api"
 MAX_VIEW_BYTES = 2**31
 _EXECUTION_HINT = "GET /schemas/execution returns the JSON Schema of an execution."
 
@@ -55,14 +57,14 @@ def _package(value: str) -> str:
 
 
 def _given(execution: Any) -> Any:
-    """Refuse what cannot be an execution (http.md#executions); the engine validates the rest."""
+    """Refuse what cannot be an execution (http.md#executions), and complete a plan of actions; the engine validates the rest."""
     if execution in (None, False, 0, ""):
         raise EngineError(ErrorCode.MISSING_EXECUTION, "Missing 'execution' in body")
     if execution == {}:
         raise EngineError(
             ErrorCode.EXECUTION_VALIDATION_FAILED, "The execution is empty", hint=_EXECUTION_HINT, details={"path": ""}
         )
-    return execution
+    return completed(execution, SOURCE)
 
 
 def _argument(value: Any) -> str:

@@ -7,7 +7,7 @@ import time
 from collections.abc import Mapping
 from typing import Any
 
-from clawperator.engine.contracts.limits import DOCTOR_SOURCE, MAX_EXECUTION_TIMEOUT_MS
+from clawperator.engine.contracts.limits import DOCTOR_SOURCE, EXPECTED_FORMAT, MAX_EXECUTION_TIMEOUT_MS
 
 Matcher = Mapping[str, Any]
 """A matcher as JSON data (execution.md#matcher)."""
@@ -24,6 +24,41 @@ def generated_id(name: str, separator: str = "-") -> str:
     """Return ``<name>-<epochMs>-<7 base36>``: unpredictable, so that no other app can forge its result in the log."""
     tail = "".join(_BASE36[byte % 36] for byte in os.urandom(7))
     return f"{name}{separator}{time.time_ns() // 1_000_000}{separator}{tail}"
+
+
+def completed(payload: object, source: str = "clawperator-execute", name: str = "execute") -> object:
+    """Return a plan of actions with the other fields of an execution (execution.md#a-plan-of-actions-only).
+
+    A list of objects, or an object that has ``actions``, gets the fields and step ids that it lacks; anything else is returned
+    as it is, for the validation to refuse.
+    """
+    listed = isinstance(payload, list) and payload and all(isinstance(action, Mapping) for action in payload)
+    plan = {"actions": payload} if listed else payload
+    if not isinstance(plan, Mapping) or "actions" not in plan:
+        return payload
+    command_id = generated_id(name)
+    header = {
+        "commandId": command_id,
+        "taskId": plan.get("commandId", command_id),
+        "source": source,
+        "expectedFormat": EXPECTED_FORMAT,
+        "timeoutMs": DEFAULT_TIMEOUT_MS,
+    }
+    return {**header, **plan, "actions": _with_ids(plan["actions"])}
+
+
+def _with_ids(actions: object) -> object:
+    """Number the actions that have no id: ``s1`` is the first one of the plan."""
+    if not isinstance(actions, list):
+        return actions
+    taken = {action["id"] for action in actions if isinstance(action, Mapping) and isinstance(action.get("id"), str)}
+    numbered = []
+    for number, action in enumerate(actions, 1):
+        own = f"s{number}"
+        while own in taken:
+            own += "x"
+        numbered.append({"id": own, **action} if isinstance(action, Mapping) else action)
+    return numbered
 
 
 def single(
@@ -160,7 +195,7 @@ def _payload(command_id: str, task_id: str, source: str, timeout_ms: int, action
         "commandId": command_id,
         "taskId": task_id,
         "source": source,
-        "expectedFormat": "android-ui-automator",
+        "expectedFormat": EXPECTED_FORMAT,
         "timeoutMs": timeout_ms,
         "actions": [action],
     }

@@ -19,6 +19,7 @@ from jsonschema import Draft202012Validator
 
 from clawperator.app.cli.main import main
 from clawperator.engine.config.policy_file import examine
+from clawperator.engine.executions.build import completed
 from clawperator.engine.executions.validate import validate
 from clawperator.engine.json_schema import json_schema
 from clawperator.engine.simulator.scenario import parse_scenario
@@ -155,8 +156,8 @@ def test_the_python_examples_run(page: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize(("page", "text"), every_block("json"))
 def test_json_is_json_and_plans_are_valid(page: str, text: str) -> None:
     document = json.loads(text)
-    if "actions" in document:
-        assert validate(document).warnings == (), page
+    if "actions" in document or isinstance(document, list):
+        assert validate(completed(document)).warnings == (), page
     if "failedStep" in document:
         Draft202012Validator({"$ref": "#/$defs/outcome", "$defs": json_schema("result")["$defs"]}).validate(document)
 

@@ -21,13 +21,23 @@ if TYPE_CHECKING:
     from typing import Any
 
 
+PLAN = """\
+  [{"type": "open_app", "params": {"applicationId": "com.android.settings"}},
+   {"type": "click", "params": {"matcher": {"textEquals": "Display"}}},
+   {"type": "snapshot_ui"}]"""
+
+
 class Execute(Command):
     usage = "(<json|file|-> | --execution <json|file|->) [--validate-only | --dry-run] [options]"
     notes = (
-        "The payload is JSON text (starting with '{'), a file, or '-' for stdin. --payload is an alias of --execution. The output of\n"
-        "`skills compile-artifact` is also accepted: its executions run in order, as with `skills run --artifact`."
+        "The payload is JSON text (starting with '{' or '['), a file, or '-' for stdin. --payload is an alias of --execution. A plan of "
+        "actions is enough, as a list or as an object with `actions`: ids and the other fields are filled in, and --validate-only "
+        "prints the whole. The output of `skills compile-artifact` is also accepted: its executions run in order, as with "
+        "`skills run --artifact`.\n\n"
+        f"A plan:\n{PLAN}"
     )
     examples: tuple[str, ...] = (
+        "plan.json",
         "--execution plan.json --dry-run",
         "--execution - --timeout-ms 20000 < plan.json",
         "--execution compiled.json",

@@ -68,16 +68,16 @@ def _is_replaceable(path: str | None) -> bool:
 
 
 def read_plan(source: str) -> object:
-    """Return the parsed JSON of the argument of ``exec`` (cli.md#commands).
+    """Return the parsed JSON of the argument of ``exec`` (cli.md#commands), complete where it has the actions only.
 
     Raises ``EngineError`` (EXECUTION_VALIDATION_FAILED) where it cannot be read or is not JSON.
     """
     from clawperator.engine.executions.validate import parse_json
 
     source = source.strip()
-    inline = is_json_text(source) or (source.startswith("[") and not os.path.isfile(source))
+    inline = is_json_text(source)
     try:
-        return parse_json(source if inline else read_bytes(source))
+        return build.completed(parse_json(source if inline else read_bytes(source)))
     except EngineError as exc:
         where = "" if inline else f" in execution file: {file_name(source)}: {exc.details['reason']}"
         raise EngineError(exc.code, f"Invalid JSON content{where}", hint=exc.hint, details=exc.details) from exc

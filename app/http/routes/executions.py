@@ -34,7 +34,7 @@ from clawperator.engine.text.flat_names import flat_named
 
 router = APIRouter(tags=["executions"])
 
-SOURCE = "serve-api"
+_PLAN = {**OBJECTS, "minItems": 1}
 MAX_INLINE_BYTES = 32 * 1024 * 1024
 _UNCHANGED = ok_with({"unchanged": YES, "tree": TEXT})
 _BRIEF = ok_with(
@@ -71,6 +71,8 @@ _COMPILED = "The complete output of `compile-artifact`: "
 _EXECUTIONS = {
     "anyOf": [
         ref("execution"),
+        obj({"actions": _PLAN}, ["actions"], description="Its actions only: ids and the other fields are filled in."),
+        {**_PLAN, "description": "A list of actions."},
         obj({"execution": ref("execution")}, ["execution"], description=f"{_COMPILED}one execution."),
         obj({"executions": OBJECTS}, ["executions"], description=f"{_COMPILED}its executions run in order."),
     ]
@@ -195,7 +197,7 @@ def _executor(service: HttpService, request: Request, how: BackendOptions) -> Ca
 async def _snapshot(request: Request, options: RunOptions) -> dict[str, Any]:
     service: HttpService = request.app.state.service
     body = await bodies.Snapshot.of(request)
-    payload = build.single("serve-snap", "snapshot_ui", action_id="snap", source=SOURCE)
+    payload = build.single("serve-snap", "snapshot_ui", action_id="snap", source=bodies.SOURCE)
     options = replace(options, verify=body.verify)
     result = await service.execute(request, payload, **body.place, options=options)
     steps = result.envelope["stepResults"]
@@ -250,7 +252,7 @@ async def _picture(request: Request, inline: str, options: RunOptions) -> dict[s
     if body.path:
         make_picture_folder(service.guard(request), service.options.screenshots_dir)
         path = confined(body.path, service.options.screenshots_dir)
-    payload = build.single("serve-shot", "take_screenshot", {"path": path}, action_id="shot", source=SOURCE)
+    payload = build.single("serve-shot", "take_screenshot", {"path": path}, action_id="shot", source=bodies.SOURCE)
     options = replace(options, display=body.display)
     document = in_route_words((await service.execute(request, payload, **body.place, options=options)).to_dict())
     if inline:

@@ -10,8 +10,9 @@ from fastapi import APIRouter, Depends, Header, Query, Request
 from starlette.responses import Response
 
 from clawperator.app.http import bodies
+from clawperator.app.http.bodies import SOURCE
 from clawperator.app.http.openapi import OBJECTS, TEXT, gives, ok_with, ref
-from clawperator.app.http.routes.executions import OUTCOMES, SOURCE
+from clawperator.app.http.routes.executions import OUTCOMES
 from clawperator.app.http.service import HttpService, acting
 from clawperator.app.serve.answers import answer, ok
 from clawperator.app.serve.gate import refuse_web_page

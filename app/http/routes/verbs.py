@@ -9,8 +9,9 @@ from fastapi import APIRouter, Path, Request
 from starlette.responses import Response
 
 from clawperator.app.http import bodies
+from clawperator.app.http.bodies import SOURCE
 from clawperator.app.http.openapi import Schema, gives, obj, ref
-from clawperator.app.http.routes.executions import OUTCOMES, SOURCE
+from clawperator.app.http.routes.executions import OUTCOMES
 from clawperator.app.http.service import HttpService, acting
 from clawperator.app.serve.answers import answer, in_route_words
 from clawperator.app.serve.verbs import VERBS, DeviceCommand, VerbArguments, invalid, made, meant_verb

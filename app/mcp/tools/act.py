@@ -34,7 +34,7 @@ async def _execute(service: McpService, call: Call, arguments: Arguments) -> Rep
     plan = arguments["execution"]
     compiled = is_compiled(plan)
     if not compiled:
-        plan = completed(plan)
+        plan = build.completed(plan, SOURCE, "mcp")
     if arguments.get("validateOnly"):
         return Reply(checked(read_compiled(plan)) if compiled else service.engine.validate(plan).to_answer())
     run = _run_compiled if compiled else _run
@@ -105,19 +105,6 @@ async def _on_devices(
     return Reply(tool_words(document), failed=not document["ok"])
 
 
-def completed(execution: Mapping[str, Any]) -> Payload:
-    """Return ``execution`` with defaults for absent fields. An app cannot guess the generated ids."""
-    command_id = build.generated_id("mcp")
-    usual = {
-        "commandId": command_id,
-        "taskId": execution.get("commandId", command_id),
-        "source": SOURCE,
-        "expectedFormat": limits.EXPECTED_FORMAT,
-        "timeoutMs": build.DEFAULT_TIMEOUT_MS,
-    }
-    return {**usual, **execution}
-
-
 def _execute_tool() -> Tool:
     step = {
         "type": "object",
@@ -126,7 +113,7 @@ def _execute_tool() -> Tool:
             "type": base.STRING,
             "params": base.OBJECT,
         },
-        "required": ["id", "type"],
+        "required": ["type"],
     }
     execution = {
         "type": "object",

@@ -228,6 +228,20 @@ class TestExecuting:
         assert [step["id"] for step in envelope["stepResults"]] == ["open", "ready", "look"]
         assert HOMEPAGE in envelope["stepResults"][2]["data"]["text"]
 
+    @pytest.mark.parametrize("command", ["execute", "exec"])
+    def test_a_plan_of_actions_only(self, cli: Cli, tmp_path: Path, command: str) -> None:
+        actions = json.dumps([{"type": "open_app", "params": {"applicationId": SETTINGS}}, {"type": "snapshot_ui"}])
+        (tmp_path / "plan.json").write_text(f'{{"actions": {actions}, "timeoutMs": 9000}}', encoding="utf-8")
+        for run in (
+            cli(command, f" {actions}"),
+            cli(command, "-", stdin=actions.encode()),
+            cli(command, str(tmp_path / "plan.json")),
+        ):
+            assert [step["id"] for step in run.document["envelope"]["stepResults"]] == ["s1", "s2"]
+            assert run.exit_code == 0
+        whole = cli(command, str(tmp_path / "plan.json"), "--validate-only").document["execution"]
+        assert (whole["timeoutMs"], whole["taskId"]) == (9_000, whole["commandId"])
+
     def test_inline_and_from_stdin(self, cli: Cli) -> None:
         text = plan(LOOK)
         assert cli("execute", "--execution", f"  {text}\n").exit_code == 0

@@ -73,6 +73,16 @@ async def test_a_failed_plan_is_a_successful_transport(client: httpx.AsyncClient
     assert near.json()["count"] == 0
 
 
+async def test_a_plan_of_actions_only(client: httpx.AsyncClient) -> None:
+    home = {"type": HOME["type"], "params": HOME["params"]}
+    for execution in ([home], {"actions": [home]}):
+        done = (await client.post("/execute", json={"execution": execution})).json()
+        assert (done["ok"], done["envelope"]["stepResults"][0]["id"]) == (True, "s1")
+    away = [{"type": "take_screenshot", "params": {"path": "/etc/x.png"}}]
+    refused = await client.post("/execute", json={"execution": away})
+    assert refused.json()["error"]["code"] == "INVALID_PATH"
+
+
 def compiled(*plans: dict[str, Any], **more: Any) -> dict[str, Any]:
     return {"executions": [{**each, "commandId": f"part-{index}"} for index, each in enumerate(plans)], **more}
 

@@ -17,13 +17,14 @@ from clawperator.app.mcp.answers import Reply, bounded, lean, outcome, refusal, 
 from clawperator.app.mcp.progress import Progress
 from clawperator.app.mcp.stdio import MAX_LINE
 from clawperator.app.mcp.tools import TOOLS
-from clawperator.app.mcp.tools.act import ACTION, TYPES, completed
+from clawperator.app.mcp.tools.act import ACTION, TYPES
 from clawperator.app.mcp.tools.listing import tool_list
 from clawperator.app.mcp.tools.observe import _fitted
 from clawperator.app.serve.verbs import VERBS, DeviceCommand, VerbArguments, checked_arguments, made
 from clawperator.engine.contracts.actions import ACTIONS, COMPOSITIONS, INPUT_ACTIONS
 from clawperator.engine.contracts.matcher import RELATIONS
 from clawperator.engine.errors import EngineError, ErrorCode
+from clawperator.engine.executions.build import completed
 from clawperator.engine.executions.composition import Composition
 from clawperator.engine.executions.outcome import outcome_of
 from clawperator.engine.executions.validate import validate
@@ -197,7 +198,7 @@ def test_the_list_of_tools_is_short() -> None:
         ("action", {"type": "input_tap", "point": {"x": 1}}, "'point' needs 'y'", None),
         ("snapshot", {"maxBytes": 10}, "'maxBytes' must be at least 1024", None),
         ("snapshot", {"view": "compct"}, "'view' has no value 'compct'", "Did you mean 'compact'?"),
-        ("execute", {"execution": {"actions": [{"type": "x"}]}}, "'execution.actions.0' needs 'id'", None),
+        ("execute", {"execution": {"actions": [{"id": "x"}]}}, "'execution.actions.0' needs 'type'", None),
     ],
 )  # fmt: skip
 def test_a_wrong_argument_is_named_and_the_right_one_suggested(
@@ -278,17 +279,6 @@ def test_the_plan_that_is_shown_is_valid_and_an_unknown_type_gets_all_of_them() 
     with pytest.raises(EngineError) as refused:
         validate(completed({"actions": [{**shown, "type": "none"}]}))
     assert refused.value.details["supportedTypes"] == list(ACTIONS)
-
-
-@given(st.dictionaries(st.sampled_from(["commandId", "taskId", "source", "timeoutMs", "actions", "x"]), TEXTS))
-def test_what_a_caller_says_is_not_replaced(execution: dict[str, Any]) -> None:
-    payload = completed(execution)
-    assert {name: payload[name] for name in execution} == execution
-    assert {"commandId", "taskId", "source", "expectedFormat", "timeoutMs"} <= payload.keys()
-
-
-def test_generated_ids_differ() -> None:
-    assert len({completed({})["commandId"] for _ in range(100)}) == 100
 
 
 @given(st.binary(max_size=200))
