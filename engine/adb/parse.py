@@ -147,9 +147,12 @@ INPUT_BLOCKED_HINT = (
     "This phone's settings limit what adb may do. In the developer options, switch on 'USB debugging (Security settings)' "
     "(Xiaomi, Redmi, POCO) or 'Disable permission monitoring' (OPPO, OnePlus, realme), then reconnect."
 )
+_CLOSED_HINT = (
+    "Android closes this user to adb (a Secure Folder, a work profile, a guest): switch the device to its main user."
+)
 _LIMITED = (
     r"\b(user|uid) 2000\b|\b(INJECT_EVENTS|WRITE_(SECURE_)?SETTINGS|(GRANT|REVOKE)_RUNTIME_PERMISSIONS)\b"
-    r"|\badb\b[^\n]{0,40}\bforbidden|shell does not have permission(?! to access user)"
+    r"|\badb\b[^\n]{0,40}\bforbidden|shell does not have permission"
 )
 """What a phone says whose maker took rights from adb's shell that Android gives it."""
 _POLICY = (
@@ -163,6 +166,7 @@ _REFUSALS = tuple(
         (r"not a changeable permission type", "Android gives it when the app is installed, and it cannot be changed."),
         (r"has not requested permission", "The app's manifest does not ask for it: an app cannot get it otherwise."),
         (r"unknown permission", "This Android has no such permission; its own are called android.permission.NAME."),
+        (r"not have permission to access user", _CLOSED_HINT),
         (_LIMITED, INPUT_BLOCKED_HINT),
         (
             _POLICY,

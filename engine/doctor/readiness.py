@@ -6,7 +6,7 @@ import time
 from collections.abc import Awaitable, Callable, Sequence
 
 from clawperator.engine.adb.batch import BatchOutput
-from clawperator.engine.adb.parse import package_manager_failure, parse_packages
+from clawperator.engine.adb.parse import package_manager_failure, parse_packages, refusal_hint
 from clawperator.engine.contracts.envelope import Envelope
 from clawperator.engine.contracts.generation import lacking_words
 from clawperator.engine.contracts.limits import DOCTOR_SOURCE
@@ -48,12 +48,15 @@ def apk_presence(package: str, listed: BatchOutput, dump: BatchOutput, device_id
     """
     check_id = "readiness.apk.presence"
     if not listed.ok:
+        hint = refusal_hint(listed.text)
         return Check(
             check_id,
             "fail",
             package_manager_failure(listed.text, listed.exit_code),
             ErrorCode.DEVICE_SHELL_UNAVAILABLE,
-            listed.text.strip(),
+            "" if hint else listed.text.strip(),
+            "Correct the device's setting" if hint else "",
+            manual(hint) if hint else (),
             evidence={"receiverPackage": package, "exitCode": listed.exit_code},
         )
     installed = parse_packages(listed.text)

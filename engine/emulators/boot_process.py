@@ -6,10 +6,12 @@ import asyncio
 from collections.abc import Awaitable
 from typing import TypeVar
 
+from clawperator.engine.emulators.tool_errors import known_error
 from clawperator.engine.errors import EngineError, ErrorCode
 from clawperator.engine.process.detached import Detached
 
 T = TypeVar("T")
+_CORRECT = "Correct the error, then start the emulator again."
 
 
 class BootProcess:
@@ -43,12 +45,11 @@ class BootProcess:
 
     def _ended(self) -> EngineError:
         code, log = self.process.exit_code, self.process.log_tail()
+        known = known_error(log)
         message = f"The emulator of {self.name} exited with code {code} before it had booted"
         return EngineError(
             ErrorCode.EMULATOR_START_FAILED,
             f"{message}: {log}" if log else message,
-            hint="Correct the error, then start the emulator again."
-            if log
-            else "Start it with --log <file> to see its output.",
+            hint=known.hint if known else _CORRECT if log else "Start it with --log <file> to see its output.",
             details={"name": self.name, "exitCode": code},
         )

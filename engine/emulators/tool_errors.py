@@ -49,6 +49,21 @@ _KNOWN: tuple[tuple[re.Pattern[str], KnownError], ...] = tuple(
             "Run `sdkmanager --licenses` in a terminal and accept them, then try again.",
         ),
         (
+            r"requires hardware acceleration|/dev/kvm|KVM (is required|requires)|HAXM is not (installed|working)",
+            "hardware acceleration is missing",
+            "Switch on virtualisation in the firmware of this computer, and on Linux let this user open /dev/kvm (group kvm).",
+        ),
+        (
+            r"could not connect to display|no Qt platform plugin could be initialized|cannot open display",
+            "its window has no display",
+            "Start it on a desktop, or with a virtual display: xvfb-run.",
+        ),
+        (
+            r"cannot find AVD system path|broken AVD system path|missing emulator engine|cannot find AVD (folder|data)|unknown AVD name",
+            "its files are incomplete",
+            "Check ANDROID_HOME and ANDROID_AVD_HOME, and that the system image of the AVD is installed.",
+        ),
+        (
             r"failed to find package|package path is not valid|no matching package|system image[^\n]{0,80}not (found|installed)",
             "the system image does not exist",
             "Look up its id with `sdkmanager --list`. Not every API level is available for every ABI.",

@@ -15,6 +15,7 @@ from clawperator.engine.adb.parse import (
     parse_dumpsys_version,
     parse_packages,
     parse_user_states,
+    refusal_hint,
 )
 from clawperator.engine.contracts.operator_identity import listed_as, variants
 from clawperator.engine.errors import EngineError, ErrorCode
@@ -125,14 +126,15 @@ def absence(package: str, dump: str, where: str = "") -> str:
 
 def _missing(package: str, listed: BatchOutput, dump: BatchOutput) -> Compatibility | None:
     if not listed.ok:
+        hint = refusal_hint(listed.text)
         error = EngineError(
             ErrorCode.DEVICE_SHELL_UNAVAILABLE,
             package_manager_failure(listed.text, listed.exit_code),
+            hint=hint,
             details={"exitCode": listed.exit_code, "stderr": listed.text.strip()[:_LONGEST_QUOTE]},
         )
-        return Compatibility(
-            package, error=error, remediation=("Unlock or reboot the device, then run the doctor again.",)
-        )
+        remedy = hint or "Unlock or reboot the device, then run the doctor again."
+        return Compatibility(package, error=error, remediation=(remedy,))
     installed = parse_packages(listed.text)
     if package in installed:
         return None

@@ -9,6 +9,7 @@ import re
 
 from clawperator.engine.adb.android_user import am
 from clawperator.engine.adb.device import AdbDevice
+from clawperator.engine.adb.parse import refusal_hint
 from clawperator.engine.contracts.limits import PACKAGE
 from clawperator.engine.errors import EngineError, ErrorCode
 
@@ -36,5 +37,6 @@ async def force_stop(device: AdbDevice, package: str) -> None:
         raise EngineError(
             ErrorCode.DEVICE_SHELL_UNAVAILABLE,
             f"{device.serial} did not stop {package}",
+            hint=refusal_hint(result.error_text),
             details={"package": package, "exitCode": result.exit_code, "stderr": result.error_text},
         )

@@ -13,7 +13,7 @@ from typing import Any
 
 from clawperator.engine.adb.android_user import am, pm
 from clawperator.engine.adb.device import SHELL_TIMEOUT, AdbDevice
-from clawperator.engine.adb.parse import parse_packages
+from clawperator.engine.adb.parse import parse_packages, refusal_hint
 from clawperator.engine.contracts.envelope import Envelope, difference
 from clawperator.engine.contracts.execution import Execution
 from clawperator.engine.contracts.issues import Warning_
@@ -150,6 +150,7 @@ async def _force_stop(device: AdbDevice, application_id: str) -> None:
         raise EngineError(
             ErrorCode.DEVICE_SHELL_UNAVAILABLE,
             failed,
+            hint=refusal_hint(result.error_text),
             details={
                 "applicationId": application_id,
                 "adbExitCode": result.exit_code,

@@ -67,7 +67,10 @@ _ADVICE: dict[str, tuple[str, str]] = {
         "the device's app verification timed out",
         "Unlock the device and confirm its dialog, or switch off 'Verify apps over USB' in the developer options.",
     ),
-    "ABORTED": ("it was cancelled on the device", "Unlock the device, confirm its dialog, then run setup again."),
+    "ABORTED": (
+        "it was cancelled on the device",
+        "Unlock the device and confirm its dialog. Without one, see 'Verify apps over USB' and 'Install via USB' in the developer options.",
+    ),
     "TEST_ONLY": ("it is a test-only build", "Use a release APK."),
     "NO_CERTIFICATES": ("it is not signed", "Use a release APK."),
     "INVALID_APK": ("the device reports a damaged APK", "Download the APK again."),

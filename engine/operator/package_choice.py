@@ -6,7 +6,7 @@ from collections.abc import Collection
 
 from clawperator.engine.adb.android_user import pm
 from clawperator.engine.adb.batch import BatchOutput
-from clawperator.engine.adb.parse import package_manager_failure, parse_packages
+from clawperator.engine.adb.parse import package_manager_failure, parse_packages, refusal_hint
 from clawperator.engine.contracts.operator_identity import OPERATOR_PACKAGES, RELEASE_PACKAGE, listed_as, variants
 from clawperator.engine.errors import EngineError, ErrorCode
 
@@ -24,6 +24,7 @@ def installed(answer: BatchOutput, serial: str) -> list[str]:
         raise EngineError(
             ErrorCode.DEVICE_SHELL_UNAVAILABLE,
             f"{serial}: {package_manager_failure(answer.text, answer.exit_code)}",
+            hint=refusal_hint(answer.text),
             details={"exitCode": answer.exit_code, "stderr": answer.text.strip()[:_LONGEST_QUOTE]},
         )
     return parse_packages(answer.text)

@@ -157,7 +157,10 @@ class OperatorSurface:
         return True
 
     async def launch(self, package: str) -> bool:
-        return self._device.activities.launch(package)
+        television = self._device.scenario.of_device(
+            faults.LeanbackOnly
+        )  # getLaunchIntentForPackage does not know its entry
+        return (television is None or television.package != package) and self._device.activities.launch(package)
 
     async def open_uri(self, uri: str) -> bool:
         return self._device.activities.view(uri)

@@ -266,8 +266,11 @@ async def test_an_app_with_two_launcher_entries_opens_the_first(connect: Connect
 
 async def test_an_app_with_a_television_s_entry_only(connect: Connect) -> None:
     bench = await connect(faults=[{"kind": "leanback_only", "package": SHOP}])
-    done = await bench.engine.execute(build.open_app(SHOP), backend="stock")
-    assert done.succeeded
+    once = plan(("open_app", {"applicationId": SHOP, "retry": {"maxAttempts": 1}}))
+    error = (await bench.engine.execute(once)).outcome.error
+    assert error is not None
+    assert "--backend stock" in error["hint"], "Android gives the Operator app no such entry"
+    assert (await bench.engine.execute(build.open_app(SHOP), backend="stock")).succeeded
     assert bench.world.ui.package == SHOP
 
 

@@ -13,6 +13,7 @@ from clawperator.engine.adb.android_user import am
 from clawperator.engine.adb.connection import deadline
 from clawperator.engine.adb.device import AdbDevice
 from clawperator.engine.adb.failures import TransportError
+from clawperator.engine.adb.parse import parse_failure, refusal_hint
 from clawperator.engine.adb.protocol import STDOUT
 from clawperator.engine.adb.quote import device_command, device_script
 from clawperator.engine.adb.trace import HIDDEN
@@ -346,7 +347,8 @@ class _Run:
         self._status = status
         missing = "Target package not found" in complaint or "does not exist" in complaint
         code = ErrorCode.RECEIVER_NOT_INSTALLED if missing else ErrorCode.BROADCAST_FAILED
-        error = EngineError(code, f"Broadcast dispatch failed: {complaint}", extra=self._circumstances())
+        message, hint = f"Broadcast dispatch failed: {parse_failure(complaint, 1)}", refusal_hint(complaint)
+        error = EngineError(code, message, hint=hint, extra=self._circumstances())
         error.__cause__ = cause
         self._fail(error)
 

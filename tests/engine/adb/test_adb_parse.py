@@ -285,7 +285,7 @@ FIELD = Path(__file__).parents[2] / "data" / "field"
         ("Security exception: adb clearing user data is forbidden.", LIMITED),
         ("java.lang.SecurityException: Injecting to another application requires INJECT_EVENTS permission", LIMITED),
         ("java.lang.SecurityException: uid 2000 does not have android.permission.MANAGE_APP_OPS_MODES.", LIMITED),
-        ("java.lang.SecurityException: Shell does not have permission to access user 150", None),
+        ("java.lang.SecurityException: Shell does not have permission to access user 150", "main user"),
         ("java.lang.SecurityException: Package a.b has not requested permission android.permission.CAMERA", "manifest"),
         ("Permission android.permission.INTERNET requested by a.b is not a changeable permission type", "installed"),
         ("Permission android.permission.CALL_PHONE is managed by role", "role"),

@@ -365,6 +365,7 @@ async def test_an_emulator_that_dies_at_once(sdk: FakeSdk, manage: Manage, heard
     assert error.code is ErrorCode.EMULATOR_START_FAILED
     assert error.details == {"name": "mine", "exitCode": 1}
     assert "PANIC: Broken AVD system path" in error.message
+    assert "ANDROID_HOME" in error.hint
     assert (sdk.home / ".clawperator/logs/emulator-mine.log").read_text().count("PANIC") == 1
     assert heard.ends == [("start", "done"), ("wait_adb", "failed")]
     unwritable = manage(log_dir=str(sdk.tool("emulator")))

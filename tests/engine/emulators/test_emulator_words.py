@@ -430,6 +430,13 @@ def test_what_stands_in_the_way_is_not_overwritten() -> None:
             "ERROR: JAVA_HOME is not set and no 'java' command could be found in your PATH.",
             "a suitable Java runtime is missing",
         ),
+        ("ERROR   | x86_64 emulation currently requires hardware acceleration!", "hardware acceleration is missing"),
+        (
+            "This user doesn't have permissions to use KVM (/dev/kvm).",
+            "hardware acceleration is missing",
+        ),
+        ("qt.qpa.xcb: could not connect to display", "its window has no display"),
+        ("PANIC: Broken AVD system path. Check your ANDROID_SDK_ROOT value [/x]!", "its files are incomplete"),
         ("All SDK package licenses accepted", None),
         ("Warning: This version only understands SDK XML versions up to 3 but an SDK XML file of version 4", None),
         ("", None),

@@ -20,6 +20,13 @@ DATA = Path(__file__).parents[2] / "data" / "device"
 GENERAL = "Check the device's storage and screen"
 
 
+def test_a_dialog_that_does_not_show() -> None:
+    result = parse_install_result("Failure [INSTALL_FAILED_ABORTED: User rejected permissions]")
+    error = refusal(result, APK, "s")
+    assert "cancelled on the device (INSTALL_FAILED_ABORTED: User rejected permissions)" in error.message
+    assert "'Verify apps over USB'" in error.hint
+
+
 @pytest.mark.parametrize(
     ("file", "words", "hint"),
     [
