@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from clawperator.engine.simulator import shell_tree as tree
 from clawperator.engine.simulator.command_error import CommandError
 from clawperator.engine.simulator.filesystem import FileSystem
-from clawperator.engine.simulator.process import SHELL, ShellSession, encode
+from clawperator.engine.simulator.process import SHELL, ShellSession
 from clawperator.engine.simulator.streams import InputStream, Null, Sink, Streams, input_of, no_input
 
 
@@ -27,10 +27,7 @@ async def redirected(
     for redirect in redirects:
         target = await expanded(redirect.target)
         operator = redirect.operator
-        if operator in ("<<", "<<<"):
-            data = target if operator == "<<" else f"{target}\n"
-            streams = replace(streams, stdin=input_of(encode(data)))
-        elif operator in (">&", "<&") and (target.isdigit() or target == "-"):
+        if operator in (">&", "<&") and (target.isdigit() or target == "-"):
             streams = _duplicated(streams, redirect.fd, target)
         elif operator == "<":
             streams = replace(streams, stdin=_open_input(shell, target))

@@ -1,7 +1,7 @@
 """Parse shell scripts to a tree of commands. Pure; ``shell`` runs them.
 
-Supported is what host tools send: lists, pipelines, groups, if/for/while/case, redirections (with here-documents), all
-kinds of quoting, parameters, command substitution and arithmetic. Functions, arrays and aliases are not.
+Supported is what host tools send: lists, pipelines, groups, if/for/while/case, redirections, all
+kinds of quoting, parameters, command substitution and arithmetic. Functions, arrays, aliases and here-documents are not.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ _PARAMETER = re.compile(r"[A-Za-z_][A-Za-z0-9_]*|[0-9?$#@*!-]")
 _LONG_PARAMETER = re.compile(r"[A-Za-z_][A-Za-z0-9_]*|[0-9]+|[?$#@*!-]")
 _OPERATOR = re.compile(r":?[-=?+]|##?|%%?")
 _ASSIGNMENT = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\+?=")
-_REDIRECTION = re.compile(r"(\d?)(<<-|<<<|<<|<&|<|>>|>&|>\||>|&>>|&>)")
+_REDIRECTION = re.compile(r"(\d?)(<&|<(?!<)|>>|>&|>\||>|&>>|&>)")
 _RESERVED = re.compile(r"(?:if|then|elif|else|fi|for|in|do|done|while|until|case|esac|\{|\}|!)(?=[\s;&|()<>]|$)")
 _IN_QUOTES: Final = {
     '"': re.compile(r"[^\\\"$`]+"),
@@ -305,30 +305,7 @@ class _Parser:
             return None
         operator = match[2]
         fd = int(match[1]) if match[1] else 0 if operator.startswith("<") else 1
-        if operator in ("<<", "<<-"):
-            return Redirect(fd, "<<", self._here_document(strip=operator == "<<-"))
         return Redirect(fd, operator, self._required_word())
-
-    def _here_document(self, *, strip: bool) -> Word:
-        """Cut the lines out of the text after the current line; a quoted delimiter disables their expansion."""
-        word = [part for part in self._required_word() if isinstance(part, Text)]
-        delimiter = "".join(part.value for part in word)
-        script = self.cursor.text
-        line_end = script.find("\n", self.cursor.at)
-        lines: list[str] = []
-        at = line_end + 1
-        while line_end >= 0 and at < len(script):
-            end = script.find("\n", at)
-            end = len(script) if end < 0 else end
-            line = script[at:end].lstrip("\t") if strip else script[at:end]
-            if line == delimiter:
-                self.cursor.text = script[: line_end + 1] + script[end + 1 :]
-                text = "".join(f"{each}\n" for each in lines)
-                literal = any(part.quoted for part in word)
-                return (Text(text, quoted=True),) if literal else tuple(self._nested(text).quoted_until(""))
-            lines.append(line)
-            at = end + 1
-        raise ShellSyntaxError("here document unclosed", incomplete=True)
 
     # -- words
 

@@ -45,7 +45,7 @@ Word = tuple[Part, ...]
 
 @dataclass(frozen=True, slots=True)
 class Redirect:
-    """``fd``, one of ``< > >> >| <& >& &> &>> << <<<``, and the word behind it (the text itself for here-documents)."""
+    """``fd``, one of ``< > >> >| <& >& &> &>>``, and the word behind it."""
 
     fd: int
     operator: str

@@ -29,7 +29,6 @@ ADBUTILS = {
     "size": [1080, 2340],
     "rotation": 0,
     "screen": True,
-    "address": "10.0.2.16",
     "battery": 87,
     "package": "14",
     "third": True,
@@ -65,7 +64,7 @@ PPADB = {
 }
 ADB_SHELL = {
     "shell": "hi\n",
-    "large": 20_000,
+    "large": "1024000",
     "exec": "out\n",
     "stat": 1_024_000,
     "names": True,
@@ -91,10 +90,6 @@ APPIUM = {
     "orientation": 0,
     "locale": ["en-US", True],
     "keyboards": [[IME, "com.android.adbkeyboard/.AdbIME"], [IME], IME],
-    "wifi": [[False, True]] * 2,
-    "data": [False, True],
-    "airplane": "false,true",
-    "gps": [[], ["gps"]],
     "focused": {"appPackage": "com.android.settings", "appActivity": ".Settings"},
     "launchable": "com.android.settings/.Settings",
     "running": [True, False],

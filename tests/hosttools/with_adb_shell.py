@@ -19,7 +19,7 @@ device.push(str(folder / "file"), "/sdcard/file", **TIMES)
 device.pull("/sdcard/file", str(folder / "back"), **TIMES)
 seen = {
     "shell": device.shell("echo hi", **TIMES),
-    "large": len(device.shell("seq 20000", **TIMES).split()),
+    "large": device.shell("cat /sdcard/file | wc -c", **TIMES).strip(),
     "exec": device.exec_out("echo out", **TIMES),
     "stat": device.stat("/sdcard/file", **TIMES)[1],
     "names": "file" in [bytes(entry.filename).decode() for entry in device.list("/sdcard/", **TIMES)],

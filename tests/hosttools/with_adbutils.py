@@ -20,7 +20,6 @@ seen = {
     "size": list(device.window_size()),
     "rotation": device.rotation(),
     "screen": device.is_screen_on(),
-    "address": device.wlan_ip(),
     "battery": device.battery().level,
     "package": device.app_info("com.android.settings").version_name,
     "third": "com.example.shop" in device.list_packages(["-3"]),

@@ -11,12 +11,6 @@ fs.writeFileSync(garbage, Buffer.concat([Buffer.from('PK\x03\x04'), Buffer.alloc
 
 const adb = await ADB.createADB({ adbPort: Number(port), suppressKillServer: true });
 adb.setDeviceId(serial);
-const switched = async (set, get) => {
-  await set(false);
-  const off = await get();
-  await set(true);
-  return [off, await get()];
-};
 const seen = {
   listed: (await adb.getConnectedDevices()).some((device) => device.udid === serial),
   api: await adb.getApiLevel(),
@@ -24,15 +18,7 @@ const seen = {
   orientation: await adb.getScreenOrientation(),
   locale: [await adb.getDeviceLocale(), await adb.ensureCurrentLocale('en', 'US')],
   keyboards: [await adb.availableIMEs(), await adb.enabledIMEs(), await adb.defaultIME()],
-  wifi: [
-    await switched((on) => adb.setWifiState(on, true), () => adb.isWifiOn()),
-    await switched((on) => adb.setWifiState(on, false), () => adb.isWifiOn()),
-  ],
-  data: await switched((on) => adb.setDataState(on, false), () => adb.isDataOn()),
-  airplane: (await switched((on) => adb.setAirplaneMode(on), () => adb.isAirplaneModeOn())).join(),
-  gps: await switched((on) => adb.toggleGPSLocationProvider(on), () => adb.getLocationProviders()),
 };
-await adb.setAirplaneMode(false);
 await adb.startApp({ pkg: 'com.android.settings', activity: '.Settings', retry: false });
 seen.focused = await adb.getFocusedPackageAndActivity();
 seen.launchable = await adb.resolveLaunchableActivity('com.android.settings');

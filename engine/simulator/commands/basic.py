@@ -11,8 +11,6 @@ from clawperator.engine.simulator.command_error import CommandError
 from clawperator.engine.simulator.commands.logs import time_zone
 from clawperator.engine.simulator.filesystem import SHELL_GROUPS, SHELL_UID
 from clawperator.engine.simulator.process import Command, Process
-from clawperator.engine.simulator.procfs import kernel_release
-from clawperator.engine.simulator.profile import ABI
 from clawperator.engine.simulator.users import user_name
 
 _BACKSLASH: Final = {
@@ -147,45 +145,8 @@ async def identity(process: Process) -> int:
     return 0
 
 
-async def whoami(process: Process) -> int:
-    await process.out(f"{user_name(process.uid)}\n")
-    return 0
-
-
-async def uname(process: Process) -> int:
-    options, _ = process.options("asrmno")
-    fields = {"s": "Linux", "n": "localhost", "r": kernel_release(process.device), "m": ABI, "o": "Toybox"}
-    chosen = (
-        fields if "a" in options else {letter: fields[letter] for letter in fields if letter in (options or {"s": ""})}
-    )
-    await process.out(" ".join(chosen.values()) + "\n")
-    return 0
-
-
 async def environment(process: Process) -> int:
-    """``env`` and ``printenv [NAME]``."""
-    names = process.arguments
-    if not names:
-        await process.lines(f"{name}={value}" for name, value in process.variables.items())
-        return 0
-    values = [process.variables[name] for name in names if name in process.variables]
-    await process.lines(values)
-    return int(len(values) < len(names))
-
-
-async def seq(process: Process) -> int:
-    try:
-        numbers = [int(word) for word in process.arguments]
-    except ValueError as exc:
-        raise CommandError(f"seq: bad number '{process.arguments[0]}'") from exc
-    if not 1 <= len(numbers) <= 3 or (len(numbers) == 3 and not numbers[1]):
-        raise CommandError('seq: Needs 1 argument (see "seq --help")')
-    first, step, last = (1, 1, numbers[0]) if len(numbers) == 1 else (numbers[0], 1, numbers[-1])
-    step = numbers[1] if len(numbers) == 3 else step
-    chosen = range(first, last + (1 if step > 0 else -1), step)
-    if len(chosen) > 1_000_000:
-        raise CommandError("seq: too many numbers")
-    await process.lines(map(str, chosen))
+    await process.lines(f"{name}={value}" for name, value in process.variables.items())
     return 0
 
 
@@ -203,13 +164,6 @@ async def shell(process: Process) -> int:
         script = process.device.files.read(process.path(words[0]), uid=process.uid)
         return await process.shell.child(process, words).run(script.decode("utf-8", "surrogateescape"))
     return await process.shell.child(process, None).run_input()
-
-
-async def pass_on(process: Process) -> int:
-    """``nohup COMMAND`` and others that only start another program."""
-    if not process.arguments:
-        raise CommandError(f'{process.name}: Needs 1 argument (see "{process.name} --help")')
-    return await process.shell.execute(process.arguments, process.streams, process.variables)
 
 
 async def test(process: Process) -> int:
@@ -267,16 +221,9 @@ BASIC: Final[dict[str, Command]] = {
     "env": environment,
     "false": false,
     "id": identity,
-    "nohup": pass_on,
-    "printenv": environment,
     "printf": printf,
-    "seq": seq,
-    "setsid": pass_on,
     "sh": shell,
     "sleep": sleep,
     "test": test,
-    "time": pass_on,
     "true": true,
-    "uname": uname,
-    "whoami": whoami,
 }

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import posixpath
 import stat as modes
 from collections.abc import Awaitable, Callable, Iterator
@@ -14,7 +13,6 @@ from clawperator.engine.simulator.command_error import CommandError
 from clawperator.engine.simulator.commands.logs import time_zone
 from clawperator.engine.simulator.filesystem import Stat
 from clawperator.engine.simulator.process import Command, Process
-from clawperator.engine.simulator.redirections import open_sink
 from clawperator.engine.simulator.users import user_name
 
 
@@ -113,58 +111,6 @@ async def mkdir(process: Process) -> int:
     return await _each(process, process.require(names), make)
 
 
-async def rmdir(process: Process) -> int:
-    _, names = process.options("p")
-
-    async def remove(name: str) -> None:
-        if process.device.files.list(process.path(name), uid=process.uid):
-            raise OSError(39, "Directory not empty", name)
-        process.device.files.remove(process.path(name), recursive=True, uid=process.uid)
-
-    return await _each(process, process.require(names), remove)
-
-
-async def cp(process: Process) -> int:
-    options, names = process.options("rRfpaLdinv")
-    files = process.device.files
-    *sources, target = process.require(names, 2)
-    recursive = bool({"r", "R", "a"} & options.keys())
-
-    def copy(source: str, destination: str) -> None:
-        if files.stat(source, uid=process.uid).is_dir:
-            if not recursive:
-                raise CommandError(f"cp: Skipped dir '{source}': No -r")
-            files.mkdir(destination, parents=True, uid=process.uid)
-            for name in files.list(source, uid=process.uid):
-                copy(posixpath.join(source, name), posixpath.join(destination, name))
-        else:
-            files.write(destination, files.read(source, uid=process.uid), uid=process.uid)
-
-    async def one(source: str) -> None:
-        copy(process.path(source), _into(process, source, target))
-
-    return await _each(process, sources, one)
-
-
-async def mv(process: Process) -> int:
-    _, names = process.options("finv")
-    *sources, target = process.require(names, 2)
-
-    async def move(source: str) -> None:
-        process.device.files.rename(process.path(source), _into(process, source, target), uid=process.uid)
-
-    return await _each(process, sources, move)
-
-
-def _into(process: Process, source: str, target: str) -> str:
-    """The target path for ``source``: inside ``target`` when that is a folder."""
-    path = process.path(target)
-    files = process.device.files
-    if files.exists(path) and files.stat(path).is_dir:
-        return posixpath.join(path, posixpath.basename(source.rstrip("/")))
-    return path
-
-
 async def touch(process: Process) -> int:
     _, names = process.options("acmt:d:r:")
 
@@ -185,13 +131,6 @@ async def chmod(process: Process) -> int:
         process.device.files.chmod(path, wanted, uid=process.uid)
 
     return await _each(process, paths, one)
-
-
-async def ln(process: Process) -> int:
-    _, names = process.options("sfn")
-    target, name = process.require(names, 2)[:2]
-    process.device.files.link(process.path(name), target, uid=process.uid)
-    return 0
 
 
 async def stat(process: Process) -> int:
@@ -265,59 +204,9 @@ def _tree(process: Process, name: str, depth: int) -> Iterator[tuple[str, Stat]]
             yield from _tree(process, posixpath.join(name, child), depth - 1)
 
 
-async def readlink(process: Process) -> int:
-    options, names = process.options("fen")
-    name = process.require(names)[0]
-    await process.out(
-        (process.path(name) if "f" in options else process.device.files.readlink(process.path(name))) + "\n"
-    )
-    return 0
-
-
-async def realpath(process: Process) -> int:
-    async def one(name: str) -> None:
-        process.device.files.stat(process.path(name), uid=process.uid)
-        await process.out(f"{process.path(name)}\n")
-
-    return await _each(process, process.require(process.arguments), one)
-
-
 async def pwd(process: Process) -> int:
     await process.out(f"{process.shell.cwd}\n")
     return 0
-
-
-async def basename(process: Process) -> int:
-    name, *suffix = process.require(process.arguments)
-    await process.out(posixpath.basename(name.rstrip("/")).removesuffix(suffix[0] if suffix else "") + "\n")
-    return 0
-
-
-async def dirname(process: Process) -> int:
-    await process.out((posixpath.dirname(process.require(process.arguments)[0]) or ".") + "\n")
-    return 0
-
-
-async def tee(process: Process) -> int:
-    options, names = process.options("ai")
-    sinks = [open_sink(process.shell, process.path(name), append="a" in options) for name in names]
-    while piece := await process.stdin.read():
-        for sink in (process.stdout, *sinks):
-            await sink.write(piece)
-    return 0
-
-
-def _digest(algorithm: Callable[[bytes], str]) -> Command:
-    async def command(process: Process) -> int:
-        options, names = process.options("bc")
-
-        async def one(name: str) -> None:
-            digest = algorithm(await process.contents(name))
-            await process.out(f"{digest}\n" if "b" in options else f"{digest}  {name}\n")
-
-        return await _each(process, names or ["-"], one)
-
-    return command
 
 
 async def _each(process: Process, names: list[str], action: Callable[[str], Awaitable[None]]) -> int:
@@ -345,25 +234,13 @@ def _octal(process: Process, text: str) -> int:
 
 
 FILES: Final[dict[str, Command]] = {
-    "basename": basename,
     "cat": cat,
     "chmod": chmod,
-    "cp": cp,
-    "dirname": dirname,
     "find": find,
-    "ln": ln,
     "ls": ls,
-    "md5sum": _digest(lambda data: hashlib.md5(data, usedforsecurity=False).hexdigest()),
     "mkdir": mkdir,
-    "mv": mv,
     "pwd": pwd,
-    "readlink": readlink,
-    "realpath": realpath,
     "rm": rm,
-    "rmdir": rmdir,
-    "sha1sum": _digest(lambda data: hashlib.sha1(data, usedforsecurity=False).hexdigest()),
-    "sha256sum": _digest(lambda data: hashlib.sha256(data).hexdigest()),
     "stat": stat,
-    "tee": tee,
     "touch": touch,
 }

@@ -10,7 +10,7 @@ from clawperator.engine.logcat.users import SYSTEM_USERS
 from clawperator.engine.simulator import dumpsys as dumps
 from clawperator.engine.simulator.android_users import CURRENT, OWNER, without_user
 from clawperator.engine.simulator.command_error import CommandError
-from clawperator.engine.simulator.commands import keyboards, radios
+from clawperator.engine.simulator.commands import keyboards
 from clawperator.engine.simulator.commands.activity import activity
 from clawperator.engine.simulator.commands.packages import package_service
 from clawperator.engine.simulator.commands.screen import input_service, window_manager
@@ -290,7 +290,6 @@ _SHELLS: Final[dict[str, Service]] = {
     "settings": settings_service,
     "statusbar": _status_bar,
     "window": window_manager,
-    **radios.SERVICES,
 }
 SERVICES: Final = tuple(sorted({*dumps.DUMPS, *_SHELLS, "clipboard"}))
 """All services that can be dumped or called; the clipboard is one that cannot (android-facts 8b)."""

@@ -139,21 +139,6 @@ async def wc(process: Process) -> int:
     return 0
 
 
-async def sort(process: Process) -> int:
-    options, names = process.options("runf")
-    lines = [line for name in names or ["-"] for line in (await process.contents(name)).splitlines()]
-    if "u" in options:
-        lines = list(dict.fromkeys(lines))
-    lines.sort(key=_leading_number if "n" in options else None, reverse="r" in options)
-    await process.stdout.write(b"".join(line + b"\n" for line in lines))
-    return 0
-
-
-def _leading_number(line: bytes) -> tuple[int, bytes]:
-    match = re.match(rb"\s*(-?\d{1,18})", line)
-    return (int(match[1]) if match else 0), line
-
-
 async def cut(process: Process) -> int:
     """``cut -d X -f N[,N…]``."""
     options, names = process.options("d:f:s")
@@ -169,41 +154,6 @@ async def cut(process: Process) -> int:
     return 0
 
 
-async def tr(process: Process) -> int:
-    """``tr [-d] SET1 [SET2]`` with plain characters, escapes and ranges."""
-    options, words = process.options("ds")
-    sets = [_characters(word) for word in process.require(words)]
-    data = await process.stdin.all()
-    if "d" in options:
-        await process.stdout.write(data.translate(None, sets[0]))
-        return 0
-    if len(sets) < 2 or not sets[1]:
-        raise CommandError('tr: Needs 2 arguments (see "tr --help")')
-    target = sets[1].ljust(len(sets[0]), sets[1][-1:])[: len(sets[0])]
-    await process.stdout.write(data.translate(bytes.maketrans(sets[0], target)))
-    return 0
-
-
-def _characters(text: str) -> bytes:
-    text = text.replace("\\n", "\n").replace("\\r", "\r").replace("\\t", "\t")
-    data = encode(text)
-    expand = re.compile(rb"(.)-(.)", re.DOTALL)
-    return expand.sub(lambda found: bytes(range(found[1][0], found[2][0] + 1)), data)
-
-
-async def xargs(process: Process) -> int:
-    """``xargs [-n N] COMMAND``: words of the input become arguments."""
-    options, words = process.options("+n:0r")
-    data = (await process.stdin.all()).decode("utf-8", "surrogateescape")
-    items = [item for item in data.split("\0") if item] if "0" in options else data.split()
-    size = int(options["n"]) if options.get("n", "0").isdigit() and int(options.get("n", "0")) else len(items) or 1
-    status = 0
-    for at in range(0, max(1, len(items)), size):
-        argv = [*(words or ["echo"]), *items[at : at + size]]
-        status = await process.shell.execute(argv, process.streams, process.variables) or status
-    return status
-
-
 async def _lines(process: Process, name: str) -> AsyncIterator[bytes]:
     if name == "-":
         while line := await process.stdin.line():
@@ -213,6 +163,4 @@ async def _lines(process: Process, name: str) -> AsyncIterator[bytes]:
             yield line
 
 
-TEXT: Final[dict[str, Command]] = {
-    command.__name__: command for command in (cut, grep, head, sed, sort, tail, tr, wc, xargs)
-}
+TEXT: Final[dict[str, Command]] = {command.__name__: command for command in (cut, grep, head, sed, tail, wc)}

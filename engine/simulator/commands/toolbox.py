@@ -11,7 +11,6 @@ from clawperator.engine.simulator.commands.files import FILES
 from clawperator.engine.simulator.commands.keyboards import KEYBOARD
 from clawperator.engine.simulator.commands.logs import LOGS
 from clawperator.engine.simulator.commands.packages import PACKAGES
-from clawperator.engine.simulator.commands.radios import RADIOS
 from clawperator.engine.simulator.commands.screen import SCREEN
 from clawperator.engine.simulator.commands.system import SYSTEM
 from clawperator.engine.simulator.commands.text import TEXT
@@ -24,7 +23,6 @@ TOOLBOX: Final[Mapping[str, Command]] = {
     **KEYBOARD,
     **LOGS,
     **PACKAGES,
-    **RADIOS,
     **SCREEN,
     **SYSTEM,
     **TEXT,

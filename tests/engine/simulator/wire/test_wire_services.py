@@ -75,7 +75,6 @@ async def test_proc(sh: Runner, device: SimulatedDevice) -> None:
     assert re.match(r"MemTotal: +\d+ kB\n", (await sh("cat /proc/meminfo")).out)
     assert re.match(r"cpu  (\d+ ){9}\d+\ncpu0 ", (await sh("cat /proc/stat")).out)
     assert (await sh("cat /proc/uptime /proc/loadavg")).status == 0
-    assert (await sh("uname -m; uname -r")).out == f"{device.props['ro.product.cpu.abi']}\n6.1.34-android\n"
     assert (await sh("cat /proc/version")).out.startswith("Linux version 6.1.34-android ")
     assert (await sh("cat /proc/nothing")) == Ran(1, "", "cat: /proc/nothing: No such file or directory\n")
     assert (await sh("echo x > /proc/new")).err.endswith("/proc/new: Permission denied\n")
@@ -103,41 +102,6 @@ async def test_keyboards(sh: Runner, device: SimulatedDevice) -> None:
     assert device.ui.package == "com.example.shop"
 
 
-@pytest.mark.parametrize(
-    ("off", "on", "key"),
-    [
-        ("svc wifi disable", "cmd -w wifi set-wifi-enabled enabled", "wifi_on"),
-        ("svc data disable", "cmd phone data enable", "mobile_data"),
-        ("cmd connectivity airplane-mode disable", "cmd connectivity airplane-mode enable", "airplane_mode_on"),
-        ("cmd bluetooth_manager disable", "svc bluetooth enable", "bluetooth_on"),
-    ],
-)
-async def test_switches(sh: Runner, off: str, on: str, key: str) -> None:
-    for command, value in ((off, "0"), (on, "1")):
-        assert await sh(command) == Ran(0, "", "")
-        assert (await sh(f"settings get global {key}")).out == f"{value}\n"
-
-
-async def test_other_switches(sh: Runner) -> None:
-    assert (await sh("cmd wifi status")).out.startswith("Wifi is enabled\n")
-    assert (await sh("cmd connectivity airplane-mode")).out == "disabled\n"
-    assert (await sh("cmd location is-location-enabled")).out == "true\n"
-    await sh("cmd location set-location-enabled false")
-    assert (await sh("cmd location is-location-enabled")).out == "false\n"
-    await sh("svc power stayon true")
-    assert (await sh("settings get global stay_on_while_plugged_in")).out == "15\n"
-    assert (await sh("svc nfc enable")).err == "Got a null NfcAdapter, is the system running?\n"
-    for wrong in ("cmd wifi nonsense", "cmd wifi set-wifi-enabled maybe", "cmd location", "cmd phone data"):
-        assert (await sh(wrong)).status == 255
-
-
-async def test_addresses(sh: Runner) -> None:
-    assert "inet 10.0.2.16/24 scope global wlan0" in (await sh("ip addr show dev wlan0")).out
-    assert "inet addr:10.0.2.16" in (await sh("ifconfig wlan0")).out
-    assert "dev wlan0 proto kernel scope link src 10.0.2.16" in (await sh("ip route")).out
-    assert (await sh("ip addr show tun9")).err == 'Device "tun9" does not exist.\n'
-
-
 async def test_the_locale(sh: Runner) -> None:
     assert (await sh("getprop persist.sys.locale; settings get system system_locales")).out == "en-US\nen-US\n"
 
@@ -146,7 +110,7 @@ async def test_su() -> None:
     user, debuggable = make_device(build="user"), make_device()
     assert await Runner(user)("su root id") == Ran(127, "", "/system/bin/sh: su: inaccessible or not found\n")
     sh = Runner(debuggable)
-    assert (await sh("su root whoami; su 0 id -u; su shell whoami")).out == "root\n0\nshell\n"
+    assert (await sh("su root id -un; su 0 id -u; su shell id -un")).out == "root\n0\nshell\n"
     assert (await sh("su root 'echo x'")).err == "su: failed to exec echo x: No such file or directory\n"
     assert (await sh("su nobody_here id")).err == "su: invalid uid/gid 'nobody_here'\n"
 
