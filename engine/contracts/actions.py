@@ -261,7 +261,12 @@ class ScrollUntil(_Scrolling):
     refused = ({"required": ["clickAfter"], "properties": {"clickAfter": {"const": True}, "matcher": ABSENT}},)
 
     maxScrolls: Whole = optional("Maximum number of swipes.", default=20, ge=1, le=200)
-    maxDurationMs: Whole = optional("Maximum time in milliseconds.", default=10_000, ge=0, le=MAX_EXECUTION_TIMEOUT_MS)
+    maxDurationMs: Whole = optional(
+        "Maximum time in milliseconds; by default, the stock backend takes 3,000 a swipe.",
+        default=10_000,
+        ge=0,
+        le=MAX_EXECUTION_TIMEOUT_MS,
+    )
     noPositionChangeThreshold: Whole = optional(
         "Number of swipes without movement that ends the search.", default=3, ge=1, le=20
     )

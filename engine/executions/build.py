@@ -7,7 +7,7 @@ import time
 from collections.abc import Mapping
 from typing import Any
 
-from clawperator.engine.contracts.limits import DOCTOR_SOURCE, EXPECTED_FORMAT, MAX_EXECUTION_TIMEOUT_MS
+from clawperator.engine.contracts.limits import DOCTOR_SOURCE, EXPECTED_FORMAT, MAX_EXECUTION_TIMEOUT_MS, SLOW_SCROLL_MS
 
 Matcher = Mapping[str, Any]
 """A matcher as JSON data (execution.md#matcher)."""
@@ -162,11 +162,20 @@ def scroll(params: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def scroll_until(params: Mapping[str, Any]) -> dict[str, Any]:
-    return single("scroll-until", "scroll_until", params, timeout_ms=time_around(params.get("maxDurationMs")))
+    longest = params.get("maxDurationMs")
+    if longest is None:
+        longest = _scrolling_ms(params.get("maxScrolls"), 20)
+    return single("scroll-until", "scroll_until", params, timeout_ms=time_around(longest))
 
 
 def scroll_and_click(params: Mapping[str, Any]) -> dict[str, Any]:
-    return single("scroll-and-click", "scroll_and_click", params)
+    timeout_ms = time_around(_scrolling_ms(params.get("maxSwipes"), 10))
+    return single("scroll-and-click", "scroll_and_click", params, timeout_ms=timeout_ms)
+
+
+def _scrolling_ms(swipes: object, usual: int) -> int:
+    """Return how long so many swipes take on the slowest backend, with looking for the node before and after them."""
+    return ((swipes if isinstance(swipes, int) else usual) + 3) * SLOW_SCROLL_MS
 
 
 def sleep(duration_ms: int) -> dict[str, Any]:

@@ -8,6 +8,7 @@ wait for is on the screen. Steps that a decision left out are ``not_run`` in the
 from __future__ import annotations
 
 import asyncio
+import math
 import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, nullcontext
@@ -334,6 +335,7 @@ class Parts:
                 return front
             await asyncio.sleep(POLL_SECONDS)
         self._ran(step_id, began)
+        self._trace.stale_at = time.monotonic()
         return front
 
     def _ran(self, step_id: str, began: float, sent: str = "") -> None:
@@ -360,8 +362,10 @@ class Parts:
         began = time.time()
         label = device_command([*argv[:-1], HIDDEN] if secret else argv)
         self._open += 1
+        self._trace.stale_at = math.inf  # until it has ended
         done = await self.device.script(script, timeout=self.execution.timeout_ms / 1000, label=label)
         self._open -= 1
+        self._trace.stale_at = time.monotonic()
         if guarded and done.exit_code == DISPLAY_CHANGED:
             return False
         said = f"{done.text}\n{done.error_text}"

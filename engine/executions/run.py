@@ -136,6 +136,7 @@ async def close_apps(device: AdbDevice, execution: Execution, trace: Trace) -> d
             await _force_stop(device, application_id)
             closed[application_id] = True
             trace.carried_out[action.id] = began, time.time()
+            trace.stale_at = time.monotonic()
     return closed
 
 

@@ -43,8 +43,6 @@ _SETTLE_SECONDS = 3.0
 """How long a changing screen is read."""
 _COMPARING = ("diff", "none")
 """Forms of ``then`` that are about the difference: where a snapshot takes seconds, the others do without the one before the plan."""
-_SLOW_SETTLE_SECONDS = 8.0
-"""The same, where a snapshot takes seconds."""
 
 
 def look_command(timeout_ms: int) -> Command:
@@ -212,9 +210,14 @@ class _Reader:
             return {}
 
     async def _settled(self, before: str, last: str, *, acted: bool) -> tuple[Outcome, float, bool]:
-        """Return a snapshot, after how many seconds it was read, and whether the one before it was equal."""
+        """Return a snapshot, after how many seconds it was read, and whether the one before it was equal.
+
+        A backend whose looks take seconds waits for a quiet second itself, so that one is enough.
+        """
         loop = asyncio.get_running_loop()
         began = loop.time()
+        if self._backend.look_ms:
+            return await self._look(_AFTER_MS), loop.time() - began, True
         while True:
             asked_at = loop.time()
             outcome = await self._look(_AFTER_MS)
@@ -222,7 +225,7 @@ class _Reader:
             seconds = loop.time() - began
             if tree == last and (tree != before or not acted or seconds >= _REACTION_SECONDS):
                 return outcome, seconds, True
-            if seconds >= (_SLOW_SETTLE_SECONDS if self._backend.look_ms else _SETTLE_SECONDS):
+            if seconds >= _SETTLE_SECONDS:
                 return outcome, seconds, False
             last = tree
             await asyncio.sleep(max(0.0, asked_at + _INTERVAL_SECONDS - loop.time()))

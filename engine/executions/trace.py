@@ -50,6 +50,8 @@ class Trace:
         """By step id: the node that a backend took, as ``OutcomeStep.target``."""
         self.carried_out: dict[str, tuple[float, float]] = {}
         """By step id: begin and end of what the host did itself, which is done whatever the app reports."""
+        self.stale_at = -math.inf
+        """When (``time.monotonic()``) the host itself last acted, or waited for the device: trees of before are out of date."""
         self.refusal: EngineError | None = None
         """Why a backend ended the plan, where it is not the device's word."""
         self.stopped: ExecutionOutcome | None = None
@@ -116,6 +118,7 @@ class Trace:
             self.lines += part.lines[: LINES_KEPT - len(self.lines)]
             self.trees += part.trees
             self.carried_out |= part.carried_out
+            self.stale_at = max(self.stale_at, part.stale_at)
             if is_first:
                 self.before_acting = part.before_acting
             self.raw += part.raw

@@ -52,6 +52,7 @@ _VERSION = re.compile(r"\d+(\.\d+)*")
 async def run_plan(run: PlanRun, plan: p.OperatorPlan) -> PlanOutcome:
     """All steps in order. Never raises ``PlanFailure``: it is in the outcome."""
     run.reports.clear()
+    run.until = run.clock.now() + plan.timeout_ms / 1000
     for step in plan.steps:
         run.step_id, run.matched = step.id, 0
         run.observer.step_start(step.id, step.type)
@@ -124,7 +125,7 @@ async def take_screenshot(_run: PlanRun, _action: p.TakeScreenshot) -> ActionRes
 
 async def wait_for_node(run: PlanRun, action: p.WaitForNode) -> ActionResult:
     async def attempt() -> ActionResult:
-        node = await _find(run, action.matcher)
+        node = await _find(run, action.matcher, waits=True)
         return success({"resource_id": node.resource_id, "label": node.label})
 
     stage = f"waitForNode({action.matcher})", "Wait for node"
@@ -306,7 +307,7 @@ async def snapshot_ui(run: PlanRun, action: p.SnapshotUi) -> ActionResult:
     async def attempt() -> ActionResult:
         facts = await run.surface.snapshot(run.step_id)
         if facts is None:
-            raise PlanFailure(SNAPSHOT_UNAVAILABLE)
+            raise PlanFailure(SNAPSHOT_UNAVAILABLE, final=run.rested)
         return success({"actual_format": "hierarchy_xml", **(facts if run.modern else {})})
 
     return await _stage(run, "logUiTree", "Log UI tree", action.retry, attempt)
@@ -404,9 +405,9 @@ async def recording(run: PlanRun, action: p.RecordAction) -> ActionResult:
     return ActionResult("error" not in data, data)
 
 
-async def _find(run: PlanRun, matcher: Query) -> UiNode:
+async def _find(run: PlanRun, matcher: Query, *, waits: bool = False) -> UiNode:
     """The first match now. Raises ``PlanFailure``."""
-    tree = await run.tree()
+    tree = await run.tree(waits=waits)
     found = matcher.candidates(tree)
     if not found:
         run.observer.missed(tree)

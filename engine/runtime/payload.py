@@ -264,10 +264,11 @@ def _scroll_until(p: Fields, generation: Generation) -> plan.ScrollUntil:
     click_after = newer and p.flag("clickAfter", default=False)
     if click_after and matcher is None:
         raise PayloadError(f"{p.where}.matcher is required with clickAfter")
+    longest = p.optional_integer("maxDurationMs")
     return plan.ScrollUntil(
         scroll=p.scroll(generation),
         max_scrolls=p.integer("maxScrolls", 20, 1, 200),
-        max_duration_ms=p.integer("maxDurationMs", 10_000, 0, 120_000),
+        max_duration_ms=None if longest is None else min(max(longest, 0), 120_000),
         threshold=p.integer("noPositionChangeThreshold", 3, 1, 20),
         matcher=matcher,
         click_after=click_after,

@@ -120,7 +120,7 @@ class Scroll(PlanAction):
 class ScrollUntil(PlanAction):
     scroll: Scroll
     max_scrolls: int
-    max_duration_ms: int
+    max_duration_ms: int | None
     threshold: int
     matcher: Query | None
     click_after: bool

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from random import Random
 from typing import TypeVar
 
 from clawperator.engine.hierarchy.tree import UiNode, UiTree
+from clawperator.engine.runtime import retry as presets
 from clawperator.engine.runtime.outcome import ActionResult, PlanFailure, StepReport
 from clawperator.engine.runtime.plan import Generation, PlanStep
 from clawperator.engine.runtime.retry import RetryPolicy
@@ -51,8 +53,12 @@ class PlanRun:
     generation: Generation = "0.5"
     observer: Observer = field(default_factory=Observer)
     chance: Callable[[], float] = field(default_factory=lambda: Random(0).random)
+    rested: bool = False
+    """Each look takes seconds and shows a screen at rest: at once after it, another one adds nothing."""
     before_step: Callable[[PlanStep], Awaitable[None]] | None = None
     """Awaited as each step begins."""
+    until: float = math.inf
+    """When the plan's time is over, by ``clock``."""
     step_id: str = ""
     """Of the step that is being carried out."""
     matched: int = 0
@@ -70,11 +76,11 @@ class PlanRun:
         self.matched = max(self.matched, matched or 0)
         self.observer.took(node, matched)
 
-    async def tree(self) -> UiTree:
-        """The window's tree. Raises ``PlanFailure`` when there is none."""
+    async def tree(self, *, waits: bool = False) -> UiTree:
+        """The window's tree. Raises ``PlanFailure`` when there is none: where looks take seconds, a final one unless the step ``waits``."""
         tree = await self.surface.dump()
         if tree is None:
-            raise PlanFailure(TREE_UNAVAILABLE)
+            raise PlanFailure(TREE_UNAVAILABLE, final=self.rested and not waits)
         return tree
 
     async def stage(
@@ -90,6 +96,8 @@ class PlanRun:
         ``data_of`` turns its result into what is logged of it.
         """
         observer = self.observer
+        if self.rested and policy is presets.UI_READINESS:
+            policy = presets.RESTED
         observer.stage_start(stage, label)
         for number in range(1, policy.max_attempts + 1):
             try:

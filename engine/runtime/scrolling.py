@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterable
 from enum import Enum
 
+from clawperator.engine.contracts.limits import SLOW_SCROLL_MS
 from clawperator.engine.hierarchy.tree import UiNode, UiTree
 from clawperator.engine.runtime.outcome import ActionResult, PlanFailure
 from clawperator.engine.runtime.plan import Scroll, ScrollAndClick, ScrollUntil
@@ -13,6 +14,10 @@ from clawperator.engine.runtime.retry import UI_READINESS
 from clawperator.engine.runtime.run import PlanRun
 
 SWIPE_MS = 250
+LONGEST_MS = 10_000
+"""How long ``scroll_until`` goes on by default."""
+_LAST_SECONDS = 2 * SLOW_SCROLL_MS / 1000
+"""Where looks take seconds, the last scroll begins so long before the plan's time is over: with its look, and one more."""
 CONTAINER_NOT_FOUND = "CONTAINER_NOT_FOUND"
 CONTAINER_NOT_SCROLLABLE = "CONTAINER_NOT_SCROLLABLE"
 
@@ -186,7 +191,10 @@ class _Loop:
         action = self._action
         if unmoved >= action.threshold:
             return "NO_POSITION_CHANGE"
-        if (self._run.clock.now() - started) * 1000 >= action.max_duration_ms:
+        longest_ms = action.max_duration_ms
+        if longest_ms is None:
+            longest_ms = action.max_scrolls * SLOW_SCROLL_MS if self._run.rested else LONGEST_MS
+        if (self._run.clock.now() - started) * 1000 >= longest_ms or _is_late(self._run):
             return "MAX_DURATION_REACHED"
         return "MAX_SCROLLS_REACHED" if self.count >= action.max_scrolls else ""
 
@@ -223,11 +231,11 @@ class _Loop:
         return matcher is not None and tree is not None and bool(matcher.candidates_so_far(tree))
 
     async def _appeared(self) -> bool:
-        """The grace search after a scroll: at once, and three times more."""
+        """The grace search after a scroll: at once and, unless that look took its time, three times more."""
         if self._action.matcher is None:
             return False
         pause = min(max(self._action.scroll.settle_delay_ms / 2, 100), 500) / 1000
-        for attempt in range(4):
+        for attempt in range(1 if self._run.rested else 4):
             if attempt:
                 await self._run.clock.sleep(pause)
             if self._visible(await self._run.surface.dump()):
@@ -235,7 +243,11 @@ class _Loop:
         return False
 
     async def _last_look(self) -> None:
-        """After a natural end, one more patient wait for the target."""
+        """After a natural end, one more patient wait for the target: one more look where each takes seconds."""
+        if self._run.rested:
+            await self._run.clock.sleep(UI_READINESS.initial_ms / 1000)
+            self.reason = "TARGET_FOUND" if self._visible(await self._run.surface.dump()) else self.reason
+            return
         for attempt in range(1, UI_READINESS.max_attempts + 1):
             if self._visible(await self._run.surface.dump()):
                 self.reason = "TARGET_FOUND"
@@ -249,7 +261,13 @@ async def scroll_and_click(
 ) -> ActionResult:
     """The ``scroll_and_click`` step; ``click`` brings its own retries."""
     stage = f"scrollUntil(target={action.target})"
-    await run.stage(stage, "Scroll to target", action.scroll_retry, lambda: _swipe_to_target(run, action), lambda _: {})
+    each = range(action.max_swipes)
+    once = iter(each)  # where looks wait themselves, further attempts go on instead of beginning again
+
+    async def attempt() -> None:
+        await _swipe_to_target(run, action, once if run.rested else each)
+
+    await run.stage(stage, "Scroll to target", action.scroll_retry, attempt, lambda _: {})
     if action.click_after:
         await click(action.target, action.how)
     data = {
@@ -261,14 +279,14 @@ async def scroll_and_click(
     return ActionResult(True, data)
 
 
-async def _swipe_to_target(run: PlanRun, action: ScrollAndClick) -> None:
+async def _swipe_to_target(run: PlanRun, action: ScrollAndClick, swipes: Iterable[int]) -> None:
     unmoved = 0
-    for _ in range(action.max_swipes):
+    for _ in swipes:
         tree = await run.tree()
         if found := action.target.candidates_so_far(tree):
             run.took(found[0], len(found))
             return
-        if unmoved == 2:
+        if unmoved == 2 or _is_late(run):
             break
         try:
             container = resolve_container(tree, action.scroll)
@@ -279,7 +297,7 @@ async def _swipe_to_target(run: PlanRun, action: ScrollAndClick) -> None:
     tree = await run.tree()
     if not (found := action.target.candidates_so_far(tree)):
         run.observer.missed(tree)
-        raise PlanFailure(f"Target node not found after scrolling: {action.target}")
+        raise PlanFailure(f"Target node not found after scrolling: {action.target}", final=run.rested)
     run.took(found[0], len(found))
 
 
@@ -289,6 +307,11 @@ def _problem_text(problem: str, container: Query | None) -> str:
     if problem == CONTAINER_NOT_FOUND:
         return f"Container not found for {container}"
     return f"Scrollable container not found for {container}"
+
+
+def _is_late(run: PlanRun) -> bool:
+    """Return whether a scroll and the looks after it would outlast the plan."""
+    return run.rested and run.clock.now() > run.until - _LAST_SECONDS
 
 
 def _word(value: bool) -> str:

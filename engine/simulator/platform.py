@@ -102,7 +102,8 @@ class Platform:
         launch_ms = scenario.latency_ms.launch
         self.activities = ActivityManager(self.ui, self.packages, self.clock, self.spawn, launch_ms=launch_ms)
         self.input = InputManager(self.ui, self.clock, self.before_back)
-        self._calls: Counter[str] = Counter()
+        self.program_calls: Counter[str] = Counter()
+        """How often each program was called in a shell."""
         self.dumps: dict[int, asyncio.Task[None]] = {}
         """The running ``uiautomator dump`` by pid."""
         self.tilts = cycle((0, 1))
@@ -146,9 +147,9 @@ class Platform:
 
     def calls(self, program: str) -> str:
         """Count a call of ``program`` in a shell and return the fault that hits it: ``killed``, ``reboot`` … or none."""
-        self._calls[program] += 1
+        self.program_calls[program] += 1
         programs = (fault for fault in self.scenario.faults if isinstance(fault, faults.ProgramFault))
-        hits = (f for f in programs if f.program == program and (not f.calls or self._calls[program] in f.calls))
+        hits = (f for f in programs if f.program == program and (not f.calls or self.program_calls[program] in f.calls))
         return next((fault.how for fault in hits), "")
 
     # -- background work

@@ -289,7 +289,12 @@ class ScrollUntil(Action):
         CLICK_FLAG,
         _CLICK_TYPE_FLAG,
         Flag("--max-scrolls", "<n>", "scroll at most n times, 1 to 200 [20]", bounds=(1, 200)),
-        Flag("--max-duration-ms", "<ms>", "scroll for at most this time, 0 to 120000 [10000]", bounds=(0, 120_000)),
+        Flag(
+            "--max-duration-ms",
+            "<ms>",
+            "scroll for at most this time, 0 to 120000 [10000; without the app 3000 a scroll]",
+            bounds=(0, 120_000),
+        ),
         Flag(
             "--no-position-change-threshold",
             "<n>",

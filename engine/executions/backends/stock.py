@@ -23,16 +23,13 @@ from clawperator.engine.adb.secure_list import contains, entries
 from clawperator.engine.adb.shell_session import ShellSession, open_shell, require_sessions
 from clawperator.engine.contracts.envelope import Envelope, StepResult
 from clawperator.engine.contracts.execution import Action, Execution
+from clawperator.engine.contracts.limits import FOLLOW_SOURCE
 from clawperator.engine.contracts.operator_identity import service_of, variants
 from clawperator.engine.errors import EngineError, ErrorCode
 from clawperator.engine.events.bus import EventBus
 from clawperator.engine.executions.backend import Outcome
-from clawperator.engine.executions.backends.stock_surface import (
-    StockSurface,
-    dump_file,
-    end_dump,
-    held_by_other,
-)
+from clawperator.engine.executions.backends.stock_look import Looks, dump_file, end_dump, held_by_other
+from clawperator.engine.executions.backends.stock_surface import StockSurface
 from clawperator.engine.executions.backends.stock_text import typed_pieces
 from clawperator.engine.executions.command import Command
 from clawperator.engine.executions.log_events import LogEventPublisher
@@ -77,11 +74,18 @@ class _State(NamedTuple):
 class _Session:
     """One shell of a device, shared by the runs of one execution; another one after a script that did not end."""
 
-    def __init__(self, device: AdbDevice) -> None:
+    def __init__(self, device: AdbDevice, trace: Trace, *, compressed: bool) -> None:
         self._device, self._shells = device, AsyncExitStack()
         self._shell: ShellSession | None = None
-        self.file = dump_file()
+        self._trace = trace
+        self.looks = Looks(dump_file(), compressed=compressed)
         self.has_dumped = False
+
+    def forget_old_looks(self, part: Trace) -> None:
+        """Forget what was seen before the host itself acted, or waited, in this execution or in this part of it."""
+        last = self.looks.last
+        if last is not None and last.at <= max(self._trace.stale_at, part.stale_at):
+            self.looks.forget()
 
     async def shell(self) -> ShellSession:
         if self._shell is None or self._shell.over:
@@ -95,7 +99,7 @@ class _Session:
         await self._shells.aclose()
         if shell is not None and shell.over:
             with suppress(EngineError):
-                await self._device.script(end_dump(self.file), timeout=_END_SECONDS)
+                await self._device.script(end_dump(self.looks.file), timeout=_END_SECONDS)
 
 
 class StockBackend:
@@ -105,12 +109,15 @@ class StockBackend:
     look_ms = 15_000
     """``uiautomator`` waits up to ten seconds for a screen that moves; cut off, it would go on and refuse the next one."""
 
-    def __init__(self, bus: EventBus, *, package: str, allow_unbind: bool, input_method: str = "") -> None:
+    def __init__(
+        self, bus: EventBus, *, package: str, allow_unbind: bool, input_method: str = "", compressed: bool = False
+    ) -> None:
         self._bus = bus
         self.package = package
         self._services = [service_of(name) for name in variants(package)]
         self._allow_unbind = allow_unbind
         self._method = input_method
+        self._compressed = compressed
         self._before = _State(0)
         """The state before the dispatch."""
         self._session: _Session | None = None
@@ -177,7 +184,7 @@ class StockBackend:
         if self._session is not None:
             yield
             return
-        self._session = session = _Session(device)
+        self._session = session = _Session(device, trace, compressed=self._compressed)
         cancelled = False
         try:
             yield
@@ -220,12 +227,16 @@ class StockBackend:
             raise EngineError(ErrorCode.EXECUTION_VALIDATION_FAILED, f"The plan cannot be run: {exc}") from exc
         progress = _Progress(self._bus, device.serial, plan, trace)
         await session.shell()
-        surface = StockSurface(session.shell, progress.saw, self._before.sdk, session.file, self._method)
+        session.forget_old_looks(trace)
+        by_host = command.source == FOLLOW_SOURCE
+        surface = StockSurface(
+            session.shell, progress.saw, self._before.sdk, session.looks, self._method, by_host=by_host
+        )
         trace.dispatched()
         trace.enter("run")
         counts = {"timeoutMs": str(plan.timeout_ms), "actionCount": str(len(plan.steps))}
         progress.note("start", taskId=plan.task_id, source=plan.source, **counts)
-        run = PlanRun(surface, _Clock(), observer=progress, before_step=surface.begin)
+        run = PlanRun(surface, _Clock(session.looks), observer=progress, before_step=surface.begin, rested=True)
         try:
             async with asyncio.timeout(plan.timeout_ms / 1000):
                 outcome, code = await run_plan(run, plan), None
@@ -253,12 +264,16 @@ class StockBackend:
 
 
 class _Clock:
-    """The host's clock."""
+    """The host's clock; what was seen before a wait is out of date after it."""
+
+    def __init__(self, looks: Looks) -> None:
+        self._looks = looks
 
     def now(self) -> float:
         return time.monotonic()
 
     async def sleep(self, seconds: float) -> None:
+        self._looks.forget()
         await asyncio.sleep(seconds)
 
 

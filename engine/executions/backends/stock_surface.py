@@ -6,13 +6,9 @@ node's tree was read: if not, nothing is sent, and the action reads the tree aga
 
 from __future__ import annotations
 
-import asyncio
-import re
-import secrets
 import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import partial
 from types import MappingProxyType
 from typing import Any
 
@@ -22,9 +18,7 @@ from clawperator.engine.adb.displays import (
     DISPLAY_CHANGED,
     FRONT_SCRIPT,
     GUARD,
-    STATE_SCRIPT,
     front_package,
-    state_size,
 )
 from clawperator.engine.adb.failures import AdbTimeoutError, OversizedError
 from clawperator.engine.adb.parse import parse_failure, refusal_hint
@@ -33,7 +27,16 @@ from clawperator.engine.adb.shell_session import ShellSession
 from clawperator.engine.adb.trace import HIDDEN
 from clawperator.engine.errors import EngineError, ErrorCode
 from clawperator.engine.executions.backends import stock_text
-from clawperator.engine.executions.finish import too_large
+from clawperator.engine.executions.backends.stock_look import (
+    DUMP,
+    HEAD,
+    MAX_DUMP,
+    WINDOWS,
+    IncomingDump,
+    Look,
+    Looks,
+    may_read_again,
+)
 from clawperator.engine.executions.touch import (
     focus_elsewhere,
     foreign_at,
@@ -45,7 +48,7 @@ from clawperator.engine.executions.touch import (
 )
 from clawperator.engine.executions.touch_windows import TOUCH_SCRIPT, TouchWindow, as_turned, touch_windows
 from clawperator.engine.hierarchy.traits import is_editable
-from clawperator.engine.hierarchy.tree import MAX_BYTES, Bounds, IncomingTree, UiNode, UiTree, parse
+from clawperator.engine.hierarchy.tree import MAX_BYTES, UiNode, UiTree
 from clawperator.engine.runtime.plan import (
     Click,
     EnterText,
@@ -56,45 +59,16 @@ from clawperator.engine.runtime.plan import (
     WaitForNavigation,
     WaitForNode,
 )
-from clawperator.engine.text.numbers import whole_number
 
-MAX_DUMP = MAX_BYTES + 2 * 1024 * 1024
-"""Bytes of the output of a dump: of a larger tree the device says the size alone."""
-_MOST_BEFORE = 64 * 1024
-"""Bytes of other output that the XML of a dump may follow; behind more, it is parsed when it is complete."""
-_MOST_SAID = 16 * 1024
-"""Characters of other output that are read: on some phones a harmless stack trace stands before what matters."""
 _TAP_MS = 500
 """A shorter press is a tap: ``input tap`` has no duration."""
-_WINDOWS = b"clawperator-windows:\n"
-_HEAD = b"clawperator-dump:\n"
-_DUMP = (
-    f"{STATE_SCRIPT}; echo {_WINDOWS.decode().strip()}; {TOUCH_SCRIPT}; echo {_HEAD.decode().strip()}; "
-    """sh -c 'echo $$ > "$1.pid"; exec uiautomator dump "$1"' sh {file}; r=$?; """
-    f'rm -f {{file}}.pid; n=$(cat {{file}} 2>/dev/null | wc -c); if [ "$n" -gt {MAX_BYTES} ]; then echo clawperator-bytes:$n; '
-    "else cat {file} 2>/dev/null; fi; rm -f {file}; exit $r"
-)
-_BYTES = re.compile(rb"clawperator-bytes: ?(\d{1,15})\n")
-_END_DUMP = (
-    'p=$(cat {file}.pid 2>/dev/null) && kill -9 "$p" 2>/dev/null; '
-    'm=$(cat {file}.ime 2>/dev/null) && ime set "$m" >/dev/null 2>&1; rm -f {file} {file}.pid {file}.ime'
-)
-"""A dump whose shell is closed goes on (android-facts 4h), and no other can start meanwhile (7f)."""
 _SAME_WINDOWS = f'W=$({TOUCH_SCRIPT}); [ "$W" = {{windows}} ] || {{ echo "$W"; exit 114; }}; '
 """Put before a script, ends it with the windows where they are not as in ``windows``: each may move in between."""
 _WINDOWS_CHANGED = 114
 _GUARDED_TRIES = 3
 """How often a gesture is sent again where other windows than those that concern it have changed."""
-_STILL_SECONDS = 1.0
-"""How long a tree of a scroll is good for: ``uiautomator`` has read it after a quiet second, in which late rows would have come."""
 _FIRST_LOOK_SECONDS = 3.0
 """A dump of a screen at rest takes up to this long: a shorter wait would see nothing."""
-_HELD = "already registered"
-"""What ``uiautomator`` prints where another program holds the one UiAutomation connection (android-facts 7f)."""
-_NO_TREE = ("could not get idle state", "null root node")
-"""What it prints, without a failure of its own, where the screen gives no tree (7a)."""
-_DUMPED = "dumped to"
-_KILLED = 137
 _LAUNCH = (
     f"r=$(cmd package resolve-activity --brief {CURRENT}"
     ' {package} 2>&1); k=LAUNCHER; c=$(echo "$r" | grep -F -m 1 {entry}) || '
@@ -124,34 +98,10 @@ class Dispatched:
     facts: dict[str, str] = field(default_factory=dict)
 
 
-class _IncomingDump:
-    """The output of ``_DUMP`` while it comes. ``start``: where ``xml`` begins behind the head."""
-
-    def __init__(self) -> None:
-        self.xml = IncomingTree()
-        self.start = -1
-        self._before = b""
-
-    def feed(self, data: bytes) -> None:
-        """Raises ``EngineError`` for a tree that is beyond a limit: its rest is not read."""
-        if self.start < 0:
-            if len(self._before) > _MOST_BEFORE:
-                return
-            self._before += data
-            text = self._before.partition(_HEAD)[2]
-            if (start := _xml_start(text)) < 0:
-                return
-            self.start, data = start, text[start:]
-        self.xml.feed(data)
-
-
-def _xml_start(text: bytes) -> int:
-    return max(text.find(b"<?xml"), 0) or text.find(b"<hierarchy")
-
-
 class StockSurface:
     """``runtime.Surface`` over a shell, which ``shell`` opens again after a script that did not end. ``saw`` gets the XML of each
-    tree that the plan asks for; ``file`` is where the device keeps a dump; ``method`` is an input method for texts without keys.
+    tree that the plan asks for; ``looks`` are those of the execution, ``by_host`` where the host itself takes this one; ``method`` is an
+    input method for texts without keys.
 
     Expected failures are those of ``Surface``; everything that must not be repeated, and a lost device, is an ``EngineError``.
     """
@@ -161,26 +111,25 @@ class StockSurface:
         shell: Callable[[], Awaitable[ShellSession]],
         saw: Callable[[str, str], object],
         sdk: int,
-        file: str,
+        looks: Looks,
         method: str = "",
+        *,
+        by_host: bool = False,
     ) -> None:
         self._shell = shell
         self._sdk = sdk
         self._saw = saw
-        self._file = file
+        self._looks = looks
         self._method = method
+        self._by_host = by_host
         self._step: PlanStep | None = None
         self._began = 0.0
         self._has_looked = False
         self._unread: bool | None = None
         self.display: str | None = None
         """The state of the display when the tree of this step was read."""
-        self._last: tuple[float, UiTree] | None = None
-        """The time and the tree of the last look of this step, if nothing was sent since."""
-        self._focused = ""
-        """The path of the field that had the focus then."""
         self._tree: UiTree | None = None
-        """The tree of the last look, and the windows as they were then, which the device prints."""
+        """The tree of this step, and the windows as they were then, which the device prints."""
         self._windows = ""
         self.steps: dict[str, Dispatched] = {}
         self.has_dumped = False
@@ -189,9 +138,9 @@ class StockSurface:
         self._has_acted = False
 
     async def begin(self, step: PlanStep) -> None:
-        """Note the step that begins: what was seen before is out of date."""
+        """Note the step that begins."""
         self._step, self.display, self._began = step, None, time.monotonic()
-        self._has_looked, self._unread, self._last, self._tree, self._windows = False, None, None, None, ""
+        self._has_looked, self._unread, self._tree, self._windows = False, None, None, ""
         self.steps[step.id] = Dispatched()
 
     @property
@@ -206,38 +155,49 @@ class StockSurface:
     # -- looking
 
     async def dump(self) -> UiTree | None:
-        action = self._step.action if self._step is not None else None
-        scrolls = isinstance(action, Scroll | ScrollUntil | ScrollAndClick)
-        if scrolls and self._last is not None and time.monotonic() - self._last[0] < _STILL_SECONDS:
-            return self._last[1]
-        found = await self._look()
-        touches = scrolls or isinstance(action, Click | EnterText)
-        if touches and found is not None and not shows(self._touched(self._windows), found[1]):
+        found = self._use(self._looks.fresh()) or await self._look()
+        touches = isinstance(
+            self._step and self._step.action, Click | EnterText | Scroll | ScrollUntil | ScrollAndClick
+        )
+        if touches and found is not None and not shows(self._touched(self._windows), found.tree):
             found = await self._look()  # an app that starts came to the front between the windows and the tree
-        return None if found is None else found[1]
+        return None if found is None else found.tree
 
     async def snapshot(self, step_id: str) -> Mapping[str, str] | None:
-        found = await self._look()
+        found = self._looks.fresh()
+        if found is None or (found.shown and not self._by_host) or self._use(found) is None:
+            found = await self._look()
         if found is None:
             return None
-        xml, tree = found
-        self._saw(step_id, xml)
-        return {"foreground_package": tree.package} if tree.package else {}
+        found.shown = not self._by_host
+        self._saw(step_id, found.xml)
+        return {"foreground_package": found.tree.package} if found.tree.package else {}
 
-    async def _look(self) -> tuple[str, UiTree] | None:
-        """Return the XML and the tree of the active window; ``None`` without one, and while a wait finds the screen busy."""
+    async def _look(self) -> Look | None:
+        """Read the active window, once more if the dump dies; ``None`` without a root, and while a wait finds the screen busy."""
+        try:
+            found = await self._read()
+        except EngineError as exc:
+            if not may_read_again(exc):
+                raise
+            found = None
+        if found is None and self._unread is not True:
+            found = await self._read()
+        return found
+
+    async def _read(self) -> Look | None:
         left = self._seconds_left()
         if left is not None and left <= 0:
             return None
         self.has_dumped = self._has_looked = True
-        incoming = _IncomingDump()
+        incoming = IncomingDump()
         try:
             done = await self._run(
-                device_script(_DUMP, file=self._file),
+                device_script(DUMP, **self._looks.values),
                 timeout=left,
                 limit=MAX_DUMP,
                 on_output=incoming.feed,
-                label=f"uiautomator dump {self._file}",
+                label=f"uiautomator dump {self._looks.file}",
             )
         except AdbTimeoutError:
             self._unread = self._unread is not False
@@ -245,13 +205,23 @@ class StockSurface:
         except OversizedError as exc:
             words = f"The output of uiautomator is larger than {MAX_DUMP // 2**20} MiB"
             raise EngineError(ErrorCode.HIERARCHY_TOO_LARGE, words, details={"maxBytes": MAX_BYTES}) from exc
-        found = await self._read(done, incoming)
-        if found is not None:
-            self._unread, self._last, self._tree = False, (time.monotonic(), found[1]), found[1]
-            self._focused = next((node.path for node in found[1].nodes if node.focused and is_editable(node)), "")
-        if found is not None and self.first is None and not self._has_acted:
-            self.first = time.time(), found[0]
-        return found
+        try:
+            return self._use(await self._looks.read(done, incoming))
+        except EngineError as exc:
+            waits = self._step is not None and isinstance(self._step.action, WaitForNode | WaitForNavigation)
+            if exc.code is not ErrorCode.UI_NOT_IDLE or not waits:
+                raise
+            self._unread = self._unread is not False
+            return None
+
+    def _use(self, look: Look | None) -> Look | None:
+        """Note the look that this step goes by."""
+        if look is None:
+            return None
+        self._unread, self._tree, self._windows, self.display = False, look.tree, look.windows, look.display
+        if self.first is None and not self._has_acted:
+            self.first = time.time() - (time.monotonic() - look.at), look.xml
+        return look
 
     def _seconds_left(self) -> float | None:
         """Return how long a dump may take: in a wait with a limit as long as that lasts, its first look at least three seconds."""
@@ -263,43 +233,6 @@ class StockSurface:
 
     async def _run(self, script: str, **how: Any) -> ShellResult:
         return await (await self._shell()).run(script, **how)
-
-    async def _read(self, done: ShellResult, incoming: _IncomingDump | None = None) -> tuple[str, UiTree] | None:
-        """Return XML and tree of a dump, which ``incoming`` has parsed while it came; ``None`` without a tree."""
-        head, _, text = done.stdout.partition(_HEAD)
-        display, _, windows = head.decode(errors="replace").partition(_WINDOWS.decode())
-        self.display, self._windows = display.strip(), windows.rstrip("\n")
-        said = f"{text[:_MOST_SAID].decode(errors='replace')}\n{done.error_text[:_MOST_SAID]}".strip()
-        start = _xml_start(text)
-        if start < 0 and (told := _BYTES.search(text)) is not None:
-            raise too_large(whole_number(told[1].decode(), digits=15) or 0)
-        if start < 0 and (refusal := _broken_dump(done, said)) is not None:
-            raise refusal
-        xml = text[start:] if start >= 0 else said.encode()
-        size = state_size(self.display)
-        screen = Bounds(0, 0, *size) if size else None
-        read: Callable[..., UiTree] = partial(parse, xml)
-        if incoming is not None and incoming.start == start >= 0:
-            read = incoming.xml.tree
-        try:
-            tree = await asyncio.to_thread(read, screen=screen)
-        except EngineError as exc:
-            if (refusal := self._refusal(exc)) is not None:
-                raise refusal from exc
-            return None
-        return (xml.strip().decode(errors="replace"), tree) if tree.nodes else None
-
-    def _refusal(self, error: EngineError) -> EngineError | None:
-        """Return what a dump without a tree means; ``None`` for a window without a root, or a busy one that the step waits for."""
-        match error.details.get("reason"):
-            case "no_root":
-                return None
-            case "not_idle":
-                waits = self._step is not None and isinstance(self._step.action, WaitForNode | WaitForNavigation)
-                self._unread = self._unread is not False
-                message = "The screen did not come to rest within 10 seconds, so uiautomator returned no tree"
-                return None if waits else EngineError(ErrorCode.UI_NOT_IDLE, message)
-        return error
 
     async def foreground(self) -> str:
         return front_package((await self._run(device_script(FRONT_SCRIPT))).text)
@@ -314,6 +247,11 @@ class StockSurface:
         return values[:1] == ["1"], values[1:2] == ["1"]
 
     # -- acting
+
+    def _acts(self) -> None:
+        """Note that something is sent: what was seen before is out of date."""
+        self._has_acted = True
+        self._looks.forget()
 
     async def click(self, node: UiNode) -> bool:  # noqa: ARG002 - see below
         """Press Enter after typing (a step with ``submit``); else leave the click to ``press``, where the match is visible."""
@@ -353,11 +291,11 @@ class StockSurface:
         if node is not None and self._tree is not None:
             return await self._press_at(node, duration_ms)
         words = _press_words((x, y), duration_ms)
-        mark = _WINDOWS.decode().strip()
-        self._has_acted, self._last = True, None
+        mark = WINDOWS.decode().strip()
+        self._acts()
         script = device_script(f"{TOUCH_SCRIPT}; echo {mark}; input {{words}}", words=words)
         done = await self._run(script)
-        windows, _, said = done.stdout.partition(_WINDOWS)
+        windows, _, said = done.stdout.partition(WINDOWS)
         if (hit := window_at(touch_windows(windows.decode(errors="replace")), x, y)) is not None:
             self._now.facts["hit"] = str(hit)
         return self._sent(done._replace(stdout=said), f"input {' '.join(words)}")
@@ -379,7 +317,7 @@ class StockSurface:
 
     async def _gesture(self, words: Sequence[str], tree: UiTree, at: tuple[int, int]) -> bool:
         """Run ``input`` if the display is still that of ``tree``, and its window is still what a finger reaches at a point."""
-        self._has_acted, self._last = True, None
+        self._acts()
 
         def still(before: Sequence[TouchWindow], now: Sequence[TouchWindow]) -> bool:
             return same_keyboard(before, now) and foreign_at(now, tree, *at) is None
@@ -409,28 +347,28 @@ class StockSurface:
         except EngineError:
             point = None  # it has the focus without a tap
         typing = stock_text.typing(field, text, self._sdk, self._method, point)
-        self.has_dumped = self._has_acted = True
+        self.has_dumped = True
+        self._acts()
 
         def still(_: Sequence[TouchWindow], now: Sequence[TouchWindow]) -> bool:
             return not focus_elsewhere(now, tree)
 
-        values = {**typing.values, "file": self._file}
+        values = {**typing.values, **self._looks.values}
         how = {"timeout": None, "limit": MAX_DUMP, "label": f"input text {HIDDEN}"}
-        done = await self._guarded(typing.script + _DUMP + typing.end, still, how, **values)
+        done = await self._guarded(typing.script + DUMP + typing.end, still, how, **values)
         if done.exit_code == DISPLAY_CHANGED:
             return self._sent(done, "")
         self._now.sent += typing.sent
         self._now.facts["route"] = typing.route
-        if _HEAD not in done.stdout:
+        if HEAD not in done.stdout:
             raise _broke_off(f"typing broke off: {parse_failure(done.error_text, done.exit_code or 1)}", done)
         try:
-            found = await self._read(done)
+            found = self._use(await self._looks.read(done))
         except EngineError as exc:
             raise _broke_off(f"it was typed, but cannot be read back: {exc.message}", done) from exc
         if found is None:
             raise _broke_off("it was typed, but cannot be read back: the window has no tree", done)
-        self._now.facts |= stock_text.arrival(field, text, tree, found[1], self._sdk)
-        self._tree = found[1]
+        self._now.facts |= stock_text.arrival(field, text, tree, found.tree, self._sdk)
         return True
 
     async def _take_focus(self, node: UiNode) -> UiNode | None:
@@ -449,7 +387,7 @@ class StockSurface:
         found = await self._look()
         if found is None:
             raise stock_text.undelivered("the field was tapped, and then the window had no tree; nothing was typed")
-        return stock_text.require_focus(node, before, found[1])
+        return stock_text.require_focus(node, before, found.tree)
 
     def _require_keys(self, tree: UiTree) -> None:
         """Raise ``EngineError`` (TEXT_NOT_DELIVERED) if another window gets the keys than that of ``tree``."""
@@ -466,7 +404,7 @@ class StockSurface:
 
     async def _start(self, script: str, what: str) -> bool:
         """Return whether an activity was started; false if there is none. Raises ``EngineError`` if Android refuses to start it."""
-        self._has_acted = True
+        self._acts()
         done = await self._run(script)
         said = f"{done.text}\n{done.error_text}"
         if not (failure := parse_failure(said, done.exit_code)):
@@ -481,7 +419,7 @@ class StockSurface:
         )
 
     async def _input(self, *words: str) -> bool:
-        self._has_acted, self._last = True, None
+        self._acts()
         return self._sent(await self._run(device_script("input {words}", words=words)), f"input {' '.join(words)}")
 
     def _touched(self, text: str) -> list[TouchWindow]:
@@ -529,46 +467,6 @@ def _press_words(point: tuple[int, int], duration_ms: int) -> tuple[str, ...]:
     """Return the words of ``input`` for a press: it has no other way to hold (android-facts 8c)."""
     at = tuple(map(str, point))
     return ("tap", *at) if duration_ms < _TAP_MS else ("swipe", *at, *at, str(duration_ms))
-
-
-def dump_file() -> str:
-    """Return a new name for the file of dumps on a device."""
-    return f"/data/local/tmp/clawperator-{secrets.token_hex(8)}.xml"
-
-
-def end_dump(file: str) -> str:
-    """Return the script that ends the dump into ``file``, by the pid that it has left, and removes its files."""
-    return device_script(_END_DUMP, file=file)
-
-
-def held_by_other(output: str = "") -> EngineError:
-    """Return the error for a device whose UiAutomation another program holds."""
-    return EngineError(
-        ErrorCode.BACKEND_UNAVAILABLE,
-        "uiautomator cannot start: another program holds the device's connection for UI automation",
-        hint="End the other test tool (Appium, uiautomator2, Maestro …): `clawperator doctor --backend stock` names it. "
-        "Or wait until it has ended.",
-        details={"output": output[:500]} if output else None,
-    )
-
-
-def _broken_dump(done: ShellResult, said: str) -> EngineError | None:
-    """Return why ``uiautomator`` gave no XML, ``None`` where that is about the screen."""
-    if _HELD in said:
-        return held_by_other(said)
-    if any(words in said for words in _NO_TREE) or not (done.exit_code or _DUMPED in said):
-        return None
-    reason = parse_failure(said, done.exit_code) or "the file that it wrote cannot be read"
-    if done.exit_code == _KILLED:
-        reason = "it was killed; another program may hold the connection for UI automation"
-    elif done.exit_code:
-        reason = f"{reason} (exit code {done.exit_code})"
-    return EngineError(
-        ErrorCode.BACKEND_UNAVAILABLE,
-        f"uiautomator gave no tree: {reason}",
-        hint="Run `clawperator doctor --backend stock`, or use the operator backend.",
-        details={"output": said[:500], "exitCode": done.exit_code},
-    )
 
 
 def _broke_off(reason: str, done: ShellResult) -> EngineError:

@@ -10,7 +10,8 @@ import pytest
 from clawperator.engine.adb.device import ShellResult
 from clawperator.engine.adb.shell_session import ShellSession
 from clawperator.engine.errors import EngineError
-from clawperator.engine.executions.backends import stock, stock_surface
+from clawperator.engine.executions.backends import stock, stock_look
+from clawperator.engine.executions.backends.stock_look import Looks
 from clawperator.engine.executions.backends.stock_surface import StockSurface
 from clawperator.engine.executions.backends.stock_text import typed_pieces
 from clawperator.engine.hierarchy.tree import parse
@@ -37,11 +38,11 @@ class FakeShell:
         return answer if isinstance(answer, ShellResult) else ShellResult(answer, b"", 0)
 
 
-def surface(shell: FakeShell, *, sdk: int = 34) -> StockSurface:
+def surface(shell: FakeShell, *, sdk: int = 34, looks: Looks | None = None) -> StockSurface:
     async def same() -> ShellSession:
         return cast("ShellSession", shell)
 
-    return StockSurface(same, lambda *_: None, sdk, "/data/local/tmp/clawperator-0.xml")
+    return StockSurface(same, lambda *_: None, sdk, looks or Looks("/data/local/tmp/clawperator-0.xml"))
 
 
 async def step(shown: StockSurface, kind: str = "click", **params: Any) -> None:
@@ -94,7 +95,8 @@ async def test_dumps_of_real_devices_are_read_behind_warnings(corpus: Path) -> N
     ],
 )
 async def test_what_uiautomator_says_instead_of_a_tree(stderr: bytes, exit_code: int, code: str) -> None:
-    shown = surface(FakeShell(ShellResult(HEAD, stderr, exit_code)))
+    shell = FakeShell(*[ShellResult(HEAD, stderr, exit_code)] * 2)
+    shown = surface(shell)
     await step(shown, "snapshot_ui")
     if not code:
         assert await shown.dump() is None
@@ -102,6 +104,37 @@ async def test_what_uiautomator_says_instead_of_a_tree(stderr: bytes, exit_code:
     with pytest.raises(EngineError) as refused:
         await shown.dump()
     assert refused.value.code == code
+    once = code == "UI_NOT_IDLE" or b"already" in stderr or exit_code == 127
+    assert len(shell.scripts) == (1 if once else 2)
+
+
+@pytest.mark.parametrize(
+    "died",
+    [
+        ShellResult(HEAD, b"Killed \n", 137),
+        ShellResult(HEAD, b"ERROR: null root node returned by UiTestAutomationBridge.\n", 0),
+        HEAD + b"UI hierchary dumped to: /data/local/tmp/clawperator-0.xml\n",
+        HEAD + b"UI hierchary dumped to: /data/local/tmp/x.xml\n<?xml version='1.0'?><hierarchy><node text=\"a\"",
+        HEAD,
+    ],
+    ids=["killed", "no root", "empty", "cut", "silent"],
+)
+async def test_a_dump_that_died_is_read_once_more(died: ShellResult | bytes) -> None:
+    shell = FakeShell(died, HEAD + field("there"))
+    shown = surface(shell)
+    await step(shown, "snapshot_ui")
+    tree = await shown.dump()
+    assert tree is not None
+    assert tree.nodes[0].text == "there"
+    assert len(shell.scripts) == 2
+
+
+async def test_a_tree_behind_a_stack_trace_and_exit_1_is_a_tree() -> None:
+    shell = FakeShell(ShellResult(HEAD + field("there"), XIAOMI, 1))
+    shown = surface(shell)
+    await step(shown, "snapshot_ui")
+    assert await shown.dump() is not None
+    assert len(shell.scripts) == 1
 
 
 async def test_input_that_prints_what_means_nothing_was_sent() -> None:
@@ -113,7 +146,7 @@ async def test_input_that_prints_what_means_nothing_was_sent() -> None:
 
 async def test_a_dump_without_its_end_is_no_tree() -> None:
     with pytest.raises(EngineError) as refused:
-        await surface(FakeShell(HEAD + field("a").removesuffix(b"</hierarchy>"))).dump()
+        await surface(FakeShell(*[HEAD + field("a").removesuffix(b"</hierarchy>")] * 2)).dump()
     assert (refused.value.code, refused.value.details["reason"]) == ("HIERARCHY_MALFORMED", "truncated")
 
 
@@ -123,23 +156,34 @@ async def test_a_wait_goes_on_while_the_screen_moves() -> None:
     assert await shown.dump() is None
 
 
-async def test_a_tree_is_read_once_between_two_gestures_of_a_scroll(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_tree_is_read_once_until_something_is_sent_or_it_is_old(monkeypatch: pytest.MonkeyPatch) -> None:
     shell = FakeShell(HEAD + field("one"), b"", HEAD + field("two"), HEAD + field("three"))
     shown = surface(shell)
-    await step(shown, "scroll_until", target={"textEquals": "three"})
+    await step(shown, "scroll_until")
     assert [tree.nodes[0].text for tree in (await shown.dump(), await shown.dump()) if tree] == ["one", "one"]
     await shown.swipe(1, 2, 3, 4, 250)
     assert [tree.nodes[0].text for tree in (await shown.dump(), await shown.dump()) if tree] == ["two", "two"]
-    monkeypatch.setattr(stock_surface, "_STILL_SECONDS", 0)
+    await step(shown, "read_text", matcher={"role": "textfield"})
+    assert await shown.dump() is not None, "the next step goes by the same tree"
+    monkeypatch.setattr(stock_look, "FRESH_SECONDS", 0)
     tree = await shown.dump()
     assert tree is not None
     assert tree.nodes[0].text == "three"
 
 
-async def test_a_retry_reads_the_tree_again() -> None:
-    shown = surface(FakeShell(HEAD + field("one"), HEAD + field("two")))
+async def test_a_retry_and_a_second_snapshot_read_the_tree_again() -> None:
+    shell = FakeShell(HEAD + field("one"), HEAD + field("two"), HEAD + field("three"))
+    looks = Looks("/data/local/tmp/clawperator-0.xml")
+    shown = surface(shell, looks=looks)
     await step(shown, "read_text", matcher={"role": "textfield"})
-    assert [tree.nodes[0].text for tree in (await shown.dump(), await shown.dump()) if tree] == ["one", "two"]
+    trees = [await shown.dump()]
+    await stock._Clock(looks).sleep(0)
+    trees.append(await shown.dump())
+    assert [tree.nodes[0].text for tree in trees if tree] == ["one", "two"]
+    assert await shown.snapshot("a") is not None
+    assert len(shell.scripts) == 2, "the first snapshot shows what was read"
+    assert await shown.snapshot("b") is not None
+    assert len(shell.scripts) == 3
 
 
 async def typed(shell: FakeShell, text: str, *, sdk: int = 34) -> StockSurface:
