@@ -80,6 +80,7 @@ class ErrorCode(StrEnum):
     DEVICE_NOT_FOUND = "DEVICE_NOT_FOUND", 404, _SETUP, "Check the serial against `clawperator devices`.", "the chosen device is absent or not ready"
     DEVICE_TAG_UNKNOWN = "DEVICE_TAG_UNKNOWN", 404, _NO, "Add the tag to a device in the settings: `clawperator config path`.", "no device in the settings has the tag"
     DEVICE_UNAUTHORIZED = "DEVICE_UNAUTHORIZED", 500, _SETUP, "Confirm the debugging dialog on the device.", "debugging is not approved on the device"
+    DEVICE_BOOTING = "DEVICE_BOOTING", 503, _WAIT, "Wait until Android has started, then send it again.", "Android is still starting on the device"
     DEVICE_OFFLINE = "DEVICE_OFFLINE", 500, _WAIT, "Wait for the device to boot, replug it, or restart the adb server.", "adb lists the device as offline"
     DEVICE_SHELL_UNAVAILABLE = "DEVICE_SHELL_UNAVAILABLE", 500, _SETUP, "Run `clawperator doctor`, or unlock or reboot the device.", "a shell command could not run on the device"
     DEVICE_COMMAND_REFUSED = "DEVICE_COMMAND_REFUSED", 409, _NO, "Correct what the message names.", "the device refused a command"
@@ -143,7 +144,7 @@ class ErrorCode(StrEnum):
     TEXT_NOT_DELIVERED = "TEXT_NOT_DELIVERED", 200, _OBSERVE, "Use the operator backend for text that key events cannot type.", "the text could not be typed or did not reach the field"
     SNAPSHOT_HIERARCHY_UNAVAILABLE = "SNAPSHOT_HIERARCHY_UNAVAILABLE", 200, _OBSERVE, "Wake and unlock the device. A secure window may have no tree: leave it, or act without one (`input`).", "a snapshot found no UI tree (Operator 0.10 and later)"
     UI_TREE_UNAVAILABLE = "UI_TREE_UNAVAILABLE", 200, _OBSERVE, "Wake and unlock the device. A secure window may have no tree: leave it, or act without one (`input`).", "the active window provides no UI tree"
-    UI_NOT_IDLE = "UI_NOT_IDLE", 200, _OBSERVE, "Wait until nothing on the screen moves, or use the operator backend, which reads a moving screen.", "the screen kept moving for 10 seconds, so uiautomator returned no UI tree"
+    UI_NOT_IDLE = "UI_NOT_IDLE", 200, _OBSERVE, "Wait until nothing on the screen moves. Pass --compressed, which leaves out decoration, or use the operator backend, which reads a moving screen.", "the screen kept moving for 10 seconds, so uiautomator returned no UI tree"
     VERIFY_FAILED = "VERIFY_FAILED", 200, _OBSERVE, "Check the screen before you retry.", "an expected effect was not observed"
 
     # -- hierarchy files and dumps

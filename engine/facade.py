@@ -70,6 +70,7 @@ class BackendOptions(TypedDict, total=False):
     receiver_package: str | None
     backend: str | None
     allow_unbind: bool | None
+    compressed: bool | None
     wait_ms: object
 
 
@@ -155,6 +156,7 @@ class Engine:
         receiver_package: str | None = None,
         backend: str | None = None,
         allow_unbind: bool | None = None,
+        compressed: bool | None = None,
         timeout_ms: object = None,
         wait_ms: object = None,
         options: RunOptions | None = None,
@@ -163,8 +165,8 @@ class Engine:
 
         ``payload`` is parsed JSON (execution.md#payload), the actions alone, or a composition. Returns a result or raises ``EngineError``, whose
         ``broadcastDispatchStatus``, if present, says whether anything reached the device. ``wait_ms`` limits the wait for
-        a locked device, first come first served (0 to 600,000; default: the settings'). ``backend`` and ``allow_unbind`` replace
-        the settings' choice.
+        a locked device, first come first served (0 to 600,000; default: the settings'). ``backend``, ``allow_unbind`` and
+        ``compressed`` replace the settings' choice.
         """
         options = options or RunOptions()
         composed = payload if isinstance(payload, Composition) else None
@@ -172,17 +174,17 @@ class Engine:
         if options.then not in (None, *THEN):
             raise EngineError(ErrorCode.EXECUTION_VALIDATION_FAILED, f"then must be {', '.join(THEN)}")
         with Attempt(self.events, payload, self.recorders, self.caller, recorded=options.recorded) as attempt:
-            if composed is None:
-                validated = self.validate(payload, timeout_ms=timeout_ms, profile=options.profile)
-            else:
-                validated = composed.validated(timeout_ms=timeout_ms)
+            check = partial(self.validate, payload, profile=options.profile) if composed is None else composed.validated
+            validated = check(timeout_ms=timeout_ms)
             package = self._package(receiver_package)
             by_shell = composed is not None and not composed.uses_operator
             name = await _chosen_backend(self, backend, device_id)
+            if name != BACKENDS[0] and timeout_ms is None and build.has_default_limit(payload):
+                validated = check(timeout_ms=build.slow_limit(validated.execution.actions))
             attempt.admit(validated, ShellBackend.name if by_shell else name, package)
             profile = _admit_execution(self.settings, validated, composed, options)
             composed = composed and replace(composed, admit=partial(admit_action, profile))
-            through = self._backend(receiver_package, name, allow_unbind)
+            through = self._backend(receiver_package, name, allow_unbind=allow_unbind, compressed=compressed)
             acting: Backend = ShellBackend() if by_shell else through
             await refuse_unwritable_pictures(validated.execution, overwrite=options.screenshot_overwrite)
             wait = self.settings.wait_ms if wait_ms is None else wait_limit(wait_ms)
@@ -206,13 +208,11 @@ class Engine:
             await self.trees.keep_last(device.serial, attempt.trace.hierarchies)
             return attempt.finish(finished)
 
-    def _backend(
-        self, receiver_package: str | None, name: str | None = None, allow_unbind: bool | None = None
-    ) -> Backend:
+    def _backend(self, receiver_package: str | None, name: str | None = None, **stock: bool | None) -> Backend:
         """Return the backend ``name``, or that of the settings. Raises ``EngineError`` where the policy forbids it."""
         package, settings = self._package(receiver_package), self.settings
         if backend_name(name or settings.backend) != BACKENDS[0]:
-            return _stock(settings, self.events, package, allow_unbind)
+            return _stock(settings, self.events, package, **stock)
         chosen, action = bool(receiver_package) or settings.package_chosen, settings.action_agent_command
         return OperatorBackend(self._logs, self._probe, _diagnose, package=package, chosen=chosen, action=action)
 
@@ -508,13 +508,14 @@ def _references(engine: Engine, validated: Validated, composed: Composition | No
     return References(validated, engine.trees, serial, composed)
 
 
-def _stock(settings: Settings, events: EventBus, package: str, allow_unbind: bool | None) -> Backend:
-    """Return the stock backend. Raises ``EngineError`` where the policy forbids it."""
+def _stock(settings: Settings, events: EventBus, package: str, **chosen: bool | None) -> Backend:
+    """Return the stock backend; what is ``chosen`` replaces the settings. Raises ``EngineError`` where the policy forbids it."""
     permit(settings, STOCK_BACKEND, "use the stock backend")
     from clawperator.engine.executions.backends.stock import StockBackend
 
-    allowed = settings.allow_unbind if allow_unbind is None else allow_unbind
-    return StockBackend(events, package=package, allow_unbind=allowed, input_method=settings.input_method)
+    usual = {"allow_unbind": settings.allow_unbind, "compressed": settings.compressed}
+    options = usual | {name: value for name, value in chosen.items() if value is not None}
+    return StockBackend(events, package=package, input_method=settings.input_method, **options)
 
 
 async def _diagnose(device: AdbDevice, package: str, *, timeout: float) -> Diagnosis:

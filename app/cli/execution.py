@@ -114,6 +114,7 @@ def remotely(payload: object, options: Options) -> Remotely:
         )
     how: dict[str, Any] = {"timeout_ms": options.timeout_ms, "options": run_options(options)}
     how |= {"wait_ms": options.wait, "backend": options.backend, "allow_unbind": options.allow_unbind or None}
+    how |= {"compressed": options.compressed or None}
     how["receiver_package"] = options.receiver_package
 
     async def run(fleet: Fleet, device: str) -> Mapping[str, Any]:

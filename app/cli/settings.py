@@ -26,6 +26,7 @@ def resolve_settings(options: Options) -> Settings:
         "receiver_package": options.receiver_package,
         "backend": options.backend,
         "allow_unbind": options.allow_unbind or None,
+        "compressed": options.compressed or None,
         "history_enabled": False if getattr(options, "no_history", False) else None,
         "policy_path": getattr(options, "policy", None),
         "safe_logs": getattr(options, "safe_logs", False) or None,

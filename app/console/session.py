@@ -82,6 +82,7 @@ _UNTIL_IT_ANSWERS = {
     ErrorCode.DEVICE_NOT_FOUND.value,
     ErrorCode.DEVICE_UNAUTHORIZED.value,
     ErrorCode.DEVICE_OFFLINE.value,
+    ErrorCode.DEVICE_BOOTING.value,
     ErrorCode.RECEIVER_NOT_INSTALLED.value,
     ErrorCode.RECEIVER_VARIANT_MISMATCH.value,
     ErrorCode.SERVICE_UNAVAILABLE.value,

@@ -92,6 +92,9 @@ AllowUnbind = Annotated[
     bool,
     Field(description="The stock backend may unbind the Operator's accessibility service while it reads a screen."),
 ]
+Compressed = Annotated[
+    bool, Field(description="The stock backend leaves out decoration, so that screens that move can be read.")
+]
 DeviceId = Annotated[str, ErrorCode.INVALID_DEVICE_ID]
 Limit = Annotated[int, Field(ge=1, le=1_000)]
 _Pixel = Annotated[int, Field(gt=-(10**9), lt=10**9)]
@@ -194,6 +197,7 @@ class Where(Body):
     operator_package: Annotated[str, AfterValidator(_package), ErrorCode.INVALID_OPERATOR_PACKAGE] = ""
     backend: Backend = _absent()
     allow_unbind: AllowUnbind = _absent()
+    compressed: Compressed = _absent()
     wait_ms: Wait = _absent()
 
     @model_validator(mode="after")
@@ -216,7 +220,12 @@ class Where(Body):
     @property
     def how(self) -> BackendOptions:
         """Return what applies to each execution of the request."""
-        return {"backend": self.backend, "allow_unbind": self.allow_unbind, "wait_ms": self.wait_ms}
+        return {
+            "backend": self.backend,
+            "allow_unbind": self.allow_unbind,
+            "compressed": self.compressed,
+            "wait_ms": self.wait_ms,
+        }
 
 
 class Acting(Where):
@@ -312,6 +321,7 @@ class SkillRun(Body):
     timeout_ms: Annotated[int, Field(ge=1), ErrorCode.INVALID_TIMEOUT_MS] = _absent()
     backend: Backend = _absent()
     allow_unbind: AllowUnbind = _absent()
+    compressed: Compressed = _absent()
     wait_ms: Wait = _absent()
     expect_contains: Annotated[str, ErrorCode.INVALID_EXPECT_CONTAINS] = _absent()
     brief: Brief = False

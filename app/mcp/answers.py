@@ -45,6 +45,7 @@ _TOOL_WORDS = {
     ", pass --registry <file>, or use --registry builtin for the built-in skills": " on the server, or start it with --registry <file>",
     ", or pass --overwrite to replace the file": "",
     "Pass --allow-unbind": "Start the server with --allow-unbind",
+    "Pass --compressed": "Start the server with --compressed",
     "Pass --receiver-package": "Start the server with --receiver-package",
     "Pass --operator-package": "Start the server with --operator-package",
     "--backend stock": "`backend`: stock",

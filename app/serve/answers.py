@@ -43,6 +43,7 @@ _ROUTE_WORDS = {
     ", or pass --overwrite to replace the file": "",
     "--allow-unbind": "`allowUnbind`: true",
     "--backend stock": "`backend`: stock",
+    "--compressed": "`compressed`: true",
     "--device-id": "`deviceId`",
     "--devices": "`devices`",
     "--operator-package": "`operatorPackage`",

@@ -39,9 +39,10 @@ class Device(Protocol):
 
 IDENTITY_SCRIPT = (
     'echo "clawperator-phone $(getprop ro.serialno)"; { read -r B </proc/sys/kernel/random/boot_id; '
-    'read -r M R </proc/self/mountinfo; } 2>/dev/null; echo "clawperator-boot $B $M"'
+    'read -r M R </proc/self/mountinfo; } 2>/dev/null; echo "clawperator-boot $B $M"; '
+    'echo "clawperator-booted $(getprop sys.boot_completed)"'
 )
-"""Prints two lines that begin with ``clawperator-``. Reading the files starts no program."""
+"""Prints three lines that begin with ``clawperator-``. Reading the files starts no program."""
 SHELL_SECONDS = 30.0
 ASK_SECONDS = 1.0
 """For a question whose answer is only needed for the choice of a device."""
@@ -50,6 +51,7 @@ REMEMBER_SECONDS = 60.0
 
 _SERIAL = re.compile(r"^clawperator-phone ?([^\r\n]{0,200})\r?$", re.MULTILINE)
 _BOOT = re.compile(r"^clawperator-boot ([0-9a-f-]{36}) ?(\d{0,12})\r?$", re.MULTILINE | re.ASCII)
+_BOOTED = re.compile(r"^clawperator-booted ?([^\r\n]{0,20})\r?$", re.MULTILINE)
 _OURS = re.compile(r"^clawperator-(?:phone|boot)[^\n]*\n?", re.MULTILINE)
 _LOCAL = ("localhost", "[::1]", "ip6-localhost")
 _NO_NUMBER = re.compile(r"(?:unknown|null|emulator\w*)?", re.IGNORECASE)
@@ -70,6 +72,15 @@ def identity_of(text: str, serial: str) -> str:
     address = _address(serial) if _NO_NUMBER.fullmatch(name) else ""
     parts = "\n".join((name, boot[1], boot[2], address))
     return f"phone-{hashlib.sha256(parts.encode(errors='replace')).hexdigest()[:24]}"
+
+
+def booting(text: str, serial: str) -> EngineError | None:
+    """Return DEVICE_BOOTING if the output of ``IDENTITY_SCRIPT`` says that Android is still starting."""
+    found = _BOOTED.search(text)
+    if found is None or found[1].strip() == "1":
+        return None
+    message = f"{serial} is still starting: Android has not finished booting (sys.boot_completed)"
+    return EngineError(ErrorCode.DEVICE_BOOTING, message)
 
 
 def without_identity(text: str) -> str:
@@ -126,12 +137,19 @@ class Phones:
         self._known.clear()
         self.silent.clear()
 
-    async def of(self, device: Device, *, timeout: float | None = SHELL_SECONDS) -> str:
-        """Return the identity of the phone behind ``device``, which is asked unless it is known. Raises ``EngineError``."""
+    async def of(self, device: Device, *, timeout: float | None = SHELL_SECONDS, booted: bool = False) -> str:
+        """Return the identity of the phone behind ``device``, which is asked unless it is known. Raises ``EngineError``.
+
+        A phone that is still starting is asked again the next time; DEVICE_BOOTING is raised if it has to be ``booted``.
+        """
         known = self.known(device.serial, device.transport_id)
         if known is None:
-            known = identity_of((await device.script(IDENTITY_SCRIPT, timeout=timeout)).text, device.serial)
-            self.learn(device.serial, device.transport_id, known)
+            text = (await device.script(IDENTITY_SCRIPT, timeout=timeout)).text
+            known = identity_of(text, device.serial)
+            if (starts := booting(text, device.serial)) is None:
+                self.learn(device.serial, device.transport_id, known)
+            elif booted:
+                raise starts
         return known
 
     # -- the device list

@@ -49,6 +49,7 @@ _SWITCHES = {
     "history_enabled": ("CLAWPERATOR_NO_HISTORY", False),
     "safe_logs": ("CLAWPERATOR_SAFE_LOGS", True),
     "allow_unbind": ("CLAWPERATOR_ALLOW_UNBIND", True),
+    "compressed": ("CLAWPERATOR_COMPRESSED", True),
 }
 """Variables that are switches, and the value that they set when they are on."""
 
@@ -66,7 +67,7 @@ class Settings:
     """The settings of an ``Engine``.
 
     ``device_id`` and ``adb_path`` are empty if not chosen. ``backend`` is one of ``BACKENDS``; ``allow_unbind``: the stock backend may
-    unbind the Operator's accessibility service while it reads a screen; ``input_method`` types there what keys cannot. ``lock_dir`` does not depend on XDG variables where the home
+    unbind the Operator's accessibility service while it reads a screen, ``compressed``: it leaves out decoration; ``input_method`` types there what keys cannot. ``lock_dir`` does not depend on XDG variables where the home
     can be written: all processes of this user must share it.
     The history is kept for ``history_days`` and up to ``history_megabytes``. ``read_only``: executions that act on a device are
     refused. ``policy_path`` is empty for the optional file in the config folder; ``policy_profile`` is empty for the file's
@@ -81,6 +82,7 @@ class Settings:
     receiver_package: str = RELEASE_PACKAGE
     backend: str = BACKENDS[0]
     allow_unbind: bool = False
+    compressed: bool = False
     input_method: str = ""
     action_agent_command: str = AGENT_ACTION
     adb_path: str = ""

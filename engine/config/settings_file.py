@@ -49,6 +49,9 @@ class ExecutionSettings(TomlTable):
     allow_unbind: bool = Field(
         False, description="Let the stock backend unbind the Operator's accessibility service while it reads a screen."
     )
+    compressed: bool = Field(
+        False, description="Let the stock backend leave out decoration, so that screens that move can be read."
+    )
     input_method: str = Field(
         "",
         pattern=_COMPONENT,

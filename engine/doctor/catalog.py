@@ -102,10 +102,10 @@ async def _launch(probes: Probes) -> Check:
 
 async def _capability(probes: Probes) -> Check:
     try:
-        (sdk, size, density, *_), _ = await probes.system()
+        (sdk, size, density, _, _, booted), _ = await probes.system()
     except EngineError as exc:
         return device_checks.capability(exc)
-    return device_checks.capability((sdk, size, density))
+    return device_checks.capability((sdk, size, density), booted)
 
 
 async def _stock_programs(probes: Probes) -> Check:

@@ -123,9 +123,17 @@ def state_problem(entry: DeviceEntry) -> Check | None:
     return None
 
 
-def capability(answers: Sequence[BatchOutput] | EngineError) -> Check:
-    """Check the shell: ``getprop ro.build.version.sdk``, ``wm size`` and ``wm density``, or why they failed."""
+def capability(answers: Sequence[BatchOutput] | EngineError, booted: BatchOutput | None = None) -> Check:
+    """Check the shell: ``getprop ro.build.version.sdk``, ``wm size`` and ``wm density``, or why they failed.
+
+    ``booted`` is ``getprop sys.boot_completed``.
+    """
     check_id, code = "device.capability", ErrorCode.DEVICE_SHELL_UNAVAILABLE
+    if booted is not None and booted.ok and booted.text.strip() != "1":
+        detail = "sys.boot_completed is not 1. Until then, most of Android does not answer."
+        wait = manual("Wait until the device shows its lock screen or home screen, then check again.")
+        starts = ErrorCode.DEVICE_BOOTING
+        return Check(check_id, "fail", "Android is still starting", starts, detail, "Wait for Android", wait)
     summary = "The device's shell is unavailable"
     if isinstance(answers, EngineError):
         return Check(check_id, "fail", summary, code, answers.message)

@@ -47,6 +47,7 @@ SYSTEM = (
     ("wm", "density"),
     ("logcat", "-b", "main", "-g"),
     ("date", "+%s"),
+    ("getprop", "sys.boot_completed"),
 )
 SETTINGS = (
     settings("get", "global", "development_settings_enabled"),

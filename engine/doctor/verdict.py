@@ -40,6 +40,7 @@ _REASONS = {
     ErrorCode.EXECUTION_CONFLICT_IN_FLIGHT.value: "the device is in use",
     ErrorCode.ADB_SERVER_FAILED.value: "the adb server cannot be reached",
     ErrorCode.DEVICE_SHELL_UNAVAILABLE.value: "the device's shell is unavailable",
+    ErrorCode.DEVICE_BOOTING.value: "Android is still starting",
     ErrorCode.NO_DEVICES.value: "no device connected",
     ErrorCode.MULTIPLE_DEVICES_DEVICE_ID_REQUIRED.value: "several devices connected, none chosen",
 }

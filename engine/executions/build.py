@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any
 
 from clawperator.engine.contracts.limits import DOCTOR_SOURCE, EXPECTED_FORMAT, MAX_EXECUTION_TIMEOUT_MS, SLOW_SCROLL_MS
+
+if TYPE_CHECKING:
+    from clawperator.engine.contracts.execution import Action
 
 Matcher = Mapping[str, Any]
 """A matcher as JSON data (execution.md#matcher)."""
@@ -15,7 +18,15 @@ Limits = Mapping[str, Any]
 """``container`` and ``strict`` of an action; ``None`` where not given."""
 NO_LIMITS: Limits = {}
 _BASE36 = "0123456789abcdefghijklmnopqrstuvwxyz"
-DEFAULT_TIMEOUT_MS = 30_000
+
+
+class DefaultLimit(int):
+    """A time limit that nobody chose: where the device is slow, it is extended."""
+
+
+DEFAULT_TIMEOUT_MS = DefaultLimit(30_000)
+TYPED_MS = 60
+"""What one character takes that is typed by a key event, on a slow phone."""
 SPARE_MS = 5_000
 """Time limit of an execution beyond that of its waiting action (execution.md#timeouts)."""
 
@@ -162,20 +173,11 @@ def scroll(params: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def scroll_until(params: Mapping[str, Any]) -> dict[str, Any]:
-    longest = params.get("maxDurationMs")
-    if longest is None:
-        longest = _scrolling_ms(params.get("maxScrolls"), 20)
-    return single("scroll-until", "scroll_until", params, timeout_ms=time_around(longest))
+    return single("scroll-until", "scroll_until", params, timeout_ms=time_around(params.get("maxDurationMs")))
 
 
 def scroll_and_click(params: Mapping[str, Any]) -> dict[str, Any]:
-    timeout_ms = time_around(_scrolling_ms(params.get("maxSwipes"), 10))
-    return single("scroll-and-click", "scroll_and_click", params, timeout_ms=timeout_ms)
-
-
-def _scrolling_ms(swipes: object, usual: int) -> int:
-    """Return how long so many swipes take on the slowest backend, with looking for the node before and after them."""
-    return ((swipes if isinstance(swipes, int) else usual) + 3) * SLOW_SCROLL_MS
+    return single("scroll-and-click", "scroll_and_click", params)
 
 
 def sleep(duration_ms: int) -> dict[str, Any]:
@@ -186,6 +188,32 @@ def time_around(wait_ms: float | None) -> int:
     """Return the ``timeoutMs`` of an execution whose action waits ``wait_ms`` (execution.md#timeouts)."""
     longest = min(wait_ms or 0, MAX_EXECUTION_TIMEOUT_MS)
     return min(max(int(longest) + SPARE_MS, DEFAULT_TIMEOUT_MS), MAX_EXECUTION_TIMEOUT_MS)
+
+
+def has_default_limit(payload: object) -> bool:
+    """Return whether nobody chose the time limit of a payload or a composition."""
+    limit = payload.get("timeoutMs") if isinstance(payload, Mapping) else getattr(payload, "timeout_ms", None)
+    return isinstance(limit, DefaultLimit)
+
+
+def slow_limit(actions: Iterable[Action]) -> int:
+    """Return the ``timeoutMs`` in place of the default one where a look takes seconds and texts are typed key by key."""
+    return min(DEFAULT_TIMEOUT_MS + sum(map(_slow_ms, actions)), MAX_EXECUTION_TIMEOUT_MS)
+
+
+def _slow_ms(action: Action) -> int:
+    """Return how much longer than other actions one may take."""
+    params = action.params
+    match action.type:
+        case "enter_text" | "input_text":
+            return len(str(params.get("text", ""))) * TYPED_MS
+        case "scroll_until":
+            longest: int = params.get("maxDurationMs", params.get("maxScrolls", 20) * SLOW_SCROLL_MS)
+            return longest
+        case "scroll_and_click":
+            swipes: int = params.get("maxSwipes", 10)
+            return swipes * SLOW_SCROLL_MS
+    return 0
 
 
 def doctor_ping() -> dict[str, Any]:

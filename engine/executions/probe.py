@@ -11,7 +11,7 @@ from weakref import WeakSet
 from clawperator.engine.adb.android_user import pm, settings
 from clawperator.engine.adb.device import AdbDevice
 from clawperator.engine.adb.parse import parse_package_uids, parse_sdk
-from clawperator.engine.adb.phones import IDENTITY_SCRIPT, identity_of, without_identity
+from clawperator.engine.adb.phones import IDENTITY_SCRIPT, booting, identity_of, without_identity
 from clawperator.engine.contracts.operator_identity import (
     OPERATOR_PACKAGES,
     brand_of,
@@ -91,11 +91,14 @@ class Probe:
         return facts
 
     async def phone(self, device: AdbDevice, package: str) -> str:
-        """Return the identity of the phone, which is read with the facts about ``package`` unless that is empty."""
+        """Return the identity of the phone, which is read with the facts about ``package`` unless that is empty.
+
+        Raises ``EngineError`` (DEVICE_BOOTING) while Android is starting.
+        """
         phones = device.server.phones
         if package and phones.known(device.serial, device.transport_id) is None:
             await self.facts(device, package, any_app=True)
-        return await phones.of(device)
+        return await phones.of(device, booted=True)
 
     async def app(self, device: AdbDevice, package: str, *, chosen: bool) -> tuple[str, DeviceFacts]:
         """Return the Operator app to use, ``package`` itself if it was ``chosen``, and what is installed. Raises as ``facts``."""
@@ -132,6 +135,8 @@ async def ask(device: AdbDevice, package: str) -> DeviceFacts:
     base = listed_as(package)
     script = f"getprop ro.build.version.sdk; {IDENTITY_SCRIPT}; {pm('list packages', '-U', base)}"
     result = await device.script(script)
+    if (starts := booting(result.text, device.serial)) is not None:
+        raise starts
     first, _, rest = without_identity(result.text).partition("\n")
     if not (sdk := parse_sdk(first)):
         raise EngineError(

@@ -88,6 +88,7 @@ class Platform:
             sdk=self.sdk,
             density=profile.density,
             build=profile.build,
+            booted=profile.booted,
         )
         self.users = AndroidUsers(scenario)
         self.settings = settings()

@@ -29,17 +29,18 @@ _SYSTEM_UIDS = {"android": 1000, "com.android.shell": 2000, "com.android.setting
 
 
 def properties(
-    *, serial: str, model: str, avd_name: str, sdk: int, density: int, build: str = "userdebug"
+    *, serial: str, model: str, avd_name: str, sdk: int, density: int, build: str = "userdebug", booted: bool = True
 ) -> dict[str, str]:
     """System properties of a booted emulator image."""
     device = "emu64xa" if sdk >= 31 else "generic_x86_64"
     release = RELEASES.get(sdk, str(sdk))
     keys = "release-keys" if build == "user" else "dev-keys"
     fingerprint = f"google/sdk_gphone64_x86_64/{device}:{release}/SIM.231120.001/10000001:{build}/{keys}"
+    complete = "1" if booted else ""
     return {
-        "dev.bootcomplete": "1",
+        "dev.bootcomplete": complete,
         "init.svc.adbd": "running",
-        "init.svc.bootanim": "stopped",
+        "init.svc.bootanim": "stopped" if booted else "running",
         "persist.sys.locale": "en-US",
         "persist.sys.timezone": "UTC",
         "ro.adb.secure": "1",
@@ -65,7 +66,7 @@ def properties(
         "ro.product.name": "sdk_gphone64_x86_64",
         "ro.serialno": serial,
         "ro.sf.lcd_density": str(density),
-        "sys.boot_completed": "1",
+        "sys.boot_completed": complete,
     }
 
 

@@ -83,6 +83,8 @@ class DeviceProfile(_Strict):
     width: Annotated[int, Field(ge=320, le=4_320)] = 1_080
     height: Annotated[int, Field(ge=480, le=7_680)] = 2_340
     density: Annotated[int, Field(ge=120, le=640)] = 440
+    booted: bool = True
+    """Android has started. Without, the shell answers, and no service does, until ``setprop sys.boot_completed 1``."""
     awake: bool = True
     """The screen is on."""
     locked: bool = False

@@ -29,6 +29,17 @@ MAX_ARGUMENT: Final = 131_071
 """Bytes in one argument of a program (android-facts 6d); what the shell does itself has no such limit."""
 SIGPIPE: Final = 141
 
+_SERVICES = {
+    "am": "activity",
+    "cmd": "activity",
+    "ime": "input_method",
+    "input": "input",
+    "pm": "package",
+    "settings": "settings",
+    "uiautomator": "accessibility",
+    "wm": "window",
+}
+"""What programs ask, which is not there while Android starts."""
 _BLOCKED = (
     "\nException occurred while executing 'tap':\n"
     "java.lang.SecurityException: Injecting input events requires the caller (or the source of the instrumentation, if any) to have "
@@ -355,6 +366,8 @@ class Shell:
             return 1
 
     async def _subject_to_faults(self, command: Command, process: Process) -> int:
+        if process.name in _SERVICES and self.device.props.get("sys.boot_completed") != "1":
+            raise CommandError(f"cmd: Can't find service: {_SERVICES[process.name]}", 20)
         fault = self.device.calls(process.name)
         if fault == "reboot":
             self.device.reboot()

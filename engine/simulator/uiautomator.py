@@ -15,12 +15,12 @@ NOT_IDLE = "ERROR: could not get idle state."
 NULL_ROOT = "ERROR: null root node returned by UiTestAutomationBridge."
 
 
-def dump_hierarchy(platform: Platform) -> str:
+def dump_hierarchy(platform: Platform, *, compressed: bool = False) -> str:
     """XML as ``uiautomator dump`` writes it. Raises ``CommandError`` with status 0 as android-facts 7a."""
     window = platform.accessibility.readable_window()
     if window is None:
         raise CommandError(NULL_ROOT, 0)
-    if not window.screen.idle:
+    if not (window.screen.idle or compressed):
         raise CommandError(NOT_IDLE, 0)
     xml = window.uiautomator_xml()
     fault = platform.scenario.of_device(UiautomatorOutput)
@@ -29,26 +29,29 @@ def dump_hierarchy(platform: Platform) -> str:
     return xml.replace('content-desc=""', f'content-desc="{"x" * (fault.padding_kib * 1024)}"', 1)
 
 
-async def uiautomator_dump(platform: Platform) -> str:
-    """The same in its own time: a quiet second, or ten in vain; accessibility services are unbound meanwhile (7e)."""
+async def uiautomator_dump(platform: Platform, *, compressed: bool = False) -> str:
+    """The same in its own time: a quiet second, or ten in vain; accessibility services are unbound meanwhile (7e).
+
+    ``compressed``: what moves here is decoration, whose events do not count then.
+    """
     if platform.accessibility.ui_automation_held:  # one client at a time (android-facts 7f)
         raise CommandError("Killed", 137)
     with platform.accessibility.ui_automation():
         for _ in range(IDLE_LIMIT_S * _CHECKS):
-            if platform.ui.window().screen.idle:
+            if compressed or platform.ui.window().screen.idle:
                 await platform.clock.sleep(platform.scenario.latency_ms.uiautomator / 1000)
                 break
             await platform.clock.sleep(1 / _CHECKS)
-        return dump_hierarchy(platform)
+        return dump_hierarchy(platform, compressed=compressed)
 
 
-async def uiautomator_process(platform: Platform, pid: int) -> str:
+async def uiautomator_process(platform: Platform, pid: int, *, compressed: bool = False) -> str:
     """``uiautomator_dump`` as a process, which goes on when its shell is closed (4h). Raises ``CommandError`` too if it is killed."""
     ended: list[str | CommandError] = []
 
     async def work() -> None:
         try:
-            ended.append(await uiautomator_dump(platform))
+            ended.append(await uiautomator_dump(platform, compressed=compressed))
         except CommandError as exc:
             ended.append(exc)
         finally:

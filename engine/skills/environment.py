@@ -76,6 +76,7 @@ def _limits(settings: Settings) -> Mapping[str, str]:
         "CLAWPERATOR_POLICY_PROFILE": settings.policy_profile,
         "CLAWPERATOR_BACKEND": settings.backend if settings.backend_chosen else "",
         "CLAWPERATOR_ALLOW_UNBIND": "1" if settings.allow_unbind else "",
+        "CLAWPERATOR_COMPRESSED": "1" if settings.compressed else "",
         "CLAWPERATOR_INPUT_METHOD": settings.input_method,
         "CLAWPERATOR_LOG_DIR": settings.log_dir,
         "CLAWPERATOR_LOG_LEVEL": settings.log_level,

@@ -375,6 +375,9 @@ async def test_a_screen_that_never_rests_is_named_and_not_dumped_again(connect: 
     done = await bench.engine.snapshot(backend="stock")
     assert done.envelope["errorCode"] == "UI_NOT_IDLE"
     assert done.outcome.steps[0].retries == 0
+    assert done.outcome.error is not None
+    assert "Pass --compressed" in done.outcome.error["hint"]
+    assert (await bench.engine.snapshot(backend="stock", compressed=True)).succeeded
 
 
 async def test_a_verb_shares_one_shell_and_awaits_the_operator_once(connect: Connect) -> None:

@@ -172,6 +172,7 @@ def _run_remotely(options: Options) -> Answer | int:
     from clawperator.app.cli import fan_out
 
     how = {"wait_ms": options.wait, "backend": options.backend, "allow_unbind": options.allow_unbind or None}
+    how |= {"compressed": options.compressed or None}
     flags = [word for flag in options.undeclared.flags.items() for word in flag]
 
     def on_fleet(engine: Engine, fleet: Fleet) -> Callable[[str], Awaitable[Mapping[str, Any]]]:

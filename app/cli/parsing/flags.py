@@ -104,6 +104,7 @@ def global_flags(formats: Sequence[str] = FORMATS) -> tuple[Flag, ...]:
             choices=BACKENDS,
         ),
         switch("--allow-unbind", "let the stock backend unbind the Operator's service while it reads a screen"),
+        switch("--compressed", "let the stock backend leave out decoration: some screens that move can be read so"),
         Flag(
             ("--output", "--format"),
             f"<{'|'.join(formats)}>",

@@ -91,6 +91,10 @@ async def live_snapshot(
     allow_unbind: Annotated[
         bool | None, Query(alias="allowUnbind", description="The stock backend may unbind the Operator's service.")
     ] = None,
+    compressed: Annotated[
+        bool | None,
+        Query(description="The stock backend leaves out decoration, so that screens that move can be read."),
+    ] = None,
     max_bytes: Annotated[
         int | None, Query(alias="maxBytes", ge=MIN_BYTES, le=2**31, description="Truncate larger views.")
     ] = None,
@@ -107,6 +111,7 @@ async def live_snapshot(
         device_id=device_id,
         backend=backend,
         allow_unbind=allow_unbind,
+        compressed=compressed,
         wait_ms=wait_ms,
         verify=verify,
     )

@@ -112,7 +112,7 @@ async def skill(request: Request, skill_id: str) -> Response:
 async def run(request: Request, skill_id: str) -> Response:
     service: HttpService = request.app.state.service
     body = await bodies.SkillRun.of(request)
-    chosen = body.model_dump(include={"wait_ms", "backend", "allow_unbind"}, exclude_unset=True)
+    chosen = body.model_dump(include={"wait_ms", "backend", "allow_unbind", "compressed"}, exclude_unset=True)
 
     async def execute(payload: Any, **options: Any) -> ExecutionResult:
         return await service.execute(request, payload, **chosen, **options)

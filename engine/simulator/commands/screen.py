@@ -143,7 +143,7 @@ _GESTURES: Final[dict[str, Callable[[SimulatedDevice, list[str]], Awaitable[None
 
 async def uiautomator(process: Process) -> int:
     """``uiautomator dump [FILE]``: always exit 0, and "dumped to" even where writing failed (android-facts 7a to 7c, 7f)."""
-    _, words = process.options("", ("compressed", "verbose", "windows"))
+    options, words = process.options("", ("compressed", "verbose", "windows"))
     if words[:1] != ["dump"]:
         verb = words[0] if words else ""
         raise CommandError(f"Unknown command: {verb}\nUsage: uiautomator <subcommand> [options]", 1)
@@ -151,7 +151,7 @@ async def uiautomator(process: Process) -> int:
     device = process.device
     if (fault := device.scenario.of_device(UiautomatorOutput)) is not None:
         await process.out(fault.before)
-    xml = await uiautomator_process(device, process.shell.pid)
+    xml = await uiautomator_process(device, process.shell.pid, compressed="compressed" in options)
     try:
         await open_sink(process.shell, process.path(target)).write(encode(xml))
     except BrokenPipeError:

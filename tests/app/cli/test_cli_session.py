@@ -20,7 +20,14 @@ if TYPE_CHECKING:
     from tests.app.cli.conftest import Cli
 
 OPTIONS = SimpleNamespace(
-    log_level=None, device_id=None, receiver_package=None, verbose=False, wait=None, backend=None, allow_unbind=False
+    log_level=None,
+    device_id=None,
+    receiver_package=None,
+    verbose=False,
+    wait=None,
+    backend=None,
+    allow_unbind=False,
+    compressed=False,
 )
 pytestmark = pytest.mark.usefixtures("lonely")
 
