@@ -30,6 +30,7 @@ _GRACE_SECONDS = 0.5
 """How long a result is waited for once the app says that it has written all of it."""
 _DIGEST = re.compile(r"[0-9a-f]{64}")
 _COMMAND_ID = re.compile(rb'"commandId"\s*:\s*("(?:[^"\\]|\\.){1,800}")')
+_INDEX_DIGITS, _ZERO = 5, ord("0")
 _WRITTEN = {
     "writes_completed": "records of it were lost in the device's log",
     "write_failed": "the Operator app could not write all of it",
@@ -55,8 +56,10 @@ class _Shape(NamedTuple):
 class _Result:
     """The records of one result so far. ``settled``: it was reported, or its plain line was read."""
 
-    def __init__(self, entry: LogEntry) -> None:
-        self.entry = entry
+    def __init__(self, key: _Key, entry: LogEntry) -> None:
+        self.key, self.entry = key, entry
+        self.around: tuple[bytes, bytes] | None = None
+        """The text of its records before the index, and between index and data, if they have the documented form."""
         self.shape: _Shape | None = None
         self.parts: dict[int, bytes] = {}
         self.size = 0
@@ -84,6 +87,8 @@ class ChunkedResults:
         self._results: dict[_Key, _Result] = {}
         self._size = 0
         self._waiting: set[_Key] = set()
+        self._latest: _Result | None = None
+        """The result of the latest record."""
 
     @property
     def pending(self) -> bool:
@@ -110,6 +115,17 @@ class ChunkedResults:
             return self._chunk(key, record, entry)
         self._publication(key, record, entry)
         return None
+
+    def follow(self, entry: LogEntry) -> list[EnvelopeSignal] | None:
+        """Take a record like the latest one, but for index and data: nearly all are.
+
+        Returns the result that it completes or spoils, if any; ``None`` for every other entry, which ``read`` takes.
+        """
+        latest = self._latest
+        if latest is None or latest.around is None or (part := _part(entry, latest)) is None:
+            return None
+        signal = self._take(latest, *part)
+        return [] if signal is None else [signal]
 
     def begin(self, entry: LogEntry, command_id: str) -> None:
         """A command starts: what was read of an earlier one with its id does not belong to it."""
@@ -142,22 +158,32 @@ class ChunkedResults:
         result = self._result(key, entry)
         if result.settled:
             return None
-        result.idle_since = None
         try:
             shape = result.shape or _shape(record)
             if any(record.get(name) != value for name, value in zip(_COMMON, shape, strict=True)):
                 raise EnvelopeError("its records contradict one another")
-            result.shape = shape
-            self._add(key, result, *_place(record, shape))
-            if len(result.parts) < shape.records:
-                return None
-            signal = _whole(key[1], result, shape)
+            index, data = _place(record, shape)
         except ValueError as error:
             return self._fail(key, result, str(error))
-        self._settle(key, result)
+        if result.shape is None:
+            result.shape, result.around = shape, _around(entry, shape, index)
+        self._latest = result
+        return self._take(result, index, data)
+
+    def _take(self, result: _Result, index: int, data: bytes) -> EnvelopeSignal | None:
+        """Add a record; return the result that it completes or contradicts."""
+        result.idle_since = None
+        try:
+            self._add(result, index, data)
+            if result.shape is None or len(result.parts) < result.shape.records:
+                return None
+            signal = _whole(result, result.shape)
+        except ValueError as error:
+            return self._fail(result.key, result, str(error))
+        self._settle(result.key, result)
         return signal
 
-    def _add(self, key: _Key, result: _Result, index: int, data: bytes) -> None:
+    def _add(self, result: _Result, index: int, data: bytes) -> None:
         if index in result.parts:
             if result.parts[index] != data:
                 raise EnvelopeError(f"its record {index} came twice, with different contents")
@@ -166,7 +192,7 @@ class ChunkedResults:
         result.size += len(data)
         self._size += len(data)
         while self._size > _MAX_BYTES:
-            self._drop(next(other for other, each in self._results.items() if each.parts and other != key))
+            self._drop(next(other for other, each in self._results.items() if each.parts and other != result.key))
 
     def _publication(self, key: _Key, record: Mapping[str, Any], entry: LogEntry) -> None:
         event, known = record.get("event"), key in self._results
@@ -200,7 +226,7 @@ class ChunkedResults:
         if key not in self._results:
             if len(self._results) >= _MAX_OPEN:
                 self._drop(next(iter(self._results)))
-            self._results[key] = _Result(entry)
+            self._results[key] = _Result(key, entry)
         return self._results[key]
 
     def _fail(self, key: _Key, result: _Result, problem: str) -> EnvelopeSignal:
@@ -212,7 +238,7 @@ class ChunkedResults:
 
     def _settle(self, key: _Key, result: _Result) -> None:
         self._size -= result.size
-        result.size, result.parts, result.settled = 0, {}, True
+        result.size, result.parts, result.settled, result.around = 0, {}, True, None
         self._waiting.discard(key)
 
     def _drop(self, key: _Key) -> None:
@@ -220,11 +246,53 @@ class ChunkedResults:
             self._settle(key, result)
 
 
-def _whole(command_id: str, result: _Result, shape: _Shape) -> EnvelopeSignal:
+def _around(entry: LogEntry, shape: _Shape, index: int) -> tuple[bytes, bytes] | None:
+    """Return what stands before the index of all records of a result, and between index and data.
+
+    ``None`` if this record has not the documented form: exactly these keys, in this order. Then JSON is parsed each time.
+    """
+    head, mark, rest = entry.payload.partition(b'"index":')
+    middle = f',"count":{shape.records},"byteLength":{shape.byte_length},"sha256":"{shape.digest}","data":"'.encode()
+    documented = head.partition(b" ")[2].startswith(b'{"commandId":"') and b'","taskId":"' in head
+    return (head + mark, middle) if documented and rest.startswith(str(index).encode() + middle) else None
+
+
+def _part(entry: LogEntry, result: _Result) -> tuple[int, bytes] | None:
+    """Return index and data of a further record of ``result``; ``None`` for any other record, and for a doubtful one.
+
+    A record whose text differs in index and data alone has the same ids, sizes and digest: nothing else is parsed. It comes from the
+    process and the app of the first one, which was accepted.
+    """
+    head, middle = result.around or (b"", b"")
+    payload, first = entry.payload, result.entry
+    if not payload.startswith(head) or result.shape is None:
+        return None
+    if (entry.pid, entry.uid, entry.level) != (first.pid, first.uid, RESULT_LEVEL):
+        return None
+    start = payload.find(middle, len(head), len(head) + _INDEX_DIGITS + len(middle))
+    digits = payload[len(head) : start]
+    if not (start > 0 and digits.isdigit() and (digits[0] != _ZERO or len(digits) == 1) and payload.endswith(b'"}')):
+        return None
+    index = int(digits)
+    data = payload[start + len(middle) : -2]
+    expected = min(_CHUNK_BYTES, result.shape.byte_length - index * _CHUNK_BYTES)
+    if index >= result.shape.records or len(data) != (expected + 2) // 3 * 4:
+        return None
+    try:
+        part = binascii.a2b_base64(data)
+    except ValueError:
+        return None
+    return (
+        (index, part) if len(part) == expected else None
+    )  # characters that are not base64 are left out by the decoder
+
+
+def _whole(result: _Result, shape: _Shape) -> EnvelopeSignal:
     """Return the envelope of a complete result. Raises ``ValueError`` with the reason."""
     from hashlib import sha256
 
-    raw = b"".join(result.parts[index] for index in range(shape.records))
+    command_id = result.key[1]
+    raw = b"".join([result.parts[index] for index in range(shape.records)])
     if sha256(raw).hexdigest() != shape.digest:
         raise EnvelopeError("its records do not have the checksum that they state")
     prefix = next((prefix for prefix in RESULT if raw.startswith(prefix)), None)

@@ -107,6 +107,10 @@ class OperatorLog:
             for entry in islice(waiting, position, None):
                 position += 1
                 if entry.payload.startswith(_FIRST_BYTES):
+                    if (results := self._chunked.follow(entry)) is not None:
+                        for result in results:
+                            signals += [*self._trees(result), result]
+                        continue
                     signals += self.push(entry)
                     if self._open:
                         break

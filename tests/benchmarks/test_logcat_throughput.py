@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import binascii
+import hashlib
+import json
 import os
 import socket
 import struct
@@ -14,14 +17,17 @@ import pytest
 
 from clawperator.engine.logcat.binary import BinaryLogParser
 from clawperator.engine.logcat.operator_log import OperatorLog
-from clawperator.engine.logcat.signals import HierarchySignal
+from clawperator.engine.logcat.signals import EnvelopeSignal, HierarchySignal
 from clawperator.engine.logcat.text import TextLogParser
+from clawperator.engine.simulator.operator_log import split_message
+from clawperator.engine.simulator.results import chunk_records, json_line
 from tests.benchmarks.conftest import Report
 
 pytestmark = pytest.mark.benchmark
 
 LINES_PER_SECOND = 400_000
 TIMES_A_DUMPS_FLOOR = 4
+TIMES_ONE_LINE, TIMES_WHAT_IS_INEVITABLE = 6, 2.5
 
 DUMP_LINES, NODES = 8_000, 5_000
 READ_BYTES = 64 * 1024
@@ -69,8 +75,8 @@ def test_text_lines_per_second(report: Report) -> None:
     report.value("text logcat lines → entries → envelope detection, one core", LINES_PER_SECOND, "/s", measure)
 
 
-def record(message: bytes) -> bytes:
-    payload = b"\x03a\0" + message + b"\0"
+def record(message: bytes, *, level: int = 3) -> bytes:
+    payload = bytes([level]) + b"a\0" + message + b"\0"
     return struct.pack("<HHiIIIII", len(payload), 28, 8123, 8190, 1_700_000_000, 5, 0, UID) + payload
 
 
@@ -140,3 +146,49 @@ def test_a_dump_of_5000_nodes_out_of_binary_records(report: Report) -> None:
     report.ratio(
         "binary log records → hierarchy of 5,000 nodes", "split at NUL, decode each part", TIMES_A_DUMPS_FLOOR, measure
     )
+
+
+COMMAND, RESULT_BYTES = "command-of-the-benchmark", 200 * 1024
+
+
+def result_line() -> str:
+    text = "Network and internet, [216,400][400,470] " * (RESULT_BYTES // 42)
+    step = {"id": "look", "actionType": "read_text", "success": True, "data": {"text": text}}
+    envelope = {"commandId": COMMAND, "taskId": "t", "status": "success", "stepResults": [step], "error": None}
+    return f"[Clawperator-Result] {json_line(envelope)}"
+
+
+@pytest.mark.parametrize(
+    "beside", ["the same result in lines of 4,000 characters", "base64, SHA-256 and JSON of its records"]
+)
+def test_a_result_of_200_kb_in_chunk_records(report: Report, beside: str) -> None:
+    """Three times as many log bytes, and base64: the second floor is what no reader can do without."""
+    line = result_line()
+    records = [f"[Clawperator-Result-Chunk] {json_line(each)}".encode() for each in chunk_records(line, COMMAND, "t")]
+    chunks = b"".join(record(each, level=4) for each in records)
+    lines = b"".join(record(part.encode(), level=4) for part in split_message(line))
+
+    def parse(data: bytes) -> float:
+        parser, log = BinaryLogParser(), OperatorLog(uid=UID)
+        found: list[object] = []
+        seconds = receive(data, lambda portion: found.extend(log.feed(parser.feed(portion))))
+        (signal,) = found
+        assert isinstance(signal, EnvelopeSignal)
+        assert signal.envelope is not None
+        return seconds
+
+    def inevitable() -> float:
+        encoded = [each.rpartition(b":")[2][1:-2] for each in records]
+        began = time.perf_counter()
+        raw = b"".join([binascii.a2b_base64(data) for data in encoded])
+        hashlib.sha256(raw).digest()
+        json.loads(raw.partition(b" ")[2])
+        return time.perf_counter() - began + receive(chunks, len)
+
+    def measure() -> tuple[float, str]:
+        taken = min(parse(chunks) for _ in range(7))
+        floor = min(parse(lines) if beside.startswith("the same") else inevitable() for _ in range(7))
+        return taken / floor, f"{taken * 1e3:.1f} / {floor * 1e3:.1f} ms"
+
+    limit = TIMES_ONE_LINE if beside.startswith("the same") else TIMES_WHAT_IS_INEVITABLE
+    report.ratio("200 KB in chunk records → envelope", beside, limit, measure)

@@ -42,7 +42,12 @@ def line(text: str, *, level: str = "I", uid: int = UID, pid: int = PID) -> LogE
 
 
 def entry(record: Record, *, brand: str = "Clawperator", **origin: Any) -> LogEntry:
-    return line(f"[{brand}-Result-Chunk] {json.dumps(record)}", **origin)
+    return line(f"[{brand}-Result-Chunk] {compact(record)}", **origin)
+
+
+def compact(record: Record) -> str:
+    """As the app writes it: the keys in this order, without blanks."""
+    return json.dumps(record, separators=(",", ":"))
 
 
 def marker(event: str, command_id: str = "mine", *, count: int = 0, size: int = 0) -> LogEntry:
@@ -79,6 +84,46 @@ def test_order_repetition_and_other_commands_do_not_matter(data: st.DataObject) 
     assert set(found) == {"mine", "other"}
     assert found["mine"].envelope is not None
     assert found["mine"].envelope.step_results[0].data["text"] == TEXT
+
+
+HOSTILE = [
+    {"index": len(MINE)},
+    {"index": -1},
+    {"index": 65_536},
+    {"count": len(MINE) + 1},
+    {"data": ""},
+    {"data": MINE[0]["data"][:-4]},
+    {"data": MINE[0]["data"][:-2] + "A="},
+    {"data": "\u00e9" * 1_368},
+    {"data": "*" * 1_368},
+    {"data": MINE[0]["data"] + "QQ=="},
+    {"commandId": "other"},
+    {"taskId": "u"},
+    {"sha256": "0" * 64},
+]
+
+
+@given(st.data())
+def test_the_usual_form_is_read_as_any_other(data: st.DataObject) -> None:
+    """Records that differ in index and data alone are not parsed as JSON: the answers are the same, whatever comes."""
+    each = st.sampled_from(MINE)
+    changed = st.builds(lambda record, changes: {**record, **changes}, each, st.sampled_from(HOSTILE))
+    other = st.sampled_from(records("other", envelope("other", TEXT[1:])))
+    texts = st.one_of(each, changed, other).flatmap(
+        lambda record: st.sampled_from(
+            [compact(record), json.dumps(record), compact(record)[:-1], compact(record) + " "]
+        )
+    )
+    origins = st.fixed_dictionaries({}, optional={"pid": st.just(PID + 9), "uid": st.just(1000), "level": st.just("D")})
+    odd = data.draw(
+        st.lists(
+            st.builds(lambda text, origin: line(f"[Clawperator-Result-Chunk] {text}", **origin), texts, origins),
+            max_size=4,
+        )
+    )
+    entries = data.draw(st.permutations([entry(record) for record in MINE] + odd))
+    one_by_one = OperatorLog(uid=UID)
+    assert read(entries) == results(signal for each in entries for signal in one_by_one.push(each))
 
 
 @given(lost=st.sets(st.integers(0, len(MINE) - 1), min_size=1))
@@ -132,6 +177,18 @@ def test_records_that_lie_are_refused_with_the_reason(changes: Record, reason: s
     found = read([entry(record) for record in records("mine", envelope("mine", TEXT), **changes)])
     assert [each.envelope for each in found] == [None]
     assert reason in found[0].problem
+
+
+def test_an_empty_record_behind_the_last_one_is_refused() -> None:
+    """Of a result that fills its records: the place behind the last one would hold nothing, too."""
+    text = next(
+        text
+        for n in range(1024)
+        if len(text := envelope("mine", "a" * (2_000 + n))) % 1024 == 1024 - len("[Clawperator-Result] ")
+    )
+    whole = records("mine", text)
+    (found,) = read([entry(whole[0]), entry({**whole[1], "index": len(whole), "data": ""}), *map(entry, whole[1:])])
+    assert found.problem.startswith("index of a record is not below its count")
 
 
 def test_the_records_of_one_command_with_the_result_of_another_are_no_result() -> None:
