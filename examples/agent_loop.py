@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 from typing import Any
 
 GOAL = ("Network & internet", "Internet")
 """Labels to follow, from the home page of Settings."""
+REF = re.compile(r"\be\d+\b")
 
 
 def clawperator(*words: str) -> dict[str, Any]:
@@ -24,9 +26,10 @@ def clawperator(*words: str) -> dict[str, Any]:
 
 def decide(screen: dict[str, Any], wanted: str) -> str:
     """Return the reference of the node with that text."""
-    for node in screen["nodes"]:
-        if wanted in (node.get("text"), node.get("desc")):
-            return f"{node['ref']}@{screen['tree']}"
+    for line in screen["lines"].splitlines():
+        words, _, text = line.partition(": ")
+        if text == wanted and (ref := REF.search(words)):
+            return f"{ref[0]}@{screen['tree']}"
     sys.exit(f"There is no {wanted!r} on the screen")
 
 
@@ -35,7 +38,7 @@ def main() -> None:
     for wanted in GOAL:
         answer = clawperator("action", "click", "--ref", decide(answer["then"], wanted))
         print(wanted, answer["outcome"]["status"], "" if answer["then"]["changed"] else "but nothing changed")
-    print([node["text"] for node in answer["then"]["nodes"] if "text" in node])
+    print(answer["then"]["lines"])
 
 
 if __name__ == "__main__":

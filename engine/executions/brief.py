@@ -106,12 +106,8 @@ def seen(data: Mapping[str, Any], shown: str | None = None) -> Mapping[str, Any]
 
 
 def brief_view(view: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a view without what a caller of the last view knows, or the references make superfluous."""
+    """Return a view without what a caller of the last view knows."""
     answer = {key: value for key, value in view.items() if key not in ("screen", "folded")}
-    if "nodes" in answer:
-        answer["nodes"] = [
-            {key: value for key, value in node.items() if key not in ("path", "at")} for node in answer["nodes"]
-        ]
     if "blind" in answer:
         answer["blind"] = [
             {key: spot[key] for key in ("kind", "certainty", "where") if key in spot} for spot in answer["blind"]

@@ -4,17 +4,22 @@ Every view is JSON data: ``view`` (its name), ``tree`` (the id of the dump), ``p
 ``[width, height]`` in pixels, ``recovered`` where the dump was damaged, ``blind`` where something is not in the tree (``blind``), and
 
 * **full**: ``text``, the dump itself.
-* **interactive**: ``nodes``, only those on screen that can be acted on or read, each with ``ref``, ``path``, ``role`` (``traits.kind``),
-  the texts (``traits.texts``), ``at`` (``UiTree.point_of``, in pixels), ``can``, the state (``traits.states``), and a ready ``selector``; ``id``
-  only where the selector does not contain it. A selector whose ``kind`` is ``tap-through`` finds a label inside the node, one whose
-  kind is ``row`` the row around it: a click there reaches it. One that is ``approximate`` has an inferred role.
-  Where no selector is unique it is null; ``why`` is the reason.
-* **compact**: ``lines``, the tree on screen, one node each, indented by depth: ``role ref id=… @x,y can state: text``, with ``hint: …`` or
-  ``desc: …`` where there is no text. Nodes that can be acted on have ``ref`` and their point. Containers without text, id of the app and action
-  are omitted, pictures without text and action and counted (``folded``).
+* **compact**: ``lines``, the tree on screen as one text, one node a line, indented by depth: ``role ref id=… @x,y can state: text``, with
+  ``hint: …`` or ``desc: …`` where there is no text, and ``(desc: …)`` after one that it differs from. A node that can be acted on has ``ref``
+  and, where a part is visible, its point (``UiTree.point_of``): it can be clicked unless ``scroll`` stands there alone, or ``no-click``, and
+  ``checked`` or ``unchecked`` can be toggled. Without a point all its actions are there. A line without a role is a label, or without a text a container. Containers without text, id of
+  the app and action are omitted, those that hold one line as well, pictures without text and action too, and counted (``folded``).
+* **interactive**: ``lines``, only the nodes that can be acted on or read, not indented, all with ``ref``. The selector of a node is its id;
+  without an id its text; without both its description; else ``by`` says which: ``by text`` or ``by id+text`` of the line, ``by {…}`` a
+  selector, ``by e25`` that of another node on which a click reaches this one, as ``by click {…}``, ``by ref`` none that is short. A ``~`` marks a
+  role that was inferred, so that the device may see another.
 * **diff**: the compact view where that is smaller or a budget cuts it; else ``lines`` are a unified diff (``line_diff``) that turns the
   lines of the compact view of the tree ``from`` into those of this one. Only with that view at hand it says anything about lines that it
   does not contain. It is never truncated.
+
+An id is written without ``package:id/`` of the package of most ids, which is ``package``, or else ``ids`` in the head, unless another
+id of the tree is that word. In texts, what would end a line or reorder it is escaped with a backslash, and so is a backslash; in a word blanks
+and a colon at its end, too.
 
 ``ref`` is the number of the node: ``e12`` of the tree ``7f3a1b2c`` is ``e12@7f3a1b2c``. A ``Budget`` limits the encoded size. Nodes beyond it
 are left out at the end, and ``truncated`` is added.
@@ -23,12 +28,15 @@ are left out at the end, and ``truncated`` is added.
 from __future__ import annotations
 
 import json
+import re
 from bisect import bisect_right
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import accumulate
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from clawperator.engine.contracts.references import tree_id
+from clawperator.engine.contracts.roles import ROLE_NAMES
 from clawperator.engine.errors import EngineError, ErrorCode
 from clawperator.engine.hierarchy import blind
 from clawperator.engine.hierarchy.line_diff import line_diff
@@ -37,15 +45,26 @@ from clawperator.engine.hierarchy.serialise import RenderNode, node_xml, nodes_x
 from clawperator.engine.hierarchy.traits import abilities, is_plain, is_target, kind, states, texts
 
 if TYPE_CHECKING:
-    from clawperator.engine.hierarchy.selectors import Candidate
+    from clawperator.engine.hierarchy.selectors import Selectors
 
 VIEWS = ("full", "interactive", "compact")
 MIN_BYTES = 512
 """Smallest budget: room for the head and the ``truncated`` record."""
 
 _NO_FACTS = blind.Facts()
-_ONE_LINE = str.maketrans({"\\": "\\\\", "\n": "\\n", "\r": "\\r"})
-_ONE_WORD = _ONE_LINE | {ord(" "): "\\x20", ord("\t"): "\\t"}
+_UNSAFE = re.compile(r"[\\\x00-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069]")
+"""What ends a line somewhere, or reorders it."""
+_UNSAFE_WORD = re.compile(rf"{_UNSAFE.pattern}|\s|:$")
+_ESCAPES = {"\\": "\\\\", "\n": "\\n", "\r": "\\r", "\t": "\\t"}
+_MORE = re.compile(r" \((?=(?:desc|hint): )")
+_CLASS = re.compile(r"[A-Z]\w*|node", re.ASCII)
+_STATES = {("checked", False): "unchecked", ("enabled", False): "disabled"}
+_ID = re.compile(r"[^:/\s]+")
+_FIELDS = {"resourceId": "id", "role": "role", "textEquals": "text", "contentDescEquals": "desc"}
+"""Fields of a selector → their names in a line."""
+_LONGEST_SELECTOR = 80
+Ids = Callable[[str], str]
+"""How an id is written."""
 
 
 class Budget(NamedTuple):
@@ -70,9 +89,9 @@ def view(
         case "full":
             return _full(tree, _head(tree, name, tree_id(xml), facts), xml, budget)
         case "interactive":
-            return _listed(_head(tree, name, tree_id(xml), facts), "nodes", _targets(tree), budget)
+            return _listed(_head(tree, name, tree_id(xml), facts), _targets(tree), budget)
         case _:
-            return _listed(_compact_head(tree, tree_id(xml), facts), "lines", _outline(tree), budget)
+            return _listed(_compact_head(tree, tree_id(xml), facts), _outline(tree), budget)
 
 
 def changes(
@@ -91,16 +110,18 @@ def changes(
     head, lines = _compact_head(tree, tree_id(after), facts), [*_outline(tree)]
     if old is not None:
         hunks = [*line_diff([*_outline(old)], lines)]
-        diff = {**head, "view": "diff", "from": tree_id(before), "lines": hunks}
+        diff = {**head, "view": "diff", "from": tree_id(before), "lines": "\n".join(hunks)}
         size = budget.size if budget is not None else json_size
-        most = size({**head, "lines": lines})
+        most = size({**head, "lines": "\n".join(lines)})
         if size(diff) <= (most if budget is None else min(most, budget.max_bytes)):
             return diff
-    return _listed(head, "lines", lines, budget)
+    return _listed(head, lines, budget)
 
 
 def _head(tree: UiTree, name: str, tree_name: str, facts: blind.Facts) -> dict[str, Any]:
     head: dict[str, Any] = {"view": name, "tree": tree_name, "package": tree.package}
+    if name != "full" and (owner := _owner(tree)) != tree.package:
+        head["ids"] = owner
     head["screen"] = [tree.screen.width, tree.screen.height]
     if tree.recovered:
         head["recovered"] = tree.recovered
@@ -108,7 +129,7 @@ def _head(tree: UiTree, name: str, tree_name: str, facts: blind.Facts) -> dict[s
 
 
 def _compact_head(tree: UiTree, tree_name: str, facts: blind.Facts) -> dict[str, Any]:
-    return {**_head(tree, "compact", tree_name, facts), "folded": sum(map(_folds, tree.on_screen))}
+    return {**_head(tree, "compact", tree_name, facts), "folded": len(_folded(tree))}
 
 
 def json_size(value: Any) -> int:
@@ -122,8 +143,8 @@ def json_size(value: Any) -> int:
 
 
 def as_text(tree: UiTree) -> str:
-    """The ``compact`` outline as one text, without references."""
-    return "\n".join(_outline(tree, numbered=False))
+    """The ``compact`` outline as one text, without references, with whole ids."""
+    return "\n".join(_outline(tree, numbered=False, ids=str))
 
 
 def as_json(tree: UiTree) -> str:
@@ -146,86 +167,166 @@ def as_json(tree: UiTree) -> str:
     return json.dumps({**head, "nodes": roots}, ensure_ascii=False, separators=(",", ":"))
 
 
-def _targets(tree: UiTree) -> Iterator[dict[str, Any]]:
+def _targets(tree: UiTree) -> Iterator[str]:
     from clawperator.engine.hierarchy.selectors import Selectors
 
-    selectors = Selectors(tree)
-    positions = _positions(tree)
-    reasons: dict[tuple[str, ...], str] = {}
+    selectors, ids = Selectors(tree), _short_ids(tree)
     for node in tree.on_screen:
         if is_target(node):
-            way = selectors.best_way(node)
-            selector = way.matcher.fields() if way is not None else None
-            entry: dict[str, Any] = {"ref": f"e{node.index}", "path": _path(node, positions), "role": kind(node)}
-            entry |= texts(node)
-            if node.resource_id and "resourceId" not in (selector or {}):
-                entry["id"] = node.resource_id
-            if point := tree.point_of(node):
-                entry["at"] = list(point)
-            if can := abilities(node):
-                entry["can"] = can
-            entry |= states(node) | {"selector": selector}
-            if way is None:
-                says = (node.resource_id, node.label, node.content_desc, node.role)
-                if says not in reasons:
-                    reasons[says] = _why_none(selectors.suggest(node).candidates)
-                entry["why"] = reasons[says]
-            elif way.kind != "direct":
-                entry["kind"] = way.kind
-                if way.kind == "row":
-                    entry["why"] = "a click on its row toggles it"
-            elif way.matcher.role and node.role_approximate:
-                entry["approximate"] = True
-            yield entry
+            by = _way(node, selectors, ids)
+            yield node_line(node, tree.point_of(node), numbered=True, ids=ids, by=by)
 
 
-def _why_none(candidates: Sequence[Candidate]) -> str:
-    """A short form of the reasons of ``suggest``."""
-    return f"{candidates[0].matches} nodes have the same texts and id" if candidates else "it has no text and no id"
+def _way(node: UiNode, selectors: Selectors, ids: Ids) -> str:
+    """How to select a node, if not by its first field."""
+    way = selectors.best_way(node)
+    if way is None:
+        return "by ref"
+    fields, click = way.matcher.fields(), ""
+    if way.kind != "direct":
+        other = selectors.best_way(way.found) if is_target(way.found) else None
+        if other is not None and other.kind == "direct" and other.matcher == way.matcher:
+            return f"by e{way.found.index}"
+        click = "click "
+    shown = {"id": node.resource_id, **texts(node), "desc": node.content_desc, "role": kind(node)}
+    own = [name for field, name in _FIELDS.items() if field in fields and fields[field] == shown.get(name)]
+    guessed = "~" if way.matcher.role and node.role_approximate else ""
+    if not click and len(own) == len(fields):
+        usual = next((name for name in ("id", "text", "desc") if shown.get(name)), "")
+        return "" if own == [usual] else f"by {guessed}{'+'.join(own)}"
+    if "resourceId" in fields:
+        fields["resourceId"] = ids(fields["resourceId"])
+    whole = json.dumps(fields, ensure_ascii=False, separators=(",", ":"))
+    if len(whole) > _LONGEST_SELECTOR:
+        return "by ref"
+    return f"by {guessed}{click}{_UNSAFE_JSON.sub(_escaped_json, whole)}"
 
 
-def _outline(tree: UiTree, *, numbered: bool = True) -> Iterator[str]:
+_UNSAFE_JSON = re.compile(r"[\x7f-\x9f\u2028-\u202e\u2066-\u2069]")
+"""What JSON leaves of ``_UNSAFE``."""
+
+
+def _escaped_json(found: re.Match[str]) -> str:
+    return f"\\u{ord(found[0]):04x}"
+
+
+def _outline(tree: UiTree, *, numbered: bool = True, ids: Ids | None = None) -> Iterator[str]:
     levels: dict[int, int] = {}
+    folded, ids = _folded(tree), ids or _short_ids(tree)
     for node in tree.on_screen:
         level = levels[node.parent.index] if node.parent is not None else 0
         levels[node.index] = level
-        if not _folds(node):
+        if node.index not in folded:
             levels[node.index] = level + 1
-            yield " " * level + node_line(node, tree.point_of(node), numbered=numbered)
+            yield " " * level + node_line(node, tree.point_of(node), numbered=numbered, ids=ids)
 
 
-def _folds(node: UiNode) -> bool:
-    return is_plain(node) or (node.role in ("icon", "image") and not (is_target(node) or states(node)))
+def _folded(tree: UiTree) -> set[int]:
+    """The nodes on screen that the outline omits."""
+    folded: set[int] = set()
+    shown: dict[int, int] = {}
+    for node in reversed([*tree.on_screen]):
+        inside = shown.get(node.index, 0)
+        if _folds(node, inside):
+            folded.add(node.index)
+        else:
+            inside = 1
+        if node.parent is not None:
+            shown[node.parent.index] = shown.get(node.parent.index, 0) + inside
+    return folded
+
+
+def _folds(node: UiNode, inside: int) -> bool:
+    """Whether a node with that many lines directly ``inside`` has none of its own."""
+    if is_plain(node):
+        return True
+    if is_target(node) or states(node):
+        return False
+    return node.role in ("icon", "image") or (inside == 1 and node.role in ("container", "unknown"))
+
+
+def _owner(tree: UiTree) -> str:
+    """The package of most ids on screen, the one in the foreground if there are none; Android's own do not count."""
+    counts = Counter(node.resource_id.partition(":id/")[0] for node in tree.on_screen if ":id/" in node.resource_id)
+    del counts["android"]
+    return max(counts, key=lambda package: (counts[package], package == tree.package), default=tree.package)
+
+
+def _short_ids(tree: UiTree) -> Ids:
+    """How the ids of a tree are written: without the package that most of them have."""
+    prefix = f"{_owner(tree)}:id/"
+    others = {node.resource_id for node in tree.nodes if not node.resource_id.startswith(prefix)}
+
+    def written(identifier: str) -> str:
+        short = identifier.removeprefix(prefix)
+        return short if _ID.fullmatch(short) and short not in others else identifier
+
+    return written
 
 
 def line_of(tree: UiTree, node: UiNode) -> str:
-    """One node of ``tree``, as a line of its compact view; without a reference where it is not on screen."""
+    """One node of ``tree``, as a line of its compact view with its whole id; without a reference where it is not on screen."""
     return node_line(node, tree.point_of(node), numbered=tree.is_on_screen(node))
 
 
-def node_line(node: UiNode, point: tuple[int, int] | None = None, *, numbered: bool = False) -> str:
-    """One node of the compact view: fields without blanks, then its texts up to the end of the line.
+def node_line(
+    node: UiNode, point: tuple[int, int] | None = None, *, numbered: bool = False, ids: Ids = str, by: str | None = None
+) -> str:
+    """One node of a view: words, then its texts up to the end of the line.
 
-    A node that can be acted on has its ``point`` and, if ``numbered``, its reference: both mean its own tree only.
+    A node that can be acted on has its ``point`` and, if ``numbered``, its reference: both mean its own tree only. With ``by``,
+    of the interactive view, every node has a reference.
     """
-    words = [kind(node).translate(_ONE_WORD)]
-    can = abilities(node)
-    if can and numbered:
+    can, own, role = abilities(node), [*texts(node).items()], kind(node)
+    words = []
+    if not (role == "label" and own) and not (role == "container" and not own and not can):
+        words.append(role if role in _ROLES or _CLASS.fullmatch(role) else f".{_word(role)}")
+    if numbered and (can or by is not None):
         words.append(f"e{node.index}")
     if node.resource_id:
-        words.append(f"id={node.resource_id.translate(_ONE_WORD)}")
+        words.append(f"id={_word(ids(node.resource_id))}")
     if can and point:
         words.append("@{},{}".format(*point))
-    words += can
-    words += (
-        name if value and name != "checked" else f"{name}:{str(value).lower()}" for name, value in states(node).items()
-    )
-    line, own = " ".join(words), [(name, text.translate(_ONE_LINE)) for name, text in texts(node).items()]
+    words += _actions(can, role) if point else can
+    words += [_STATES.get(state, state[0]) for state in states(node).items()]
+    if by:
+        words.append(by)
+    line = " ".join(words)
     if own:
         (name, first), *others = own
-        line += f": {first}" if name == "text" else f" {name}: {first}"
-        line += "".join(f" ({name}: {value})" for name, value in others)
+        line += f": {_text(first)}" if name == "text" else f"{' ' if line else ''}{name}: {_text(first)}"
+        line += "".join(f" ({name}: {_text(value)})" for name, value in others)
     return line
+
+
+_ROLES = frozenset(ROLE_NAMES) | {"label"}
+
+
+def _actions(can: Sequence[str], role: str) -> list[str]:
+    """The actions of a node in words, without those that the line implies."""
+    words = [word for word in can if word not in ("click", "check") and (word, role) != ("edit", "textfield")]
+    if "edit" in can and "click" in can:
+        words = [word for word in words if word != "longClick"]
+    if "click" in can:
+        return ["click", *words] if "scroll" in words else words
+    return words if not can or can == ["scroll"] else [*words, "no-click"]
+
+
+def _text(text: str) -> str:
+    return _MORE.sub(r" \\x28", text if _is_plain_text(text) else _UNSAFE.sub(_escaped, text))
+
+
+def _word(text: str) -> str:
+    return _UNSAFE_WORD.sub(_escaped, text)
+
+
+def _is_plain_text(text: str) -> bool:
+    return text.isprintable() and "\\" not in text
+
+
+def _escaped(found: re.Match[str]) -> str:
+    code = ord(found[0])
+    return _ESCAPES.get(found[0]) or (f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}")
 
 
 def _full(tree: UiTree, head: Mapping[str, Any], xml: str, budget: Budget | None) -> dict[str, Any]:
@@ -242,20 +343,20 @@ def _full(tree: UiTree, head: Mapping[str, Any], xml: str, budget: Budget | None
     return _fitted({**head, "text": written(0)}, "text", fragments, written, whole=whole, budget=budget)
 
 
-def _listed(head: Mapping[str, Any], key: str, items: Iterable[Any], budget: Budget | None) -> dict[str, Any]:
-    """A view that is a list under ``key``; beyond the budget, items are only measured."""
+def _listed(head: Mapping[str, Any], lines: Iterable[str], budget: Budget | None) -> dict[str, Any]:
+    """A view of ``lines``, as one text; beyond the budget, they are only measured."""
     if budget is None:
-        return {**head, key: list(items)}
-    empty = {**head, key: []}
-    kept: list[Any] = []
+        return {**head, "lines": "\n".join(lines)}
+    empty = {**head, "lines": ""}
+    kept: list[str] = []
     sizes: list[int] = []
-    spent = budget.size(empty)
-    for item in items:
-        sizes.append(budget.size(item) + (1 if sizes else 0))
+    spent, quotes, end = budget.size(empty), budget.size(""), budget.size("\n") - budget.size("")
+    for line in lines:
+        sizes.append(budget.size(line) - quotes + (end if sizes else 0))
         spent += sizes[-1]
         if spent <= budget.max_bytes:
-            kept.append(item)
-    return _fitted(empty, key, sizes, lambda count: kept[:count], whole=spent, budget=budget)
+            kept.append(line)
+    return _fitted(empty, "lines", sizes, lambda count: "\n".join(kept[:count]), whole=spent, budget=budget)
 
 
 def _fitted(

@@ -18,8 +18,9 @@ class Snapshot(Command):
     notes = (
         "The step's data.text contains the tree as the device wrote it. With --view or --max-bytes, data.view replaces it:\n"
         "  full         view.text: the dump\n"
-        "  interactive  view.nodes: the nodes on screen with an action or text, each with a selector\n"
-        "  compact      view.lines: an outline, one node per line: role ref id @x,y actions and states: text\n"
+        "  compact      view.lines: an outline, one node a line: role ref id @x,y actions and states: text\n"
+        "  interactive  view.lines: only the nodes with an action or text, each with a reference, and with the selector of those that\n"
+        "               neither id nor text finds\n"
         "view.tree is the id of the tree: --if-changed <tree> prints no view if the screen still has it, and the node e12 of the tree\n"
         "7f3a1b2c is the reference e12@7f3a1b2c, which every selector flag family takes as --ref.\n"
         "A view larger than --max-bytes (JSON, at least 512) is truncated between nodes; view.truncated counts what is missing.\n"

@@ -10,7 +10,6 @@ from clawperator.app.cli.pretty.toolbox import (
     Columns,
     Data,
     Drawing,
-    FittingRecords,
     as_json,
     cut,
     line,
@@ -63,7 +62,7 @@ def without_dumps(value: object) -> object:
 
 
 def draw_view(data: Data) -> Drawing:
-    """Draw a view of a UI tree: the dump, a table of nodes with an action or text, or the outline."""
+    """Draw a view of a UI tree: the dump, or its lines."""
     width, height = data["screen"]
     since = f" since {data['from']}" if "from" in data else ""
     yield safe_text(
@@ -72,22 +71,9 @@ def draw_view(data: Data) -> Drawing:
     if recovered := data.get("recovered"):
         yield safe_text(f"repaired: {recovered}", UNSURE)
     yield from blind_line(data)
-    match data["view"]:
-        case "full":
-            yield safe_text(data["text"], lines=True)
-        case "compact" | "diff":
-            yield from map(safe_text, data["lines"])
-        case _:
-            columns: Columns = {
-                "ref": lambda node: (node["ref"], FAINT),
-                "path": lambda node: (node["path"], FAINT),
-                "role": "role",
-                "text": lambda node: cut(_text(node), _WIDEST_CELL),
-                "at": lambda node: ",".join(map(str, node.get("at", ()))),
-                "can": lambda node: " ".join([*node.get("can", ()), *_states(node)]),
-                "selector": lambda node: as_json(node["selector"]) if node["selector"] else (node["why"], UNSURE),
-            }
-            yield FittingRecords(data["nodes"], columns, spare=("path",))
+    if package := data.get("ids"):
+        yield safe_text(f"ids without a package: {package}", FAINT)
+    yield safe_text(data["text"] if data["view"] == "full" else data["lines"], lines=True)
     yield from _truncation(data)
 
 

@@ -21,6 +21,7 @@ from clawperator.engine.hierarchy.tree import parse
 from clawperator.engine.hierarchy.views import MIN_BYTES, Budget, changes, view
 from tests.support import examples
 from tests.view_diffs import patched
+from tests.view_lines import lines_of
 
 DATA = Path(__file__).parents[2] / "data" / "hierarchies"
 LINES = st.lists(st.sampled_from(["", "a", "b", " a", "@@ -1 +1 @@", "-a", "+a"]), max_size=12)
@@ -69,7 +70,7 @@ def check(before: str, after: str, limit: int | None = None) -> str:
         return "compact"
     assert size(answer) <= min(size(whole), limit or size(whole))
     assert answer.pop("from") == tree_id(before)
-    answer["lines"] = patched(view(old, "compact", before)["lines"], answer["lines"])
+    answer["lines"] = "\n".join(patched(lines_of(view(old, "compact", before)), lines_of(answer)))
     assert {**answer, "view": "compact"} == whole
     return "diff"
 
@@ -147,7 +148,7 @@ class TestViews:
 
         before, after = scrolled(1, 0), scrolled(0, -50)
         assert check(before, after) == "compact", "each line is another one"
-        assert view(parse(after), "compact", after)["lines"][1] == "button e3 @50,100 click: r1"
+        assert lines_of(view(parse(after), "compact", after))[1] == "button e3 @50,100: r1"
 
     def test_a_diff_beyond_the_budget_is_no_half_of_a_diff(self) -> None:
         row = "<node class='Button' clickable='true' text='{}' bounds='[0,0][9,9]'/>"
