@@ -6,6 +6,8 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from tests.view_lines import lines_of
+
 HUNK = re.compile(r"@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@")
 
 
@@ -33,4 +35,4 @@ def lines_after(old: Sequence[str], then: Mapping[str, Any]) -> list[str]:
     if then["changed"] is False:
         assert "view" not in then
         return [*old]
-    return patched(old, then["lines"]) if then["view"] == "diff" else [*then["lines"]]
+    return patched(old, lines_of(then)) if then["view"] == "diff" else lines_of(then)

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 DEFAULT_BYTES = 8_192
 """Default size of a tree view: about 2,500 tokens."""
+DEFAULT_VIEW = "compact"
 _ERROR_TEXT = 4_096
 """Maximum size of each text in an error; the end is kept, which has the last output of a script."""
 
@@ -122,10 +123,10 @@ def tail(text: str, limit: int) -> str:
 async def played(report: ArtifactReport, arguments: Mapping[str, Any]) -> Reply:
     """Return the reply of a compiled artifact's executions, with trees in the view that ``arguments`` select."""
     document = worded(report.to_dict(), _TOOL_WORDS)
-    view, most = arguments.get("view", "interactive"), int(arguments.get("maxBytes", DEFAULT_BYTES))
+    view, most = arguments.get("view", DEFAULT_VIEW), int(arguments.get("maxBytes", DEFAULT_BYTES))
     for execution in document["executions"]:
         await asyncio.to_thread(lean, execution["envelope"], view, most)
-    return Reply(brief(document) if arguments.get("brief") else document, failed=report.failed)
+    return Reply(brief(document) if arguments.get("brief", True) else document, failed=report.failed)
 
 
 def lean(envelope: dict[str, Any], view: str, max_bytes: int) -> None:
@@ -145,13 +146,13 @@ def lean(envelope: dict[str, Any], view: str, max_bytes: int) -> None:
                 data["view"] = {"view": view, "error": exc.to_dict()}
 
 
-def outcome(document: Mapping[str, Any], arguments: Mapping[str, Any] | None = None) -> Reply:
-    """Return the reply of an execution's result; ``failure`` is the error of its outcome, if any."""
+def outcome(document: Mapping[str, Any], arguments: Mapping[str, Any]) -> Reply:
+    """Return the reply of an execution's result. That of a failed one is not ``ok``; ``failure`` is the error of its outcome."""
     document = worded(document, _TOOL_WORDS)
     error = document["outcome"].get("error")
-    if arguments and arguments.get("brief"):
+    if arguments.get("brief", True):
         document = {**brief(document), "deviceId": document["deviceId"]}
         document["outcome"].pop("error", None)
     if error is None:
         return Reply(document)
-    return Reply({**document, "failure": error}, failed=True)
+    return Reply({**document, "ok": False, "failure": error}, failed=True)

@@ -15,7 +15,7 @@ from mcp_types import (
     TextResourceContents,
 )
 
-from clawperator.app.mcp.answers import encodable, tool_words
+from clawperator.app.mcp.answers import DEFAULT_VIEW, encodable, tool_words
 from clawperator.app.serve.answers import encode
 from clawperator.engine.contracts.actions import ACTIONS
 from clawperator.engine.contracts.caller import Caller
@@ -41,7 +41,7 @@ TEMPLATES = [
         uri_template=f"{_DEVICES}{{deviceId}}/tree",
         name="tree",
         title="Latest UI tree",
-        description="The latest known tree of a device as an interactive view, or a new one.",
+        description="The latest known tree of a device as a compact view, or a new one.",
         mime_type=JSON,
     ),
     ResourceTemplate(
@@ -130,7 +130,7 @@ async def _content(service: McpService, call: Call, uri: str) -> tuple[str, str]
     serial, seen = await service.read_tree(call, unquote(serial), max_age_ms=_ANY_AGE)
     if part == "tree.xml":
         return seen.xml, XML
-    view = await asyncio.to_thread(viewed, seen.xml, await seen.read(), "interactive", _TREE_BYTES)
+    view = await asyncio.to_thread(viewed, seen.xml, await seen.read(), DEFAULT_VIEW, _TREE_BYTES)
     return _json({"ok": True, "deviceId": serial, **seen.facts(), "view": view}), JSON
 
 

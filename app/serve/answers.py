@@ -87,8 +87,14 @@ def failure(error: EngineError, headers: Mapping[str, str] | None = None) -> Res
 
 
 def in_route_words(document: Mapping[str, Any]) -> dict[str, Any]:
-    """Replace commands and flags in the hints of an error or a result by routes and fields."""
-    return worded(document, _ROUTE_WORDS)
+    """Replace commands and flags in the hints of an error or a result by routes and fields, and say whether an execution succeeded.
+
+    ``ok`` says that an envelope came back, also a failed one.
+    """
+    answer = worded(document, _ROUTE_WORDS)
+    if answer.get("ok") and "outcome" in answer:
+        answer["succeeded"] = answer["outcome"]["status"] == "succeeded"
+    return answer
 
 
 def retry_after(error: EngineError) -> dict[str, str]:

@@ -143,8 +143,8 @@ def json_size(value: Any) -> int:
 
 
 def as_text(tree: UiTree) -> str:
-    """The ``compact`` outline as one text, without references, with whole ids."""
-    return "\n".join(_outline(tree, numbered=False, ids=str))
+    """The ``compact`` outline as one text, without references, each line with its role and whole id."""
+    return "\n".join(_outline(tree, numbered=False))
 
 
 def as_json(tree: UiTree) -> str:
@@ -210,9 +210,9 @@ def _escaped_json(found: re.Match[str]) -> str:
     return f"\\u{ord(found[0]):04x}"
 
 
-def _outline(tree: UiTree, *, numbered: bool = True, ids: Ids | None = None) -> Iterator[str]:
+def _outline(tree: UiTree, *, numbered: bool = True) -> Iterator[str]:
     levels: dict[int, int] = {}
-    folded, ids = _folded(tree), ids or _short_ids(tree)
+    folded, ids = _folded(tree), _short_ids(tree) if numbered else None
     for node in tree.on_screen:
         level = levels[node.parent.index] if node.parent is not None else 0
         levels[node.index] = level
@@ -270,21 +270,21 @@ def line_of(tree: UiTree, node: UiNode) -> str:
 
 
 def node_line(
-    node: UiNode, point: tuple[int, int] | None = None, *, numbered: bool = False, ids: Ids = str, by: str | None = None
+    node: UiNode, point: tuple[int, int] | None = None, *, numbered: bool = False, ids: Ids | None = None, by: str | None = None
 ) -> str:
-    """One node of a view: words, then its texts up to the end of the line.
+    """One node of a view: words, then its texts up to the end of the line; without ``ids``, alone: with its role and its whole id.
 
     A node that can be acted on has its ``point`` and, if ``numbered``, its reference: both mean its own tree only. With ``by``,
     of the interactive view, every node has a reference.
     """
     can, own, role = abilities(node), [*texts(node).items()], kind(node)
     words = []
-    if not (role == "label" and own) and not (role == "container" and not own and not can):
+    if ids is None or (not (role == "label" and own) and not (role == "container" and not own and not can)):
         words.append(role if role in _ROLES or _CLASS.fullmatch(role) else f".{_word(role)}")
     if numbered and (can or by is not None):
         words.append(f"e{node.index}")
     if node.resource_id:
-        words.append(f"id={_word(ids(node.resource_id))}")
+        words.append(f"id={_word(ids(node.resource_id) if ids else node.resource_id)}")
     if can and point:
         words.append("@{},{}".format(*point))
     words += _actions(can, role) if point else can

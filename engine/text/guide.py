@@ -7,12 +7,12 @@ Clawperator controls Android devices for you. Each call performs exactly one req
 guesses or retries: you make the decisions.
 
 Work in a loop:
-1. Observe: {snapshot} lists the nodes on the screen, each with a `ref` and a `selector`; {screenshot} shows what is not in the tree, which `blind` lists where it is known. \
+1. Observe: {snapshot} shows the screen, a node a line, such as `button e12 id=save @540,960: Save`; {screenshot} shows what is not in the tree, which `blind` lists where it is known. \
 With several devices, call {devices} first and pass {device}.
-2. Decide: choose one node. The node e12 of the tree 7f3a1b2c is {ref}, until the screen no longer has it. {match} shows which nodes a selector matches, {suggest} finds a better selector. For longer tasks, \
+2. Decide: choose one node. The node e12 of the tree 7f3a1b2c is {ref}, until the screen no longer has it; an id without `:` is of the app in front. {match} shows which nodes a selector matches, {suggest} finds a better selector. For longer tasks, \
 search for a tested skill with {skills}.
 3. Act: {action} for one action, {execute} for a short plan without decisions in between, {wait} for a node to appear. {verbs}{then} adds the settled \
-screen, or what changed, to the answer, and {brief} leaves out the rest: read it, because a successful action does not prove that the app \
+screen, or what changed, to the answer{brief}: read it, because a successful action does not prove that the app \
 reacted as expected.
 
 When a call fails, read `code` and `hint`. If `retryable` is true, retry the same call after a pause. Otherwise, take a snapshot \
@@ -37,12 +37,12 @@ MCP_GUIDE = _GUIDE.format(
 nothing changes; `read_rows` reads a list; `input_tap` and others reach what the tree does not show. ",
     ref='the selector `{"ref": "e12@7f3a1b2c"}`',
     then="`then`",
-    brief="`brief`",
+    brief="",
     interrupted="The next answer about that device has the outcome in `interrupted`.",
     bytes="`maxBytes`",
 )
 CLI_GUIDE = _GUIDE.format(
-    snapshot="`clawperator inspect ui --view interactive`",
+    snapshot="`clawperator inspect ui --view compact`",
     screenshot="`clawperator screenshot`",
     devices="`clawperator devices`",
     device="`--device-id`",
@@ -54,7 +54,7 @@ CLI_GUIDE = _GUIDE.format(
     wait="`clawperator wait`",
     ref="`--ref e12@7f3a1b2c`",
     then="`--then compact` or `--then diff`",
-    brief="`--brief`",
+    brief=", and `--brief` leaves out the rest",
     verbs="`clawperator set` switches something on or off, or sets a text, only if it differs, and verifies it; `submit` presses Enter and \
 says whether anything changed; `wait --gone` and `wait --text-changes` wait for an effect; `read --rows` reads a list; `input` \
 reaches what the tree does not show. ",

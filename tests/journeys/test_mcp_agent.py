@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from tests.app.mcp.conftest import Agent, talk
+from tests.view_lines import nodes_of
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -18,12 +19,12 @@ pytestmark = pytest.mark.adb
 
 async def node_that(agent: Agent, **wanted: str) -> dict[str, Any]:
     """The node of the screen that has all of these."""
-    seen = await agent.ok("snapshot")
-    for node in seen["view"]["nodes"]:
+    seen = await agent.ok("snapshot", view="interactive")
+    for node in nodes_of(seen["view"]):
         if all(value in str(node.get(name, "")) for name, value in wanted.items()):
             found: dict[str, Any] = node
             return found
-    raise AssertionError((wanted, seen["view"]["nodes"]))
+    raise AssertionError((wanted, seen["view"]))
 
 
 async def test_an_agent_searches_a_shop(connect: Connect, tmp_path: Path) -> None:
@@ -48,8 +49,8 @@ async def test_an_agent_searches_a_shop(connect: Connect, tmp_path: Path) -> Non
                 ]
             },
         )
-        shown = done["envelope"]["stepResults"][2]["data"]["view"]
+        (shown,) = (step["data"]["view"] for step in done["outcome"]["steps"] if "data" in step)
         assert shown["package"] == "com.example.shop"
-        assert any("shoes" in node.get("text", "").lower() for node in shown["nodes"])
+        assert "shoes" in shown["lines"].lower()
         picture = await agent.call("screenshot", maxSide=320)
         assert picture.content[1].type == "image"

@@ -13,6 +13,7 @@ from clawperator.engine.executions import build, shell_input, verbs
 from clawperator.engine.hierarchy.tree import parse
 from clawperator.engine.simulator.apps.layout import Node
 from tests.view_diffs import lines_after
+from tests.view_lines import lines_of
 
 pytestmark = pytest.mark.adb
 Connect = Callable[..., Awaitable[Any]]
@@ -29,7 +30,7 @@ class Reader:
 
     async def open(self, app: str) -> None:
         opened = await self._engine.execute(build.open_app(app), options=RunOptions(then="compact"))
-        self.lines = [*opened.then["lines"]]
+        self.lines = lines_of(opened.then)
 
     async def act(self, what: object) -> None:
         """Act, read the diff, and compare with the whole view."""
@@ -41,7 +42,7 @@ class Reader:
     async def seen(self) -> Sequence[str]:
         looked = await self._engine.execute(build.snapshot(), options=RunOptions(then="compact"))
         self.xml = looked.envelope["stepResults"][0]["data"]["text"]
-        lines: Sequence[str] = looked.then["lines"]
+        lines: Sequence[str] = lines_of(looked.then)
         return lines
 
 

@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Awaitable, Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from clawperator.app.mcp.answers import DEFAULT_BYTES, Reply, lean, outcome, played, tool_words
+from clawperator.app.mcp.answers import DEFAULT_BYTES, DEFAULT_VIEW, Reply, lean, outcome, played, tool_words
 from clawperator.app.mcp.service import SOURCE
 from clawperator.app.mcp.tools import base
 from clawperator.app.mcp.tools.base import Tool
@@ -54,7 +54,7 @@ async def _run(service: McpService, call: Call, payload: Payload, arguments: Arg
         document = await service.execute_remotely(call, payload, str(device), options)
     else:
         document = (await service.execute(call, payload, device_id=device, options=options)).to_dict()
-    view, most = arguments.get("view", "interactive"), int(arguments.get("maxBytes", DEFAULT_BYTES))
+    view, most = arguments.get("view", DEFAULT_VIEW), int(arguments.get("maxBytes", DEFAULT_BYTES))
     await asyncio.to_thread(lean, document["envelope"], view, most)
     return outcome(document, arguments)
 

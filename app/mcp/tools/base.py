@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from clawperator.app.mcp.answers import DEFAULT_BYTES, Reply
+from clawperator.app.mcp.answers import DEFAULT_BYTES, DEFAULT_VIEW, Reply
 from clawperator.app.serve.verbs import Arguments, invalid, meant_verb, misplaced
 from clawperator.engine.contracts.issues import shown, suggestion
 from clawperator.engine.contracts.limits import BACKENDS, MAX_DISPLAY, MAX_WAIT_MS, THEN
@@ -191,9 +191,9 @@ TARGET = {
 """The device that a call runs on, how long it waits for it, and its backend; only the server's settings allow unbinding."""
 SELECTOR = matcher("All given fields must match; the first match is used.")
 VIEW = choice(
-    "`interactive`: nodes with a ready `selector`; `compact`: indented outline; `full`: XML.",
-    ("interactive", "compact", "full"),
-    "interactive",
+    "`compact`: outline; `interactive`: only targets, with their selectors; `full`: XML.",
+    ("compact", "interactive", "full"),
+    DEFAULT_VIEW,
 )
 assert set(VIEW["enum"]) == set(VIEWS)
 MAX_BYTES = integer("Byte limit of views and script output.", MIN_VIEW_BYTES, MAX_VIEW_BYTES, DEFAULT_BYTES)
@@ -220,6 +220,6 @@ ACT = {
         "Also return the settled screen, in this form; `diff`: unified diff of `compact`; `none`: only whether it changed.",
         THEN,
     ),
-    "brief": boolean("Return only outcome, new data and views."),
+    "brief": {**boolean("Only outcome, new data and views."), "default": True},
 }
 """How an acting tool replies."""

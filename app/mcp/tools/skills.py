@@ -109,7 +109,7 @@ async def _script(service: McpService, call: Call, arguments: Arguments) -> Repl
                     skill_id,
                     base.run_options(arguments),
                     device_id=device,
-                    short=arguments.get("brief", False),
+                    short=arguments.get("brief", True),
                     settings=engine.settings.with_options(**call.how),
                     args=[_argument(value) for value in arguments.get("args", ())],
                     inputs=arguments.get("inputs", NO_INPUTS),

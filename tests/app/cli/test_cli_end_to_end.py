@@ -17,6 +17,7 @@ from clawperator.app.cli.simulators import simulated_devices
 from clawperator.engine.version import __version__
 from tests.app.cli.conftest import served
 from tests.support import CLI, command_line, patience, running
+from tests.view_lines import nodes_of
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -176,7 +177,7 @@ class TestLooking:
         run = cli("observe", "screenshot", "--annotate", "--path", str(picture))
         then, data = run.document["then"], run.document["envelope"]["stepResults"][0]["data"]
         assert (then["view"], then["changed"], "text" in then) == ("interactive", False, False)
-        assert data["annotated"] == sum("can" in node for node in then["nodes"])
+        assert data["annotated"] == sum(bool(node["can"]) for node in nodes_of(then))
         assert (run.exit_code, run.document.get("warnings")) == (0, None)
         assert picture.read_bytes() != plain.read_bytes()
         shown = cli("observe", "screenshot", "--annotate", "--path", str(picture), "--overwrite", "--output", "pretty")

@@ -12,6 +12,7 @@ import pytest
 from tests.app.cli.conftest import Plug
 from tests.engine.skills.made import made_registry
 from tests.support import free_port
+from tests.view_lines import lines_of, nodes_of
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -27,7 +28,7 @@ def device(plug: Plug) -> None:
 
 
 def lines(shown: dict[str, Any], words: str) -> list[str]:
-    return [line.strip() for line in shown["lines"] if words in line]
+    return [line.strip() for line in lines_of(shown) if words in line]
 
 
 def test_two_calls_set_a_switch_and_prove_it(cli: Cli) -> None:
@@ -35,16 +36,16 @@ def test_two_calls_set_a_switch_and_prove_it(cli: Cli) -> None:
     assert opened.keys() == {"ok", "outcome", "then"}
     assert opened["outcome"] == {"status": "succeeded"}
     (row,) = lines(opened["then"], "Display")
-    assert row == "label id=android:id/title: Display"
-    place = opened["then"]["lines"].index(next(line for line in opened["then"]["lines"] if "Display" in line))
-    ref = opened["then"]["lines"][place - 1].split()[1]
+    assert row == "id=android:id/title: Display"
+    place = lines_of(opened["then"]).index(next(line for line in lines_of(opened["then"]) if "Display" in line))
+    ref = lines_of(opened["then"])[place - 1].split()[1]
     inside = cli("click", "--ref", f"{ref}@{opened['then']['tree']}", "--then", "compact", "--brief").document["then"]
     (_, dark, *_) = lines(inside, "switch ")
-    assert "checked:false" in dark
+    assert "unchecked" in dark
     line = ("click", "--ref", f"{dark.split()[1]}@{inside['tree']}", "--then", "diff", "--brief")
     answer = cli(*line)
     found = answer.document["then"]
-    assert [text[0] + text.rpartition(" ")[2] for text in found["lines"][1:]] == ["-checked:false", "+checked:true"]
+    assert [text[0] + text.rpartition(" ")[2] for text in lines_of(found)[1:]] == ["-unchecked", "+checked"]
     assert len(answer.out.encode()) < 450
 
 
@@ -64,7 +65,7 @@ def test_an_unchanged_screen_is_not_printed_again(cli: Cli) -> None:
 def test_match_and_suggest_take_a_reference(cli: Cli) -> None:
     cli("action", "open-app", "--app", SETTINGS)
     view = cli("observe", "snapshot", "--view", "interactive", "--brief").document["view"]
-    row = next(node for node in view["nodes"] if node.get("kind") == "tap-through")
+    row = next(node for node in nodes_of(view) if node["role"] == "listitem" and node.get("click"))
     ref = f"{row['ref']}@{view['tree']}"
     assert cli("match", "--ref", ref).document["selector"] == row["selector"]
     best = cli("suggest", "--ref", ref).document
@@ -116,7 +117,7 @@ def test_the_screen_after_a_script(cli: Cli, tmp_path: Path, monkeypatch: pytest
     shown = answer.document["then"]
     assert answer.document.get("code") == ("SKILL_EXECUTION_FAILED" if end else None)
     assert (shown["changed"], shown["settled"], shown["tree"] == before) == (True, True, False)
-    assert lines(shown, "Display") == ["label id=android:id/title: Display"]
+    assert lines(shown, "Display") == ["id=android:id/title: Display"]
     assert (
         "settled after" in cli("skills", "run", "com.example.app.look", "--then", "none", "--output", "pretty").out
         or end
@@ -136,14 +137,14 @@ def test_the_screen_after_an_artifact(cli: Cli) -> None:
     line = ("skills", "run", "com.android.settings.overview", "--artifact", "overview", "--registry", "builtin")
     answer = cli(*line, "--then", "compact", "--brief").document
     assert (len(answer["executions"]), len(cli("history", "list").document["executions"])) == (1, rows + 1)
-    assert lines(answer["then"], "Display") == ["label id=android:id/title: Display"]
+    assert lines(answer["then"], "Display") == ["id=android:id/title: Display"]
     assert "settled after" in cli(*line, "--then", "none", "--output", "pretty").out
 
 
 def test_for_eyes(cli: Cli) -> None:
     shown = cli("action", "open-app", "--app", SETTINGS, "--then", "compact", "--output", "pretty").out
     assert "\n\nscreen changed, settled after" in shown
-    assert "label id=android:id/title: Battery" in shown
+    assert "id=android:id/title: Battery" in shown
     cli("click", "--text", "Network & internet")
     flipped = cli("click", "--text", "Airplane mode", "--then", "diff", "--output", "pretty").out
     assert re.search(
@@ -184,7 +185,7 @@ def test_what_is_refused(cli: Cli, line: tuple[str, ...], code: str) -> None:
 
 def test_a_reference_of_another_device_and_of_another_screen(cli: Cli, plug: Plug) -> None:
     seen = cli("open", SETTINGS, "--then", "compact", "--brief").document["then"]
-    (row,) = (line.split()[1] for line, below in pairwise(seen["lines"]) if "Display" in below)
+    (row,) = (line.split()[1] for line, below in pairwise(lines_of(seen)) if "Display" in below)
     cli("click", "--text", "Display")
     line = ("set", "--ref", f"{row}@{seen['tree']}", "--checked", "true")
     stale = cli(*line).document

@@ -18,6 +18,7 @@ from clawperator.engine.hierarchy.match import Matcher, find_all
 from clawperator.engine.hierarchy.serialise import hierarchy_xml, render_node
 from clawperator.engine.hierarchy.tree import parse
 from tests.app.cli.test_cli_end_to_end import HOMEPAGE, SERIAL, SETTINGS, SHAPE, device, simulate
+from tests.view_lines import lines_of, nodes_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -293,7 +294,7 @@ class TestViews:
 
     def test_nothing_is_cut_silently(self, cli: Cli) -> None:
         cut = cli("inspect", "ui", "--view", "compact", "--max-bytes", "1000", "--snapshot", CALENDAR).document["view"]
-        assert cut["truncated"]["shown"] == len(cut["lines"]) < cut["truncated"]["total"]
+        assert cut["truncated"]["shown"] == len(lines_of(cut)) < cut["truncated"]["total"]
         again = ("inspect", "ui", "--view", "compact", "--max-bytes", str(cut["truncated"]["bytes"]))
         assert "truncated" not in cli(*again, "--snapshot", CALENDAR).document["view"]
 
@@ -419,11 +420,11 @@ class TestLive:
         assert list(run.document)[:7] == SHAPE
         (step,) = run.document["envelope"]["stepResults"]
         assert "text" not in step["data"]
-        listed = step["data"]["view"]["nodes"]
+        seen = step["data"]["view"]
         addressed = next(
-            node for node in listed if node["selector"] and "kind" not in node and "click" in node.get("can", ())
+            node for node in nodes_of(seen) if node["selector"] and "click" not in node and "click" in node["can"]
         )
-        suggested = cli("suggest", "--node", addressed["path"]).document
+        suggested = cli("suggest", "--ref", f"{addressed['ref']}@{seen['tree']}").document
         assert suggested["candidates"][0]["selector"] == addressed["selector"]
         waited = cli("action", "wait", "--selector", json.dumps(addressed["selector"]))
         assert (waited.exit_code, waited.document["ok"]) == (0, True)

@@ -20,6 +20,7 @@ from tests.app.http.conftest import HOME, JSON, Serve, nap, plan
 from tests.app.http.sse import stream
 from tests.engine.skills.made import spoiled_registry
 from tests.support import free_port
+from tests.view_lines import nodes_of
 
 
 def error_of(response: Any) -> tuple[int, str]:
@@ -499,9 +500,9 @@ async def test_the_screen_after_a_plan_and_references_to_it(serve: Serve) -> Non
     post = served.client.post
     opened = plan({"id": "open", "type": "open_app", "params": {"applicationId": "com.android.settings"}})
     first = (await post("/execute", json={"execution": opened, "then": "interactive", "brief": True})).json()
-    assert first.keys() == {"ok", "outcome", "then"}
+    assert first.keys() == {"ok", "succeeded", "outcome", "then"}
     shown = first["then"]
-    row = next(node for node in shown["nodes"] if node.get("kind") == "tap-through")
+    row = next(node for node in nodes_of(shown) if node["role"] == "listitem" and node.get("click"))
     ref = {"ref": f"{row['ref']}@{shown['tree']}"}
     assert (await post("/match", json={"selector": ref})).json()["selector"] == row["selector"]
     assert (await post("/suggest", json={"selector": ref})).json()["node"]["role"] == "listitem"

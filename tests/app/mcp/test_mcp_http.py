@@ -37,7 +37,7 @@ async def test_the_same_tools(visit: Visit, listen: Listen, mode: str) -> None:
     async with calling(server.url, mode) as agent:
         assert len((await agent.client.list_tools()).tools) == 11
         done = await agent.ok("execute", execution=plan(nap(10)))
-        assert (done["deviceId"], done["envelope"]["status"]) == (place.serial, "success")
+        assert (done["deviceId"], done["outcome"]["status"]) == (place.serial, "succeeded")
         assert agent.reported[0][2] == f"sent to {place.serial}"
         latest = await agent.client.read_resource(f"clawperator://devices/{place.serial}/tree")
         assert latest.contents[0].mime_type == "application/json"

@@ -28,6 +28,6 @@ async def test_the_end_waits_for_what_runs(visit: Visit, listen: Listen, mode: s
         running = asyncio.create_task(agent.call("execute", execution=plan(nap(1_000))))
         await agent.hears("1 of 1: sleep")
         server.process.send_signal(signal.SIGTERM)
-        assert document(await running)["envelope"]["status"] == "success"
+        assert document(await running)["outcome"]["status"] == "succeeded"
     assert await server.process.wait() == 0
     assert not any("Traceback" in line for line in server.errors)

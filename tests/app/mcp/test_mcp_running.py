@@ -60,7 +60,7 @@ async def test_two_devices_work_at_the_same_time(visit: Visit, monkeypatch: pyte
         released.set()
         await agent.ok("action", type="press_key", key="home", deviceId=first, waitMs=60_000)
         assert slow.done()
-        assert document(await slow)["envelope"]["status"] == "success"
+        assert document(await slow)["outcome"]["status"] == "succeeded"
 
 
 async def given_up(agent: Agent) -> None:

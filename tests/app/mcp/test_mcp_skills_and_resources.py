@@ -34,12 +34,12 @@ async def test_skills(visit: Visit) -> None:
         played = await agent.ok("skill_run", skillId=READ, artifact="target", variables=room, view="compact")
         assert set(played["outputs"]) == {"target"}
         assert played["executions"]
-        assert all(entry["envelope"]["status"] == "success" for entry in played["executions"])
+        assert all(entry["outcome"]["status"] == "succeeded" for entry in played["executions"])
         totals = {total for _, total, _ in agent.reported}
         assert len(totals) == 1  # one whole, however many executions
         agent.reported.clear()
         script = {"skillId": READ, "deviceId": place.serial, "args": ["--room", "Bedroom"]}
-        ran = await agent.ok("skill_run", **script)
+        ran = await agent.ok("skill_run", **script, brief=False)
         assert (ran["exitCode"], "Bedroom" in ran["output"]) == (0, True)
         other = await agent.refused("skill_run", **script, expectContains="no such words")
         assert other["code"] == "SKILL_OUTPUT_ASSERTION_FAILED"
@@ -96,7 +96,7 @@ async def test_resources(visit: Visit) -> None:
             text: str = content.text  # type: ignore[union-attr]
             return text
 
-        seen = await agent.ok("snapshot")
+        seen = await agent.ok("snapshot", brief=False)
         latest = json.loads(await read(tree))
         assert (latest["digest"], latest["at"]) == (seen["digest"], seen["at"])
         assert (await read(f"{tree}.xml")).startswith("<?xml")

@@ -12,6 +12,7 @@ from PIL import Image
 from clawperator.app.mcp.answers import DEFAULT_BYTES
 from clawperator.engine.text.guide import MCP_GUIDE
 from tests.app.mcp.conftest import HOME, LOOK, MODES, Visit, document, nap, plan
+from tests.view_lines import nodes_of
 
 TOOLS = {
     "devices", "snapshot", "screenshot", "action", "execute", "wait", "match", "suggest", "skills_search", "skill_run", "doctor",
@@ -45,12 +46,12 @@ async def test_what_is_offered(visit: Visit, mode: str) -> None:
 async def test_a_tree_of_before_an_action_is_not_the_screen(visit: Visit) -> None:
     place = await visit()
     async with place.talk() as agent:
-        home = await agent.ok("snapshot")
+        home = await agent.ok("snapshot", brief=False)
         await agent.ok("action", type="open_app", applicationId="com.android.settings")
-        inside = await agent.ok("snapshot", maxAgeMs=3_600_000)
+        inside = await agent.ok("snapshot", maxAgeMs=3_600_000, brief=False)
         assert inside["at"] > home["at"], "it is read again, however young the other one is"
         await agent.ok("action", type="read_text", selector={"textEquals": "Display"})
-        again = await agent.ok("snapshot", maxAgeMs=3_600_000)
+        again = await agent.ok("snapshot", maxAgeMs=3_600_000, brief=False)
         assert again["at"] == inside["at"], "reading changes nothing"
         then = (await agent.ok("action", type="press_key", key="home", then="none"))["then"]
         uri = f"clawperator://devices/{place.serial}/tree"
@@ -61,26 +62,26 @@ async def test_a_tree_of_before_an_action_is_not_the_screen(visit: Visit) -> Non
 async def test_observing(visit: Visit) -> None:
     place = await visit()
     async with place.talk() as agent:
-        seen = await agent.ok("snapshot")
+        seen = await agent.ok("snapshot", view="interactive", brief=False)
         assert (seen["deviceId"], seen["changed"], seen["view"]["view"]) == (place.serial, True, "interactive")
-        settings = next(node for node in seen["view"]["nodes"] if "Settings" in (node.get("text"), node.get("desc")))
-        same = await agent.ok("snapshot", ifChanged=seen["digest"])
+        settings = next(node for node in nodes_of(seen["view"]) if "Settings" in (node.get("text"), node.get("desc")))
+        same = await agent.ok("snapshot", ifChanged=seen["digest"], brief=False)
         assert (same["changed"], "view" in same) == (False, False)
-        recent = await agent.ok("snapshot", view="full", maxAgeMs=3_600_000, maxBytes=200_000)
+        recent = await agent.ok("snapshot", view="full", maxAgeMs=3_600_000, maxBytes=200_000, brief=False)
         assert recent["at"] == same["at"]  # nobody looked again
         assert recent["view"]["text"].startswith("<?xml")
-        small = await agent.ok("snapshot", maxBytes=1_024)
+        small = await agent.ok("snapshot", maxBytes=1_024, view="full")
         assert len(json.dumps(small["view"], separators=(",", ":"))) <= 1_024
         assert small["view"]["truncated"]["total"] > small["view"]["truncated"]["shown"]
         assert "maxBytes" in small["view"]["truncated"]["hint"]
 
         found = await agent.ok("match", selector=settings["selector"])
         assert found["count"] == 1
-        assert found["matches"][0]["path"] == settings["path"]
+        assert found["matches"][0]["text" if "text" in settings else "contentDesc"] == "Settings"
         nothing = await agent.ok("match", selector={"textEquals": "not there"})
         assert (nothing["count"], "verdict" in nothing["explain"]) == (0, True)
         x, y = settings["at"]
-        for way in ({"point": {"x": x, "y": y}}, {"node": settings["path"]}, {"selector": settings["selector"]}):
+        for way in ({"point": {"x": x, "y": y}}, {"node": found["matches"][0]["path"]}, {"selector": settings["selector"]}):
             assert (await agent.ok("suggest", **way))["candidates"][0]["unique"] is True
 
         taken = await agent.call("screenshot", maxSide=200)
@@ -108,15 +109,15 @@ async def test_observing(visit: Visit) -> None:
 async def test_acting(visit: Visit) -> None:
     place = await visit(speed=0.05)  # what is not there is looked for again and again
     async with place.talk_to_process() as agent:
-        opened = await agent.ok("action", type="open_app", applicationId="com.android.settings")
+        opened = await agent.ok("action", type="open_app", applicationId="com.android.settings", brief=False)
         assert opened["envelope"]["stepResults"][0]["actionType"] == "open_app"
         assert (opened["terminalSource"], opened["deviceId"]) == ("clawperator_result", place.serial)
         page = await agent.ok("wait", selector={"textEquals": "Display"}, timeoutMs=5_000)
-        assert page["envelope"]["status"] == "success"
-        read = await agent.ok("action", type="read_text", selector={"textEquals": "Display"})
+        assert page["outcome"]["status"] == "succeeded"
+        read = await agent.ok("action", type="read_text", selector={"textEquals": "Display"}, brief=False)
         assert read["envelope"]["stepResults"][0]["data"]["text"] == "Display"
 
-        done = await agent.ok("execute", execution=plan(HOME, nap(10), LOOK, taskId="mine"), view="compact")
+        done = await agent.ok("execute", execution=plan(HOME, nap(10), LOOK, taskId="mine"), brief=False)
         steps = done["envelope"]["stepResults"]
         assert [step["id"] for step in steps] == ["home", "nap", "look"]
         assert done["envelope"]["taskId"] == "mine"
@@ -125,9 +126,9 @@ async def test_acting(visit: Visit) -> None:
 
         checked = await agent.ok("execute", execution=plan(HOME, commandId="c"), validateOnly=True)
         assert checked["execution"]["expectedFormat"] == "android-ui-automator"
-        missing = await agent.call("action", type="click", selector={"textEquals": "not there"})
+        missing = await agent.call("action", type="click", selector={"textEquals": "not there"}, brief=False)
         answer = document(missing)
-        assert (missing.is_error, answer["ok"], answer["envelope"]["status"]) == (True, True, "failed")
+        assert (missing.is_error, answer["ok"], answer["envelope"]["status"]) == (True, False, "failed")
         assert answer["failure"]["code"] == answer["envelope"]["errorCode"] == "NODE_NOT_FOUND"
         assert "snapshot" in answer["failure"]["hint"]
         assert "call `match` with `selector`" in answer["failure"]["hint"]
@@ -142,7 +143,7 @@ async def test_a_compiled_artifact_is_executed_whole(visit: Visit) -> None:
     async with place.talk() as agent:
         checked = await agent.ok("execute", execution={"executions": plans}, validateOnly=True)
         assert len(checked["executions"]) == 3
-        done = await agent.ok("execute", execution={"executions": plans}, view="compact")
+        done = await agent.ok("execute", execution={"executions": plans}, brief=False)
         assert [each["envelope"]["commandId"] for each in done["executions"]] == ["part-0", "part-1", "part-2"]
         assert "view" in done["executions"][2]["envelope"]["stepResults"][1]["data"]
         refused = await agent.refused("execute", execution={"executions": []})
@@ -211,7 +212,7 @@ async def test_the_screen_after_an_action_and_references_to_it(visit: Visit) -> 
         assert opened.keys() == {"ok", "outcome", "then", "deviceId"}
         shown = opened["then"]
         assert len(json.dumps(shown, separators=(",", ":"))) <= DEFAULT_BYTES
-        row = next(node for node in shown["nodes"] if node.get("kind") == "tap-through")
+        row = next(node for node in nodes_of(shown) if node["role"] == "listitem" and node.get("click"))
         ref = {"ref": f"{row['ref']}@{shown['tree']}"}
         assert (await agent.ok("match", selector=ref))["selector"] == row["selector"]
         assert (await agent.ok("suggest", selector=ref))["node"]["role"] == "listitem"
@@ -256,7 +257,7 @@ async def test_the_stock_backend_needs_no_app_and_may_not_unbind_one(visit: Visi
         seen = await agent.ok("snapshot", backend="stock")
         assert seen["view"]["package"] == "com.android.launcher3"
         verified = await agent.ok("snapshot", backend="stock", verify=True, maxAgeMs=60_000)
-        assert verified["tree"] == seen["tree"]
+        assert verified["view"]["tree"] == seen["view"]["tree"]
         done = await agent.ok("action", type="press_key", key="home", backend="stock", then="none")
         assert done["then"]["settled"] is True
         assert "stock" in (await agent.refused("snapshot"))["hint"]

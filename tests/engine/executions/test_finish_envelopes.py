@@ -385,7 +385,7 @@ def test_a_tree_as_indented_text() -> None:
     data, warnings = rendered("ascii", SCREEN)
     assert (data["actual_format"], warnings) == ("ascii", ())
     assert data["text"].split("\n") == [
-        'button id=a.b:id/ok @25,10 click: OK "é',
+        'button id=a.b:id/ok @25,10: OK "é',
         "label: two",
     ]
 
