@@ -73,7 +73,7 @@ def posts(lines: Sequence[str]) -> Mapping[str, tuple[tuple[int, int], str]]:
     for line in lines:
         if number := re.search(r"post_number: (#\d+)$", line):
             post = number[1]
-        elif button := re.search(r"like_button @(\d+),(\d+) click.*: (Liked?)$", line):
+        elif button := re.search(r"like_button @(\d+),(\d+).*: (Liked?)$", line):
             if post:
                 found[post] = (int(button[1]), int(button[2])), button[3]
             post = ""

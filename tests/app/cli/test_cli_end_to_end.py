@@ -472,7 +472,7 @@ class TestDemo:
         assert list(run.document) == ["ok", "outcome"]
         steps = run.document["outcome"]["steps"]
         assert [step["status"] for step in steps] == ["done"] * 6
-        assert any("Display" in line for line in steps[2]["data"]["view"]["lines"])
+        assert "Display" in steps[2]["data"]["view"]["lines"]
 
     def test_the_whole_result_is_there_for_who_asks(self, process: ProcessCli) -> None:
         assert list(process("demo", "--raw-envelope").document)[:7] == SHAPE
