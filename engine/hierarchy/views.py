@@ -270,7 +270,12 @@ def line_of(tree: UiTree, node: UiNode) -> str:
 
 
 def node_line(
-    node: UiNode, point: tuple[int, int] | None = None, *, numbered: bool = False, ids: Ids | None = None, by: str | None = None
+    node: UiNode,
+    point: tuple[int, int] | None = None,
+    *,
+    numbered: bool = False,
+    ids: Ids | None = None,
+    by: str | None = None,
 ) -> str:
     """One node of a view: words, then its texts up to the end of the line; without ``ids``, alone: with its role and its whole id.
 

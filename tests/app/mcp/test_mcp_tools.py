@@ -81,7 +81,11 @@ async def test_observing(visit: Visit) -> None:
         nothing = await agent.ok("match", selector={"textEquals": "not there"})
         assert (nothing["count"], "verdict" in nothing["explain"]) == (0, True)
         x, y = settings["at"]
-        for way in ({"point": {"x": x, "y": y}}, {"node": found["matches"][0]["path"]}, {"selector": settings["selector"]}):
+        for way in (
+            {"point": {"x": x, "y": y}},
+            {"node": found["matches"][0]["path"]},
+            {"selector": settings["selector"]},
+        ):
             assert (await agent.ok("suggest", **way))["candidates"][0]["unique"] is True
 
         taken = await agent.call("screenshot", maxSide=200)

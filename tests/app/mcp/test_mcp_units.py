@@ -130,7 +130,9 @@ def test_a_tree_that_cannot_be_shown_does_not_undo_what_was_done() -> None:
 def test_a_failed_step_of_a_plan_that_went_on() -> None:
     failed = {"id": "r", "actionType": "read_text", "success": False, "data": {"error": "VALIDATOR_MISMATCH"}}
     envelope = {"status": "success", "error": None, "stepResults": [failed]}
-    reply = outcome({"ok": True, "envelope": envelope, "outcome": outcome_of((), (), envelope).to_dict()}, {"brief": False})
+    reply = outcome(
+        {"ok": True, "envelope": envelope, "outcome": outcome_of((), (), envelope).to_dict()}, {"brief": False}
+    )
     assert reply.failed
     assert reply.document["failure"]["code"] == "VALIDATOR_MISMATCH"
     assert reply.document["failure"]["message"] == 'Step "r" (read_text) failed: VALIDATOR_MISMATCH'
