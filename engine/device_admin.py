@@ -104,7 +104,9 @@ class DeviceAdmin:
     async def permission(self, verb: str, package: str, permission: str) -> dict[str, Any]:
         """``grant`` or ``revoke`` a runtime permission; a name without a dot is one of ``android.permission``."""
         if not _PERMISSION.fullmatch(permission):
-            raise EngineError(ErrorCode.EXECUTION_VALIDATION_FAILED, "The permission is not a valid name")
+            raise EngineError(
+                ErrorCode.EXECUTION_VALIDATION_FAILED, "permission is not a valid name", details={"path": "permission"}
+            )
         name = permission if "." in permission else f"android.permission.{permission}"
         change = pm(verb, require_package(package), name)
         return await self._pm(package, f"{verb} permissions of", change, permission=name, granted=verb == "grant")

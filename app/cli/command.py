@@ -92,6 +92,8 @@ class Command:
     """Runs until it is stopped: garbage collection is on, which short commands skip."""
     keeps_warm = False
     """A warm process runs as long as this command does (cli.md#the-warm-process)."""
+    own_payload = False
+    """Makes its payload of its flags: errors about the payload name them."""
     reserved = False
     """Named by the contract but not implemented: its flags are not checked, only the command is refused."""
 

@@ -149,7 +149,13 @@ def _run_command(words: str, rest: Sequence[str], after_dashes: Sequence[str], *
         from clawperator.app.cli.settings import start_warm_beside
 
         start_warm_beside()
-    return command.run(options)
+    given = dict(vars(options))  # commands put values in place of others
+    try:
+        return command.run(options)
+    except EngineError as exc:
+        from clawperator.app.cli.parsing.blame import blamed
+
+        raise blamed(exc, parser, given, rest, own=command.own_payload) from exc
 
 
 def _run_group(group: str, rest: Sequence[str], after_dashes: Sequence[str]) -> int:

@@ -5,7 +5,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Awaitable, Callable, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Annotated, Any, Literal, NamedTuple
 
@@ -31,6 +32,7 @@ from clawperator.engine.contracts.values import (
 from clawperator.engine.device_admin import MAX_LINES, DeviceAdmin
 from clawperator.engine.errors import EngineError, ErrorCode
 from clawperator.engine.executions import build, shell_input, verbs
+from clawperator.engine.executions.argument_names import in_arguments
 from clawperator.engine.executions.composition import Composition
 from clawperator.engine.executions.matcher_check import checked_fields
 
@@ -136,6 +138,33 @@ def made(name: str, given: Arguments, *, source: str) -> Made:
     if isinstance(built, Composition):
         return replace(built, source=source)
     return built if isinstance(built, DeviceCommand) else {**built, "source": source}
+
+
+_ARGUMENTS = {
+    "matcher": "selector",
+    "target": "selector",
+    "expectedNode": "selector",
+    "labelMatcher": "selector",
+    "expectedPackage": "applicationId",
+    "package": "applicationId",
+    "coordinate": "point",
+    "maxDurationMs": "timeoutMs",
+}
+"""Parameters of payloads whose arguments have another name."""
+
+
+@contextmanager
+def in_words_of(name: str, given: Arguments) -> Iterator[None]:
+    """Let errors about what the verb ``name`` made of its arguments name the arguments."""
+
+    def argument(parameter: str, rest: str) -> tuple[str, str]:
+        known = _ARGUMENTS.get(parameter, parameter)
+        return (known, rest) if known in given else ("", "")
+
+    try:
+        yield
+    except EngineError as exc:
+        raise in_arguments(exc, argument, name, hint=exc.code.hint) from exc
 
 
 _MEANT = {

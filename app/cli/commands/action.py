@@ -50,6 +50,7 @@ class Action(Command):
     """Base: subclasses build the payload; ``required`` names the form that USAGE errors quote."""
 
     required = ""
+    own_payload = True
 
     def payload(self, options: Options) -> dict[str, Any] | Composition:
         """Build the execution of this one action, or the composition of the command."""
@@ -118,7 +119,7 @@ class Click(Action):
         matcher = selector(options)
         point = None if options.coordinate is None else dict(zip("xy", options.coordinate, strict=True))
         if matcher is not None and point is not None:
-            raise invalid("use a selector OR --coordinate, not both", "actions.0.params")
+            raise invalid("use a selector OR --coordinate, not both", "--coordinate")
         self.need(matcher if point is None else point)
         return build.click(matcher, point=point, click_type=self.click_type(options), limits=limits(options))
 

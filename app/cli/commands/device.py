@@ -24,6 +24,7 @@ class DeviceCommand(EngineCommand):
     """Base: subclasses name the method of ``DeviceAdmin`` with its arguments; every positional argument is required."""
 
     flags: tuple[Declared, ...] = (POLICY_FLAG,)
+    own_payload = True
 
     def ask(self, admin: DeviceAdmin, options: Options) -> Awaitable[dict[str, Any]]:
         raise NotImplementedError

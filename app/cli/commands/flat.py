@@ -99,7 +99,7 @@ class Click(Flat, action.Click):
 
     def click_type(self, options: Options) -> str | None:
         if options.long and options.focus:
-            raise invalid("use --long OR --focus, not both", "actions.0.params.clickType")
+            raise invalid("use --long OR --focus, not both", "--long")
         return "long_click" if options.long else "focus" if options.focus else None
 
 
@@ -182,6 +182,10 @@ class WaitForNav(Flat, action.Action):
         package, node = text_value("--app", options.app, "actions.0.params.expectedPackage"), selector(options)
         if package is None and node is None:
             raise self.missing("--app <package> or a selector", ErrorCode.MISSING_SELECTOR)
+        if package is not None:
+            from clawperator.engine.executions.force_stop import require_package
+
+            require_package(package)
         if options.timeout_ms is None:
             raise self.missing("--timeout <ms>", ErrorCode.MISSING_ARGUMENT)
         wait_ms, options.timeout_ms = options.timeout_ms, None

@@ -14,6 +14,7 @@ VIEWS = ("full", "interactive", "compact")
 
 
 class Snapshot(Command):
+    own_payload = True
     usage = "[--view full|interactive|compact] [--verify] [--if-changed <tree>] [--max-bytes <n>] [--snapshot <file|->] [options]"
     notes = (
         "The step's data.text contains the tree as the device wrote it. With --view or --max-bytes, data.view replaces it:\n"
@@ -68,6 +69,7 @@ class Snapshot(Command):
 
 
 class Screenshot(Command):
+    own_payload = True
     usage = "[--path <file>] [--overwrite] [--annotate | --display <n>] [options]"
     notes = (
         "Without --path, the image is saved in the temporary folder; the result contains its path.\n"

@@ -37,6 +37,7 @@ class _Switch(Command):
     )
     action = ""
     timeout_ms = 0
+    own_payload = True
 
     def run(self, options: Options) -> Answer:
         from clawperator.app.cli.execution import execute

@@ -86,6 +86,12 @@ class Parser:
         if file:
             self.files.add(dest)
 
+    def written(self, dest: str, arguments: Iterable[str]) -> str:
+        """Return the flag of an option as ``arguments`` spell it, else its first name; '' if no flag sets it."""
+        names = [name for name, flag in self.flags.items() if flag.dest == dest]
+        given = {argument.partition("=")[0] for argument in arguments}
+        return next((name for name in names if name in given), names[0] if names else "")
+
     def options(self) -> SimpleNamespace:
         """Return the options of a command line without any."""
         return SimpleNamespace(**self.defaults)
@@ -144,10 +150,11 @@ def read(parser: Parser, words: str, arguments: Sequence[str], after_dashes: Seq
         raise EngineError(ErrorCode.USAGE, f"clawperator {words} takes no arguments after '--'")
     if options.json and options.output == "pretty":
         raise EngineError(ErrorCode.USAGE, "--json and --output pretty cannot be combined")
-    for name, text in (("--device-id", options.device_id), ("--receiver-package", options.receiver_package)):
+    for dest in ("device_id", "receiver_package"):
+        text = getattr(options, dest)
         if text is not None and not text.strip():
-            raise EngineError(ErrorCode.USAGE, f"{name} value must not be blank")
-    options.timeout_ms = timeout_ms(options.timeout_ms)
+            raise EngineError(ErrorCode.USAGE, f"{parser.written(dest, arguments)} value must not be blank")
+    options.timeout_ms = timeout_ms(options.timeout_ms, parser.written("timeout_ms", arguments))
     for flag in dict.fromkeys(flag for flag in parser.flags.values() if flag.bounds):
         setattr(options, flag.dest, _bounded(flag, getattr(options, flag.dest)))
     options.speaks_flat = any(argument.partition("=")[0] in _FLAT_SPELLINGS for argument in arguments)

@@ -30,6 +30,10 @@ _LABEL_FIELDS = (
     ("label-ref", "ref", "its reference in a view"),
 )
 
+FIELD_FLAGS = {field: flag for flag, field, _ in _FIELDS}
+LABEL_FIELD_FLAGS = {field: flag for flag, field, _ in _LABEL_FIELDS}
+"""Matcher field → the flag's name, without dashes."""
+
 
 def _family(noun: str, rows: Iterable[tuple[str, str, str]], *, prefix: str = "") -> tuple[Flag, ...]:
     return tuple(

@@ -40,7 +40,7 @@ def number(flag: str, text: str | None) -> float | None:
     return value
 
 
-def timeout_ms(text: str | None) -> float | None:
+def timeout_ms(text: str | None, flag: str = "--timeout-ms") -> float | None:
     """Return the value of ``--timeout-ms``, whose range the engine checks."""
     if text is None:
         return None
@@ -48,8 +48,8 @@ def timeout_ms(text: str | None) -> float | None:
     if value is None:
         raise EngineError(
             ErrorCode.EXECUTION_VALIDATION_FAILED,
-            "timeoutMs must be a finite number",
-            hint="Pass --timeout-ms in milliseconds, such as 30000.",
+            f"timeoutMs must be a finite number ({flag})",
+            hint=f"Pass {flag} in milliseconds, such as 30000.",
         )
     return value
 

@@ -14,7 +14,7 @@ from clawperator.app.http.openapi import Schema, gives, obj, ref
 from clawperator.app.http.routes.executions import OUTCOMES
 from clawperator.app.http.service import HttpService, acting
 from clawperator.app.serve.answers import answer, in_route_words
-from clawperator.app.serve.verbs import VERBS, DeviceCommand, VerbArguments, invalid, made, meant_verb
+from clawperator.app.serve.verbs import VERBS, DeviceCommand, VerbArguments, in_words_of, invalid, made, meant_verb
 from clawperator.engine.contracts.issues import shown
 from clawperator.engine.errors import EngineError, ErrorCode
 from clawperator.engine.executions.brief import brief
@@ -74,14 +74,15 @@ async def run_verb(
         raise EngineError(ErrorCode.NOT_FOUND, f"There is no verb {shown(verb)}", hint=hint)
     service: HttpService = request.app.state.service
     body = await bodies.Verb.of(request)
-    sent: Any = made(verb, body.arguments, source=SOURCE)
-    if isinstance(sent, DeviceCommand):
-        for name in ("then", "backend"):
-            if name in body.model_fields_set:
-                raise invalid(name, f"{verb} takes no '{name}'", "It is not an execution.")
-        with acting(request) as engine:
-            admin = engine.device_admin(device_id=body.device_id or None, wait_ms=body.wait_ms)
-            return answer(await sent.run(admin))
-    result = await service.execute(request, sent, **body.place, options=body.options)
+    with in_words_of(verb, body.arguments):
+        sent: Any = made(verb, body.arguments, source=SOURCE)
+        if isinstance(sent, DeviceCommand):
+            for name in ("then", "backend"):
+                if name in body.model_fields_set:
+                    raise invalid(name, f"{verb} takes no '{name}'", "It is not an execution.")
+            with acting(request) as engine:
+                admin = engine.device_admin(device_id=body.device_id or None, wait_ms=body.wait_ms)
+                return answer(await sent.run(admin))
+        result = await service.execute(request, sent, **body.place, options=body.options)
     document = result.to_dict()
     return answer(in_route_words(await asyncio.to_thread(brief, document) if body.brief else document))

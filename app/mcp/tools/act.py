@@ -10,7 +10,7 @@ from clawperator.app.mcp.answers import DEFAULT_BYTES, DEFAULT_VIEW, Reply, lean
 from clawperator.app.mcp.service import SOURCE
 from clawperator.app.mcp.tools import base
 from clawperator.app.mcp.tools.base import Tool
-from clawperator.app.serve.verbs import VERBS, Arguments, DeviceCommand, Payload, invalid, made
+from clawperator.app.serve.verbs import VERBS, Arguments, DeviceCommand, Payload, in_words_of, invalid, made
 from clawperator.engine import fan_out
 from clawperator.engine.config.active_profile import load_profile
 from clawperator.engine.contracts import limits
@@ -158,14 +158,15 @@ TYPES = tuple(name for name in VERBS if name not in ("wait_for_node", "wait_gone
 
 async def _action(service: McpService, call: Call, arguments: Arguments) -> Reply:
     own = {name: value for name, value in arguments.items() if name not in ("type", *base.TARGET, *base.ACT)}
-    payload, device = made(arguments["type"], own, source=SOURCE), arguments.get("deviceId") or None
-    if isinstance(payload, DeviceCommand):
-        for name in ("then", "backend"):
-            if name in arguments:
-                raise invalid(name, f"{arguments['type']} takes no '{name}'", "It is not an execution.")
-        with service.acting(call.caller) as engine:
-            return Reply(await payload.run(engine.device_admin(device_id=device, wait_ms=arguments.get("waitMs"))))
-    result = await service.execute(call, payload, device_id=device, options=base.run_options(arguments))
+    with in_words_of(arguments["type"], own):
+        payload, device = made(arguments["type"], own, source=SOURCE), arguments.get("deviceId") or None
+        if isinstance(payload, DeviceCommand):
+            for name in ("then", "backend"):
+                if name in arguments:
+                    raise invalid(name, f"{arguments['type']} takes no '{name}'", "It is not an execution.")
+            with service.acting(call.caller) as engine:
+                return Reply(await payload.run(engine.device_admin(device_id=device, wait_ms=arguments.get("waitMs"))))
+        result = await service.execute(call, payload, device_id=device, options=base.run_options(arguments))
     return outcome(result.to_dict(), arguments)
 
 

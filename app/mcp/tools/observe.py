@@ -13,7 +13,7 @@ from clawperator.app.mcp.answers import DEFAULT_BYTES, DEFAULT_VIEW, Reply, outc
 from clawperator.app.mcp.service import SOURCE
 from clawperator.app.mcp.tools import base
 from clawperator.app.mcp.tools.base import Tool
-from clawperator.app.serve.verbs import Arguments, invalid, made
+from clawperator.app.serve.verbs import Arguments, in_words_of, invalid, made
 from clawperator.engine.contracts.limits import MAX_EXECUTION_TIMEOUT_MS
 from clawperator.engine.errors import EngineError, ErrorCode
 from clawperator.engine.executions import build
@@ -239,9 +239,10 @@ _WAITS = {"present": "wait_for_node", "gone": "wait_gone", "text_changes": "wait
 
 async def _wait(service: McpService, call: Call, arguments: Arguments) -> Reply:
     own = {name: arguments[name] for name in ("selector", "strict", "timeoutMs") if name in arguments}
-    payload: Any = made(_WAITS[arguments.get("until", "present")], own, source=SOURCE)
-    options = base.run_options(arguments)
-    result = await service.execute(call, payload, device_id=arguments.get("deviceId"), options=options)
+    verb, options = _WAITS[arguments.get("until", "present")], base.run_options(arguments)
+    with in_words_of(verb, own):
+        payload: Any = made(verb, own, source=SOURCE)
+        result = await service.execute(call, payload, device_id=arguments.get("deviceId"), options=options)
     return outcome(result.to_dict(), arguments)
 
 

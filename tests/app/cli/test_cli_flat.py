@@ -143,12 +143,12 @@ REFUSALS: list[tuple[str, str, str]] = [
     (f"scroll down --container-selector '{OK}' --container-text x", VALIDATION,
      "use --container-selector OR the --container-* flags, not both"),
     ("click --text a --text a", VALIDATION, "--text must not appear more than once"),
-    ("click --coordinate 1 2 --strict", VALIDATION, "click params.coordinate does not support strict=true"),
-    ("click --coordinate 1 2 --container-id a", VALIDATION, "click params.coordinate does not support params.container"),
+    ("click --coordinate 1 2 --strict", VALIDATION, "--coordinate does not support strict=true"),
+    ("click --coordinate 1 2 --container-id a", VALIDATION, "--coordinate does not support --container-id"),
     ("wait --id a --gone --strict", VALIDATION, "--gone, --text-changes and --app take neither --strict nor a container"),
     ("wait --app a.b --container-id a", VALIDATION, "--gone, --text-changes and --app take neither --strict nor a container"),
     ("read --rows a --fields b=c --strict", VALIDATION, "--rows takes --fields and no selector"),
-    ("type x --submit --ref e1@7f3a1b2c --container-ref e2@7f3a1b2c", VALIDATION, "A text that is submitted takes one reference"),
+    ("type x --submit --ref e1@7f3a1b2c --container-ref e2@7f3a1b2c", VALIDATION, "--container-ref: A text that is submitted takes one reference"),
     ("wait --within a", "USAGE", "unrecognized flag '--within'"),
     ("read --id a --container-id b --container-id b", VALIDATION, "--container-id must not appear more than once"),
     ("click --id", VALIDATION, "--id requires a value"),
@@ -160,7 +160,7 @@ REFUSALS: list[tuple[str, str, str]] = [
     ("click --selector OK", VALIDATION, "--selector must be valid JSON"),
     ("click --selector []", VALIDATION, "--selector must be a JSON object"),
     ("scroll down --container-selector nope", VALIDATION, "--container-selector must be valid JSON"),
-    ("click --selector {}", VALIDATION, "`actions.0.params.matcher` must have at least one field"),
+    ("click --selector {}", VALIDATION, "--selector must have at least one field"),
     # selectors and arguments that are missing
     *((f"{words}", "MISSING_SELECTOR", f"{words.split()[0]} requires a selector") for words in (
         "click", "click --long", "read", "read --container-id x", "type x", "wait", "wait --timeout 5",
@@ -204,21 +204,21 @@ REFUSALS: list[tuple[str, str, str]] = [
     ("wait --id a --timeout 120001", VALIDATION, "--timeout must be an integer in [1, 120000]"),
     ("wait --id a --timeout 2.5", VALIDATION, "--timeout must be an integer in [1, 120000]"),
     ("wait --id a --timeout soon", VALIDATION, "timeoutMs must be a finite number"),
-    ("wait-for-nav --app a.b --timeout 0", VALIDATION, "wait_for_navigation requires params.timeoutMs > 0"),
-    ("wait-for-nav --app a.b --timeout 30001", VALIDATION, "wait_for_navigation params.timeoutMs must not exceed 30000"),
-    ("wait-for-nav --app a.b --timeout 1e300", VALIDATION, "wait_for_navigation params.timeoutMs must not exceed 30000"),
+    ("wait-for-nav --app a.b --timeout 0", VALIDATION, "wait-for-nav requires --timeout > 0"),
+    ("wait-for-nav --app a.b --timeout 30001", VALIDATION, "--timeout must not exceed 30000"),
+    ("wait-for-nav --app a.b --timeout 1e300", VALIDATION, "--timeout must not exceed 30000"),
     ("wait-for-nav --app ' ' --timeout 5", VALIDATION, "--app value must not be blank"),
     ("sleep 120001", VALIDATION, "sleep <ms> must be an integer in [0, 120000]"),
     ("sleep soon", VALIDATION, "sleep <ms> must be an integer in [0, 120000]"),
     ("sleep 115001", VALIDATION, "sleep 115001 exceeds the execution limit of 120000 ms. Sleep at most 115000 ms"),
-    ("sleep 5 --timeout 120001", VALIDATION, "timeoutMs must be between 1000 and 120000"),
-    ("back --timeout 999", VALIDATION, "timeoutMs must be between 1000 and 120000"),
+    ("sleep 5 --timeout 120001", VALIDATION, "--timeout must be between 1000 and 120000"),
+    ("back --timeout 999", VALIDATION, "--timeout must be between 1000 and 120000"),
     # values that the contract refuses, in the flat profile's words
-    ("press menu", VALIDATION, "press_key params.key must be one of: back, home, recents"),
-    ("scroll sideways", VALIDATION, "scroll params.direction must be one of: down, up, left, right"),
-    ("open ''", VALIDATION, "open_app requires params.applicationId"),
-    ("close ''", VALIDATION, "close_app requires params.applicationId"),
-    ("type '' --id a", VALIDATION, "enter_text requires non-empty params.text"),
+    ("press menu", VALIDATION, "<key> must be one of: back, home, recents"),
+    ("scroll sideways", VALIDATION, "<direction> must be one of: down, up, left, right"),
+    ("open ''", VALIDATION, "open requires <target>"),
+    ("close ''", VALIDATION, "close requires <package>"),
+    ("type '' --id a", VALIDATION, "type requires non-empty <text>"),
     ("screenshot --path ' '", VALIDATION, "--path value must not be blank"),
 ]  # fmt: skip
 
@@ -265,7 +265,7 @@ def test_a_text_from_stdin_that_cannot_be_read(cli: Cli, stdin: bytes, reason: s
     run = cli("action", "type", "--id", "a", "--text", "-", stdin=stdin)
     assert (run.exit_code, run.err, run.document["code"]) == (1, "", VALIDATION)
     assert run.document["message"] == f"--text -: stdin cannot be read: {reason}"
-    assert run.document["details"]["path"] == "actions.0.params.text"
+    assert run.document["details"]["path"] == "--text"
     assert "secret" not in run.out
 
 

@@ -190,7 +190,7 @@ def test_a_reference_of_another_device_and_of_another_screen(cli: Cli, plug: Plu
     line = ("set", "--ref", f"{row}@{seen['tree']}", "--checked", "true")
     stale = cli(*line).document
     assert (stale["code"], stale["broadcastDispatchStatus"]) == ("REF_STALE", "not_sent")
-    assert (stale["details"]["path"], "actionId" in stale["details"]) == ("selector", False)
+    assert (stale["details"]["path"], "actionId" in stale["details"]) == ("--ref", False)
     assert "details.nearest" in stale["hint"]
     plug(device={"serial": "other-1"})
     other = cli(*line).document

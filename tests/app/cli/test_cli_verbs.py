@@ -335,7 +335,7 @@ class TestInput:
         assert cli("input", "tap", "--at", point).exit_code == 0
         phone.ui.put_setting("system", "user_rotation", "1")
         found = refused(cli("input", "tap", "--at", point), "EXECUTION_VALIDATION_FAILED")
-        assert found["details"] == {"path": "at", "screen": [height, width]}
+        assert found["details"] == {"path": "--at", "screen": [height, width]}
         refused(cli("input", "swipe", "--at", "1,1", f"--to={width},{height}"), "EXECUTION_VALIDATION_FAILED")
         refused(cli("input", "tap", "--at=-1,5"), "EXECUTION_VALIDATION_FAILED")
 

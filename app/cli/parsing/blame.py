@@ -1,0 +1,94 @@
+"""Which flag, argument or variable an error is about, of a payload that the command made of its flags."""
+
+from __future__ import annotations
+
+import os
+import re
+
+from clawperator.app.cli.parsing.selectors import FIELD_FLAGS, LABEL_FIELD_FLAGS
+from clawperator.app.cli.parsing.values import HELP_HINT
+from clawperator.engine.executions.argument_names import in_arguments
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from typing import Any
+
+    from clawperator.app.cli.parsing.parser import Parser
+    from clawperator.engine.errors import EngineError
+
+_ARGUMENTS = {"words": "<text>", "way": "<direction>", "name": "<key>"}
+"""Positional arguments that the help calls otherwise."""
+_OPTIONS = {
+    "key": ("key", "name"),
+    "applicationId": ("target", "package", "app"),
+    "package": ("package", "app"),
+    "expectedPackage": ("app",),
+    "uri": ("target", "uri", "app"),
+    "direction": ("way", "direction"),
+    "durationMs": ("ms", "duration_ms"),
+    "text": ("words", "text"),
+    "point": ("at",),
+    "receiverPackage": ("receiver_package",),
+    "operatorPackage": ("receiver_package",),
+}
+"""Parameter → the options that may set it; any other parameter is set by the option of its name."""
+_SELECTORS = {
+    "container": "container-",
+    **dict.fromkeys(("matcher", "target", "expectedNode", "selector", "labelMatcher"), ""),
+}
+"""Parameter with a selector → the prefix of its flags."""
+_OF_EVERY_COMMAND = ("timeoutMs", "receiverPackage", "operatorPackage", "backend")
+_VARIABLES = {"receiver_package": ("CLAWPERATOR_OPERATOR_PACKAGE", "CLAWPERATOR_RECEIVER_PACKAGE")}
+_ONLY_GIVEN = ("timeout_ms", "backend")
+"""Options without which a value comes from elsewhere."""
+
+
+def blamed(
+    error: EngineError, parser: Parser, given: Mapping[str, Any], arguments: Sequence[str], *, own: bool
+) -> EngineError:
+    """Return ``error`` about what set the value at ``details.path``, where that stood on the command line or in a variable.
+
+    ``given`` are the options as they were read from ``arguments``. ``own``: the payload was made by the command; of a caller's
+    payload only what global options replace is theirs.
+    """
+
+    def names(parameter: str, rest: str) -> tuple[str, str]:
+        if not own and parameter not in _OF_EVERY_COMMAND:
+            return "", ""
+        if parameter in _SELECTORS:
+            return _selector(parameter, rest, parser, given, arguments)
+        kebab = re.sub("[A-Z]", lambda letter: f"_{letter[0].lower()}", parameter)
+        return ("", "") if rest else (_option(_OPTIONS.get(parameter, (kebab,)), parser, given, arguments), "")
+
+    if "--" in error.message and not str(error.details.get("path", "")).startswith("actions."):
+        return error  # it is about a flag already
+    verb = parser.prog.removeprefix("clawperator ")
+    lacking = next(filter(error.message.startswith, _OF_EVERY_COMMAND), "")
+    return in_arguments(error, names, verb, hint=HELP_HINT, path=lacking)
+
+
+def _option(names: Sequence[str], parser: Parser, given: Mapping[str, Any], arguments: Sequence[str]) -> str:
+    known = [name for name in names if name in parser.defaults]
+    chosen = [name for name in known if given[name] is not None and given[name] is not parser.defaults[name]]
+    variables = [variable for name in known for variable in _VARIABLES.get(name, ()) if os.environ.get(variable)]
+    if not chosen and (variables or not known or known[0] in _ONLY_GIVEN):
+        return variables[0] if variables else ""
+    name = (chosen or known)[0]
+    return parser.written(name, arguments) or _ARGUMENTS.get(name, f"<{name}>")
+
+
+def _selector(
+    parameter: str, rest: str, parser: Parser, given: Mapping[str, Any], arguments: Sequence[str]
+) -> tuple[str, str]:
+    prefix = _SELECTORS[parameter]
+    if prefix and given.get("rows") is not None:
+        return "--rows", rest
+    fields = LABEL_FIELD_FLAGS if parameter == "labelMatcher" else FIELD_FLAGS
+    json = prefix.rstrip("-") or "selector"
+    if given.get(json) is not None:
+        return parser.written(json, arguments), rest
+    if rest in fields:
+        return f"--{prefix}{fields[rest]}", ""
+    used = [name for name in (f"{prefix}{flag}" for flag in fields.values()) if given.get(name.replace("-", "_"))]
+    return ", ".join(f"--{name}" for name in used) or parser.written(json, arguments), ""
