@@ -58,6 +58,20 @@ def _strictly() -> Any:
     return optional("Fail if several nodes match, instead of taking the first.", default=False, since=_0_10)
 
 
+def _nth() -> Any:
+    return optional(
+        "Take the match at this position, from 0, instead of the first. The host chooses it.", ge=0, le=1_000_000
+    )
+
+
+def _within() -> Any:
+    return optional("Take a match inside this node, else in the row of a list that it is in. The host chooses it.")
+
+
+HOST_CHOICES = ("nth", "within")
+"""Parameters by which the host chooses the node, so that no Operator app gets them."""
+
+
 class Params(Strict):
     """The parameters of any action. All action types accept the whole vocabulary (execution.md#actions).
 
@@ -80,6 +94,9 @@ class Params(Strict):
                 _vocabulary().model_validate(unused)
             except ValidationError as exc:
                 yield from (again(error) for error in exc.errors(include_url=False) if error["type"] not in RULES)
+        for name in HOST_CHOICES:
+            if name in unused:  # without it another node would be taken
+                yield problem("rule", f"params.{name} is not supported by this action", name)
         yield from unknown(given, VOCABULARY)
 
     @classmethod
@@ -120,6 +137,8 @@ class WaitForNode(Params):
     timeoutMs: Whole = optional("Maximum wait in milliseconds.", since=_0_5, ge=1, le=MAX_EXECUTION_TIMEOUT_MS)
     container: NodeMatcher = _inside()
     strict: bool = _strictly()
+    nth: Whole = _nth()
+    within: NodeMatcher = _within()
 
 
 class Click(Params):
@@ -131,12 +150,16 @@ class Click(Params):
         {"required": ["coordinate", "clickType"], "properties": {"coordinate": {}, "clickType": {"const": "focus"}}},
         {"required": ["coordinate", "container"], "properties": {"coordinate": {}, "container": {}}},
         {"required": ["coordinate", "strict"], "properties": {"coordinate": {}, "strict": {"const": True}}},
+        {"required": ["coordinate", "nth"], "properties": {"coordinate": {}, "nth": {}}},
+        {"required": ["coordinate", "within"], "properties": {"coordinate": {}, "within": {}}},
     )
 
     matcher: NodeMatcher = optional("The node to click.")
     coordinate: Coordinate = optional("The point to click.", since=_0_5)
     container: NodeMatcher = _inside()
     strict: bool = _strictly()
+    nth: Whole = _nth()
+    within: NodeMatcher = _within()
     clickType: ClickType = optional("How to click.", default="default")
     retry: RetryParams = _retry("UiReadiness")
 
@@ -151,8 +174,9 @@ class Click(Params):
             yield problem("rule", "click params.matcher and params.coordinate are mutually exclusive")
         if "coordinate" in given and _word(given.get("clickType")) == "focus":
             yield problem("rule", "click params.coordinate does not support clickType='focus'", "clickType")
-        if "coordinate" in given and "container" in given:
-            yield problem("rule", "click params.coordinate does not support params.container", "container")
+        for name in ("container", *HOST_CHOICES):
+            if "coordinate" in given and name in given:
+                yield problem("rule", f"click params.coordinate does not support params.{name}", name)
         if "coordinate" in given and given.get("strict") is True:
             yield problem("rule", "click params.coordinate does not support strict=true", "strict")
 
@@ -173,6 +197,8 @@ class ReadText(Params):
     all: bool = optional("Read every matching node.", default=False, since=_0_5)
     container: NodeMatcher = optional("Read only inside this node.", since=_0_5)
     strict: bool = _strictly()
+    nth: Whole = _nth()
+    within: NodeMatcher = _within()
     retry: RetryParams = _retry("UiReadiness")
 
     @classmethod
@@ -194,6 +220,8 @@ class EnterText(Params):
     matcher: NodeMatcher = Field(description="The field to type into.")
     container: NodeMatcher = _inside()
     strict: bool = _strictly()
+    nth: Whole = _nth()
+    within: NodeMatcher = _within()
     text: Text = Field(description="The new text; not blank.")
     submit: bool = optional("Click the field again afterwards; this does not press Enter.", default=False)
     clear: bool = optional("No effect: the text is always replaced.", default=False)

@@ -53,8 +53,7 @@ class Execution:
     @property
     def has_references(self) -> bool:
         """Whether a matcher refers to a node of a view."""
-        values = (value for action in self.actions for value in action.params.values())
-        return any(isinstance(value, Mapping) and "ref" in value for value in values)
+        return any(is_reference(value) for action in self.actions for value in action.params.values())
 
     def with_timeout(self, timeout_ms: int) -> Self:
         return replace(self, timeout_ms=timeout_ms)
@@ -82,3 +81,8 @@ class Execution:
 def _action(action: Action, params: dict[str, Any]) -> dict[str, Any]:
     answer: dict[str, Any] = {"id": action.id, "type": action.type}
     return answer | ({"params": params} if params else {})
+
+
+def is_reference(value: object) -> bool:
+    """Whether a parameter is a matcher that refers to a node of a view."""
+    return isinstance(value, Mapping) and "ref" in value

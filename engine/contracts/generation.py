@@ -9,8 +9,8 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
-from clawperator.engine.contracts.actions import ACTIONS, FIRST_GENERATION, VALUES_SINCE, Params
-from clawperator.engine.contracts.execution import Action, Execution
+from clawperator.engine.contracts.actions import ACTIONS, FIRST_GENERATION, HOST_CHOICES, VALUES_SINCE, Params
+from clawperator.engine.contracts.execution import Action, Execution, is_reference
 from clawperator.engine.contracts.matcher import RELATIONS, RELATIONS_SINCE, NodeMatcher
 from clawperator.engine.contracts.values import SINCE
 from clawperator.engine.errors import EngineError, ErrorCode
@@ -18,6 +18,11 @@ from clawperator.engine.version import OPERATOR_RELEASES
 
 _VERSION = re.compile(r"v?(\d{1,9})\.(\d{1,9})(?:\.(\d{1,9}))?")
 _FIRST = (0, 3, 0)
+POINTS_SINCE = "0.5"
+"""The first Operator that clicks a point."""
+_LIMITS = ("container", "strict")
+_SEARCHING = ("scroll_until", "scroll_and_click")
+"""What they look for is not on the screen yet, so that the host cannot choose it before."""
 COMMANDS: Mapping[str, str] = {
     "open_app": "open",
     "open_uri": "open",
@@ -99,16 +104,15 @@ def requirement(since: str) -> str:
 
 
 def require_generation(execution: Execution, apk_version: str) -> None:
-    """Refuse what the installed Operator would not understand; an unreadable ``apk_version`` refuses nothing.
+    """Refuse what the installed Operator would not understand and the host cannot do in its place (``host_chooses``).
+
+    An unreadable ``apk_version`` refuses nothing.
 
     Raises ``EXECUTION_ACTION_UNSUPPORTED`` with ``details.{path, actionId, actionType, requiresApk, apkVersion}``.
     """
-    installed = _parsed(apk_version)
-    if installed is None:
-        return
     for index, action in enumerate(execution.actions):
-        for path, what, since in _needs(action):
-            if installed < (_parsed(since) or _FIRST):
+        for path, what, since in _newer(action, apk_version):
+            if not _is_choice(action, path):
                 raise EngineError(
                     ErrorCode.EXECUTION_ACTION_UNSUPPORTED,
                     f"{what} {requirement(since)}; {apk_version} is installed",
@@ -125,7 +129,36 @@ def require_generation(execution: Execution, apk_version: str) -> None:
 
 def fits_every_generation(execution: Execution) -> bool:
     """Whether the oldest Operator supports all of ``execution``, so that the installed version does not matter."""
-    return not any(True for action in execution.actions for _ in _needs(action))
+    return not any(host_chooses(action, None) or any(_needs(action)) for action in execution.actions)
+
+
+def host_chooses(action: Action, apk_version: str | None) -> bool:
+    """Whether the host chooses the nodes of ``action``: it is asked to, or the installed Operator cannot, and takes another one.
+
+    ``None`` is no Operator: a device or backend that can choose.
+    """
+    if any(name in action.params for name in HOST_CHOICES) or any(map(is_reference, action.params.values())):
+        return True
+    return any(_is_choice(action, path) for path, _, _ in _newer(action, apk_version))
+
+
+def supports(apk_version: str | None, since: str) -> bool:
+    """Whether an installed Operator has what came in version ``since``; one whose version is unknown has everything."""
+    installed = None if apk_version is None else _parsed(apk_version)
+    return installed is None or installed >= (_parsed(since) or _FIRST)
+
+
+def _newer(action: Action, apk_version: str | None) -> Iterator[tuple[str, str, str]]:
+    """The parts of ``action`` (``_needs``) that the installed Operator lacks."""
+    return (need for need in _needs(action) if not supports(apk_version, need[2]))
+
+
+def _is_choice(action: Action, path: str) -> bool:
+    """Whether the part of ``action`` at ``path`` only limits the nodes that it may take, so that the host can choose instead."""
+    *_, name, part = ("", *path.split("."))
+    if part in RELATIONS:
+        return name == "container" or action.type not in _SEARCHING
+    return part in _LIMITS
 
 
 def _needs(action: Action) -> Iterator[tuple[str, str, str]]:

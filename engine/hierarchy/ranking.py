@@ -17,7 +17,9 @@ _INPUT_ROLE = 0.5
 """An input without an id is best identified as the only input: its rank is between those of id and description."""
 THROUGH_CLICKS = ("tap-through", "row")
 """Kinds of selectors that only a click carries to the node itself."""
-_KINDS = ("direct", *THROUGH_CLICKS, "container")
+BY_RELATION = ("related", "inside")
+"""Kinds of selectors that need a node around the one they find."""
+_KINDS = ("direct", *THROUGH_CLICKS, "container", *BY_RELATION)
 
 _STRENGTHS = {
     "resourceId": "an id survives translation and rewording",
@@ -36,6 +38,8 @@ _FLAGS = {
 _REACHES = {
     "tap-through": "finds only a label inside, a tap on which reaches this node",
     "row": "finds only the row of this node, or a label in it: a tap on it toggles the node",
+    "related": "finds only this node, by another one above or inside it; the host does that for an Operator before 0.10",
+    "inside": "finds only this node in the container; the host does that for an Operator before 0.10",
 }
 _NAMES = {"resourceId": "id", "contentDescEquals": "description", "textEquals": "text", "textContains": "text"}
 
@@ -65,6 +69,8 @@ class RankedMatcher(NamedTuple):
     first: bool
     seen: tuple[int, ...] = ()
     container: Matcher | None = None
+    relation: tuple[str, Matcher] | None = None
+    """``ancestor`` or ``descendant``."""
 
     @property
     def weakest(self) -> Field:
@@ -76,7 +82,8 @@ class RankedMatcher(NamedTuple):
 
     @property
     def matcher(self) -> Matcher:
-        return Matcher.from_fields(dict(self.tests))
+        around = {} if self.relation is None else {self.relation[0]: self.relation[1].fields()}
+        return Matcher.from_fields(dict(self.tests) | around)
 
     def order(self) -> tuple[object, ...]:
         """Sort key of unique matchers, best first; no two for one node are equal."""

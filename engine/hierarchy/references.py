@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 from clawperator.engine.contracts.references import Reference
 from clawperator.engine.errors import EngineError, ErrorCode
+from clawperator.engine.hierarchy.choice import rows_of
 from clawperator.engine.hierarchy.explain import explain_tree, is_near
 from clawperator.engine.hierarchy.match import Matcher, find_all
 from clawperator.engine.hierarchy.nodes import UiNode, UiTree
@@ -18,8 +19,6 @@ from clawperator.engine.hierarchy.ranking import THROUGH_CLICKS
 from clawperator.engine.hierarchy.selectors import Candidate, Selectors
 from clawperator.engine.hierarchy.traits import is_editable, is_target, landing
 from clawperator.engine.hierarchy.views import line_of, node_line
-
-_LISTS = ("list", "grid")
 
 
 class Screen(NamedTuple):
@@ -36,11 +35,13 @@ class Found(NamedTuple):
     matcher: Matcher
 
 
-def resolve(reference: Reference, seen: UiTree, now: Screen, *, click: bool, read: bool = False) -> Found:
+def resolve(
+    reference: Reference, seen: UiTree, now: Screen, *, click: bool, read: bool = False, first: bool = False
+) -> Found:
     """Return the node of ``reference``, a node of ``seen``, on the tree ``now``.
 
     ``click``: a label or a row through which a click reaches the node will do. ``read``: nothing is changed, so its text may
-    differ. Raises ``EngineError``: REF_UNKNOWN for a number of no target, REF_AMBIGUOUS without a selector of its own, REF_STALE.
+    differ. ``first``: on the same tree, the first of several nodes is found by a matcher. Raises ``EngineError``: REF_UNKNOWN for a number of no target, REF_AMBIGUOUS without a selector of its own, REF_STALE.
     """
     node = seen.nodes[reference.number] if reference.number < len(seen.nodes) else None
     if node is None or not seen.is_on_screen(node) or not is_target(node):
@@ -48,12 +49,17 @@ def resolve(reference: Reference, seen: UiTree, now: Screen, *, click: bool, rea
         raise EngineError(ErrorCode.REF_UNKNOWN, message, details={"ref": str(reference)})
     suggestions = Selectors(seen).suggest(node)
     same_tree = reference.tree == now.id
-    way = next((way for way in suggestions.candidates if _serves(way, click=click, same_tree=same_tree)), None)
+    way = next((way for way in suggestions.candidates if _serves(way, click=click, first=first and same_tree)), None)
     if way is None:
         raise EngineError(
             ErrorCode.REF_AMBIGUOUS,
             f"No selector finds only the node of {reference}",
-            details={"ref": str(reference), "node": node_line(node), "advice": suggestions.advice},
+            details={
+                "ref": str(reference),
+                "node": node_line(node),
+                **({"point": list(point)} if (point := seen.point_of(node)) else {}),
+                "advice": suggestions.advice,
+            },
         )
     if same_tree:
         return Found(now.tree.nodes[reference.number], way.matcher)
@@ -65,9 +71,10 @@ def resolve(reference: Reference, seen: UiTree, now: Screen, *, click: bool, rea
     raise _stale(reference, node, found, way, now)
 
 
-def _serves(way: Candidate, *, click: bool, same_tree: bool) -> bool:
+def _serves(way: Candidate, *, click: bool, first: bool) -> bool:
     """Return whether the device finds the node by ``way``: among several, it takes the first, which only the same tree shows."""
-    return (way.kind == "direct" or (click and way.kind in THROUGH_CLICKS)) and way.first and (same_tree or way.unique)
+    own = way.kind in ("direct", "related") or (click and way.kind in THROUGH_CLICKS)
+    return own and (way.unique or (first and way.first))
 
 
 def _is_same(old: UiNode, new: UiNode, *, read: bool) -> bool:
@@ -91,20 +98,16 @@ def _beside(found: UiNode, node: UiNode) -> Sequence[str]:
 
     The row is that of the innermost list in which there are such labels.
     """
-    row = node
-    for above in node.ancestors:
-        if above.scrollable or above.role in _LISTS:
-            labels = [each.label for each in (row, *row.descendants) if each.label and each is not found]
-            if labels:
-                return labels
-        if above.parent is None or "ScrollView" not in above.parent.cls:  # its child holds the rows
-            row = above
+    for row in rows_of(node):
+        labels = [each.label for each in (row, *row.descendants) if each.label and each is not found]
+        if labels:
+            return labels
     return ()
 
 
 def _on(way: Candidate, found: UiNode) -> UiNode:
     """Return the node that ``way`` leads to from ``found``."""
-    if way.kind == "direct":
+    if way.kind in ("direct", "related"):
         return found
     target = landing(found).on or found
     return next((inner for inner in target.descendants if inner.checkable), target) if way.kind == "row" else target

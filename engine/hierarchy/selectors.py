@@ -7,7 +7,7 @@ unique ones kept. For a clickable node without a unique matcher, a label inside 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import islice
@@ -16,8 +16,16 @@ from typing import Any
 from clawperator.engine.hierarchy.explain import off_screen_reason
 from clawperator.engine.hierarchy.matcher import Matcher
 from clawperator.engine.hierarchy.nodes import UiNode, UiTree
-from clawperator.engine.hierarchy.postings import Postings, postings_anywhere, postings_of
-from clawperator.engine.hierarchy.ranking import Field, RankedMatcher, ambiguity, fields_of, reasons, sets_of
+from clawperator.engine.hierarchy.postings import Postings, Test, postings_anywhere, postings_of
+from clawperator.engine.hierarchy.ranking import (
+    BY_RELATION,
+    Field,
+    RankedMatcher,
+    ambiguity,
+    fields_of,
+    reasons,
+    sets_of,
+)
 from clawperator.engine.hierarchy.traits import CLICK_ANCESTORS, landing
 from clawperator.engine.hierarchy.volatility import is_localised
 
@@ -27,6 +35,8 @@ _USUAL_FIELDS = 3
 _AMBIGUOUS_KEPT = 2
 _TAP_THROUGH_KEPT = 2
 _LABELS_TRIED = 40
+_TWINS_TRIED = 200
+"""A node with as many twins has no relation that a person would name."""
 _EXACT_TEXTS = ("textEquals", "contentDescEquals")
 _STEP = re.compile(r"[0-9]{1,9}")
 
@@ -38,7 +48,8 @@ class Candidate:
     matcher: Matcher
     kind: str
     """``direct``; ``tap-through``: finds a label in a clickable node, a tap on which reaches the node; ``row``: finds the row
-    of a switch, a tap on which toggles it; ``container``: the matcher as target of a scroll in ``container``.
+    of a switch, a tap on which toggles it; ``container``: the matcher as target of a scroll in ``container``; ``related``: with a
+    node above or inside it; ``inside``: the matcher in ``container``.
     """
     matches: int
     """On-screen matches on this tree."""
@@ -68,7 +79,7 @@ class Candidate:
     def to_dict(self) -> dict[str, Any]:
         """As the command line prints it."""
         answer: dict[str, Any] = {
-            "selector": self.matcher.fields(),
+            "selector": self.matcher.to_dict(),
             "kind": self.kind,
             "matches": self.matches,
             "unique": self.unique,
@@ -78,7 +89,7 @@ class Candidate:
             "why": list(self.why),
         }
         if self.container is not None:
-            answer["container"] = self.container.fields()
+            answer["container"] = self.container.to_dict()
         return answer
 
 
@@ -89,7 +100,7 @@ class Suggestions:
     node: UiNode
     candidates: tuple[Candidate, ...]
     advice: str
-    """Why no matcher is unique, and the alternatives; empty when one is."""
+    """Why no matcher is unique by the values of the node itself, and the alternatives; empty when one is."""
 
     @property
     def best(self) -> Candidate | None:
@@ -108,16 +119,17 @@ class Selectors:
     def suggest(self, node: UiNode) -> Suggestions:
         """All candidates for ``node``, which must be of this tree."""
         candidates = tuple(self._candidate(way) for way in self._ways(node))
-        advice = "" if candidates[0].unique else self._advice(node, candidates)
+        by_itself = candidates[0].unique and candidates[0].kind not in BY_RELATION
+        advice = "" if by_itself else self._advice(node, candidates)
         return Suggestions(node, candidates, advice)
 
     def best(self, node: UiNode) -> Matcher | None:
-        """The matcher of the first suggestion if that is unique, else None."""
+        """The matcher of the first suggestion if that is unique by the values of its own node, else None."""
         way = self.best_way(node)
         return way.matcher if way is not None else None
 
     def best_way(self, node: UiNode) -> RankedMatcher | None:
-        """The first suggestion if that is unique, else None."""
+        """The same with its rank."""
         if not self._tree.is_on_screen(node):
             return None
         return next(iter(self._unique(node, all_of_them=bool(self._recent))), None)
@@ -140,6 +152,8 @@ class Selectors:
         ways = self._unique(node, all_of_them=True)
         if ways and (container := self._container(node)) is not None:
             ways.append(ways[0]._replace(kind="container", container=container))
+        if not ways and self._tree.is_on_screen(node):
+            ways = self._by_relation(node)
         # A role alone is not specific, so it is used only where there is nothing else.
         return [*ways, *self._ambiguous(node)] or [self._by_role(node)]
 
@@ -194,6 +208,52 @@ class Selectors:
                 yield chosen, hits
             if unique:
                 break
+
+    def _by_relation(self, node: UiNode) -> list[RankedMatcher]:
+        """The first unique way of each kind of relation, for a node that shares all its values with others on the screen."""
+        found: list[RankedMatcher] = []
+        for way in self._ambiguous(node) or [self._by_role(node)]:
+            others = self._on_screen.hits(way.tests) - {node.index}
+            if len(others) < _TWINS_TRIED:
+                unique = way._replace(matches=1, first=True)
+                relation = self._relation(node, others)
+                if relation is not None:
+                    found.append(unique._replace(kind="related", relation=relation))
+                elif (place := self._place(node, others)) is not None:
+                    found.append(unique._replace(kind="inside", container=place))
+            if found:
+                break
+        return found
+
+    def _relation(self, node: UiNode, others: Collection[int]) -> tuple[str, Matcher] | None:
+        """A node above or inside ``node`` that none of the ``others`` has."""
+        nodes = self._tree.nodes
+        for above in node.ancestors:
+            for test in _steady_tests(above):
+                holders = self._anywhere.hits([test])
+                if not any(up.index in holders for other in others for up in nodes[other].ancestors):
+                    return "ancestor", Matcher.from_fields(dict([test]))
+        for inner in islice((inner for inner in node.descendants if self._tree.is_on_screen(inner)), _LABELS_TRIED):
+            for test in _steady_tests(inner):
+                holders = self._on_screen.hits([test])
+                if not any(other < at < nodes[other].end for other in others for at in holders):
+                    return "descendant", Matcher.from_fields(dict([test]))
+        return None
+
+    def _place(self, node: UiNode, others: Collection[int]) -> Matcher | None:
+        """What finds only the nearest node around ``node`` that is around none of the ``others``, and can be found."""
+        for scope in node.ancestors:
+            if any(scope.index < other < scope.end for other in others):
+                return None
+            if not self._tree.is_on_screen(scope):
+                continue
+            for fields in islice(self._unique_sets(scope), 1):
+                return Matcher.from_fields(dict(field.test for field in fields))
+            for way in self._ambiguous(scope) or [self._by_role(scope)]:
+                twins = self._on_screen.hits(way.tests) - {scope.index}
+                if len(twins) < _TWINS_TRIED and (relation := self._relation(scope, twins)) is not None:
+                    return way._replace(relation=relation).matcher
+        return None
 
     def _by_role(self, node: UiNode) -> RankedMatcher:
         fields = fields_of(node)[-1:]
@@ -297,6 +357,12 @@ class Selectors:
         fields = fields_of(node)
         sharing = len(self._on_screen.hits([field.test for field in fields]))
         return ambiguity(node, fields, sharing, first=any(candidate.first for candidate in candidates))
+
+
+def _steady_tests(node: UiNode) -> list[Test]:
+    """The exact values of a node, those that are likely to change last."""
+    exact = [field for field in fields_of(node) if field.test[0] not in ("role", "textContains", "contentDescContains")]
+    return [field.test for field in sorted(exact, key=lambda field: field.risky)]
 
 
 def _is_own(resource_id: str) -> bool:

@@ -25,7 +25,7 @@ from clawperator.engine.runtime.outcome import (
     success,
 )
 from clawperator.engine.runtime.plan import at_least
-from clawperator.engine.runtime.query import Query
+from clawperator.engine.runtime.query import Query, no_node
 from clawperator.engine.runtime.retry import RetryPolicy
 from clawperator.engine.runtime.run import PlanRun, StepFailure
 
@@ -42,7 +42,7 @@ CLOSE_REFUSED = "The Operator cannot close apps by itself; let the host run: adb
 SCREENSHOT_REFUSED = "The Operator does not take screenshots; the host captures them with adb exec-out screencap -p"
 
 _TEMPERATURE = re.compile(r"\s*[+-]?\d+(\.\d+)?(°?[CF])?\s*", re.IGNORECASE)
-_FIRST_TAKEN = (
+FIRST_TAKEN = (
     "Multiple candidates matched; first-match selection was used. Largest candidate counts observed: target: %d. "
     "Use --strict (params.strict=true) to reject ambiguous matches."
 )
@@ -65,7 +65,7 @@ async def run_plan(run: PlanRun, plan: p.OperatorPlan) -> PlanOutcome:
                 run.observer.missed(exc.tree)
             return PlanOutcome(tuple(run.reports), str(exc), step.id, exc.data)
         if run.matched > 1 and at_least(run.generation, "0.10") and not getattr(step.action, "all", False):
-            outcome = replace(outcome, data={**outcome.data, "selection_warning": _FIRST_TAKEN % run.matched})
+            outcome = replace(outcome, data={**outcome.data, "selection_warning": FIRST_TAKEN % run.matched})
         run.observer.step_done(step.id, step.type, outcome)
         run.reports.append(StepReport(step.id, step.type, outcome))
     return PlanOutcome(tuple(run.reports))
@@ -225,7 +225,7 @@ async def _read_once(run: PlanRun, action: p.ReadText) -> ActionResult:
 
 def _inside(run: PlanRun, tree: UiTree, action: p.ReadText) -> Sequence[UiNode]:
     """All matches, within the container if one is given; at least one."""
-    if action.matcher.container is not None or action.matcher.strict:
+    if action.matcher.is_limited:
         return _strictly_inside(run, tree, action)
     found = action.matcher.find_all(tree)
     if action.container is not None:
@@ -237,7 +237,7 @@ def _inside(run: PlanRun, tree: UiTree, action: p.ReadText) -> Sequence[UiNode]:
             raise StepFailure(failure("NODE_NOT_FOUND"))
     if not found:
         run.observer.missed(tree)
-        raise _no_node(action.matcher)
+        raise no_node(action.matcher)
     return found
 
 
@@ -254,7 +254,7 @@ def _strictly_inside(run: PlanRun, tree: UiTree, action: p.ReadText) -> Sequence
         raise StepFailure(failure("NODE_NOT_FOUND"))
     if not found:
         run.observer.missed(tree)
-        raise _no_node(action.matcher)
+        raise no_node(action.matcher)
     return found
 
 
@@ -411,13 +411,9 @@ async def _find(run: PlanRun, matcher: Query, *, waits: bool = False) -> UiNode:
     found = matcher.candidates(tree)
     if not found:
         run.observer.missed(tree)
-        raise _no_node(matcher)
+        raise no_node(matcher)
     run.took(found[0], len(found))
     return found[0]
-
-
-def _no_node(matcher: Query) -> PlanFailure:
-    return PlanFailure(f"No UI node found matching criteria: {matcher}")
 
 
 async def _stage(

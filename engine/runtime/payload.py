@@ -22,6 +22,7 @@ from clawperator.engine.runtime.retry import RetryPolicy
 MAX_PAYLOAD_BYTES = 64_000
 MAX_ACTIONS = 64
 MAX_FIELD = 512
+MAX_NTH = 1_000_000
 MAX_URI = 2_048
 DEFAULT_TIMEOUT_MS = 30_000
 
@@ -36,8 +37,8 @@ class Number(str):
     __slots__ = ()
 
 
-def read_payload(text: str, generation: Generation) -> OperatorPlan:
-    """The plan in a broadcast's ``payload`` extra. Raises ``PayloadError``."""
+def read_payload(text: str, generation: Generation, *, host: bool = False) -> OperatorPlan:
+    """The plan in a broadcast's ``payload`` extra, which for the ``host`` may have what no Operator reads. Raises ``PayloadError``."""
     if not text.strip():
         raise PayloadError("payload is blank")
     if len(text.encode("utf-8", "replace")) > MAX_PAYLOAD_BYTES:
@@ -46,10 +47,10 @@ def read_payload(text: str, generation: Generation) -> OperatorPlan:
         raw = json.loads(text, parse_int=Number, parse_float=Number, parse_constant=Number)
     except (ValueError, RecursionError) as exc:
         raise PayloadError(f"payload is not valid JSON: {exc}") from exc
-    return read_plan(raw, generation)
+    return read_plan(raw, generation, host=host)
 
 
-def read_plan(raw: object, generation: Generation) -> OperatorPlan:
+def read_plan(raw: object, generation: Generation, *, host: bool = False) -> OperatorPlan:
     """The same from a decoded JSON value in its wire form (``scroll_and_click`` has its matcher under both keys).
 
     Raises ``PayloadError``.
@@ -64,11 +65,11 @@ def read_plan(raw: object, generation: Generation) -> OperatorPlan:
         raise PayloadError("actions must be an array")
     if not 1 <= len(actions) <= MAX_ACTIONS:
         raise PayloadError(f"actions must have 1 to {MAX_ACTIONS} entries")
-    steps = tuple(_read_step(action, index, generation) for index, action in enumerate(actions))
+    steps = tuple(_read_step(action, index, generation, host) for index, action in enumerate(actions))
     return OperatorPlan(command_id, task_id, source, timeout_ms, steps)
 
 
-def _read_step(raw: object, index: int, generation: Generation) -> PlanStep:
+def _read_step(raw: object, index: int, generation: Generation, host: bool) -> PlanStep:
     fields = Fields(raw, f"actions[{index}]")
     step_id = fields.text("id", 128)
     name = fields.text("type", 64).lower()
@@ -76,21 +77,22 @@ def _read_step(raw: object, index: int, generation: Generation) -> PlanStep:
     reader = _READERS.get(name)
     if reader is None or (generation == "0.3" and name in _SINCE_0_3_2):
         raise PayloadError(f"unsupported action type at index={index}: {name}")
-    params = Fields(fields.raw.get("params", {}), f"actions[{index}].params", generation)
+    params = Fields(fields.raw.get("params", {}), f"actions[{index}].params", generation, host)
     return PlanStep(step_id, name, reader(params, generation))
 
 
 class Fields:
     """One JSON object of the payload, read the Operator's way: numbers may be quoted, wrong numbers fall to the default."""
 
-    __slots__ = ("generation", "raw", "where")
+    __slots__ = ("generation", "host", "raw", "where")
 
-    def __init__(self, raw: object, where: str, generation: Generation = "0.3") -> None:
+    def __init__(self, raw: object, where: str, generation: Generation = "0.3", host: bool = False) -> None:
         if not isinstance(raw, dict):
             raise PayloadError(f"{where} must be an object")
         self.raw: dict[str, Any] = raw
         self.where = where
         self.generation = generation
+        self.host = host
 
     def text(self, key: str, limit: int = MAX_FIELD) -> str:
         """A required text that is not blank."""
@@ -142,7 +144,11 @@ class Fields:
         found = self.query(key)
         if not at_least(generation, "0.10"):
             return found
-        return replace(found, container=self.optional_query("container"), strict=self.strict())
+        found = replace(found, container=self.optional_query("container"), strict=self.strict())
+        if not self.host:
+            return found
+        nth = self.integer("nth", 0, 0, MAX_NTH) if "nth" in self.raw else None
+        return replace(found, within=self.optional_query("within"), nth=nth)
 
     def strict(self) -> bool:
         value = self.raw.get("strict", False)
@@ -154,6 +160,8 @@ class Fields:
         if key not in self.raw:
             return None
         matcher = Fields(self.raw[key], f"{self.where}.{key}", self.generation)
+        if self.host and "index" in matcher.raw:
+            return Query({}, None, index=matcher.integer("index", 0, 0, MAX_NTH))
         related = at_least(self.generation, "0.10") and key not in RELATIONS
         names = RELATIONS if related else ()
         around = {name: matcher.query(name) for name in names if name in matcher.raw}

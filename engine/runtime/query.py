@@ -7,6 +7,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from clawperator.engine.errors import ErrorCode
+from clawperator.engine.hierarchy.choice import ChoiceError, candidates
 from clawperator.engine.hierarchy.match import Matcher, find_all
 from clawperator.engine.hierarchy.matcher import FIELDS, RELATIONS
 from clawperator.engine.hierarchy.tree import UiNode, UiTree
@@ -31,6 +33,12 @@ class Query:
     """From Operator 0.10 on: only strict descendants of its first match are candidates."""
     strict: bool = False
     """Refuse more than one candidate, and more than one container."""
+    within: Query | None = None
+    """Of the host: only nodes in it or in its row are candidates."""
+    nth: int | None = None
+    """Of the host: the position of the only candidate."""
+    index: int | None = None
+    """Of the host: the node at this position of the tree, in place of fields."""
 
     @classmethod
     def of(cls, fields: Mapping[str, str], around: Mapping[str, Query] | None = None) -> Query:
@@ -41,6 +49,11 @@ class Query:
         matcher = replace(Matcher.from_fields(present), **others) if present or others else None
         return cls(given, matcher, around)
 
+    @property
+    def is_limited(self) -> bool:
+        """Whether not every match may be taken."""
+        return self.strict or self.nth is not None or self.container is not None or self.within is not None
+
     def __str__(self) -> str:
         words = [f"{name}={self.fields.get(name, 'null')}" for name in FIELDS]
         if self.around is not None:
@@ -49,6 +62,8 @@ class Query:
 
     def find_all(self, tree: UiTree) -> Sequence[UiNode]:
         """Every match in the on-screen tree, in document order (wire.md#tree-used-for-matching)."""
+        if self.index is not None:
+            return tree.nodes[self.index : self.index + 1]
         parts = (self, *(self.around or {}).values())
         if any(not value and name not in _CONTAINS for part in parts for name, value in part.fields.items()):
             return ()
@@ -61,16 +76,18 @@ class Query:
         return next(iter(self.find_all(tree)), None)
 
     def candidates(self, tree: UiTree) -> Sequence[UiNode]:
-        """Every match: inside the container, if there is one. Raises ``PlanFailure`` without a container, or for several nodes if strict."""
-        found = self.find_all(tree)
-        if self.container is not None:
-            containers = self.container.find_all(tree)
-            if not containers:
-                raise PlanFailure(f"Container not found for {self.container}", final=self.strict)
-            one_of(tree, containers, "CONTAINER_AMBIGUOUS", strict=self.strict)
-            found = [node for node in found if containers[0].index < node.index < containers[0].end]
-        one_of(tree, found, "NODE_AMBIGUOUS", strict=self.strict)
-        return found
+        """The nodes that may be taken (``hierarchy.choice``). Raises ``PlanFailure`` without a container, and for several nodes if strict."""
+        container = self.container.find_all if self.container is not None else None
+        within = self.within.find_all if self.within is not None else None
+        try:
+            return candidates(tree, self.find_all, container=container, within=within, nth=self.nth, strict=self.strict)
+        except ChoiceError as exc:
+            if exc.code is ErrorCode.CONTAINER_NOT_FOUND:
+                missing = self.container if exc.parameter == "container" else self.within
+                raise PlanFailure(f"Container not found for {missing}", final=self.strict, tree=tree) from exc
+            if exc.code is ErrorCode.NODE_NOT_FOUND:
+                raise no_node(f"{self}, nth={self.nth}") from exc
+            raise _several(tree, exc.found, exc.code) from exc
 
     def candidates_so_far(self, tree: UiTree) -> Sequence[UiNode]:
         """The same while scrolling, which has its own words for a container that is not there."""
@@ -79,11 +96,19 @@ class Query:
         return self.candidates(tree)
 
 
-def one_of(tree: UiTree, found: Sequence[UiNode], code: str, *, strict: bool) -> None:
+def one_of(tree: UiTree, found: Sequence[UiNode], code: ErrorCode, *, strict: bool) -> None:
     """Raise ``PlanFailure`` for several nodes where ``strict`` allows one."""
     if strict and len(found) > 1:
-        data = {"candidate_count": str(len(found)), "candidates": query_result(found, _MOST_CANDIDATES)}
-        raise PlanFailure(f"{code}: resolved {len(found)} candidates", data, final=True, tree=tree)
+        raise _several(tree, found, code)
+
+
+def _several(tree: UiTree, found: Sequence[UiNode], code: ErrorCode) -> PlanFailure:
+    data = {"candidate_count": str(len(found)), "candidates": query_result(found, _MOST_CANDIDATES)}
+    return PlanFailure(f"{code.value}: resolved {len(found)} candidates", data, final=True, tree=tree)
+
+
+def no_node(matcher: object) -> PlanFailure:
+    return PlanFailure(f"No UI node found matching criteria: {matcher}")
 
 
 def query_result(found: Sequence[UiNode], limit: int) -> str:

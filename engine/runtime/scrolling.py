@@ -6,6 +6,7 @@ from collections.abc import Awaitable, Callable, Iterable
 from enum import Enum
 
 from clawperator.engine.contracts.limits import SLOW_SCROLL_MS
+from clawperator.engine.errors import ErrorCode
 from clawperator.engine.hierarchy.tree import UiNode, UiTree
 from clawperator.engine.runtime.outcome import ActionResult, PlanFailure
 from clawperator.engine.runtime.plan import Scroll, ScrollAndClick, ScrollUntil
@@ -46,7 +47,7 @@ def resolve_container(tree: UiTree, scroll: Scroll) -> UiNode:
     found = scroll.container.find_all(tree)
     if not found:
         raise ContainerProblem(CONTAINER_NOT_FOUND)
-    one_of(tree, found, "CONTAINER_AMBIGUOUS", strict=scroll.strict)
+    one_of(tree, found, ErrorCode.CONTAINER_AMBIGUOUS, strict=scroll.strict)
     match = found[0]
     if match.scrollable:
         return match

@@ -46,8 +46,8 @@ def of_matcher(bench: Bench, subject: Subject, device_id: str) -> Iterator[tuple
     verb = usual_verb(bench)
     action = step(verb, matcher=matcher, container=subject.container)
     label = VERBS[verb].label
-    yield "matcher", Copyable(f"the matcher ({count})", snippets.compact(matcher.fields()))
-    yield "json", Copyable(f"the matcher ({count})", snippets.pretty(matcher.fields()))
+    yield "matcher", Copyable(f"the matcher ({count})", snippets.compact(matcher.to_dict()))
+    yield "json", Copyable(f"the matcher ({count})", snippets.pretty(matcher.to_dict()))
     yield "step", Copyable(f"the step: {label} ({count})", snippets.pretty(action))
     if line := snippets.command_line(action, device_id):
         yield "command", Copyable(f"the command: {label} ({count})", line)

@@ -8,7 +8,13 @@ import pytest
 
 from clawperator.app.cli.command import build_parser, load
 from clawperator.app.cli.command_table import COMMANDS as CLI_COMMANDS
-from clawperator.engine.contracts.generation import fits_every_generation, lacking_words, requirement, support_table
+from clawperator.engine.contracts.generation import (
+    fits_every_generation,
+    host_chooses,
+    lacking_words,
+    requirement,
+    support_table,
+)
 from clawperator.engine.errors import EngineError, ErrorCode
 from clawperator.engine.executions.validate import require_generation, validate
 
@@ -42,11 +48,6 @@ NEWER = [
     ("click", {"coordinate": {"x": 1, "y": 1}}, "params.coordinate", "0.5"),
     ("wait_for_node", {"matcher": NODE, "timeoutMs": 5}, "params.timeoutMs", "0.5"),
     ("read_text", {"matcher": NODE, "all": True}, "params.all", "0.5"),
-    ("read_text", {"matcher": NODE, "container": NODE}, "params.container", "0.5"),
-    ("read_text", {"matcher": NODE, "strict": True}, "params.strict", "0.10"),
-    ("click", {"matcher": NODE, "container": NODE}, "params.container", "0.10"),
-    ("click", {"matcher": {"ancestor": NODE}}, "params.matcher.ancestor", "0.10"),
-    ("scroll", {"container": {"role": "list", "descendant": NODE}}, "params.container.descendant", "0.10"),
     ("scroll_and_click", {"target": {"role": "list", "ancestor": NODE}}, "params.target.ancestor", "0.10"),
 ]
 
@@ -71,6 +72,36 @@ def test_newer_things_are_refused_for_older_operators(
         require_generation(plan, version)
     if since == "0.3.2":
         require_generation(plan, "0.3.2-d")
+
+
+@pytest.mark.parametrize(
+    ("action_type", "params", "since"),
+    [
+        ("read_text", {"matcher": NODE, "container": NODE}, "0.5"),
+        ("read_text", {"matcher": NODE, "strict": True}, "0.10"),
+        ("click", {"matcher": NODE, "container": NODE}, "0.10"),
+        ("click", {"matcher": {"ancestor": NODE}}, "0.10"),
+        ("scroll", {"container": {"role": "list", "descendant": NODE}}, "0.10"),
+        ("scroll_until", {"container": {"ancestor": NODE}, "matcher": NODE, "strict": True}, "0.10"),
+        ("read_key_value_pair", {"labelMatcher": {"ancestor": NODE}}, "0.10"),
+        ("click", {"matcher": NODE, "nth": 0}, ""),
+        ("enter_text", {"matcher": NODE, "within": NODE, "text": "x"}, ""),
+        ("click", {"matcher": {"ref": "e1@00000000"}}, ""),
+    ],
+)
+def test_what_an_older_operator_cannot_choose_the_host_does(
+    action_type: str, params: dict[str, Any], since: str
+) -> None:
+    """``since`` an Operator can; without one it is the host's alone."""
+    plan = execution(action_type, **params)
+    assert not fits_every_generation(plan)
+    require_generation(plan, "0.3.2")
+    action = plan.actions[-1]
+    assert host_chooses(action, "0.3.2")
+    for version in ("0.12.5", "", "unknown", None):
+        assert host_chooses(action, version) == (not since)
+    if since == "0.5":
+        assert not host_chooses(action, "0.5.0")
 
 
 @pytest.mark.parametrize(

@@ -16,6 +16,7 @@ from clawperator.engine.hierarchy.selectors import Candidate, Selectors, Suggest
 from clawperator.engine.hierarchy.serialise import RenderNode, render_node
 from clawperator.engine.hierarchy.tree import UiNode, UiTree, build, parse
 from clawperator.engine.hierarchy.volatility import fits, stable_run
+from tests.engine.hierarchy.choice_oracle import oracle
 
 DATA = Path(__file__).parents[2] / "data" / "hierarchies"
 
@@ -42,14 +43,16 @@ screens = st.recursive(
 
 
 def check_counts(tree: UiTree, recent: list[UiTree], candidate: Candidate) -> None:
-    found = find_all(tree, candidate.matcher)
+    inside = candidate.container.to_dict() if candidate.kind == "inside" and candidate.container else None
+    found = oracle(tree, candidate.matcher.to_dict(), container=inside)
     assert candidate.matches == len(found)
     assert candidate.first == (bool(found) and found[0] is candidate.found)
     assert candidate.unique == (list(found) == [candidate.found])
     assert matches(candidate.found, candidate.matcher)
     assert candidate.seen in {(), tuple(len(find_all(earlier, candidate.matcher)) for earlier in recent)}
     assert all(fits(value) for value in candidate.matcher.fields().values())
-    if candidate.container is not None:
+    if candidate.kind == "container":
+        assert candidate.container is not None
         (container,) = find_all(tree, candidate.container)
         assert container.scrollable
         assert candidate.found in container.descendants
@@ -77,7 +80,8 @@ def check_order(suggestions: Suggestions) -> None:
     assert [candidate.unique for candidate in candidates] == sorted((c.unique for c in candidates), reverse=True)
     assert len({(candidate.kind, candidate.matcher) for candidate in candidates}) == len(candidates)
     assert suggestions.best is candidates[0]
-    assert bool(suggestions.advice) == (not candidates[0].unique)
+    alone = candidates[0].unique and candidates[0].kind not in ("related", "inside")
+    assert bool(suggestions.advice) == (not alone)
 
 
 def check_suggestions(tree: UiTree, recent: list[UiTree]) -> None:
@@ -90,10 +94,11 @@ def check_suggestions(tree: UiTree, recent: list[UiTree]) -> None:
             check_reach(node, candidate)
             assert ("off" in candidate.flags) == (not tree.is_on_screen(node))
             assert candidate.why
-            if candidate.unique:
+            if candidate.unique and candidate.kind not in ("related", "inside"):
                 check_minimal(tree, candidate)
         best = suggestions.candidates[0]
-        assert selectors.best(node) == (best.matcher if best.unique else None)
+        alone = best.unique and best.kind not in ("related", "inside")
+        assert selectors.best(node) == (best.matcher if alone else None)
         assert node_by_path(tree, node.path) is node
 
 
