@@ -42,7 +42,7 @@ from clawperator.engine.executions.probe import Probe
 from clawperator.engine.executions.run import refuse_unwritable_pictures
 from clawperator.engine.executions.trace import Trace
 from clawperator.engine.executions.validate import Profile as PayloadProfile
-from clawperator.engine.executions.validate import Validated, validate
+from clawperator.engine.executions.validate import Validated, strictly, validate
 from clawperator.engine.guard import Guard
 
 if TYPE_CHECKING:
@@ -88,13 +88,17 @@ class Engine:
     Without ``settings``, they are those of the environment and of the user's settings file, as on the command line.
     One engine serves concurrent callers; executions on one device exclude each other, also across processes. ``face`` names
     the front end in the history (``cli``, ``console`` …); without one, ``history`` is ``None``. ``logged`` writes events to
-    the log file.
+    the log file. ``strict``: an action whose selector finds several nodes fails, unless it says ``"strict": false``; by default for
+    programs, that is without a ``face``.
     """
 
-    def __init__(self, settings: Settings | None = None, *, face: str = "", logged: bool = False) -> None:
+    def __init__(
+        self, settings: Settings | None = None, *, face: str = "", logged: bool = False, strict: bool | None = None
+    ) -> None:
         self.settings = (settings or Settings.resolve(file=settings_path())).placed()
         self.events = EventBus()
         self.face = face
+        self.strict = not face if strict is None else strict
         self.caller = ANONYMOUS
         self.history: HistoryWorker | None = None
         self.recorders: list[ExecutionRecorder] = []
@@ -176,6 +180,10 @@ class Engine:
         with Attempt(self.events, payload, self.recorders, self.caller, recorded=options.recorded) as attempt:
             check = partial(self.validate, payload, profile=options.profile) if composed is None else composed.validated
             validated = check(timeout_ms=timeout_ms)
+            if options.strict is None:
+                options = replace(options, strict=self.strict)
+            if options.strict:
+                validated = strictly(validated)
             package = self._package(receiver_package)
             by_shell = composed is not None and not composed.uses_operator
             name = await _chosen_backend(self, backend, device_id)

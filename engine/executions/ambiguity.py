@@ -8,10 +8,11 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from clawperator.engine.errors import ErrorCode
+from clawperator.engine.errors import EngineError, ErrorCode
 from clawperator.engine.text.numbers import whole_number
 
 if TYPE_CHECKING:
+    from clawperator.engine.hierarchy.choice import ChoiceError
     from clawperator.engine.hierarchy.nodes import UiNode, UiTree
 
 CODES = (ErrorCode.NODE_AMBIGUOUS, ErrorCode.CONTAINER_AMBIGUOUS)
@@ -60,14 +61,29 @@ def _said_node(raw: object) -> dict[str, Any]:
 
 
 def candidates(tree: UiTree, found: Sequence[UiNode]) -> list[dict[str, Any]]:
-    """Return the first nodes of ``found`` with a ``selector`` for each; ``unique`` if that finds no other node."""
+    """Return the first nodes of ``found`` with a ``selector`` for each, and a ``container`` it needs; ``unique`` if they find no other node."""
+    from clawperator.engine.hierarchy.ranking import BY_RELATION
     from clawperator.engine.hierarchy.selectors import Selectors
     from clawperator.engine.hierarchy.traits import summary
 
     selectors, listed = Selectors(tree), []
     for node in found[:MOST]:
         best = selectors.suggest(node).best
-        own = best is not None and best.kind == "direct"
-        way = {"selector": best.matcher.fields(), "unique": best.unique} if best is not None and own else {}
+        way: dict[str, Any] = {}
+        if best is not None and best.kind in ("direct", *BY_RELATION):
+            way = {"selector": best.matcher.to_dict(), "unique": best.unique}
+            if best.container is not None:
+                way["container"] = best.container.to_dict()
         listed.append(summary(node) | way)
     return listed
+
+
+def refusal(tree: UiTree, error: ChoiceError) -> EngineError:
+    """Return why the host took no node of ``tree``, in the words of all choices."""
+    count = len(error.found)
+    words = {
+        ErrorCode.NODE_NOT_FOUND: f"Only {count} nodes on screen match: there is none at the position asked for",
+        ErrorCode.CONTAINER_NOT_FOUND: f"No node on screen matches the {error.parameter}",
+    }.get(error.code, f"{count} nodes on screen match the {error.parameter}; nothing was sent")
+    listed = {"matches": count, "candidates": candidates(tree, error.found)} if count else {}
+    return EngineError(error.code, words, details={"parameter": error.parameter, **listed})

@@ -59,6 +59,8 @@ class ExecutionResult:
     facts: Mapping[str, Any] = field(default_factory=dict)
     then: Mapping[str, Any] | None = None
     """The settled screen after the plan, if ``RunOptions.then`` asked for it."""
+    selection: Mapping[str, Any] = field(default_factory=dict)
+    """How the host chose nodes, if it did."""
     duration_ms: float = 0.0
 
     @property
@@ -78,6 +80,8 @@ class ExecutionResult:
             "backend": self.backend,
             "outcome": self.outcome.to_dict(),
         }
+        if self.selection:
+            answer["selection"] = dict(self.selection)
         if self.facts:
             answer["result"] = dict(self.facts)
         if self.then is not None:
@@ -251,6 +255,7 @@ class Attempt:
             self.trace.phases,
             finished.facts,
             finished.then,
+            finished.selection,
         )
         return replace(result, duration_ms=self._end(result.to_dict()))
 

@@ -49,6 +49,10 @@ class Backend(Protocol):
 
     async def check(self, device: AdbDevice, execution: Execution | None = None) -> Sequence[Mapping[str, str]]: ...
 
+    async def version(self, device: AdbDevice) -> str | None:
+        """Return the version of the installed Operator app, empty if it cannot be read; ``None`` where no such app runs the plan."""
+        ...
+
     async def run(self, device: AdbDevice, command: Command, trace: Trace) -> Outcome: ...
 
 

@@ -23,20 +23,22 @@ from clawperator.engine.adb.quote import device_command, device_script
 from clawperator.engine.adb.trace import HIDDEN
 from clawperator.engine.contracts.actions import INPUT_ACTIONS
 from clawperator.engine.contracts.execution import Action, Execution
-from clawperator.engine.contracts.references import REFERENCE
+from clawperator.engine.contracts.references import REFERENCE, Reference, tree_id
 from clawperator.engine.errors import EngineError, ErrorCode
 from clawperator.engine.executions import build
 from clawperator.engine.executions.backend import Backend, Outcome
 from clawperator.engine.executions.command import Command
 from clawperator.engine.executions.finish import RunOptions
 from clawperator.engine.executions.outcome import ExecutionOutcome, OutcomeStep, facts_of, step_failure
-from clawperator.engine.executions.run import Finished, run_held
+from clawperator.engine.executions.plan_run import run_held
+from clawperator.engine.executions.run import Finished
 from clawperator.engine.executions.trace import Trace
 from clawperator.engine.executions.validate import Validated, validate
 from clawperator.engine.progress import unreported
 
 if TYPE_CHECKING:
-    from clawperator.engine.hierarchy.nodes import UiTree
+    from clawperator.engine.hierarchy.match import Matcher
+    from clawperator.engine.hierarchy.nodes import UiNode, UiTree
     from clawperator.engine.logcat.signals import ProgressSignal
 
 P = ParamSpec("P")
@@ -162,10 +164,11 @@ class Parts:
         self._backend = backend
         self._options = replace(options, max_snapshot_bytes=None)
         self._trace = self._running = trace
-        self._display = ""
+        self._display = self._looked_at = ""
         self._steps: dict[str, OutcomeStep] = {}
         self._results: dict[str, dict[str, Any]] = {}
         self._warnings: list[Mapping[str, Any]] = []
+        self._selection: Mapping[str, Any] = {}
         self._bad: ExecutionOutcome | None = None
         self._open = 0
         """Parts whose end is not known."""
@@ -186,6 +189,7 @@ class Parts:
             self._open -= 1
             self._display = trace.display
         self._warnings += finished.warnings
+        self._selection = finished.selection or self._selection
         for step in finished.outcome.steps:
             if step.id in ids:
                 before = self._steps.get(step.id)
@@ -203,7 +207,37 @@ class Parts:
         from clawperator.engine.hierarchy.tree import parse
 
         data = (await self.send(*ids, limit_ms=limit_ms))[-1]["data"]
-        return await asyncio.to_thread(parse, data.pop("text"), recover=True)  # the history keeps the tree
+        self._looked_at = data.pop("text")  # the history keeps the tree
+        return await asyncio.to_thread(parse, self._looked_at, recover=True)
+
+    def pick(self, tree: UiTree, wanted: Matcher, given: Mapping[str, Any], limits: Mapping[str, Any]) -> UiNode | None:
+        """Return the node of the last look, ``tree``, that ``wanted`` means within ``limits``; that of ``given`` if that is a reference.
+
+        Ends the composition (``hierarchy.choice``), also if the reference is of another tree.
+        """
+        from clawperator.engine.executions.ambiguity import refusal
+        from clawperator.engine.hierarchy.choice import ChoiceError, candidates, finder
+        from clawperator.engine.hierarchy.match import find_all
+
+        if is_reference(given):
+            reference = Reference.read(given["ref"])
+            if reference.tree != tree_id(self._looked_at):
+                message = f"The screen has changed since the view of {reference}, and no selector finds only its node"
+                raise StepFailedError("look", EngineError(ErrorCode.REF_STALE, message, details=dict(given)))
+            return tree.nodes[reference.number]
+        places = {name: finder(limits[name]) for name in ("container", "within") if limits.get(name)}
+        strict = limits.get("strict")
+        try:
+            found = candidates(
+                tree,
+                lambda tree: find_all(tree, wanted),
+                nth=limits.get("nth"),
+                strict=bool(self._options.strict if strict is None else strict),
+                **places,
+            )
+        except ChoiceError as exc:
+            raise StepFailedError("look", refusal(tree, exc)) from exc
+        return next(iter(found), None)
 
     async def send_around(
         self, *ids: str, pause: str, act: Callable[[], Awaitable[object]]
@@ -418,7 +452,9 @@ class Parts:
             "error": None,
         }
         if bad is None:
-            return Finished(envelope, ExecutionOutcome("succeeded", steps), self._warnings, dict(facts or {}))
+            return Finished(
+                envelope, ExecutionOutcome("succeeded", steps), self._warnings, facts or {}, selection=self._selection
+            )
         error = bad.error or {"code": ErrorCode.UNKNOWN.value, "message": "A step failed"}
         envelope |= {"error": error["message"], "errorCode": error["code"], "errorCodeSource": "host"}
         failed = next((step for step in steps if bad.failed_step and step.id == bad.failed_step.id), None)
@@ -437,6 +473,9 @@ class ShellBackend:
 
     def attached(self, device: AdbDevice, trace: Trace) -> AbstractAsyncContextManager[object]:  # noqa: ARG002 -- a backend's form
         return nullcontext()
+
+    async def version(self, device: AdbDevice) -> None:  # noqa: ARG002 -- a backend's form
+        return None
 
     async def run(self, device: AdbDevice, command: Command, trace: Trace) -> Outcome:
         raise NotImplementedError  # compositions without the Operator send it nothing

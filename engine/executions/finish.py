@@ -37,6 +37,7 @@ class RunOptions:
     ``profile``: in ``flat``, a failed step fails the plan, and closed apps are not remarked on (execution.md#result).
     ``then``: the form (of ``THEN``) in which the result shows the screen after the plan, in at most ``then_bytes``; what changed
     is relative to the tree ``then_since``, or else to the screen before the plan.
+    ``strict``: refuse several matches where an action does not say; ``None``: as the engine does.
     ``display`` is the logical display of screenshots. ``verify`` reads the windows and displays after the plan, for what its last
     snapshot cannot show. ``recorded``: not in the history, unless it fails: a snapshot whose tree the row of another one keeps.
     """
@@ -51,6 +52,7 @@ class RunOptions:
     verify: bool = False
     display: int = 0
     recorded: bool = True
+    strict: bool | None = None
 
 
 def finish(

@@ -13,7 +13,8 @@ from clawperator.engine.executions.backend import Backend
 from clawperator.engine.executions.composition import Composition
 from clawperator.engine.executions.device_lock import HeldDevice
 from clawperator.engine.executions.finish import RunOptions
-from clawperator.engine.executions.run import Finished, run_held
+from clawperator.engine.executions.plan_run import run_held
+from clawperator.engine.executions.run import Finished
 
 if TYPE_CHECKING:
     from clawperator.engine.executions.references import References

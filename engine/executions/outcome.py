@@ -23,6 +23,7 @@ LiveLine = tuple[float, str, Mapping[str, str]]
 _COUNT = re.compile(r"[0-9]{1,9}")
 _FLAG = re.compile("true|false")
 _WORD = re.compile("[a-z][a-z0-9_]{0,39}")
+_SENTENCE = re.compile(r"[ -~]{1,400}")
 _PACKAGE = re.compile(r"[A-Za-z][A-Za-z0-9_.]{0,254}")
 _FACTS: Mapping[str, tuple[str, re.Pattern[str]]] = {
     "navigation_elapsed_ms": ("navigationElapsedMs", _COUNT),
@@ -34,6 +35,7 @@ _FACTS: Mapping[str, tuple[str, re.Pattern[str]]] = {
     "text_entry": ("textEntry", _WORD),
     "submission": ("submission", _WORD),
     "submit_method": ("submitMethod", _WORD),
+    "selection_warning": ("selectionWarning", _SENTENCE),
 }
 """The data of a step that are passed on as ``facts`` (wire.md#actions-and-how-they-fail): their key there, and the form that they must have."""
 _ERROR = re.compile(r"[{ ]error=([A-Z][A-Z_]+)[,}]")

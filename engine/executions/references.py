@@ -6,14 +6,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from clawperator.engine.contracts.actions import INPUT_ACTIONS
-from clawperator.engine.contracts.execution import Action
+from clawperator.engine.contracts.execution import Action, Execution, is_reference
 from clawperator.engine.contracts.issues import joined
 from clawperator.engine.contracts.read_only import OBSERVING
 from clawperator.engine.contracts.references import Reference, tree_id
-from clawperator.engine.errors import EngineError
+from clawperator.engine.errors import EngineError, ErrorCode
 from clawperator.engine.executions.composition import Composition
 from clawperator.engine.executions.kept_trees import KeptTrees
-from clawperator.engine.executions.validate import Validated
+from clawperator.engine.executions.validate import Validated, strictly
 from clawperator.engine.hierarchy.match import Matcher
 from clawperator.engine.hierarchy.nodes import UiNode, UiTree
 from clawperator.engine.hierarchy.queries import found_by
@@ -56,11 +56,15 @@ class References:
             try:
                 found = resolve(reference, seen[reference.tree], now, click=place.click, read=place.read)
             except EngineError as exc:
+                if exc.code is ErrorCode.REF_AMBIGUOUS and reference.tree == now.id and place.by_node(execution):
+                    continue
                 raise place.named(exc) from None
-            fields = found.matcher.fields()
+            fields = found.matcher.to_dict()
             if composed is not None and composed.remake is not None:
                 composed = replace(composed.remake(fields), admit=composed.admit)
-                actions = list(composed.validated().execution.actions)
+                remade = composed.validated()
+                strict = any("strict" in action.params for action in actions)
+                actions = list((strictly(remade) if strict else remade).execution.actions)
             else:
                 old = actions[place.index]
                 actions[place.index] = replace(old, params={**old.params, place.name: fields})
@@ -77,7 +81,7 @@ class References:
             return
         for index, action in enumerate(actions):
             for name, value in action.params.items():
-                if isinstance(value, Mapping) and "ref" in value:
+                if is_reference(value):
                     click = name != "container" and (action.type in _CLICKING or bool(action.params.get("clickAfter")))
                     read = action.type in OBSERVING
                     yield _Place(index, action, name, click=click, read=read), Reference.read(value["ref"])
@@ -92,6 +96,12 @@ class _Place:
     name: str
     click: bool
     read: bool
+
+    def by_node(self, execution: Execution) -> bool:
+        """Return whether the node itself can be taken where no matcher finds only it: the screen is still that of the reference."""
+        if self.index < 0:
+            return self.action.type in INPUT_ACTIONS
+        return all(action.type in OBSERVING for action in execution.actions[: self.index])
 
     def named(self, error: EngineError) -> EngineError:
         """Return ``error`` with this place in the payload."""
@@ -119,4 +129,4 @@ def found(fields: Mapping[str, str], kept: KeptTrees, serial: str, screen: Scree
     """Return the node of the reference in ``fields``, and its matcher. Raises ``EngineError``."""
     reference = Reference.read(fields["ref"])
     seen = screen.tree if reference.tree == screen.id else parse(kept.find(serial, reference), recover=True)
-    return resolve(reference, seen, screen, click=True, read=True)
+    return resolve(reference, seen, screen, click=True, read=True, first=True)

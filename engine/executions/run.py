@@ -1,4 +1,4 @@
-"""The part of an execution that needs the device lock: close apps, run the plan, take screenshots, finish the result."""
+"""The part of an execution that needs the device lock: close apps, send the plan, take screenshots, finish the result."""
 
 from __future__ import annotations
 
@@ -40,16 +40,23 @@ class Finished:
     warnings: Sequence[Mapping[str, Any]] = ()
     facts: Mapping[str, Any] = field(default_factory=dict)
     then: Mapping[str, Any] | None = None
+    selection: Mapping[str, Any] = field(default_factory=dict)
+    """How the host chose nodes, if it did."""
 
 
-async def run_held(
-    backend: Backend, device: AdbDevice, validated: Validated, options: RunOptions, trace: Trace
+async def dispatch(
+    backend: Backend,
+    device: AdbDevice,
+    validated: Validated,
+    options: RunOptions,
+    trace: Trace,
+    *,
+    closed: Mapping[str, bool],
 ) -> Finished:
-    """Run ``validated`` on ``device``, whose lock the caller holds, and record it in ``trace``.
+    """Run ``validated`` on ``device``, whose lock the caller holds, with one command, after the host has ``closed`` apps.
 
-    Raises ``EngineError`` without a usable envelope; a failed pre-flight stops before the dispatch.
+    Raises ``EngineError`` without a usable envelope.
     """
-    closed = await close_apps(device, validated.execution, trace)
     outcome = await backend.run(device, Command.of(validated), trace)
     _require_answer(outcome.envelope, validated.execution)
     shots = await take_screenshots(device, validated.execution, outcome.envelope, options, trace)

@@ -17,11 +17,11 @@ from clawperator.engine.contracts.execution import Action
 from clawperator.engine.contracts.issues import shown, suggestion
 from clawperator.engine.contracts.keys import KEY_CODES, LAST_KEY, key_code, key_effects
 from clawperator.engine.errors import EngineError, ErrorCode
+from clawperator.engine.executions.build import NO_LIMITS
 from clawperator.engine.executions.composition import Composition, Parts, StepFailedError, by_reference
 from clawperator.engine.executions.matcher_check import checked_matcher
 from clawperator.engine.executions.screenshot import find_display
 from clawperator.engine.executions.verbs import absent
-from clawperator.engine.hierarchy.match import find_all
 
 if TYPE_CHECKING:
     from clawperator.engine.adb.device import AdbDevice
@@ -94,8 +94,9 @@ def gesture(
     duration_ms: int | None = None,
     display: int = 0,
     argument: str = "at",
+    limits: Mapping[str, Any] = NO_LIMITS,
 ) -> Composition:
-    """``tap``, ``long_press``, ``swipe`` or ``drag`` at a point or a node; the last two end at ``to``.
+    """``tap``, ``long_press``, ``swipe`` or ``drag`` at a point or a node within ``limits``; the last two end at ``to``.
 
     Points outside the screen as it is turned are refused, and nothing is sent. Errors call the point ``argument``.
     """
@@ -113,7 +114,7 @@ def gesture(
         for _ in range(_LOOKS):
             if wanted is not None:
                 tree = await parts.look("look")
-                node = next(iter(find_all(tree, wanted)), None)
+                node = parts.pick(tree, wanted, matcher or {}, limits)
                 if node is None:
                     raise absent(tree, wanted)
                 from clawperator.engine.executions.touch import tap_point

@@ -11,21 +11,17 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from clawperator.engine.contracts.derived import derived_code
-from clawperator.engine.contracts.limits import BACKENDS, FOLLOW_SOURCE
+from clawperator.engine.contracts.limits import BACKENDS
 from clawperator.engine.contracts.read_only import OBSERVING
-from clawperator.engine.errors import EngineError, ErrorCode
-from clawperator.engine.executions import build
+from clawperator.engine.errors import EngineError
 from clawperator.engine.executions.attempt import Attempt, settling
-from clawperator.engine.executions.command import Command
-from clawperator.engine.executions.finish import too_large
+from clawperator.engine.executions.look import look_command, tree_of
 from clawperator.engine.executions.run import Finished
 from clawperator.engine.executions.trace import Trace
 from clawperator.engine.logcat.signals import CapturedHierarchy
 
 if TYPE_CHECKING:
     from clawperator.engine.adb.device import AdbDevice
-    from clawperator.engine.contracts.envelope import Envelope
     from clawperator.engine.executions.backend import Backend, Outcome
     from clawperator.engine.executions.device_lock import HeldDevice
     from clawperator.engine.executions.finish import RunOptions
@@ -45,45 +41,13 @@ _COMPARING = ("diff", "none")
 """Forms of ``then`` that are about the difference: where a snapshot takes seconds, the others do without the one before the plan."""
 
 
-def look_command(timeout_ms: int) -> Command:
-    """Return the command of one snapshot, which histories and logs do not take for an execution."""
-    return Command.internal(
-        build.single("follow", "snapshot_ui", action_id="snap", source=FOLLOW_SOURCE, timeout_ms=timeout_ms)
-    )
-
-
-def tree_of(outcome: Outcome) -> str:
-    """Return the XML of a snapshot. Raises ``EngineError`` with the device's code if it has none."""
-    envelope = outcome.envelope
-    step = envelope.step_results[-1] if envelope.step_results else None
-    if envelope.status != "success":
-        raise _refusal(envelope)
-    if step is not None and not step.success:
-        code = ErrorCode.known(step.data.get("error", "")) or ErrorCode.UI_TREE_UNAVAILABLE
-        raise EngineError(code, step.data.get("message") or f"The device returned no tree: {code.value}")
-    captured = next((tree.xml for tree in reversed(outcome.hierarchies) if tree.complete), "")
-    if text := captured or (step.data.get("text", "") if step is not None else ""):
-        return text
-    if size := next((tree.size for tree in reversed(outcome.hierarchies) if tree.size), 0):
-        raise too_large(size)
-    raise EngineError(ErrorCode.SNAPSHOT_EXTRACTION_FAILED, "No complete tree could be read from the device's log")
-
-
 def _cut_lines(outcome: Outcome) -> int:
     """Return how many lines of a snapshot's tree the device's log has cut."""
     return next((tree.cut_lines for tree in reversed(outcome.hierarchies) if tree.complete), 0)
 
 
-def _refusal(envelope: Envelope) -> EngineError:
-    words = envelope.error or "The device gave no reason"
-    code = ErrorCode.known(envelope.error_code or "") or derived_code(words) or ErrorCode.UNKNOWN_RUNTIME_ERROR
-    if code is ErrorCode.EXECUTION_TIMEOUT:  # the limit is the host's own
-        return EngineError(ErrorCode.UI_TREE_UNAVAILABLE, "The active window provided no UI tree in time")
-    return EngineError(code, words)
-
-
 Run = Callable[..., Awaitable[Finished]]
-"""``run_held``, or that of a composition."""
+"""``plan_run.run_held``, or that of a composition."""
 
 
 async def run_between_snapshots(
@@ -106,15 +70,16 @@ async def run_between_snapshots(
     async with backend.attached(device, attempt.trace):
         assert attempt.validated is not None
         attempt.trace.enter("look")
-        looked_at, before = time.time(), options.then_since
+        looked_at, before, fresh = time.time(), options.then_since, ""
         # a tree of before tells whether the screen changed while a picture was taken
         compared = options.then in _COMPARING or _has(attempt.validated, "take_screenshot")
         if not before and (references is not None or not backend.look_ms or compared):
-            before = await reader.before(needed=references is not None)
+            before = fresh = await reader.before(needed=references is not None)
         if references is not None:
             resolved, composed = await asyncio.to_thread(references.resolved, before)
             attempt.validated = resolved
             run = run if composed is None else composed.run_held
+        attempt.trace.fresh = fresh
         with settling(held, attempt.trace):
             finished = await run(acting, device, attempt.validated, options, attempt.trace)
         if options.then and not before and not _has(attempt.validated, "close_app"):  # the host stops those before

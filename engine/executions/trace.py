@@ -44,6 +44,8 @@ class Trace:
         """The newest tree of the log stream before the run; its ``screen`` says whether it is still valid."""
         self.before_acting: tuple[float, str] | None = None
         """The time and the XML of the first tree that a backend read itself, if nothing that acts was sent before it."""
+        self.fresh = ""
+        """The XML of the screen, if nothing was sent to the device since it was read for this execution."""
         self.display = ""
         """The state of the display (``adb.displays.STATE_SCRIPT``) at the last tree, if the backend has read it with that."""
         self.taken: dict[str, Mapping[str, Any]] = {}
@@ -104,6 +106,7 @@ class Trace:
     def part(self) -> Iterator[Trace]:
         """Yield the trace of one part of the execution, and add it to this one at its end."""
         self.enter("")
+        self.fresh = ""
         part, is_first = Trace(), not self.was_dispatched
         self.is_divided = True
         part.before_dispatch.append(self._note_dispatch)

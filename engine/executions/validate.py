@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from copy import deepcopy
+from dataclasses import replace
 from itertools import repeat
 from typing import Any, Literal, NamedTuple
 
@@ -16,6 +17,7 @@ from clawperator.engine.contracts.execution import Action, Execution
 from clawperator.engine.contracts.generation import require_generation
 from clawperator.engine.contracts.issues import Issue, Warning_, shown
 from clawperator.engine.contracts.limits import (
+    DEFAULT_MODE,
     MAX_EXECUTION_TIMEOUT_MS,
     MAX_PAYLOAD_BYTES,
     MIN_EXECUTION_TIMEOUT_MS,
@@ -34,6 +36,7 @@ MAX_ISSUES = 100
 """Limit of the issues in one error: an answer must not be larger than a hostile payload."""
 _ISSUES_IN_REASON = 5
 _TIMEOUT = f"Give whole milliseconds, {MIN_EXECUTION_TIMEOUT_MS} to {MAX_EXECUTION_TIMEOUT_MS}."
+_MATCHERS = ("matcher", "target", "container")
 _RAW_SHOWN = 512
 """Characters of an id or type in the details."""
 
@@ -73,6 +76,26 @@ def validate(payload: object, *, timeout_ms: object = None, profile: Profile = "
             details={"limit": MAX_PAYLOAD_BYTES, "actual": size},
         )
     return Validated(execution, execution.to_payload(), wire, tuple(advice(execution)))
+
+
+def strictly(validated: Validated) -> Validated:
+    """Return the plan in which each action refuses several matches that does not say whether it does; a compiled one says all it wants."""
+    execution = validated.execution
+    if execution.mode != DEFAULT_MODE:
+        return validated
+    actions = tuple(
+        replace(action, params={**action.params, "strict": True}) if _may_be_strict(action) else action
+        for action in execution.actions
+    )
+    plan = replace(execution, actions=actions)
+    payload = {**validated.payload, "actions": plan.to_payload()["actions"]}
+    return Validated(plan, payload, plan.wire_json(), validated.warnings)
+
+
+def _may_be_strict(action: Action) -> bool:
+    spec, params = ACTIONS.get(action.type), action.params
+    takes = spec is not None and "strict" in spec.model_fields and "strict" not in params and not params.get("all")
+    return takes and any(name in params for name in _MATCHERS)
 
 
 def _execution(payload: Any, profile: Profile) -> Execution:

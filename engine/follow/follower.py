@@ -22,7 +22,7 @@ from clawperator.engine.executions.attempt import settling
 from clawperator.engine.executions.backend import Backend
 from clawperator.engine.executions.command import Command
 from clawperator.engine.executions.device_lock import HeldDevice, LockStatus
-from clawperator.engine.executions.snapshots import look_command, tree_of
+from clawperator.engine.executions.look import look_command, tree_of
 from clawperator.engine.executions.trace import Trace
 
 BUDGET_MS = 1_500

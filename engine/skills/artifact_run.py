@@ -154,7 +154,9 @@ async def run_artifact(
         salt, trouble = await asyncio.to_thread(installation_salt, engine.settings.environment)
     how = {"receiver_package": receiver_package, "timeout_ms": timeout_ms}
     report = ArtifactReport(compiled, salt=salt)
-    run = _ArtifactRun(engine, report, device_id, how, replace(options or RunOptions(), profile="flat"), salt, on_event)
+    run = _ArtifactRun(
+        engine, report, device_id, how, replace(options or RunOptions(), profile="flat", strict=False), salt, on_event
+    )
     await run.begin()
     for index in range(len(compiled.executions)):
         await run.run(index)

@@ -28,7 +28,7 @@ class Bench:
 
     def another_engine(self) -> Engine:
         """As a second program on this computer would have it."""
-        return Engine(replace(self.engine.settings))
+        return Engine(replace(self.engine.settings), strict=self.engine.strict)
 
 
 Connect = Callable[..., Awaitable[Bench]]
@@ -36,15 +36,19 @@ Connect = Callable[..., Awaitable[Bench]]
 
 @pytest.fixture
 async def connect(adb_env: dict[str, str], tmp_path: Path) -> AsyncIterator[Connect]:
-    """Call it with the keys of a scenario (``speed`` is 0 unless given) to get a connected device."""
+    """Call it with the keys of a scenario (``speed`` is 0 unless given) to get a connected device.
+
+    Unless ``strict``, several matches are no failure: as on the command line and over HTTP.
+    """
     async with AsyncExitStack() as stack:
 
-        async def make(*, wait_for: str = "device", **scenario: Any) -> Bench:
+        async def make(*, wait_for: str = "device", strict: bool | None = False, **scenario: Any) -> Bench:
             world = create_device(Scenario.model_validate({"speed": 0, **scenario}))
             simulation = await stack.enter_async_context(Simulation([world], mode="adbd"))
             env = {**adb_env, "HOME": str(tmp_path)}
             serial = f"127.0.0.1:{simulation.port}"
-            engine = await stack.enter_async_context(Engine(Settings.resolve({"device_id": serial}, env)))
+            settings = Settings.resolve({"device_id": serial}, env)
+            engine = await stack.enter_async_context(Engine(settings, strict=strict))
             with suppress(EngineError) if wait_for != "device" else nullcontext():
                 await engine.server.connect_device(serial)
             stack.push_async_callback(engine.server.disconnect_device, serial)

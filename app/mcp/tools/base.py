@@ -211,7 +211,8 @@ def how(arguments: Arguments) -> BackendOptions:
 
 def run_options(arguments: Arguments) -> RunOptions:
     """Return what ``ACT`` and ``MAX_BYTES`` choose."""
-    return RunOptions(then=arguments.get("then"), then_bytes=int(arguments.get("maxBytes", DEFAULT_BYTES)))
+    most = int(arguments.get("maxBytes", DEFAULT_BYTES))
+    return RunOptions(then=arguments.get("then"), then_bytes=most, strict=True)
 
 
 MAX_AGE = integer("Accept a cached tree up to this age.", 0, 3_600_000, 0)

@@ -94,10 +94,14 @@ class OperatorBackend:
         facts = await self._facts(device)
         if self._package in facts.packages:
             if execution is not None and not fits_every_generation(execution):
-                require_generation(execution, await self._probe.apk_version(device, self._package))
+                require_generation(execution, await self.version(device))
         elif facts.listed:
             raise await self._absent(device, facts)
         return ()
+
+    async def version(self, device: AdbDevice) -> str:
+        await self._facts(device)
+        return await self._probe.apk_version(device, self._package)
 
     async def _facts(self, device: AdbDevice) -> DeviceFacts:
         self._package, facts = await self._probe.app(device, self._package, chosen=self._chosen)

@@ -214,6 +214,9 @@ class StockBackend:
         message = f"uiautomator unbound the Operator's service {service}, and it is not bound after {ms} ms: run `clawperator doctor`"
         return {"code": "SERVICE_NOT_REBOUND", "path": "", "message": message}
 
+    async def version(self, device: AdbDevice) -> None:  # noqa: ARG002 -- a backend's form
+        return None
+
     async def run(self, device: AdbDevice, command: Command, trace: Trace) -> Outcome:
         trace.enter("attach")
         async with self.attached(device, trace):
@@ -222,7 +225,7 @@ class StockBackend:
 
     async def _run(self, session: _Session, device: AdbDevice, command: Command, trace: Trace) -> Outcome:
         try:
-            plan = read_payload(command.wire, "0.10")
+            plan = read_payload(command.wire, "0.10", host=True)
         except PayloadError as exc:
             raise EngineError(ErrorCode.EXECUTION_VALIDATION_FAILED, f"The plan cannot be run: {exc}") from exc
         progress = _Progress(self._bus, device.serial, plan, trace)

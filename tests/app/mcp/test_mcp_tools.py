@@ -135,7 +135,9 @@ async def test_acting(visit: Visit) -> None:
         assert (missing.is_error, answer["ok"], answer["envelope"]["status"]) == (True, False, "failed")
         assert answer["failure"]["code"] == answer["envelope"]["errorCode"] == "NODE_NOT_FOUND"
         assert "snapshot" in answer["failure"]["hint"]
-        assert "call `match` with `selector`" in answer["failure"]["hint"]
+        assert answer["failure"]["details"]["tree"][
+            "current"
+        ]  # the host has looked, as the selector must find one node
         assert "clawperator" not in answer["outcome"]["error"]["hint"]
         assert answer["failure"]["retryable"] is False
 

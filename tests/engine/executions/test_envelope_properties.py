@@ -20,7 +20,7 @@ from clawperator.engine.adb.device import ShellResult
 from clawperator.engine.contracts.envelope import difference, parse_envelope
 from clawperator.engine.diagnostics.safe_logs import mask_envelope
 from clawperator.engine.errors import EngineError, ErrorCode
-from clawperator.engine.executions import composition, run, verbs
+from clawperator.engine.executions import composition, plan_run, run, verbs
 from clawperator.engine.executions.attempt import ExecutionResult
 from clawperator.engine.executions.backend import Outcome
 from clawperator.engine.executions.brief import brief
@@ -149,6 +149,9 @@ class DamagedBackend:
     def attached(self, device: Any, trace: Trace) -> Any:
         return nullcontext_async()
 
+    async def version(self, device: Any) -> None:
+        return None
+
     async def run(self, device: Any, command: Any, trace: Trace) -> Outcome:
         trace.dispatched()
         text = json.dumps(damage(answer_to(json.loads(command.wire)), self._data))
@@ -208,7 +211,7 @@ def test_a_plan(types: list[str], flat: bool, raw: bool, data: st.DataObject) ->
         "actions": actions,
     }
     options = RunOptions(profile="flat" if flat else "classic", raw_envelope=raw)
-    finished, code = ended_with(run.run_held(DamagedBackend(data), Device(), validate(payload), options, Trace()))  # type: ignore[arg-type]
+    finished, code = ended_with(plan_run.run_held(DamagedBackend(data), Device(), validate(payload), options, Trace()))  # type: ignore[arg-type]
     assert code in (None, ErrorCode.RESULT_ENVELOPE_MALFORMED)
     if finished is not None:
         everything_said(finished, payload)
