@@ -22,6 +22,7 @@ from clawperator.engine.runtime.run import PlanRun
 from clawperator.engine.simulator import scenario as faults
 from clawperator.engine.simulator.android_users import IDS_PER_USER
 from clawperator.engine.simulator.apps.layout import Node
+from clawperator.engine.simulator.chunk_faults import Written, written
 from clawperator.engine.simulator.clock import DeviceClock
 from clawperator.engine.simulator.operator_log import AppProcess, Build, CommandLines, OperatorLogWriter, split_message
 from clawperator.engine.simulator.operator_surface import OperatorSurface
@@ -29,7 +30,6 @@ from clawperator.engine.simulator.platform import Platform
 from clawperator.engine.simulator.recording import Recorder
 from clawperator.engine.simulator.results import (
     LONGEST_LINE,
-    chunk_records,
     failed_envelope,
     json_line,
     success_envelope,
@@ -376,18 +376,21 @@ class _Command:
 
     def _publish(self, whole: str) -> None:
         """Write a result as Operator 0.10 and later do: a short one as a line, a long one in records, between two markers."""
-        size, lines = len(whole.encode("utf-8", "replace")), [whole]
+        size, lines = len(whole.encode("utf-8", "replace")), [Written(whole)]
+        changed = self._fault(faults.ChangedRecords) if size > LONGEST_LINE else None
         if size > LONGEST_LINE:
             head = self._operator.prefix("Result-Chunk")
-            lines = [head + json_line(each) for each in chunk_records(whole, self._plan.command_id, self._plan.task_id)]
+            lines = written(head, whole, self._plan.command_id, self._plan.task_id, changed)
         lost, noise = self._fault(faults.LostRecords), self._fault(faults.ChunkedEnvelope)
-        self._marker("started", size, len(lines), 0)
+        count = sum(not line.foreign for line in lines)
+        self._marker("started", size, count, 0)
         for index, line in enumerate(lines):
             if lost is None or index not in lost.records:
-                self._log.write_parts(_RESULT_WRITER, "I", (line,), tid=self._tid)
+                self._log.write_parts(_RESULT_WRITER, "I", (line.text,), tid=self._tid, foreign=line.foreign)
             for _ in range(noise.noise_between if noise else 0):
                 self._device.noise.line()
-        self._marker("writes_completed", size, len(lines), len(lines))
+        if changed is None or changed.how != "stalled":
+            self._marker("writes_completed", size, count, count)
 
     def _marker(self, event: str, size: int, records: int, written: int) -> None:
         facts = {"commandId": self._plan.command_id, "taskId": self._plan.task_id, "event": event, "byteLength": size}

@@ -108,9 +108,11 @@ class OperatorLogWriter:
         """``tid`` 0 is the main thread."""
         self.write_parts(source, level, split_message(message), tid=tid)
 
-    def write_parts(self, source: str, level: str, parts: Iterable[str], *, tid: int = 0) -> None:
-        """Entries of one message, already split."""
-        pid, uid = self.process.pid, self.process.uid
+    def write_parts(
+        self, source: str, level: str, parts: Iterable[str], *, tid: int = 0, foreign: bool = False
+    ) -> None:
+        """Entries of one message, already split; ``foreign``: another app writes them under this one's tag."""
+        pid, uid = (self.process.pid + 1, self.process.uid + 1) if foreign else (self.process.pid, self.process.uid)
         self._log.write_all(parts, pid=pid, tid=tid or pid, uid=uid, level=level, tag=self.build.tag(source))
 
 

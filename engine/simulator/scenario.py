@@ -176,6 +176,35 @@ class LostRecords(Fault):
     records: tuple[Annotated[int, Field(ge=0)], ...] = (1,)
 
 
+RecordFault = Literal[
+    "doubled",
+    "exchanged",
+    "corrupt",
+    "contradicting",
+    "stalled",
+    "mixed",
+    "forged",
+    "both_brands",
+    "too_many",
+    "wrong_size",
+    "other_digest",
+]
+
+
+class ChangedRecords(Fault):
+    """The chunk records of a result, for Operator 0.10 and later, are changed.
+
+    Those of ``records`` (from 0) are ``doubled``, ``exchanged`` with the one before, ``corrupt``, repeated with other contents
+    (``contradicting``), or the first of them and all behind it are not written (``stalled``). The other ways concern all records:
+    ``mixed`` with those of another command, or with those that another app has ``forged`` for this one under the same tag, or under the
+    other brand's name (``both_brands``); ``too_many`` (65,537), a ``wrong_size``, the digest of another result (``other_digest``).
+    """
+
+    kind: Literal["changed_records"]
+    how: RecordFault = "corrupt"
+    records: tuple[Annotated[int, Field(ge=1)], ...] = (1,)
+
+
 class OversizedEnvelope(Fault):
     """An envelope beyond what any reader should collect (64 parts of 4,000 units)."""
 
@@ -400,6 +429,7 @@ CommandFault = (
     | LateEnvelope
     | ChunkedEnvelope
     | LostRecords
+    | ChangedRecords
     | OversizedEnvelope
     | ForeignEnvelope
     | InterleavedDump
