@@ -182,8 +182,13 @@ class _Test:
     def __init__(self, tree: UiTree, field: str, wanted: str) -> None:
         self.field = field
         self.values = _column(tree, field)
-        self._nodes = tree.nodes
         self._wanted = wanted
+        self._read: Sequence[bool] = ()
+        if self.values is not tree.resource_ids and field != "role":
+            self._read = [
+                any(map(node.attributes.get, _ONLY_READ)) and bool(_only_read(node, field, wanted))
+                for node in tree.nodes
+            ]
         self._seen: dict[str, int] = {}
         if field.endswith("Contains"):
             part = fold(wanted)
@@ -195,7 +200,7 @@ class _Test:
 
     def unlikeness(self, index: int) -> int:
         """The distance: 0 where the test holds or for a typing mistake, up to 4 for nothing in common."""
-        if self.holds[index] or _only_read(self._nodes[index], self.field, self._wanted):
+        if self.holds[index] or (self._read and self._read[index]):
             return 0
         value = self.values[index]
         known = self._seen.get(value)
