@@ -13,6 +13,7 @@ from clawperator.engine.errors import EngineError, ErrorCode
 from clawperator.engine.text.suggestions import adb_line
 
 _ID = "device.discovery"
+_CONNECT = "Connect a device with USB debugging enabled (on Samsung phones, Auto Blocker off), or start an emulator."
 _FIRST = (ErrorCode.DEVICE_UNAUTHORIZED, ErrorCode.DEVICE_OFFLINE, ErrorCode.ADB_NO_USB_PERMISSIONS)
 """Of several unusable devices, the order in which one is reported."""
 
@@ -23,7 +24,7 @@ def discovery(devices: tuple[DeviceEntry, ...], wanted: str) -> tuple[Check, str
     An unusable device fails the check only if it is the requested one or no device is usable.
     """
     if not devices:
-        code, fix = ErrorCode.NO_DEVICES, manual("Connect a device with USB debugging enabled, or start an emulator.")
+        code, fix = ErrorCode.NO_DEVICES, manual(_CONNECT)
         return Check(_ID, "fail", "No device is connected", code, fix_title="Connect a device", fix=fix), ""
     usable = [entry.serial for entry in devices if entry.usable]
     if (shared := shared_serial_error(wanted, devices)) is not None:

@@ -172,7 +172,8 @@ def ambiguity(node: UiNode, fields: Sequence[Field], sharing: int, *, first: boo
     names = list(dict.fromkeys(_NAMES[field.test[0]] for field in fields if field.test[0] in _NAMES))
     role = f"role {node.role} ≈" if node.role_approximate else f"role {node.role}"
     what = f"the same {', '.join(names)} and {role}" if names else f"the {role}"
-    has = "" if names else "No usable id, text or description, and "
+    hint = " (no selector compares its hint)" if node.attributes.get("hint") else ""
+    has = "" if names else f"No usable id, text or description{hint}, and "
     return (
         f"{has}{sharing} nodes share {what}; the device takes the first, {'this one for now' if first else 'another one'}. "
         "Alternatives: ask the app team for a unique id or content description; open the screen by deep link; "

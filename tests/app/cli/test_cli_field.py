@@ -43,6 +43,7 @@ def test_the_words_in_a_field_may_be_its_hint(cli: Cli, flag: str) -> None:
     path, reason = first_reason(answer)
     assert path == "0/1"
     assert reason == "it is the node's hint, which no selector compares: use its role textfield or its point"
+    assert "no selector compares its hint" in cli("suggest", "--node", path, "--snapshot", screen).document["advice"]
 
 
 def test_empty_bounds_and_both_forms_of_quotes(cli: Cli) -> None:
