@@ -210,7 +210,9 @@ def _unanswered(exc: EngineError, device_id: str, package: str) -> Check:
         f"The Operator app did not answer: {exc.message}",
         exc.code,
         _dispatch_detail(exc, device_id, package),
-        "Restart the Operator app's service",
+        "Restart the Operator app's service"
+        if exc.code is not ErrorCode.LOGCAT_UNAVAILABLE
+        else "Switch the device's log on",
         steps,
         SETTINGS_SCREEN,
         SETTINGS_STEPS if silent else (),

@@ -41,6 +41,7 @@ _REASONS = {
     ErrorCode.ADB_SERVER_FAILED.value: "the adb server cannot be reached",
     ErrorCode.DEVICE_SHELL_UNAVAILABLE.value: "the device's shell is unavailable",
     ErrorCode.DEVICE_BOOTING.value: "Android is still starting",
+    ErrorCode.LOGCAT_UNAVAILABLE.value: "the device's log cannot be read",
     ErrorCode.NO_DEVICES.value: "no device connected",
     ErrorCode.MULTIPLE_DEVICES_DEVICE_ID_REQUIRED.value: "several devices connected, none chosen",
 }

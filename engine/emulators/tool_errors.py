@@ -13,7 +13,7 @@ _JAVA_HINT = "Install Java 17 or newer, or set JAVA_HOME."
 _JAVA = (
     r"JAVA_HOME|unsupportedclassversion|compiled by a more recent version of the java|requires (jdk|java) \d+"
     r"|java: (command )?not found|unable to locate a java runtime|no java runtime present|could not find (java|libjvm|libjava)"
-    r"|could not create the java virtual machine|'java' (command|is not recognized)"
+    r"|unsupported major\.minor version|class file (has wrong )?version|could not create the java virtual machine|'java' (command|is not recognized)"
 )
 _TRACE = re.compile(r"\s*(?:at [\w.$/]+[(.<]|\.\.\. \d+ more)")
 
@@ -64,6 +64,11 @@ _KNOWN: tuple[tuple[re.Pattern[str], KnownError], ...] = tuple(
             "Check ANDROID_HOME and ANDROID_AVD_HOME, and that the system image of the AVD is installed.",
         ),
         (
+            r"install properties file|permission denied|access is denied|(folder|directory|file system) is (not writable|read-only)|read-only file system",
+            "a folder cannot be written",
+            "Let this user write to the folders of the SDK and of the AVDs, or set ANDROID_HOME and ANDROID_AVD_HOME to others.",
+        ),
+        (
             r"failed to find package|package path is not valid|no matching package|system image[^\n]{0,80}not (found|installed)",
             "the system image does not exist",
             "Look up its id with `sdkmanager --list`. Not every API level is available for every ABI.",
@@ -74,7 +79,7 @@ _KNOWN: tuple[tuple[re.Pattern[str], KnownError], ...] = tuple(
             "Choose another name, or overwrite the AVD with --force.",
         ),
         (
-            r"failed to download|unknownhost|could not resolve|connection (timed out|refused|reset)|unreachable|sslhandshake",
+            r"failed to download|unknownhost|could not resolve|connection (timed out|refused|reset)|unreachable|sslhandshake|PKIX path",
             "the download failed",
             "Check the network connection and the proxy settings, then try again.",
         ),

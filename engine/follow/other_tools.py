@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import islice
 from typing import Any
 
@@ -13,6 +13,8 @@ from clawperator.engine.hierarchy.serialise import RenderNode, nodes_xml
 _QUOTED = re.compile(r'"(?:\s|\\[nrt])*(?:<|\\u003[cC])(?:\?xml|hierarchy|displays|node)\b')
 _OBJECT = re.compile(r"^[ \t]*[{\[]", re.MULTILINE)
 _JSON = json.JSONDecoder(strict=False)
+_MOST = 16 * 1024 * 1024
+"""Characters of a tree in JSON: its objects take many times that."""
 _OPENINGS = 20
 """How many lines before the tree may look like its beginning."""
 _NAMES = {
@@ -33,6 +35,8 @@ def document(text: str) -> tuple[str, str] | None:
     """Return the hierarchy XML of another tool's output, and a note about where it was; ``None`` without any."""
     if (quoted := _QUOTED.search(text)) is not None and (found := _decoded(text, quoted.start())) is not None:
         return (found, "the XML inside a JSON text was read") if str(found).rstrip().endswith(">") else None
+    if len(text) > _MOST:
+        return None
     for opening in islice(_OBJECT.finditer(text), _OPENINGS):
         roots = [node for node in _listed(_decoded(text, opening.end() - 1)) if _is_node(node)]
         try:
@@ -71,13 +75,18 @@ def _attributes(items: Iterable[tuple[str, Any]]) -> Iterable[tuple[str, object]
     for name, value in items:
         known = _NAMES.get(re.sub("[-_]", "", name).lower(), name)
         if known == "bounds":
-            box = (
-                [value.get(side) for side in ("left", "top", "right", "bottom")]
-                if isinstance(value, Mapping)
-                else value
-            )
-            numbers = _NUMBERS.findall(box if isinstance(box, str) else str(box))
-            if len(numbers) == 4:
+            if len(numbers := _rectangle(value)) == 4:
                 yield "bounds", "[{},{}][{},{}]".format(*numbers)
         elif isinstance(value, str | bool | int) and re.fullmatch(r"[A-Za-z][\w-]*", known, re.ASCII):
             yield known, value
+
+
+def _rectangle(value: Any) -> Sequence[object]:
+    """Return left, top, right, bottom of a text, a list, or a mapping of edges or of a corner with width and height."""
+    if not isinstance(value, Mapping):
+        return _NUMBERS.findall(value if isinstance(value, str) else str(value))
+    if {"x", "y", "width", "height"} <= value.keys():
+        left, top, width, height = (value[name] for name in ("x", "y", "width", "height"))
+        whole = all(isinstance(number, int) for number in (left, top, width, height))
+        return (left, top, left + width, top + height) if whole else ()
+    return _NUMBERS.findall(str([value.get(side) for side in ("left", "top", "right", "bottom")]))

@@ -119,8 +119,16 @@ class LogBuffer:
     time" (android-facts 2g) works under a frozen test clock too. Use it from one event loop.
     """
 
-    def __init__(self, *, capacity_bytes: int = 5 * 1024 * 1024, clock: Callable[[], float] = time.time) -> None:
+    def __init__(
+        self,
+        *,
+        capacity_bytes: int = 5 * 1024 * 1024,
+        clock: Callable[[], float] = time.time,
+        least: Callable[[], str] = str,
+    ) -> None:
+        """``least`` returns the property that mutes what is less important; its first letter counts."""
         self._clock = clock
+        self._least = least
         self._rings = {number: _Ring(capacity_bytes) for number in BUFFER_NAMES}
         self._last_ns = 0
         self._seq = 0
@@ -153,6 +161,9 @@ class LogBuffer:
 
         The clock is read once; the entries are a nanosecond apart.
         """
+        least = LEVELS.find(self._least()[:1].upper())
+        if LEVELS.index(level) < least:
+            return
         number = BUFFERS[buffer]
         prefix = bytes((LEVELS.index(level) + FIRST_PRIORITY,)) + _c_string(tag)
         limit, pack, size, seq = MAX_PAYLOAD, HEADER.pack, HEADER.size, self._seq

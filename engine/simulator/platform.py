@@ -67,7 +67,12 @@ class Platform:
         self.clock = DeviceClock(scenario.speed)
         self.round_trips = RoundTrips(scenario.latency_ms.round_trip)
         self.pauses = Pauses()
-        self.log = LogBuffer(capacity_bytes=profile.log_buffer_kib * 1024, clock=self._wall_clock)
+        self.props: dict[str, str] = {}
+        self.log = LogBuffer(
+            capacity_bytes=profile.log_buffer_kib * 1024,
+            clock=self._wall_clock,
+            least=lambda: self.props.get("log.tag") or self.props.get("persist.log.tag", ""),
+        )
         self.noise = Noise(self.log, scenario.seed)
         self._pids = 1_200 + 40 * index
         self._tasks: set[asyncio.Task[None]] = set()

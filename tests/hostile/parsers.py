@@ -60,7 +60,7 @@ from clawperator.engine.doctor.check import Check, manual
 from clawperator.engine.doctor.junit import junit_xml
 from clawperator.engine.emulators import avds, image, manager, tool_errors
 from clawperator.engine.errors import EngineError
-from clawperator.engine.executions import compatibility, shell_input
+from clawperator.engine.executions import compatibility, log_stream, shell_input
 from clawperator.engine.executions.matcher_check import checked_matcher
 from clawperator.engine.executions.outcome import outcome_of
 from clawperator.engine.executions.screenshot import CaptureError, _png
@@ -419,7 +419,7 @@ TEMPLATE = json.dumps(own.EXECUTION).replace("Weather", "{{QUERY}}").encode()
 
 PARSERS: dict[str, Parser] = {
     "hierarchy": Parser([look_at], own.files("hierarchies/*.xml", "hierarchies/malformed/*")),
-    "saved-dump": Parser(file_of(read_dump), [*own.files("hierarchies/derived*.xml"), json.dumps({"envelope": own.ENVELOPE}).encode()]),
+    "saved-dump": Parser(file_of(read_dump), [*own.files("hierarchies/derived*.xml", "field/07*/*"), json.dumps({"envelope": own.ENVELOPE}).encode()]),
     "tree-questions": Parser(text_of(queries.read_point, queries.read_path, nodes.decode_bounds), own.lines_of("10,20", "0/1/2", "[0,0][10,20]")),
     "logcat-text": Parser([log_entries, operator_log, stream_of(text.TextLogParser), stream_of(log_lines.LogLineSplitter)], LOGS),
     "logcat-binary": Parser([stream_of(BinaryLogParser)], [own.log_records()]),
@@ -458,7 +458,7 @@ PARSERS: dict[str, Parser] = {
     "device-words": Parser(
         text_of(
             parse.parse_getprop, parse.parse_wm_size, parse.parse_wm_density, parse.parse_packages, parse.parse_package_uids, parse.parse_sdk, parse.parse_user_states,
-            partial(parse.parse_dumpsys_version, package=PACKAGE), parse.parse_install_result, partial(parse.parse_failure, exit_code=0),
+            partial(parse.parse_dumpsys_version, package=PACKAGE), parse.parse_install_result, partial(parse.parse_failure, exit_code=0), parse.refusal_hint, log_stream.why_silent,
             bound_services.parse_accessibility, accessibility.clients, secure_list.entries, displays.parse_displays,
             lambda said: compatibility.judge(PACKAGE, *[BatchOutput(said.encode(errors="replace"), 0)] * 2),
         ),
@@ -487,7 +487,7 @@ PARSERS: dict[str, Parser] = {
     "emulators": Parser(
         [
             tool_said,
-            *text_of(manager.listed_names, avds.checked_name, lambda said: image.is_listed("a;b", said), lambda said: avds.describe("a", avds.parse_ini(said), avds.parse_ini(said), ["x86_64"])),
+            *text_of(manager.listed_names, avds.checked_name, lambda said: image.is_listed("a;b", said), lambda said: avds.avd_folder("/a", "b", avds.parse_ini(said)), lambda said: avds.describe("a", avds.parse_ini(said), avds.parse_ini(said), ["x86_64"])),
             *file_of(avds.read_ini, lambda path: avds.read_avd(os.path.dirname(path), "input", ["x86_64"])),
         ],
         [*own.files("avd/*", "device/avd*", "device/emulator*"), b"Pixel_7"],

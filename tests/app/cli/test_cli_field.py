@@ -67,8 +67,19 @@ def test_empty_bounds_and_both_forms_of_quotes(cli: Cli) -> None:
         f'{{"value": {JSON_PAY}}}'.replace("<", "\\u003c"),
         f"\n {JSON_PAY}",
         '[{"className": "android.widget.Button", "text": "Pay", "bounds": {"left": 0, "top": 0, "right": 9, "bottom": 9}}]',
+        '{"children": [{"text": "Pay", "bounds": {"x": 1, "y": 2, "width": 3, "height": 4}}], "bounds": "0, 0, 100, 100"}',
     ],
-    ids=["appium", "maestro", "maestro with a log", "appium's log", "json-rpc", "escaped", "json text", "nodes"],
+    ids=[
+        "appium",
+        "maestro",
+        "maestro with a log",
+        "appium's log",
+        "json-rpc",
+        "escaped",
+        "json text",
+        "nodes",
+        "sizes",
+    ],
 )
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16"])
 def test_trees_of_other_tools(cli: Cli, tmp_path: Path, text: str, encoding: str) -> None:
