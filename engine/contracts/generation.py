@@ -14,7 +14,7 @@ from clawperator.engine.contracts.execution import Action, Execution, is_referen
 from clawperator.engine.contracts.matcher import RELATIONS, RELATIONS_SINCE, NodeMatcher
 from clawperator.engine.contracts.values import SINCE
 from clawperator.engine.errors import EngineError, ErrorCode
-from clawperator.engine.version import OPERATOR_RELEASES
+from clawperator.engine.version import OPERATOR_RANGES, OPERATOR_RELEASES
 
 _VERSION = re.compile(r"v?(\d{1,9})\.(\d{1,9})(?:\.(\d{1,9}))?")
 _FIRST = (0, 3, 0)
@@ -184,6 +184,12 @@ def _field_since(spec: type[Params], name: str) -> str:
     """The first Operator version with a parameter; empty where it is as old as its action."""
     extra = spec.model_fields[name].json_schema_extra
     return str(extra[SINCE]) if isinstance(extra, dict) and SINCE in extra else ""
+
+
+def is_newer(apk_version: str) -> bool:
+    """Whether an app is newer than all supported ones, so that what it does is not known."""
+    installed = _parsed(apk_version)
+    return installed is not None and installed[:2] > OPERATOR_RANGES[-1][1]
 
 
 def _parsed(version: str) -> tuple[int, int, int] | None:

@@ -17,6 +17,7 @@ from clawperator.engine.adb.parse import (
     parse_user_states,
     refusal_hint,
 )
+from clawperator.engine.contracts.generation import is_newer
 from clawperator.engine.contracts.operator_identity import listed_as, variants
 from clawperator.engine.errors import EngineError, ErrorCode
 from clawperator.engine.version import OPERATOR_RANGES, OPERATOR_RELEASES, __version__
@@ -177,8 +178,7 @@ def refusal(apk_version: str, package: str, *, strict: bool = False, accepted: C
 
 def newer_words(apk_version: str, package: str) -> str:
     """Return the sentence about a version that is newer than all supported ones; empty for another one."""
-    apk, last = Version.parse(apk_version), OPERATOR_RANGES[-1][1]
-    if apk is None or (apk.major, apk.minor) <= last:
+    if not is_newer(apk_version):
         return ""
     return f"{package} {apk_version} is newer than what clawperator {__version__} knows: Operator {_supported(strict=False)}"
 

@@ -125,7 +125,7 @@ class Trace:
             if is_first:
                 self.before_acting = part.before_acting
             self.raw += part.raw
-            self.warnings += part.warnings
+            self.warnings += [each for each in part.warnings if each not in self.warnings]
             self.lines_left_out += part.lines_left_out
 
     def note(self, signal: ProgressSignal) -> None:

@@ -20,7 +20,7 @@ from clawperator.engine.adb.trace import HIDDEN
 from clawperator.engine.contracts.derived import derived_code
 from clawperator.engine.contracts.envelope import Envelope
 from clawperator.engine.contracts.execution import Execution
-from clawperator.engine.contracts.generation import fits_every_generation, require_generation
+from clawperator.engine.contracts.generation import fits_every_generation, is_newer, require_generation
 from clawperator.engine.contracts.operator_identity import OPERATOR_PACKAGES, RELEASE_PACKAGE, action_for
 from clawperator.engine.errors import EngineError, ErrorCode
 from clawperator.engine.executions.backend import Diagnose, Diagnosis, Outcome
@@ -57,6 +57,8 @@ _SILENCE_SECONDS = 1.0
 """Delay after the dispatch before the device's state is read, if the Operator is silent or retries."""
 _STATE_SECONDS = 3.0
 """Time limit of that read; the envelope is awaited meanwhile."""
+_NAMING_SECONDS = 0.5
+"""How long an answer waits for the app's version, which is read once and beside the command."""
 _STARTING_SECONDS = 0.7
 """Delay before the state of a service that Android is binding is read again."""
 
@@ -157,7 +159,7 @@ class OperatorBackend:
 
     async def _converse(self, run: _Run, log: DeviceLog) -> Outcome:
         read_before = log.reading
-        naming: asyncio.Task[None] | None = None
+        naming = asyncio.create_task(self._name_newer(run, log.device), name="version of the app")
         broadcast = asyncio.create_task(self._broadcast(run, log.device), name=f"broadcast {run.command_id}")
         inquiry = _Inquiry(run, log.device, lambda: self._diagnose(log.device, self._package, timeout=_STATE_SECONDS))
         try:
@@ -169,29 +171,27 @@ class OperatorBackend:
                 run.arrived = log.transport(run.command_id)
                 until = time.monotonic() + _AFTERWARDS_SECONDS
                 inquiry.begin()  # while the log's buffer is read
-                naming = asyncio.create_task(self._name_newer(run, log.device))
             if run.may_be_in_buffer:
                 await self._reread(run, log)
             if run.needs_reason:
                 await inquiry.finish(min(_STATE_SECONDS, until - time.monotonic()))
-            if run.is_unreadable:
-                naming = naming or asyncio.create_task(self._name_newer(run, log.device))
-                await asyncio.wait([naming], timeout=max(0.0, min(_AFTERWARDS_SECONDS, until - time.monotonic())))
+            naming_seconds = _AFTERWARDS_SECONDS if run.is_unreadable else _NAMING_SECONDS
+            await asyncio.wait([naming], timeout=max(0.0, min(naming_seconds, until - time.monotonic())))
         finally:
-            await _stop(broadcast, *inquiry.close(), *([naming] if naming else ()))
+            await _stop(broadcast, *inquiry.close(), naming)
             run.ended(log.reading - read_before)
         if run.not_running:
             self._probe.forget(log.device.serial)  # the app may have been removed as well
         return run.outcome()
 
     async def _name_newer(self, run: _Run, device: AdbDevice) -> None:
-        """Read the app's version, which may explain why there is no result: it is not read before a command."""
-        from clawperator.engine.executions.compatibility import newer_words
-
+        """Read the app's version beside the command: it may explain a missing result, and a result is only what we take it for."""
         with suppress(EngineError):
             version = await self._probe.apk_version(device, self._package)
-            run.newer = newer_words(version, self._package)
-            run.apk_version = version
+            if is_newer(version):
+                from clawperator.engine.executions.compatibility import newer_words
+
+                run.newer, run.apk_version = newer_words(version, self._package), version
 
     async def _broadcast(self, run: _Run, device: AdbDevice) -> None:
         """Dispatch, after writing a nonce: log lines before it do not belong to this execution."""
@@ -497,6 +497,9 @@ class _Run:
                 error.hint = f"{self.newer}, and may answer otherwise. {error.hint}".strip()
                 error.details["apkVersion"] = self.apk_version
             raise error
+        if self.newer:
+            message = f"{self.newer}, and may act and answer otherwise"
+            self._trace.warnings.append({"code": ErrorCode.VERSION_INCOMPATIBLE.value, "path": "", "message": message})
         return Outcome(self._envelope, tuple(self._trace.hierarchies))
 
     def _ended_early(self) -> EngineError:
