@@ -275,3 +275,41 @@ async def test_without_a_checksum_nothing_is_fetched(site: Site, tmp_path: Path)
     site.files["/operator.apk.sha256"] = b"<html>not here</html>"
     assert "--sha256" in (await refused(f"{site.url}/operator.apk", tmp_path)).hint
     assert files(tmp_path) == []
+
+
+async def test_the_latest_release_is_fetched(site: Site, tmp_path: Path) -> None:
+    latest = {"version": "0.3.1", "url": "operator.apk", "sha256": DIGEST.upper(), "notes": ["other keys"]}
+    for url in ("operator.apk", "/operator.apk", f"{site.url}/operator.apk"):
+        site.files["/latest.json"] = json.dumps({**latest, "url": url}).encode()
+        done = await fetch(f"{site.url}/latest.json", "", {"HOME": str(tmp_path)}, unreported)
+        assert (done.version, done.sha256, files(tmp_path)) == ("0.3.1", DIGEST, ["operator.apk"])
+    assert "its SHA-256 is" in (await refused(f"{site.url}/latest.json", tmp_path, "0" * 64)).message
+
+
+@pytest.mark.parametrize(
+    ("latest", "message"),
+    [
+        (b"<html>", "latest.json is not JSON: "),
+        (b"[]", "does not name version, url and sha256"),
+        ({"version": None}, "does not name version, url and sha256"),
+        ({"url": ""}, "does not name version, url and sha256"),
+        ({"sha256": 7}, "does not name version, url and sha256"),
+        ({"sha256": "abc"}, "is not a SHA-256 checksum"),
+        ({"sha256": f"{DIGEST}0"}, "is not a SHA-256 checksum"),
+        ({"sha256": "0" * 64}, "its SHA-256 is"),
+        ({"url": "http://localhost/operator.apk"}, "Only https URLs are supported"),
+        ({"url": "file:///etc/passwd"}, "Only https URLs are supported"),
+        ({"url": "https://[/x"}, "url in "),
+        ({"url": "gone.apk"}, "HTTP 404"),
+        ({"version": "9.9.9"}, "it is version 0.3.1, not 9.9.9"),
+        (b" " * 70_000, "latest.json is not JSON: "),
+    ],
+)
+async def test_a_document_that_names_no_release_leaves_no_file(
+    site: Site, tmp_path: Path, latest: object, message: str
+) -> None:
+    whole = {"version": "0.3.1", "url": "operator.apk", "sha256": DIGEST}
+    site.files["/latest.json"] = latest if isinstance(latest, bytes) else json.dumps({**whole, **latest}).encode()  # type: ignore[dict-item]
+    error = await refused(f"{site.url}/latest.json", tmp_path)
+    assert message in error.message
+    assert files(tmp_path) == []
