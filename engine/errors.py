@@ -116,7 +116,7 @@ class ErrorCode(StrEnum):
     SNAPSHOT_EXTRACTION_FAILED = "SNAPSHOT_EXTRACTION_FAILED", 200, _OBSERVE, "Take the snapshot again and check version compatibility.", "the snapshot's tree could not be read from the log"
     UNSUPPORTED_RUNTIME_CLOSE = "UNSUPPORTED_RUNTIME_CLOSE", 200, _NO, "This is expected: the host stops the app before the plan runs; see data.host_preflight_ok.", "the Operator app cannot close apps itself"
     UNSUPPORTED_RUNTIME_SCREENSHOT = "UNSUPPORTED_RUNTIME_SCREENSHOT", 200, _OBSERVE, "Check the path and the adb connection.", "the Operator app cannot take screenshots, and the host's capture failed"
-    UNBIND_REQUIRED = "UNBIND_REQUIRED", 500, _NO, "Pass --allow-unbind, or use the operator backend.", "the call would briefly stop the running accessibility services"
+    UNBIND_REQUIRED = "UNBIND_REQUIRED", 409, _NO, "Pass --allow-unbind, or use the operator backend.", "the call would briefly stop the running accessibility services"
     REPLAY_DIVERGED = "REPLAY_DIVERGED", 500, _OBSERVE, "Take a snapshot and compare it with the recording.", "the screen differs from the recording"
 
     # -- UI outcome (errors.md#codes)

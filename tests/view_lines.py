@@ -50,7 +50,7 @@ def _selector(node: dict[str, Any], owner: str) -> dict[str, str] | None:
     if by == "ref" or re.fullmatch(r"e\d+", by):
         return None
     own = by.split("+") if by else [next(name for name in ("id", "text", "desc") if name in node)]
-    return {_FIELDS[name]: node.get(name, node.get("text")) for name in own}
+    return {_FIELDS[name]: str(node.get(name, node.get("text"))) for name in own}
 
 
 def read_line(line: str) -> dict[str, Any]:

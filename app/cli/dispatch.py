@@ -77,7 +77,7 @@ def _format_of_settings() -> object:
 
     try:
         with open(path, "rb") as file:
-            found = tomllib.load(file)["output"]
+            found = tomllib.loads(file.read().decode("utf-8-sig"))["output"]
     except (OSError, ValueError, LookupError, RecursionError):  # the command itself reports what is wrong with the file
         return ""
     if not isinstance(found, dict):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import codecs
 import contextlib
 from collections.abc import AsyncIterator, MutableMapping
 from typing import TYPE_CHECKING, Any
@@ -85,7 +86,7 @@ class McpApp:
             hint = "Send it with the header Content-Type: application/json."
             raise EngineError(ErrorCode.INVALID_BODY, "The body is not JSON", hint=hint)
         if scope["method"] == "POST":
-            body = await Request(scope, receive).body()
+            body = (await Request(scope, receive).body()).removeprefix(codecs.BOM_UTF8)
             if (refused := refusal(body)) is not None:
                 answer = refused.model_dump_json(by_alias=True, exclude_unset=True)
                 await Response(answer, 400, media_type="application/json")(scope, receive, send)

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import codecs
 import contextlib
 import os
 import threading
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, Self, cast
 
 from mcp.server.stdio import stdio_server
 from mcp.shared.message import SessionMessage
@@ -36,6 +37,7 @@ class Lines:
 
     def __init__(self, descriptor: int) -> None:
         self.answer: Callable[[SessionMessage], Awaitable[None]] | None = None
+        self.ended = False
         self._descriptor = descriptor
         self._lines: asyncio.Queue[bytes | None] = asyncio.Queue()
         self._capacity = threading.Semaphore(_AHEAD)
@@ -48,10 +50,12 @@ class Lines:
     async def __anext__(self) -> str:
         while (line := await self._lines.get()) is not None:
             self._capacity.release()
+            line = line.removeprefix(codecs.BOM_UTF8)
             if (refused := refusal(line)) is None:
                 return line.decode()
             assert self.answer is not None
             await self.answer(SessionMessage(refused))
+        self.ended = True
         raise StopAsyncIteration
 
     def _read(self) -> None:
@@ -60,6 +64,26 @@ class Lines:
                 self._capacity.acquire()
                 self._loop.call_soon_threadsafe(self._lines.put_nowait, line)
             self._loop.call_soon_threadsafe(self._lines.put_nowait, None)
+
+
+class _UntilEnd:
+    """What goes to a client until its messages ``lines`` have ended: it does not read what becomes of the calls in flight."""
+
+    def __init__(self, stream: Any, lines: Lines) -> None:
+        self._stream, self._lines = stream, lines
+
+    async def send(self, item: SessionMessage) -> None:
+        if not self._lines.ended:
+            await self._stream.send(item)
+
+    async def aclose(self) -> None:
+        await self._stream.aclose()
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.aclose()
 
 
 def _split(descriptor: int) -> Iterator[bytes]:
@@ -104,7 +128,7 @@ async def serve(
         with contextlib.suppress(asyncio.CancelledError):
             async with stdio_server(stdin=cast("Any", lines)) as (read, write):
                 lines.answer = write.send
-                await server.run(read, write, server.create_initialization_options())
+                await server.run(read, _UntilEnd(write, lines), server.create_initialization_options())
 
 
 @contextlib.contextmanager

@@ -11,7 +11,7 @@ import asyncio
 import time
 import traceback
 from collections import OrderedDict
-from collections.abc import Awaitable, Callable, MutableMapping
+from collections.abc import Awaitable, Callable, Iterable, MutableMapping
 from ipaddress import ip_address
 from typing import Any
 
@@ -95,8 +95,8 @@ class Gate:
             nonlocal status
             if message["type"] == "http.response.start":
                 status = message["status"]
-                if origin:
-                    message = {**message, "headers": [*message.get("headers", ()), *_shared_with(origin)]}
+                headers = [*_private(message.get("headers", ())), *(_shared_with(origin) if origin else ())]
+                message = {**message, "headers": headers}
             await send(message)
 
         scope["path"] = scope["path"].removesuffix("/") or "/"  # with and without a trailing slash: the same route
@@ -288,6 +288,14 @@ async def refuse(send: Send, error: EngineError) -> None:
     response = answers.failure(error, {"WWW-Authenticate": "Bearer"} if error.code is ErrorCode.UNAUTHORIZED else None)
     await send({"type": "http.response.start", "status": response.status_code, "headers": response.raw_headers})
     await send({"type": "http.response.body", "body": response.body})
+
+
+def _private(headers: Iterable[tuple[bytes, bytes]]) -> list[tuple[bytes, bytes]]:
+    """Return ``headers`` with those of an answer that may show a screen: no cache keeps it, no browser guesses its type."""
+    caching = {name.lower(): value for name, value in headers}.get(b"cache-control", b"")
+    value = caching if b"no-store" in caching else b", ".join(filter(None, (b"no-store", caching)))
+    kept = [header for header in headers if header[0].lower() not in (b"cache-control", b"x-content-type-options")]
+    return [*kept, (b"cache-control", value), (b"x-content-type-options", b"nosniff")]
 
 
 def _shared_with(origin: str) -> list[tuple[bytes, bytes]]:

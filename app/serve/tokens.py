@@ -89,7 +89,7 @@ def _read(path: str) -> str:
         data = stream.read(_LONGEST_FILE + 1)
     if len(data) > _LONGEST_FILE:
         raise EngineError(ErrorCode.TOKEN_FILE_INVALID, f"The token file {path} is longer than {_LONGEST_FILE} bytes")
-    return data.decode("utf-8", "replace")
+    return data.decode("utf-8-sig", "replace")
 
 
 def _parse(text: str, path: str) -> dict[str, Caller]:

@@ -12,7 +12,8 @@ from typing import Annotated, Any, Literal, NamedTuple
 
 from pydantic import Field, ValidationError
 
-from clawperator.engine.contracts.aliases import ALIASES
+from clawperator.engine.contracts.actions import ACTIONS
+from clawperator.engine.contracts.aliases import ALIASES, canonical, spelled
 from clawperator.engine.contracts.issues import joined, shown, suggestion
 from clawperator.engine.contracts.limits import MAX_EXECUTION_TIMEOUT_MS
 from clawperator.engine.contracts.matcher import NodeMatcher
@@ -189,6 +190,23 @@ def meant_verb(name: str, known: Iterable[str]) -> str:
         return "Use the tool `wait`, whose argument `until` may be gone or text_changes."
     meant = _MEANT.get(name) or ALIASES.get(name, "")
     return f"Did you mean '{meant}'?" if meant in known else suggestion(name, known)
+
+
+def refuse_verbs(payload: object, call: Callable[[str], str]) -> None:
+    """Refuse a plan with a verb that is no action of a plan; ``call`` returns what calls it, by its name.
+
+    Raises ``EngineError`` (EXECUTION_ACTION_UNSUPPORTED).
+    """
+    actions = payload.get("actions") if isinstance(payload, Mapping) else None
+    for index, action in enumerate(actions if isinstance(actions, list) else ()):
+        name = action.get("type") if isinstance(action, Mapping) else None
+        if isinstance(name, str) and spelled(name) in VERBS and canonical(name) not in ACTIONS:
+            raise EngineError(
+                ErrorCode.EXECUTION_ACTION_UNSUPPORTED,
+                f"{spelled(name)} is no action of a plan",
+                hint=f"It is a call of its own, before or after the plan: {call(spelled(name))}.",
+                details={"path": f"actions.{index}.type", "actionType": name, "supportedTypes": [*ACTIONS]},
+            )
 
 
 _FLAGS = {"text": "textEquals", "id": "resourceId", "desc": "contentDescEquals"}

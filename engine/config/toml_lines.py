@@ -42,12 +42,9 @@ def read_text(path: str) -> str:
     if len(data) > MAX_BYTES:
         raise ValueError(f"it has more than {MAX_BYTES:,} bytes")
     try:
-        text = data.decode().replace("\r\n", "\n")
+        return data.decode("utf-8-sig").replace("\r\n", "\n")
     except UnicodeDecodeError as exc:
         raise ValueError(f"it is not UTF-8 at byte {exc.start}") from exc
-    if text.startswith("\ufeff"):
-        raise ValueError("it begins with a byte order mark. Save it as UTF-8 without one")
-    return text
 
 
 def validated(

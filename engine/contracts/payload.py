@@ -24,7 +24,7 @@ def _supported(name: str) -> str:
     if canonical(name) not in ACTIONS:
         alone = name in (*COMPOSITIONS, *INPUT_ACTIONS)
         hint = "It is a verb of its own, outside of a plan." if alone else suggestion(name, (*ACTIONS, *ALIASES))
-        context = {"text": f"Unsupported action type: {shown(name)}", "hint": hint}
+        context = {"text": f"Unsupported action type: {shown(name)}", "hint": hint, "verb": alone}
         raise PydanticCustomError("unsupported", "{text}", context)
     return name
 

@@ -12,9 +12,9 @@ from clawperator.engine.errors import EngineError, ErrorCode
 
 
 def parse_json(text: str | bytes) -> object:
-    """The value of ``text`` (UTF-8 when bytes).
+    """The value of ``text`` (UTF-8 when bytes), also behind a byte order mark, which editors and PowerShell write.
 
-    Refuses a byte order mark, NaN, infinities (written or by overflow), duplicate keys and nesting beyond 64 levels. Raises
+    Refuses NaN, infinities (written or by overflow), duplicate keys and nesting beyond 64 levels. Raises
     ``EXECUTION_VALIDATION_FAILED`` with the position, where there is one, in ``details.reason``, and with the path of a number
     that is too large.
     """
@@ -48,9 +48,7 @@ def parse_json(text: str | bytes) -> object:
 
 
 def _unmarked(text: str | bytes) -> str:
-    document = text.decode() if isinstance(text, bytes) else text
-    if document.startswith("\ufeff"):
-        raise _RefusalError("it begins with a byte order mark")
+    document = (text.decode() if isinstance(text, bytes) else text).removeprefix("\ufeff")
     if not document.strip():
         raise _RefusalError("it is empty")
     return document

@@ -73,8 +73,13 @@ class UnsupportedType(Issue):
 
 
 def issues(errors: list[ErrorDetails], payload: object) -> list[Issue]:
-    """Convert pydantic's ``errors`` about ``payload`` to issues in the order of execution.md#validation."""
-    return [_issue(error, payload) for error in sorted(errors, key=_place)]
+    """Convert pydantic's ``errors`` about ``payload`` to issues in the order of execution.md#validation.
+
+    A verb that is no action of a plan has arguments of its own: they are no issues.
+    """
+    verbs = {error["loc"][:2] for error in errors if error["type"] == "unsupported" and error["ctx"]["verb"]}
+    known = [error for error in errors if error["loc"][:2] not in verbs or error["loc"][2:3] != ("params",)]
+    return [_issue(error, payload) for error in sorted(known, key=_place)]
 
 
 def is_number(value: object) -> TypeGuard[int | float]:

@@ -516,7 +516,7 @@ def parse_scenario(data: str | bytes, name: str = "scenario") -> Scenario:
     if len(data) > MAX_SCENARIO_BYTES:
         raise EngineError(ErrorCode.SCENARIO_INVALID, f"{name}: larger than {MAX_SCENARIO_BYTES} bytes")
     try:
-        content, lines = load(data if isinstance(data, str) else data.decode())
+        content, lines = load(data if isinstance(data, str) else data.decode("utf-8-sig"))
     except YamlError as exc:
         raise EngineError(ErrorCode.SCENARIO_INVALID, f"{name}:{exc.line + 1}: {exc.reason}") from exc
     except UnicodeDecodeError as exc:

@@ -216,7 +216,7 @@ class Type(Action):
 def text_of_stdin() -> str:
     """Standard input as text, without one line end at its end. Raises ``EngineError`` (EXECUTION_VALIDATION_FAILED)."""
     try:
-        text = read_bytes("-").decode()
+        text = read_bytes("-").decode("utf-8-sig")
     except (OSError, ValueError) as exc:
         is_text = not isinstance(exc, UnicodeDecodeError)  # its message quotes what was read
         reason = (getattr(exc, "strerror", None) or exc) if is_text else "it is not valid UTF-8"

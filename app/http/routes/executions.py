@@ -18,6 +18,7 @@ from clawperator.app.serve.answers import answer, in_route_words, retry_after, s
 from clawperator.app.serve.connections import CLIENT_LEFT
 from clawperator.app.serve.screenshot_paths import confined, make_picture_folder, with_confined_screenshots
 from clawperator.app.serve.service import CallerExecutor
+from clawperator.app.serve.verbs import refuse_verbs
 from clawperator.engine import fan_out
 from clawperator.engine.contracts.references import tree_id
 from clawperator.engine.errors import EngineError, ErrorCode
@@ -113,6 +114,7 @@ _PLAYED = obj(
 )
 async def execute(request: Request, validate_only: _ValidateOnly = False) -> Response:
     body = await bodies.Execution.of(request)
+    refuse_verbs(body.execution, "POST /verbs/{}".format)
     if validate_only or body.validate_only:
         return answer(await _checked(request, body))
     return answer(in_route_words(await _run(request, body, body.place)))
@@ -145,6 +147,7 @@ async def _checked(request: Request, body: bodies.Execution) -> Mapping[str, Any
 async def execute_many(request: Request, validate_only: _ValidateOnly = False) -> Response:
     service: HttpService = request.app.state.service
     body = await bodies.ExecutionOnMany.of(request)
+    refuse_verbs(body.execution, "POST /verbs/{}".format)
     if validate_only or body.validate_only:
         return answer(await _checked(request, body))
     if is_compiled(body.execution):

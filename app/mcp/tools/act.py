@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any
 from clawperator.app.mcp.answers import DEFAULT_BYTES, DEFAULT_VIEW, Reply, lean, outcome, played, tool_words
 from clawperator.app.mcp.service import SOURCE
 from clawperator.app.mcp.tools import base
-from clawperator.app.mcp.tools.base import Tool
-from clawperator.app.serve.verbs import VERBS, Arguments, DeviceCommand, Payload, in_words_of, invalid, made
+from clawperator.app.mcp.tools.base import WAITS, Tool
+from clawperator.app.mcp.tools.lenient import understood_plan
+from clawperator.app.serve.verbs import VERBS, Arguments, DeviceCommand, Payload, in_words_of, invalid, made, refuse_verbs
 from clawperator.engine import fan_out
 from clawperator.engine.config.active_profile import load_profile
 from clawperator.engine.contracts import limits
@@ -31,7 +32,8 @@ if TYPE_CHECKING:
 
 async def _execute(service: McpService, call: Call, arguments: Arguments) -> Reply:
     """Run a plan, or the executions of a compiled artifact in order, as `skill_run` does."""
-    plan = arguments["execution"]
+    plan = understood_plan(arguments["execution"])
+    refuse_verbs(plan, _tool_of)
     compiled = is_compiled(plan)
     if not compiled:
         plan = build.completed(plan, SOURCE, "mcp")
@@ -45,6 +47,11 @@ async def _execute(service: McpService, call: Call, arguments: Arguments) -> Rep
     else:
         service.admit(call, plan, "execute")
     return await _on_devices(service, call, arguments, lambda one, its: run(service, one, plan, its))
+
+
+def _tool_of(verb: str) -> str:
+    until = next((until for until, waits in WAITS.items() if waits == verb), "")
+    return f"`wait` with `until`: {until}" if until else f"`action` with `type`: {verb}"
 
 
 async def _run(service: McpService, call: Call, payload: Payload, arguments: Arguments) -> Reply:
@@ -152,7 +159,7 @@ def _execute_tool() -> Tool:
 # -- one action
 
 
-TYPES = tuple(name for name in VERBS if name not in ("wait_for_node", "wait_gone", "wait_text_changes"))
+TYPES = tuple(name for name in VERBS if name not in WAITS.values())
 """The verbs of `action`; `wait` has the others."""
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from clawperator.app.mcp.answers import DEFAULT_BYTES, DEFAULT_VIEW, Reply
+from clawperator.app.mcp.tools.lenient import understood
 from clawperator.app.serve.verbs import Arguments, invalid, meant_verb, misplaced
 from clawperator.engine.contracts.issues import shown, suggestion
 from clawperator.engine.contracts.limits import BACKENDS, MAX_DISPLAY, MAX_WAIT_MS, THEN
@@ -49,8 +50,12 @@ class Tool:
         return {**schema, "required": list(self.required)} if self.required else schema
 
     def validate(self, arguments: Mapping[str, Any] | None) -> Arguments:
-        """Return the arguments without nulls. Raises ``EngineError`` (INVALID_PARAMETER)."""
-        given = {name: value for name, value in (arguments or {}).items() if value is not None}
+        """Return the arguments without nulls, numbers and JSON in texts understood. Raises ``EngineError`` (INVALID_PARAMETER)."""
+        given = {
+            name: understood(value, self.parameters.get(name, {}))
+            for name, value in (arguments or {}).items()
+            if value is not None
+        }
         for name in given:
             if name not in self.parameters:
                 hint = (misplaced(name) if "selector" in self.parameters else "") or suggestion(name, self.parameters)
@@ -181,6 +186,8 @@ def matcher(description: str, *, bounded: bool = True) -> Schema:
 STRING: Schema = {"type": "string"}
 BOOLEAN: Schema = {"type": "boolean"}
 OBJECT: Schema = {"type": "object"}
+WAITS = {"present": "wait_for_node", "gone": "wait_gone", "text_changes": "wait_text_changes"}
+"""Verbs of the tool ``wait`` by its argument ``until``."""
 DISPLAY: Schema = {"type": "integer", "minimum": 0, "maximum": MAX_DISPLAY}
 DEVICE = string("Serial; required if several devices are ready.", 255)
 TARGET = {

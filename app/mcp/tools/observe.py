@@ -233,13 +233,9 @@ SCREENSHOT = Tool(
 # -- waiting
 
 
-_WAITS = {"present": "wait_for_node", "gone": "wait_gone", "text_changes": "wait_text_changes"}
-"""Verbs by the argument ``until``."""
-
-
 async def _wait(service: McpService, call: Call, arguments: Arguments) -> Reply:
     own = {name: arguments[name] for name in ("selector", "strict", "timeoutMs") if name in arguments}
-    verb, options = _WAITS[arguments.get("until", "present")], base.run_options(arguments)
+    verb, options = base.WAITS[arguments.get("until", "present")], base.run_options(arguments)
     with in_words_of(verb, own):
         payload: Any = made(verb, own, source=SOURCE)
         result = await service.execute(call, payload, device_id=arguments.get("deviceId"), options=options)
@@ -254,7 +250,7 @@ WAIT = Tool(
     parameters={
         "selector": base.SELECTOR,
         "strict": base.BOOLEAN,
-        "until": base.choice("", _WAITS, "present"),
+        "until": base.choice("", base.WAITS, "present"),
         "timeoutMs": base.integer("Maximum wait.", 1, _MAX_WAIT_MS),
         **base.TARGET,
         **base.ACT,

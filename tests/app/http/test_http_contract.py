@@ -652,7 +652,7 @@ async def test_a_misspelt_field_is_not_ignored(serve: Serve, path: str, field: s
 async def test_the_backend_of_a_request(serve: Serve) -> None:
     served, look = await serve(speed=0), {"id": "look", "type": "snapshot_ui"}
     refused = await served.client.post("/execute", json={"execution": plan(look), "backend": "stock"})
-    assert refused.json()["error"]["code"] == "UNBIND_REQUIRED"
+    assert (refused.status_code, refused.json()["error"]["code"]) == (409, "UNBIND_REQUIRED")
     assert refused.json()["error"]["backend"] == "stock"
     body = {"execution": plan(look), "backend": "stock", "allowUnbind": True}
     done = (await served.client.post("/execute", json=body)).json()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import re
 import stat
 from pathlib import Path
@@ -45,6 +46,46 @@ async def test_a_read_only_server_observes(serve: Serve) -> None:
         await served.client.delete("/android/emulators/any"),
     ]
     assert [error_of(response) for response in refused] == [(403, "READ_ONLY")] * 3
+
+
+async def test_what_may_show_a_screen_is_kept_by_no_cache_and_taken_for_nothing_else(serve: Serve) -> None:
+    served = await serve()
+    device = f"/devices/{served.serial}"
+    for method, path, status in (
+        ("GET", f"{device}/snapshot", 200),
+        ("GET", f"{device}/screen.png", 200),
+        ("POST", "/observe/snapshot", 200),
+        ("POST", "/verbs/device_info", 200),
+        ("GET", "/history", 200),
+        ("GET", "/nothing", 404),
+        ("POST", "/execute", 400),
+        ("GET", "/openapi.json", 200),
+    ):
+        response = await served.client.request(method, path)
+        assert response.status_code == status, path
+        assert (response.headers["cache-control"], response.headers["x-content-type-options"]) == (
+            "no-store",
+            "nosniff",
+        )
+    tag = (await served.client.get(f"{device}/snapshot")).headers["etag"]
+    known = await served.client.get(f"{device}/snapshot", headers={"If-None-Match": tag}, params={"maxAgeMs": 60_000})
+    assert (known.status_code, known.headers["cache-control"]) == (304, "no-store")
+    async with served.client.stream("GET", "/events") as events:
+        assert "no-store" in events.headers["cache-control"]
+        assert events.headers["x-content-type-options"] == "nosniff"
+    stranger = await served.client.get("/devices", headers={"Host": "evil.example"})
+    assert (stranger.status_code, stranger.headers["cache-control"]) == (403, "no-store")
+
+
+async def test_a_body_with_a_byte_order_mark_is_read(serve: Serve) -> None:
+    served = await serve()
+    for path, body in (
+        ("/execute?validateOnly=true", {"execution": plan(HOME)}),
+        ("/match", {"selector": {"role": "button"}}),
+    ):
+        sent = b"\xef\xbb\xbf" + json.dumps(body).encode()
+        response = await served.client.post(path, content=sent, headers={"Content-Type": "application/json"})
+        assert response.status_code == 200, response.text
 
 
 async def test_an_allowed_page_reads_why_it_is_refused(serve: Serve, tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import stat
 from pathlib import Path
 from typing import Any
@@ -60,6 +61,9 @@ async def test_the_gate(visit: Visit, listen: Listen) -> None:
         assert (form.status_code, form.json()["error"]["code"]) == (400, "INVALID_BODY")
         large = await client.post(server.url, content=b" " * 102_401, headers=HEADERS)
         assert (large.status_code, large.json()["error"]["code"]) == (413, "PAYLOAD_TOO_LARGE")
+        marked = await client.post(server.url, content=b"\xef\xbb\xbf" + json.dumps(BEGIN).encode(), headers=HEADERS)
+        assert (marked.status_code, marked.headers["x-content-type-options"]) == (200, "nosniff")
+        assert "no-store" in marked.headers["cache-control"]
         twice = b'{"jsonrpc": "2.0", "id": 7, "method": "tools/list", "method": "ping"}'
         ambiguous = await client.post(server.url, content=twice, headers=HEADERS)
         assert (ambiguous.status_code, ambiguous.json()["id"], ambiguous.json()["error"]["code"]) == (400, 7, -32700)

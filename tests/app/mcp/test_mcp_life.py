@@ -85,13 +85,28 @@ async def wired(place: Place, *flags: str, begin: bool = True) -> AsyncIterator[
 
 async def test_the_end_of_stdin_ends_it(visit: Visit) -> None:
     async with wired(await visit()) as wire:
-        wire.call(2, "devices")
-        answer = await wire.hears(id=2)
-        assert answer["result"]["structuredContent"]["ok"] is True
+        wire.send(b"\xef\xbb\xbf" + json.dumps({"jsonrpc": "2.0", "id": 2, "method": "tools/list"}).encode())
+        assert (await wire.hears(id=2))["result"]["tools"]
         assert wire.process.stdin is not None
         wire.process.stdin.close()
         assert await wire.ended() == 0
         assert await wire.words() == ""
+
+
+async def test_a_call_in_flight_at_the_end_of_stdin_writes_nothing_more(visit: Visit) -> None:
+    place = await visit()
+    async with wired(place) as wire:
+        wire.call(2, "execute", execution=plan(nap(5_000), commandId="cut"))
+        wire.call(3, "devices")
+        await wire.hears(id=3)
+        await wire.hears(method="notifications/progress")
+        assert wire.process.stdin is not None
+        assert wire.process.stdout is not None
+        wire.process.stdin.close()
+        rest = await wire.process.stdout.read()
+        assert await wire.ended() == 0
+        assert not rest
+        assert "it may still act on the device" in await wire.words()
 
 
 @pytest.mark.parametrize(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from typing import Any
 
 import pytest
@@ -16,12 +17,13 @@ from clawperator.app.mcp import messages, stdio
 from clawperator.app.mcp.answers import Reply, bounded, lean, outcome, refusal, result_of, tail
 from clawperator.app.mcp.progress import Progress
 from clawperator.app.mcp.stdio import MAX_LINE
-from clawperator.app.mcp.tools import TOOLS
-from clawperator.app.mcp.tools.act import ACTION, TYPES
+from clawperator.app.mcp.tools import TOOLS, lenient
+from clawperator.app.mcp.tools.act import ACTION, TYPES, _tool_of
 from clawperator.app.mcp.tools.listing import tool_list
 from clawperator.app.mcp.tools.observe import _fitted
-from clawperator.app.serve.verbs import VERBS, DeviceCommand, VerbArguments, checked_arguments, made
+from clawperator.app.serve.verbs import VERBS, DeviceCommand, VerbArguments, checked_arguments, made, refuse_verbs
 from clawperator.engine.contracts.actions import ACTIONS, COMPOSITIONS, INPUT_ACTIONS
+from clawperator.engine.contracts.aliases import ALIASES
 from clawperator.engine.contracts.matcher import RELATIONS
 from clawperator.engine.errors import EngineError, ErrorCode
 from clawperator.engine.executions.build import completed
@@ -213,6 +215,108 @@ def test_a_wrong_argument_is_named_and_the_right_one_suggested(
 
 
 @pytest.mark.parametrize(
+    ("tool", "sent", "understood"),
+    [
+        ("action", {"type": "input_tap", "point": {"x": "540", "y": "-1"}}, None),
+        ("action", {"type": "input_tap", "point": '{"x": "540", "y": 400}'}, {"point": {"x": 540, "y": 400}}),
+        ("action", {"durationMs": "200", "checked": "true", "strict": "False"}, {"durationMs": 200, "checked": True, "strict": False}),
+        ("action", {"type": "click", "selector": '{"textEquals": "540"}'}, {"selector": {"textEquals": "540"}}),
+        ("action", {"text": "540", "uri": "true", "key": "66", "rotation": "90"}, {}),
+        ("action", {"text": '{"a": 1}', "applicationId": "null"}, {}),
+        ("action", {"fields": '{"title": "7"}'}, {"fields": {"title": "7"}}),
+        ("snapshot", {"maxBytes": "4096", "brief": "true", "deviceId": "5554"}, {"maxBytes": 4096, "brief": True}),
+        ("skill_run", {"skillId": "1", "args": ["1", "true"], "variables": '{"n": "1"}'}, {"variables": {"n": "1"}}),
+        ("skill_run", {"skillId": "1", "args": '["1", 2]'}, {"args": ["1", 2]}),
+        ("wait", {"selector": "{}", "timeoutMs": "1e3"}, None),
+        ("snapshot", {"maxBytes": " 4096"}, None),
+        ("snapshot", {"maxBytes": "04096"}, None),
+        ("snapshot", {"maxBytes": "9" * 5_000}, None),
+        ("snapshot", {"brief": "yes"}, None),
+    ],
+)  # fmt: skip
+def test_texts_of_other_types_are_understood_where_the_schema_leaves_no_doubt(
+    tool: str, sent: dict[str, Any], understood: dict[str, Any] | None
+) -> None:
+    known = {name: {"type": "click"}.get(name, "x") for name in TOOLS[tool].required if name not in sent}
+    if understood is None:
+        with pytest.raises(EngineError, match=r"must (be|not)"):
+            TOOLS[tool].validate({**sent, **known})
+    else:
+        assert TOOLS[tool].validate({**sent, **known}) == {**sent, **known, **understood}
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(max_size=5), lambda inner: st.lists(inner, max_size=3)
+)
+
+
+@given(st.text(max_size=12) | st.integers().map(str) | st.sampled_from(["true", "False", "{}", '{"a":1}', "[1]"]))
+def test_a_text_stays_a_text(text: str) -> None:
+    assert lenient.understood({"text": text, "in": [text]}, {"properties": {"text": {"type": "string"}, "in": {"items": {"type": ["string", "number"]}}}}) == {
+        "text": text, "in": [text],
+    }  # fmt: skip
+
+
+@given(
+    st.integers(-(10**14), 10**14)
+    | st.booleans()
+    | st.dictionaries(st.text(max_size=3), JSON, max_size=3)
+    | st.lists(JSON, max_size=3)
+)
+def test_what_json_writes_is_understood(value: Any) -> None:
+    kind = {int: "integer", bool: "boolean", dict: "object", list: "array"}[type(value)]
+    assert lenient.understood(json.dumps(value), {"type": kind}) == value
+
+
+def test_a_plan_of_texts() -> None:
+    actions = [
+        {"id": "1", "type": "sleep", "params": {"durationMs": "10"}},
+        {"id": "2", "type": "tap", "params": '{"matcher": "{\\"textEquals\\": \\"5\\"}", "strict": "true"}'},
+        {"id": "3", "type": "scroll", "params": {"distanceRatio": "0.5", "retry": {"maxAttempts": "2"}}},
+        {
+            "id": "4",
+            "type": "enter_text",
+            "params": {"matcher": {"ref": "e1@00000000"}, "text": "12", "submit": "true"},
+        },
+        {"id": "5", "type": "none", "params": {"n": "1"}},
+    ]
+    known = TOOLS["execute"].validate({"execution": json.dumps({"actions": json.dumps(actions), "timeoutMs": "9000"})})
+    plan = lenient.understood_plan(known["execution"])
+    assert plan["timeoutMs"] == 9_000
+    assert [action["params"] for action in plan["actions"]] == [
+        {"durationMs": 10},
+        {"matcher": {"textEquals": "5"}, "strict": True},
+        {"distanceRatio": 0.5, "retry": {"maxAttempts": 2}},
+        {"matcher": {"ref": "e1@00000000"}, "text": "12", "submit": True},
+        {"n": "1"},
+    ]
+    assert lenient.understood_plan({"executions": [{"actions": actions[:1]}]})["executions"][0]["actions"][0][
+        "params"
+    ] == {"durationMs": 10}
+
+
+@pytest.mark.parametrize("verb", [name for name in VERBS if name not in (*ACTIONS, *ALIASES)])
+def test_a_verb_in_a_plan_names_the_tool_that_has_it(verb: str) -> None:
+    plan = {
+        "actions": [
+            {"id": "a", "type": "sleep", "params": {"durationMs": 1}},
+            {"id": "b", "type": verb, "params": {"checked": True}},
+        ]
+    }
+    with pytest.raises(EngineError) as refused:
+        refuse_verbs(plan, _tool_of)
+    assert refused.value.code == "EXECUTION_ACTION_UNSUPPORTED"
+    assert refused.value.details["path"] == "actions.1.type"
+    assert refused.value.hint is not None
+    words = re.search(r"`(\w+)` with `(\w+)`: (\w+)\.$", refused.value.hint)
+    assert words
+    assert words[3] in TOOLS[words[1]].parameters[words[2]]["enum"]
+    if verb in (*COMPOSITIONS, *INPUT_ACTIONS):  # the engine by itself names the type first, too
+        with pytest.raises(EngineError, match="Unsupported action type"):
+            validate(completed(plan, "s", "t"))
+
+
+@pytest.mark.parametrize(
     ("sent", "number", "code", "words"),
     [
         (b'{"jsonrpc":"2.0","id":1,"method":"m","params":{"a":1,"a":2}}', 1, -32700, "'a' appears twice"),
@@ -221,7 +325,6 @@ def test_a_wrong_argument_is_named_and_the_right_one_suggested(
         (b'{"jsonrpc":"2.0","id":1,"method":"m","params":{"a":' + b"9" * 5_000 + b"}}", 1, -32700, "too many digits"),
         (b'{"jsonrpc":"2.0","id":1,"method":"m","params":{"a":"\\ud800"}}', 1, -32700, "hex escape"),
         (b'{"jsonrpc":"2.0","id":1,"method":"m","params":{"a":' + b"[" * 70 + b"]" * 70 + b"}}", 1, -32700, "64 levels"),
-        (b'\xef\xbb\xbf{"jsonrpc":"2.0","id":1,"method":"m"}', 1, -32700, "byte order mark"),
         (b'{"jsonrpc":"2.0","id":1,"method":"m","params":{"a":"\xff"}}', 1, -32700, "not UTF-8 at byte"),
         (b'{"jsonrpc":"2.0","id":1,"method":"m",}', None, -32700, "column"),
         (b'{"jsonrpc":"1.0","id":1,"method":"m"}', 1, -32600, "JSON-RPC 2.0"),
