@@ -11,7 +11,16 @@ from clawperator.app.mcp.service import SOURCE
 from clawperator.app.mcp.tools import base
 from clawperator.app.mcp.tools.base import WAITS, Tool
 from clawperator.app.mcp.tools.lenient import understood_plan
-from clawperator.app.serve.verbs import VERBS, Arguments, DeviceCommand, Payload, in_words_of, invalid, made, refuse_verbs
+from clawperator.app.serve.verbs import (
+    VERBS,
+    Arguments,
+    DeviceCommand,
+    Payload,
+    in_words_of,
+    invalid,
+    made,
+    refuse_verbs,
+)
 from clawperator.engine import fan_out
 from clawperator.engine.config.active_profile import load_profile
 from clawperator.engine.contracts import limits
