@@ -65,7 +65,7 @@ def _brief(document: Mapping[str, Any]) -> dict[str, Any]:
                 step["data"]["view"] = brief_view(step["data"]["view"])
         answer["outcome"]["steps"] = steps
     if failed:
-        answer["outcome"] |= {key: outcome[key] for key in ("error",) if key in outcome}
+        answer["outcome"] |= {key: _brief_error(outcome[key]) for key in ("error",) if key in outcome}
         answer["executionId"] = document["executionId"]
     if facts := document.get("result"):
         answer["result"] = facts
@@ -74,6 +74,15 @@ def _brief(document: Mapping[str, Any]) -> dict[str, Any]:
     if warnings := document.get("warnings"):
         answer["warnings"] = [{key: warning[key] for key in ("code", "message")} for warning in warnings]
     return answer
+
+
+def _brief_error(error: Mapping[str, Any]) -> dict[str, Any]:
+    """Return an error without the device's words, of which its message is made."""
+    details = {key: value for key, value in error.get("details", {}).items() if key != "deviceMessage"}
+    return {
+        **{key: value for key, value in error.items() if key != "details"},
+        **({"details": details} if details else {}),
+    }
 
 
 def seen(data: Mapping[str, Any], shown: str | None = None) -> Mapping[str, Any]:

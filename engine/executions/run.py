@@ -20,6 +20,7 @@ from clawperator.engine.contracts.issues import Warning_
 from clawperator.engine.errors import EngineError, ErrorCode
 from clawperator.engine.executions.backend import Backend
 from clawperator.engine.executions.command import Command
+from clawperator.engine.executions.failure_words import in_words
 from clawperator.engine.executions.finish import RunOptions, Shot, finish
 from clawperator.engine.executions.outcome import ExecutionOutcome, facts_of, outcome_of
 from clawperator.engine.executions.screenshot import CaptureError, capture, target_problem
@@ -78,6 +79,8 @@ async def dispatch(
     )
     if trace.refusal is not None and steps.error is not None:
         steps = replace(steps, error=facts_of(trace.refusal))
+    else:
+        steps = in_words(steps, validated.execution, {step["id"]: step["data"] for step in envelope["stepResults"]})
     steps = await _with_apps(steps, validated.execution, device)
     steps, ambiguous = await _with_nodes(steps, validated.execution, trace, device.serial, outcome.envelope)
     return Finished(envelope, steps, [warning.to_dict() for warning in (*warnings, *ambiguous)])

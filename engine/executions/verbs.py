@@ -17,6 +17,7 @@ from clawperator.engine.executions.composition import (
     by_reference,
     is_reference,
 )
+from clawperator.engine.executions.failure_words import selector_words
 from clawperator.engine.executions.force_stop import require_package
 from clawperator.engine.executions.matcher_check import checked_matcher
 from clawperator.engine.hierarchy.match import Matcher, explain_tree, find_all
@@ -357,9 +358,11 @@ def _is_cut(row: UiNode, container: UiNode, tallest: int) -> bool:
 
 def absent(tree: UiTree, matcher: Matcher, code: ErrorCode = ErrorCode.NODE_NOT_FOUND) -> StepFailedError:
     """Return the failure of the look at a tree in which nothing matches, with the details that other actions have."""
-    what = "container" if code is ErrorCode.CONTAINER_NOT_FOUND else "selector"
+    what = "container" if code is ErrorCode.CONTAINER_NOT_FOUND else "node"
     details = {"selector": matcher.to_dict(), **nearest(explain_tree(tree, matcher))}
-    return StepFailedError("look", EngineError(code, f"No node on screen matches the {what}", details=details))
+    return StepFailedError(
+        "look", EngineError(code, f"no {what} with {selector_words(matcher.to_dict())}", details=details)
+    )
 
 
 def _unverified(message: str) -> StepFailedError:

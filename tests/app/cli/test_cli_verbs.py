@@ -287,7 +287,7 @@ class TestRows:
     def test_failures(self, phone: SimulatedDevice, cli: Cli) -> None:
         phone.ui.show(SHOP, "results", "desk")
         absent = error(cli("read", "--rows", "x:id/list", "--fields", "a=b"))
-        assert (absent["code"], absent["message"]) == ("CONTAINER_NOT_FOUND", "No node on screen matches the container")
+        assert (absent["code"], absent["message"]) == ("CONTAINER_NOT_FOUND", 'no container with id "x:id/list"')
         found = error(cli("read", *self.ROWS, "a=b"))
         assert (found["code"], "price" in found["details"]["ids"]) == ("NODE_NOT_FOUND", True)
         assert "details.ids" in found["hint"]
