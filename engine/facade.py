@@ -187,7 +187,7 @@ class Engine:
             package = self._package(receiver_package)
             by_shell = composed is not None and not composed.uses_operator
             name = await _chosen_backend(self, backend, device_id)
-            if name != BACKENDS[0] and timeout_ms is None and build.has_default_limit(payload):
+            if (by_shell or name != BACKENDS[0]) and timeout_ms is None and build.has_default_limit(payload):
                 validated = check(timeout_ms=build.slow_limit(validated.execution.actions))
             attempt.admit(validated, ShellBackend.name if by_shell else name, package)
             profile = _admit_execution(self.settings, validated, composed, options)

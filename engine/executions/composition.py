@@ -29,6 +29,7 @@ from clawperator.engine.executions import build
 from clawperator.engine.executions.backend import Backend, Outcome
 from clawperator.engine.executions.command import Command
 from clawperator.engine.executions.finish import RunOptions
+from clawperator.engine.executions.keys import ended
 from clawperator.engine.executions.outcome import ExecutionOutcome, OutcomeStep, facts_of, step_failure
 from clawperator.engine.executions.plan_run import run_held
 from clawperator.engine.executions.run import Finished
@@ -380,8 +381,12 @@ class Parts:
         data = {"dispatched": sent} if sent else {}
         self._results[step_id] = {"id": step_id, "actionType": action.type, "success": True, "data": data}
 
-    async def shell(self, step_id: str, *words: str, secret: bool = False, at_node: bool = False) -> bool:
+    async def shell(
+        self, step_id: str, *words: str, secret: bool = False, at_node: bool = False, seconds: float | None = None
+    ) -> bool:
         """Run Android's ``input`` with ``words`` as the step. Ends the composition if it refuses; ``secret`` hides the last word.
+
+        ``seconds`` in place of the time limit of the execution: keys are awaited even if it is over, or the execution is cancelled.
 
         Return whether it was sent: not ``at_node`` of a tree that was read when the display was turned otherwise.
         """
@@ -397,7 +402,9 @@ class Parts:
         label = device_command([*argv[:-1], HIDDEN] if secret else argv)
         self._open += 1
         self._trace.stale_at = math.inf  # until it has ended
-        done = await self.device.script(script, timeout=self.execution.timeout_ms / 1000, label=label)
+        limit = self.execution.timeout_ms / 1000 if seconds is None else seconds
+        sending = self.device.script(script, timeout=limit, label=label)
+        done = await (sending if seconds is None else ended(sending))
         self._open -= 1
         self._trace.stale_at = time.monotonic()
         if guarded and done.exit_code == DISPLAY_CHANGED:

@@ -7,6 +7,7 @@ app. Everything is checked before anything is sent, because ``input`` itself ign
 from __future__ import annotations
 
 import re
+import time
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -19,8 +20,10 @@ from clawperator.engine.contracts.keys import KEY_CODES, LAST_KEY, key_code, key
 from clawperator.engine.errors import EngineError, ErrorCode
 from clawperator.engine.executions.build import NO_LIMITS
 from clawperator.engine.executions.composition import Composition, Parts, StepFailedError, by_reference
+from clawperator.engine.executions.keys import PIECE, PIECE_SECONDS
 from clawperator.engine.executions.matcher_check import checked_matcher
 from clawperator.engine.executions.screenshot import find_display
+from clawperator.engine.executions.touch import require_on_screen
 from clawperator.engine.executions.verbs import absent
 
 if TYPE_CHECKING:
@@ -68,8 +71,13 @@ def text(value: str, *, display: int = 0) -> Composition:
         raise EngineError(ErrorCode.TEXT_NOT_DELIVERED, message, hint=hint, details={"path": "text"})
 
     async def run(parts: Parts) -> dict[str, Any]:
-        where = await _to_display(parts.device, display)
-        await parts.shell("text", *where, "text", value.replace(" ", "%s"), secret=True)
+        where, until = await _to_display(parts.device, display), time.monotonic() + parts.execution.timeout_ms / 1000
+        for at in range(0, len(value), PIECE):
+            if time.monotonic() > until:
+                words = f"The time limit came when {at} of {len(value)} characters were typed; no more will follow"
+                raise StepFailedError("text", EngineError(ErrorCode.EXECUTION_TIMEOUT, words))
+            piece = value[at : at + PIECE].replace(" ", "%s")
+            await parts.shell("text", *where, "text", piece, secret=True, seconds=PIECE_SECONDS)
         return {"sent": " ".join(("input", *where, "text")), "characters": len(value)}
 
     return Composition("input", (Action("text", "input_text", {"text": value} | _on(display)),), run)
@@ -111,6 +119,9 @@ def gesture(
     hold = str(usual if duration_ms is None else duration_ms)
 
     async def run(parts: Parts) -> dict[str, Any]:
+        if kind != "tap" and int(hold) > parts.execution.timeout_ms:
+            words = f"A gesture of {hold} ms does not fit the time limit of {parts.execution.timeout_ms} ms; nothing was sent"
+            raise _invalid(words, "durationMs", hint="Pass a longer --timeout, or a shorter gesture.")
         for _ in range(_LOOKS):
             if wanted is not None:
                 tree = await parts.look("look")
@@ -130,7 +141,7 @@ def gesture(
                 assert at is not None
                 screen, start = await screen_size(parts.device, display), at
             for name, point in ((argument, start), ("to", to)):
-                _require_on_screen(name, point, screen)
+                require_on_screen(name, point, screen)
             if wanted is not None:
                 parts.admit(Action(kind, act.type, {**act.params, "at": start}))
             words = [*(["-d", str(display)] if display else []), *_gesture_words(kind, start, to, hold)]
@@ -167,13 +178,6 @@ def parse_screen_size(text: str, serial: str) -> tuple[int, int]:
     if all(size := parse_wm_size(text)):
         return size.width, size.height
     raise EngineError(ErrorCode.DEVICE_SHELL_UNAVAILABLE, f"The size of the screen of {serial} cannot be read")
-
-
-def _require_on_screen(name: str, point: Point | None, screen: tuple[int, int]) -> None:
-    if point is None or (0 <= point[0] < screen[0] and 0 <= point[1] < screen[1]):
-        return
-    where = f"{point[0]},{point[1]} is outside the screen of {screen[0]}x{screen[1]} pixels"
-    raise _invalid(where, name, hint="Give a point of the screen, in pixels.", screen=list(screen))
 
 
 def _invalid(message: str, path: str, *, hint: str = "Run `clawperator help input`.", **details: Any) -> EngineError:

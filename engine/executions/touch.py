@@ -97,6 +97,18 @@ def covered(over: str, bounds: Bounds, what: str = "node") -> EngineError:
     )
 
 
+def require_on_screen(name: str, point: tuple[int, int] | None, screen: tuple[int, int]) -> None:
+    """Raise ``EngineError`` (EXECUTION_VALIDATION_FAILED) for a point, called ``name``, outside a screen of this width and height."""
+    if point is None or (0 <= point[0] < screen[0] and 0 <= point[1] < screen[1]):
+        return
+    raise EngineError(
+        ErrorCode.EXECUTION_VALIDATION_FAILED,
+        f"{point[0]},{point[1]} is outside the screen of {screen[0]}x{screen[1]} pixels",
+        hint="Give a point of the screen, in pixels.",
+        details={"path": name, "screen": list(screen)},
+    )
+
+
 def _points(box: Bounds) -> Iterator[tuple[int, int]]:
     """Yield the centre and then a grid of points, nearest first."""
     if box.empty:

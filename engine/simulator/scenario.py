@@ -56,6 +56,8 @@ class Latency(_Strict):
     """The quiet second that ``uiautomator dump`` waits for (android-facts 7a)."""
     input: Millis | None = None
     """From the start of ``input`` to its first event. ``None``: 700 up to Android 11, 40 from 12 on (android-facts 10d)."""
+    key: Millis = 0
+    """Each key event of ``input`` and each character that it types; phones take 5 to 30."""
     screencap: Millis = 0
     """From the start of ``screencap`` to its first byte; phones take 250 raw, up to 2,000 as PNG (android-facts 10d)."""
     rebind: Millis = 600

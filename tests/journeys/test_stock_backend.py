@@ -327,6 +327,74 @@ async def test_the_longest_text_arrives(connect: Connect) -> None:
     assert bench.world.ui.state["query"] == text
 
 
+SLOW_KEYS = {"latency_ms": {"key": 4, "uiautomator": 50, "input": 5}, "speed": 1}
+
+
+@pytest.mark.parametrize("sdk", [30, pytest.param(34, marks=pytest.mark.ci)])
+async def test_no_key_arrives_after_the_time_limit_and_its_words_count_them(connect: Connect, sdk: int) -> None:
+    bench = await connect(**on(SHOP, "search", device={"sdk": sdk}, **SLOW_KEYS))
+    text = "0123456789" * 50
+    done = await bench.engine.execute(build.enter_text(FIELD, text), backend="stock", timeout_ms=1_000)
+    arrived = bench.world.ui.state["query"]
+    error = done.outcome.error
+    assert error is not None
+    assert error["code"] == "EXECUTION_TIMEOUT"
+    assert 0 < len(arrived) < len(text)
+    assert f"; {len(arrived)} of {len(text)} characters were typed, and no more will follow" in error["message"]
+    assert text[:20] not in str(error)
+    await asyncio.sleep(0.3)  # keys that were on their way would arrive now
+    assert bench.world.ui.state["query"] == arrived
+    done = await bench.engine.execute(build.enter_text(FIELD, text), backend="stock")
+    assert done.succeeded, "the default limit fits the length"
+    assert bench.world.ui.state["query"] == text
+
+
+async def test_no_key_of_input_arrives_after_its_time_limit(connect: Connect) -> None:
+    bench = await connect(**on(SHOP, "search", **SLOW_KEYS))
+    assert (await bench.engine.execute(build.click(FIELD), backend="stock")).succeeded
+    done = await bench.engine.execute(shell_input.text("0123456789" * 60), timeout_ms=1_000)
+    arrived = bench.world.ui.state["query"]
+    assert done.outcome.error is not None
+    assert done.outcome.error["code"] == "EXECUTION_TIMEOUT"
+    assert f"when {len(arrived)} of 600 characters were typed; no more will follow" in done.outcome.error["message"]
+    await asyncio.sleep(0.3)
+    assert bench.world.ui.state["query"] == arrived
+    with pytest.raises(EngineError, match="does not fit the time limit of 1000 ms; nothing was sent"):
+        await bench.engine.execute(
+            shell_input.gesture("drag", (5, 500), to=(5, 900), duration_ms=5_000), timeout_ms=1_000
+        )
+
+
+async def test_a_cancelled_plan_ends_with_its_piece_of_keys(connect: Connect) -> None:
+    bench = await connect(**on(SHOP, "search", **SLOW_KEYS))
+    running = asyncio.create_task(bench.engine.execute(build.enter_text(FIELD, "0123456789" * 50), backend="stock"))
+    while not bench.world.ui.state["query"]:
+        assert not running.done()
+        await asyncio.sleep(0.01)
+    running.cancel()
+    with suppress(asyncio.CancelledError):
+        await running
+    arrived = bench.world.ui.state["query"]
+    await asyncio.sleep(0.3)
+    assert bench.world.ui.state["query"] == arrived
+
+
+@pytest.mark.parametrize("turned", [False, True])
+async def test_a_point_outside_the_screen_is_refused(connect: Connect, *, turned: bool) -> None:
+    bench = await connect(**on(SETTINGS))
+    if turned:
+        bench.world.ui.turn()
+    width, height = bench.world.ui.display
+    for x, y in ((width, 5), (5, height), (100_000, 100_000)):
+        done = await bench.engine.execute(build.click(point={"x": x, "y": y}), backend="stock")
+        assert done.outcome.error is not None
+        assert done.outcome.error["code"] == "EXECUTION_VALIDATION_FAILED"
+        assert f"{x},{y} is outside the screen of {width}x{height} pixels" in done.outcome.error["message"]
+    assert bench.world.program_calls["input"] == 0
+    last = build.click(point={"x": width - 1, "y": height - 1})
+    assert (await bench.engine.execute(last, backend="stock")).succeeded
+
+
 async def test_warnings_before_the_xml_are_ignored(connect: Connect) -> None:
     bench = await connect(**on(SETTINGS, faults=[{"kind": "uiautomator_output"}]))
     done = await bench.engine.snapshot(backend="stock")

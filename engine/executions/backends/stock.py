@@ -249,7 +249,8 @@ class StockBackend:
                     (), f"{outcome.reason}; uiautomator returned no tree: {_NO_TREE}", outcome.failed_step
                 )
         except TimeoutError:
-            outcome, code = PlanOutcome((), f"Agent command timed out after {plan.timeout_ms}ms"), None
+            words = f"Agent command timed out after {plan.timeout_ms}ms{surface.cut_short}"
+            outcome, code = PlanOutcome((), words), None
         except TransportError as exc:
             exc.message = f"The connection to the device broke: {exc.message}"
             exc.hint = "Take a snapshot when the device is back: the plan may have acted."

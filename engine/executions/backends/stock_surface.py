@@ -6,8 +6,9 @@ node's tree was read: if not, nothing is sent, and the action reads the tree aga
 
 from __future__ import annotations
 
+import asyncio
 import time
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any
@@ -18,7 +19,9 @@ from clawperator.engine.adb.displays import (
     DISPLAY_CHANGED,
     FRONT_SCRIPT,
     GUARD,
+    STATE_SCRIPT,
     front_package,
+    state_size,
 )
 from clawperator.engine.adb.failures import AdbTimeoutError, OversizedError
 from clawperator.engine.adb.parse import parse_failure, refusal_hint
@@ -37,9 +40,11 @@ from clawperator.engine.executions.backends.stock_look import (
     Looks,
     may_read_again,
 )
+from clawperator.engine.executions.keys import ended
 from clawperator.engine.executions.touch import (
     focus_elsewhere,
     foreign_at,
+    require_on_screen,
     same_keyboard,
     shows,
     swipe_path,
@@ -133,6 +138,8 @@ class StockSurface:
         self._windows = ""
         self.steps: dict[str, Dispatched] = {}
         self.has_dumped = False
+        self.typed = 0, 0
+        """How many characters of the text of this step were typed, and how many it has."""
         self.first: tuple[float, str] | None = None
         """The time and the XML of the first tree, if nothing was sent to apps before it."""
         self._has_acted = False
@@ -141,7 +148,7 @@ class StockSurface:
         """Note the step that begins."""
         self._step, self.display, self._began = step, None, time.monotonic()
         self._has_looked, self._unread, self._tree, self._windows = False, None, None, ""
-        self.steps[step.id] = Dispatched()
+        self.steps[step.id], self.typed = Dispatched(), (0, 0)
 
     @property
     def _now(self) -> Dispatched:
@@ -151,6 +158,16 @@ class StockSurface:
     def saw_nothing(self) -> bool:
         """Whether the step waits for a screen that gave no tree in time, so that nothing is known of it."""
         return self._unread is True
+
+    @property
+    def cut_short(self) -> str:
+        """Return what to add to the words about a plan whose time is over: how much of a text was typed."""
+        done, length = self.typed
+        if not length:
+            return ""
+        if done == length:
+            return f"; all {length} characters were typed, and not read back"
+        return f"; {done} of {length} characters were typed, and no more will follow"
 
     # -- looking
 
@@ -292,13 +309,15 @@ class StockSurface:
             return await self._press_at(node, duration_ms)
         words = _press_words((x, y), duration_ms)
         mark = WINDOWS.decode().strip()
+        seen = await self._run(device_script(f"{STATE_SCRIPT}; echo {mark}; {TOUCH_SCRIPT}"))
+        display, _, windows = seen.text.partition(WINDOWS.decode())
+        if (size := state_size(display)) is not None:
+            require_on_screen("coordinate", (x, y), size)
         self._acts()
-        script = device_script(f"{TOUCH_SCRIPT}; echo {mark}; input {{words}}", words=words)
-        done = await self._run(script)
-        windows, _, said = done.stdout.partition(WINDOWS)
-        if (hit := window_at(touch_windows(windows.decode(errors="replace")), x, y)) is not None:
+        done = await self._run(device_script(GUARD + "input {words}", seen=display.strip(), words=words))
+        if done.exit_code != DISPLAY_CHANGED and (hit := window_at(touch_windows(windows), x, y)) is not None:
             self._now.facts["hit"] = str(hit)
-        return self._sent(done._replace(stdout=said), f"input {' '.join(words)}")
+        return self._sent(done, f"input {' '.join(words)}")
 
     async def _press_at(self, node: UiNode, duration_ms: int) -> bool:
         assert self._tree is not None, "a node is of a tree"
@@ -349,15 +368,17 @@ class StockSurface:
         typing = stock_text.typing(field, text, self._sdk, self._method, point)
         self.has_dumped = True
         self._acts()
-
-        def still(_: Sequence[TouchWindow], now: Sequence[TouchWindow]) -> bool:
-            return not focus_elsewhere(now, tree)
-
-        values = {**typing.values, **self._looks.values}
-        how = {"timeout": None, "limit": MAX_DUMP, "label": f"input text {HIDDEN}"}
-        done = await self._guarded(typing.script + DUMP + typing.end, still, how, **values)
-        if done.exit_code == DISPLAY_CHANGED:
-            return self._sent(done, "")
+        self.typed = 0, len(text)
+        for number, keys in enumerate(typing.pieces, 1):
+            is_last = number == len(typing.pieces)
+            tail, values = (DUMP + typing.end, self._looks.values) if is_last else ("", {})
+            done = await self._keys(keys, tail, tree, **values)
+            if done.exit_code == DISPLAY_CHANGED:
+                if number == 1:
+                    return self._sent(done, "")
+                raise stock_text.undelivered(f"the window changed after {self.typed[0]} of {len(text)} characters")
+            if done.exit_code and HEAD not in done.stdout:
+                break
         self._now.sent += typing.sent
         self._now.facts["route"] = typing.route
         if HEAD not in done.stdout:
@@ -370,6 +391,41 @@ class StockSurface:
             raise _broke_off("it was typed, but cannot be read back: the window has no tree", done)
         self._now.facts |= stock_text.arrival(field, text, tree, found.tree, self._sdk)
         return True
+
+    async def _keys(self, keys: stock_text.Keys, tail: str, tree: UiTree, **more: str) -> ShellResult:
+        """Press a piece of keys, and go on with ``tail``, if the window of ``tree`` gets them.
+
+        Nothing is pressed after the plan: where its time is over meanwhile, the piece is awaited.
+        """
+        pressed = asyncio.Event()
+
+        def still(_: Sequence[TouchWindow], now: Sequence[TouchWindow]) -> bool:
+            return not focus_elsewhere(now, tree)
+
+        heard = bytearray()
+
+        def hear(output: bytes) -> None:
+            heard.extend(output if not pressed.is_set() else b"")
+            if WINDOWS in heard:  # printed behind the keys
+                pressed.set()
+
+        label = f"input text {HIDDEN}"
+        how = {"timeout": None, "limit": MAX_DUMP, "label": label, "on_output": hear}
+        work = self._pressing(self._guarded(keys.script + tail, still, how, **keys.values, **more), pressed)
+        try:
+            done = await ended(work, pressed)
+        finally:
+            if pressed.is_set():
+                self.typed = self.typed[0] + keys.typed, self.typed[1]
+        return done
+
+    @staticmethod
+    async def _pressing(work: Coroutine[Any, Any, ShellResult], pressed: asyncio.Event) -> ShellResult:
+        """Return the result of ``work`` and note that its keys were pressed."""
+        done = await work
+        if not done.exit_code:
+            pressed.set()
+        return done
 
     async def _take_focus(self, node: UiNode) -> UiNode | None:
         """Tap a field and return the one that then has the focus; ``None`` if nothing was sent, because the display turned."""

@@ -9,6 +9,7 @@ from typing import NamedTuple
 from clawperator.engine.adb.android_user import CURRENT
 from clawperator.engine.contracts.limits import utf16_length
 from clawperator.engine.errors import EngineError, ErrorCode
+from clawperator.engine.executions.keys import PIECE
 from clawperator.engine.hierarchy.traits import is_editable
 from clawperator.engine.hierarchy.tree import UiNode, UiTree
 
@@ -36,25 +37,35 @@ _PASSWORD_KEYS = 64
 """A password's length may not show."""
 
 
-class Typing(NamedTuple):
-    """A script that types, with its values; ``end`` stands behind the dump that reads the field back."""
+class Keys(NamedTuple):
+    """A piece of a script that types, with its values: it presses ``count`` keys, ``typed`` of which are characters of the text."""
 
     script: str
     values: Mapping[str, str | Sequence[str]]
+    count: int
+    typed: int = 0
+
+
+class Typing(NamedTuple):
+    """The pieces of a script that types, at least one; ``end`` stands behind the dump that reads the field back."""
+
+    pieces: Sequence[Keys]
     sent: list[str]
     route: str
     end: str = ""
 
 
 def typed_pieces(text: str) -> list[str]:
-    """Return ``text`` as arguments of ``input text``: it reads ``%s`` as a space, so a literal one is typed in two pieces.
+    """Return ``text`` as arguments of ``input text``, of bounded length: it reads ``%s`` as a space, so a literal one is typed in two.
 
     Raises ``EngineError`` (TEXT_NOT_DELIVERED) for a character without a key: ``input`` would type nothing.
     """
     if bad := next((sign for sign in text if not " " <= sign <= "~"), ""):
         message = f"Android's input cannot type the character U+{ord(bad):04X}; nothing was sent"
         raise EngineError(ErrorCode.TEXT_NOT_DELIVERED, message, hint=_NO_KEY_HINT)
-    return [piece.replace(" ", "%s") for piece in text.replace("%s", "%\0s").split("\0")]
+    words = text.replace("%s", "%\0s").split("\0")
+    pieces = [word[at : at + PIECE] for word in words for at in range(0, len(word), PIECE)]
+    return [piece.replace(" ", "%s") for piece in pieces]
 
 
 def undelivered(reason: str, hint: str = "") -> EngineError:
@@ -85,14 +96,37 @@ def typing(field: UiNode, text: str, sdk: int, method: str, point: tuple[int, in
     except EngineError:
         return _by_method(text, method, point)
     length = max(utf16_length(field.text), _PASSWORD_KEYS if field.password else 0)
-    clear = (_CLEAR_ALL if sdk >= SELECTS_ALL else "") + "input keyevent {dels}" + OR_END if length else ""
-    typed = "".join(f"input text {{piece_{at}}}{OR_END}" for at in range(len(pieces)))
-    keys = min(length, _MOST_KEYS)
-    dels = {"dels": ["KEYCODE_DEL"] * keys + ["KEYCODE_FORWARD_DEL"] * keys} if length else {}
     sent = [f"input keyevent: delete the content ({length} characters)"] if length else []
     sent.append(f"input text ({len(text)} characters)")
-    values = {f"piece_{at}": piece for at, piece in enumerate(pieces)}
-    return Typing(clear + typed, {**values, **dels}, sent, "input text")
+    typed = [Keys(f"input text {{value}}{OR_END}", {"value": piece}, (n := _length_of(piece)), n) for piece in pieces]
+    return Typing(_joined([*_clearing(length, sdk), *typed]), sent, "input text")
+
+
+def _length_of(piece: str) -> int:
+    return len(piece.replace("%s", " "))
+
+
+def _clearing(length: int, sdk: int) -> list[Keys]:
+    """Return the keys that delete so many characters before the cursor, and as many behind it."""
+    many = min(length, _MOST_KEYS)
+    keys = ["KEYCODE_DEL"] * many + ["KEYCODE_FORWARD_DEL"] * many
+    script = f"input keyevent {{value}}{OR_END}"
+    if keys and sdk >= SELECTS_ALL:
+        return [Keys(_CLEAR_ALL + script, {"value": keys}, 2)]
+    parts = [keys[at : at + PIECE] for at in range(0, len(keys), PIECE)]
+    return [Keys(script, {"value": part}, len(part)) for part in parts]
+
+
+def _joined(keys: Sequence[Keys]) -> list[Keys]:
+    """Return the keys in as few pieces as their length allows."""
+    pieces: list[Keys] = []
+    for number, one in enumerate(keys):
+        name = f"v{number}"
+        last = pieces.pop() if pieces and pieces[-1].count + one.count <= PIECE else Keys("", {}, 0)
+        script, values = one.script.replace("{value}", f"{{{name}}}"), {name: one.values["value"]}
+        joined = Keys(last.script + script, {**last.values, **values}, last.count + one.count, last.typed + one.typed)
+        pieces.append(joined)
+    return pieces
 
 
 def _by_method(text: str, method: str, point: tuple[int, int] | None) -> Typing:
@@ -105,7 +139,7 @@ def _by_method(text: str, method: str, point: tuple[int, int] | None) -> Typing:
         x, y = map(str, point)
         values |= {"x": x, "y": y}
         sent.insert(1, f"input tap {x} {y}")
-    return Typing(script, values, sent, "input method", _METHOD_BACK)
+    return Typing([Keys(script, values, len(text), len(text))], sent, "input method", _METHOD_BACK)
 
 
 # -- the field

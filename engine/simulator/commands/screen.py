@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import struct
 from collections.abc import Awaitable, Callable
 from typing import Final
@@ -73,8 +74,19 @@ async def input_service(process: Process, words: list[str]) -> int:
     device = process.device
     start_ms = device.scenario.latency_ms.input
     await device.clock.sleep(((40 if device.sdk >= 31 else 700) if start_ms is None else start_ms) / 1000)
-    if not other:  # nothing on another display takes input
-        await handler(device, rest)
+    if other:  # nothing there takes input
+        return 0
+    ended: list[CommandError] = []
+
+    async def inject() -> None:
+        try:
+            await handler(device, rest)
+        except CommandError as exc:
+            ended.append(exc)
+
+    await asyncio.wait([device.spawn(inject())])  # the system injects, also when the shell is closed meanwhile
+    if ended:
+        raise ended[0]
     return 0
 
 
@@ -95,6 +107,7 @@ async def _key(device: SimulatedDevice, words: list[str]) -> None:
     if not keys:
         raise _bad_arguments("keyevent")
     for key in keys:
+        await device.clock.sleep(device.scenario.latency_ms.key / 1000)
         device.input.key(key)
 
 
@@ -110,7 +123,11 @@ async def _combination(device: SimulatedDevice, words: list[str]) -> None:
 async def _text(device: SimulatedDevice, words: list[str]) -> None:
     if len(words) != 1:
         raise _bad_arguments("text")
-    device.input.type_text(words[0])
+    each = device.scenario.latency_ms.key / 1000
+    text = words[0].replace("%s", " ") if each else words[0]
+    for part in text if each else (text,):
+        await device.clock.sleep(each)
+        device.input.type_text(part)
 
 
 def _numbers(words: list[str], count: int, verb: str) -> list[int]:

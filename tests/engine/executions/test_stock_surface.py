@@ -138,7 +138,7 @@ async def test_a_tree_behind_a_stack_trace_and_exit_1_is_a_tree() -> None:
 
 
 async def test_input_that_prints_what_means_nothing_was_sent() -> None:
-    shown = surface(FakeShell(ShellResult(b"", XIAOMI, 0)))
+    shown = surface(FakeShell(b"", ShellResult(b"", XIAOMI, 0)))
     await step(shown, matcher={"textEquals": "a"})
     assert await shown.press(1, 2, 100)
     assert shown.steps["s"].sent == ["input tap 1 2"]
