@@ -22,7 +22,7 @@ from clawperator.engine.executions.force_stop import require_package
 from clawperator.engine.executions.matcher_check import checked_matcher
 from clawperator.engine.hierarchy.match import Matcher, explain_tree, find_all
 from clawperator.engine.hierarchy.queries import nearest
-from clawperator.engine.hierarchy.traits import landing
+from clawperator.engine.hierarchy.traits import is_hint, landing, same_text
 
 if TYPE_CHECKING:
     from clawperator.engine.hierarchy.nodes import UiNode, UiTree
@@ -87,20 +87,23 @@ def set_text(matcher: Fields, text: str) -> Composition:
         node = next(iter(find_all(tree, wanted)), None)
         if node is None:
             raise absent(tree, wanted)
-        if not node.password and node.text == text:
+        if not node.password and same_text(node.text, text) and not is_hint(node):
             return {"changed": False, "text": text}
         if node.password:
             *_, typed = await parts.send("act")
             return {"changed": True, "verified": typed["data"].get("verified") == "true"}
         place = node.path  # the matcher may name the text that was replaced
+        seen: list[UiNode] = []
 
         def holds(now: UiTree) -> bool:
             fields = [*find_all(now, wanted)[:1], *(field for field in now.nodes if field.path == place)]
-            return any(field.text == text for field in fields)
+            seen[:] = [field for field in fields if same_text(field.text, text)]
+            return bool(seen)
 
         if await parts.act_until("act", "verify", holds, SETTLE_MS) is None:
             raise _unverified("The field does not have the text after it was typed")
-        return {"changed": True, "text": text}
+        proof = {"verified": False} if is_hint(seen[0]) else {}  # an empty field would show the same
+        return {"changed": True, "text": text, **proof}
 
     act = Action("act", "enter_text", {"matcher": dict(matcher), "text": text})
     return Composition("set", (_LOOK, act, _VERIFY), run)

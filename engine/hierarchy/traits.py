@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import unicodedata
 from collections.abc import Iterator
 from itertools import chain, islice, pairwise
 from typing import Any, NamedTuple
@@ -36,6 +37,20 @@ def is_editable(node: UiNode) -> bool:
     return "EditText" in node.cls or "AutoCompleteTextView" in node.cls
 
 
+def is_hint(node: UiNode) -> bool:
+    """Whether the text of a node is its hint, which an empty field shows; dumps before Android 14 do not say."""
+    return bool(node.text) and node.text == node.attributes.get("hint")
+
+
+def same_text(shown: str, typed: str) -> bool:
+    """Whether a field shows what was typed: apps and keyboards compose characters, and protect spaces."""
+    return shown == typed or _composed(shown) == _composed(typed)
+
+
+def _composed(text: str) -> str:
+    return unicodedata.normalize("NFC", text).replace("\u00a0", " ")
+
+
 def abilities(node: UiNode) -> list[str]:
     """The actions of a node itself."""
     can = (
@@ -64,7 +79,7 @@ def states(node: UiNode) -> dict[str, bool]:
 def texts(node: UiNode) -> dict[str, str]:
     """The texts of a node: ``text``, ``desc`` where it differs, and ``hint`` if the dump tells it from the text."""
     hint = node.attributes.get("hint", "")
-    text = "" if is_blank(node.text) or node.text == hint else node.text
+    text = "" if is_blank(node.text) or is_hint(node) else node.text
     desc = "" if is_blank(node.content_desc) or node.content_desc == text else node.content_desc
     found = (("text", text), ("hint", "" if is_blank(hint) else hint), ("desc", desc))
     return {word: value for word, value in found if value}

@@ -10,7 +10,7 @@ from clawperator.engine.adb.android_user import CURRENT
 from clawperator.engine.contracts.limits import utf16_length
 from clawperator.engine.errors import EngineError, ErrorCode
 from clawperator.engine.executions.keys import PIECE
-from clawperator.engine.hierarchy.traits import is_editable
+from clawperator.engine.hierarchy.traits import is_editable, is_hint, same_text
 from clawperator.engine.hierarchy.tree import UiNode, UiTree
 
 SELECTS_ALL = 33
@@ -194,19 +194,55 @@ def arrival(field: UiNode, text: str, before: UiTree, now: UiTree, sdk: int) -> 
     for node in (there, holder if moved else None):
         if node is None:
             continue
-        if not field.password and node.text == text:
-            return {"verified": "true"}
+        if not field.password and (facts := _text_facts(field, node, text)) is not None:
+            return facts
         if field.password and (facts := _password_facts(node, text, sdk)) is not None:
             return facts
-    seen = (
-        "the field is gone" if there is None else f"the field has {_length(there)}, not the {len(text)} that were typed"
-    )
+    seen = "the field is gone" if there is None else _difference(field, there, text)
     changed = [
         f"{called(new)} now holds {_length(new)}"
         for old in _fields(before)
         if old is not field and (new := find_field(old, before, now)) is not None and new.text != old.text
     ]
-    raise undelivered("; ".join([seen, *changed[:3]]))
+    hint = "Take a snapshot: the field may hold what you want, in a form of its own." if there is not None else ""
+    words = f"The field does not hold exactly what was typed: {'; '.join([seen, *changed[:3]])}"
+    raise EngineError(ErrorCode.TEXT_NOT_DELIVERED, words, hint=hint)
+
+
+def _text_facts(field: UiNode, node: UiNode, text: str) -> Mapping[str, str] | None:
+    """Return the facts if ``node`` shows ``text``, ``None`` if it does not; ``field`` is as it was before typing.
+
+    An empty field shows its hint as its text: that proves nothing.
+    """
+    if not same_text(node.text, text):
+        return None
+    if is_hint(node) or ("hint" not in node.attributes and field.text == node.text):
+        note = "The field has shown this text before, as its hint or its content: that it was typed is not verified."
+        return {"verified": "false", "note": note}
+    note = "" if node.text == text else "The field holds the text in another Unicode form."
+    return {"verified": "true", **({"note": note} if note else {})}
+
+
+def _difference(field: UiNode, node: UiNode, text: str) -> str:
+    """Return how the content of ``node`` differs from ``text``, without either: they may be secret."""
+    shown, typed = "" if is_hint(node) else node.text, len(text)
+    has = f"the field has {_length(node) if field.password else f'{len(shown)} characters'}"
+    if not field.password and shown:
+        if shown.casefold() == text.casefold():
+            return f"{has} in other capitals: the keyboard or the app changes them"
+        if (letters := _letters(text)) and _letters(shown) == letters:
+            return f"{has} for the {typed} that were typed: the app formats them"
+        if text.startswith(shown):
+            return f"{has}, the first of the {typed} that were typed: it may take no more"
+        if field.text and not is_hint(field) and text in shown:
+            return f"{has}, with the {typed} that were typed among them: it could not be emptied before"
+        if len(shown) == typed:
+            return f"{has}, as many as were typed, but others: the keyboard or the app changes them"
+    return f"{has}, not the {typed} that were typed"
+
+
+def _letters(text: str) -> str:
+    return "".join(filter(str.isalnum, text))
 
 
 def _password_facts(node: UiNode, text: str, sdk: int) -> Mapping[str, str] | None:

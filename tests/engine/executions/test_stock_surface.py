@@ -260,6 +260,55 @@ async def test_text_that_did_not_arrive_is_an_error(answer: ShellResult | bytes,
     assert refused.value.code == "TEXT_NOT_DELIVERED"
 
 
+@pytest.mark.parametrize(
+    ("before", "after", "words"),
+    [
+        ("", "Abc", "the field has 3 characters in other capitals: the keyboard or the app changes them"),
+        ("", "a-b-c", "the field has 5 characters for the 3 that were typed: the app formats them"),
+        ("", "ab", "the field has 2 characters, the first of the 3 that were typed: it may take no more"),
+        ("+44", "+44abc", "the field has 6 characters, with the 3 that were typed among them: it could not be emptied"),
+        ("", "abd", "the field has 3 characters, as many as were typed, but others: the keyboard or the app changes"),
+        ("", "", "the field has 0 characters, not the 3 that were typed"),
+        ("", "something", "the field has 9 characters, not the 3 that were typed"),
+    ],
+)
+async def test_how_a_field_differs_from_what_was_typed_is_said(before: str, after: str, words: str) -> None:
+    shell = FakeShell(HEAD + field(before, focused="true"), HEAD + field(after, focused="true"))
+    with pytest.raises(EngineError) as refused:
+        await typed(shell, "abc")
+    assert refused.value.code == "TEXT_NOT_DELIVERED"
+    assert words in refused.value.message
+    assert "abc" not in refused.value.message
+
+
+def hinted(text: str, hint: str | None) -> bytes:
+    mark = b"" if hint is None else f' hint="{hint}"'.encode()
+    return HEAD + field(text, focused="true").replace(b" password=", mark + b" password=")
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "verified"),
+    [
+        (("Email", "Email"), ("Email", "Email"), "false"),  # an empty field shows its hint
+        (("Email", None), ("Email", None), "false"),  # the dump does not say whether that is one
+        (("Email", ""), ("Email", ""), "true"),
+        (("Name", "Name"), ("Email", "Name"), "true"),
+        (("", None), ("Email", None), "true"),
+    ],
+)
+async def test_a_text_that_is_the_hint_is_not_verified(
+    before: tuple[str, str | None], after: tuple[str, str | None], verified: str
+) -> None:
+    shown = await typed(FakeShell(hinted(*before), hinted(*after)), "Email")
+    assert shown.steps["s"].facts["verified"] == verified
+
+
+async def test_a_protected_space_is_a_space() -> None:
+    shown = await typed(FakeShell(HEAD + field("", focused="true"), HEAD + field("a\u00a0b", focused="true")), "a b")
+    assert shown.steps["s"].facts["verified"] == "true"
+    assert "Unicode form" in shown.steps["s"].facts["note"]
+
+
 def two_fields(first: str, second: str) -> bytes:
     """The second one has the focus."""
     rows = (
