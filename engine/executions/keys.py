@@ -17,13 +17,20 @@ PIECE_SECONDS = 20.0
 async def ended(work: Coroutine[Any, Any, T], over: asyncio.Event | None = None) -> T:
     """Return the result of ``work``, a piece of keys; if it is cancelled, go on until the device has pressed them.
 
-    ``over`` is set when they are pressed and ``work`` only reads; without it, that is the end of ``work``.
+    ``over`` is set at the end of ``work``, or by the caller when the keys are pressed and ``work`` only reads.
     """
-    task = asyncio.ensure_future(work)
+    over = over or asyncio.Event()
+
+    async def whole() -> T:
+        result = await work
+        over.set()
+        return result
+
+    task = asyncio.ensure_future(whole())
     try:
         return await asyncio.shield(task)
     except asyncio.CancelledError:
-        pressed = asyncio.ensure_future((over or asyncio.Event()).wait())
+        pressed = asyncio.ensure_future(over.wait())
         await asyncio.wait({task, pressed}, timeout=PIECE_SECONDS, return_when=asyncio.FIRST_COMPLETED)
         pressed.cancel()
         raise

@@ -116,10 +116,11 @@ def gesture(
         raise _invalid(f"Display {display} has no tree: give a point instead of a selector", "display")
     wanted = None if matcher is None else checked_matcher(matcher)
     usual = {"long_press": LONG_PRESS_MS, "swipe": SWIPE_MS, "drag": DRAG_MS}.get(kind)
-    hold = str(usual if duration_ms is None else duration_ms)
+    held = usual if duration_ms is None else duration_ms
+    hold = str(held)
 
     async def run(parts: Parts) -> dict[str, Any]:
-        if kind != "tap" and int(hold) > parts.execution.timeout_ms:
+        if held is not None and held > parts.execution.timeout_ms:
             words = f"A gesture of {hold} ms does not fit the time limit of {parts.execution.timeout_ms} ms; nothing was sent"
             raise _invalid(words, "durationMs", hint="Pass a longer --timeout, or a shorter gesture.")
         for _ in range(_LOOKS):

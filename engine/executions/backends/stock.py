@@ -30,7 +30,7 @@ from clawperator.engine.events.bus import EventBus
 from clawperator.engine.executions.backend import Outcome
 from clawperator.engine.executions.backends.stock_look import Looks, dump_file, end_dump, held_by_other
 from clawperator.engine.executions.backends.stock_surface import StockSurface
-from clawperator.engine.executions.backends.stock_text import typed_pieces
+from clawperator.engine.executions.backends.stock_text import cut_short, typed_pieces
 from clawperator.engine.executions.command import Command
 from clawperator.engine.executions.log_events import LogEventPublisher
 from clawperator.engine.executions.targets import node_facts
@@ -249,7 +249,7 @@ class StockBackend:
                     (), f"{outcome.reason}; uiautomator returned no tree: {_NO_TREE}", outcome.failed_step
                 )
         except TimeoutError:
-            words = f"Agent command timed out after {plan.timeout_ms}ms{surface.cut_short}"
+            words = f"Agent command timed out after {plan.timeout_ms}ms{cut_short(*surface.typed)}"
             outcome, code = PlanOutcome((), words), None
         except TransportError as exc:
             exc.message = f"The connection to the device broke: {exc.message}"

@@ -12,8 +12,10 @@ from functools import partial
 
 from clawperator.engine.adb.device import ShellResult
 from clawperator.engine.adb.displays import STATE_SCRIPT, state_size
+from clawperator.engine.adb.failures import OversizedError
 from clawperator.engine.adb.parse import parse_failure
 from clawperator.engine.adb.quote import device_script
+from clawperator.engine.adb.shell_session import ShellSession
 from clawperator.engine.errors import EngineError, ErrorCode
 from clawperator.engine.executions.finish import too_large
 from clawperator.engine.executions.touch_windows import TOUCH_SCRIPT
@@ -117,6 +119,22 @@ class Looks:
     def forget(self) -> None:
         """Note that something was sent, or time was waited."""
         self.last = None
+
+    async def take(self, shell: ShellSession, timeout: float | None) -> Look | None:
+        """Read the active window within ``timeout`` seconds; as ``read``, and raises ``AdbTimeoutError``."""
+        incoming = IncomingDump()
+        try:
+            done = await shell.run(
+                device_script(DUMP, **self.values),
+                timeout=timeout,
+                limit=MAX_DUMP,
+                on_output=incoming.feed,
+                label=f"uiautomator dump {self.file}",
+            )
+        except OversizedError as exc:
+            words = f"The output of uiautomator is larger than {MAX_DUMP // 2**20} MiB"
+            raise EngineError(ErrorCode.HIERARCHY_TOO_LARGE, words, details={"maxBytes": MAX_BYTES}) from exc
+        return await self.read(done, incoming)
 
     async def read(self, done: ShellResult, incoming: IncomingDump | None = None) -> Look | None:
         """Return what a dump shows, which ``incoming`` has parsed while it came; ``None`` for a window without a root.

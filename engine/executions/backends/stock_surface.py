@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any
@@ -23,7 +23,7 @@ from clawperator.engine.adb.displays import (
     front_package,
     state_size,
 )
-from clawperator.engine.adb.failures import AdbTimeoutError, OversizedError
+from clawperator.engine.adb.failures import AdbTimeoutError
 from clawperator.engine.adb.parse import parse_failure, refusal_hint
 from clawperator.engine.adb.quote import device_command, device_script
 from clawperator.engine.adb.shell_session import ShellSession
@@ -35,7 +35,6 @@ from clawperator.engine.executions.backends.stock_look import (
     HEAD,
     MAX_DUMP,
     WINDOWS,
-    IncomingDump,
     Look,
     Looks,
     may_read_again,
@@ -53,7 +52,7 @@ from clawperator.engine.executions.touch import (
 )
 from clawperator.engine.executions.touch_windows import TOUCH_SCRIPT, TouchWindow, as_turned, touch_windows
 from clawperator.engine.hierarchy.traits import is_editable
-from clawperator.engine.hierarchy.tree import MAX_BYTES, UiNode, UiTree
+from clawperator.engine.hierarchy.tree import UiNode, UiTree
 from clawperator.engine.runtime.plan import (
     Click,
     EnterText,
@@ -159,16 +158,6 @@ class StockSurface:
         """Whether the step waits for a screen that gave no tree in time, so that nothing is known of it."""
         return self._unread is True
 
-    @property
-    def cut_short(self) -> str:
-        """Return what to add to the words about a plan whose time is over: how much of a text was typed."""
-        done, length = self.typed
-        if not length:
-            return ""
-        if done == length:
-            return f"; all {length} characters were typed, and not read back"
-        return f"; {done} of {length} characters were typed, and no more will follow"
-
     # -- looking
 
     async def dump(self) -> UiTree | None:
@@ -207,26 +196,11 @@ class StockSurface:
         if left is not None and left <= 0:
             return None
         self.has_dumped = self._has_looked = True
-        incoming = IncomingDump()
         try:
-            done = await self._run(
-                device_script(DUMP, **self._looks.values),
-                timeout=left,
-                limit=MAX_DUMP,
-                on_output=incoming.feed,
-                label=f"uiautomator dump {self._looks.file}",
-            )
-        except AdbTimeoutError:
-            self._unread = self._unread is not False
-            return None
-        except OversizedError as exc:
-            words = f"The output of uiautomator is larger than {MAX_DUMP // 2**20} MiB"
-            raise EngineError(ErrorCode.HIERARCHY_TOO_LARGE, words, details={"maxBytes": MAX_BYTES}) from exc
-        try:
-            return self._use(await self._looks.read(done, incoming))
+            return self._use(await self._looks.take(await self._shell(), left))
         except EngineError as exc:
             waits = self._step is not None and isinstance(self._step.action, WaitForNode | WaitForNavigation)
-            if exc.code is not ErrorCode.UI_NOT_IDLE or not waits:
+            if not (isinstance(exc, AdbTimeoutError) or (waits and exc.code is ErrorCode.UI_NOT_IDLE)):
                 raise
             self._unread = self._unread is not False
             return None
@@ -397,7 +371,7 @@ class StockSurface:
 
         Nothing is pressed after the plan: where its time is over meanwhile, the piece is awaited.
         """
-        pressed = asyncio.Event()
+        before, pressed = self.typed, asyncio.Event()
 
         def still(_: Sequence[TouchWindow], now: Sequence[TouchWindow]) -> bool:
             return not focus_elsewhere(now, tree)
@@ -409,22 +383,14 @@ class StockSurface:
             if WINDOWS in heard:  # printed behind the keys
                 pressed.set()
 
-        label = f"input text {HIDDEN}"
-        how = {"timeout": None, "limit": MAX_DUMP, "label": label, "on_output": hear}
-        work = self._pressing(self._guarded(keys.script + tail, still, how, **keys.values, **more), pressed)
+        how = {"timeout": None, "limit": MAX_DUMP, "label": f"input text {HIDDEN}", "on_output": hear}
         try:
-            done = await ended(work, pressed)
+            done = await ended(self._guarded(keys.script + tail, still, how, **keys.values, **more), pressed)
         finally:
             if pressed.is_set():
-                self.typed = self.typed[0] + keys.typed, self.typed[1]
-        return done
-
-    @staticmethod
-    async def _pressing(work: Coroutine[Any, Any, ShellResult], pressed: asyncio.Event) -> ShellResult:
-        """Return the result of ``work`` and note that its keys were pressed."""
-        done = await work
-        if not done.exit_code:
-            pressed.set()
+                self.typed = before[0] + keys.typed, before[1]
+        if done.exit_code and HEAD not in done.stdout:
+            self.typed = before
         return done
 
     async def _take_focus(self, node: UiNode) -> UiNode | None:

@@ -68,6 +68,15 @@ def typed_pieces(text: str) -> list[str]:
     return [piece.replace(" ", "%s") for piece in pieces]
 
 
+def cut_short(done: int, length: int) -> str:
+    """Return what to add to the words about a plan whose time is over: how much of a text was typed."""
+    if not length:
+        return ""
+    if done == length:
+        return f"; all {length} characters were typed, and not read back"
+    return f"; {done} of {length} characters were typed, and no more will follow"
+
+
 def undelivered(reason: str, hint: str = "") -> EngineError:
     return EngineError(ErrorCode.TEXT_NOT_DELIVERED, f"The text did not arrive: {reason}", hint=hint)
 
