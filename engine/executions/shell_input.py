@@ -121,8 +121,8 @@ def gesture(
 
     async def run(parts: Parts) -> dict[str, Any]:
         if held is not None and held > parts.execution.timeout_ms:
-            words = f"A gesture of {hold} ms does not fit the time limit of {parts.execution.timeout_ms} ms; nothing was sent"
-            raise _invalid(words, "durationMs", hint="Pass a longer --timeout, or a shorter gesture.")
+            reason = f"A gesture of {hold} ms does not fit the time limit of {parts.execution.timeout_ms} ms; nothing was sent"
+            raise _invalid(reason, "durationMs", hint="Pass a longer --timeout, or a shorter gesture.")
         for _ in range(_LOOKS):
             if wanted is not None:
                 tree = await parts.look("look")

@@ -342,7 +342,7 @@ class StockSurface:
         typing = stock_text.typing(field, text, self._sdk, self._method, point)
         self.has_dumped = True
         self._acts()
-        self.typed = 0, len(text)
+        self.typed, done = (0, len(text)), ShellResult(b"", b"", 1)
         for number, keys in enumerate(typing.pieces, 1):
             is_last = number == len(typing.pieces)
             tail, values = (DUMP + typing.end, self._looks.values) if is_last else ("", {})
@@ -356,7 +356,8 @@ class StockSurface:
         self._now.sent += typing.sent
         self._now.facts["route"] = typing.route
         if HEAD not in done.stdout:
-            raise _broke_off(f"typing broke off: {parse_failure(done.error_text, done.exit_code or 1)}", done)
+            so_far = f" (after {self.typed[0]} of {len(text)} characters)" if self.typed[0] else ""
+            raise _broke_off(f"typing broke off: {parse_failure(done.error_text, done.exit_code or 1)}{so_far}", done)
         try:
             found = self._use(await self._looks.read(done))
         except EngineError as exc:

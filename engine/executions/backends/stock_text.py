@@ -38,11 +38,11 @@ _PASSWORD_KEYS = 64
 
 
 class Keys(NamedTuple):
-    """A piece of a script that types, with its values: it presses ``count`` keys, ``typed`` of which are characters of the text."""
+    """A piece of a script that types, with its values: it presses ``presses`` keys, ``typed`` of which are characters of the text."""
 
     script: str
     values: Mapping[str, str | Sequence[str]]
-    count: int
+    presses: int
     typed: int = 0
 
 
@@ -131,9 +131,11 @@ def _joined(keys: Sequence[Keys]) -> list[Keys]:
     pieces: list[Keys] = []
     for number, one in enumerate(keys):
         name = f"v{number}"
-        last = pieces.pop() if pieces and pieces[-1].count + one.count <= PIECE else Keys("", {}, 0)
+        last = pieces.pop() if pieces and pieces[-1].presses + one.presses <= PIECE else Keys("", {}, 0)
         script, values = one.script.replace("{value}", f"{{{name}}}"), {name: one.values["value"]}
-        joined = Keys(last.script + script, {**last.values, **values}, last.count + one.count, last.typed + one.typed)
+        joined = Keys(
+            last.script + script, {**last.values, **values}, last.presses + one.presses, last.typed + one.typed
+        )
         pieces.append(joined)
     return pieces
 
