@@ -121,6 +121,11 @@ async def run(name: str, call: Call) -> dict[str, Any]:
     return {"job": name, "calls": len(job.steps), "bytes": size, "ms": round(seconds * 1000)}
 
 
+def reset() -> None:
+    """Put the device back to its start. It is no part of a job."""
+    subprocess.run(("clawperator", "sim", "reset"), stdout=subprocess.PIPE, check=True)
+
+
 def command_line(*flags: str) -> Call:
     """Run each step as a command line."""
 
@@ -158,6 +163,7 @@ async def main(ways: list[str]) -> None:
             flags = {"cold": ("--json", "--no-warm"), "warm": ("--json",)}
             call = command_line(*flags[way]) if way in flags else await over_mcp(stack)
             for name in JOBS:
+                reset()
                 print(json.dumps({"way": way, **await run(name, call)}))
 
 

@@ -8,6 +8,7 @@ import subprocess
 import sys
 from typing import Any
 
+SETTINGS = "com.android.settings"
 GOAL = ("Network & internet", "Internet")
 """Labels to follow, from the home page of Settings."""
 REF = re.compile(r"\be\d+\b")
@@ -34,9 +35,10 @@ def decide(screen: dict[str, Any], wanted: str) -> str:
 
 
 def main() -> None:
-    answer = clawperator("action", "open-app", "--app", "com.android.settings")
+    clawperator("close", SETTINGS)  # it may be on another page
+    answer = clawperator("open", SETTINGS)
     for wanted in GOAL:
-        answer = clawperator("action", "click", "--ref", decide(answer["then"], wanted))
+        answer = clawperator("click", "--ref", decide(answer["then"], wanted))
         print(wanted, answer["outcome"]["status"], "" if answer["then"]["changed"] else "but nothing changed")
     print(answer["then"]["lines"])
 

@@ -108,8 +108,7 @@ def require_generation(execution: Execution, apk_version: str) -> None:
 
     An unreadable ``apk_version`` refuses nothing.
 
-    Raises ``EXECUTION_ACTION_UNSUPPORTED`` with ``details.{path, actionId, actionType, requiresApk, apkVersion}``, and
-    ``EXECUTION_VALIDATION_FAILED`` for a matcher that a newer Operator does not answer.
+    Raises ``EXECUTION_ACTION_UNSUPPORTED`` with ``details.{path, actionId, actionType, requiresApk, apkVersion}``.
     """
     for index, action in enumerate(execution.actions):
         for path, what, since in _newer(action, apk_version):
@@ -127,37 +126,10 @@ def require_generation(execution: Execution, apk_version: str) -> None:
                     },
                 )
 
-    if _parsed(apk_version) is not None and supports(apk_version, RELATIONS_SINCE):
-        _refuse_blank(execution, apk_version)
-
-
-def _refuse_blank(execution: Execution, apk_version: str) -> None:
-    """Refuse matchers of blank texts alone: they match nothing, and the parser that knows relations does not answer them."""
-    for index, action in enumerate(execution.actions):
-        for name in _blank_matchers(action):
-            path = f"actions.{index}.params.{name}"
-            raise EngineError(
-                ErrorCode.EXECUTION_VALIDATION_FAILED,
-                f"`{path}` must have at least one field that is not blank: Operator {apk_version} does not answer it",
-                details={"path": path, "actionId": action.id, "actionType": action.type, "apkVersion": apk_version},
-            )
-
 
 def fits_every_generation(execution: Execution) -> bool:
-    """Whether every Operator supports all of ``execution``, so that the installed version does not matter."""
-    return not any(
-        host_chooses(action, None) or any(_needs(action)) or any(_blank_matchers(action))
-        for action in execution.actions
-    )
-
-
-def _blank_matchers(action: Action) -> Iterator[str]:
-    """The parameters of ``action`` that are matchers of blank texts alone."""
-    fields = spec.model_fields if (spec := ACTIONS.get(action.type)) is not None else {}
-    for name, value in action.params.items():
-        is_matcher = name in fields and fields[name].annotation is NodeMatcher
-        if is_matcher and value and all(isinstance(text, str) and not text.strip() for text in value.values()):
-            yield name
+    """Whether the oldest Operator supports all of ``execution``, so that the installed version does not matter."""
+    return not any(host_chooses(action, None) or any(_needs(action)) for action in execution.actions)
 
 
 def host_chooses(action: Action, apk_version: str | None) -> bool:

@@ -17,7 +17,7 @@ _LONGEST = 200
 _RESULTS: Mapping[str, str] = {
     ErrorCode.NODE_NOT_FOUND: "not found",
     ErrorCode.NODE_NOT_CLICKABLE: "not clickable",
-    ErrorCode.CONTAINER_NOT_FOUND: "nothing to scroll",
+    ErrorCode.CONTAINER_NOT_FOUND: "no container",
     ErrorCode.CONTAINER_NOT_SCROLLABLE: "does not scroll",
     ErrorCode.EXECUTION_TIMEOUT: "out of time",
     ErrorCode.RESULT_ENVELOPE_TIMEOUT: "no result",

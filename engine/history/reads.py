@@ -87,6 +87,7 @@ def find(db: sqlite3.Connection, key: str | int) -> RunRecord | None:
     ways: list[tuple[str, str | int]] = [("e.execution_id = ?", str(key)), ("e.command_id = ?", str(key))]
     if isinstance(key, int) or (key.isascii() and key.isdigit() and len(key) < 19):
         ways.insert(0, ("e.number = ?", int(key)))
+    ways.append(("? = 'last'", str(key)))
     for sql, value in ways:
         row = db.execute(
             f"SELECT {_SUMMARY}, e.message FROM executions e WHERE {sql} ORDER BY e.number DESC LIMIT 1",  # noqa: S608 -- our own names

@@ -175,7 +175,7 @@ class History:
         return self._read(lambda db: reads.count(db, where))
 
     def find(self, key: str | int) -> RunRecord:
-        """Return the run with that number or executionId, or the newest with that commandId. Raises ``EngineError`` (HISTORY_NOT_FOUND)."""
+        """Return the run with that number or executionId, or the newest with that commandId, or of all for ``last``. Raises ``EngineError`` (HISTORY_NOT_FOUND)."""
         from clawperator.engine.history import reads
 
         record = self._read(lambda db: reads.find(db, key))

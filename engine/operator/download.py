@@ -16,10 +16,9 @@ from contextlib import suppress
 from dataclasses import dataclass
 from http.client import HTTPException, HTTPResponse
 from typing import Any, BinaryIO, cast
-from urllib.parse import urljoin, urlsplit
+from urllib.parse import urlsplit
 
 from clawperator.engine.contracts.operator_identity import DEBUG_PACKAGE, OPERATOR_PACKAGES
-from clawperator.engine.contracts.strict_json import parse_json
 from clawperator.engine.errors import EngineError, ErrorCode, not_readable, not_writable
 from clawperator.engine.files.regular import PRIVATE, check_target, open_regular, private_folder
 from clawperator.engine.operator.apk import read_apk, refused, sha256_of
@@ -34,8 +33,6 @@ _SECONDS, _MOST_SECONDS = 30.0, 1_800.0
 _CHECKSUM_BYTES = 4096
 _NOT_FOUND = 404
 _DIGEST = re.compile(r"\b[0-9a-fA-F]{64}\b")
-_LATEST, _LATEST_BYTES, _LONGEST_VERSION = "latest.json", 64 * 1024, 40
-_LATEST_HINT = "Pass the URL of the APK itself."
 _CERTIFICATE_HINT = (
     "Check the URL. SSL_CERT_FILE names a file with certificates of authorities that this system does not know."
 )
@@ -65,8 +62,7 @@ class FetchedApk:
 async def fetch(source: str, digest: str, env: Mapping[str, str], on_progress: OnProgress) -> FetchedApk:
     """Copy ``source``, a path or an https URL, into the downloads folder, where ``operator setup`` finds it.
 
-    Its SHA-256 must be ``digest``, else the one in ``<source>.sha256``. A URL that ends in ``latest.json`` names a document with the
-    ``version``, the ``url`` and the ``sha256`` of an APK, which is fetched. An older file is replaced only by a complete Operator APK
+    Its SHA-256 must be ``digest``, else the one in ``<source>.sha256``. An older file is replaced only by a complete Operator APK
     with this digest; anything else leaves no file.
 
     Raises ``EngineError``: USAGE for another scheme than https, OPERATOR_FETCH_FAILED, OPERATOR_INSTALL_FAILED for a file that
@@ -121,13 +117,9 @@ class _Fetch:
         self._progress = progress
         self._stop = stop
         self._is_url = "://" in source
-        self._version = ""
-        """The version that the source announces."""
         self._until = time.monotonic() + _MOST_SECONDS
 
     def run(self) -> FetchedApk:
-        if self._is_url and urlsplit(self._source).path.endswith(f"/{_LATEST}"):
-            self._follow_latest()
         digest = self._digest or self._published_digest()
         try:
             private_folder(self._folder)
@@ -141,31 +133,6 @@ class _Fetch:
         finally:
             with suppress(OSError):
                 os.unlink(self._part)
-
-    def _follow_latest(self) -> None:
-        """Read which APK is the latest; a digest of the caller holds for it too."""
-        place = self._source
-        try:
-            with self._open(place) as stream:
-                found, base = parse_json(stream.read(_LATEST_BYTES)), cast("HTTPResponse", stream).url
-        except (OSError, HTTPException) as exc:
-            raise _failed(f"{place} cannot be downloaded: {_why(exc)}") from exc
-        except EngineError as exc:
-            if exc.code is not ErrorCode.EXECUTION_VALIDATION_FAILED:
-                raise
-            raise _failed(f"{place} is not JSON: {exc.message}", hint=_LATEST_HINT) from exc
-        texts = found if isinstance(found, dict) else {}
-        version, url, digest = (texts.get(key) for key in ("version", "url", "sha256"))
-        if not (isinstance(version, str) and version and isinstance(url, str) and url and isinstance(digest, str)):
-            raise _failed(f"{place} does not name version, url and sha256", hint=_LATEST_HINT)
-        if not _DIGEST.fullmatch(digest):
-            raise _failed(f"sha256 in {place} is not a SHA-256 checksum", hint=_LATEST_HINT)
-        try:
-            self._source = urljoin(base, url)
-            _check_https(self._source, place)
-        except ValueError as exc:
-            raise _failed(f"url in {place} is not valid: {exc}", hint=_LATEST_HINT) from exc
-        self._digest, self._version = self._digest or digest.lower(), version
 
     def _published_digest(self) -> str:
         checksum = f"{self._source}.sha256"
@@ -244,8 +211,6 @@ class _Fetch:
         facts = read_apk(self._part)
         if facts.package not in OPERATOR_PACKAGES:
             raise refused(self._source, f"it is {facts.package}, not the Operator app")
-        if self._version and facts.version_name.removesuffix("-d") != self._version.removeprefix("v"):
-            raise refused(self._source, f"it is version {facts.version_name}, not {self._version[:_LONGEST_VERSION]}")
         path = os.path.join(self._folder, DEBUG_FILE if facts.package == DEBUG_PACKAGE else RELEASE_FILE)
         try:
             check_target(path, replace=True)

@@ -41,7 +41,17 @@ nothing changes; `read_rows` reads a list; `input_tap` and others reach what the
     interrupted="The next answer about that device has the outcome in `interrupted`.",
     bytes="`maxBytes`",
 )
-CLI_GUIDE = _GUIDE.format(
+PLAN = """\
+    [{"type": "open_app",
+      "params": {"applicationId": "com.android.settings"}},
+     {"type": "click",
+      "params": {"matcher": {"textEquals": "Display"}}},
+     {"type": "snapshot_ui"}]"""
+CLI_GUIDE = f"""{_GUIDE}
+
+A plan is a list of actions, in a file or as the argument of {{execute}}:
+
+{PLAN.replace("{", "{{").replace("}", "}}")}""".format(
     snapshot="`clawperator inspect ui --view compact`",
     screenshot="`clawperator screenshot`",
     devices="`clawperator devices`",
@@ -50,7 +60,7 @@ CLI_GUIDE = _GUIDE.format(
     suggest="`clawperator suggest`",
     skills="`clawperator skills search`",
     action="`clawperator click`, `type`, `open` and others",
-    execute="""`clawperator execute '[{"type": "click", "params": {"matcher": {"textEquals": "OK"}}}, {"type": "snapshot_ui"}]'`""",
+    execute="`clawperator execute`",
     wait="`clawperator wait`",
     ref="`--ref e12@7f3a1b2c`",
     then="`--then compact` or `--then diff`",

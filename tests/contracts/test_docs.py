@@ -24,7 +24,7 @@ from clawperator.engine.executions.validate import validate
 from clawperator.engine.json_schema import json_schema
 from clawperator.engine.simulator.scenario import parse_scenario
 from clawperator.engine.skills.recipe.compile import compile_recipe
-from tests.support import free_port, patience, running
+from tests.support import patience
 
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
@@ -78,33 +78,6 @@ def test_every_command_line_is_understood(words: tuple[str, ...], capsys: pytest
 
 
 @pytest.mark.ci
-def test_the_tutorial_and_the_example_of_an_agent_run(tmp_path: Path) -> None:
-    install, simulator, *shell, clean_up = blocks(DOCS / "tutorial.md", "sh")
-    port = str(free_port())
-    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
-    env = {"HOME": str(tmp_path), "XDG_STATE_HOME": str(tmp_path), "XDG_CONFIG_HOME": str(tmp_path), "PATH": path}
-    assert "pip install" in install
-    assert clean_up == "kill %1\n"
-    start = simulator.replace("6037", port).removesuffix(" &\n").split()
-    with running(start, env=env, stdout=subprocess.PIPE, text=True) as device:
-        assert device.stdout is not None
-        assert json.loads(device.stdout.readline())["ports"] == [int(port)]
-        lines = "".join((*shell, f"python {ROOT / 'examples' / 'agent_loop.py'}\n")).replace("6037", port)
-        done = subprocess.run(
-            ["bash", "-e", "-c", lines],
-            cwd=tmp_path,
-            env=env,
-            capture_output=True,
-            text=True,
-            check=False,
-            timeout=patience(60),
-        )
-    assert done.returncode == 0, done.stdout + done.stderr
-    assert "succeeded  wifi-1 on emulator-5554" in done.stdout
-    assert "Internet succeeded" in done.stdout, "the agent's loop of the examples"
-
-
-@pytest.mark.ci
 def test_the_example_of_a_test_passes(tmp_path: Path) -> None:
     example = [sys.executable, "-m", "pytest", "-q", "-c", os.devnull, str(ROOT / "examples" / "test_settings.py")]
     env = {"HOME": str(tmp_path), "XDG_STATE_HOME": str(tmp_path), "PATH": os.environ["PATH"]}
@@ -112,45 +85,6 @@ def test_the_example_of_a_test_passes(tmp_path: Path) -> None:
         example, cwd=tmp_path, env=env, capture_output=True, text=True, check=False, timeout=patience(60)
     )
     assert "1 passed" in done.stdout, done.stdout
-
-
-@pytest.mark.parametrize(
-    "page",
-    [
-        "README.md",
-        pytest.param("docs/how-to/continuous-integration.md", marks=pytest.mark.ci),
-        pytest.param("docs/how-to/python.md", marks=pytest.mark.ci),
-        pytest.param("docs/how-to/many-devices.md", marks=pytest.mark.ci),
-    ],
-)
-def test_the_python_examples_run(page: str, tmp_path: Path) -> None:
-    (example,) = blocks(ROOT / page, "python")
-    call = "" if "asyncio.run" in example else "import asyncio; asyncio.run(main())"
-    phone = [sys.executable, str(ROOT / "tests" / "benchmarks" / "phone.py"), "0"]
-    with running(phone, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as simulated:
-        assert simulated.stdout is not None
-        port, serial = simulated.stdout.readline().split()
-        env = {
-            "HOME": str(tmp_path),
-            "XDG_CONFIG_HOME": str(tmp_path),
-            "PATH": os.environ["PATH"],
-            "ANDROID_ADB_SERVER_PORT": port,
-        }
-        settings = tmp_path / "clawperator" / "settings.toml"
-        settings.parent.mkdir()
-        settings.write_text(f'[devices.phone]\nserial = "{serial}"\ntags = ["lab"]\n', encoding="utf-8")
-        done = subprocess.run(
-            [sys.executable, "-c", f"{example}\n{call}"],
-            env=env,
-            capture_output=True,
-            text=True,
-            check=False,
-            timeout=patience(60),
-        )
-        simulated.communicate("")
-    assert done.returncode == 0, done.stderr
-    assert page != "README.md" or done.stdout.rstrip().endswith("</hierarchy>")
-    assert "many" not in page or "'succeeded': 1" in done.stdout
 
 
 @pytest.mark.parametrize(("page", "text"), every_block("json"))

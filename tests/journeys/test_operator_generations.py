@@ -235,23 +235,3 @@ async def test_relations_are_honoured(connect: Connect, column: str) -> None:
         if not there:
             assert outcome["error"]["code"] == "NODE_NOT_FOUND"
             assert outcome["error"]["details"]["selector"] == matcher
-
-
-@pytest.mark.parametrize("generation", GENERATIONS)
-async def test_a_matcher_of_blank_texts_is_refused_where_the_app_would_not_answer(
-    connect: Connect, generation: str
-) -> None:
-    """Older apps match nothing with it, as ever."""
-    bench = await connect(device={"generation": generation})
-    blank = {**MISS, "params": {**MISS["params"], "matcher": {"textEquals": " ", "resourceId": "\t"}}}
-    if generation not in NEWER:
-        result = await bench.engine.execute(plan(blank))
-        assert (result.outcome.to_dict()["error"]["code"], bench.world.commands) == ("NODE_NOT_FOUND", 1)
-        return
-    with pytest.raises(EngineError) as caught:
-        await bench.engine.execute(plan(OPEN, blank))
-    assert (caught.value.code, bench.world.commands) == ("EXECUTION_VALIDATION_FAILED", 0)
-    assert caught.value.details["path"] == "actions.1.params.matcher"
-    kept = {**MISS, "params": {**MISS["params"], "matcher": {"textEquals": " ", "role": "button"}}}
-    result = await bench.engine.execute(plan(kept, command_id="kept"))
-    assert (result.outcome.to_dict()["error"]["code"], bench.world.commands) == ("NODE_NOT_FOUND", 1)

@@ -104,7 +104,7 @@ class Click(Action):
     required = "--selector <json> or --coordinate <x> <y>"
     notes = "Selector flags given together must all match. --coordinate requires Operator 0.5 or newer."
     examples = (
-        """--selector '{"textEquals":"Save"}'""",
+        "--text Save",
         "--id com.example:id/save --click-type long_click",
         "--coordinate 540 1200",
     )
@@ -134,7 +134,7 @@ class Read(Action):
         "list scrolls, and whether its edges cut the first or the last row."
     )
     examples: tuple[str, ...] = (
-        """--selector '{"resourceId":"com.example:id/total"}'""",
+        "--id com.example:id/total",
         "--id com.example:id/temp --validator temperature",
     )
     flags = (
@@ -190,7 +190,7 @@ class Type(Action):
         "change (changed, none_seen). The command submit waits for a change and fails without one."
     )
     examples: tuple[str, ...] = (
-        """--selector '{"role":"textfield"}' --text 'hello world'""",
+        "--role textfield --text 'hello world'",
         "--id com.example:id/q --text tea --submit",
         "--id com.example:id/password --text - < password.txt",
     )
@@ -229,7 +229,7 @@ class Wait(Action):
     required = "--selector <json> or --app <packageId>"
     notes = WAIT_NOTES
     examples: tuple[str, ...] = (
-        """--selector '{"textContains":"Welcome"}' --timeout-ms 60000""",
+        "--text-contains Welcome --timeout-ms 60000",
         "--text Loading --gone",
         "--app com.android.settings",
     )
@@ -323,7 +323,7 @@ class ScrollUntil(Action):
 class ScrollAndClick(Action):
     usage = "--selector <json> [--direction <direction>] [options]"
     required = "--selector <json>"
-    examples = ("""--selector '{"textEquals":"Display"}'""", "--text Display --direction down --max-swipes 20")
+    examples = ("--text Display", "--text Display --direction down --max-swipes 20")
     flags = (
         *SELECTOR_FLAGS,
         *SCROLL_FLAGS,

@@ -14,17 +14,12 @@ from clawperator.app.cli.parsing.common_flags import (
 from clawperator.app.cli.parsing.flags import Flag, Word
 from clawperator.app.cli.payload_file import naming_the_file, read_payload
 from clawperator.engine.errors import EngineError, ErrorCode
+from clawperator.engine.text.guide import PLAN
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from typing import Any
-
-
-PLAN = """\
-  [{"type": "open_app", "params": {"applicationId": "com.android.settings"}},
-   {"type": "click", "params": {"matcher": {"textEquals": "Display"}}},
-   {"type": "snapshot_ui"}]"""
 
 
 class Execute(Command):

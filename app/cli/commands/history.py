@@ -63,10 +63,10 @@ class ListRuns(Command):
 
 class Show(Command):
     usage = "<run> [--tree <stepId|digest>] [options]"
-    notes = "Identify a run by number, executionId or commandId (the newest match). --tree prints one of its UI trees in full."
-    examples = ("124", "124 --output pretty", "124 --tree snap --output pretty")
+    notes = "Identify a run by number, executionId or commandId (the newest match); last is the newest run. --tree prints one of its UI trees in full."
+    examples = ("last", "124 --output pretty", "124 --tree snap --output pretty")
     flags = (
-        Word("run", "number, executionId or commandId", suggest="runs"),
+        Word("run", "number, executionId, commandId or last", suggest="runs"),
         Flag("--tree", "<stepId|digest>", "print the UI tree of this step or with this digest"),
     )
 

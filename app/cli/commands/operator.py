@@ -52,8 +52,7 @@ class Fetch(SharedEngineCommand):
     usage = "--from <path|url> [--sha256 <hex>] [options]"
     notes = (
         "Copies the APK into ~/.clawperator/downloads, where operator setup finds it. URLs must use https, and a\n"
-        "SHA-256 must be known: from --sha256 or <url>.sha256, or from a latest.json with version, url and sha256 of the APK, which\n"
-        "is fetched then. A download that fails or is interrupted leaves no file."
+        "SHA-256 must be known: from --sha256 or <url>.sha256. A download that fails or is interrupted leaves no file."
     )
     examples = (
         "--from https://androperator.com/operator.apk",

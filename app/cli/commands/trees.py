@@ -30,7 +30,7 @@ class Match(Command):
         "the dump and are inferred from it: if they affect the matches, the result is marked approximate."
     )
     examples = (
-        """--selector '{"textEquals":"Save"}'""",
+        "--text Save",
         "--text-contains save --role button --snapshot screen.xml",
         "--id com.example:id/save --explain --output pretty",
         "--text OK --snapshot - < screen.xml",

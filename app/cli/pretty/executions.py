@@ -139,9 +139,17 @@ def _steps(steps: Sequence[Data], results: Sequence[Data]) -> Table:
         "action": "type",
         "result": _result,
         "duration": lambda step: ("" if step["durationMs"] is None else f"{step['durationMs']} ms", FAINT),
-        "data": lambda step: _short_data({**data.get(step["id"], {}), **_target(step.get("target", {}))}),
+        "data": lambda step: _short_data(
+            {**_as_known(step, data.get(step["id"], {})), **_target(step.get("target", {}))}
+        ),
     }
     return records(steps, columns)
+
+
+def _as_known(step: Data, data: Mapping[str, object]) -> Mapping[str, object]:
+    """Without the device's refusal where the host did the step: it is in the envelope."""
+    refused = step["status"] == "done" and not {"error", "errorCode"}.isdisjoint(data)
+    return {name: value for name, value in data.items() if not (refused and name in ("error", "errorCode", "message"))}
 
 
 def _result(step: Data) -> tuple[str, str]:
