@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from clawperator.engine.version import OPERATOR_RELEASES
+
 
 class Brand(NamedTuple):
     """A name under which the app was published. ``word`` stands in the prefixes of its log lines, ``domain`` in its classes."""
@@ -53,6 +55,13 @@ AGENT_ACTION = CLAWPERATOR.action
 """The default of the setting: where it was not changed, the action is that of the installed app's brand."""
 
 LISTENER_CLASS = "action.notification.NotificationListenerService"
+
+
+def newest_of(brand: Brand) -> str:
+    """The newest generation of ``OPERATOR_RELEASES`` under this name."""
+    later = [other.since for other in OPERATOR_BRANDS[OPERATOR_BRANDS.index(brand) + 1 :]]
+    generations = list(OPERATOR_RELEASES)
+    return generations[generations.index(later[0]) - 1 if later else -1]
 
 
 def brand_of(package: str) -> Brand:

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 
 from clawperator.engine.adb.android_user import am
 from clawperator.engine.adb.device import AdbDevice
+from clawperator.engine.contracts.operator_identity import brand_of
 from clawperator.engine.doctor.check import ANSWER_SECONDS, Check, manual
 from clawperator.engine.errors import ErrorCode
 from clawperator.engine.process.child import CannotStartError, capture
@@ -14,7 +15,6 @@ from clawperator.engine.process.output import BoundedOutput
 
 BUILD_SECONDS = 1_800.0
 """Time limit of Gradle, whose first build downloads all dependencies."""
-ACTIVITY = "clawperator.activity.MainActivity"
 _TAIL_BYTES = 64 * 1024
 _TAIL_LINES = 20
 _TAIL_CHARACTERS = 3_000
@@ -81,7 +81,7 @@ def tail(text: str) -> str:
 async def launch(device: AdbDevice, package: str) -> Check:
     """Start the Operator's activity; ``am`` exits with 0 even if the activity does not exist."""
     check_id = "build.android.launch"
-    result = await device.shell(am("start", "-n", f"{package}/{ACTIVITY}"), timeout=ANSWER_SECONDS)
+    result = await device.shell(am("start", "-n", f"{package}/{brand_of(package).activity}"), timeout=ANSWER_SECONDS)
     said = f"{result.stderr.decode(errors='replace')}\n{result.text}"
     complaint = next((line.strip() for line in said.splitlines() if line.startswith("Error: ")), "")
     if result.ok and not complaint:

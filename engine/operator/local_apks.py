@@ -9,12 +9,19 @@ from dataclasses import dataclass
 from itertools import islice
 
 from clawperator.engine.config.settings import home_folder
-from clawperator.engine.contracts.operator_identity import ANDROPERATOR, CLAWPERATOR, DEBUG_PACKAGE, OPERATOR_PACKAGES
+from clawperator.engine.contracts.operator_identity import (
+    ANDROPERATOR,
+    CLAWPERATOR,
+    DEBUG_PACKAGE,
+    OPERATOR_BRANDS,
+    OPERATOR_PACKAGES,
+    newest_of,
+)
 from clawperator.engine.errors import EngineError, ErrorCode
 from clawperator.engine.operator.apk import ApkFacts, read_apk, refused
 from clawperator.engine.version import OPERATOR_RELEASES
 
-TESTED_URLS = (ANDROPERATOR.release_url(OPERATOR_RELEASES["1.0"]), CLAWPERATOR.release_url(OPERATOR_RELEASES["0.12"]))
+TESTED_URLS = tuple(brand.release_url(OPERATOR_RELEASES[newest_of(brand)]) for brand in reversed(OPERATOR_BRANDS))
 """The newest release of each brand that the product is tested with."""
 RELEASE_FILE, DEBUG_FILE = "operator.apk", "operator-debug.apk"
 MAX_LOOKED_AT = 2_000
@@ -67,7 +74,7 @@ def _missing(env: Mapping[str, str], package: str, problems: list[ApkProblem]) -
     error = EngineError(
         ErrorCode.OPERATOR_APK_NOT_FOUND,
         f"No {what} was found in {folder(env)}",
-        hint=f"Download {ANDROPERATOR.newest_url} (from 1.0 on) or {CLAWPERATOR.newest_url} (up to 0.12) into that folder as {RELEASE_FILE}, "
+        hint=f"Download {ANDROPERATOR.newest_url} (from {ANDROPERATOR.since} on) or {CLAWPERATOR.newest_url} (up to {newest_of(CLAWPERATOR)}) into that folder as {RELEASE_FILE}, "
         f"or pass its path with --apk. Tested: {' and '.join(TESTED_URLS)}, with its .sha256 each. APKs are never downloaded automatically.",
         details={"folder": folder(env), "urls": [ANDROPERATOR.newest_url, CLAWPERATOR.newest_url, *TESTED_URLS]},
     )

@@ -24,7 +24,7 @@ _VERSION = re.compile(r"1\.[0-9]{1,9}\.[0-9]{1,9}")
 
 def _version(text: str) -> str:
     if not _VERSION.fullmatch(text):
-        raise ValueError("the major version must be 1, as in 1.0.0")
+        raise ValueError("the major version must be 1: 1.<minor>.<patch>")
     return text
 
 

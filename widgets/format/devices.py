@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from clawperator.engine.adb.mdns import is_network_serial
 from clawperator.engine.adb.presence import DeviceState
+from clawperator.engine.contracts.operator_identity import OPERATOR_BRANDS
 from clawperator.widgets.format.lines import Line, Row, device_name, wrapped
 from clawperator.widgets.format.symbols import UNICODE, Symbols
 from clawperator.widgets.models.status import Status
@@ -30,8 +31,12 @@ class DeviceSummary(NamedTuple):
     """Its last command got no answer."""
 
 
-VARIANTS = {"com.clawperator.operator": "release", "com.clawperator.operator.dev": "debug"}
-"""Short names of the two Operator apps."""
+VARIANTS = {
+    package: name
+    for brand in OPERATOR_BRANDS
+    for package, name in zip(brand.packages, ("release", "debug"), strict=True)
+}
+"""Short names of the builds of the Operator app, of either brand."""
 NO_FACTS = DeviceSummary()
 
 

@@ -7,7 +7,9 @@ from clawperator.app.cli.engine_command import SharedEngineCommand
 from clawperator.app.cli.parsing.common_flags import PROGRESS_FLAG
 from clawperator.app.cli.parsing.flags import Flag, switch
 from clawperator.app.cli.parsing.values import text_value
+from clawperator.engine.contracts.operator_identity import ANDROPERATOR, CLAWPERATOR, DEBUG_PACKAGE, newest_of
 from clawperator.engine.errors import EngineError, ErrorCode
+from clawperator.engine.version import OPERATOR_RELEASES
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -21,13 +23,13 @@ class Setup(SharedEngineCommand):
     notes = (
         "Checks the APK, installs or updates it, grants its permissions and verifies the result. Without --apk, it\n"
         "uses ~/.clawperator/downloads: operator.apk, operator-debug.apk, then the newest other APK. Get the app\n"
-        "from https://androperator.com/operator.apk, up to 0.12 from https://clawperator.com/operator.apk; nothing is\n"
+        f"from {ANDROPERATOR.newest_url}, up to {newest_of(CLAWPERATOR)} from {CLAWPERATOR.newest_url}; nothing is\n"
         "downloaded automatically. --receiver-package installs an app other than the known ones. If a phase fails, the result contains the phases reached so far."
     )
     examples = (
         "",
         "--apk ~/Downloads/operator.apk",
-        "--apk operator-debug.apk --receiver-package com.clawperator.operator.dev",
+        f"--apk operator-debug.apk --receiver-package {DEBUG_PACKAGE}",
     )
     flags = (
         Flag("--apk", "<path>", "install this file [from ~/.clawperator/downloads]", file=True),
@@ -55,8 +57,8 @@ class Fetch(SharedEngineCommand):
         "SHA-256 must be known: from --sha256 or <url>.sha256. A download that fails or is interrupted leaves no file."
     )
     examples = (
-        "--from https://androperator.com/operator.apk",
-        "--from https://downloads.clawperator.com/operator/v0.12.5/operator-v0.12.5.apk",
+        f"--from {ANDROPERATOR.newest_url}",
+        f"--from {CLAWPERATOR.release_url(OPERATOR_RELEASES[newest_of(CLAWPERATOR)])}",
         "--from ~/Downloads/operator.apk --sha256 9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08",
     )
     flags = (Flag("--from", "<path|url>", "copy the APK from this file or URL", file=True), _DIGEST_FLAG, PROGRESS_FLAG)

@@ -21,7 +21,7 @@ from clawperator.engine.contracts.derived import derived_code
 from clawperator.engine.contracts.envelope import Envelope
 from clawperator.engine.contracts.execution import Execution
 from clawperator.engine.contracts.generation import fits_every_generation, is_newer, require_generation
-from clawperator.engine.contracts.operator_identity import OPERATOR_PACKAGES, RELEASE_PACKAGE, action_for
+from clawperator.engine.contracts.operator_identity import OPERATOR_PACKAGES, RELEASE_PACKAGE, action_for, brand_of
 from clawperator.engine.errors import EngineError, ErrorCode
 from clawperator.engine.executions.backend import Diagnose, Diagnosis, Outcome
 from clawperator.engine.executions.command import Command
@@ -536,7 +536,7 @@ class _Run:
         doctor = command_line("doctor", self._device_id, "--receiver-package", self._package)
         silence = "The Operator app did not respond: its accessibility service or version may be the reason."
         hint = f"{silence} Run `{doctor}`." if silent else RESULT_LOST_HINT if self.arrived else ""
-        message = f"No [Clawperator-Result] envelope within {round(self.wait_seconds * 1000)}ms"
+        message = f"No [{brand_of(self._package).word}-Result] envelope within {round(self.wait_seconds * 1000)}ms"
         if self.arrived is not None:
             arrived = "{receivedChunks} of {expectedChunks} records of it arrived".format(**self.arrived)
             message = f"{message}: the Operator app has run the plan, and {arrived}"
