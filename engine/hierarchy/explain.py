@@ -350,7 +350,7 @@ def _id_reason(wanted: str, got: str) -> str:
     case = "" if name == shown else "; letter case differs, too"
     ours, theirs = (form and form["package"] for form in map(_ID_FORM.fullmatch, (wanted, got)))
     if theirs is None:
-        return f"the id on the screen has no package, as those of test tags and web pages: write {got}{case}"
+        return f"the id on the screen has no package: write {got}{case} (a test tag, or an id of a web page)"
     if ours is None:
         return f"short id: write the whole {got}{case}"
     return (

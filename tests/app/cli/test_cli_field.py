@@ -30,7 +30,7 @@ def test_a_test_tag_has_no_package(cli: Cli, wanted: str) -> None:
     words = ("match", "--id", wanted, "--snapshot", str(FIELD / "01-testtag-with-package" / "screen.xml"))
     answer = cli(*words).document
     reason = (
-        "the id on the screen has no package, as those of test tags and web pages: write personDetailsSpeedDial_Main"
+        "the id on the screen has no package: write personDetailsSpeedDial_Main (a test tag, or an id of a web page)"
     )
     assert (answer["count"], first_reason(answer)) == (0, ("0/7", reason))
     assert "write personDetailsSpeedDial_Main" in cli(*words, "--output", "pretty").out

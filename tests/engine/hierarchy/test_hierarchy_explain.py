@@ -98,7 +98,7 @@ class TestOtherFields:
         framework = reason({"resource-id": "android:id/title"}, "resourceId", "com.shop:id/title")
         assert framework == "✗ same name in another package, android: write android:id/title"
         for wanted in ("com.shop:id/cart", "@+id/cart", "#cart", ":id/cart", "R.id.cart"):
-            words = "✗ the id on the screen has no package, as those of test tags and web pages: write cart"
+            words = "✗ the id on the screen has no package: write cart (a test tag, or an id of a web page)"
             assert reason({"resource-id": "cart"}, "resourceId", wanted) == words
         assert reason({}, "resourceId", full) == "✗ the node has no resource-id"
         assert reason({"resource-id": full}, "resourceId", full) == "✓ equal"
