@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from clawperator.engine.adb.device import AdbDevice
-from clawperator.engine.adb.parse import InstallResult
+from clawperator.engine.adb.parse import InstallResult, refusal_hint
 from clawperator.engine.errors import EngineError, ErrorCode
 from clawperator.engine.operator.apk import ApkFacts
 from clawperator.engine.progress import StageProgress
@@ -126,6 +126,7 @@ async def install(device: AdbDevice, apk: ApkFacts, stage: StageProgress, *, sec
 def refusal(result: InstallResult, apk: ApkFacts, serial: str) -> EngineError:
     """Return the package manager's error with its meaning and a hint."""
     reason, advice = _advice(result)
+    advice = refusal_hint(f"{result.code} {result.message}") or advice
     uninstall = adb_line(serial, "uninstall", apk.package)
     abis = f" ({', '.join(apk.abis)})" if apk.abis else ""
     min_sdk = f": it needs API level {apk.min_sdk}" if apk.min_sdk else ""

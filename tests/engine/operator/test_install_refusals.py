@@ -20,6 +20,11 @@ DATA = Path(__file__).parents[2] / "data" / "device"
 GENERAL = "Check the device's storage and screen"
 
 
+def test_an_administrator_s_policy() -> None:
+    result = parse_install_result("Failure [INSTALL_FAILED_USER_RESTRICTED: Installation is blocked by device policy]")
+    assert "administrator" in refusal(result, APK, "s").hint
+
+
 def test_a_dialog_that_does_not_show() -> None:
     result = parse_install_result("Failure [INSTALL_FAILED_ABORTED: User rejected permissions]")
     error = refusal(result, APK, "s")
