@@ -116,7 +116,11 @@ async def _with_nodes(
 async def _with_apps(outcome: ExecutionOutcome, execution: Execution, device: AdbDevice) -> ExecutionOutcome:
     """Return ``outcome`` with what is installed of an application id that cannot be opened, or may mean it."""
     error, failed = outcome.error, outcome.failed_step
-    if error is None or failed is None or failed.type != "open_app" or error["code"] != ErrorCode.APP_NOT_FOUND:
+    if error is None or failed is None or failed.type != "open_app":
+        return outcome
+    if (
+        error["code"] != ErrorCode.APP_NOT_FOUND and "No app found" not in error["message"]
+    ):  # from 0.10 on the app's code is general
         return outcome
     from difflib import get_close_matches
 

@@ -264,8 +264,10 @@ async def test_an_app_with_two_launcher_entries_opens_the_first(connect: Connect
     assert (await bench.engine.execute(once, backend="stock")).envelope["errorCode"] == "APP_NOT_FOUND"
 
 
-async def test_an_app_with_a_television_s_entry_only(connect: Connect) -> None:
-    bench = await connect(faults=[{"kind": "leanback_only", "package": SHOP}])
+@pytest.mark.parametrize("generation", ["0.5", "1.0"])
+async def test_an_app_with_a_television_s_entry_only(connect: Connect, generation: str) -> None:
+    faults = [{"kind": "leanback_only", "package": SHOP}]
+    bench = await connect(device={"generation": generation}, faults=faults)
     once = plan(("open_app", {"applicationId": SHOP, "retry": {"maxAttempts": 1}}))
     error = (await bench.engine.execute(once)).outcome.error
     assert error is not None
