@@ -70,6 +70,8 @@ class VerbArguments(Strict):
     selector: dict[str, Any] = optional("The node: a matcher.")
     container: dict[str, Any] = optional("The node to scroll or look in: a matcher.")
     strict: bool = optional("Fail if several nodes match.")
+    nth: Whole = optional("Take the match at this position, from 0.", ge=0, le=1_000_000)
+    within: dict[str, Any] = optional("Take a match inside this node, else in its row of a list: a matcher.")
     point: Coordinate = optional("A point of the screen instead of a node.")
     to: Coordinate = optional("Where a swipe or drag ends.")
     clickType: ClickType = optional("How to click.")
@@ -95,7 +97,12 @@ _PLAIN = {"Field required": "is required", "a valid dictionary": "an object", "a
 
 
 def checked_arguments(given: Arguments) -> Arguments:
-    """Return ``given`` if each argument has the type of its name. Raises ``EngineError`` (INVALID_PARAMETER)."""
+    """Return ``given`` if each argument has the type of its name. Raises ``EngineError`` (INVALID_PARAMETER).
+
+    ``in`` is understood as ``within``, which a field of a model can be called.
+    """
+    if "in" in given and "within" not in given:
+        given = {"within" if name == "in" else name: value for name, value in given.items()}
     for name in given:
         if name not in VerbArguments.model_fields:
             hint = misplaced(name) or suggestion(name, VerbArguments.model_fields) or None
@@ -132,7 +139,7 @@ def made(name: str, given: Arguments, *, source: str) -> Made:
             raise invalid(argument, f"{name} needs '{argument}'", takes)
     if verb.one_of and not any(argument in given for argument in verb.one_of):
         raise invalid(verb.one_of[0], f"{name} needs '{verb.one_of[0]}' or '{verb.one_of[1]}'")
-    for matcher in ("selector", "container"):  # the engine would name the parameter of its action
+    for matcher in ("selector", "container", "within"):  # the engine would name the parameter of its action
         if matcher in given:
             checked_fields(given[matcher], matcher)
     built = verb.make(given)
@@ -260,9 +267,10 @@ def _gesture(kind: str, required: tuple[str, ...] = (), optional: tuple[str, ...
             duration_ms=duration,
             display=int(a.get("display", 0)),
             argument="point",
+            limits=_limits(a),
         )
 
-    return Verb(make, required, (*optional, "display"), one_of=("selector", "point"))
+    return Verb(make, required, (*optional, "display", *_LIMITS), one_of=("selector", "point"))
 
 
 def _device(
@@ -273,8 +281,8 @@ def _device(
     return Verb(lambda a: DeviceCommand(lambda admin: run(admin, a)), required, optional)
 
 
-_LIMITS = ("container", "strict")
-_SCROLL = ("direction", *_LIMITS)
+_SCROLL = ("direction", "container", "strict")
+_LIMITS = ("container", "strict", "nth", "within")
 VERBS: Mapping[str, Verb] = {
     "open_app": Verb(lambda a: build.open_app(a["applicationId"]), ("applicationId",)),
     "open_uri": Verb(lambda a: build.open_uri(a["uri"]), ("uri",)),

@@ -78,12 +78,14 @@ def candidates(tree: UiTree, found: Sequence[UiNode]) -> list[dict[str, Any]]:
     return listed
 
 
-def refusal(tree: UiTree, error: ChoiceError) -> EngineError:
-    """Return why the host took no node of ``tree``, in the words of all choices."""
-    count = len(error.found)
+def refusal(tree: UiTree, error: ChoiceError, *, container: bool) -> EngineError:
+    """Return why the host took no node of ``tree``, in the words of all choices; ``container``: it is one to look in."""
+    count, code = len(error.found), error.code
+    if container and code is ErrorCode.NODE_AMBIGUOUS:
+        code = ErrorCode.CONTAINER_AMBIGUOUS
     words = {
         ErrorCode.NODE_NOT_FOUND: f"Only {count} nodes on screen match: there is none at the position asked for",
         ErrorCode.CONTAINER_NOT_FOUND: f"No node on screen matches the {error.parameter}",
     }.get(error.code, f"{count} nodes on screen match the {error.parameter}; nothing was sent")
     listed = {"matches": count, "candidates": candidates(tree, error.found)} if count else {}
-    return EngineError(error.code, words, details={"parameter": error.parameter, **listed})
+    return EngineError(code, words, details={"parameter": error.parameter, **listed})

@@ -67,8 +67,9 @@ def _brief(document: Mapping[str, Any]) -> dict[str, Any]:
     if failed:
         answer["outcome"] |= {key: _brief_error(outcome[key]) for key in ("error",) if key in outcome}
         answer["executionId"] = document["executionId"]
-    if facts := document.get("result"):
-        answer["result"] = facts
+    for key in ("selection", "result"):
+        if facts := document.get(key):
+            answer[key] = facts
     if then:
         answer["then"] = brief_view(then)
     if warnings := document.get("warnings"):

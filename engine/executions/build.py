@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 Matcher = Mapping[str, Any]
 """A matcher as JSON data (execution.md#matcher)."""
 Limits = Mapping[str, Any]
-"""``container`` and ``strict`` of an action; ``None`` where not given."""
+"""``container``, ``strict``, ``nth`` and ``within`` of an action; ``None`` where not given."""
 NO_LIMITS: Limits = {}
 _BASE36 = "0123456789abcdefghijklmnopqrstuvwxyz"
 

@@ -27,6 +27,7 @@ from clawperator.engine.contracts.references import REFERENCE, Reference, tree_i
 from clawperator.engine.errors import EngineError, ErrorCode
 from clawperator.engine.executions import build
 from clawperator.engine.executions.backend import Backend, Outcome
+from clawperator.engine.executions.build import NO_LIMITS, Limits
 from clawperator.engine.executions.command import Command
 from clawperator.engine.executions.finish import RunOptions
 from clawperator.engine.executions.keys import ended
@@ -38,7 +39,8 @@ from clawperator.engine.executions.validate import Validated, validate
 from clawperator.engine.progress import unreported
 
 if TYPE_CHECKING:
-    from clawperator.engine.hierarchy.match import Matcher
+    from clawperator.engine.hierarchy.choice import Find
+    from clawperator.engine.hierarchy.matcher import Matcher
     from clawperator.engine.hierarchy.nodes import UiNode, UiTree
     from clawperator.engine.logcat.signals import ProgressSignal
 
@@ -211,34 +213,38 @@ class Parts:
         self._looked_at = data.pop("text")  # the history keeps the tree
         return await asyncio.to_thread(parse, self._looked_at, recover=True)
 
-    def pick(self, tree: UiTree, wanted: Matcher, given: Mapping[str, Any], limits: Mapping[str, Any]) -> UiNode | None:
-        """Return the node of the last look, ``tree``, that ``wanted`` means within ``limits``; that of ``given`` if that is a reference.
+    def pick(
+        self, tree: UiTree, wanted: Matcher | Mapping[str, Any], *, limits: Limits = NO_LIMITS, container: bool = False
+    ) -> UiNode | None:
+        """Return the node of the last look, ``tree``, that ``wanted`` means within ``limits``, which may have references to that tree.
 
-        Ends the composition (``hierarchy.choice``), also if the reference is of another tree.
+        Ends the composition where there is no such node (``hierarchy.choice``).
         """
         from clawperator.engine.executions.ambiguity import refusal
-        from clawperator.engine.hierarchy.choice import ChoiceError, candidates, finder
-        from clawperator.engine.hierarchy.match import find_all
+        from clawperator.engine.hierarchy.choice import ChoiceError, candidates
+        from clawperator.engine.hierarchy.matcher import Matcher
 
-        if is_reference(given):
-            reference = Reference.read(given["ref"])
-            if reference.tree != tree_id(self._looked_at):
-                message = f"The screen has changed since the view of {reference}, and no selector finds only its node"
-                raise StepFailedError("look", EngineError(ErrorCode.REF_STALE, message, details=dict(given)))
-            return tree.nodes[reference.number]
-        places = {name: finder(limits[name]) for name in ("container", "within") if limits.get(name)}
-        strict = limits.get("strict")
+        fields = wanted.to_dict() if isinstance(wanted, Matcher) else wanted
+        places = {name: self._finder(limits[name]) for name in ("container", "within") if limits.get(name)}
+        strict, nth = limits.get("strict"), limits.get("nth")
+        strict = bool(self._options.strict if strict is None else strict)
         try:
-            found = candidates(
-                tree,
-                lambda tree: find_all(tree, wanted),
-                nth=limits.get("nth"),
-                strict=bool(self._options.strict if strict is None else strict),
-                **places,
-            )
+            found = candidates(tree, self._finder(fields), nth=nth, strict=strict, **places)
         except ChoiceError as exc:
-            raise StepFailedError("look", refusal(tree, exc)) from exc
+            raise StepFailedError("look", refusal(tree, exc, container=container)) from exc
         return next(iter(found), None)
+
+    def _finder(self, fields: Mapping[str, Any]) -> Find:
+        """Return what finds the nodes of a matcher, or the one of a reference to the tree of the last look."""
+        from clawperator.engine.hierarchy.choice import finder
+
+        if not is_reference(fields):
+            return finder(fields)
+        reference = Reference.read(fields["ref"])
+        if reference.tree != tree_id(self._looked_at):
+            message = f"The screen has changed since the view of {reference}, and no selector finds only its node"
+            raise StepFailedError("look", EngineError(ErrorCode.REF_STALE, message, details=dict(fields)))
+        return lambda tree: tree.nodes[reference.number : reference.number + 1]
 
     async def send_around(
         self, *ids: str, pause: str, act: Callable[[], Awaitable[object]]

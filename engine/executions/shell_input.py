@@ -21,7 +21,7 @@ from clawperator.engine.errors import EngineError, ErrorCode
 from clawperator.engine.executions.build import NO_LIMITS
 from clawperator.engine.executions.composition import Composition, Parts, StepFailedError, by_reference
 from clawperator.engine.executions.keys import PIECE, PIECE_SECONDS
-from clawperator.engine.executions.matcher_check import checked_matcher
+from clawperator.engine.executions.matcher_check import checked_fields, checked_matcher
 from clawperator.engine.executions.screenshot import find_display
 from clawperator.engine.executions.touch import require_on_screen
 from clawperator.engine.executions.verbs import absent
@@ -114,7 +114,13 @@ def gesture(
         raise _invalid(f"{kind} needs an end point" if to is None else f"{kind} takes no end point", "to")
     if display and matcher is not None:
         raise _invalid(f"Display {display} has no tree: give a point instead of a selector", "display")
+    if matcher is None and any(value is not None for value in limits.values()):
+        raise _invalid("A point takes neither strict, container, nth nor within", argument)
     wanted = None if matcher is None else checked_matcher(matcher)
+    limits = {
+        name: checked_fields(value, name) if name in ("container", "within") and value is not None else value
+        for name, value in limits.items()
+    }
     usual = {"long_press": LONG_PRESS_MS, "swipe": SWIPE_MS, "drag": DRAG_MS}.get(kind)
     held = usual if duration_ms is None else duration_ms
     hold = str(held)
@@ -126,7 +132,7 @@ def gesture(
         for _ in range(_LOOKS):
             if wanted is not None:
                 tree = await parts.look("look")
-                node = parts.pick(tree, wanted, matcher or {}, limits)
+                node = parts.pick(tree, matcher or {}, limits=limits)
                 if node is None:
                     raise absent(tree, wanted)
                 from clawperator.engine.executions.touch import tap_point

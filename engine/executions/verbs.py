@@ -51,6 +51,7 @@ def set_checked(matcher: Fields, *, checked: bool) -> Composition:
 
     async def run(parts: Parts) -> dict[str, Any]:
         tree = await parts.look("look")
+        parts.pick(tree, wanted)
         before = state(tree)
         if before is None and find_all(tree, wanted):
             message = "The node cannot be checked, and its row does not hold exactly one node that can"
@@ -84,7 +85,7 @@ def set_text(matcher: Fields, text: str) -> Composition:
 
     async def run(parts: Parts) -> dict[str, Any]:
         tree = await parts.look("look")
-        node = next(iter(find_all(tree, wanted)), None)
+        node = parts.pick(tree, wanted)
         if node is None:
             raise absent(tree, wanted)
         if not node.password and same_text(node.text, text) and not is_hint(node):
@@ -125,16 +126,18 @@ def type_and_submit(
     clear: bool = False,
     container: Fields | None = None,
     strict: bool | None = None,
+    nth: int | None = None,
+    within: Fields | None = None,
 ) -> Composition:
     """Type ``text`` into the field of ``matcher`` and press Enter once, with one broadcast (two if the log is late).
 
     Both are then done. ``effect`` says whether the screen was seen to change: ``changed`` or ``none_seen``. No generation of the
     Operator app can press Enter, so the host does while the plan pauses (wire.md#actions-and-how-they-fail).
     """
-    if is_reference(matcher) and is_reference(container):
-        message = "A text that is submitted takes one reference: of the field or of its container"
+    if sum(map(is_reference, (matcher, container, within))) > 1:
+        message = "A text that is submitted takes one reference"
         raise EngineError(ErrorCode.EXECUTION_VALIDATION_FAILED, message, details={"path": "container"})
-    more = {"clear": clear or None, "container": container and dict(container), "strict": strict or None}
+    more = {"clear": clear or None, "container": container, "strict": strict, "nth": nth, "within": within}
     given = {name: value for name, value in more.items() if value is not None}
     entry = Action("type", "enter_text", {"matcher": dict(matcher), "text": text, **given})
 
@@ -289,7 +292,7 @@ def read_rows(container: Fields, fields: Mapping[str, str]) -> Composition:
 
     async def run(parts: Parts) -> dict[str, Any]:
         tree = await parts.look("look")
-        place = next(iter(find_all(tree, wanted)), None)
+        place = parts.pick(tree, wanted, container=True)
         if place is None:
             raise absent(tree, wanted, ErrorCode.CONTAINER_NOT_FOUND)
         shown = [node for node in _items(place) if node.bounds.intersects(place.bounds)]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -12,7 +13,10 @@ from clawperator.engine.contracts.references import tree_id
 from clawperator.engine.executions import build
 from clawperator.engine.hierarchy.tree import UiTree, parse
 from clawperator.engine.version import OPERATOR_RELEASES
+from tests.app.mcp.conftest import document, talk
 from tests.journeys.conftest import Bench
+from tests.support import CLI, Ran, ran
+from tests.view_lines import nodes_of
 
 pytestmark = pytest.mark.adb
 Connect = Callable[..., Awaitable[Bench]]
@@ -57,6 +61,7 @@ class Phone:
 
 
 def code(answer: dict[str, Any]) -> str:
+    assert "outcome" in answer, answer
     return str((answer["outcome"].get("error") or {}).get("code", ""))
 
 
@@ -100,3 +105,63 @@ async def test_one_of_equal_buttons(connect: Connect, column: str) -> None:
     with pytest.raises(EngineError) as caught:
         await phone.run("click", matcher=LIKE, within={"ref": f"e{card.index}@{tree_id(xml)}"})
     assert caught.value.code in ("REF_AMBIGUOUS", "REF_STALE", "REF_UNKNOWN"), "an older tree"
+
+
+@pytest.mark.parametrize("column", ["0.5", "1.0", "stock"])
+async def test_on_the_command_line(connect: Connect, column: str) -> None:
+    phone = await feed(connect, column)
+    stock = ("--backend", "stock") if column == "stock" else ()
+
+    async def run(words: str) -> dict[str, Any]:
+        ended = Ran(*await ran(*CLI, *words.split(" "), "--json", *stock, env=phone.bench.env))
+        return ended.document | {"exit": ended.exit_code}
+
+    done = await run("click --text Like --in #2")
+    assert done["exit"] == 0, done
+    assert done["selection"]["steps"][0]["within"] == {"textEquals": "#2"}
+    assert await phone.liked() == ["#2"]
+    done = await run("click --text Like --nth 1")  # the second one that is left
+    assert done["exit"] == 0, done
+    assert await phone.liked() == ["#2", "#3"]
+    done = await run("input tap --text Liked --nth 1")
+    assert done["exit"] == 0, done
+    assert await phone.liked() == ["#2"]
+    done = await run("click --text Like --strict")
+    assert (done["exit"], code(done)) == (1, "NODE_AMBIGUOUS")
+    done = await run("click --text Like")
+    assert done["exit"] == 0
+    warned = [warning["code"] for warning in done.get("warnings", ())]
+    assert warned == ([] if column == "0.5" else ["MATCHER_AMBIGUOUS"]), "an older app says nothing"
+    assert await phone.liked() == ["#1", "#2"]
+    done = await run("click --text Like --nth 90")
+    assert code(done) == "NODE_NOT_FOUND"
+    done = await run("read --id com.example.feed:id/author --in #2")
+    assert done["exit"] == 0, done
+    assert done["envelope"]["stepResults"][0]["data"]["text"] == "Chiara"
+    done = await run("click --text Like --in Nobody")
+    assert code(done) == "CONTAINER_NOT_FOUND"
+    done = await run('click --text Like --in {"resourceId":"com.example.feed:id/post_card"}')
+    assert code(done) == "CONTAINER_AMBIGUOUS"
+    xml, tree = await phone.look()
+    third = next(node for node in tree.on_screen if node.text == "Like")
+    done = await run(f"input tap --ref e{third.index}@{tree_id(xml)}")
+    assert done["exit"] == 0, done
+    assert await phone.liked() == ["#1", "#2", "#3"]
+
+
+@pytest.mark.parametrize("generation", ["0.5", "1.0"])
+async def test_by_an_agent(connect: Connect, tmp_path: Path, generation: str) -> None:
+    phone = await feed(connect, generation)
+    async with talk(phone.bench.env, tmp_path / "stderr") as agent:
+        several = await agent.call("action", type="click", selector=LIKE)
+        assert document(several)["failure"]["code"] == "NODE_AMBIGUOUS"
+        assert await phone.liked() == []
+        await agent.ok("action", type="click", selector=LIKE, strict=False)
+        assert await phone.liked() == ["#1"]
+        done = await agent.ok("action", type="click", selector=LIKE, within={"textEquals": "#3"})
+        assert done["selection"]["by"] == "host"
+        assert await phone.liked() == ["#1", "#3"]
+        seen = await agent.ok("snapshot", view="interactive")
+        buttons = [node for node in nodes_of(seen["view"]) if node.get("text") == "Like"]
+        await agent.ok("action", type="click", selector={"ref": f"{buttons[0]['ref']}@{seen['view']['tree']}"})
+        assert await phone.liked() == ["#1", "#2", "#3"]

@@ -6,6 +6,7 @@ from clawperator.app.cli.command import Answer, Command, Options
 from clawperator.app.cli.parsing.common_flags import RESULT_FLAGS
 from clawperator.app.cli.parsing.flags import Flag, switch
 from clawperator.app.cli.parsing.selectors import (
+    CHOICE_FLAGS,
     LIMIT_FLAGS,
     SELECTOR_FLAGS,
     SELECTOR_FLAGS_BUT_TEXT,
@@ -108,7 +109,7 @@ class Click(Action):
         "--id com.example:id/save --click-type long_click",
         "--coordinate 540 1200",
     )
-    flags = (*SELECTOR_FLAGS, *LIMIT_FLAGS, POINT_FLAG, _CLICK_TYPE_FLAG, *RESULT_FLAGS)
+    flags = (*SELECTOR_FLAGS, *CHOICE_FLAGS, POINT_FLAG, _CLICK_TYPE_FLAG, *RESULT_FLAGS)
 
     def click_type(self, options: Options) -> str | None:
         """Return how to click; ``None`` for the device's default."""
@@ -149,7 +150,7 @@ class Read(Action):
         switch("--all", "read every matching node, not only the first"),
         Flag("--rows", "<id|json>", "read the rows of this list, given by its resource id or a JSON matcher"),
         Flag("--fields", "<name=id,…>", "read these nodes of each row (with --rows)"),
-        *LIMIT_FLAGS,
+        *CHOICE_FLAGS,
         *RESULT_FLAGS,
     )
 
@@ -196,7 +197,7 @@ class Type(Action):
     )
     flags = (
         *SELECTOR_FLAGS_BUT_TEXT,
-        *LIMIT_FLAGS,
+        *CHOICE_FLAGS,
         Flag("--text", "<value|->", "enter this text; - reads it from stdin"),
         switch("--submit", "press Enter afterwards"),
         switch("--clear", "clear the field first; typing always replaces its content"),
@@ -235,7 +236,7 @@ class Wait(Action):
     )
     flags = (
         *SELECTOR_FLAGS,
-        *LIMIT_FLAGS,
+        *CHOICE_FLAGS,
         switch("--gone", "wait until no node matches"),
         switch("--text-changes", "wait until the first match has another text"),
         Flag("--app", "<packageId>", "wait until this app is in front"),

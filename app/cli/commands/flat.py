@@ -9,7 +9,7 @@ from clawperator.app.cli.commands import action, execute, observe
 from clawperator.app.cli.flat_profile import Flat
 from clawperator.app.cli.parsing.common_flags import CHECK_FLAGS, RESULT_FLAGS
 from clawperator.app.cli.parsing.flags import Flag, Word, switch
-from clawperator.app.cli.parsing.selectors import LABEL_FLAGS, LIMIT_FLAGS, SELECTOR_FLAGS, label, limits, selector
+from clawperator.app.cli.parsing.selectors import CHOICE_FLAGS, LABEL_FLAGS, SELECTOR_FLAGS, label, limits, selector
 from clawperator.app.cli.parsing.values import integer, invalid, text_value
 from clawperator.app.cli.payload_file import file_name, is_json_text, read_bytes, unreadable
 from clawperator.engine.errors import EngineError, ErrorCode
@@ -90,7 +90,7 @@ class Click(Flat, action.Click):
     examples = ("--text Save", "--id com.example:id/save --long", "--coordinate 540 1200")
     flags = (
         *SELECTOR_FLAGS,
-        *LIMIT_FLAGS,
+        *CHOICE_FLAGS,
         action.POINT_FLAG,
         switch("--long", "perform a long press"),
         switch("--focus", "focus the node without clicking it"),

@@ -6,7 +6,13 @@ from clawperator.app.cli.command import Options
 from clawperator.app.cli.commands.action import Action, text_of_stdin
 from clawperator.app.cli.parsing.common_flags import DISPLAY_FLAG, RESULT_FLAGS
 from clawperator.app.cli.parsing.flags import Flag, Word
-from clawperator.app.cli.parsing.selectors import SELECTOR_FLAGS, SELECTOR_FLAGS_BUT_TEXT, selector
+from clawperator.app.cli.parsing.selectors import (
+    CHOICE_FLAGS,
+    SELECTOR_FLAGS,
+    SELECTOR_FLAGS_BUT_TEXT,
+    limits,
+    selector,
+)
 from clawperator.app.cli.parsing.values import invalid
 
 TYPE_CHECKING = False
@@ -116,7 +122,7 @@ class Gesture(Action):
         "without the Operator app. Points outside the screen are refused, and nothing is sent."
     )
     examples: tuple[str, ...] = ("--text Save", "--at 540,1200")
-    flags: tuple[Declared, ...] = (*SELECTOR_FLAGS, _AT, DISPLAY_FLAG, *RESULT_FLAGS)
+    flags: tuple[Declared, ...] = (*SELECTOR_FLAGS, *CHOICE_FLAGS, _AT, DISPLAY_FLAG, *RESULT_FLAGS)
 
     def payload(self, options: Options) -> Composition:
         from clawperator.engine.executions.shell_input import gesture
@@ -132,7 +138,8 @@ class Gesture(Action):
         end = getattr(options, "to", None)
         to = None if end is None else read_point(end, "--to")
         duration = getattr(options, "duration_ms", None)
-        return gesture(self.kind, at, matcher=matcher, to=to, duration_ms=duration, display=options.display or 0)
+        display, limited = options.display or 0, limits(options)
+        return gesture(self.kind, at, matcher=matcher, to=to, duration_ms=duration, display=display, limits=limited)
 
 
 def _duration(what: str, default: int) -> Flag:
@@ -145,7 +152,7 @@ class InputTap(Gesture):
 
 class InputLongPress(Gesture):
     kind = "long_press"
-    flags = (*SELECTOR_FLAGS, _AT, _duration("hold", 800), DISPLAY_FLAG, *RESULT_FLAGS)
+    flags = (*SELECTOR_FLAGS, *CHOICE_FLAGS, _AT, _duration("hold", 800), DISPLAY_FLAG, *RESULT_FLAGS)
 
 
 class InputSwipe(Gesture):
@@ -153,10 +160,10 @@ class InputSwipe(Gesture):
     usage = "(<selector> | --at <x>,<y>) --to <x>,<y> [options]"
     required = "a selector or --at <x>,<y>, and --to <x>,<y>"
     examples = ("--at 540,1800 --to 540,600", "--id com.example:id/card --to 0,900 --duration-ms 200")
-    flags = (*SELECTOR_FLAGS, _AT, _TO, _duration("move", 300), DISPLAY_FLAG, *RESULT_FLAGS)
+    flags = (*SELECTOR_FLAGS, *CHOICE_FLAGS, _AT, _TO, _duration("move", 300), DISPLAY_FLAG, *RESULT_FLAGS)
 
 
 class InputDrag(InputSwipe):
     kind = "drag"
     notes = f"Holds before it moves, as for dragging an item.\n{Gesture.notes}"
-    flags = (*SELECTOR_FLAGS, _AT, _TO, _duration("move", 1_000), DISPLAY_FLAG, *RESULT_FLAGS)
+    flags = (*SELECTOR_FLAGS, *CHOICE_FLAGS, _AT, _TO, _duration("move", 1_000), DISPLAY_FLAG, *RESULT_FLAGS)

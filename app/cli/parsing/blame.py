@@ -56,6 +56,8 @@ def blamed(
     def names(parameter: str, rest: str) -> tuple[str, str]:
         if not own and parameter not in _OF_EVERY_COMMAND:
             return "", ""
+        if parameter == "within":
+            return parser.written("in", arguments), rest
         if parameter in _SELECTORS:
             return _selector(parameter, rest, parser, given, arguments)
         kebab = re.sub("[A-Z]", lambda letter: f"_{letter[0].lower()}", parameter)

@@ -61,10 +61,21 @@ CONTAINER_FLAGS = (
     *_family("container", _FIELDS, prefix="container-"),
 )
 LIMIT_FLAGS = (
-    switch("--strict", "fail if several nodes match, instead of taking the first; requires Operator 0.10 or newer"),
+    switch("--strict", "fail if several nodes match, instead of taking the first"),
     *CONTAINER_FLAGS,
 )
 """What limits the nodes that an action may take."""
+CHOICE_FLAGS = (
+    *LIMIT_FLAGS,
+    Flag("--nth", "<n>", "take the match at this position, from 0", bounds=(0, 1_000_000)),
+    Flag(
+        ("--in", "--within"),
+        "<ref|selector>",
+        "take a match inside this node, else in its row of a list: a reference, a text, or a JSON matcher",
+        code=ErrorCode.EXECUTION_VALIDATION_FAILED,
+    ),
+)
+"""The same, and what the host chooses by."""
 LABEL_FLAGS = _family("label", _LABEL_FIELDS)
 
 
@@ -85,8 +96,20 @@ def selector(options: SimpleNamespace, *, container: bool = False, text: bool = 
 
 
 def limits(options: SimpleNamespace) -> dict[str, Any]:
-    """Return the parameters of ``LIMIT_FLAGS``; ``None`` where nothing was given."""
-    return {"container": selector(options, container=True), "strict": options.strict or None}
+    """Return the parameters of ``LIMIT_FLAGS`` or ``CHOICE_FLAGS``; ``None`` where nothing was given."""
+    found = {"container": selector(options, container=True), "strict": options.strict or None}
+    if hasattr(options, "nth"):
+        found |= {"nth": options.nth, "within": _within(getattr(options, "in"))}
+    return found
+
+
+def _within(given: str | None) -> dict[str, Any] | None:
+    from clawperator.engine.contracts.references import REFERENCE
+
+    text = text_value("--in", given, "within")
+    if text is None or text.lstrip().startswith("{"):
+        return json_object("--in", text, "within")
+    return {"ref" if REFERENCE.fullmatch(text) else "textEquals": text}
 
 
 def label(options: SimpleNamespace) -> dict[str, Any] | None:

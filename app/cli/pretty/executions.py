@@ -59,6 +59,7 @@ def execution(data: Data) -> Drawing:
     results = envelope.get("stepResults") or []
     if outcome["steps"]:
         yield _steps(outcome["steps"], results)
+    yield from map(_choice, data.get("selection", {}).get("steps", ()))
     for name, value in data.get("result", {}).items():
         yield safe_text(f"  {name}: {value if isinstance(value, str) else as_json(value)}")
     yield from draw_long_texts(results)
@@ -79,6 +80,12 @@ def draw_long_texts(results: Sequence[Data]) -> Drawing:
             yield safe_text(text, lines=True)
         if not view:
             yield from blind_line(data)
+
+
+def _choice(row: Data) -> Text:
+    """What the host chose for one step, and how it said so to the device."""
+    said = {name: value for name, value in row.items() if name not in ("id", "by")}
+    return safe_text(f"  {row['id']}: chosen by {row['by']} {as_json(said) if said else ''}".rstrip(), FAINT)
 
 
 def _candidate(node: Data) -> Text:

@@ -197,7 +197,7 @@ def _action_tool() -> Tool:
         parameters={
             "type": base.choice("", TYPES),
             "selector": base.SELECTOR,
-            "strict": base.boolean("Fail if several match."),
+            **base.CHOICE,
             "point": base.point("Screen pixels, if no selector works.", 0),
             "clickType": base.choice("", click["clickType"]["enum"], "default"),
             "applicationId": base.string("Package name.", limits.MAX_MATCHER_VALUE_LENGTH),

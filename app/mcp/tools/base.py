@@ -11,6 +11,7 @@ from clawperator.app.mcp.tools.lenient import understood
 from clawperator.app.serve.verbs import Arguments, invalid, meant_verb, misplaced
 from clawperator.engine.contracts.issues import shown, suggestion
 from clawperator.engine.contracts.limits import BACKENDS, MAX_DISPLAY, MAX_WAIT_MS, THEN
+from clawperator.engine.contracts.matcher import RELATIONS
 from clawperator.engine.executions.finish import RunOptions
 from clawperator.engine.hierarchy.views import VIEWS
 from clawperator.engine.json_schema import json_schema
@@ -172,12 +173,13 @@ def matcher(description: str, *, bounded: bool = True) -> Schema:
     fields: Schema = {
         name: {**field, "description": _FIELDS[name]}
         for name, field in json_schema("matcher")["properties"].items()
-        if name in _FIELDS  # relations: only in plans
+        if name in _FIELDS
     }
+    around = dict.fromkeys(RELATIONS, OBJECT)
     return {
         "type": "object",
         "description": description,
-        "properties": fields if bounded else dict.fromkeys(fields, STRING),
+        "properties": {**(fields if bounded else dict.fromkeys(fields, STRING)), **around},
         "additionalProperties": False,
         "minProperties": 1,
     }
@@ -186,6 +188,7 @@ def matcher(description: str, *, bounded: bool = True) -> Schema:
 STRING: Schema = {"type": "string"}
 BOOLEAN: Schema = {"type": "boolean"}
 OBJECT: Schema = {"type": "object"}
+INTEGER: Schema = {"type": "integer"}
 WAITS = {"present": "wait_for_node", "gone": "wait_gone", "text_changes": "wait_text_changes"}
 """Verbs of the tool ``wait`` by its argument ``until``."""
 DISPLAY: Schema = {"type": "integer", "minimum": 0, "maximum": MAX_DISPLAY}
@@ -196,7 +199,15 @@ TARGET = {
     "backend": choice("", BACKENDS),
 }
 """The device that a call runs on, how long it waits for it, and its backend; only the server's settings allow unbinding."""
-SELECTOR = matcher("All given fields must match; the first match is used.")
+SELECTOR = matcher(
+    "All given fields must match, and only one node. ancestor, descendant: fields of a node around or inside it."
+)
+CHOICE = {
+    "strict": {**boolean("false: take the first match."), "default": True},
+    "nth": {**INTEGER, "minimum": 0, "description": "Take this match, from 0."},
+    "within": {**OBJECT, "description": "A selector: take a match inside this node, else in its row."},
+}
+"""Which of several matches is meant."""
 VIEW = choice(
     "`compact`: outline; `interactive`: only targets, with their selectors; `full`: XML.",
     ("compact", "interactive", "full"),

@@ -234,7 +234,7 @@ SCREENSHOT = Tool(
 
 
 async def _wait(service: McpService, call: Call, arguments: Arguments) -> Reply:
-    own = {name: arguments[name] for name in ("selector", "strict", "timeoutMs") if name in arguments}
+    own = {name: arguments[name] for name in ("selector", *base.CHOICE, "timeoutMs") if name in arguments}
     verb, options = base.WAITS[arguments.get("until", "present")], base.run_options(arguments)
     with in_words_of(verb, own):
         payload: Any = made(verb, own, source=SOURCE)
@@ -249,7 +249,7 @@ WAIT = Tool(
     _wait,
     parameters={
         "selector": base.SELECTOR,
-        "strict": base.BOOLEAN,
+        **base.CHOICE,
         "until": base.choice("", base.WAITS, "present"),
         "timeoutMs": base.integer("Maximum wait.", 1, _MAX_WAIT_MS),
         **base.TARGET,

@@ -24,7 +24,6 @@ from clawperator.app.mcp.tools.observe import _fitted
 from clawperator.app.serve.verbs import VERBS, DeviceCommand, VerbArguments, checked_arguments, made, refuse_verbs
 from clawperator.engine.contracts.actions import ACTIONS, COMPOSITIONS, INPUT_ACTIONS
 from clawperator.engine.contracts.aliases import ALIASES
-from clawperator.engine.contracts.matcher import RELATIONS
 from clawperator.engine.errors import EngineError, ErrorCode
 from clawperator.engine.executions.build import completed
 from clawperator.engine.executions.composition import Composition
@@ -46,6 +45,8 @@ GIVEN: dict[str, Any] = {
     "all": True,
     "container": {"resourceId": "a:id/b"},
     "strict": True,
+    "nth": 1,
+    "within": {"ref": "e12@7f3a1b2c"},
     "direction": "up",
     "durationMs": 10,
     "timeoutMs": 100,
@@ -174,8 +175,8 @@ def test_listed_schemas_are_valid_and_name_every_parameter() -> None:
         for name, schema in listed.input_schema["properties"].items():
             assert schema["type"] == TOOLS[listed.name].parameters[name]["type"]
     selectors = {one.name: one.input_schema["properties"].get("selector") for one in tool_list()}
-    described = selectors.pop("action")  # relations: only in plans
-    assert {*described["properties"], *RELATIONS} == json_schema("matcher")["properties"].keys()
+    described = selectors.pop("action")
+    assert described["properties"].keys() == json_schema("matcher")["properties"].keys()
     assert {name: selector["description"] for name, selector in selectors.items() if selector} == dict.fromkeys(
         ("wait", "match", "suggest"), "As in `action`."
     )
@@ -356,8 +357,8 @@ def test_every_verb_becomes_what_may_be_sent(name: str) -> None:
     verb = VERBS[name]
     for one in verb.one_of or ("",):
         names = {*verb.required, *verb.optional, one} - {""}
-        if name == "click" and one == "point":
-            names -= {"container", "strict"}  # what limits the nodes
+        if one == "point":
+            names -= {"container", "strict", "nth", "within"}  # what limits the nodes
         given = {name: GIVEN[name] for name in names}
         assert checked_arguments(given) == given
         if name in TYPES:
