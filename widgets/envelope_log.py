@@ -5,7 +5,6 @@ At the end it follows; moving up stops that, and new rows never move the cursor'
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Hashable, Iterable
 from dataclasses import dataclass
 from time import perf_counter
@@ -20,8 +19,6 @@ from clawperator.widgets.following_pane import FollowingPane
 from clawperator.widgets.format.lines import Line, Row
 from clawperator.widgets.format.stream import (
     RowLook,
-    TimeFormat,
-    When,
     execution_row,
     live_row,
     log_row,
@@ -67,10 +64,8 @@ class EnvelopeLog(FollowingPane):
     def __init__(self, *, id: str | None = None) -> None:  # noqa: A002  # Textual's own name
         super().__init__(id=id)
         self.model = StreamModel(lambda: self.clock.now())  # noqa: PLW0108  # the app, and its clock, come later
-        self.times = TimeFormat.CLOCK
         self._left_at = 0
         self._skip = 0
-        self._start = math.nan
         self._searching: Timer | None = None
         self._sought: int | None = None
         self._held: Hashable = None
@@ -115,51 +110,36 @@ class EnvelopeLog(FollowingPane):
     def row(self, index: int, width: int) -> Row:
         model = self.model
         clock = self.clock._replace(now=lambda: model.paused_at) if model.paused_at else self.clock
-        look = RowLook(width, clock, self.symbols, model.bookmarked(index))
+        look = RowLook(width, clock, self.symbols)
         if not model.view.of_lines:
             return self._item_row(index, look)
         entry = model.entry(index)
         if entry is None:  # dropped by the ring while paused
             return Row(Line(width).add(" this line left the buffer while paused", "faint"))
-        return log_row(entry, self._when(index, entry.time), look, skip=self._skip)
+        return log_row(entry, look, skip=self._skip)
 
     def _item_row(self, index: int, look: RowLook) -> Row:
         items = self.model.items
         row = items.rows[index]
-        when = self._when(index, row.at)
         if row.line is not None:
-            return live_row(row.line, look.width, look.clock, self.symbols, when=when)
+            return live_row(row.line, look.width, look.clock, self.symbols)
         if row.others:
             return others_row(row.others, look)
         if isinstance(row.item, Mark):
-            return mark_row(row.item, when, look)
+            return mark_row(row.item, look)
         opened = row.item.number in items.opened if self.model.view is StreamView.EXECUTIONS else None
         wide = look.wide and self.screen.has_class("-wide")
-        return execution_row(row.item, when, look._replace(all_columns=wide), opened=opened)
-
-    def _when(self, index: int, at: float) -> When:
-        if self.times is TimeFormat.CLOCK:
-            return When(at)
-        if self.times is TimeFormat.DELTA:
-            return When(at, self.model.at(index - 1) if index else at, self.times)
-        row = None if self.model.view.of_lines else self.model.items.rows[index]
-        started = (
-            row.item.started
-            if row is not None and not row.top and isinstance(row.item, ExecutionState)
-            else self._start
-        )
-        return When(at, started, self.times)
+        return execution_row(row.item, look._replace(all_columns=wide), opened=opened)
 
     def row_key(self, index: int) -> Hashable:
         model = self.model
-        marked = model.bookmarked(index)
         if model.view.of_lines:
-            return model.view, model.lines.numbers[index], self.times, self._skip, marked
+            return model.view, model.lines.numbers[index], self._skip
         row = model.items.rows[index]
         opened = row.item.number in model.items.opened
         running = isinstance(row.item, ExecutionState) and not row.item.over and not model.paused_at
         age = int(self.clock.now() * 10) if running and row.top else 0
-        return model.view, row.anchor, row.item.version, self.times, opened, marked, age
+        return model.view, row.anchor, row.item.version, opened, age
 
     def marks(self) -> Iterable[tuple[int, str]]:
         return self.model.marks()
@@ -211,11 +191,6 @@ class EnvelopeLog(FollowingPane):
         """Return the execution of the cursor's row."""
         item = self.item
         return item if isinstance(item, ExecutionState) else None
-
-    @property
-    def line_number(self) -> int | None:
-        """Return the number of the log line under the cursor, while it is in the ring."""
-        return self.model.line_number(self.cursor)
 
     def text_of_row(self) -> str:
         """Return the cursor's row as plain text, of a log line the raw text."""
@@ -348,17 +323,6 @@ class EnvelopeLog(FollowingPane):
 
     def action_view(self) -> None:
         self.set_view(self.model.view.next)
-
-    def action_times(self) -> None:
-        self.times = self.times.next
-        self._start = self.model.at(0)
-        self.refresh()
-        self.post_message(self.Changed())
-
-    def action_bookmark(self) -> None:
-        if self.row_count():
-            self.model.bookmarks ^= {self.model.bookmark(self.cursor)} - {(False, -1)}
-            self.marks_changed()
 
     def action_only(self) -> None:
         """Show only the command of this row, or all again."""

@@ -143,9 +143,7 @@ class ConsoleSettings(TomlTable):
     )
     bell: bool = Field(False, description="Ring the bell when a run of more than ten seconds ends.")
     settle_ms: int = Field(SETTLE_MS, ge=0, le=5000, description="Delay between an action and the next snapshot.")
-    stream_lines: int = Field(
-        STREAM_LINES, ge=1_000, le=1_000_000, description="Number of log lines kept by the stream."
-    )
+    stream_lines: int = Field(STREAM_LINES, ge=1_000, le=200_000, description="Number of log lines kept by the stream.")
 
 
 def _flat(value: object, name: str = "") -> object:

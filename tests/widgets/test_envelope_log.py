@@ -13,7 +13,6 @@ from clawperator.engine.events.types import EngineEvent, LogGap, SnapshotSeen
 from clawperator.engine.logcat.entry import LogEntry
 from clawperator.widgets.envelope_log import EnvelopeLog
 from clawperator.widgets.format.lines import Row
-from clawperator.widgets.format.stream import TimeFormat
 from clawperator.widgets.models.executions import ExecutionLog
 from clawperator.widgets.models.item_rows import StreamView
 from clawperator.widgets.models.line_ring import LineRing
@@ -123,11 +122,11 @@ async def test_rows_that_go_do_not_move_the_cursor_either() -> None:
         pane.set_view(StreamView.LOG)
         stream.write(log_lines(160))
         await pilot.press(*"kkkkk")
-        number = pane.line_number
+        number = pane.model.line_number(pane.cursor)
         offset = pane.cursor - pane.top
         stream.write(log_lines(100, start=160))
         assert stream.ring.first > 0
-        assert pane.line_number == number
+        assert pane.model.line_number(pane.cursor) == number
         assert pane.cursor - pane.top == offset
 
 
@@ -170,7 +169,7 @@ async def test_a_paused_log_says_which_lines_have_gone() -> None:
         assert stream.pane.counts.behind == 1_000
         assert stream.pane.item is None
         await pilot.press("f")
-        assert stream.pane.line_number == 1_099
+        assert stream.pane.model.line_number(stream.pane.cursor) == 1_099
 
 
 # -- rows
@@ -199,7 +198,7 @@ async def test_enter_on_the_other_lines_shows_them() -> None:
         stream.write([command_line("cmd-1"), *log_lines(9, start=1), command_line("cmd-1", "success")])
         await pilot.press("space", "end", "enter")
         assert stream.pane.model.view is StreamView.LOG
-        assert stream.pane.line_number == 50
+        assert stream.pane.model.line_number(stream.pane.cursor) == 50
 
 
 async def test_enter_on_a_snapshot_wants_its_tree_and_elsewhere_the_detail() -> None:
@@ -263,7 +262,7 @@ async def test_views_show_the_same_ring_at_the_same_place_in_time() -> None:
         assert "cmd-7 " in stream.pane.item.message
         await pilot.press("t")
         assert stream.pane.model.view.value == "device log"
-        assert stream.pane.line_number == 70
+        assert stream.pane.model.line_number(stream.pane.cursor) == 70
         await pilot.press("j", "j", "j", "t")
         assert stream.pane.model.view.value == "executions"
         assert stream.pane.execution is not None
@@ -297,25 +296,7 @@ async def test_long_lines_move_sideways() -> None:
         assert "T: 00000001" in lines(pilot.app)[0]
 
 
-async def test_times_as_clock_as_steps_and_since_the_start() -> None:
-    async with streaming(*agent_run("cmd-1", NOON), *agent_run("cmd-2", NOON + 5)) as (stream, pilot):
-        stream.pane.move_to(0)
-        await pilot.press("space")
-        assert "22:29:00.1" in lines(pilot.app)[2]
-        await pilot.press("d")
-        assert stream.pane.times is TimeFormat.DELTA
-        await drained(pilot)
-        assert "+0.800 s" in lines(pilot.app)[4]
-        await pilot.press("d")
-        await drained(pilot)
-        drawn = lines(pilot.app)
-        assert "+0.900 s" in drawn[4], "since its own start"
-        assert "+5.000 s" in drawn[9], "since the first row"
-        await pilot.press("d")
-        assert stream.pane.times.value == "clock"
-
-
-# -- problems and bookmarks
+# -- problems
 
 
 async def test_the_next_problem_goes_round() -> None:
@@ -343,32 +324,6 @@ async def test_in_the_log_errors_are_problems() -> None:
         assert stream.pane.cursor == 48
 
 
-async def test_bookmarks_are_found_again_in_every_view() -> None:
-    async with streaming(*(event for n in range(30) for event in finished_run(f"cmd-{n}", NOON + n))) as (
-        stream,
-        pilot,
-    ):
-        pane = stream.pane
-        pane.move_to(4)
-        await pilot.press("b")
-        await drained(pilot)
-        assert ("◆" in lines(pilot.app)[pane.cursor - pane.top]) is True
-        pane.move_to(20)
-        await pilot.press("]")
-        assert pane.cursor == 4
-        assert list(pane.marks()) == [(4, "match")]
-        await pilot.press("b")
-        assert list(pane.marks()) == []
-        stream.write(log_lines(200))
-        pane.set_view(StreamView.LOG)
-        pane.move_to(101)
-        await pilot.press("b")
-        assert list(pane.marks()) == [(101, "match")]
-        pane.move_to(99)
-        await pilot.press("]")
-        assert pane.cursor == 101, "nearer than the next error"
-
-
 # -- filters
 
 
@@ -380,12 +335,12 @@ async def test_filters_are_live_and_the_place_is_kept() -> None:
         pane.move_to(1_234)
         pane.search("level:e")
         await until(pilot, lambda: pane.model.searched == 1)
-        assert pane.line_number == 1_238
+        assert pane.model.line_number(pane.cursor) == 1_238
         assert {entry.level for entry in map(stream.ring.__getitem__, pane.model.lines.numbers)} == {"E"}
         stream.write(log_lines(10, start=3_000))
         assert pane.model.lines.numbers[-1] == 3_008
         pane.search("")
-        assert pane.line_number == 1_238
+        assert pane.model.line_number(pane.cursor) == 1_238
 
 
 async def test_a_million_lines_are_searched_in_slices_newest_first(monkeypatch: Any) -> None:
@@ -456,7 +411,7 @@ async def test_the_screen_hears_of_every_change_of_state() -> None:
         stream.pane.focus()
         stream.pane.show(stream.log, stream.ring)
         stream.feed(*mixed_stream(NOON))
-        for key in ("k", "p", "p", "t", "d", "f"):
+        for key in ("k", "p", "p", "t", "f"):
             await drained(pilot)
             app.reported.clear()
             await pilot.press(key)

@@ -9,8 +9,8 @@ from clawperator.engine.filters.grammar import NO_FILTER, parse_filter
 from clawperator.engine.logcat.entry import LogEntry
 from clawperator.widgets.models.line_ring import LineRing
 from clawperator.widgets.models.line_search import LineRows, LineSearch
-from clawperator.widgets.models.stream_filter import keeps_entry
 from tests.app.console.support import NOON, log_lines
+from tests.widgets.test_line_ring import matches
 
 WHERE = parse_filter("level:e|w !9")
 
@@ -43,19 +43,17 @@ def test_pieces_and_news_in_any_order(
     assert search.share == 1
     among = set(ring.operator) if operator else set(range(ring.end))
     assert list(search.found) == [
-        number
-        for number in range(ring.first, ring.end)
-        if number in among and keeps_entry(WHERE, ring[number], "", NOON)
+        number for number in range(ring.first, ring.end) if number in among and matches(WHERE, ring[number], "", NOON)
     ]
 
 
 def test_the_newest_lines_are_found_first() -> None:
-    ring = LineRing(1_600)
-    ring.extend(log_lines(1_600))
+    ring = LineRing(10_000)
+    ring.extend(log_lines(10_000))
     search = LineSearch(ring, parse_filter("level:e"), now=NOON)
     assert search.step()
-    assert search.found[0] > 1_400
-    assert search.found[-1] == 1_598
+    assert search.found[0] > 5_000
+    assert search.found[-1] == 9_998
 
 
 def rows_of(text: str, count: int = 1_000) -> LineRows:

@@ -5,7 +5,7 @@ import pytest
 from clawperator.engine.filters.grammar import parse_filter
 from clawperator.widgets.models.execution import ExecutionState, Mark
 from clawperator.widgets.models.executions import ExecutionLog
-from clawperator.widgets.models.stream_filter import ages, culprit, keeps, keeps_entry, with_command
+from clawperator.widgets.models.stream_filter import ages, culprit, entry_test, keeps, with_command
 from tests.app.console.support import DEVICE, log_lines, mixed_stream
 
 AT = 1000.0
@@ -88,4 +88,4 @@ def test_only_ages_depend_on_the_time() -> None:
 )  # fmt: skip
 def test_log_lines_are_filtered_by_their_fields_and_words(text: str, count: int) -> None:
     where = parse_filter(text)
-    assert sum(keeps_entry(where, entry, DEVICE.serial, NOW) for entry in log_lines(40)) == count
+    assert sum(entry_test(where, NOW)(entry, DEVICE.serial) for entry in log_lines(40)) == count

@@ -11,8 +11,6 @@ from clawperator.widgets.format.lines import Row
 from clawperator.widgets.format.roles import ROLES
 from clawperator.widgets.format.stream import (
     RowLook,
-    TimeFormat,
-    When,
     execution_row,
     log_row,
     mark_row,
@@ -55,7 +53,7 @@ def execution(**more: object) -> ExecutionState:
 
 
 def row_of(item: ExecutionState, width: int, *, all_columns: bool = False) -> str:
-    return text(execution_row(item, When(NOON), look(width, all_columns=all_columns), opened=False))
+    return text(execution_row(item, look(width, all_columns=all_columns), opened=False))
 
 
 def test_columns_by_width() -> None:
@@ -77,9 +75,9 @@ def test_text_from_outside_never_makes_a_row_wide(width: int) -> None:
     item = execution(message="m" * 400, duplicates=3, late=True)
     item.command_id = "c" * 200
     for row in (
-        execution_row(item, When(NOON), look(width, all_columns=width > 100)),
-        mark_row(Mark("malformed", NOON, "x" * 300, 1, raw="{", column=4_000), When(NOON), look(width)),
-        log_row(LogEntry.create("m" * 5_000, tag="t" * 60, pid=2**31), When(NOON), look(width)),
+        execution_row(item, look(width, all_columns=width > 100)),
+        mark_row(Mark("malformed", NOON, "x" * 300, 1, raw="{", column=4_000), look(width)),
+        log_row(LogEntry.create("m" * 5_000, tag="t" * 60, pid=2**31), look(width)),
     ):
         assert row.left.cells <= max(width, 110)
         assert all(role in ROLES for _, role in row.left.spans)
@@ -129,34 +127,24 @@ def test_how_it_stands(change: dict[str, object], words: str) -> None:
     ],
 )  # fmt: skip
 def test_bad_news_in_words(mark: Mark, words: str) -> None:
-    assert words in text(mark_row(mark, When(NOON), look(120)))
+    assert words in text(mark_row(mark, look(120)))
 
 
 def test_device_text_is_made_safe() -> None:
     entry = LogEntry.create("\x1b[31mred\x07 [bold]x[/]", tag="\x1b]0;t\x07", clock=int(NOON * 1e9))
-    drawn = text(log_row(entry, When(NOON), look(120)))
+    drawn = text(log_row(entry, look(120)))
     assert "\x1b" not in drawn
     assert "␛[31mred␇ [bold]x[/]" in drawn
 
 
 def test_the_level_is_a_letter_and_each_tag_has_its_colour() -> None:
     for level in "VDIWEF":
-        row = log_row(LogEntry.create("m", level=level, tag="T"), When(math.nan), look(120))
+        row = log_row(LogEntry.create("m", level=level, tag="T"), look(120))
         assert f" {level} " in row.left.plain
     assert tag_role("WifiService") == tag_role("WifiService")
     roles = {tag_role(f"Service{number}") for number in range(60)}
     assert len(roles) >= 5
     assert roles <= set(ROLES)
-
-
-@pytest.mark.parametrize(
-    ("at", "words"),
-    [(0.012, "+0.012 s"), (9.9994, "+9.999 s"), (12.34, "+12.3 s"), (125.0, "+2 min 05 s"), (-0.5, "-0.500 s"), (math.nan, "")],
-)  # fmt: skip
-def test_offsets_are_as_fine_as_they_can_be_read(at: float, words: str) -> None:
-    when = When(NOON + at, NOON, TimeFormat.SINCE)
-    assert when.words(CLOCK).strip() == words
-    assert len(when.words(CLOCK)) >= 10
 
 
 def test_what_else_was_logged_is_counted() -> None:
@@ -165,6 +153,6 @@ def test_what_else_was_logged_is_counted() -> None:
 
 
 def test_plain_letters_where_glyphs_cannot_be_drawn() -> None:
-    drawn = text(execution_row(execution(late=True), When(NOON), look(120, ascii_only=True), opened=True))
+    drawn = text(execution_row(execution(late=True), look(120, ascii_only=True), opened=True))
     assert drawn.isascii()
     assert "[xx]" in drawn

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from clawperator.widgets.format.json_lines import LINES_OF_TEXT
 from clawperator.widgets.format.lines import Line, Row
 from clawperator.widgets.format.slot import Sheet, Slot, fold_sign, folded, plain
-from clawperator.widgets.format.stream import RowLook, When, log_row
+from clawperator.widgets.format.stream import RowLook, log_row
 from clawperator.widgets.format.symbols import UNICODE, Symbols
 
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ def log_slots(lines: RunLines, ring: LineRing, sheet: Sheet) -> Iterator[Slot]:
 def _log_row(entry: LogEntry, sheet: Sheet, opened: bool | None, width: int) -> Row:
     line = Line(width).add(f" {fold_sign(opened, sheet.symbols)}", "muted")
     look = RowLook(width - line.cells, sheet.clock, sheet.symbols)
-    return Row(line.extend(log_row(entry, When(entry.time), look).left))
+    return Row(line.extend(log_row(entry, look).left))
 
 
 def raw_slots(raw: str, sheet: Sheet, *, hidden: int = 0) -> Iterator[Slot]:

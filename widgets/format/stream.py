@@ -1,13 +1,12 @@
 """Executions, stream problems and log lines as rows.
 
-A row begins with the cells of the cursor, the fold arrow and the bookmark; then comes the time.
+A row begins with the cells of the cursor and the fold arrow; then comes the time.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from enum import Enum
 from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 from zlib import crc32
@@ -17,7 +16,7 @@ from clawperator.widgets.format.runs import facts_of, run_row
 from clawperator.widgets.format.symbols import UNICODE, Symbols
 from clawperator.widgets.models.execution import ExecutionState, LiveLine, Mark, kind_word
 from clawperator.widgets.text.safe import wrap
-from clawperator.widgets.text.times import WallClock, duration, precise
+from clawperator.widgets.text.times import WallClock, precise
 
 if TYPE_CHECKING:
     from clawperator.engine.logcat.entry import LogEntry
@@ -27,55 +26,22 @@ _TAG_ROLES = ("accent", "node-class", "node-id", "node-text", "node-desc", "move
 _TIME_CELLS = 10
 
 
-class TimeFormat(Enum):
-    """Time format of the rows; ``d`` cycles."""
-
-    CLOCK = "clock"
-    DELTA = "since the previous row"
-    SINCE = "since the start"
-
-    @property
-    def next(self) -> TimeFormat:
-        formats = tuple(TimeFormat)
-        return formats[(formats.index(self) + 1) % len(formats)]
-
-
-class When(NamedTuple):
-    """The time of a row, and the one that offsets count from (``nan``: none)."""
-
-    at: float
-    since: float = math.nan
-    format: TimeFormat = TimeFormat.CLOCK
-
-    def words(self, clock: WallClock) -> str:
-        """Return exactly ten cells."""
-        if self.format is TimeFormat.CLOCK:
-            return f"{clock.time_of_day(self.at):<{_TIME_CELLS}}"
-        return f"{_offset(self.at - self.since):>{_TIME_CELLS}}"
-
-
-def _offset(seconds: float) -> str:
-    """Return ``+0.012 s``, ``+12.3 s``, ``+3 min 05 s``."""
-    if math.isnan(seconds):
-        return ""
-    sign, size = "-" if seconds < 0 else "+", abs(seconds)
-    return f"{sign}{size:.3f} s" if size < 10 else f"{sign}{duration(size)}"
-
-
 class RowLook(NamedTuple):
     """What all rows of a pane share."""
 
     width: int
     clock: WallClock
     symbols: Symbols = UNICODE
-    bookmarked: bool = False
     all_columns: bool = False
     """Whether device and mode have columns too."""
 
     def begin(self, fold: str = "", *, indent: int = 0) -> Line:
         """Return the cells before the time."""
-        line = Line(self.width).add(" " * (indent + 1)).add(fold or " ", "muted")
-        return line.add(self.symbols.match_first, "match") if self.bookmarked else line.add(" ")
+        return Line(self.width).add(" " * (indent + 1)).add(fold or " ", "muted").add(" ")
+
+    def time(self, at: float) -> str:
+        """Return the time of day in exactly ten cells."""
+        return f"{self.clock.time_of_day(at):<{_TIME_CELLS}}"
 
     @property
     def wide(self) -> bool:
@@ -85,11 +51,11 @@ class RowLook(NamedTuple):
 # -- executions
 
 
-def execution_row(execution: ExecutionState, when: When, look: RowLook, *, opened: bool | None = None) -> Row:
+def execution_row(execution: ExecutionState, look: RowLook, *, opened: bool | None = None) -> Row:
     """Return the row of a live run."""
     symbols = look.symbols
     start = look.begin("" if opened is None else symbols.open if opened else symbols.closed)
-    start.add(f"{when.words(look.clock)} ", "muted")
+    start.add(f"{look.time(execution.started)} ", "muted")
     flags = _flags(execution, symbols)
     return run_row(facts_of(execution, look.clock), start, look.width, symbols, flags=flags, wide=look.all_columns)
 
@@ -108,11 +74,9 @@ def _flags(execution: ExecutionState, symbols: Symbols) -> str:
     return "  ".join(flags)
 
 
-def live_row(
-    live: LiveLine, width: int, clock: WallClock, symbols: Symbols = UNICODE, *, when: When | None = None
-) -> Row:
+def live_row(live: LiveLine, width: int, clock: WallClock, symbols: Symbols = UNICODE) -> Row:
     """Return one live line below its execution."""
-    line = Line(width).add("     ").add((when or When(live.at)).words(clock), "faint")
+    line = Line(width).add("     ").add(f"{clock.time_of_day(live.at):<{_TIME_CELLS}}", "faint")
     line.add(f" {symbols.sign(live.status)} ", live.status.role)
     line.add(f"{kind_word(live.kind):<14} ", "muted").device(live.text, "text")
     return Row(line, Line().add(f"{symbols.enter} tree ", "key") if live.tree else None)
@@ -128,11 +92,11 @@ def others_row(count: int, look: RowLook) -> Row:
 # -- problems
 
 
-def mark_row(mark: Mark, when: When, look: RowLook) -> Row:
+def mark_row(mark: Mark, look: RowLook) -> Row:
     """Return a problem of the stream as a row."""
     symbols = look.symbols
     sign = {"malformed": symbols.malformed, "gap": symbols.gap, "dropped": symbols.dropped, "event": symbols.bullet}
-    line = look.begin().add(when.words(look.clock), "muted").add(f" {sign[mark.kind]} ", "warn")
+    line = look.begin().add(look.time(mark.at), "muted").add(f" {sign[mark.kind]} ", "warn")
     match mark.kind:
         case "dropped":
             plural = "s" * (mark.count != 1)
@@ -166,13 +130,11 @@ def tag_role(tag: str) -> str:
     return _TAG_ROLES[crc32(tag.encode("utf-8", "replace")) % len(_TAG_ROLES)]
 
 
-def log_row(entry: LogEntry, when: When, look: RowLook, *, skip: int = 0) -> Row:
+def log_row(entry: LogEntry, look: RowLook, *, skip: int = 0) -> Row:
     """Return one device log line; ``skip`` characters of its message are scrolled out."""
     role = _LEVEL_ROLES.get(entry.level, "muted")
-    line = Line(look.width).add(" ")
-    line.add(look.symbols.match_first, "match") if look.bookmarked else line.add(" ")
-    stamp = when.words(look.clock) if when.format is not TimeFormat.CLOCK or when.at > 0 else entry.stamp[-12:-2]
-    line.add(f"{stamp:<{_TIME_CELLS}}", "faint").add(f" {entry.level} ", role)
+    stamp = look.clock.time_of_day(entry.time) if entry.time > 0 else entry.stamp[-12:-2]
+    line = Line(look.width).add("  ").add(f"{stamp:<{_TIME_CELLS}}", "faint").add(f" {entry.level} ", role)
     if look.wide:
         pid = f"{entry.pid}" if entry.pid >= 0 else ""
         line.add(f"{pid:>6} ", _TAG_ROLES[entry.pid % len(_TAG_ROLES)])

@@ -1,4 +1,4 @@
-"""Filter terms applied to executions, marks, log lines, and chunks of log lines.
+"""Filter terms applied to executions, marks and log lines.
 
 A term about executions (``cmd:``, ``src:``, ``code:`` …) searches the whole of a log line. A term about log lines
 (``tag:``, ``level:``, ``pid:``) matches no execution. Only words, ``dev:`` and ``age:`` hide marks.
@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable
-from collections.abc import Set as AbstractSet
-from typing import TYPE_CHECKING
+from functools import cache
+from typing import TYPE_CHECKING, TypeAlias
 
 from clawperator.engine.filters.grammar import Filter, Term
 from clawperator.engine.logcat.entry import decode
@@ -17,7 +17,6 @@ from clawperator.widgets.models.execution import ExecutionState, Item, Mark
 
 if TYPE_CHECKING:
     from clawperator.engine.logcat.entry import LogEntry
-    from clawperator.widgets.models.line_chunk import Chunk
 
 _OF_EXECUTION: dict[str, Callable[[ExecutionState], str]] = {
     "cmd": lambda item: item.command_id,
@@ -30,11 +29,7 @@ _OF_EXECUTION: dict[str, Callable[[ExecutionState], str]] = {
     "dev": lambda item: item.device_id,
     "text": lambda item: "\n".join([item.message, *(line.text for line in item.lines)]),
 }
-_OF_ENTRY: dict[str, Callable[[LogEntry], str]] = {
-    "tag": lambda entry: entry.tag,
-    "level": lambda entry: entry.level,
-    "pid": lambda entry: str(entry.pid),
-}
+EntryTest: TypeAlias = "Callable[[LogEntry, str], bool]"
 
 
 def keeps(where: Filter, item: Item, now: float) -> bool:
@@ -44,9 +39,17 @@ def keeps(where: Filter, item: Item, now: float) -> bool:
     return all(_execution_holds(item, term, now) != term.negated for term in where.terms)
 
 
-def keeps_entry(where: Filter, entry: LogEntry, device_id: str, now: float) -> bool:
-    """Return whether a log line matches. Its age is by the device's clock; a line without a time has none."""
-    return all(_entry_holds(entry, term, device_id, now) != term.negated for term in where.terms)
+def entry_test(where: Filter, now: float) -> EntryTest:
+    """Return the test of a log line and its device's serial. The age of a line is by the device's clock; one without a time has none."""
+    tests = [(_entry_test(term, now), term.negated) for term in where.terms]
+
+    def holds(entry: LogEntry, device_id: str) -> bool:
+        for test, negated in tests:  # noqa: SIM110  # a generator takes twice as long
+            if test(entry, device_id) == negated:
+                return False
+        return True
+
+    return holds
 
 
 def ages(where: Filter) -> bool:
@@ -89,66 +92,39 @@ def _mark_holds(mark: Mark, term: Term, now: float) -> bool:
     return not term.negated
 
 
-def _entry_holds(entry: LogEntry, term: Term, device_id: str, now: float) -> bool:
-    if term.key == "age":
-        return term.allows_age(now - entry.time)
-    if term.key == "dev":
-        return term.found_in(device_id)
-    if (read := _OF_ENTRY.get(term.key)) is not None:
-        return term.found_in(read(entry))
-    return term.found_in(entry.message) or (not term.key and term.found_in(entry.tag))
-
-
-# -- chunks
-
-
-def chunk_rows(chunk: Chunk, where: Filter, now: float, among: AbstractSet[int] | None = None) -> list[int]:
-    """Return the rows of a chunk that ``keeps_entry`` matches, ascending; of ``among`` where given."""
-    rows = among
-    for term in sorted(where.terms, key=_cost):
-        hits = _hits(chunk, term, now, rows)
-        if term.negated:
-            rows = (set(range(chunk.count)) if rows is None else rows) - hits
-        else:
-            rows = hits if rows is None else rows & hits
-        if not rows:
-            return []
-    return list(range(chunk.count)) if rows is None else sorted(rows)
-
-
-def _cost(term: Term) -> int:
-    """Order columns before words, and words before tests per line."""
-    if term.pattern is not None or term.key == "age":
-        return 2
-    return 0 if term.key in ("tag", "level", "pid", "dev") else 1
-
-
-def _hits(chunk: Chunk, term: Term, now: float, among: AbstractSet[int] | None) -> AbstractSet[int]:
-    """Return the rows that match a term, ignoring ``negated``; it may leave out rows that are not ``among``."""
-    if (column := _column(chunk, term)) is not None:
-        return column
-    hits: AbstractSet[int]
-    if term.pattern is not None or term.key == "age":
-        if among is None:
-            among = chunk.rows_with(term.value) if term.key == "cmd" else set(range(chunk.count))  # see with_command
-        hits = {row for row in among if _row_holds(chunk, row, term, now)}
-    else:
-        hits = set().union(*(chunk.rows_with(value, among) for value in term.values))
-    return hits if term.key else hits | chunk.tags.rows_where(term.found_in, chunk.count)
-
-
-def _column(chunk: Chunk, term: Term) -> AbstractSet[int] | None:
+def _entry_test(term: Term, now: float) -> EntryTest:
+    """Tags, levels, processes and devices are few: each is compared once."""
+    found = cache(term.found_in)
     match term.key:
-        case "tag":
-            return chunk.tags.rows_where(term.found_in, chunk.count)
-        case "level":
-            return chunk.levels.rows_where(term.found_in, chunk.count)
+        case "age":
+            return lambda entry, _: term.allows_age(now - entry.time)
         case "dev":
-            return chunk.devices.rows_where(term.found_in, chunk.count)
+            return lambda _, device_id: found(device_id)
+        case "tag":
+            return lambda entry, _: found(entry.tag)
+        case "level":
+            return lambda entry, _: found(entry.level)
         case "pid":
-            return chunk.pids.rows_where(lambda pid: term.found_in(str(pid)), chunk.count)
-    return None
+            return lambda entry, _: found(str(entry.pid))
+    in_message = _message_test(term)
+    if term.key:
+        return lambda entry, _: in_message(entry.payload)
+    return lambda entry, _: in_message(entry.payload) or found(entry.tag)
 
 
-def _row_holds(chunk: Chunk, row: int, term: Term, now: float) -> bool:
-    return term.allows_age(now - chunk[row].time) if term.key == "age" else term.found_in(decode(chunk.payloads[row]))
+def _message_test(term: Term) -> Callable[[bytes], bool]:
+    """A word is searched in the bytes of a message where case is a matter of ASCII."""
+    if term.pattern is not None:
+        return lambda payload: term.found_in(decode(payload))
+    words = [value.encode() for value in term.values if value.isascii()]
+
+    def holds(payload: bytes) -> bool:
+        if not payload.isascii():
+            return term.found_in(decode(payload))
+        lower = payload.lower()
+        for word in words:  # noqa: SIM110  # as above
+            if word in lower:
+                return True
+        return False
+
+    return holds

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Callable, Hashable, Iterator
 from typing import TYPE_CHECKING, NamedTuple
@@ -42,8 +41,6 @@ class StreamModel:
         self.only = ""
         """The only command shown, by ``=``."""
         self.paused_at = 0.0
-        self.bookmarks: set[tuple[bool, int]] = set()
-        """Numbers of lines (true) or items (false)."""
         self._taken: Hashable = None
         self.bind(ExecutionLog(), LineRing(1))
 
@@ -115,15 +112,6 @@ class StreamModel:
         number = self.lines.numbers[index]
         return number if number >= self.ring.first else None
 
-    def at(self, index: int) -> float:
-        """Return the time of a row; ``nan`` when unknown."""
-        if not 0 <= index < len(self.shown):
-            return math.nan
-        if not self.view.of_lines:
-            return self.items.rows[index].at
-        entry = self.entry(index)
-        return math.nan if entry is None else entry.time
-
     def anchor(self, index: int) -> Hashable:
         """Return a key that finds the row again when others came and went."""
         if index >= len(self.shown):
@@ -153,44 +141,19 @@ class StreamModel:
         item = self.item(index)
         return item.command_id if isinstance(item, ExecutionState) else ""
 
-    # -- bookmarks and problems
-
-    def bookmark(self, index: int) -> tuple[bool, int]:
-        """Return the bookmark of a row; live lines belong to their execution."""
-        if self.view.of_lines:
-            return True, self.lines.numbers[index]
-        return False, self.items.rows[index].item.number if self.items.rows[index].top else -1
-
-    def bookmarked(self, index: int) -> bool:
-        return bool(self.bookmarks) and self.bookmark(index) in self.bookmarks
+    # -- problems
 
     def marks(self) -> Iterator[tuple[int, str]]:
         """Yield the rows that the scrollbar marks."""
-        if self.view.of_lines:
-            yield from ((place, "match") for place in self._marked_lines())
-            return
-        for index, row in enumerate(self.items.rows):
-            if self.bookmarked(index):
-                yield index, "match"
-            elif row.needs_attention:
+        for index, row in enumerate(() if self.view.of_lines else self.items.rows):
+            if row.needs_attention:
                 failed = isinstance(row.item, ExecutionState) and row.item.status is Status.FAILED
                 yield index, "fail" if failed else "warn"
 
-    def _marked_lines(self) -> list[int]:
-        numbers = self.lines.numbers
-        marked = sorted(number for of_line, number in self.bookmarks if of_line)
-        places = ((self.lines.place(number), number) for number in marked)
-        return [place for place, number in places if place < len(numbers) and numbers[place] == number]
-
     def problem_line(self, index: int, step: int) -> int | None:
-        """Return the row of the error or bookmark that is the nearest to a log line."""
-        if not len(self.lines):
-            return None
-        places = [place for place in self._marked_lines() if (place - index) * step > 0]
-        number = self.lines.nearest(_PROBLEMS, self.lines.numbers[index], step)
-        if number is not None:
-            places.append(self.place_near(number))
-        return min(places, key=lambda place: abs(place - index), default=None)
+        """Return the row of the nearest error after (1) or before (-1) a log line."""
+        number = self.lines.nearest(_PROBLEMS, self.lines.numbers[index], step) if len(self.lines) else None
+        return self.place_near(number) if number is not None else None
 
     # -- facts
 

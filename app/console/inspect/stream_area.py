@@ -8,7 +8,7 @@ from textual import on
 
 from clawperator.widgets.envelope_log import EnvelopeLog
 from clawperator.widgets.format.lines import Line, Row
-from clawperator.widgets.format.stream import RowLook, When, execution_row
+from clawperator.widgets.format.stream import RowLook, execution_row
 from clawperator.widgets.info_line import InfoLine
 from clawperator.widgets.models.status import Status
 from clawperator.widgets.pane import Pane
@@ -57,4 +57,4 @@ class StreamStrip(InfoLine):
             self.show(Row(Line(self.width).add(f" {sign} ", "idle").add("no execution yet", "faint")))
         else:
             look = RowLook(self.width, session.clock, self.symbols)
-            self.show(execution_row(current, When(current.started), look))
+            self.show(execution_row(current, look))

@@ -11,7 +11,7 @@ from typing import Any, ClassVar, cast
 
 from textual import on
 from textual.app import ComposeResult
-from textual.containers import Container, Vertical
+from textual.containers import Container
 from textual.worker import Worker
 
 from clawperator.app.console import export
@@ -31,10 +31,8 @@ from clawperator.widgets import keys
 from clawperator.widgets.envelope_log import EnvelopeLog
 from clawperator.widgets.execution_detail import ExecutionDetail
 from clawperator.widgets.format.lines import Line, Row, sentence
-from clawperator.widgets.format.stream import TimeFormat
 from clawperator.widgets.info_line import FindLine, InfoLine
-from clawperator.widgets.log_around import LogAround
-from clawperator.widgets.models.execution import NO_LINES, ExecutionState, LineSpan, Mark
+from clawperator.widgets.models.execution import ExecutionState, Mark
 from clawperator.widgets.models.item_rows import StreamView
 from clawperator.widgets.models.status import Status
 from clawperator.widgets.pane import Pane
@@ -42,7 +40,7 @@ from clawperator.widgets.text.times import duration, rate
 
 
 class StreamScreen(TwoPaneScreen):
-    """The stream and its detail; on wide screens also the log around the row."""
+    """The stream and its detail."""
 
     COPY_SHOWN: ClassVar[tuple[str, ...]] = ("json", "command", "execution", "id", "line")
     GO: ClassVar[str] = "go_stream"
@@ -62,9 +60,7 @@ class StreamScreen(TwoPaneScreen):
                 EnvelopeLog(id="list"),
                 id="list-pane",
             )
-            with Vertical(id="stream-side"):
-                yield Pane("execution", ExecutionDetail(id="detail"), id="detail-pane")
-                yield Pane("log context", LogAround(id="around"), id="around-pane")
+            yield Pane("execution", ExecutionDetail(id="detail"), id="detail-pane")
 
     def on_mount(self) -> None:
         self.stream.show(self.session.log, self.session.lines)
@@ -111,16 +107,6 @@ class StreamScreen(TwoPaneScreen):
             detail.show_screen(trees.nearest(execution.ended))
         if self.session.read_only:
             self.refresh_bindings()  # what can be run again depends on the row
-        around = self.query_one("#around", LogAround)
-        if around.display and around.parent is not None and around.size.width:
-            around.show(self.session.lines, self._span())
-
-    def _span(self) -> LineSpan:
-        """Return the log lines of the row."""
-        stream = self.stream
-        if stream.line_number is not None:
-            return LineSpan(stream.line_number, stream.line_number)
-        return stream.execution.log if stream.execution is not None else NO_LINES
 
     def show_place(self) -> None:
         """Show ``following`` instead of a number, which would repaint the whole frame with every line."""
@@ -196,7 +182,7 @@ class StreamScreen(TwoPaneScreen):
             line.add("/ ", "key").device(model.filter.text, "match", room=30)
 
     def _count_words(self, line: Line) -> None:
-        stream, model, counts = self.stream, self.stream.model, self.stream.counts
+        model, counts = self.stream.model, self.stream.counts
         line.add(f"  {model.view.value}", "strong")
         if model.searched < 1:
             line.add(f" searching… {model.searched:.0%}", "warn")
@@ -206,8 +192,6 @@ class StreamScreen(TwoPaneScreen):
         line.add(f" {counts.shown:,} shown", "muted")
         if model.searched == 1 and counts.total > counts.shown and not model.paused_at:
             line.add(f" {self.console.symbols.dot} {counts.total - counts.shown:,} hidden", "muted")
-        if stream.times is not TimeFormat.CLOCK:
-            line.add(f" {self.console.symbols.dot} times {stream.times.value}", "muted")
 
     def _only_bad_news(self) -> str:
         """Return the term that hides every execution while other rows are left: problems pass filters about executions."""

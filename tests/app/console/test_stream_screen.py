@@ -1,4 +1,4 @@
-"""Mode 2 as a whole: what the line above the rows says, the detail, the log around a row, the filter, the export."""
+"""Mode 2 as a whole: what the line above the rows says, the detail, the filter, the export."""
 
 from __future__ import annotations
 
@@ -18,7 +18,6 @@ from clawperator.app.console.stream.screen import StreamScreen
 from clawperator.engine.events.types import LogAttached, LogGap
 from clawperator.engine.logcat.entry import LogEntry
 from clawperator.widgets.envelope_log import EnvelopeLog
-from clawperator.widgets.log_around import LogAround
 from clawperator.widgets.models.execution import ExecutionState, Mark
 from clawperator.widgets.models.executions import WENT_AWAY
 from clawperator.widgets.models.status import Status
@@ -191,22 +190,6 @@ async def test_at_80_columns_enter_opens_the_detail_and_escape_returns_to_the_sa
         assert shown.stream.cursor == place
 
 
-async def test_on_wide_screens_the_log_around_the_row_stands_below_its_detail() -> None:
-    async with showing((200, 60)) as shown:
-        shown.engine.log(log_lines(100))
-        shown.engine.publish(*agent_run("cmd-1", NOON))
-        shown.engine.log(
-            [command_line("cmd-1"), *log_lines(9, start=101), command_line("cmd-1", "success"), *log_lines(60)]
-        )
-        around = shown.app.screen.query_one(LogAround)
-        await until(shown.pilot, lambda: around.row_count() == 20 + 11 + 20)
-        assert "taskId=t" in around.row(20, 80).left.plain
-        assert around.row(20, 80).tone == ""
-        assert around.row(19, 80).tone == "faint"
-        await shown.press("t", "t", "t", "home")
-        await until(shown.pilot, lambda: around.row_count() == 21)
-
-
 async def test_the_raw_tab_has_the_lines_of_the_ring() -> None:
     async with showing((120, 36)) as shown:
         shown.engine.publish(*agent_run("cmd-1", NOON))
@@ -215,12 +198,6 @@ async def test_the_raw_tab_has_the_lines_of_the_ring() -> None:
         await shown.press("enter", "h")
         await shown.seen("2 log lines in order of arrival")
         assert "stage-start commandId=cmd-1" in shown.text
-
-
-async def test_below_that_there_is_no_room_for_it() -> None:
-    async with showing((120, 36)) as shown:
-        shown.engine.log([command_line("cmd-1")])
-        assert not shown.app.screen.query_one(LogAround).region.height
 
 
 # -- rows that end truthfully

@@ -41,7 +41,7 @@ pictures = "blocks"
 mouse = false
 bell = true
 settle_ms = 0
-stream_lines = 1_000_000
+stream_lines = 200_000
 
 [keymap]
 "app.help" = "f1,question_mark"
@@ -60,7 +60,7 @@ def test_everything_that_may_stand_in_it(tmp_path: Path) -> None:
         mouse=False,
         bell=True,
         settle_ms=0,
-        stream_lines=1_000_000,
+        stream_lines=200_000,
     )
     assert found.keymap == {"app.help": "f1,question_mark", "tree.fold": "ctrl+t"}
     settings = Settings.resolve(env={"HOME": "/home/me"}, file=str(file))
@@ -115,7 +115,7 @@ def test_an_empty_file_says_nothing_and_flags_win_over_a_full_one(tmp_path: Path
         ("[console]\nbell = 'yes'", 2, "console.bell", "must be true or false, got 'yes'"),
         ("[console]\nsettle_ms = 5001", 2, "console.settle_ms", "must be a whole number from 0 to 5,000, got 5001"),
         ("[console]\nsettle_ms = 1.0", 2, "console.settle_ms", "must be a whole number from 0 to 5,000, got 1.0"),
-        ("console.stream_lines = 999", 1, "console.stream_lines", "from 1,000 to 1,000,000, got 999"),
+        ("console.stream_lines = 999", 1, "console.stream_lines", "from 1,000 to 200,000, got 999"),
         ("console = { bell = 3 }", 1, "console.bell", "must be true or false, got 3"),
         ("console = 3", 1, "console", "console must be a table, got 3"),
         ("[history]\ndays = 0", 2, "history.days", "must be a whole number from 1 to 3,650, got 0"),
@@ -234,7 +234,7 @@ def test_the_schema_comes_from_the_models_and_allows_what_they_allow() -> None:
         "type": "integer",
         "default": 100_000,
         "minimum": 1_000,
-        "maximum": 1_000_000,
+        "maximum": 200_000,
         "description": "",
     }
     for table in (schema, *tables.values()):
