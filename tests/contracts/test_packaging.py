@@ -63,5 +63,7 @@ def test_the_wheel_holds_nothing_that_the_source_distribution_lacks(distribution
     modules = {name for name in zipfile.ZipFile(wheel).namelist() if name.endswith(".py")}
     with tarfile.open(sdist) as archive:
         sources = {name.split("/", 1)[1] for name in archive.getnames() if name.endswith(".py")}
-    assert {name.removeprefix("clawperator/") for name in modules} <= sources
+    assert {name.removeprefix("clawperator/") for name in modules} <= {
+        name.removeprefix("src/clawperator/") for name in sources
+    }
     assert {"app/cli/main.py", "engine/facade.py"} <= sources
