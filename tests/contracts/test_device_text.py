@@ -62,7 +62,6 @@ PARSED = {
            for name in ("year", "month", "day", "hour", "minute", "second", "zone_hours", "zone_minutes")},
         "int(whole)": "at most _LONGEST_EPOCH bytes of digits", "int(fraction[1:10].ljust(9, b'0'))": "nine digits",
     },
-    "logcat/chunks.py": {"int(digits)": "at most _INDEX_DIGITS digits"},
     "operator/crash_parser.py": {"int(java[2] or 0)": "a group of _PROCESS, at most nine digits"},
     "logcat/text.py": {"int(digits, 16 if digits.startswith(b'0x') else 10)": "groups of formats.py, at most ten digits each"},
 }  # fmt: skip
