@@ -36,7 +36,7 @@ def find_adb(env: Mapping[str, str], adb_path: str | None = None) -> str:
 
 
 def _sdk_candidates(env: Mapping[str, str]) -> list[str]:
-    return [str(root / "platform-tools" / "adb") for root in (*named_sdks(env), *usual_sdks(env))]
+    return [str(root / "platform-tools" / "adb") for root in (*named_sdks(env), *_installed_sdks(env))]
 
 
 def named_sdks(env: Mapping[str, str]) -> list[Path]:
@@ -45,7 +45,12 @@ def named_sdks(env: Mapping[str, str]) -> list[Path]:
 
 
 def usual_sdks(env: Mapping[str, str]) -> list[Path]:
-    """Return the folders where Android Studio, Homebrew and distributions put the SDK."""
+    """Return the SDK of the ``adb`` on the PATH, and the folders where Android Studio, Homebrew and distributions put one."""
+    adb = Path(shutil.which("adb", path=env.get("PATH", os.defpath)) or "").resolve()
+    return [*([adb.parent.parent] if adb.parent.name == "platform-tools" else []), *_installed_sdks(env)]
+
+
+def _installed_sdks(env: Mapping[str, str]) -> list[Path]:
     home = Path(env["HOME"]) if env.get("HOME") else Path.home()
     if sys.platform == "darwin":
         brew = (Path(root, "share/android-commandlinetools") for root in ("/opt/homebrew", "/usr/local"))

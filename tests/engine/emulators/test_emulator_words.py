@@ -349,10 +349,16 @@ def test_where_the_tools_are(tmp_path: Path) -> None:
         (sdk / place / "sdkmanager").touch()
         assert Sdk({"ANDROID_HOME": str(sdk)}).path("sdkmanager") == str(sdk / place / "sdkmanager")
     home = tmp_path / "home"
-    usual = usual_sdks({"HOME": str(home)})[0]
+    usual = usual_sdks({"HOME": str(home), "PATH": ""})[0]
     usual.parent.mkdir(parents=True)
     usual.symlink_to(sdk)
     (elsewhere := tmp_path / "bin").mkdir()
+    (sdk / "platform-tools").mkdir()
+    (sdk / "platform-tools" / "adb").touch(0o755)
+    (linked := tmp_path / "linked").mkdir()
+    (linked / "adb").symlink_to(sdk / "platform-tools" / "adb")
+    by_adb = Sdk({"HOME": str(tmp_path), "PATH": str(linked)})
+    assert by_adb.path("emulator") == found.path("emulator"), "adb leads to its SDK"
     at_home = Sdk({"HOME": str(home), "PATH": str(elsewhere)})
     assert at_home.path("emulator") == str(usual / "emulator" / "emulator")
     (elsewhere / "emulator").touch(0o755)
