@@ -21,7 +21,7 @@ _SIGNS = (
 )
 _GENERATED_ID = re.compile(
     r"\d{3}|[0-9a-f]{8}-[0-9a-f]{4}|\A\d+\Z|(?=[0-9a-f]*\d)[0-9a-f]{8}"
-    r"|[:\u00ab]r[0-9a-v]+[:\u00bb]|_r_[0-9a-v]+_"  # React's useId
+    r"|[:\u00ab]r[0-9a-v]{1,3}[:\u00bb]|_r_[0-9a-v]{1,3}_"  # React's useId
     r"|\A(?:ember|ext-gen|gwt-uid-|mat-|cdk-|mui-|radix-|headlessui-|react-select-|downshift-)[\w-]*\d",
     re.ASCII,
 )
