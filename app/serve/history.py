@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from clawperator.engine.errors import EngineError, ErrorCode
 from clawperator.engine.executions import build
-from clawperator.engine.filters.grammar import parse_filter
+from clawperator.engine.filters.grammar import HISTORY, parse_filter
 
 if TYPE_CHECKING:
     from clawperator.engine.facade import Engine
@@ -32,7 +32,7 @@ async def runs_page(
 
     Raises ``EngineError``: INVALID_PARAMETER for a filter that cannot be read.
     """
-    where = parse_filter(words)
+    where = parse_filter(words, HISTORY)
     if where.problem:
         raise EngineError(ErrorCode.INVALID_PARAMETER, f"'filter': {where.problem}", details={"path": "filter"})
     facts = {}

@@ -56,7 +56,7 @@ class Service:
         backend: str | None = None,
         on_check: Callable[[Check, int, int], Awaitable[object]] | None = None,
     ) -> dict[str, Any]:
-        """Run the doctor for ``caller`` and return its document. ``on_check`` gets each check, the number so far, and the highest number."""
+        """Run the doctor for ``caller`` and return its document, which is ``ok`` if the device can execute. ``on_check`` gets each check, the number so far, and the highest number."""
         visit = self.engine.under(caller).doctor(device_id=device_id or None, backend=backend)
         checks: list[dict[str, Any]] = []
         with self.work.one():
@@ -67,6 +67,7 @@ class Service:
                     await on_check(check, len(checks), len(visit.ids))
         verdict = verdict_of(checks, visit.backend)
         return {
+            "ok": verdict.ready,
             "ready": verdict.ready,
             **verdict.to_dict(),
             "backend": visit.backend,

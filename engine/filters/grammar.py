@@ -16,7 +16,7 @@ import difflib
 import re
 import warnings
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Final, NamedTuple
 
 from clawperator.engine.filters.pattern_budget import PatternBudget
@@ -92,9 +92,17 @@ class Vocabulary:
     words: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     fold: Callable[[str], str] = str.casefold
     strict: bool = True
+    closed: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    """The values of keys that have no others. The beginning of one is one that is being typed."""
 
 
-RUNS: Final = Vocabulary(KEYS, ALIASES, {"status": STATUSES, "level": LEVELS})
+_VALUES: Final = {
+    "status": ("ok", "warn", "failed", "refused", "interrupted", "running", "waiting", "skipped", "unknown"),
+    "level": ("v", "d", "i", "w", "e", "f"),
+}
+RUNS: Final = Vocabulary(KEYS, ALIASES, {"status": STATUSES, "level": LEVELS}, closed=_VALUES)
+HISTORY: Final = replace(RUNS, keys=tuple(key for key in KEYS if key not in ("tag", "level")))
+"""Of recorded runs, which are no lines of a log."""
 _EXACT: Final = frozenset({"pid", "level"})
 """Keys that match the whole field: ``pid:12`` does not match ``1234``."""
 
@@ -227,6 +235,8 @@ def _plain_term(match: re.Match[str], vocabulary: Vocabulary) -> Iterator[Term |
         folded = vocabulary.fold(value)
         if (words := vocabulary.words.get(canonical)) is not None:
             folded = "|".join(words.get(word, word) for word in folded.split("|"))
+        if problem := _no_such_value(canonical, folded, vocabulary):
+            yield _Problem(column, problem)
         yield Term(negated, canonical, folded, text=typed, column=column)
 
 
@@ -237,6 +247,17 @@ def _no_such_key(key: str, vocabulary: Vocabulary) -> str:
     if not vocabulary.strict or "-" in key:
         return ""
     return f"no key {key}: – there are {' '.join(vocabulary.keys)} re"
+
+
+def _no_such_value(key: str, value: str, vocabulary: Vocabulary) -> str:
+    if key == "pid":
+        return "" if all(part.isdigit() for part in value.split("|") if part) else f"no pid: {value} – it is a number"
+    known = vocabulary.closed.get(key)
+    if known is None:
+        return ""
+    begun = (*known, *vocabulary.words.get(key, ()))
+    wrong = next((part for part in value.split("|") if not any(each.startswith(part) for each in begun)), "")
+    return f"no {key}: {wrong} – there are {' '.join(known)}" if wrong else ""
 
 
 def _age_term(match: re.Match[str], value: str) -> Iterator[Term | _Problem]:

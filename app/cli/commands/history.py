@@ -256,9 +256,9 @@ def _warn(history: History) -> int:
 
 def _filter(options: Options) -> Filter:
     """The filter of ``--filter``, ``--since`` and ``--device-id``. Raises ``EngineError`` where it cannot be parsed."""
-    from clawperator.engine.filters.grammar import Filter, parse_filter
+    from clawperator.engine.filters.grammar import HISTORY, Filter, parse_filter
 
-    given = parse_filter(options.filter or "")
+    given = parse_filter(options.filter or "", HISTORY)
     if given.problem:
         raise invalid(f"--filter: {given.problem} (column {given.column + 1})", "--filter")
     since = duration("--since", options.since)

@@ -9,7 +9,7 @@ from starlette.responses import Response
 
 from clawperator.app.http.openapi import gives, ok_with, shape
 from clawperator.app.http.service import HttpService, acting, caller_of
-from clawperator.app.serve.answers import ok
+from clawperator.app.serve.answers import answer, ok
 from clawperator.app.serve.gate import refuse_web_page
 from clawperator.engine.doctor.check import CheckDocument
 from clawperator.engine.doctor.verdict import READINESS
@@ -27,11 +27,12 @@ _LOCKS = {"type": "array", "items": shape(LockDocument)}
     operation_id="runDoctor",
     dependencies=[Depends(refuse_web_page)],
     summary="Check the host, the device and the Operator app",
-    description="`verdict` and `summary` state whether the device can execute by `backend`; `ready` is false when it cannot. "
+    description="`verdict` and `summary` state whether the device can execute by `backend`; `ok` and `ready` are false when it cannot. "
     "`unknown` lists the checks that could not run. `stock` has the same keys for executions by the stock backend.",
     responses=gives(
         ok_with(
             {
+                "ok": {"type": "boolean"},
                 "ready": {"type": "boolean"},
                 "verdict": {"type": "string", "enum": list(READINESS)},
                 "summary": {"type": "string"},
@@ -40,7 +41,7 @@ _LOCKS = {"type": "array", "items": shape(LockDocument)}
                 "stock": {"type": "object"},
                 "checks": _CHECKS,
             },
-            optional=("unknown",),
+            optional=("ok", "unknown"),  # ``ok`` is required anyway
         ),
         ErrorCode.READ_ONLY,
     ),
@@ -51,7 +52,7 @@ async def doctor(
     backend: Annotated[Literal["operator", "stock"] | None, Query()] = None,
 ) -> Response:
     service: HttpService = request.app.state.service
-    return ok(**await service.doctor(caller_of(request), device_id, backend))
+    return answer(await service.doctor(caller_of(request), device_id, backend))
 
 
 @router.get(

@@ -268,7 +268,7 @@ async def _doctor(service: McpService, call: Call, arguments: Arguments) -> Repl
         await call.progress.report(done, most, f"{check.id}: {check.status}")
 
     found = await service.doctor(call.caller, arguments.get("deviceId"), on_check=reported)
-    return Reply({"ok": True, **found, "deviceId": found["deviceId"] or ""})
+    return Reply({**found, "deviceId": found["deviceId"] or ""})
 
 
 DOCTOR = Tool(

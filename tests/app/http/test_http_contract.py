@@ -491,7 +491,7 @@ async def test_without_adb_the_devices_say_so(serve: Serve, tmp_path: Path) -> N
 async def test_the_doctor_gives_its_verdict(serve: Serve) -> None:
     served = await serve(operator={"installed": False})
     found = (await served.client.get("/doctor")).json()
-    assert (found["ready"], found["verdict"]) == (False, "not_ready")
+    assert (found["ok"], found["ready"], found["verdict"]) == (False, False, "not_ready")
     assert found["summary"] == "Not ready: Operator not installed"
 
 

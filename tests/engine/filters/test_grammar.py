@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from clawperator.engine.filters.grammar import (
     ALIASES,
+    HISTORY,
     KEYS,
     MAX_PATTERN,
     MAX_TERMS,
@@ -99,6 +100,32 @@ def test_an_unknown_key_is_named_and_searched_as_typed() -> None:
 
 def test_a_key_that_is_nearly_right_is_named() -> None:
     assert parse_filter("statsu:ok").problem == "no key statsu: – is status: meant?"
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ("status:nonsense", "no status: nonsense – there are ok warn failed"),
+        ("!status:ok|nope", "no status: nope – there are ok"),
+        ("level:loud", "no level: loud – there are v d i w e f"),
+        ("pid:abc", "no pid: abc – it is a number"),
+        ("status:fai", ""),  # the beginning of one: it is being typed
+        ("status:succ|running", ""),
+        ("level:warn", ""),
+        ("pid:12|13", ""),
+        ("code:ANY_CODE_OF_AN_APP", ""),
+    ],
+)
+def test_a_value_that_a_key_cannot_have_is_named(text: str, problem: str) -> None:
+    found = parse_filter(text).problem
+    assert found.startswith(problem)
+    assert bool(found) == bool(problem)
+
+
+def test_recorded_runs_have_no_level_and_no_tag() -> None:
+    for text in ("level:w", "tag:x"):
+        assert parse_filter(text).problem == ""
+        assert parse_filter(text, HISTORY).problem.startswith("no key ")
 
 
 def test_the_first_problem_is_the_one_reported() -> None:
