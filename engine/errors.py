@@ -334,7 +334,8 @@ class EngineError(Exception):
         if self.details:
             error["details"] = self.details
         unsent = self.extra.get("broadcastDispatchStatus", "not_sent") == "not_sent"
-        return {**error, **self.extra, "retryable": self.code.retryable and unsent}
+        worth_it = self.code.retryable or "retryAfterMs" in self.details
+        return {**error, **self.extra, "retryable": worth_it and unsent}
 
     def to_answer(self) -> dict[str, Any]:
         """Return the document of servers, with the ids of the execution at the same place as in a success."""

@@ -94,6 +94,9 @@ class Service:
             return serial, self.trees.note(serial, text, command_id=payload["commandId"], step=step)
         except EngineError as exc:
             exc.extra |= {"executionId": result.execution_id, "deviceId": serial}
+            known = result.outcome.error or {}
+            if known.get("code") == exc.code:
+                exc.hint, exc.details = known["hint"], {**exc.details, **known.get("details", {})}
             raise
 
     async def matcher(self, fields: Mapping[str, str], serial: str, seen: SeenTree) -> Matcher:

@@ -24,6 +24,8 @@ class Blockers:
     service: Check | None
     screen: Check | None
     starting: bool = False
+    resumes_ms: int = 0
+    """In how many milliseconds the service should act (again); 0 where nothing says that it will."""
 
     def error(self) -> EngineError | None:
         """Return SERVICE_UNAVAILABLE for a service that is not running."""
@@ -42,6 +44,12 @@ class Blockers:
         return {"code": code, "path": check.id, "message": f"{check.summary}. {check.detail} {_remedy(check)}"}
 
 
+_BINDING_MS = 1_000
+"""How long Android takes at most to bind a service again."""
+_DUMP_MS = 3_000
+"""How long a program such as ``uiautomator dump`` holds UiAutomation, which suspends services (android-facts 7e)."""
+
+
 def _remedy(check: Check) -> str:
     """Return the fix of a check in one line."""
     steps = [f"`{step.value}`" if step.kind == "shell" else step.value for step in check.fix] or check.guidance[:1]
@@ -55,11 +63,13 @@ async def read_blockers(device: AdbDevice, package: str, *, timeout: float) -> B
         device, (*accessibility.SWITCHES, accessibility.DUMP, *device_health.SCREEN, about), timeout=timeout
     )
     screen = device_health.screen(power, policy, device.serial)
-    service = _service((switch, listed, dump, app), device.serial, package)
+    service, state = _service((switch, listed, dump, app), device.serial, package), parse_accessibility(dump.text)
+    starting = service is not None and service_of(package) in state.binding
     return Blockers(
         service=service,
         screen=screen if screen.fix or screen.guidance else None,
-        starting=service is not None and service_of(package) in parse_accessibility(dump.text).binding,
+        starting=starting,
+        resumes_ms=_DUMP_MS if state.ui_automation else _BINDING_MS if service is None or starting else 0,
     )
 
 

@@ -337,7 +337,8 @@ def settling(held: HeldDevice, trace: Trace) -> Iterator[None]:
     try:
         yield
     except EngineError as exc:
-        if trace.was_dispatched and exc.code in _UNSETTLED:
+        refused = exc.extra.get("broadcastDispatchStatus") == "not_sent"
+        if trace.was_dispatched and exc.code in _UNSETTLED and not refused:
             held.settle()
         raise
     except BaseException:

@@ -16,10 +16,14 @@ from clawperator.engine.logcat.signals import CapturedHierarchy
 
 
 class Outcome(NamedTuple):
-    """A terminal envelope and its trees."""
+    """A terminal envelope and its trees.
+
+    ``resumes_ms``: of an Operator whose service is suspended, in how many milliseconds it should act again; 0 where nothing says so.
+    """
 
     envelope: Envelope
     hierarchies: Sequence[CapturedHierarchy] = ()
+    resumes_ms: int = 0
 
 
 class Backend(Protocol):
@@ -61,6 +65,11 @@ class Diagnosis(Protocol):
 
     @property
     def starting(self) -> bool: ...
+
+    @property
+    def resumes_ms(self) -> int:
+        """In how many milliseconds a service that is suspended should act again; 0 where nothing says so."""
+        ...
 
     def error(self) -> EngineError | None:
         """Return SERVICE_UNAVAILABLE for a service that does not run."""

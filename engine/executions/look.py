@@ -10,6 +10,7 @@ from clawperator.engine.errors import EngineError, ErrorCode
 from clawperator.engine.executions import build
 from clawperator.engine.executions.command import Command
 from clawperator.engine.executions.finish import too_large
+from clawperator.engine.executions.outcome import suspended_hint
 
 if TYPE_CHECKING:
     from clawperator.engine.contracts.envelope import Envelope
@@ -28,7 +29,7 @@ def tree_of(outcome: Outcome) -> str:
     envelope = outcome.envelope
     step = envelope.step_results[-1] if envelope.step_results else None
     if envelope.status != "success":
-        raise _refusal(envelope)
+        raise _refusal(envelope, outcome.resumes_ms)
     if step is not None and not step.success:
         code = ErrorCode.known(step.data.get("error", "")) or ErrorCode.UI_TREE_UNAVAILABLE
         raise EngineError(code, step.data.get("message") or f"The device returned no tree: {code.value}")
@@ -40,9 +41,12 @@ def tree_of(outcome: Outcome) -> str:
     raise EngineError(ErrorCode.SNAPSHOT_EXTRACTION_FAILED, "No complete tree could be read from the device's log")
 
 
-def _refusal(envelope: Envelope) -> EngineError:
+def _refusal(envelope: Envelope, resumes_ms: int) -> EngineError:
     words = envelope.error or "The device gave no reason"
     code = ErrorCode.known(envelope.error_code or "") or derived_code(words) or ErrorCode.UNKNOWN_RUNTIME_ERROR
     if code is ErrorCode.EXECUTION_TIMEOUT:  # the limit is the host's own
         return EngineError(ErrorCode.UI_TREE_UNAVAILABLE, "The active window provided no UI tree in time")
+    if code is ErrorCode.SERVICE_UNAVAILABLE and resumes_ms:  # the app refused it as a whole
+        details, extra = {"retryAfterMs": resumes_ms}, {"broadcastDispatchStatus": "not_sent"}
+        return EngineError(code, words, hint=suspended_hint(resumes_ms), details=details, extra=extra)
     return EngineError(code, words)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal, cast
 
 from clawperator.engine.contracts.derived import derived_code
@@ -291,6 +291,30 @@ def facts_of(error: EngineError) -> dict[str, Any]:
     """Return the error of a plan that was sent, without the top-level keys of an answer: to repeat it is not safe."""
     facts = _error(error.code.value, error.message) | {"hint": error.hint or _UNKNOWN_CODE_HINT, "retryable": False}
     return facts | ({"details": error.details} if error.details else {})
+
+
+def suspended_hint(resumes_ms: int) -> str:
+    return (
+        "A program that reads the screen, such as `uiautomator dump`, suspends accessibility services, and Android binds them again. "
+        f"Retry after {resumes_ms} ms."
+    )
+
+
+def suspended(outcome: ExecutionOutcome, resumes_ms: int) -> ExecutionOutcome:
+    """Return the outcome of a plan that a suspended service refused as a whole: nothing has run, and a retry can succeed."""
+    error = outcome.error
+    if (
+        error is None
+        or error["code"] != ErrorCode.SERVICE_UNAVAILABLE
+        or any(s.status != "not_run" for s in outcome.steps)
+    ):
+        return outcome
+    facts = {
+        "hint": suspended_hint(resumes_ms),
+        "retryable": True,
+        "details": {**error.get("details", {}), "retryAfterMs": resumes_ms},
+    }
+    return replace(outcome, error={**error, **facts})
 
 
 def unreadable(problem: str, transport: Mapping[str, int] | None = None) -> EngineError:

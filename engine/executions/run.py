@@ -22,7 +22,7 @@ from clawperator.engine.executions.backend import Backend
 from clawperator.engine.executions.command import Command
 from clawperator.engine.executions.failure_words import in_words
 from clawperator.engine.executions.finish import RunOptions, Shot, finish
-from clawperator.engine.executions.outcome import ExecutionOutcome, facts_of, outcome_of
+from clawperator.engine.executions.outcome import ExecutionOutcome, facts_of, outcome_of, suspended
 from clawperator.engine.executions.screenshot import CaptureError, capture, target_problem
 from clawperator.engine.executions.trace import Trace
 from clawperator.engine.executions.validate import Validated
@@ -81,6 +81,8 @@ async def dispatch(
         steps = replace(steps, error=facts_of(trace.refusal))
     else:
         steps = in_words(steps, validated.execution, {step["id"]: step["data"] for step in envelope["stepResults"]})
+    if outcome.resumes_ms:
+        steps = suspended(steps, outcome.resumes_ms)
     steps = await _with_apps(steps, validated.execution, device)
     steps, ambiguous = await _with_nodes(steps, validated.execution, trace, device.serial, outcome.envelope)
     return Finished(envelope, steps, [warning.to_dict() for warning in (*warnings, *ambiguous)])

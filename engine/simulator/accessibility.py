@@ -51,12 +51,17 @@ class AccessibilityManager:
         if package is None or not package.enabled or component in self.crashed or self.ui_automation_held:
             return False
         down = self._scenario.of_device(faults.ServiceDown)
-        if (down is not None and down.how != "crashed") or self._clock.now() < self._suspended_until:
+        if (down is not None and down.how != "crashed") or self.rebinding:
             return False
         bound = self.on and component in self.listed
         if bound:
             package.stopped = False  # binding starts the process
         return bound
+
+    @property
+    def rebinding(self) -> bool:
+        """Whether services are being bound again after a ``uiautomator dump``."""
+        return self._clock.now() < self._suspended_until
 
     def enable(self, component: str) -> None:
         """Make ``component`` the one enabled service."""

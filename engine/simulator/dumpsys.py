@@ -51,7 +51,8 @@ def _accessibility(device: Platform, _: Sequence[str]) -> str:
     bound = [service for service in wanted if manager.bound(service)]
     crashed = [service for service in wanted if service in manager.crashed]
     down = device.scenario.of_device(ServiceDown)
-    binding = wanted if down is not None and down.how == "binding" and not manager.ui_automation_held else []
+    starting = manager.rebinding or (down is not None and down.how == "binding")
+    binding = wanted if starting and not manager.ui_automation_held else []
     running = ",\n                     ".join(_RUNNING for _ in bound)
     head = "ACCESSIBILITY MANAGER (dumpsys accessibility)\n\n"
     current, others = device.users.current, [user for user in device.users.all if user < device.users.current]

@@ -71,7 +71,7 @@ async def test_a_service_that_does_not_run_ends_the_wait(
 async def test_a_service_that_runs_is_waited_for_however_slow_it_is(connect: Connect, reads: list[Blockers]) -> None:
     bench = await connect(speed=1.0, latency_ms={"delivery": 5_000})
     assert (await bench.engine.snapshot()).succeeded
-    assert reads == [Blockers(None, None)]
+    assert reads == [Blockers(None, None, resumes_ms=1_000)]
     assert bench.world.commands == 1
 
 

@@ -326,6 +326,7 @@ class _Run:
         self._death = ""
         """The log line about the end of that process."""
         self._service_error: EngineError | None = None
+        self._resumes_ms = 0
         self._incomplete: EngineError | None = None
         """Why the result cannot be put together; the device's buffer may still hold what is missing."""
         self.arrived: Mapping[str, int] | None = None
@@ -457,12 +458,16 @@ class _Run:
         if self._envelope.status == "success":
             return False
         code = self._envelope.error_code or derived_code(self._envelope.error or "")
-        return code in _NO_TREE or time.monotonic() - self._dispatched_at >= _SILENCE_SECONDS
+        return (
+            code in (*_NO_TREE, ErrorCode.SERVICE_UNAVAILABLE)
+            or time.monotonic() - self._dispatched_at >= _SILENCE_SECONDS
+        )
 
     def learn(self, state: Diagnosis) -> None:
         """Add a warning for a screen that is off or locked; end the wait for a stopped service, unless the Operator has answered."""
         if (warning := state.warning()) is not None:
             self._trace.warnings.append(warning)
+        self._resumes_ms = state.resumes_ms
         error = state.error()
         if self._death:
             self._service_error = error
@@ -500,7 +505,7 @@ class _Run:
         if self.newer:
             message = f"{self.newer}, and may act and answer otherwise"
             self._trace.warnings.append({"code": ErrorCode.VERSION_INCOMPATIBLE.value, "path": "", "message": message})
-        return Outcome(self._envelope, tuple(self._trace.hierarchies))
+        return Outcome(self._envelope, tuple(self._trace.hierarchies), self._resumes_ms)
 
     def _ended_early(self) -> EngineError:
         """Return SERVICE_UNAVAILABLE for a process that ended, with the doctor's remedy if the service is stopped."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import io
 import json
+from typing import Any
 
 import pytest
 from PIL import Image
@@ -270,3 +271,28 @@ async def test_the_stock_backend_needs_no_app_and_may_not_unbind_one(visit: Visi
     bound = await visit()
     async with bound.talk() as agent:
         assert (await agent.refused("snapshot", backend="stock"))["code"] == "UNBIND_REQUIRED"
+
+
+async def test_a_service_that_a_dump_has_suspended_is_worth_a_retry(visit: Visit) -> None:
+    place = await visit(latency_ms={"rebind": 600_000})
+    accessibility = place.devices[0].accessibility
+    async with place.talk() as agent:
+
+        async def refused() -> list[dict[str, Any]]:
+            acting = await agent.call("action", type="click", selector={"textEquals": "Settings"})
+            setting = await agent.call("action", type="set_checked", selector={"textEquals": "x"}, checked=True)
+            looking = await agent.refused("snapshot")
+            answers = map(document, (acting, setting))
+            return [*(answer.get("failure") or answer["error"] for answer in answers), looking]
+
+        with accessibility.ui_automation():
+            during = await refused()
+        after = await refused()
+        for errors, wait_ms in ((during, 3_000), (after, 1_000)):
+            for error in errors:
+                assert (error["code"], error["retryable"]) == ("SERVICE_UNAVAILABLE", True)
+                assert error["details"]["retryAfterMs"] == wait_ms
+                assert f"Retry after {wait_ms} ms" in error["hint"]
+        accessibility.disable(accessibility.listed[0])
+        looking = await agent.refused("snapshot")
+        assert (looking["code"], looking["retryable"]) == ("SERVICE_UNAVAILABLE", False)
