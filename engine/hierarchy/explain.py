@@ -26,7 +26,10 @@ _ONLY_READ = {
 """Attributes with texts that people read on the screen and no selector compares."""
 _ID_FORM = re.compile(r"(?:(?P<package>[\w.]+):id/|@\+?id/|:?id/|R\.id\.|#)(?P<name>.+)", re.DOTALL)
 """The ways to write an id of an Android resource. Test tags, and ids of web pages, have a name only."""
-_NUMBER = re.compile(r"\d+|(?<=[:\u00ab])r[0-9a-v]{1,3}(?=[:\u00bb])|[0-9a-f]{8,}")
+_NUMBER = re.compile(
+    r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}|(?=[0-9a-f]*\d)[0-9a-f]{8,}"
+    r"|(?<=[:\u00ab])r[0-9a-v]{1,3}(?=[:\u00bb])|\d+"
+)
 """What differs between two ids that a framework generates."""
 
 

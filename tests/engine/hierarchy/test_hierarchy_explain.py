@@ -110,6 +110,8 @@ class TestOtherFields:
             (":r1:", ":ra:"),
             ("com.shop:id/view_2131296437", "com.shop:id/view_2131296999"),
             ("ember42", "ember137"),
+            ("row-0c1d2e3f", "row-ab12cd34"),
+            ("b1a2c3d4-0001-4a00-80bb-00000000000f", "0f9e8d7c-1234-4fff-9abc-0123456789ab"),
         ],
     )
     def test_generated_ids(self, wanted: str, got: str) -> None:
