@@ -53,6 +53,7 @@ def test_the_documented_module_forms(module: str, installed_wheel: Path, tmp_pat
 def test_generic_names_do_not_land_in_site_packages(installed_wheel: Path) -> None:
     (packages,) = (installed_wheel.parent / "lib").glob("python*/site-packages")
     assert (packages / "clawperator" / "engine" / "py.typed").is_file()
+    assert (packages / "clawperator" / "py.typed").is_file()
     assert (packages / "clawperator" / "themes").is_dir()
     for name in ("app", "engine", "widgets", "themes", "tests"):
         assert not (packages / name).exists()

@@ -11,7 +11,7 @@ from clawperator.engine.contracts.aliases import ALIASES
 from clawperator.engine.contracts.issues import suggestion
 from clawperator.engine.contracts.strict_json import parse_json
 from clawperator.engine.errors import EngineError
-from clawperator.engine.executions.build import generated_id
+from clawperator.engine.executions.build import completed, generated_id
 from clawperator.engine.executions.snippets import pretty
 from clawperator.engine.executions.steps import execution, with_own_ids
 from clawperator.widgets.text.json_text import JsonText, editable, read
@@ -128,11 +128,12 @@ class Draft:
         self._change(steps=(), root={})
 
     def open(self, payload: object) -> None:
-        """Take the steps of a payload, with its errors, but not its command id.
+        """Take the steps of a payload or of a plan of actions, with its errors, but not its command id.
 
         Raises ``ValueError`` with the reason for a payload without a list of steps.
         """
-        steps, root = _parts(payload)
+        whole = isinstance(payload, dict) and "commandId" in payload
+        steps, root = _parts(payload if whole else completed(payload))
         root.pop("commandId", None)
         self._change(steps=steps, root=root)
 

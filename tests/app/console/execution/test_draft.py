@@ -130,6 +130,16 @@ def test_a_draft_that_was_written_down_goes_on_as_if_it_had_not_been() -> None:
     assert two.payload()["taskId"] == two.payload()["commandId"]
 
 
+def test_a_plan_of_actions_gets_its_ids() -> None:
+    draft = Draft()
+    for plan in ([{"type": "snapshot_ui"}], {"actions": [{"type": "snapshot_ui"}], "timeoutMs": 9_000}):
+        draft.open(plan)
+        assert ids(draft) == ["s1"]
+        validated, problems = draft.check()
+        assert (validated is not None, list(problems)) == (True, [])
+    assert draft.payload()["timeoutMs"] == 9_000
+
+
 def test_faults_of_a_payload_are_shown_where_they_are_and_not_repaired() -> None:
     draft = Draft()
     broken = [{"id": "a", "type": "press_key", "params": {"key": "enter"}}, {"id": "a", "type": "sleep"}, {"type": []}]
