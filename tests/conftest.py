@@ -96,7 +96,7 @@ def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object
 
 _OF_OTHER_TOOLS = (".cache", ".npm", ".rustup")
 """What pip, npm and rustup (which pip asks for its version) keep in the home folder of whoever starts them."""
-_TEMPORARY_FOR_OTHERS = ("clawperator-screenshot-", "org.chromium.")
+_TEMPORARY_FOR_OTHERS = (f"clawperator-{os.getuid()}", "org.chromium.")
 """A picture whose caller has named no file is the caller's; a browser that is killed leaves a folder."""
 
 

@@ -8,7 +8,6 @@ import re
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 from typing import Any
 
 from clawperator.engine.adb.android_user import am, pm
@@ -17,13 +16,13 @@ from clawperator.engine.adb.parse import parse_packages, refusal_hint
 from clawperator.engine.contracts.envelope import Envelope, difference
 from clawperator.engine.contracts.execution import Execution
 from clawperator.engine.contracts.issues import Warning_
-from clawperator.engine.errors import EngineError, ErrorCode
+from clawperator.engine.errors import EngineError, ErrorCode, not_writable
 from clawperator.engine.executions.backend import Backend
 from clawperator.engine.executions.command import Command
 from clawperator.engine.executions.failure_words import in_words
 from clawperator.engine.executions.finish import RunOptions, Shot, finish
 from clawperator.engine.executions.outcome import ExecutionOutcome, facts_of, outcome_of, suspended
-from clawperator.engine.executions.screenshot import CaptureError, capture, target_problem
+from clawperator.engine.executions.screenshot import CaptureError, capture, target_problem, temporary_path
 from clawperator.engine.executions.trace import Trace
 from clawperator.engine.executions.validate import Validated
 
@@ -190,13 +189,14 @@ async def take_screenshots(
     for action in execution.actions:
         if action.type == "take_screenshot" and action.id in left:
             trace.enter("pictures")
-            path = picture_path(action.to_payload().get("params", {}).get("path"), execution.command_id, action.id)
+            wanted = action.to_payload().get("params", {}).get("path")
             try:
+                path = picture_path(wanted, execution.command_id, action.id)
                 seconds = max(0.0, round(until - time.monotonic(), 2))
                 await capture(
                     device, path, overwrite=options.screenshot_overwrite, timeout=seconds, display=options.display
                 )
-            except CaptureError as exc:
+            except (CaptureError, OSError) as exc:
                 shots[action.id] = Shot(path=None, error=str(exc))
             else:
                 shots[action.id] = Shot(path=path, error="")
@@ -213,7 +213,10 @@ async def refuse_unwritable_pictures(execution: Execution, *, overwrite: bool) -
         if action.type != "take_screenshot":
             continue
         wanted = action.to_payload().get("params", {}).get("path")
-        path = picture_path(wanted, execution.command_id, action.id)
+        try:
+            path = picture_path(wanted, execution.command_id, action.id)
+        except OSError as exc:
+            raise not_writable(str(exc.filename), exc) from exc
         problem = await asyncio.to_thread(target_problem, path, overwrite=overwrite)
         if problem is None and path in seen and not overwrite:
             problem = EngineError(ErrorCode.FILE_EXISTS, f"{path} is written by two steps", details={"file": path})
@@ -224,11 +227,8 @@ async def refuse_unwritable_pictures(execution: Execution, *, overwrite: bool) -
 
 
 def picture_path(wanted: str | None, command_id: str, step_id: str) -> str:
-    """Return the requested file, with ``~`` expanded, or one in the system's temporary folder, from which ids cannot lead out."""
+    """Return the requested file, with ``~`` expanded, or one of ``temporary_path``, from which ids cannot lead out. Raises ``OSError``."""
     if wanted:
         return os.path.expanduser(wanted)
-    import tempfile
-
     command, step = (_UNSAFE.sub("_", name)[:80] for name in (command_id, step_id))
-    name = f"clawperator-screenshot-{command}-{time.time_ns() // 1_000_000}-{step}.png"
-    return str(Path(tempfile.gettempdir()) / name)
+    return temporary_path(f"{command}-{time.time_ns() // 1_000_000}-{step}")

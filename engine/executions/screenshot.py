@@ -4,15 +4,23 @@ from __future__ import annotations
 
 import asyncio
 import os
+import stat
+import time
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
 
 from clawperator.engine.adb.device import SHELL_TIMEOUT, AdbDevice
 from clawperator.engine.adb.displays import DISPLAY_SCRIPT, Display, parse_displays
 from clawperator.engine.adb.quote import device_script
 from clawperator.engine.errors import EngineError, ErrorCode, not_writable
-from clawperator.engine.files.regular import check_target, write_file
+from clawperator.engine.files.regular import check_target, open_regular, private_folder, require_private, write_file
 
 _PNG_HEAD = b"\x89PNG\r\n\x1a\n"
 _PNG_TAIL = b"IEND\xaeB`\x82"
+_PREFIX = "clawperator-screenshot-"
+_MOST_KEPT = 200
+_KEPT_SECONDS = 86_400.0
+"""How many screenshots without a chosen path are kept, and for how long."""
 _SEVERAL = b"Multiple displays were found"
 """A foldable's screencap shows any of its displays, maybe one that is off, where none is chosen."""
 _LONGEST_WARNING = 4_096
@@ -48,16 +56,16 @@ async def capture(
 ) -> None:
     """Write the screen of ``device``, received within ``timeout`` seconds, to ``path``. Parent folders are not created.
 
-    Raises ``CaptureError`` if the device sends no PNG, or the file exists (without ``overwrite``) or cannot be written.
+    Raises ``CaptureError`` if the device sends no PNG, or the file cannot be written, or exists and is no PNG (without ``overwrite``).
     """
-    if not overwrite and await asyncio.to_thread(os.path.lexists, path):
+    if not await asyncio.to_thread(_may_write, path, overwrite=overwrite):
         raise CaptureError(f"{path} exists; pass --overwrite to replace it")
     try:
         output = await _screencap(device, timeout, display)
     except EngineError as exc:
         raise CaptureError(exc.message) from exc
     try:
-        await asyncio.to_thread(write_file, path, _png(output), replace=overwrite)
+        await asyncio.to_thread(_write, path, _png(output), overwrite=overwrite)
     except (OSError, ValueError) as exc:  # ValueError: invalid file names
         raise CaptureError(f"{path} cannot be written: {getattr(exc, 'strerror', None) or exc}") from exc
 
@@ -65,11 +73,70 @@ async def capture(
 def target_problem(path: str, *, overwrite: bool) -> EngineError | None:
     """Return why no file can be written to ``path``, as far as the file system shows it in advance."""
     try:
-        check_target(path, replace=overwrite)
+        check_target(path, replace=overwrite or is_png(path))
     except (OSError, ValueError) as exc:  # ValueError: invalid file names
         hint = "" if overwrite else "Choose another path, or pass --overwrite to replace the file."
         return not_writable(path, exc, hint=hint)
     return None
+
+
+def is_png(path: str) -> bool:
+    """Return whether a regular file, and no link to one, is a PNG: a screenshot replaces it without being told to."""
+    try:
+        with open_regular(path) as stream:
+            return stat.S_ISREG(os.lstat(path).st_mode) and stream.read(len(_PNG_HEAD)) == _PNG_HEAD
+    except (OSError, ValueError):
+        return False
+
+
+def _may_write(path: str, *, overwrite: bool) -> bool:
+    return overwrite or not os.path.lexists(path) or is_png(path)
+
+
+def _write(path: str, png: bytes, *, overwrite: bool) -> None:
+    write_file(path, png, replace=overwrite or is_png(path))
+    if os.path.basename(path).startswith(_PREFIX) and os.path.dirname(path) == _folder_path():
+        _prune(os.path.dirname(path))
+
+
+# -- files without a chosen path
+
+
+def temporary_path(name: str) -> str:
+    """Return a path for a screenshot called ``name`` in a folder for this user only, below that of temporary files.
+
+    The newest ``_MOST_KEPT`` of the last day are kept there. Raises ``OSError``; ``NotPrivateError`` where the folder is not ours.
+    """
+    folder = _folder_path()
+    private_folder(folder)
+    require_private(folder, links=False)
+    if stat.S_IMODE(os.stat(folder).st_mode) & 0o077:
+        os.chmod(folder, 0o700)
+    return os.path.join(folder, f"{_PREFIX}{name}.png")
+
+
+def _folder_path() -> str:
+    import tempfile
+
+    user = f"-{os.getuid()}" if hasattr(os, "getuid") else ""
+    return os.path.join(tempfile.gettempdir(), f"clawperator{user}")
+
+
+def _prune(folder: str) -> None:
+    """Delete screenshots that are old or too many. Another process may do the same at the same time."""
+    with os.scandir(folder) as entries:
+        ours = [entry for entry in entries if entry.name.startswith(_PREFIX) and entry.is_file(follow_symlinks=False)]
+    oldest = time.time() - _KEPT_SECONDS
+    for index, (written, path) in enumerate(sorted(_ages(ours), reverse=True)):
+        if index >= _MOST_KEPT or written < oldest:
+            with suppress(FileNotFoundError):
+                os.unlink(path)
+
+
+def _ages(entries: Iterable[os.DirEntry[str]]) -> Iterator[tuple[float, str]]:
+    for entry in entries:
+        with suppress(FileNotFoundError):
+            yield entry.stat(follow_symlinks=False).st_mtime, entry.path
 
 
 async def picture(device: AdbDevice, display: int = 0) -> bytes:

@@ -21,7 +21,6 @@ if TYPE_CHECKING:
 
     from clawperator.engine.executions.composition import Composition
 
-_PNG = b"\x89PNG\r\n\x1a\n"
 _MOST_MS = 120_000
 _LONGEST_SLEEP_MS = 115_000
 """What an execution of 120,000 ms can sleep and still report back."""
@@ -45,24 +44,18 @@ class Snapshot(Flat, observe.Snapshot):
 
 
 class Screenshot(Flat, observe.Screenshot):
-    notes = (
-        f"{observe.Screenshot.notes} An existing image or an empty file is\n"
-        "replaced; any other file only with --overwrite."
-    )
+    notes = f"{observe.Screenshot.notes} An empty file is replaced as well."
 
     def run(self, options: Options) -> Answer:
-        options.overwrite = options.overwrite or _is_replaceable(options.path)
+        options.overwrite = options.overwrite or _is_empty(options.path)
         return super().run(options)
 
 
-def _is_replaceable(path: str | None) -> bool:
-    """Whether a file is an image or empty: skills save to the same path again, or to one that ``mktemp`` created."""
+def _is_empty(path: str | None) -> bool:
+    """Whether a file is empty: skills save to one that ``mktemp`` created."""
     file = os.path.expanduser(path or "")
     try:
-        if not os.path.isfile(file):
-            return False
-        with open(file, "rb") as stream:
-            return stream.read(len(_PNG)) in (b"", _PNG)
+        return os.path.isfile(file) and not os.path.getsize(file)
     except OSError:
         return False
 

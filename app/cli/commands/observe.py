@@ -72,7 +72,8 @@ class Screenshot(Command):
     own_payload = True
     usage = "[--path <file>] [--overwrite] [--annotate | --display <n>] [options]"
     notes = (
-        "Without --path, the image is saved in the temporary folder; the result contains its path.\n"
+        "Without --path, the image is saved in a private folder below the temporary one, which keeps the newest 200 of a day; the\n"
+        "result contains its path. An existing PNG is replaced, any other existing file only with --overwrite.\n"
         "--annotate reads the tree before and after the screenshot, and draws a box with its reference (e12) around each node that can be\n"
         "acted on. then contains the interactive view of that tree; the warning SCREEN_CHANGED means that picture and tree may differ.\n"
         "Other displays have no tree: neither the Operator nor uiautomator reads them."

@@ -39,7 +39,7 @@ RESULT_FLAGS = (
     *OBSERVE_FLAGS,
 )
 """The flags of every command that acts on a device."""
-OVERWRITE_FLAG = switch("--overwrite", "allow a screenshot to replace an existing file")
+OVERWRITE_FLAG = switch("--overwrite", "let a screenshot replace any existing file, not only a PNG")
 CHECK_FLAGS = (
     switch("--validate-only", "validate the payload without a device"),
     switch("--dry-run", "show the plan without a device (overrides --validate-only)"),

@@ -233,7 +233,7 @@ async def screenshot(
     request: Request,
     inline: Annotated[str, Query(description="`base64`: also return the image in `data.base64`.")] = "",
 ) -> Response:
-    return answer(await _picture(request, inline, RunOptions(screenshot_overwrite=True)))
+    return answer(await _picture(request, inline, RunOptions()))
 
 
 @router.post("/snapshot", include_in_schema=False)
@@ -243,7 +243,7 @@ async def flat_snapshot(request: Request) -> Response:
 
 @router.post("/screenshot", include_in_schema=False)
 async def flat_screenshot(request: Request, inline: str = "") -> Response:
-    return await _flat(_picture(request, inline, RunOptions(profile="flat", screenshot_overwrite=True)))
+    return await _flat(_picture(request, inline, RunOptions(profile="flat")))
 
 
 async def _picture(request: Request, inline: str, options: RunOptions) -> dict[str, Any]:
