@@ -153,6 +153,10 @@ def _outcome() -> Schema:
             "tree": {"type": "object", "description": "The tree in which it was found."},
         },
     }
+    node = {
+        "type": "object",
+        "description": "A node as the app describes it: `resourceId`, `className`, `role`, `label`, `bounds`, states.",
+    }
     facts = {
         "type": "object",
         "description": "What the app says that it did; Operator 0.9 and later. Android accepted it, no effect is proved.",
@@ -160,12 +164,37 @@ def _outcome() -> Schema:
             "navigationElapsedMs": {**number, "description": "How long `open_app` waited for its app."},
             "resolvedPackage": {**text, "description": "The app that was then in front."},
             "lastPackage": {**text, "description": "The app that was in front when the wait ended without it."},
-            "dispatchMethod": {**text, "description": "`accessibility_action`, `coordinate_gesture` or `none`."},
+            "dispatchMethod": {
+                **text,
+                "description": "`accessibility_action`, `coordinate_gesture` or `none`; `input` where Android's input did it.",
+            },
             "dispatchAccepted": {"type": "boolean"},
+            "inputCommand": {**text, "description": "The command of Android's input."},
+            "dispatched": {
+                "type": "boolean",
+                "description": "Whether the app passed it on to the notification or the player.",
+            },
+            "elapsedMs": {**number, "description": "How long the app needed."},
+            "target": {**node, "description": f"What was acted on. {node['description']}"},
+            "matchedTarget": {**node, "description": f"What matched. {node['description']}"},
+            "point": {"type": "object", "description": "The point of a click at a point."},
             "candidateCount": {**number, "description": "How many nodes the app found for the selector."},
             "textEntry": text,
             "submission": {**text, "description": "`not_requested`, `accepted` or `unavailable`."},
             "submitMethod": text,
+            "clear": {"type": "boolean"},
+            "scrollOutcome": {**text, "description": "`moved`, `no_movement` or `unknown`."},
+            "progress": {
+                "type": "object",
+                "description": "Of a scroll: whether its signatures could be compared, and why not.",
+            },
+            "submitted": {"type": "boolean", "description": "The system took the toast."},
+            "visible": {"type": "boolean", "description": "Whether the on-screen log is shown."},
+            "rendered": {"type": "boolean"},
+            "operatorOverlayVisible": {
+                "type": "boolean",
+                "description": "Whether a panel of the app covers the screen.",
+            },
         },
     }
     step = _object(

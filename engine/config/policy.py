@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from math import hypot
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from clawperator.engine.contracts.limits import GESTURES
 from clawperator.engine.errors import EngineError, ErrorCode
 
 if TYPE_CHECKING:
@@ -63,9 +64,25 @@ _IMPLIED = {
     "scroll_and_click": "navigate",
     "wait_for_navigation": "navigate",
     "enter_text": "type_text",
+    "query_ui": "observe",
+    "list_notifications": "observe",
+    "list_media_sessions": "observe",
+    "get_media_status": "observe",
+    "observe_media": "observe",
+    "show_toast": "navigate",
+    "cancel_toast": "navigate",
+    "set_on_screen_log": "navigate",
+    "clear_on_screen_log": "navigate",
+    "dismiss_notification": "click",
+    "invoke_notification_action": "click",
+    "media_pause": "click",
+    "media_play": "click",
+    "media_seek": "click",
 }
 _BY_INPUT = ("press_key", "input_key", "input_text", "input_tap", "input_long_press", "input_swipe", "input_drag")
 """Key presses and everything that Android's ``input`` does: beside ``input`` they need the capabilities of their effect."""
+_OF_SESSION = ("get_media_status", "media_pause", "media_play", "media_seek")
+_WITH_PACKAGE = ("open_app", "close_app", "list_notifications", "list_media_sessions", *_OF_SESSION)
 _CLICKS_AFTER = {"scroll_and_click": True, "scroll_until": False}
 """Actions that can click the node they find, and the default of ``clickAfter``."""
 LONG_CLICK_MS = 400
@@ -86,6 +103,8 @@ def capabilities_of(action_type: str, params: Mapping[str, Any]) -> frozenset[st
     found = {_IMPLIED[action_type]} if action_type in _IMPLIED else set()
     if action_type in _BY_INPUT:
         found |= {"input", *_by_input(action_type, params)}
+    if action_type in GESTURES:
+        found |= set(_by_gesture(action_type, params))
     if action_type == "click" or (
         action_type in _CLICKS_AFTER and params.get("clickAfter", _CLICKS_AFTER[action_type])
     ):
@@ -121,6 +140,20 @@ def _by_input(action_type: str, params: Mapping[str, Any]) -> Iterable[str]:
     return ("click",)
 
 
+def _by_gesture(action_type: str, params: Mapping[str, Any]) -> Iterator[str]:
+    """Yield the capabilities of a gesture in a plan. A drag holds first, at least as long as a long click where ``input`` does it."""
+    start, end = (_point(params.get(name)) for name in ("start", "end"))
+    if action_type == "drag":
+        yield "long_click"
+    yield from _by_swipe(
+        start, end, _number(params.get("durationMs" if action_type == "swipe" else "moveDurationMs"), 0)
+    )
+
+
+def _point(value: Any) -> tuple[float, float] | None:
+    return (_number(value.get("x"), 0), _number(value.get("y"), 0)) if isinstance(value, dict) else None
+
+
 def _by_swipe(start: Any, end: Any, held_ms: float) -> Iterable[str]:
     """Return the capabilities of a swipe; of one whose start is a node, without those of a click that it may turn out to be."""
     if not start or not end:
@@ -137,9 +170,21 @@ def _number(value: Any, default: float) -> float:
 
 
 def packages_of(action: "Action") -> tuple[str, ...]:
-    """Return the applications that ``action`` starts or stops."""
-    package = action.params.get("applicationId") if action.type in ("open_app", "close_app") else None
-    return (package,) if isinstance(package, str) else ()
+    """Return the applications that ``action`` starts, stops, reads or controls; ``*`` for one that it does not name."""
+    return tuple(_packages(action).values())
+
+
+def _packages(action: "Action") -> Mapping[str, str]:
+    """Return the applications that ``action`` starts, stops, reads or controls, by parameter; ``*`` is one that it does not name.
+
+    The key of a notification has the package as its second part (Android's ``StatusBarNotification.getKey``).
+    """
+    params, kind = action.params, action.type
+    if "notificationKey" in params and kind in ("dismiss_notification", "invoke_notification_action"):
+        return {"notificationKey": [*str(params["notificationKey"]).split("|"), "", ANY][1] or ANY}
+    if kind in _WITH_PACKAGE and isinstance(package := params.get("applicationId"), str):
+        return {"applicationId": package}
+    return {name: ANY for name in ("mediaSessionId",) if kind in _OF_SESSION and name in params}
 
 
 class Rules(NamedTuple):
@@ -179,7 +224,8 @@ class Profile(NamedTuple):
         return self.capabilities.allows(name)
 
     def allows_package(self, name: str) -> bool:
-        return self.packages.allows(name)
+        """Return whether an application is allowed; ``*``, which may be any, only where all are."""
+        return self.packages.allows(name) and (name != ANY or not self.packages.deny)
 
     def allows_action(self, action_type: str) -> bool:
         return self.actions.allows(action_type)
@@ -263,9 +309,9 @@ def action_refusals(profile: Profile, action: "Action", path: str = "") -> Itera
     for capability in sorted(capabilities_of(action.type, action.params)):
         if not profile.allows_capability(capability):
             yield subject.denied(ErrorCode.CAPABILITY_DENIED, "capability", capability, "type")
-    for package in packages_of(action):
+    for name, package in _packages(action).items():
         if not profile.allows_package(package):
-            yield subject.denied(ErrorCode.PACKAGE_DENIED, "package", package, "params.applicationId")
+            yield subject.denied(ErrorCode.PACKAGE_DENIED, "package", package, f"params.{name}")
 
 
 def admit_recipe(

@@ -22,18 +22,25 @@ from clawperator.engine.contracts.values import (
     NOT_BLANK,
     ApplicationId,
     ClickType,
+    Color,
     Coordinate,
     Direction,
+    Id,
     Key,
+    NotificationKey,
     Number,
     Path,
     Pattern,
     RetryParams,
     SessionId,
+    ShownText,
+    Side,
     SnapshotFormat,
     Text,
+    ToastDuration,
     Uri,
     Validator,
+    Visibility,
     Whole,
     optional,
 )
@@ -41,7 +48,14 @@ from clawperator.engine.contracts.values import (
 FIRST_GENERATION = "0.3"
 _0_3_2 = "0.3.2"
 _0_5 = "0.5"
+_0_7 = "0.7"
+_0_9_2 = "0.9.2"
 _0_10 = "0.10"
+_0_11 = "0.11"
+_0_11_1 = "0.11.1"
+_0_11_2 = "0.11.2"
+_0_11_3 = "0.11.3"
+_0_12_5 = "0.12.5"
 _PACKAGE_NAME = "Android package name, such as `com.android.settings`."
 _IGNORED = "Accepted and ignored."
 
@@ -76,11 +90,13 @@ class Params(Strict):
     """The parameters of any action. All action types accept the whole vocabulary (execution.md#actions).
 
     ``since`` is the first Operator version with the action type; one of the parameters ``one_of`` is required.
-    ``host_only`` parameters are not sent. ``refused`` is what ``problems`` refuses, as JSON Schemas, except what JSON Schema
-    cannot express: a ``target`` that differs from ``matcher``, an invalid ``validatorPattern``.
+    ``host_only`` parameters are not sent. ``background``: the app needs neither its accessibility service nor a lit screen.
+    ``refused`` is what ``problems`` refuses, as JSON Schemas, except what JSON Schema cannot express: a ``target`` that differs
+    from ``matcher``, an invalid ``validatorPattern``, a gesture that ends where it starts.
     """
 
     since: ClassVar[str] = FIRST_GENERATION
+    background: ClassVar[bool] = False
     one_of: ClassVar[tuple[str, ...]] = ()
     refused: ClassVar[tuple[JsonDict, ...]] = ()
     host_only: ClassVar[frozenset[str]] = frozenset()
@@ -109,9 +125,17 @@ class Params(Strict):
 
 
 class OpenApp(Params):
-    """Start an app by its launcher entry; does not wait until it is in front."""
+    """Start an app by its launcher entry; from Operator 0.9.2 on it waits until the app is in front."""
 
     applicationId: ApplicationId = Field(description=_PACKAGE_NAME)
+    skipNavigationWait: bool = optional("Do not wait until the app is in front.", default=False, since=_0_9_2)
+    navigationTimeoutMs: Whole = optional(
+        "Maximum wait for the app in milliseconds; a longer one fails the step.",
+        default=15_000,
+        since=_0_9_2,
+        ge=1_000,
+        le=MAX_EXECUTION_TIMEOUT_MS,
+    )
     retry: RetryParams = _retry("AppLaunch")
 
 
@@ -224,7 +248,9 @@ class EnterText(Params):
     within: NodeMatcher = _within()
     text: Text = Field(description="The new text; not blank.")
     submit: bool = optional("Click the field again afterwards; this does not press Enter.", default=False)
-    clear: bool = optional("No effect: the text is always replaced.", default=False)
+    clear: bool = optional(
+        "Empty the field first, from Operator 0.7 on; the text is replaced in any case.", default=False
+    )
     retry: RetryParams = _retry("UiReadiness")
 
 
@@ -376,6 +402,193 @@ class StopRecording(Params):
     sessionId: SessionId = optional("Name of the recording.")
 
 
+# -- actions of Operator 0.10 and later: the app refuses what is not theirs
+
+
+class ExactParams(Params):
+    """The parameters of an action that takes no others: the app would not answer."""
+
+    @classmethod
+    def other_keys(cls, given: Mapping[str, Any]) -> Iterator[InitErrorDetails]:
+        return unknown(given, cls.model_fields)
+
+
+class QueryUi(ExactParams):
+    """List the nodes of the active window, with their states, as JSON in `data.query`."""
+
+    since = _0_10
+
+    matcher: NodeMatcher = optional("The nodes to list; default: all.")
+    visibility: Visibility = optional("`on_screen`, or `all`: also nodes off screen.", default="on_screen")
+    limit: Whole = optional("Maximum number of nodes.", default=100, ge=1, le=1_000)
+
+
+class _Gesture(ExactParams):
+    start: Coordinate = Field(description="Where the finger touches the screen, in pixels.")
+    end: Coordinate = Field(description="Where it leaves the screen; another point.")
+
+    @classmethod
+    def problems(cls, given: Mapping[str, Any], _context: object) -> Iterator[InitErrorDetails]:
+        if given.get("start") == given.get("end") and isinstance(given.get("start"), dict):
+            name = next(name for name, spec in ACTIONS.items() if spec is cls)
+            yield problem("rule", f"{name} params.start and params.end must differ", "end")
+
+
+_GESTURE_MS: Any = {"ge": 1, "le": 10_000}
+
+
+class Swipe(_Gesture):
+    """Move a finger from one point of the screen to another. Where the app cannot, Android's `input` does it."""
+
+    since = _0_11_3
+
+    durationMs: Whole = Field(**_GESTURE_MS, description="Duration of the movement in milliseconds.")
+
+
+class Drag(_Gesture):
+    """Hold a finger at a point, then move it to another one. Where the app cannot, Android's `input` does it."""
+
+    since = _0_12_5
+
+    holdDurationMs: Whole = Field(
+        **_GESTURE_MS,
+        description="How long the finger rests first, in milliseconds; `input` holds as long as a long click.",
+    )
+    moveDurationMs: Whole = Field(**_GESTURE_MS, description="Duration of the movement in milliseconds.")
+
+
+class ShowToast(ExactParams):
+    """Show a short message of the system on the screen."""
+
+    since = _0_11_3
+
+    text: ShownText = Field(description="The message; not blank.")
+    duration: ToastDuration = optional("How long it is shown.", default="short")
+
+
+class CancelToast(ExactParams):
+    """Remove the message of `show_toast`."""
+
+    since = _0_11_3
+
+
+class SetOnScreenLog(ExactParams):
+    """Show a panel with text over all apps; touches pass through it. It is in screenshots, not in the tree."""
+
+    since = _0_10
+    one_of = ("text", "template")
+    refused = ({"required": ["text", "template"], "properties": {"text": {}, "template": {}}},)
+
+    text: ShownText = optional("The text; line feeds and tabs are allowed.")
+    template: ShownText = optional("The text with placeholders that the app fills in.", since=_0_11_2)
+    anchor: Side = optional("The side of the screen.", default="left")
+    textAlign: Side = optional("The alignment of its lines.", default="left")
+    topOffsetDp: Whole = optional("Distance from the top, in dp.", default=8, ge=0, le=1_000)
+    edgeOffsetDp: Whole = optional("Distance from the side, in dp.", default=8, ge=0, le=1_000)
+    widthDp: Whole = optional("Width in dp.", default=280, ge=80, le=600)
+    fontSizeSp: Whole = optional("Size of the text in sp.", default=12, ge=8, le=24)
+    textColor: Color = optional("`#RRGGBB` or `#AARRGGBB`.", default="#FFFFFFFF")
+    backgroundColor: Color = optional("`#RRGGBB` or `#AARRGGBB`.", default="#B3000000")
+    ttlMs: Whole = optional("Time until it disappears, in milliseconds.", default=300_000, ge=1_000, le=3_600_000)
+
+    @classmethod
+    def problems(cls, given: Mapping[str, Any], _context: object) -> Iterator[InitErrorDetails]:
+        if len({"text", "template"} & given.keys()) != 1:
+            yield problem("needed", "set_on_screen_log requires exactly one of params.text and params.template")
+
+
+class ClearOnScreenLog(ExactParams):
+    """Remove the panel of `set_on_screen_log`, if there is one."""
+
+    since = _0_10
+
+
+_WAIT_MS: Any = {"default": 0, "ge": 0, "le": 30_000}
+
+
+class _Listing(ExactParams):
+    since = _0_11
+    background = True
+
+    applicationId: ApplicationId = optional("Only those of this app.")
+    limit: Whole = optional("Maximum number of entries.", default=25, ge=1, le=100)
+    maxTextChars: Whole = optional("Texts are cut to this length.", default=256, ge=1, le=1_024)
+
+
+class ListNotifications(_Listing):
+    """List the notifications of all apps, as JSON in `data.payload`. Needs the app's notification access."""
+
+
+class ListMediaSessions(_Listing):
+    """List the media sessions of all apps, as JSON in `data.payload`. Needs the app's notification access."""
+
+
+class DismissNotification(ExactParams):
+    """Dismiss a notification. The screen must be on and unlocked."""
+
+    since = _0_11
+
+    notificationKey: NotificationKey = Field(description="Its key in the list of notifications.")
+    waitTimeoutMs: Whole = optional("Maximum wait until it is gone, in milliseconds.", **_WAIT_MS)
+
+
+class InvokeNotificationAction(ExactParams):
+    """Press a button of a notification. The screen must be on and unlocked."""
+
+    since = _0_11
+
+    notificationKey: NotificationKey = Field(description="Its key in the list of notifications.")
+    actionId: Id = Field(description="The button's id in the list of notifications.")
+
+
+class GetMediaStatus(ExactParams):
+    """Read the state of one media session, as JSON in `data.payload`. Needs the app's notification access."""
+
+    since = _0_11
+    background = True
+    one_of = ("applicationId", "mediaSessionId")
+    refused = (
+        {"required": ["applicationId", "mediaSessionId"], "properties": {"applicationId": {}, "mediaSessionId": {}}},
+    )
+
+    applicationId: ApplicationId = optional("The app that plays.")
+    mediaSessionId: Id = optional("The id in the list of sessions.")
+
+    @classmethod
+    def problems(cls, given: Mapping[str, Any], _context: object) -> Iterator[InitErrorDetails]:
+        if len({"applicationId", "mediaSessionId"} & given.keys()) != 1:
+            name = next(name for name, spec in ACTIONS.items() if spec is cls)
+            yield problem("needed", f"{name} requires exactly one of params.applicationId and params.mediaSessionId")
+
+
+class MediaPause(GetMediaStatus):
+    """Pause a media session."""
+
+    waitTimeoutMs: Whole = optional("Maximum wait for the new state, in milliseconds.", **_WAIT_MS)
+
+
+class MediaPlay(MediaPause):
+    """Start or resume a media session."""
+
+
+class MediaSeek(MediaPause):
+    """Move a media session to a position."""
+
+    positionMs: Whole = Field(ge=0, le=2**53 - 1, description="The position in milliseconds.")
+    positionToleranceMs: Whole = optional(
+        "How far the reached position may be from it, in milliseconds.", default=1_000, ge=0, le=60_000
+    )
+
+
+class ObserveMedia(ExactParams):
+    """Record changes of all media sessions for some time, as JSON in `data.payload`. Needs the app's notification access."""
+
+    since = _0_11_1
+    background = True
+
+    durationMs: Whole = Field(ge=1, le=30_000, description="Duration in milliseconds.")
+
+
 ACTIONS: Mapping[str, type[Params]] = {
     "open_app": OpenApp,
     "open_uri": OpenUri,
@@ -395,6 +608,22 @@ ACTIONS: Mapping[str, type[Params]] = {
     "read_key_value_pair": ReadKeyValuePair,
     "start_recording": StartRecording,
     "stop_recording": StopRecording,
+    "query_ui": QueryUi,
+    "swipe": Swipe,
+    "drag": Drag,
+    "show_toast": ShowToast,
+    "cancel_toast": CancelToast,
+    "set_on_screen_log": SetOnScreenLog,
+    "clear_on_screen_log": ClearOnScreenLog,
+    "list_notifications": ListNotifications,
+    "dismiss_notification": DismissNotification,
+    "invoke_notification_action": InvokeNotificationAction,
+    "list_media_sessions": ListMediaSessions,
+    "get_media_status": GetMediaStatus,
+    "media_pause": MediaPause,
+    "media_play": MediaPlay,
+    "media_seek": MediaSeek,
+    "observe_media": ObserveMedia,
 }
 """The action types that callers may send, by canonical name. ``doctor_ping`` is internal and not among them."""
 INPUT_ACTIONS = ("input_key", "input_text", "input_tap", "input_long_press", "input_swipe", "input_drag")
@@ -403,11 +632,15 @@ COMPOSITIONS = ("read_rows", "set_checked", "set_text", "submit", "wait_app", "w
 """Verbs of servers that are no actions of a plan, because the host decides between their steps."""
 
 VOCABULARY: dict[str, FieldInfo] = {}
-"""Every parameter name, with the field of the first action type that has it."""
+"""Every parameter name, with the field of the first action type that has it; those of actions that take no others are not shared."""
 for _params in ACTIONS.values():
-    VOCABULARY |= {name: field for name, field in _params.model_fields.items() if name not in VOCABULARY}
+    if not issubclass(_params, ExactParams):
+        VOCABULARY |= {name: field for name, field in _params.model_fields.items() if name not in VOCABULARY}
 
-VALUES_SINCE = {("read_text", "validator"): {"version": _0_3_2, "regex": _0_3_2}}
+VALUES_SINCE: Mapping[tuple[str, str], Mapping[object, str]] = {
+    ("read_text", "validator"): {"version": _0_3_2, "regex": _0_3_2},
+    ("enter_text", "clear"): {True: _0_7},
+}
 """Parameter values that came later than their parameter."""
 
 

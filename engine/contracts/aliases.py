@@ -23,6 +23,8 @@ ALIASES = {
     "open_url": "open_uri",
     "key_press": "press_key",
     "sleep": "sleep",
+    "on_screen_log_set": "set_on_screen_log",
+    "on_screen_log_clear": "clear_on_screen_log",
 }
 
 IMPLIED_PARAMS: dict[str, dict[str, Any]] = {"long_press": {"clickType": "long_click"}}

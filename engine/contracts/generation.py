@@ -1,16 +1,19 @@
 """Which Operator generation supports which action and parameter (wire.md#payload-parsing-on-the-device).
 
-An older Operator ignores a newer parameter and does not answer a newer action type, so both are refused before dispatch.
+An older Operator ignores a newer parameter and does not answer a newer action type, so both are refused before dispatch; gestures are
+left to Android's ``input``.
 """
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
 from clawperator.engine.contracts.actions import ACTIONS, FIRST_GENERATION, HOST_CHOICES, VALUES_SINCE, Params
 from clawperator.engine.contracts.execution import Action, Execution, is_reference
+from clawperator.engine.contracts.limits import GESTURES
 from clawperator.engine.contracts.matcher import RELATIONS, RELATIONS_SINCE, NodeMatcher
 from clawperator.engine.contracts.values import SINCE
 from clawperator.engine.errors import EngineError, ErrorCode
@@ -23,6 +26,8 @@ POINTS_SINCE = "0.5"
 _LIMITS = ("container", "strict")
 _SEARCHING = ("scroll_until", "scroll_and_click")
 """What they look for is not on the screen yet, so that the host cannot choose it before."""
+DRAG_SDK = 26
+"""The first Android API level on which the app can drag."""
 COMMANDS: Mapping[str, str] = {
     "open_app": "open",
     "open_uri": "open",
@@ -42,6 +47,22 @@ COMMANDS: Mapping[str, str] = {
     "read_key_value_pair": "read-value",
     "start_recording": "record start",
     "stop_recording": "record stop",
+    "query_ui": "query",
+    "swipe": "swipe",
+    "drag": "drag",
+    "show_toast": "toast",
+    "cancel_toast": "toast",
+    "set_on_screen_log": "on-screen-log set",
+    "clear_on_screen_log": "on-screen-log clear",
+    "list_notifications": "notifications list",
+    "dismiss_notification": "notifications dismiss",
+    "invoke_notification_action": "notifications action",
+    "list_media_sessions": "media list",
+    "get_media_status": "media status",
+    "media_pause": "media pause",
+    "media_play": "media play",
+    "media_seek": "media seek",
+    "observe_media": "media observe",
 }
 """The command that sends each action type."""
 
@@ -65,10 +86,10 @@ class Support(NamedTuple):
         return tuple(name for name, since in self.later if installed < (_parsed(since) or _FIRST))
 
     def words(self, generation: str) -> str:
-        """Whether a supported generation has it: ``yes``, ``no``, or ``without coordinate``."""
+        """Whether a supported generation has it: ``yes``, ``no``, ``by input``, or ``without coordinate``."""
         lacking = self.lacking(OPERATOR_RELEASES[generation])
         if lacking is None:
-            return "no"
+            return "by input" if self.action in GESTURES else "no"
         return f"without {', '.join(lacking)}" if lacking else "yes"
 
     def to_dict(self) -> dict[str, Any]:
@@ -87,13 +108,13 @@ def _later(name: str, spec: type[Params]) -> Iterator[tuple[str, str]]:
         if added := _field_since(spec, field):
             yield field, added
         for value, since in VALUES_SINCE.get((name, field), {}).items():
-            yield f"{field} {value}", since
+            yield field if value is True else f"{field} {value}", since
 
 
 def lacking_words(version: str) -> str:
     """What Operator ``version`` lacks, by command: ``read-value, click (coordinate)``; empty where it lacks nothing."""
-    found = [(row.command, row.lacking(version)) for row in support_table()]
-    whole = [command for command, lacking in found if lacking is None]
+    found = [(row.command, row.lacking(version)) for row in support_table() if row.action not in GESTURES]
+    whole = dict.fromkeys(command for command, lacking in found if lacking is None)
     parts = [f"{command} ({', '.join(lacking)})" for command, lacking in found if lacking]
     return ", ".join([*whole, *parts])
 
@@ -111,7 +132,7 @@ def require_generation(execution: Execution, apk_version: str) -> None:
     Raises ``EXECUTION_ACTION_UNSUPPORTED`` with ``details.{path, actionId, actionType, requiresApk, apkVersion}``.
     """
     for index, action in enumerate(execution.actions):
-        for path, what, since in _newer(action, apk_version):
+        for path, what, since in _newer(action, apk_version) if action.type not in GESTURES else ():
             if not _is_choice(action, path):
                 raise EngineError(
                     ErrorCode.EXECUTION_ACTION_UNSUPPORTED,
@@ -125,6 +146,17 @@ def require_generation(execution: Execution, apk_version: str) -> None:
                         "apkVersion": apk_version,
                     },
                 )
+
+
+def by_input(execution: Execution, apk_version: str, sdk: int) -> tuple[Action, ...]:
+    """The gestures that Operator ``apk_version`` cannot perform on Android API level ``sdk``; none if the version is unreadable."""
+    gestures = (action for action in execution.actions if action.type in GESTURES)
+    return tuple(
+        action
+        for action in gestures
+        if not supports(apk_version, ACTIONS[action.type].since)
+        or (action.type == "drag" and sdk < DRAG_SDK and _parsed(apk_version) is not None)
+    )
 
 
 def fits_every_generation(execution: Execution) -> bool:
@@ -176,8 +208,8 @@ def _needs(action: Action) -> Iterator[tuple[str, str, str]]:
         if spec.model_fields[name].annotation is NodeMatcher:
             for relation in (relation for relation in RELATIONS if relation in value):
                 yield f"params.{name}.{relation}", f"{action.type} params.{name}.{relation}", RELATIONS_SINCE
-        if since := VALUES_SINCE.get((action.type, name), {}).get(value if isinstance(value, str) else ""):
-            yield f"params.{name}", f"{action.type} params.{name} {value!r}", since
+        if since := VALUES_SINCE.get((action.type, name), {}).get(value if isinstance(value, str | bool) else ""):
+            yield f"params.{name}", f"{action.type} params.{name} {json.dumps(value)}", since
 
 
 def _field_since(spec: type[Params], name: str) -> str:

@@ -6,6 +6,8 @@ EXPECTED_FORMAT = "android-ui-automator"
 DUMP_FORMAT = "hierarchy_xml"
 RENDERED_FORMATS = ("ascii", "json")
 """Formats that the host renders from the device's dump."""
+GESTURES = ("swipe", "drag")
+"""Actions that Android's ``input`` performs where the Operator app cannot."""
 BACKENDS = ("operator", "stock")
 """Ways to a device; the caller chooses one."""
 MODES = ("artifact_compiled", "direct")
@@ -23,6 +25,11 @@ MAX_ACTION_TYPE_LENGTH = 64
 MAX_MATCHER_VALUE_LENGTH = 512
 """Also of ``enter_text.text``, ``applicationId`` and ``expectedPackage``."""
 MAX_URI_LENGTH = 2_048
+MAX_SHOWN_TEXT_LENGTH = 2_048
+"""Of a toast and of the on-screen log."""
+MAX_NOTIFICATION_KEY_LENGTH = 4_096
+MAX_QUERY_BYTES = 262_144
+"""Of the result of ``query_ui``."""
 
 MAX_RETRY_ATTEMPTS_PER_STEP = 10
 MAX_SNAPSHOT_LINES = 2_000

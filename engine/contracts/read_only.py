@@ -13,12 +13,17 @@ INTERNAL = frozenset({"doctor_ping"})
 """The doctor's handshake, which no caller's payload can contain."""
 OBSERVING = INTERNAL | {
     "snapshot_ui",
+    "query_ui",
     "read_text",
     "read_key_value_pair",
     "wait_for_node",
     "wait_for_navigation",
     "take_screenshot",
     "sleep",
+    "list_notifications",
+    "list_media_sessions",
+    "get_media_status",
+    "observe_media",
 }
 """Canonical types of actions that change nothing on the device."""
 

@@ -13,8 +13,10 @@ from pydantic_core import CoreSchema, PydanticCustomError, PydanticKnownError, c
 from clawperator.engine.contracts.limits import (
     MAX_ID_LENGTH,
     MAX_MATCHER_VALUE_LENGTH,
+    MAX_NOTIFICATION_KEY_LENGTH,
     MAX_PAYLOAD_BYTES,
     MAX_RETRY_ATTEMPTS_PER_STEP,
+    MAX_SHOWN_TEXT_LENGTH,
     MAX_URI_LENGTH,
     PACKAGE,
     utf16_length,
@@ -26,6 +28,9 @@ SINCE = "x-since-operator"
 NOT_BLANK = r"[^\s\x1c-\x1f]"
 """Something that Java does not take for white space either."""
 SESSION_ID = r"^[A-Za-z0-9_-]+$"
+COLOR = r"^#(?:[0-9A-Fa-f]{6}|[0-9A-Fa-f]{8})$"
+SHOWN_TEXT = r"^[^\x00-\x08\x0b-\x1f\x7f-\x9f]*[^\s\x00-\x1f\x7f-\x9f][^\x00-\x08\x0b-\x1f\x7f-\x9f]*$"
+"""Not blank, without control characters but line feed and tab."""
 
 
 class Units(NamedTuple):
@@ -50,6 +55,10 @@ Uri = Annotated[str, Field(pattern=NOT_BLANK), Units(MAX_URI_LENGTH)]
 Path = Annotated[str, Field(pattern=NOT_BLANK)]
 Pattern = Annotated[str, Units(MAX_PAYLOAD_BYTES)]
 ApplicationId = Annotated[str, Field(pattern=PACKAGE), Units(MAX_MATCHER_VALUE_LENGTH)]
+ShownText = Annotated[str, Field(pattern=SHOWN_TEXT), Units(MAX_SHOWN_TEXT_LENGTH)]
+"""Text that the device shows."""
+Color = Annotated[str, Field(pattern=COLOR)]
+NotificationKey = Annotated[str, Field(min_length=1, pattern=NOT_BLANK), Units(MAX_NOTIFICATION_KEY_LENGTH)]
 SessionId = Annotated[str, Field(pattern=SESSION_ID), Units(MAX_ID_LENGTH)]
 
 
@@ -89,6 +98,9 @@ Direction = Annotated[Literal["down", "up", "left", "right"], BeforeValidator(wo
 Key = Annotated[Literal["back", "home", "recents"], BeforeValidator(word)]
 Validator = Annotated[Literal["temperature", "version", "regex"], BeforeValidator(word)]
 SnapshotFormat = Annotated[Literal["hierarchy_xml", "ascii", "json"], BeforeValidator(word)]
+Visibility = Annotated[Literal["on_screen", "all"], BeforeValidator(word)]
+Side = Annotated[Literal["left", "right"], BeforeValidator(word)]
+ToastDuration = Annotated[Literal["short", "long"], BeforeValidator(word)]
 ClickType = Annotated[Literal["default", "long_click", "focus"], BeforeValidator(click_word)]
 
 

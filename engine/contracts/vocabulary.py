@@ -13,7 +13,7 @@ from clawperator.engine.contracts.aliases import canonical
 from clawperator.engine.contracts.issues import Issue, joined, shown
 from clawperator.engine.contracts.limits import PACKAGE
 from clawperator.engine.contracts.strict import RULES
-from clawperator.engine.contracts.values import SESSION_ID
+from clawperator.engine.contracts.values import COLOR, SESSION_ID, SHOWN_TEXT
 
 _JSON_NAMES = {
     bool: "a boolean",
@@ -44,7 +44,12 @@ _FORM = {
     "int_from_float": "must be a whole number",
 }
 """What follows the name of the field."""
-_PATTERNS = {PACKAGE: "be an Android package name", SESSION_ID: "consist of A-Z, a-z, 0-9, _ and -"}
+_PATTERNS = {
+    PACKAGE: "be an Android package name",
+    SESSION_ID: "consist of A-Z, a-z, 0-9, _ and -",
+    COLOR: "be a color: #RRGGBB or #AARRGGBB",
+    SHOWN_TEXT: "have no control characters but line feed and tab",
+}
 _OWN_WORDS = {
     "enter_text params.text missing": "enter_text requires non-empty params.text",
     "take_screenshot params.path blank": "take_screenshot params.path must be a non-empty string",

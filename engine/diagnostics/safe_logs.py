@@ -46,7 +46,8 @@ _OUTCOMES = frozenset(
         "all", "click_after", "click_types", "count", "direction", "distance_ratio", "duration_ms", "foreground_package",
         "has_overlay", "last_package", "max_swipes", "overlay_package", "resolved_container", "resource_id",
         "scroll_outcome", "scrolls_executed", "settle_delay_ms", "submit", "termination_reason", "timeout_ms",
-        "window_count",
+        "window_count", "candidate_count", "clear", "dispatch_accepted", "dispatch_method", "dispatched", "elapsed_ms",
+        "navigation_elapsed_ms", "resolved_package", "submission", "submit_method", "text_entry", "visible", "waitTimeoutMs",
     }
 )  # fmt: skip
 """Keys of a step's data without texts of the screen (wire.md#semantics-on-the-device)."""
@@ -104,13 +105,13 @@ def mask_warning(warning: Mapping[str, Any]) -> dict[str, Any]:
 
 @cache
 def _payload_keys() -> frozenset[str]:
-    from clawperator.engine.contracts.actions import VOCABULARY
+    from clawperator.engine.contracts.actions import ACTIONS
     from clawperator.engine.contracts.matcher import NodeMatcher
     from clawperator.engine.contracts.payload import PayloadPlan, PayloadStep
     from clawperator.engine.contracts.values import Coordinate, RetryParams
 
-    models = (PayloadPlan, PayloadStep, NodeMatcher, Coordinate, RetryParams)
-    return frozenset(VOCABULARY).union(*(model.model_fields for model in models))
+    models: tuple[Any, ...] = (PayloadStep, NodeMatcher, Coordinate, RetryParams, *ACTIONS.values())
+    return frozenset(PayloadPlan.model_fields).union(*(model.model_fields for model in models))
 
 
 @cache

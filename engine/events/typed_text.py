@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 HIDDEN = "[typed text]"
 """Stands for typed text inside another text. A parameter or a result that is typed text is empty instead."""
 _TYPING = ("enter_text", "input_text")
+_SHOWING = ("show_toast", "set_on_screen_log")
+"""Their text is for everybody who sees the screen."""
 _NAMES = frozenset(
     {
         "id", "type", "commandId", "taskId", "source", "mode", "expectedFormat", "applicationId", "expectedPackage", "key",
@@ -199,6 +201,8 @@ def _kind(action: Mapping[str, Any]) -> str:
 
 def _typed_by(action: Mapping[str, Any]) -> Iterator[str]:
     params, kind = action.get("params"), _kind(action)
+    if kind in _SHOWING:
+        return
     given = [action, params] if isinstance(params, Mapping) else [action]
     for fields in given:
         yield from _texts_of(fields.get("text"))
@@ -235,7 +239,7 @@ def _untyped(payload: Any) -> Any:
 
 
 def _untyped_action(action: Any) -> Any:
-    if not isinstance(action, Mapping):
+    if not isinstance(action, Mapping) or _kind(action) in _SHOWING:
         return action
     typing, shown = _kind(action) in _TYPING, dict(action)
     if isinstance(params := action.get("params"), Mapping):

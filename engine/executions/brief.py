@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from typing import Any
 
@@ -11,6 +12,22 @@ from clawperator.engine.errors import EngineError
 _DATA = {
     "read_text": ("text",),
     "read_key_value_pair": ("label", "value"),
+    "query_ui": ("query",),
+    "set_on_screen_log": ("bounds", "truncated"),
+    **dict.fromkeys(
+        (
+            "list_notifications",
+            "dismiss_notification",
+            "invoke_notification_action",
+            "list_media_sessions",
+            "get_media_status",
+            "media_pause",
+            "media_play",
+            "media_seek",
+            "observe_media",
+        ),
+        ("payload",),
+    ),
     "scroll": ("scroll_outcome",),
     "scroll_until": ("termination_reason", "scrolls_executed"),
     "wait_for_navigation": ("resolved_package",),
@@ -52,7 +69,7 @@ def _brief(document: Mapping[str, Any]) -> dict[str, Any]:
         data = results.get(step["id"], {}).get("data", {})
         if step["type"] == "snapshot_ui":
             data = seen(data, shown)
-        useful = {key: data[key] for key in _DATA.get(step["type"], ()) if key in data}
+        useful = {key: _read(key, data[key]) for key in _DATA.get(step["type"], ()) if key in data}
         if failed or useful:
             kept = {key: step[key] for key in ("id", "status", "code") if key in step}
             steps.append({**kept, **({"data": useful} if useful else {})})
@@ -84,6 +101,16 @@ def _brief_error(error: Mapping[str, Any]) -> dict[str, Any]:
         **{key: value for key, value in error.items() if key != "details"},
         **({"details": details} if details else {}),
     }
+
+
+def _read(key: str, value: Any) -> Any:
+    """Return JSON that the device wrote as text as what it is; other data as they are."""
+    if key not in ("query", "payload"):
+        return value
+    try:
+        return json.loads(value)
+    except (ValueError, RecursionError):
+        return value
 
 
 def seen(data: Mapping[str, Any], shown: str | None = None) -> Mapping[str, Any]:

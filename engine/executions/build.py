@@ -98,19 +98,30 @@ def screenshot(path: str | None = None) -> dict[str, Any]:
     return single("screenshot", "take_screenshot", {"path": path}, action_id="snap", source="clawperator-observe")
 
 
-def open_app(application_id: str) -> dict[str, Any]:
-    return _cli("open_app", "cli-action-open-app", 15_000, "open_app", {"applicationId": application_id})
+def open_app(
+    application_id: str, *, skip_navigation_wait: bool | None = None, navigation_timeout_ms: int | None = None
+) -> dict[str, Any]:
+    """Open an app; with ``navigation_timeout_ms`` the execution has at least as long, and 5,000 ms more."""
+    given = {"skipNavigationWait": skip_navigation_wait, "navigationTimeoutMs": navigation_timeout_ms}
+    params = {"applicationId": application_id, **{name: value for name, value in given.items() if value is not None}}
+    limit = 15_000 if navigation_timeout_ms is None else max(15_000, _around(navigation_timeout_ms))
+    return _cli("open_app", "cli-action-open-app", limit, "open_app", params)
 
 
 def open_uri(uri: str) -> dict[str, Any]:
     return _cli("open_uri", "cli-action-open-uri", 15_000, "open_uri", {"uri": uri})
 
 
-def open_target(target: str) -> dict[str, Any]:
-    """Return ``open_uri`` for a ``scheme://``, else ``open_app``."""
+def is_uri(target: str) -> bool:
+    """Return whether ``target`` begins with ``scheme://``."""
     scheme, mark, _ = target.strip().partition("://")
     plain = scheme.translate({ord(sign): "a" for sign in "+.-"})
-    return open_uri(target) if mark and plain.isascii() and plain.isalnum() else open_app(target)
+    return bool(mark) and plain.isascii() and plain.isalnum()
+
+
+def open_target(target: str, **how: Any) -> dict[str, Any]:
+    """Return ``open_uri`` for a ``scheme://``, else ``open_app``, which ``how`` is for."""
+    return open_uri(target) if is_uri(target) else open_app(target, **how)
 
 
 def close_app(application_id: str) -> dict[str, Any]:
@@ -180,14 +191,27 @@ def scroll_and_click(params: Mapping[str, Any]) -> dict[str, Any]:
     return single("scroll-and-click", "scroll_and_click", params)
 
 
+def action(action_type: str, params: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the payload of an action whose parameters are those of its verb; it may take as long as these say."""
+    longest = sum(params.get(name) or 0 for name in _DURATIONS)
+    return single(action_type.replace("_", "-"), action_type, params, timeout_ms=time_around(longest))
+
+
+_DURATIONS = ("durationMs", "holdDurationMs", "moveDurationMs", "waitTimeoutMs")
+
+
 def sleep(duration_ms: int) -> dict[str, Any]:
     return single("sleep", "sleep", {"durationMs": duration_ms}, timeout_ms=time_around(duration_ms))
 
 
 def time_around(wait_ms: float | None) -> int:
     """Return the ``timeoutMs`` of an execution whose action waits ``wait_ms`` (execution.md#timeouts)."""
-    longest = min(wait_ms or 0, MAX_EXECUTION_TIMEOUT_MS)
-    return min(max(int(longest) + SPARE_MS, DEFAULT_TIMEOUT_MS), MAX_EXECUTION_TIMEOUT_MS)
+    return max(_around(wait_ms or 0), DEFAULT_TIMEOUT_MS)
+
+
+def _around(wait_ms: float) -> int:
+    longest = min(wait_ms, MAX_EXECUTION_TIMEOUT_MS)
+    return min(int(longest) + SPARE_MS, MAX_EXECUTION_TIMEOUT_MS)
 
 
 def has_default_limit(payload: object) -> bool:

@@ -29,6 +29,8 @@ class Command(NamedTuple):
     wire: str
     last_action: tuple[str, str]
     spare_seconds: float = ENVELOPE_WAIT_SECONDS
+    background: bool = False
+    """The app answers it without its accessibility service."""
 
     @property
     def wait_seconds(self) -> float:
@@ -37,7 +39,10 @@ class Command(NamedTuple):
     @classmethod
     def of(cls, validated: Validated) -> Self:
         execution = validated.execution
-        last = execution.actions[-1]
+        from clawperator.engine.contracts.actions import ACTIONS
+
+        last, kinds = execution.actions[-1], {action.type for action in execution.actions}
+        opens = [action for action in execution.actions if action.type == "open_app"]
         return cls(
             execution.command_id,
             execution.task_id,
@@ -45,6 +50,8 @@ class Command(NamedTuple):
             execution.timeout_ms,
             validated.wire,
             (last.id, last.type),
+            ENVELOPE_WAIT_SECONDS + sum(action.params.get("navigationTimeoutMs", 0) for action in opens) / 1000,
+            all(kind in ACTIONS and ACTIONS[kind].background for kind in kinds),
         )
 
     @classmethod

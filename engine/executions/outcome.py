@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 import re
 from collections.abc import Iterable, Mapping
@@ -21,23 +22,46 @@ LiveLine = tuple[float, str, Mapping[str, str]]
 """Time of reading (seconds since the epoch), ``kind`` and ``fields`` of a line (``logcat/progress.py``)."""
 
 _COUNT = re.compile(r"[0-9]{1,9}")
+_COORDINATE = re.compile(r"-?[0-9]{1,9}(\.[0-9]{1,9})?")
 _FLAG = re.compile("true|false")
 _WORD = re.compile("[a-z][a-z0-9_]{0,39}")
 _SENTENCE = re.compile(r"[ -~]{1,400}")
 _PACKAGE = re.compile(r"[A-Za-z][A-Za-z0-9_.]{0,254}")
-_FACTS: Mapping[str, tuple[str, re.Pattern[str]]] = {
+_FACTS: dict[str, tuple[str, re.Pattern[str]]] = {
     "navigation_elapsed_ms": ("navigationElapsedMs", _COUNT),
     "resolved_package": ("resolvedPackage", _PACKAGE),
     "last_package": ("lastPackage", _PACKAGE),
     "dispatch_method": ("dispatchMethod", _WORD),
     "dispatch_accepted": ("dispatchAccepted", _FLAG),
     "candidate_count": ("candidateCount", _COUNT),
+    "elapsed_ms": ("elapsedMs", _COUNT),
     "text_entry": ("textEntry", _WORD),
     "submission": ("submission", _WORD),
     "submit_method": ("submitMethod", _WORD),
     "selection_warning": ("selectionWarning", _SENTENCE),
+    "clear": ("clear", _FLAG),
+    "dispatched": ("dispatched", _FLAG),
+    "submitted": ("submitted", _FLAG),
+    "visible": ("visible", _FLAG),
+    "rendered": ("rendered", _FLAG),
+    "operator_overlay_visible": ("operatorOverlayVisible", _FLAG),
 }
 """The data of a step that are passed on as ``facts`` (wire.md#actions-and-how-they-fail): their key there, and the form that they must have."""
+_OF_RECEIPTS: dict[str, tuple[str, re.Pattern[str]]] = {
+    "scroll_outcome": ("scrollOutcome", _WORD),
+    "dispatched": ("inputCommand", re.compile(r"input (?:swipe|draganddrop)(?: [0-9]{1,10}){5}")),
+}
+"""The same of steps with a receipt: older generations, and the stock backend, have these data too."""
+_NODES = {"target": "target", "matched_target": "matchedTarget"}
+"""Data with one node as JSON text (operator-0.10, receipts), and their keys in ``facts``."""
+_NODE_TEXTS = ("nodePath", "resourceId", "className", "role", "label", "contentDescription")
+_NODE_FLAGS = (
+    "visibleToUser", "onScreen", "enabled", "clickable", "checkable", "checked", "selected", "scrollable", "accessibilityDataSensitive",
+)  # fmt: skip
+_PROGRESS_TEXTS = ("beforeSignature", "afterSignature", "reason")
+_LONGEST_FACT = 512
+_LONGEST_JSON = 16_384
+"""Characters: larger texts are not read."""
 _ERROR = re.compile(r"[{ ]error=([A-Z][A-Z_]+)[,}]")
 _PLAN_OVER = frozenset({"failure", "answered-failure", "service-unavailable"})
 """Lines after which no further step of the command begins."""
@@ -57,6 +81,19 @@ UNNAMED = "FAILED"
 """In place of a code that the line does not have."""
 RESULT_LOST_HINT = "Its actions have run: take a snapshot before you decide what to do next."
 _UNKNOWN_CODE_HINT = "Take a snapshot, then decide what to do next."
+_HINTS_OF_ACTIONS = {
+    (
+        "open_app",
+        "NAVIGATION_TIMEOUT",
+    ): "Take a snapshot: the app was started, but another one or a dialog is in front.",
+    ("query_ui", "PAYLOAD_TOO_LARGE"): "Narrow the matcher, or lower the limit.",
+}
+"""Hints of codes that mean something else of an action than usual."""
+_FAMILY_HINTS = {
+    "NOTIFICATION_": "List the notifications again, then decide what to do next.",
+    "MEDIA_": "List the media sessions again, then decide what to do next.",
+}
+"""Hints of the app's codes that are not in the table of errors, by their beginning."""
 
 
 @dataclass(slots=True)
@@ -175,7 +212,7 @@ def outcome_of(
         code = ErrorCode.RESULT_ENVELOPE_MALFORMED.value
         return ExecutionOutcome("unknown", steps.all, None, _error(code, "The result does not have every step"))
     message = f'Step "{failed.id}" ({failed.type}) failed: {reasons.get(failed.id) or "the device did not say why"}'
-    return ExecutionOutcome("partial", steps.all, failed, _error(failed.code, message))
+    return ExecutionOutcome("partial", steps.all, failed, _error(failed.code, message, failed.type))
 
 
 def _broken_off(
@@ -258,11 +295,56 @@ def _take_result(step: OutcomeStep, result: Mapping[str, Any]) -> object:
 def _facts(data: Mapping[str, Any]) -> dict[str, Any] | None:
     """Return what the step's data say about how it acted and what came of it; a value in another form is left out."""
     found: dict[str, Any] = {}
-    for name, (key, form) in _FACTS.items():
+    for name, (key, form) in (_FACTS | _OF_RECEIPTS if "dispatch_method" in data else _FACTS).items():
         value = data.get(name)
         if isinstance(value, str) and form.fullmatch(value):
             found[key] = whole_number(value) if form is _COUNT else value == "true" if form is _FLAG else value
+    found |= {key: node for name, key in _NODES.items() if (node := _node(_object(data.get(name))))}
+    progress = _object(data.get("progress"))
+    told = _texts(progress, _PROGRESS_TEXTS) | _flags(progress, ("comparable",))
+    if told:
+        found["progress"] = told
+    if (point := _point(_object(data.get("coordinate")))) is not None:
+        found["point"] = point
     return found or None
+
+
+def _object(value: object) -> Mapping[str, Any]:
+    """Return the JSON object in a text of the device; empty where there is none."""
+    if not isinstance(value, str) or len(value) > _LONGEST_JSON:
+        return {}
+    try:
+        read = json.loads(value)
+    except (ValueError, RecursionError):
+        return {}
+    return read if isinstance(read, dict) else {}
+
+
+def _node(given: Mapping[str, Any]) -> dict[str, Any]:
+    node = _texts(given, _NODE_TEXTS) | _flags(given, _NODE_FLAGS)
+    box = given.get("bounds")
+    edges = [_pixel(box.get(edge)) for edge in ("left", "top", "right", "bottom")] if isinstance(box, dict) else []
+    whole = [edge for edge in edges if edge is not None]
+    return node | ({"bounds": whole} if len(whole) == len(edges) > 0 else {})
+
+
+def _point(given: Mapping[str, Any]) -> dict[str, int] | None:
+    x, y = _pixel(given.get("x")), _pixel(given.get("y"))
+    return None if x is None or y is None else {"x": x, "y": y}
+
+
+def _texts(given: Mapping[str, Any], names: Iterable[str]) -> dict[str, str]:
+    texts = {name: given[name][:_LONGEST_FACT] for name in names if isinstance(given.get(name), str)}
+    return {name: text for name, text in texts.items() if text}
+
+
+def _flags(given: Mapping[str, Any], names: Iterable[str]) -> dict[str, bool]:
+    return {name: given[name] for name in names if isinstance(given.get(name), bool)}
+
+
+def _pixel(value: object) -> int | None:
+    """Return a coordinate as a whole number; ``None`` for anything else."""
+    return round(float(str(value))) if _COORDINATE.fullmatch(str(value)) and not isinstance(value, bool) else None
 
 
 def _target(step_type: str, data: Mapping[str, Any]) -> dict[str, Any] | None:
@@ -277,12 +359,13 @@ def _target(step_type: str, data: Mapping[str, Any]) -> dict[str, Any] | None:
     return None
 
 
-def _error(code: str, message: str) -> dict[str, Any]:
+def _error(code: str, message: str, action_type: str = "") -> dict[str, Any]:
     known = ErrorCode.known(code)
+    usual = next((hint for family, hint in _FAMILY_HINTS.items() if code.startswith(family)), _UNKNOWN_CODE_HINT)
     return {
         "code": code or ErrorCode.UNKNOWN.value,
         "message": message,
-        "hint": (known.hint if known else "") or _UNKNOWN_CODE_HINT,
+        "hint": _HINTS_OF_ACTIONS.get((action_type, code)) or (known.hint if known else "") or usual,
         "retryable": known.retryable if known else False,
     }
 

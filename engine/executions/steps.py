@@ -117,7 +117,7 @@ def budget_ms(steps: Iterable[Mapping[str, Any]]) -> int:
     """Return the time limit for ``steps``: the longest one's, a bit more for each further step, and their sleeps."""
     steps = list(steps)
     longest = max((_BUDGETS_MS.get(str(step.get("type")), DEFAULT_TIMEOUT_MS) for step in steps), default=0)
-    more = _FURTHER_STEP_MS * max(0, len(steps) - 1) + sum(map(_sleep_ms, steps))
+    more = _FURTHER_STEP_MS * max(0, len(steps) - 1) + sum(map(_waits_ms, steps))
     return min(max(longest, _LEAST_MS) + more, MAX_EXECUTION_TIMEOUT_MS)
 
 
@@ -143,9 +143,12 @@ def _free(name: str, taken: set[str]) -> str:
     return f"{name}-{number}"
 
 
-def _sleep_ms(step: Mapping[str, Any]) -> int:
+_WAITS = {"open_app": ("navigationTimeoutMs",), "sleep": ("durationMs",), "observe_media": ("durationMs",)}
+"""The parameters that say how long a step waits; ``waitTimeoutMs`` is one of any."""
+
+
+def _waits_ms(step: Mapping[str, Any]) -> int:
     params = step.get("params")
-    asked = params.get("durationMs") if isinstance(params, Mapping) else None
-    if step.get("type") != "sleep" or not isinstance(asked, int):
-        return 0
-    return max(0, asked)
+    names = ("waitTimeoutMs", *_WAITS.get(str(step.get("type")), ()))
+    asked = [params.get(name) for name in names] if isinstance(params, Mapping) else []
+    return sum(max(0, each) for each in asked if isinstance(each, int))

@@ -44,6 +44,7 @@ PARSED = {
         "int(right)": "a number", "int(bottom - top)": "a number",
     },
     "executions/build.py": {"int(longest)": "a number"},
+    "executions/outcome.py": {"float(str(value))": "what _COORDINATE matches"},
     "executions/touch_windows.py": {
         "int(found[1].removeprefix('0x').removeprefix('#'), 16)": "groups of _FLAGS and _FL, at most eight digits",
         "int(number)": "groups of _RECT and _SK_RECT, at most six digits each",

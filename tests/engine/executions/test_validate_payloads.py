@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from clawperator.engine.contracts.actions import ACTIONS, VOCABULARY
+from clawperator.engine.contracts.actions import ACTIONS, VOCABULARY, ExactParams
 from clawperator.engine.contracts.aliases import ALIAS_TABLE_VERSION, ALIASES
 from clawperator.engine.errors import EngineError, ErrorCode
 from clawperator.engine.executions.validate import Profile, Validated, validate
@@ -652,6 +652,15 @@ def test_every_type_is_accepted_in_any_case_and_with_blanks(action_type: str) ->
         "scroll_and_click": {"target": BUTTON},
         "wait_for_navigation": {"expectedPackage": "a.b", "timeoutMs": 1},
         "read_key_value_pair": {"labelMatcher": BUTTON},
+        "swipe": {"start": {"x": 1, "y": 2}, "end": {"x": 3, "y": 4}, "durationMs": 1},
+        "drag": {"start": {"x": 1, "y": 2}, "end": {"x": 3, "y": 4}, "holdDurationMs": 1, "moveDurationMs": 1},
+        "show_toast": {"text": "x"},
+        "set_on_screen_log": {"text": "x"},
+        "dismiss_notification": {"notificationKey": "k"},
+        "invoke_notification_action": {"notificationKey": "k", "actionId": "a"},
+        **{name: {"mediaSessionId": "s"} for name in ("get_media_status", "media_pause", "media_play")},
+        "media_seek": {"mediaSessionId": "s", "positionMs": 0},
+        "observe_media": {"durationMs": 1},
     }
     needs_matcher = action_type in ("click", "read_text", "wait_for_node")
     params = minimal.get(action_type, {"matcher": BUTTON} if needs_matcher else {})
@@ -678,6 +687,22 @@ def test_types_are_the_contract_s() -> None:
         "read_key_value_pair",
         "start_recording",
         "stop_recording",
+        "query_ui",
+        "swipe",
+        "drag",
+        "show_toast",
+        "cancel_toast",
+        "set_on_screen_log",
+        "clear_on_screen_log",
+        "list_notifications",
+        "dismiss_notification",
+        "invoke_notification_action",
+        "list_media_sessions",
+        "get_media_status",
+        "media_pause",
+        "media_play",
+        "media_seek",
+        "observe_media",
     ]
 
 
@@ -700,6 +725,8 @@ def test_aliases_are_the_contract_s() -> None:
         "open_url": "open_uri",
         "key_press": "press_key",
         "sleep": "sleep",
+        "on_screen_log_set": "set_on_screen_log",
+        "on_screen_log_clear": "clear_on_screen_log",
     }
 
 
@@ -737,8 +764,9 @@ def test_a_known_param_on_any_action_is_kept_but_not_sent() -> None:
     ]
 
 
-def test_the_vocabulary_is_every_param_of_every_action() -> None:
-    assert set(VOCABULARY) == {name for spec in ACTIONS.values() for name in spec.model_fields}
+def test_the_vocabulary_is_every_param_of_every_action_that_takes_others() -> None:
+    shared = [spec for spec in ACTIONS.values() if not issubclass(spec, ExactParams)]
+    assert set(VOCABULARY) == {name for spec in shared for name in spec.model_fields}
 
 
 def test_the_wire_text_is_compact_and_exactly_this() -> None:
