@@ -92,16 +92,19 @@ def _lines(roots: Iterable[Renderable], depth: int, *, extras: bool) -> Iterable
             yield f"{indent}<node {_attributes(node.attributes, position, extras=extras)} />"
 
 
-def written(attributes: Mapping[str, object], position: int) -> dict[str, str]:
-    """A node's attributes as the Operator would write them, in its order, not escaped."""
+def written(attributes: Mapping[str, object], position: int, *, extras: bool = False) -> dict[str, str]:
+    """A node's attributes as the Operator would write them, in its order, not escaped; with ``extras`` also those it does not write."""
     found = attributes.get
-    return {name: value if type(value := found(name)) is str else _value(value, name, position) for name in ATTRIBUTES}
+    values = {
+        name: value if type(value := found(name)) is str else _value(value, name, position) for name in ATTRIBUTES
+    }
+    if extras and attributes.keys() - values.keys():
+        values |= {name: _value(value, name, position) for name, value in attributes.items() if name not in values}
+    return values
 
 
 def _attributes(attributes: Mapping[str, object], position: int, *, extras: bool) -> str:
-    values = written(attributes, position)
-    if extras and attributes.keys() - values.keys():
-        values |= {name: _value(value, name, position) for name, value in attributes.items() if name not in values}
+    values = written(attributes, position, extras=extras)
     # Most values are plain words, and checking that is cheaper than translating them.
     return " ".join(
         [f'{name}="{value if value.isalnum() else value.translate(_ESCAPES)}"' for name, value in values.items()]

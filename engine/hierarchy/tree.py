@@ -129,14 +129,16 @@ class IncomingTree:
         return _tree_of(self._reader, "", screen) if self._sound else parse(bytes(self._data), screen=screen)
 
 
-def build(roots: Iterable[Renderable], *, rotation: int = 0, screen: Bounds | None = None) -> UiTree:
-    """The tree that ``parse`` would return for the dump of these nodes, without serialising it."""
+def build(
+    roots: Iterable[Renderable], *, rotation: int = 0, screen: Bounds | None = None, extras: bool = False
+) -> UiTree:
+    """The tree that ``parse`` would return for the dump of these nodes, without serialising it; ``extras`` as in ``written``."""
     nodes: list[UiNode] = []
     pending: list[tuple[Renderable, int, UiNode | None]] = []
     pending += [(root, at, None) for at, root in enumerate(roots)][::-1]
     while pending:
         rendered, position, parent = pending.pop()
-        node = UiNode(parent, "node", written(rendered.attributes, position), nodes)
+        node = UiNode(parent, "node", written(rendered.attributes, position, extras=extras), nodes)
         nodes.append(node)
         pending += [(child, at, node) for at, child in enumerate(rendered.children)][::-1]
     for node in reversed(nodes):

@@ -11,6 +11,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from clawperator.engine.contracts.limits import MAX_QUERY_BYTES
 from clawperator.engine.hierarchy.traits import action_targets, is_editable
 from clawperator.engine.hierarchy.tree import UiNode, UiTree
 from clawperator.engine.runtime import plan as p
@@ -25,14 +26,14 @@ from clawperator.engine.runtime.outcome import (
     success,
 )
 from clawperator.engine.runtime.plan import at_least
-from clawperator.engine.runtime.query import Query, no_node
+from clawperator.engine.runtime.query import Query, as_json, no_node, query_result
 from clawperator.engine.runtime.retry import RetryPolicy
 from clawperator.engine.runtime.run import PlanRun, StepFailure
 
 TAP_MS = 120
 LONG_PRESS_MS = 650
 POLL_MS = 200
-_NAVIGATION_SECONDS = 15.0
+_NAVIGATION_MS = 15_000
 _NAVIGATION_LOOK_SECONDS = 0.1
 BOUNDARY_ROLES = frozenset({"row", "listitem", "card"})
 SNAPSHOT_UNAVAILABLE = (
@@ -46,6 +47,7 @@ FIRST_TAKEN = (
     "Multiple candidates matched; first-match selection was used. Largest candidate counts observed: target: %d. "
     "Use --strict (params.strict=true) to reject ambiguous matches."
 )
+_WITH_RECEIPT = frozenset({"click", "enter_text", "scroll", "scroll_until", "scroll_and_click", "swipe", "drag"})
 _VERSION = re.compile(r"\d+(\.\d+)*")
 
 
@@ -54,7 +56,8 @@ async def run_plan(run: PlanRun, plan: p.OperatorPlan) -> PlanOutcome:
     run.reports.clear()
     run.until = run.clock.now() + plan.timeout_ms / 1000
     for step in plan.steps:
-        run.step_id, run.matched = step.id, 0
+        run.step_id, run.matched, run.receipt = step.id, 0, {}
+        began = run.clock.now()
         run.observer.step_start(step.id, step.type)
         try:
             if run.before_step is not None:
@@ -63,7 +66,9 @@ async def run_plan(run: PlanRun, plan: p.OperatorPlan) -> PlanOutcome:
         except PlanFailure as exc:
             if exc.tree is not None:
                 run.observer.missed(exc.tree)
-            return PlanOutcome(tuple(run.reports), str(exc), step.id, exc.data)
+            return PlanOutcome(tuple(run.reports), str(exc), step.id, {**_receipt(run, step, began), **exc.data})
+        if receipt := _receipt(run, step, began):
+            outcome = replace(outcome, data={**outcome.data, **receipt})
         if run.matched > 1 and at_least(run.generation, "0.10") and not getattr(step.action, "all", False):
             outcome = replace(outcome, data={**outcome.data, "selection_warning": FIRST_TAKEN % run.matched})
         run.observer.step_done(step.id, step.type, outcome)
@@ -86,17 +91,19 @@ async def open_app(run: PlanRun, action: p.OpenApp) -> ActionResult:
     async def attempt() -> ActionResult:
         if not await run.surface.launch(package):
             raise PlanFailure(f"No app found with applicationId={package}")
-        if not p.at_least(run.generation, "0.9"):
+        usual = _NAVIGATION_MS if p.at_least(run.generation, "0.9") else None
+        wait_ms = usual if action.wait_ms is None else action.wait_ms
+        if wait_ms is None or not action.waits:
             return success({"application_id": package})
-        return await _awaited(run, package)
+        return await _awaited(run, package, wait_ms / 1000)
 
     return await _stage(run, f"openApp:{package}", "Open app", action.retry, attempt)
 
 
-async def _awaited(run: PlanRun, package: str) -> ActionResult:
+async def _awaited(run: PlanRun, package: str, seconds: float) -> ActionResult:
     """From 0.9.2 on the app waits until the package that it opens is in front."""
     began = run.clock.now()
-    while (front := await run.surface.foreground()) != package and run.clock.now() - began < _NAVIGATION_SECONDS:
+    while (front := await run.surface.foreground()) != package and run.clock.now() - began < seconds:
         await run.clock.sleep(_NAVIGATION_LOOK_SECONDS)
     spent = {"navigation_elapsed_ms": str(round((run.clock.now() - began) * 1000))}
     if front == package:
@@ -165,7 +172,7 @@ async def _click_matching(run: PlanRun, matcher: Query, how: str, retry: RetryPo
         node = await _find(run, matcher)
         if not await _act_on(run, node, how):
             raise PlanFailure("Click on matching UI node failed")
-        return success({"click_types": how, **_receipt(run)})
+        return success({"click_types": how})
 
     return await _stage(run, f"click({matcher})", "Click", retry, attempt)
 
@@ -175,18 +182,22 @@ async def _click_at(run: PlanRun, point: p.Point, how: str, retry: RetryPolicy) 
 
     async def attempt() -> ActionResult:
         hold = LONG_PRESS_MS if how == "long_click" else TAP_MS
-        if not await run.surface.press(point.x, point.y, hold):
+        accepted = await run.surface.press(point.x, point.y, hold)
+        run.acted("coordinate_gesture", accepted=accepted)
+        if not accepted:
             raise PlanFailure(f"Click at coordinate {where} failed")
-        return success({"click_types": how, "coordinate": f"{point.x},{point.y}"})
+        said = _at(point) if run.has_receipts else f"{point.x},{point.y}"
+        return success({"click_types": how, "coordinate": said})
 
     return await _stage(run, f"click(coordinate={where})", "Click", retry, attempt)
 
 
-def _receipt(run: PlanRun) -> dict[str, str]:
-    """How a node was acted on, as 0.10 and later say it."""
-    if not p.at_least(run.generation, "0.10"):
+def _receipt(run: PlanRun, step: p.PlanStep, began: float) -> dict[str, str]:
+    """What a step acted on, and how, as 0.10 and later say it: also of a step that failed."""
+    if not run.has_receipts or step.type not in _WITH_RECEIPT:
         return {}
-    return {"dispatch_method": "accessibility_action", "dispatch_accepted": "true"}
+    elapsed = {"elapsed_ms": str(round((run.clock.now() - began) * 1000))}
+    return {"dispatch_method": "none", "dispatch_accepted": "false", **run.receipt, **elapsed}
 
 
 async def _act_on(run: PlanRun, node: UiNode, how: str) -> bool:
@@ -194,13 +205,18 @@ async def _act_on(run: PlanRun, node: UiNode, how: str) -> bool:
     surface = run.surface
     if how == "focus":
         able = next((n for n in action_targets(node) if n.focusable), None)
-        return (able is not None and await surface.focus(able)) or await surface.select(node)
+        done = (able is not None and await surface.focus(able)) or await surface.select(node)
+        run.acted("accessibility_action", able or node, accepted=done)
+        return done
     long = how == "long_click"
     able = next((n for n in action_targets(node) if (n.long_clickable if long else n.clickable)), None)
     act = surface.long_click if long else surface.click
     if able is not None and able.enabled and await act(able):
+        run.acted("accessibility_action", able)
         return True
-    return await surface.press(*node.bounds.center, LONG_PRESS_MS if long else TAP_MS, node=node)
+    done = await surface.press(*node.bounds.center, LONG_PRESS_MS if long else TAP_MS, node=node)
+    run.acted("coordinate_gesture", node, accepted=done)
+    return done
 
 
 async def read_text(run: PlanRun, action: p.ReadText) -> ActionResult:
@@ -291,13 +307,18 @@ async def enter_text(run: PlanRun, action: p.EnterText) -> ActionResult:
         if not target.focused:
             await run.surface.focus(target)
             await run.surface.click(target)
-        if not await run.surface.set_text(target, action.text):
+        accepted = await run.surface.set_text(target, action.text)
+        run.acted("accessibility_action", target, accepted=accepted)
+        if not accepted:
             raise PlanFailure("Failed to set text on matching UI node")
         if action.submit:
             await run.surface.click(target)
-        told = {"text": action.text, "submit": "true" if action.submit else "false", **_receipt(run)}
+        told = {"text": action.text, "submit": _word(action.submit)}
+        if p.at_least(run.generation, "0.9"):
+            told = {"text": action.text, "clear": _word(action.clear), "submit": _word(action.submit)}
         if p.at_least(run.generation, "0.12"):
-            told |= {"text_entry": "accepted", "submission": "accepted" if action.submit else "not_requested"}
+            submitted = {"submission": "accepted", "submit_method": "ime_enter"}
+            told |= {"text_entry": "accepted", **(submitted if action.submit else {"submission": "not_requested"})}
         return success(told)
 
     return await _stage(run, f"enterText({action.matcher})", "Enter text", action.retry, attempt)
@@ -311,6 +332,45 @@ async def snapshot_ui(run: PlanRun, action: p.SnapshotUi) -> ActionResult:
         return success({"actual_format": "hierarchy_xml", **(facts if run.modern else {})})
 
     return await _stage(run, "logUiTree", "Log UI tree", action.retry, attempt)
+
+
+async def query_ui(run: PlanRun, action: p.QueryUi) -> ActionResult:
+    tree = await run.tree()
+    if action.matcher is None:
+        found = tree.nodes if action.everything else tree.on_screen
+    else:
+        found = action.matcher.find_all(tree, everything=action.everything)
+    answer = query_result(found, action.limit, on_screen=set(tree.on_screen_indexes), complete=True)
+    if len(answer.encode("utf-8", "replace")) > MAX_QUERY_BYTES:
+        words = f"The query result is larger than {MAX_QUERY_BYTES} bytes"
+        return failure("PAYLOAD_TOO_LARGE", {"message": words})
+    return success({"query": answer})
+
+
+async def gesture(run: PlanRun, action: p.Gesture) -> ActionResult:
+    path = action.start.x, action.start.y, action.end.x, action.end.y
+    if action.hold_ms:
+        done = await run.surface.drag(path[:2], path[2:], action.hold_ms, action.move_ms)
+        times = {"hold_duration_ms": str(action.hold_ms), "move_duration_ms": str(action.move_ms)}
+    else:
+        done = await run.surface.swipe(*path, action.move_ms)
+        times = {"duration_ms": str(action.move_ms)}
+    run.acted("coordinate_gesture", accepted=done)
+    if not done:
+        raise PlanFailure("GESTURE_FAILED: the gesture was refused")
+    return success({"start": _at(action.start), "end": _at(action.end), **times})
+
+
+def _at(point: p.Point) -> str:
+    return as_json({"x": float(point.x), "y": float(point.y)})
+
+
+async def app_action(run: PlanRun, action: p.AppAction) -> ActionResult:
+    return await run.surface.perform(action.name, action.values)
+
+
+def _word(value: bool) -> str:
+    return "true" if value else "false"
 
 
 async def sleep(run: PlanRun, action: p.Sleep) -> ActionResult:
@@ -440,5 +500,8 @@ _ACTIONS: Mapping[type[Any], Callable[[PlanRun, Any], Awaitable[ActionResult]]] 
     p.WaitForNavigation: wait_for_navigation,
     p.ReadKeyValuePair: read_key_value_pair,
     p.RecordAction: recording,
+    p.QueryUi: query_ui,
+    p.Gesture: gesture,
+    p.AppAction: app_action,
     p.DoctorPing: doctor_ping,
 }

@@ -13,7 +13,7 @@ from typing import Any, Literal
 
 from clawperator.engine.contracts.limits import utf16_length
 from clawperator.engine.hierarchy.matcher import FIELDS, RELATIONS
-from clawperator.engine.runtime import plan
+from clawperator.engine.runtime import app_actions, plan
 from clawperator.engine.runtime import retry as presets
 from clawperator.engine.runtime.plan import Generation, OperatorPlan, PlanAction, PlanStep, at_least
 from clawperator.engine.runtime.query import Query
@@ -72,10 +72,13 @@ def read_plan(raw: object, generation: Generation, *, host: bool = False) -> Ope
 def _read_step(raw: object, index: int, generation: Generation, host: bool) -> PlanStep:
     fields = Fields(raw, f"actions[{index}]")
     step_id = fields.text("id", 128)
-    name = fields.text("type", 64).lower()
+    given = fields.text("type", 64)
+    name = given if given.lower() in app_actions.SPECS and given.lower() not in _TOASTS else given.lower()
     name = _SYNONYMS.get(name, name)
+    if name == "snapshot" and at_least(generation, "0.10"):
+        name = "snapshot_ui"
     reader = _READERS.get(name)
-    if reader is None or (generation == "0.3" and name in _SINCE_0_3_2):
+    if reader is None or not at_least(generation, _SINCE.get(name, "0.3")):
         raise PayloadError(f"unsupported action type at index={index}: {name}")
     params = Fields(fields.raw.get("params", {}), f"actions[{index}].params", generation, host)
     return PlanStep(step_id, name, reader(params, generation))
@@ -132,6 +135,30 @@ class Fields:
     def flag(self, key: str, *, default: bool) -> bool:
         return {"true": True, "false": False}.get(_primitive(self.raw.get(key)).lower(), default)
 
+    def exactly(self, *keys: str) -> None:
+        """Refuse other parameters than these."""
+        if others := self.raw.keys() - set(keys):
+            raise PayloadError(f"{self.where} has an unknown key: {min(others)}")
+
+    def whole(self, key: str, low: int, high: int, default: int | None = None) -> int:
+        """A JSON integer within its limits: others are refused, not clamped."""
+        if key not in self.raw and default is not None:
+            return default
+        value = self.raw.get(key)
+        if not isinstance(value, Number) or not re.fullmatch(r"[+-]?[0-9]{1,18}(\.0+)?", value):
+            raise PayloadError(f"{self.where}.{key} must be an integer")
+        if not low <= (found := int(value.partition(".")[0])) <= high:
+            raise PayloadError(f"{self.where}.{key} must be in {low}..{high}")
+        return found
+
+    def strict_flag(self, key: str) -> bool:
+        """A boolean that may be quoted; false where it is not given."""
+        if key not in self.raw:
+            return False
+        if (found := {"true": True, "false": False}.get(_primitive(self.raw[key]).lower())) is None:
+            raise PayloadError(f"{self.where}.{key} must be a boolean")
+        return found
+
     def query(self, key: str) -> Query:
         """A required matcher."""
         found = self.optional_query(key)
@@ -164,6 +191,10 @@ class Fields:
             return Query({}, None, index=matcher.integer("index", 0, 0, MAX_NTH))
         related = at_least(self.generation, "0.10") and key not in RELATIONS
         names = RELATIONS if related else ()
+        if at_least(self.generation, "0.10"):
+            matcher.exactly(*FIELDS, *RELATIONS)
+            if any(type(matcher.raw[name]) is not str for name in FIELDS if name in matcher.raw):
+                raise PayloadError(f"{matcher.where} takes texts")
         around = {name: matcher.query(name) for name in names if name in matcher.raw}
         given = {name: matcher.primitive(name, MAX_FIELD) for name in FIELDS if name in matcher.raw}
         if not given and not around:
@@ -229,12 +260,58 @@ def _click(p: Fields, generation: Generation) -> plan.Click:
     return plan.Click(matcher, coordinate, how, p.retry(presets.UI_READINESS))
 
 
-def _coordinate(p: Fields) -> plan.Point:
-    given = Fields(p.raw["coordinate"], f"{p.where}.coordinate")
+def _coordinate(p: Fields, key: str = "coordinate") -> plan.Point:
+    given = Fields(p.raw.get(key), f"{p.where}.{key}")
     x, y = given.optional_integer("x"), given.optional_integer("y")
     if x is None or y is None or x < 0 or y < 0:
         raise PayloadError(f"{given.where} needs integers x and y from 0")
     return plan.Point(x, y)
+
+
+def _open_app(p: Fields, generation: Generation) -> plan.OpenApp:
+    package, retry = p.text("applicationId"), p.retry(presets.APP_LAUNCH)
+    if not at_least(generation, "0.9"):
+        return plan.OpenApp(package, retry)
+    timed = "navigationTimeoutMs" in p.raw
+    wait_ms = p.whole("navigationTimeoutMs", 1_000, 120_000) if timed else None
+    return plan.OpenApp(package, retry, not p.strict_flag("skipNavigationWait"), wait_ms)
+
+
+def _enter_text(p: Fields, generation: Generation) -> plan.EnterText:
+    target, text = p.target("matcher", generation), p.text("text")
+    clear = at_least(generation, "0.9") and p.strict_flag("clear")
+    return plan.EnterText(target, text, p.flag("submit", default=False), p.retry(presets.UI_READINESS), clear)
+
+
+def _query_ui(p: Fields, _: Generation) -> plan.QueryUi:
+    p.exactly("matcher", "visibility", "limit")
+    visibility = p.optional_text("visibility", 16) if "visibility" in p.raw else "on_screen"
+    if visibility not in ("on_screen", "all"):
+        raise PayloadError(f"{p.where}.visibility is not supported: {visibility}")
+    return plan.QueryUi(p.optional_query("matcher"), visibility == "all", p.whole("limit", 1, 1_000, 100))
+
+
+def _gesture(*times: str) -> Callable[[Fields, Generation], plan.Gesture]:
+    """``times`` are the parameters of how long it moves, and how long it holds before."""
+
+    def read(p: Fields, _: Generation) -> plan.Gesture:
+        p.exactly("start", "end", *times)
+        start, end = _coordinate(p, "start"), _coordinate(p, "end")
+        if start == end:
+            raise PayloadError(f"{p.where} needs two points")
+        return plan.Gesture(start, end, *(p.whole(name, 1, 10_000) for name in times))
+
+    return read
+
+
+def _app_action(name: str) -> Callable[[Fields, Generation], plan.AppAction]:
+    def read(p: Fields, _: Generation) -> plan.AppAction:
+        values = app_actions.values_of(name, p.raw, Number)
+        if isinstance(values, str):
+            raise PayloadError(f"{p.where}: {values}")
+        return plan.AppAction(name, values)
+
+    return read
 
 
 def _read_text(p: Fields, generation: Generation) -> plan.ReadText:
@@ -323,9 +400,17 @@ _CLICK_TYPES = {
     "focus": "focus",
 }
 _SYNONYMS = {"find_node": "wait_for_node", "type_text": "enter_text", "key_press": "press_key"}
-_SINCE_0_3_2 = frozenset({"wait_for_navigation", "read_key_value_pair", "start_recording", "stop_recording"})
+_TOASTS = ("show_toast", "cancel_toast")
+"""The other actions of the app alone must be written in lower case."""
+_SINCE: Mapping[str, Generation] = {
+    **dict.fromkeys(("wait_for_navigation", "read_key_value_pair", "start_recording", "stop_recording"), "0.5"),
+    "query_ui": "0.10",
+    **dict.fromkeys(("swipe", "drag"), "0.12"),
+    **{name: "0.10" if name.endswith("_on_screen_log") else "0.12" for name in app_actions.SPECS},
+}
+"""The first simulated generation with each later action."""
 _READERS: Mapping[str, Callable[[Fields, Generation], PlanAction]] = {
-    "open_app": lambda p, _: plan.OpenApp(p.text("applicationId"), p.retry(presets.APP_LAUNCH)),
+    "open_app": _open_app,
     "open_uri": lambda p, _: plan.OpenUri(p.text("uri", MAX_URI), p.retry(presets.APP_LAUNCH)),
     "close_app": lambda p, _: plan.CloseApp(p.text("applicationId")),
     "wait_for_node": _wait_for_node,
@@ -334,9 +419,7 @@ _READERS: Mapping[str, Callable[[Fields, Generation], PlanAction]] = {
     "scroll": lambda p, g: p.scroll(g, p.retry(presets.NONE)),
     "scroll_until": _scroll_until,
     "read_text": _read_text,
-    "enter_text": lambda p, g: plan.EnterText(
-        p.target("matcher", g), p.text("text"), p.flag("submit", default=False), p.retry(presets.UI_READINESS)
-    ),
+    "enter_text": _enter_text,
     "snapshot_ui": lambda p, _: plan.SnapshotUi(p.retry(presets.UI_READINESS)),
     "take_screenshot": lambda _p, _g: plan.TakeScreenshot(),
     "doctor_ping": lambda _p, _g: plan.DoctorPing(),
@@ -346,4 +429,8 @@ _READERS: Mapping[str, Callable[[Fields, Generation], PlanAction]] = {
     "read_key_value_pair": lambda p, _: plan.ReadKeyValuePair(p.query("labelMatcher"), p.retry(presets.UI_READINESS)),
     "start_recording": _recording("start"),
     "stop_recording": _recording("stop"),
+    "query_ui": _query_ui,
+    "swipe": _gesture("durationMs"),
+    "drag": _gesture("moveDurationMs", "holdDurationMs"),
+    **{name: _app_action(name) for name in app_actions.SPECS},
 }

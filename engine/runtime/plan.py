@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Literal, NamedTuple, get_args
+from typing import Any, Literal, NamedTuple, get_args
 
 from clawperator.engine.runtime import retry as presets
+from clawperator.engine.runtime.app_actions import BACKGROUND
 from clawperator.engine.runtime.query import Query
 from clawperator.engine.runtime.retry import RetryPolicy
 
@@ -27,8 +29,12 @@ class PlanAction:
 
 @dataclass(frozen=True, slots=True)
 class OpenApp(PlanAction):
+    """``wait_ms``: how long to wait for the app; ``None`` where the payload does not say."""
+
     application_id: str
     retry: RetryPolicy
+    waits: bool = True
+    wait_ms: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,6 +87,7 @@ class EnterText(PlanAction):
     text: str
     submit: bool
     retry: RetryPolicy
+    clear: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,6 +165,33 @@ class RecordAction(PlanAction):
 
 
 @dataclass(frozen=True, slots=True)
+class QueryUi(PlanAction):
+    """``matcher`` is ``None`` for all nodes; ``everything`` are also those off screen."""
+
+    matcher: Query | None
+    everything: bool
+    limit: int
+
+
+@dataclass(frozen=True, slots=True)
+class Gesture(PlanAction):
+    """A swipe, or with ``hold_ms`` a drag."""
+
+    start: Point
+    end: Point
+    move_ms: int
+    hold_ms: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class AppAction(PlanAction):
+    """What the app alone can do (``app_actions``), with the values of all parameters."""
+
+    name: str
+    values: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
 class DoctorPing(PlanAction):
     pass
 
@@ -177,3 +211,8 @@ class OperatorPlan:
     source: str
     timeout_ms: int
     steps: tuple[PlanStep, ...]
+
+    @property
+    def background(self) -> bool:
+        """Whether the app runs it without its accessibility service."""
+        return all(step.type in BACKGROUND for step in self.steps)

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
+from datetime import UTC, datetime
 from typing import Any
+from uuid import uuid4
 
 from clawperator.engine.errors import ErrorCode
 from clawperator.engine.hierarchy.choice import ChoiceError, candidates
@@ -60,14 +62,17 @@ class Query:
             words += [f"{name}={self.around.get(name, 'null')}" for name in RELATIONS]
         return f"NodeMatcher({', '.join(words)})"
 
-    def find_all(self, tree: UiTree) -> Sequence[UiNode]:
-        """Every match in the on-screen tree, in document order (wire.md#tree-used-for-matching)."""
+    def find_all(self, tree: UiTree, *, everything: bool = False) -> Sequence[UiNode]:
+        """Every match in the on-screen tree, in document order (wire.md#tree-used-for-matching); ``everything``: in the whole one."""
         if self.index is not None:
             return tree.nodes[self.index : self.index + 1]
         parts = (self, *(self.around or {}).values())
         if any(not value and name not in _CONTAINS for part in parts for name, value in part.fields.items()):
             return ()
-        found = tree.on_screen if self.matcher is None else find_all(tree, self.matcher)
+        if self.matcher is None:
+            found = tree.nodes if everything else tree.on_screen
+        else:
+            found = find_all(tree, self.matcher, on_screen_only=not everything)
         if self.fields.get("contentDescContains") == "":
             return [node for node in found if node.content_desc]
         return found
@@ -111,14 +116,31 @@ def no_node(matcher: object) -> PlanFailure:
     return PlanFailure(f"No UI node found matching criteria: {matcher}")
 
 
-def query_result(found: Sequence[UiNode], limit: int) -> str:
-    """Return the Operator's JSON text about nodes (operator-0.10, query result)."""
-    shown = [_node_summary(node) for node in found[:limit]]
-    answer = {"schemaVersion": 1, "totalMatches": len(found), "returnedCount": len(shown)}
-    return json.dumps({**answer, "truncated": len(shown) < len(found), "nodes": shown}, separators=(",", ":"))
+def query_result(
+    found: Sequence[UiNode], limit: int, *, on_screen: Collection[int] = (), complete: bool = False
+) -> str:
+    """Return the Operator's JSON text about nodes (operator-0.10, query result); the texts are cut unless ``complete``."""
+    longest = None if complete else _LONGEST_TEXT
+    shown = [
+        node_summary(node, longest=longest, on_screen=node.index in on_screen or not complete) for node in found[:limit]
+    ]
+    now = datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+    answer = {"schemaVersion": 1, "snapshotId": str(uuid4()), "capturedAt": now, "totalMatches": len(found)}
+    answer |= {"returnedCount": len(shown), "truncated": len(shown) < len(found), "nodes": shown}
+    return as_json(answer)
 
 
-def _node_summary(node: UiNode) -> dict[str, object]:
+def as_json(value: object) -> str:
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+
+
+def _state(node: UiNode, name: str) -> bool | None:
+    """Return a state of a node; ``None`` where its tree does not have it."""
+    return None if name not in node.attributes else node.attributes[name] == "true"
+
+
+def node_summary(node: UiNode, *, longest: int | None = _LONGEST_TEXT, on_screen: bool = True) -> dict[str, object]:
+    """Return one node of a query result."""
     path = node.path.replace("/", ".")
     return {
         "nodePath": path,
@@ -126,9 +148,14 @@ def _node_summary(node: UiNode) -> dict[str, object]:
         "resourceId": node.resource_id or None,
         "className": node.cls,
         "role": node.role,
-        "label": node.label[:_LONGEST_TEXT],
-        "contentDescription": node.content_desc[:_LONGEST_TEXT] or None,
+        "label": node.label[:longest],
+        "contentDescription": node.content_desc[:longest] or None,
         "bounds": dict(zip(("left", "top", "right", "bottom"), map(float, node.bounds), strict=True)),
-        "enabled": node.enabled,
-        "clickable": node.clickable,
+        "visibleToUser": _state(node, "visible-to-user"),
+        "onScreen": on_screen,
+        **{
+            name: _state(node, name)
+            for name in ("enabled", "clickable", "checkable", "checked", "selected", "scrollable")
+        },
+        "accessibilityDataSensitive": _state(node, "accessibility-data-sensitive"),
     }

@@ -11,7 +11,8 @@ from typing import TypeVar
 from clawperator.engine.hierarchy.tree import UiNode, UiTree
 from clawperator.engine.runtime import retry as presets
 from clawperator.engine.runtime.outcome import ActionResult, PlanFailure, StepReport
-from clawperator.engine.runtime.plan import Generation, PlanStep
+from clawperator.engine.runtime.plan import Generation, PlanStep, at_least
+from clawperator.engine.runtime.query import as_json, node_summary
 from clawperator.engine.runtime.retry import RetryPolicy
 from clawperator.engine.runtime.surface import Clock, Surface
 
@@ -63,6 +64,8 @@ class PlanRun:
     """Of the step that is being carried out."""
     matched: int = 0
     """The largest number of nodes of which the running step took the first."""
+    receipt: dict[str, str] = field(default_factory=dict)
+    """What the running step has acted on, and how (operator-0.10, receipts)."""
     reports: list[StepReport] = field(default_factory=list)
     """Of the steps of the plan that were carried out."""
 
@@ -71,10 +74,23 @@ class PlanRun:
         """Whether the semantics of 0.3.2 and later apply."""
         return self.generation != "0.3"
 
+    @property
+    def has_receipts(self) -> bool:
+        return at_least(self.generation, "0.10")
+
     def took(self, node: UiNode, matched: int | None) -> None:
         """Note the node that the running step uses, one of ``matched``."""
         self.matched = max(self.matched, matched or 0)
         self.observer.took(node, matched)
+        if self.has_receipts and matched is not None:
+            self.receipt |= {"matched_target": as_json(node_summary(node)), "candidate_count": str(matched)}
+
+    def acted(self, method: str, node: UiNode | None = None, *, accepted: bool = True, **more: str) -> None:
+        """Note how the running step acts, and on which node."""
+        if self.has_receipts:
+            target = {"target": as_json(node_summary(node))} if node is not None else {}
+            how = {"dispatch_method": method, "dispatch_accepted": "true" if accepted else "false"}
+            self.receipt |= {**target, **how, **more}
 
     async def tree(self, *, waits: bool = False) -> UiTree:
         """The window's tree. Raises ``PlanFailure`` when there is none: where looks take seconds, a final one unless the step ``waits``."""

@@ -10,7 +10,7 @@ from clawperator.engine.errors import ErrorCode
 from clawperator.engine.hierarchy.tree import UiNode, UiTree
 from clawperator.engine.runtime.outcome import ActionResult, PlanFailure
 from clawperator.engine.runtime.plan import Scroll, ScrollAndClick, ScrollUntil
-from clawperator.engine.runtime.query import Query, one_of
+from clawperator.engine.runtime.query import Query, as_json, one_of
 from clawperator.engine.runtime.retry import UI_READINESS
 from clawperator.engine.runtime.run import PlanRun
 
@@ -82,15 +82,32 @@ async def scroll_once(run: PlanRun, tree: UiTree, container: UiNode, scroll: Scr
     """One gesture in a container of ``tree``, with its settling."""
     before = signature(tree, container, scroll.direction)
     path = finger_path(container, scroll.direction, scroll.distance_ratio)
-    if not await run.surface.swipe(*path, SWIPE_MS, within=container):
+    accepted = await run.surface.swipe(*path, SWIPE_MS, within=container)
+    run.acted("coordinate_gesture", container, accepted=accepted)
+    if not accepted:
         return Moved.REFUSED
     await run.clock.sleep(scroll.settle_delay_ms / 1000)
-    after = await run.surface.dump()
+    seen = await run.surface.dump()
+    after: Signature = ()
     try:
-        changed = after is not None and signature(after, resolve_container(after, scroll), scroll.direction) != before
+        after = () if seen is None else signature(seen, resolve_container(seen, scroll), scroll.direction)
     except ContainerProblem:
-        changed = False
-    return Moved.YES if before and changed else Moved.EDGE
+        after = before
+    run.acted("coordinate_gesture", container, progress=_progress(before, after))
+    return Moved.YES if before and seen is not None and after != before else Moved.EDGE
+
+
+def _progress(before: Signature, after: Signature) -> str:
+    """What is said of a scroll from 0.10 on; the reasons are our own words."""
+    told = [";".join(f"{name}@{edge}" for name, edge in each) for each in (before, after)]
+    comparable = bool(before and after)
+    reason = None if comparable else "no_children"
+    return as_json({"beforeSignature": told[0], "afterSignature": told[1], "comparable": comparable, "reason": reason})
+
+
+def _outcome(run: PlanRun, moved: Moved) -> str:
+    """From 0.10 on the edge is not told from another view that does not move."""
+    return "no_movement" if moved is Moved.EDGE and run.has_receipts else moved.value
 
 
 async def _scroll_stage(run: PlanRun, tree: UiTree, container: UiNode, scroll: Scroll) -> Moved:
@@ -100,7 +117,7 @@ async def _scroll_stage(run: PlanRun, tree: UiTree, container: UiNode, scroll: S
         f"Scroll {scroll.direction}",
         scroll.retry,
         lambda: scroll_once(run, tree, container, scroll),
-        lambda moved: {"scroll_outcome": moved.value},
+        lambda moved: {"scroll_outcome": _outcome(run, moved)},
     )
 
 
@@ -116,7 +133,7 @@ async def scroll(run: PlanRun, action: Scroll) -> ActionResult:
         return ActionResult(False, {"error": CONTAINER_NOT_FOUND, **shape})
     moved = await _scroll_stage(run, tree, container, action)
     data = {
-        "scroll_outcome": moved.value,
+        "scroll_outcome": _outcome(run, moved),
         "direction": action.direction,
         "distance_ratio": str(action.distance_ratio),
         "settle_delay_ms": str(action.settle_delay_ms),

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Protocol
+from typing import Any, Protocol
 
 from clawperator.engine.hierarchy.tree import UiNode, UiTree
+from clawperator.engine.runtime.outcome import ActionResult
 
 
 class Surface(Protocol):
@@ -43,6 +44,12 @@ class Surface(Protocol):
         self, x1: int, y1: int, x2: int, y2: int, duration_ms: int, *, within: UiNode | None = None
     ) -> bool:
         """A finger along a line; ``within`` is what it scrolls."""
+
+    async def drag(self, start: tuple[int, int], end: tuple[int, int], hold_ms: int, move_ms: int) -> bool:
+        """A finger that holds, then moves. Raises ``PlanFailure`` where the device cannot."""
+
+    async def perform(self, name: str, values: Mapping[str, Any]) -> ActionResult:
+        """Carry out what the app alone can do (``app_actions``)."""
 
     async def key(self, name: str) -> bool:
         """``back``, ``home`` or ``recents``."""

@@ -109,6 +109,7 @@ class AccessibilityManager:
             _tree=None,
             _log_entries=(),
             _full_xml="",
+            _full_tree=None,
         )
 
     def readable_window(self) -> Window | None:

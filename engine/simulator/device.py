@@ -16,6 +16,7 @@ from clawperator.engine.contracts.operator_identity import (
     LISTENER_CLASS,
     OPERATOR_PACKAGES,
     brand_of,
+    listener_of,
 )
 from clawperator.engine.runtime.plan import Generation, at_least
 from clawperator.engine.simulator import scenario as faults
@@ -115,6 +116,8 @@ class SimulatedDevice(Platform):
         if enabled and package.is_for(self.users.current):
             self.accessibility.enable(operator.service)
             package.permissions.add(NOTIFICATIONS)
+            if self.scenario.operator.listener:
+                self.settings["secure"]["enabled_notification_listeners"] = listener_of(name)
 
     def before_back(self) -> None:
         for operator in self.operators.values():

@@ -128,16 +128,19 @@ class SimulatedOperator:
         elif not payload.strip():
             self._receiver("E", "Missing required agent payload extra: payload")
         elif not self.connected:
-            self._refuse(payload)
+            self._refuse(payload, number)
         else:
             self._accept(payload, number)
 
-    def _refuse(self, payload: str) -> None:
+    def _refuse(self, payload: str, number: int) -> None:
         try:
             plan = read_payload(payload, self.generation)
         except PayloadError as exc:
             text = f"{_UNAVAILABLE} and failed to parse agent command payload"
             self._receiver("E", text + self._stack(exc))
+            return
+        if plan.background:
+            self._begin(plan, number)
             return
         self._receiver("E", f"{_UNAVAILABLE} commandId={plan.command_id} taskId={plan.task_id}")
         self._result(json_line(failed_envelope(plan, _UNAVAILABLE, "SERVICE_UNAVAILABLE")), tid=0)
@@ -148,6 +151,9 @@ class SimulatedOperator:
         except PayloadError as exc:
             self._receiver("E", "Failed to parse agent command payload" + self._stack(exc))
             return
+        self._begin(plan, number)
+
+    def _begin(self, plan: OperatorPlan, number: int) -> None:
         self._threads += 1
         command = _Command(self, plan, number, tid=self.pid + 17 + self._threads % 8)
         task = self.device.spawn(command.run(self._mutex))
@@ -286,7 +292,7 @@ class _Command:
         try:
             return await run_plan(run, self._plan)
         except CommandTimeout:
-            return PlanOutcome(tuple(run.reports), self._timed_out())
+            return PlanOutcome(tuple(run.reports), self._timed_out(), failed_data=run.receipt)
 
     def _timed_out(self) -> str:
         return f"Agent command timed out after {self._plan.timeout_ms}ms"

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
-from typing import Protocol, TypeVar
+from typing import Any, Protocol, TypeVar
 
+from clawperator.engine.contracts.operator_identity import listener_of
 from clawperator.engine.hierarchy.tree import UiNode, UiTree
-from clawperator.engine.runtime.outcome import PlanFailure
+from clawperator.engine.runtime.outcome import ActionResult, PlanFailure
 from clawperator.engine.runtime.plan import Generation, at_least
 from clawperator.engine.runtime.surface import Clock
 from clawperator.engine.simulator import scenario as faults
@@ -26,6 +27,7 @@ class FaultOf(Protocol):
     def __call__(self, kind: type[_F], /) -> _F | None: ...
 
 
+_DRAG_SDK = 26
 _AT_ONCE = 500
 """Entries of a dump that are logged before readers can run."""
 
@@ -65,7 +67,9 @@ class OperatorSurface:
 
     async def dump(self) -> UiTree | None:
         window = await self._look()
-        return None if window is None else window.tree
+        if window is None:
+            return None
+        return window.full_tree if at_least(self._generation, "0.10") else window.tree
 
     async def snapshot(self, step_id: str) -> Mapping[str, str] | None:  # noqa: ARG002 - the log lines around it name the step
         window = await self._look()
@@ -78,6 +82,8 @@ class OperatorSurface:
         else:
             await self._write_dump(self._entries(window))
         facts |= {"foreground_package": window.app.package, "has_overlay": "false", "window_count": "3"}
+        if at_least(self._generation, "0.10"):
+            facts["operator_overlay_visible"] = "true" if self._device.app_actions.panel is not None else "false"
         if self._device.unseen == "other_window":
             facts |= {"has_overlay": "true", "overlay_package": "com.android.systemui", "window_count": "4"}
         return facts
@@ -144,11 +150,26 @@ class OperatorSurface:
         y2: int,
         duration_ms: int,
         *,
-        within: UiNode | None = None,  # noqa: ARG002
+        within: UiNode | None = None,
     ) -> bool:
+        if within is None and not (self._on_display(x1, y1) and self._on_display(x2, y2)):
+            return False
         await self._clock.sleep(duration_ms / 1000)
         self._device.ui.swipe(x1, y1, x2, y2)
         return True
+
+    def _on_display(self, x: int, y: int) -> bool:
+        width, height = self._device.ui.display
+        return 0 <= x < width and 0 <= y < height
+
+    async def drag(self, start: tuple[int, int], end: tuple[int, int], hold_ms: int, move_ms: int) -> bool:
+        if self._device.sdk < _DRAG_SDK:
+            raise PlanFailure("GESTURE_UNSUPPORTED: drag needs API 26")
+        return await self.swipe(*start, *end, hold_ms + move_ms)
+
+    async def perform(self, name: str, values: Mapping[str, Any]) -> ActionResult:
+        listener = listener_of(self._service.partition("/")[0])
+        return await self._device.app_actions.perform(name, values, listener, self._clock)
 
     async def key(self, name: str) -> bool:
         if not self._device.accessibility.bound(self._service):

@@ -21,6 +21,7 @@ from clawperator.engine.simulator import scenario as faults
 from clawperator.engine.simulator.accessibility import AccessibilityManager
 from clawperator.engine.simulator.activities import ActivityManager
 from clawperator.engine.simulator.android_users import AndroidUsers
+from clawperator.engine.simulator.app_actions import AppActions
 from clawperator.engine.simulator.apps.catalogue import APPS
 from clawperator.engine.simulator.apps.drawn import DRAWN, drawn_app
 from clawperator.engine.simulator.apps.huge import huge_app
@@ -106,6 +107,8 @@ class Platform:
         """The process of each installed Operator app, by package."""
         self.accessibility = AccessibilityManager(scenario, self.clock, self.ui, self.packages)
         launch_ms = scenario.latency_ms.launch
+        self.app_actions = AppActions(scenario, self.clock, self.ui, self.packages)
+        self.ui.panel = lambda: self.app_actions.panel
         self.activities = ActivityManager(self.ui, self.packages, self.clock, self.spawn, launch_ms=launch_ms)
         self.input = InputManager(self.ui, self.clock, self.before_back)
         self.program_calls: Counter[str] = Counter()

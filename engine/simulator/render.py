@@ -9,7 +9,7 @@ from zlib import crc32
 
 from clawperator.engine.hierarchy.nodes import Bounds
 from clawperator.engine.simulator.apps.layout import Node
-from clawperator.engine.simulator.ui import Ui
+from clawperator.engine.simulator.ui import Panel, Ui
 
 if TYPE_CHECKING:
     from PIL import Image, ImageDraw, ImageFont
@@ -70,7 +70,35 @@ def render_image(ui: Ui) -> Image.Image:
         for node in window.nodes:
             painter.node(node)
         painter.bars(width, height)
+    if not blind and (panel := ui.panel()) is not None:
+        image = Image.alpha_composite(
+            image.convert("RGBA"), _panel_layer(panel, image.size, ui.metrics.density / 160)
+        ).convert("RGB")
     return image
+
+
+def _panel_layer(panel: Panel, size: tuple[int, int], scale: float) -> Image.Image:
+    """The on-screen log of the Operator, on a transparent picture of that size."""
+    from PIL import Image, ImageDraw
+
+    layer = Image.new("RGBA", size, (0, 0, 0, 0))
+    draw, box, font = ImageDraw.Draw(layer), panel.bounds, _load_font(round(panel.size * scale))
+    draw.rectangle((box.left, box.top, box.right - 1, box.bottom - 1), _rgba(panel.paper))
+    margin = round(8 * scale)
+    x = box.right - margin if panel.right else box.left + margin
+    draw.text(
+        (x, box.top + margin),
+        panel.text,
+        fill=_rgba(panel.ink),
+        font=font,
+        anchor="ra" if panel.right else "la",
+        align="right" if panel.right else "left",
+    )
+    return layer
+
+
+def _rgba(argb: str) -> str:
+    return f"#{argb[3:]}{argb[1:3]}"
 
 
 class _Painter:

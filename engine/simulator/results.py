@@ -22,6 +22,8 @@ _CODES = (
     ("Container not found", "CONTAINER_NOT_FOUND"),
     ("No scrollable container visible", "CONTAINER_NOT_FOUND"),
     ("Click at coordinate", "GESTURE_FAILED"),
+    ("GESTURE_FAILED", "GESTURE_FAILED"),
+    ("GESTURE_UNSUPPORTED", "GESTURE_UNSUPPORTED"),
     ("SNAPSHOT_HIERARCHY_UNAVAILABLE", "SNAPSHOT_HIERARCHY_UNAVAILABLE"),
     ("UI tree not available", "UI_TREE_UNAVAILABLE"),
     ("Agent command timed out", "COMMAND_TIMEOUT"),
@@ -52,8 +54,7 @@ def typed_envelope(plan: OperatorPlan, outcome: PlanOutcome, running: PlanStep |
         return {**_head(plan), "status": "success", "stepResults": steps, "error": None}
     code = next((code for text, code in _CODES if outcome.reason.startswith(text)), "ACTION_FAILED")
     if running is not None:
-        data = {"dispatch_method": "none", "dispatch_accepted": "false", "errorCode": code, "error": outcome.reason}
-        data = {**outcome.failed_data, **data}
+        data = {**outcome.failed_data, "errorCode": code, "error": outcome.reason}
         steps.append({"id": running.id, "actionType": running.type, "success": False, "data": data})
     return {**_head(plan), "status": "failed", "stepResults": steps, "error": outcome.reason, "errorCode": code}
 
@@ -61,7 +62,10 @@ def typed_envelope(plan: OperatorPlan, outcome: PlanOutcome, running: PlanStep |
 def _typed_step(report: StepReport) -> dict[str, object]:
     step = report.to_dict()
     if not report.outcome.success:
-        step["data"] = {**report.outcome.data, "errorCode": report.outcome.error or "ACTION_FAILED"}
+        step["data"] = {
+            **report.outcome.data,
+            "errorCode": report.outcome.data.get("errorCode") or report.outcome.error or "ACTION_FAILED",
+        }
     return step
 
 

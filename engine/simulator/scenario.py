@@ -109,10 +109,46 @@ class OperatorProfile(_Strict):
     ] = ""
     """The debug package logs readable tags and has a ``-d`` version. Empty: the release package of the generation."""
     installed: bool = True
+    listener: bool = False
+    """It has notification access; ``settings put`` can repair ``false``."""
     enabled: bool = True
     """Its accessibility service is switched on in the secure settings; ``settings put`` can repair ``false``."""
     version_name: str = ""
     """Empty: the release of the generation."""
+
+
+ShortText = Annotated[str, Field(max_length=4_096)]
+
+
+class NotificationAction(_Strict):
+    """A button of a notification."""
+
+    id: Annotated[str, Field(min_length=1, max_length=128)]
+    title: ShortText = ""
+
+
+class Notification(_Strict):
+    """A notification; those that are ``ongoing`` cannot be dismissed."""
+
+    package: str
+    title: ShortText = ""
+    text: ShortText = ""
+    id: int = 1
+    tag: Annotated[str, Field(max_length=256)] = ""
+    ongoing: bool = False
+    actions: tuple[NotificationAction, ...] = ()
+
+
+class MediaSession(_Strict):
+    """An app that plays something, or has paused."""
+
+    package: str
+    state: Literal["playing", "paused"] = "paused"
+    title: ShortText = ""
+    artist: ShortText = ""
+    position_ms: Annotated[int, Field(ge=0)] = 0
+    duration_ms: Annotated[int, Field(ge=0)] = 180_000
+    seekable: bool = True
 
 
 class StartScreen(_Strict):
@@ -478,6 +514,9 @@ class Scenario(_Strict):
     device: DeviceProfile = DeviceProfile()
     operator: OperatorProfile = OperatorProfile()
     start: StartScreen = StartScreen()
+    notifications: tuple[Notification, ...] = ()
+    media: tuple[MediaSession, ...] = ()
+    """The media sessions, in Android's order."""
     latency_ms: Latency = Latency()
     faults: tuple[AnyFault, ...] = ()
     wireless: WirelessProfile | None = None

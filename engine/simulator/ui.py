@@ -30,6 +30,18 @@ class DisplayMetrics(NamedTuple):
     density: int
 
 
+class Panel(NamedTuple):
+    """The Operator's on-screen log, until ``until`` (seconds of the device's clock)."""
+
+    text: str
+    bounds: Bounds
+    size: int
+    right: bool
+    ink: str
+    paper: str
+    until: float
+
+
 @dataclass(slots=True)
 class ScreenState:
     """One screen on a back stack, with where it was scrolled to and which field has the focus."""
@@ -63,6 +75,7 @@ class Window:
     _tree: UiTree | None = None
     _log_entries: Sequence[str] = ()
     _full_xml: str = ""
+    _full_tree: UiTree | None = None
 
     @property
     def component(self) -> str:
@@ -87,6 +100,13 @@ class Window:
         if self._tree is None:
             self._tree = build([self.nodes[0]], screen=self.display)
         return self._tree
+
+    @property
+    def full_tree(self) -> UiTree:
+        """The same from Operator 0.10 on."""
+        if self._full_tree is None:
+            self._full_tree = build([self.nodes[0]], screen=self.display, extras=True)
+        return self._full_tree
 
     @property
     def log_entries(self) -> Sequence[str]:
@@ -124,6 +144,8 @@ class Ui:
         self.metrics = metrics
         self.home = home
         self.awake = True
+        self.panel: Callable[[], Panel | None] = lambda: None
+        """The Operator's on-screen log, which pictures show and trees do not."""
         self.secure = False
         """Whether pictures of all windows are black."""
         self.part = ""
