@@ -30,7 +30,10 @@ pytestmark = pytest.mark.adb
 FOUND = Path(__file__).parents[2] / "docs" / "conformance.json"
 SETTINGS, SHOP, FEED, SPINNER = "com.android.settings", "com.example.shop", "com.example.feed", "com.example.spinner"
 COLUMNS: dict[str, dict[str, Any]] = {
-    **{f"Operator {generation}": {"device": {"generation": generation}} for generation in OPERATOR_RELEASES},
+    **{
+        f"Operator {generation}": {"device": {"generation": generation}, "operator": {"listener": True}}
+        for generation in OPERATOR_RELEASES
+    },
     "Stock": {"operator": {"installed": False}},
 }
 FIELD = {"resourceId": "com.android.settings:id/search_src_text"}
@@ -53,6 +56,35 @@ CASES: Mapping[str, tuple[tuple[str, str], dict[str, Any]]] = {
     "read_key_value_pair": ((SHOP, "cart"), {"labelMatcher": {"textEquals": "Total"}}),
     "start_recording": ((SETTINGS, ""), {"sessionId": "one"}),
     "stop_recording": ((SETTINGS, ""), {"sessionId": "one"}),
+    "query_ui": ((SETTINGS, ""), {"matcher": {"textEquals": "Battery"}}),
+    "swipe": ((SETTINGS, ""), {"start": {"x": 540, "y": 1_800}, "end": {"x": 540, "y": 900}, "durationMs": 300}),
+    "drag": (
+        (SETTINGS, ""),
+        {"start": {"x": 540, "y": 1_800}, "end": {"x": 540, "y": 900}, "holdDurationMs": 500, "moveDurationMs": 300},
+    ),
+    "show_toast": ((SETTINGS, ""), {"text": "Step 1"}),
+    "cancel_toast": ((SETTINGS, ""), {}),
+    "set_on_screen_log": ((SETTINGS, ""), {"text": "Step 1"}),
+    "clear_on_screen_log": ((SETTINGS, ""), {}),
+    "list_notifications": ((SETTINGS, ""), {}),
+    "dismiss_notification": ((SETTINGS, ""), {"notificationKey": f"0|{SHOP}|1|null|10060"}),
+    "invoke_notification_action": (
+        (SETTINGS, ""),
+        {"notificationKey": f"0|{SHOP}|2|null|10060", "actionId": "open"},
+    ),
+    "list_media_sessions": ((SETTINGS, ""), {}),
+    "get_media_status": ((SETTINGS, ""), {"applicationId": FEED}),
+    "media_pause": ((SETTINGS, ""), {"applicationId": FEED}),
+    "media_play": ((SETTINGS, ""), {"applicationId": FEED}),
+    "media_seek": ((SETTINGS, ""), {"applicationId": FEED, "positionMs": 5_000}),
+    "observe_media": ((SETTINGS, ""), {"durationMs": 10}),
+}
+BESIDE_THE_SCREEN: dict[str, Any] = {
+    "notifications": [
+        {"package": SHOP, "id": 1, "title": "Parcel"},
+        {"package": SHOP, "id": 2, "title": "Order", "actions": [{"id": "open", "title": "Open"}]},
+    ],
+    "media": [{"package": FEED, "state": "playing", "title": "Song"}],
 }
 
 
@@ -82,14 +114,17 @@ class Phone(NamedTuple):
         except EngineError as exc:
             return exc.code.value, {}
         (step,) = done.envelope["stepResults"] or [{"data": {}}]
-        refused = done.envelope.get("errorCode") or step["data"].get("error")
+        refused = done.envelope.get("errorCode") or step["data"].get("errorCode") or step["data"].get("error")
         return "yes" if done.succeeded else str(refused), step["data"]
 
 
 @pytest.fixture
 async def phones(adb_env: dict[str, str], tmp_path: Path) -> AsyncIterator[dict[str, Phone]]:
     """One simulator with a device for each column."""
-    worlds = [create_device(Scenario.model_validate({"speed": 0, **scenario})) for scenario in COLUMNS.values()]
+    worlds = [
+        create_device(Scenario.model_validate({"speed": 0, **BESIDE_THE_SCREEN, **scenario}))
+        for scenario in COLUMNS.values()
+    ]
     async with AsyncExitStack() as stack:
         simulation = await stack.enter_async_context(Simulation(worlds, mode="adbd"))
         engine = await stack.enter_async_context(Engine(Settings.resolve({}, {**adb_env, "HOME": str(tmp_path)})))

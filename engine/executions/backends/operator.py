@@ -5,8 +5,9 @@ from __future__ import annotations
 import asyncio
 import math
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
+from functools import partial
 from typing import Any
 
 from clawperator.engine.adb.android_user import am
@@ -19,8 +20,8 @@ from clawperator.engine.adb.quote import device_command, device_script
 from clawperator.engine.adb.trace import HIDDEN
 from clawperator.engine.contracts.derived import derived_code
 from clawperator.engine.contracts.envelope import Envelope
-from clawperator.engine.contracts.execution import Execution
-from clawperator.engine.contracts.generation import fits_every_generation, is_newer, require_generation
+from clawperator.engine.contracts.execution import Action, Execution
+from clawperator.engine.contracts.generation import by_input, fits_every_generation, is_newer, require_generation
 from clawperator.engine.contracts.operator_identity import OPERATOR_PACKAGES, RELEASE_PACKAGE, action_for, brand_of
 from clawperator.engine.errors import EngineError, ErrorCode
 from clawperator.engine.executions.backend import Diagnose, Diagnosis, Outcome
@@ -81,6 +82,8 @@ class OperatorBackend:
         self._package = package
         self._chosen = chosen
         self._action = action
+        self._by_input: Collection[str] = ()
+        """The ids of the gestures that the app cannot perform."""
 
     @property
     def package(self) -> str:
@@ -88,7 +91,7 @@ class OperatorBackend:
         return self._package
 
     async def check(self, device: AdbDevice, execution: Execution | None = None) -> Sequence[Mapping[str, str]]:
-        """Check the installed app before the dispatch.
+        """Check the installed app before the dispatch; return warnings about gestures that it leaves to Android's ``input``.
 
         Raises ``EngineError``: RECEIVER_NOT_INSTALLED if the app is known to be absent, EXECUTION_ACTION_UNSUPPORTED if it is
         too old for ``execution`` and would ignore parts of it.
@@ -96,7 +99,11 @@ class OperatorBackend:
         facts = await self._facts(device)
         if self._package in facts.packages:
             if execution is not None and not fits_every_generation(execution):
-                require_generation(execution, await self.version(device))
+                version = await self.version(device)
+                require_generation(execution, version)
+                left = by_input(execution, version, facts.sdk)
+                self._by_input = [action.id for action in left]
+                return [self._left_to_input(action, execution, version) for action in left]
         elif facts.listed:
             raise await self._absent(device, facts)
         return ()
@@ -104,6 +111,14 @@ class OperatorBackend:
     async def version(self, device: AdbDevice) -> str:
         await self._facts(device)
         return await self._probe.apk_version(device, self._package)
+
+    def _left_to_input(self, action: Action, execution: Execution, version: str) -> Mapping[str, str]:
+        message = f"{self._package} {version} cannot {action.type} on this device: Android's input does it"
+        return {
+            "code": "GESTURE_BY_INPUT",
+            "path": f"actions.{execution.actions.index(action)}.type",
+            "message": message,
+        }
 
     async def _facts(self, device: AdbDevice) -> DeviceFacts:
         self._package, facts = await self._probe.app(device, self._package, chosen=self._chosen)
@@ -146,6 +161,14 @@ class OperatorBackend:
             yield
 
     async def run(self, device: AdbDevice, command: Command, trace: Trace) -> Outcome:
+        if not self._by_input:
+            return await self._run(device, command, trace)
+        from clawperator.engine.executions.backends.gestures import run_in_parts
+
+        async with self.attached(device, trace):
+            return await run_in_parts(partial(self._run, device), device, command, trace, self._by_input)
+
+    async def _run(self, device: AdbDevice, command: Command, trace: Trace) -> Outcome:
         trace.enter("attach")
         facts = await self._facts(device)
         run = _Run(command, device.serial, self._package, trace)
@@ -465,10 +488,10 @@ class _Run:
 
     def learn(self, state: Diagnosis) -> None:
         """Add a warning for a screen that is off or locked; end the wait for a stopped service, unless the Operator has answered."""
-        if (warning := state.warning()) is not None:
+        if not self._command.background and (warning := state.warning()) is not None:
             self._trace.warnings.append(warning)
         self._resumes_ms = state.resumes_ms
-        error = state.error()
+        error = None if self._command.background else state.error()
         if self._death:
             self._service_error = error
         elif error is not None and not self._heard and not self.answered.is_set():

@@ -23,7 +23,7 @@ from clawperator.engine.adb.secure_list import contains, entries
 from clawperator.engine.adb.shell_session import ShellSession, open_shell, require_sessions
 from clawperator.engine.contracts.envelope import Envelope, StepResult
 from clawperator.engine.contracts.execution import Action, Execution
-from clawperator.engine.contracts.limits import FOLLOW_SOURCE
+from clawperator.engine.contracts.limits import FOLLOW_SOURCE, GESTURES
 from clawperator.engine.contracts.operator_identity import service_of, variants
 from clawperator.engine.errors import EngineError, ErrorCode
 from clawperator.engine.events.bus import EventBus
@@ -49,8 +49,29 @@ _REBIND_POLL_SECONDS = 0.1
 _NO_TREE = "the screen moves, or the device is slow"
 _END_SECONDS = 1.0
 """For ending what a cancelled plan has started on the device."""
-_WITHOUT_TREE = frozenset({"open_app", "open_uri", "close_app", "press_key", "sleep", "take_screenshot", "doctor_ping"})
+_WITHOUT_TREE = frozenset(
+    {"open_app", "open_uri", "close_app", "press_key", "sleep", "take_screenshot", "doctor_ping", *GESTURES}
+)
 """Actions that never read the screen, beside a click at a coordinate and a wait for an app."""
+_NEEDS_APP = {
+    **dict.fromkeys(("start_recording", "stop_recording"), "sees the events of the screen"),
+    **dict.fromkeys(("show_toast", "cancel_toast", "set_on_screen_log", "clear_on_screen_log"), "draws on the screen"),
+    **dict.fromkeys(
+        (
+            "list_notifications",
+            "dismiss_notification",
+            "invoke_notification_action",
+            "list_media_sessions",
+            "get_media_status",
+            "media_pause",
+            "media_play",
+            "media_seek",
+            "observe_media",
+        ),
+        "has access to notifications and media sessions",
+    ),
+}
+"""What adb's shell cannot do, and why."""
 _STATE = (
     f'echo "sdk=$(getprop ro.build.version.sdk)"; echo "on=$(settings get {CURRENT} secure accessibility_enabled)"; '
     f'echo "listed=$(settings get {CURRENT} secure enabled_accessibility_services)"; dumpsys accessibility'
@@ -225,7 +246,7 @@ class StockBackend:
 
     async def _run(self, session: _Session, device: AdbDevice, command: Command, trace: Trace) -> Outcome:
         try:
-            plan = read_payload(command.wire, "0.10", host=True)
+            plan = read_payload(command.wire, "1.0", host=True)
         except PayloadError as exc:
             raise EngineError(ErrorCode.EXECUTION_VALIDATION_FAILED, f"The plan cannot be run: {exc}") from exc
         progress = _Progress(self._bus, device.serial, plan, trace)
@@ -287,9 +308,9 @@ def _is_back(now: _State, before: _State) -> bool:
 
 
 def _refusal(action: Action) -> EngineError | None:
-    """Return why keys cannot type the text of an action. Raises ``EngineError`` (EXECUTION_ACTION_UNSUPPORTED) for recordings."""
-    if action.type in ("start_recording", "stop_recording"):
-        message = f"{action.type} needs the Operator app, which sees the events of the screen"
+    """Return why keys cannot type the text of an action. Raises ``EngineError`` (EXECUTION_ACTION_UNSUPPORTED) for what only the app can do."""
+    if (why := _NEEDS_APP.get(action.type)) is not None:
+        message = f"{action.type} needs the Operator app, which {why}"
         hint = "Use the operator backend."
         details = {"actionId": action.id, "actionType": action.type}
         raise EngineError(ErrorCode.EXECUTION_ACTION_UNSUPPORTED, message, hint=hint, details=details)

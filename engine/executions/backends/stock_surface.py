@@ -53,9 +53,11 @@ from clawperator.engine.executions.touch import (
 from clawperator.engine.executions.touch_windows import TOUCH_SCRIPT, TouchWindow, as_turned, touch_windows
 from clawperator.engine.hierarchy.traits import is_editable
 from clawperator.engine.hierarchy.tree import UiNode, UiTree
+from clawperator.engine.runtime.outcome import ActionResult
 from clawperator.engine.runtime.plan import (
     Click,
     EnterText,
+    Gesture,
     PlanStep,
     Scroll,
     ScrollAndClick,
@@ -303,10 +305,26 @@ class StockSurface:
         self, x1: int, y1: int, x2: int, y2: int, duration_ms: int, *, within: UiNode | None = None
     ) -> bool:
         path = x1, y1, x2, y2
+        if self._step is not None and isinstance(self._step.action, Gesture):
+            return await self._plain_gesture("swipe", path, duration_ms)
         if within is None or self._tree is None:
             return await self._input("swipe", *map(str, (*path, duration_ms)))
         path = swipe_path(self._tree, within, self._touched(self._windows), path)
         return await self._gesture(("swipe", *map(str, (*path, duration_ms))), self._tree, path[:2])
+
+    async def drag(self, start: tuple[int, int], end: tuple[int, int], hold_ms: int, move_ms: int) -> bool:  # noqa: ARG002 -- input holds as long as a long click takes
+        return await self._plain_gesture("draganddrop", (*start, *end), move_ms)
+
+    async def _plain_gesture(self, name: str, path: tuple[int, int, int, int], duration_ms: int) -> bool:
+        """Perform a gesture between two points. Raises ``EngineError`` for one outside the screen: nothing is sent."""
+        if (size := state_size((await self._run(device_script(STATE_SCRIPT))).text)) is not None:
+            require_on_screen("start", path[:2], size)
+            require_on_screen("end", path[2:], size)
+        self._now.facts |= {"dispatch_method": "input", "dispatch_accepted": "true"}
+        return await self._input(name, *map(str, (*path, duration_ms)))
+
+    async def perform(self, name: str, values: Mapping[str, Any]) -> ActionResult:  # noqa: ARG002 -- refused
+        raise AssertionError(f"{name} is refused before the dispatch")
 
     async def _gesture(self, words: Sequence[str], tree: UiTree, at: tuple[int, int]) -> bool:
         """Run ``input`` if the display is still that of ``tree``, and its window is still what a finger reaches at a point."""
@@ -478,7 +496,8 @@ class StockSurface:
         said = f"{done.text}\n{done.error_text}"
         if failure := parse_failure(said, done.exit_code):
             hint = refusal_hint(said) or _BROKE_OFF_HINT
-            raise EngineError(ErrorCode.GESTURE_FAILED, f"Android's {what} failed: {failure}", hint=hint)
+            code = ErrorCode.GESTURE_UNSUPPORTED if "nknown command" in said else ErrorCode.GESTURE_FAILED
+            raise EngineError(code, f"Android's {what} failed: {failure}", hint=hint)
         self._now.sent.append(what)
         return True
 
