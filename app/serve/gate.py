@@ -42,7 +42,7 @@ MAX_BODY_BYTES = 102_400
 BODY_SECONDS = 30.0
 """From the end of the head to the end of the body."""
 MAX_HEADERS = 100
-_PUBLIC_PATHS = frozenset({"/healthz", "/health"})
+_PUBLIC_PATHS = frozenset({"/healthz", "/health", "/ping"})
 """Paths that need no token."""
 _CORS_HEADERS = b"authorization, content-type, if-none-match, last-event-id, mcp-session-id, mcp-protocol-version, mcp-method, mcp-name"
 _ONCE = frozenset({b"host", b"origin", b"sec-fetch-site"})

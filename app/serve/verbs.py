@@ -10,12 +10,12 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Annotated, Any, Literal, NamedTuple
 
-from pydantic import Field, ValidationError
+from pydantic import Field, ValidationError, create_model
 
-from clawperator.engine.contracts.actions import ACTIONS
+from clawperator.engine.contracts.actions import ACTIONS, ExactParams
 from clawperator.engine.contracts.aliases import ALIASES, canonical, spelled
 from clawperator.engine.contracts.issues import joined, shown, suggestion
-from clawperator.engine.contracts.limits import MAX_EXECUTION_TIMEOUT_MS
+from clawperator.engine.contracts.limits import MAX_EXECUTION_TIMEOUT_MS, MAX_SHOWN_TEXT_LENGTH
 from clawperator.engine.contracts.matcher import NodeMatcher
 from clawperator.engine.contracts.strict import Strict
 from clawperator.engine.contracts.values import (
@@ -25,8 +25,8 @@ from clawperator.engine.contracts.values import (
     Direction,
     Path,
     Text,
+    Units,
     Uri,
-    Value,
     Whole,
     optional,
 )
@@ -64,7 +64,7 @@ class Verb(NamedTuple):
         return (*self.required, *self.one_of, *self.optional)
 
 
-class VerbArguments(Strict):
+class _Arguments(Strict):
     """The arguments of all verbs. The engine checks matchers."""
 
     selector: dict[str, Any] = optional("The node: a matcher.")
@@ -77,7 +77,7 @@ class VerbArguments(Strict):
     clickType: ClickType = optional("How to click.")
     applicationId: ApplicationId = optional("The package name of an app.")
     uri: Uri = optional("The URI to open.")
-    text: Value = optional("The text to type.")
+    text: Annotated[str, Units(MAX_SHOWN_TEXT_LENGTH)] = optional("The text to type or to show.")
     key: Annotated[str, Field(max_length=64)] = optional("back, home or recents; for input_key, any key code.")
     checked: bool = optional("The wanted state.")
     fields: Annotated[dict[str, Text], Field(min_length=1)] = optional("The fields of a row: name to resource id.")
@@ -91,6 +91,25 @@ class VerbArguments(Strict):
     rotation: Literal["0", "90", "180", "270", "auto"] = optional("Degrees, or auto.")
     display: Whole = optional("The id of a display in device_info; other displays than 0 take no selector.", ge=0)
     lines: Whole = optional("Maximum number of log lines; default 200.", ge=1, le=MAX_LINES)
+    skipNavigationWait: bool = optional("Do not wait until the app is in front.")
+    navigationTimeoutMs: Whole = optional("Maximum wait for the app.", ge=1_000, le=MAX_EXECUTION_TIMEOUT_MS)
+    clear: bool = optional("Empty the field first.")
+
+
+PLAN_VERBS: Mapping[str, type[ExactParams]] = {
+    name: spec for name, spec in ACTIONS.items() if issubclass(spec, ExactParams)
+}
+"""Verbs whose arguments are the parameters of their action, some under the names of the other verbs."""
+_FACE_NAMES = {"matcher": "selector", "start": "point", "end": "to"}
+_OWN_ARGUMENTS: dict[str, Any] = {
+    name: (field.rebuild_annotation(), optional(str(field.description)))
+    for spec in PLAN_VERBS.values()
+    for name, field in spec.model_fields.items()
+    if name not in _FACE_NAMES and name not in _Arguments.model_fields
+}
+VerbArguments: type[_Arguments] = create_model(
+    "VerbArguments", __base__=_Arguments, __doc__=_Arguments.__doc__, **_OWN_ARGUMENTS
+)
 
 
 _PLAIN = {"Field required": "is required", "a valid dictionary": "an object", "a valid list": "an array"}
@@ -182,9 +201,9 @@ _MEANT = {
     "app_stop": "close_app",
     "close": "close_app",
     "device_size": "device_info",
-    "drag": "input_drag",
     "open": "open_app",
-    "swipe": "input_swipe",
+    "query": "query_ui",
+    "toast": "show_toast",
     "type": "enter_text",
     "wait": "wait_for_node",
 }
@@ -193,6 +212,8 @@ _MEANT = {
 
 def meant_verb(name: str, known: Iterable[str]) -> str:
     """Return a hint for a name that is none of ``known``; empty if none is near."""
+    if name in PLAN_VERBS:
+        return "It is an action of the tool `execute`."
     if name in VERBS:
         return "Use the tool `wait`, whose argument `until` may be gone or text_changes."
     meant = _MEANT.get(name) or ALIASES.get(name, "")
@@ -273,6 +294,19 @@ def _gesture(kind: str, required: tuple[str, ...] = (), optional: tuple[str, ...
     return Verb(make, required, (*optional, "display", *_LIMITS), one_of=("selector", "point"))
 
 
+def _of_action(name: str) -> Verb:
+    """Return the verb of an action by its parameters."""
+    spec = PLAN_VERBS[name]
+    wire = {_FACE_NAMES.get(field, field): field for field in spec.model_fields}
+    required = {face for face, field in wire.items() if spec.model_fields[field].is_required()}
+    return Verb(
+        lambda a: build.action(name, {field: a[face] for face, field in wire.items() if face in a}),
+        tuple(face for face in wire if face in required),
+        tuple(face for face in wire if face not in required and face not in spec.one_of),
+        one_of=spec.one_of,
+    )
+
+
 def _device(
     run: Callable[[DeviceAdmin, Arguments], Awaitable[dict[str, Any]]],
     required: tuple[str, ...] = (),
@@ -284,7 +318,15 @@ def _device(
 _SCROLL = ("direction", "container", "strict")
 _LIMITS = ("container", "strict", "nth", "within")
 VERBS: Mapping[str, Verb] = {
-    "open_app": Verb(lambda a: build.open_app(a["applicationId"]), ("applicationId",)),
+    "open_app": Verb(
+        lambda a: build.open_app(
+            a["applicationId"],
+            skip_navigation_wait=a.get("skipNavigationWait"),
+            navigation_timeout_ms=a.get("navigationTimeoutMs"),
+        ),
+        ("applicationId",),
+        ("skipNavigationWait", "navigationTimeoutMs"),
+    ),
     "open_uri": Verb(lambda a: build.open_uri(a["uri"]), ("uri",)),
     "close_app": Verb(lambda a: build.close_app(a["applicationId"]), ("applicationId",)),
     "click": Verb(
@@ -295,7 +337,9 @@ VERBS: Mapping[str, Verb] = {
         optional=("clickType", *_LIMITS),
     ),
     "enter_text": Verb(
-        lambda a: build.enter_text(a["selector"], a["text"], limits=_limits(a)), ("selector", "text"), _LIMITS
+        lambda a: build.enter_text(a["selector"], a["text"], clear=a.get("clear", False), limits=_limits(a)),
+        ("selector", "text"),
+        ("clear", *_LIMITS),
     ),
     "press_key": Verb(_press_key, ("key",)),
     "read_text": Verb(
@@ -346,6 +390,7 @@ VERBS: Mapping[str, Verb] = {
     "input_long_press": _gesture("long_press", optional=("durationMs",)),
     "input_swipe": _gesture("swipe", ("to",), ("durationMs",)),
     "input_drag": _gesture("drag", ("to",), ("durationMs",)),
+    **{name: _of_action(name) for name in PLAN_VERBS},
     "app_install": _device(lambda admin, a: admin.install(a["apk"]), ("apk",)),
     "app_uninstall": _device(
         lambda admin, a: admin.uninstall(a["applicationId"], keep_data=a.get("keepData", False)),

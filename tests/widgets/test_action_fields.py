@@ -23,6 +23,14 @@ SAMPLES: dict[str, Any] = {
     "expectedPackage": "com.a",
     "sessionId": "s-1",
     "retry": {"maxAttempts": 2, "backoffMultiplier": 1.5},
+    "start": {"x": 1, "y": 2},
+    "end": {"x": 3, "y": 4},
+    "template": "two {words}",
+    "textColor": "#ffffff",
+    "backgroundColor": "#80000000",
+    "notificationKey": "0|a.b|1|null|10001",
+    "actionId": "reply",
+    "mediaSessionId": "session-1",
 }
 
 

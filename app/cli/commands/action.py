@@ -70,14 +70,36 @@ class Action(Command):
         return value
 
 
+NAVIGATION_FLAGS = (
+    switch("--skip-navigation-wait", "do not wait until the app is in front; requires Operator 0.9.2 or newer"),
+    Flag(
+        "--navigation-timeout-ms",
+        "<ms>",
+        "wait for the app this long, 1000 to 120000 [15000]; requires Operator 0.9.2 or newer",
+        bounds=(1_000, 120_000),
+    ),
+)
+
+
+def navigation(options: Options) -> dict[str, Any]:
+    """Return how ``open_app`` waits, by the flags ``NAVIGATION_FLAGS``; empty where nothing was given."""
+    given = {"skip_navigation_wait": options.skip_navigation_wait or None}
+    given |= {"navigation_timeout_ms": options.navigation_timeout_ms}
+    return {name: value for name, value in given.items() if value is not None}
+
+
 class OpenApp(Action):
     usage = "--app <packageId> [options]"
     required = "--app <packageId>"
     examples = ("--app com.android.settings",)
-    flags = (Flag("--app", "<packageId>", "open the app with this application id"), *RESULT_FLAGS)
+    flags = (
+        Flag("--app", "<packageId>", "open the app with this application id"),
+        *NAVIGATION_FLAGS,
+        *RESULT_FLAGS,
+    )
 
     def payload(self, options: Options) -> dict[str, Any]:
-        return build.open_app(self.need(options.app))
+        return build.open_app(self.need(options.app), **navigation(options))
 
 
 class OpenUri(Action):
@@ -200,7 +222,7 @@ class Type(Action):
         *CHOICE_FLAGS,
         Flag("--text", "<value|->", "enter this text; - reads it from stdin"),
         switch("--submit", "press Enter afterwards"),
-        switch("--clear", "clear the field first; typing always replaces its content"),
+        switch("--clear", "empty the field first; typing always replaces its content; requires Operator 0.7 or newer"),
         *RESULT_FLAGS,
     )
 

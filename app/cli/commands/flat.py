@@ -195,11 +195,15 @@ class Open(Flat, action.Action):
     flags = (
         Word("target", "application id or URI"),
         Flag("--app", "<target>", "open this target (same as the argument)"),
+        *action.NAVIGATION_FLAGS,
         *RESULT_FLAGS,
     )
 
     def payload(self, options: Options) -> dict[str, Any]:
-        return build.open_target(self.argument("the target", options.target, app=options.app))
+        target, how = self.argument("the target", options.target, app=options.app), action.navigation(options)
+        if how and build.is_uri(target):
+            raise invalid("--skip-navigation-wait and --navigation-timeout-ms are for apps, not for URIs")
+        return build.open_target(target, **how)
 
 
 class Close(Flat, action.Action):

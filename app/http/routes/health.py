@@ -12,7 +12,7 @@ from clawperator.app.http.service import HttpService
 from clawperator.app.serve.answers import answer, ok
 from clawperator.engine.errors import EngineError, ErrorCode
 from clawperator.engine.json_schema import SCHEMAS, json_schema
-from clawperator.engine.version import __version__
+from clawperator.engine.version import OPERATOR_RELEASES, __version__
 
 router = APIRouter(tags=["server"])
 
@@ -26,11 +26,27 @@ _HEALTH = gives(ok_with({"version": _TEXT, "uptimeSeconds": {"type": "number"}})
     summary="Check that the server is running",
     responses=_HEALTH,
 )
+@router.get(
+    "/ping",
+    operation_id="ping",
+    summary="Check that the server is running (the same as /healthz)",
+    responses=_HEALTH,
+)
 @router.get("/health", include_in_schema=False)
 async def health(request: Request) -> Response:
     service: HttpService = request.app.state.service
     up = round(time.time() - service.started_at, 3)
     return ok(version=__version__, uptimeSeconds=up)
+
+
+@router.get(
+    "/version",
+    operation_id="getVersion",
+    summary="The version of the product, and the Operator generations that it supports",
+    responses=gives(ok_with({"version": _TEXT, "operatorGenerations": {"type": "array", "items": _TEXT}})),
+)
+async def version() -> Response:
+    return ok(version=__version__, operatorGenerations=list(OPERATOR_RELEASES))
 
 
 @router.get(

@@ -12,6 +12,7 @@ from clawperator.app.mcp.tools import base
 from clawperator.app.mcp.tools.base import WAITS, Tool
 from clawperator.app.mcp.tools.lenient import understood_plan
 from clawperator.app.serve.verbs import (
+    PLAN_VERBS,
     VERBS,
     Arguments,
     DeviceCommand,
@@ -168,8 +169,8 @@ def _execute_tool() -> Tool:
 # -- one action
 
 
-TYPES = tuple(name for name in VERBS if name not in WAITS.values())
-"""The verbs of `action`; `wait` has the others."""
+TYPES = tuple(name for name in VERBS if name not in (*PLAN_VERBS, *WAITS.values()))
+"""The verbs of `action`; `wait` and `execute` have the others."""
 
 
 async def _action(service: McpService, call: Call, arguments: Arguments) -> Reply:

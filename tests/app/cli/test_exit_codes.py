@@ -81,6 +81,21 @@ LINES = {
     "scroll-until": "--text x",
     "scroll-and-click": "--text x",
     "sleep": "1",
+    "query": "--text x",
+    "swipe": "--at 1,1 --to 5,5",
+    "drag": "--at 1,1 --to 5,5",
+    "toast": "hello",
+    "on-screen-log set": "hello",
+    "on-screen-log clear": "",
+    "notifications list": "",
+    "notifications dismiss": "key",
+    "notifications action": "key reply",
+    "media list": "",
+    "media status": "--app a.b",
+    "media observe": "",
+    "media pause": "--app a.b",
+    "media play": "--session s",
+    "media seek": "1 --session s",
     "record start": "",
     "record stop": "",
     "demo": "--json",
@@ -129,7 +144,7 @@ def data_of(action_type: str) -> dict[str, str]:
 def phone(plug: Plug, monkeypatch: pytest.MonkeyPatch) -> SimulatedDevice:
     monkeypatch.setattr(verbs, "SETTLE_MS", 50)
     monkeypatch.setattr(composition, "POLL_SECONDS", 0.01)
-    return plug(device={"generation": "0.5"})
+    return plug(device={"generation": "0.12"})
 
 
 def test_the_table_has_every_command_that_runs_executions() -> None:

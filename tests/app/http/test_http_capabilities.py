@@ -18,6 +18,8 @@ OWNER = "owner-token-of-thirty-two-letters"
 NEEDS_NOTHING = {
     "/healthz",
     "/health",
+    "/ping",
+    "/version",
     "/metrics",
     "/openapi.json",
     "/schemas/{name}",
@@ -68,6 +70,9 @@ ASKED = (
             ("set_text", ("observe", "type_text"), {"selector": NODE, "text": "a"}),
             ("read_rows", ("observe",), {"container": NODE, "fields": {"a": "b"}}),
             ("input_swipe", ("input", "navigate", "click"), {"point": {"x": 1, "y": 2}, "to": {"x": 3, "y": 4}}),
+            ("swipe", ("navigate", "click"), {"point": {"x": 1, "y": 2}, "to": {"x": 3, "y": 4}, "durationMs": 10}),
+            ("query_ui", ("observe",), {"selector": NODE}),
+            ("media_pause", ("click",), {"applicationId": "com.example.shop"}),
             ("input_key", ("input", "type_text"), {"key": "a"}),
             ("input_key", ("input", "click"), {"key": "66"}),
             ("press_key", ("input", "navigate"), {"key": "home"}),

@@ -16,6 +16,7 @@ import pytest
 
 from clawperator.app.serve.event_frames import EXECUTION
 from clawperator.engine.json_schema import json_schema
+from clawperator.engine.version import OPERATOR_RELEASES, __version__
 from tests.app.http.conftest import HOME, JSON, Serve, nap, plan
 from tests.app.http.sse import stream
 from tests.engine.skills.made import spoiled_registry
@@ -693,3 +694,18 @@ async def test_verified_snapshots_and_other_displays(serve: Serve) -> None:
     assert tapped["result"]["sent"] == f"input -d {other} tap 5 5"
     absent = await served.client.post("/verbs/input_tap", json={**tap, "display": 77})
     assert absent.json()["error"]["code"] == "EXECUTION_VALIDATION_FAILED"
+
+
+async def test_ping_needs_no_token_and_version_does(serve: Serve, tmp_path: Path) -> None:
+    tokens = tmp_path / "tokens"
+    tokens.write_text("t" * 32 + "\n")
+    tokens.chmod(0o600)
+    served = await serve("--token-file", str(tokens), token="t" * 32)
+    nobody = {"Authorization": ""}
+    pong = await served.client.get("/ping", headers=nobody)
+    assert (pong.status_code, pong.json()["ok"]) == (200, True)
+    assert (await served.client.get("/version", headers=nobody)).status_code == 401
+    told = (await served.client.get("/version")).json()
+    assert told == {"ok": True, "version": __version__, "operatorGenerations": list(OPERATOR_RELEASES)}
+    paths = (await served.client.get("/openapi.json")).json()["paths"]
+    assert {"/ping", "/version"} <= paths.keys()

@@ -21,7 +21,15 @@ from clawperator.app.mcp.tools import TOOLS, lenient
 from clawperator.app.mcp.tools.act import ACTION, TYPES, _tool_of
 from clawperator.app.mcp.tools.listing import tool_list
 from clawperator.app.mcp.tools.observe import _fitted
-from clawperator.app.serve.verbs import VERBS, DeviceCommand, VerbArguments, checked_arguments, made, refuse_verbs
+from clawperator.app.serve.verbs import (
+    PLAN_VERBS,
+    VERBS,
+    DeviceCommand,
+    VerbArguments,
+    checked_arguments,
+    made,
+    refuse_verbs,
+)
 from clawperator.engine.contracts.actions import ACTIONS, COMPOSITIONS, INPUT_ACTIONS
 from clawperator.engine.contracts.aliases import ALIASES
 from clawperator.engine.errors import EngineError, ErrorCode
@@ -57,7 +65,34 @@ GIVEN: dict[str, Any] = {
     "rotation": "90",
     "lines": 5,
     "display": 0,
+    "skipNavigationWait": True,
+    "navigationTimeoutMs": 2_000,
+    "clear": True,
+    "visibility": "all",
+    "limit": 5,
+    "holdDurationMs": 500,
+    "moveDurationMs": 300,
+    "duration": "long",
+    "template": "{step}",
+    "anchor": "right",
+    "textAlign": "right",
+    "topOffsetDp": 10,
+    "edgeOffsetDp": 10,
+    "widthDp": 100,
+    "fontSizeSp": 10,
+    "textColor": "#ffffff",
+    "backgroundColor": "#80000000",
+    "ttlMs": 2_000,
+    "maxTextChars": 80,
+    "notificationKey": "0|a.b|1|null|10001",
+    "waitTimeoutMs": 100,
+    "actionId": "reply",
+    "mediaSessionId": "s",
+    "positionMs": 1_000,
+    "positionToleranceMs": 100,
 }
+BY_EXECUTE = {"skipNavigationWait", "navigationTimeoutMs", "clear"}
+"""Parameters that MCP has in plans only."""
 TEXTS = st.text(st.characters(exclude_categories=()), max_size=40)
 
 
@@ -348,8 +383,8 @@ def test_messages_pass(kind: dict[str, Any]) -> None:
 
 def test_the_arguments_of_verbs_are_those_of_the_tool() -> None:
     assert {name for verb in VERBS.values() for name in verb.all} == VerbArguments.model_fields.keys() == GIVEN.keys()
-    assert VerbArguments.model_fields.keys() <= ACTION.parameters.keys()
-    assert {*TYPES, "wait_for_node", "wait_gone", "wait_text_changes"} == VERBS.keys()
+    assert {name for kind in TYPES for name in VERBS[kind].all} - BY_EXECUTE <= ACTION.parameters.keys()
+    assert {*TYPES, *PLAN_VERBS, "wait_for_node", "wait_gone", "wait_text_changes"} == VERBS.keys()
 
 
 @pytest.mark.parametrize("name", VERBS)
@@ -362,7 +397,7 @@ def test_every_verb_becomes_what_may_be_sent(name: str) -> None:
         given = {name: GIVEN[name] for name in names}
         assert checked_arguments(given) == given
         if name in TYPES:
-            ACTION.validate({"type": name, **given})
+            ACTION.validate({"type": name, **{key: value for key, value in given.items() if key not in BY_EXECUTE}})
         sent = made(name, given, source="test")
         assert isinstance(sent, Composition) == (name in (*COMPOSITIONS, *INPUT_ACTIONS))
         if isinstance(sent, Composition):
