@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from functools import partial
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from clawperator.app.cli import diagnostics
@@ -35,14 +36,27 @@ def execute(
     options: Options,
     *,
     settings_source: Callable[[], AbstractAsyncContextManager[Settings]] | None = None,
+    short: Mapping[str, str] = MappingProxyType({}),
+    make: Callable[[Options], object] | None = None,
 ) -> Answer:
-    """Run ``payload`` on the chosen device. Commands of the flat profile are answered in its names (``flat_profile``)."""
+    """Run ``payload`` on the chosen device. Commands of the flat profile are answered in its names (``flat_profile``).
+
+    Where ``short`` has ids (``short_ids``), ``make`` makes the payload again with those that the screen has.
+    """
     if getattr(options, "fleet", None) is not None:
         return fleet_answer(remotely(payload, options), options)
     choices = run_options(options)
 
+    ids: dict[str, str] = {}
+
     async def use(engine: Engine) -> ExecutionResult:
-        sent = _for_skill(payload, engine.settings.environment)
+        wanted = payload
+        if short and make is not None:
+            from clawperator.app.cli.short_ids import full_ids
+
+            ids.update(await full_ids(engine, options, short))
+            wanted = make(options)
+        sent = _for_skill(wanted, engine.settings.environment)
         return await engine.execute(sent, timeout_ms=options.timeout_ms, options=choices)
 
     try:
@@ -57,7 +71,11 @@ def execute(
         spent = ", ".join(f"{name} {milliseconds:.1f} ms" for name, milliseconds in result.phases.items())
         diagnostics.note(f"phases: {spent}")
     found = flat_named(document(result)) if choices.profile == "flat" else document(result)
-    return answered(found, options, view="executions.execution")
+    answer = answered(found, options, view="executions.execution")
+    if ids:
+        answer.document = {**answer.document, "resolvedIds": ids}
+        answer.data = {**found, "resolvedIds": ids}
+    return answer
 
 
 def fleet_answer(run: Remotely, options: Options) -> Answer:

@@ -89,7 +89,7 @@ def in_words(
     params, code, ours = execution.actions[failed.index].params, error["code"], str(error["message"])
     of_step = data.get(failed.id, {})
     device = next((text for text in (of_step.get("message"), of_step.get("error"), ours) if text and text != code), "")
-    node = next((params[name] for name in _SELECTORS if params.get(name)), {})
+    node: Mapping[str, Any] = next((params[name] for name in _SELECTORS if params.get(name)), {})
     message = sentence(code, params)
     if not message and ("NodeMatcher(" in device or ours.endswith(f" failed: {code}")):
         message = _KOTLIN.sub(lambda _: f"node with {selector_words(node)}", device)

@@ -51,7 +51,7 @@ from clawperator.engine.adb import (
 from clawperator.engine.adb.batch import BatchOutput
 from clawperator.engine.adb.end_mark import EndMark
 from clawperator.engine.bundles import run_bundle
-from clawperator.engine.config import policy_file, settings, settings_file
+from clawperator.engine.config import environment, policy_file, settings, settings_file
 from clawperator.engine.config.policy import DEFAULT
 from clawperator.engine.contracts import envelope, generation, pattern, skill, strict_json
 from clawperator.engine.diagnostics import safe_logs
@@ -493,7 +493,7 @@ PARSERS: dict[str, Parser] = {
         [*own.files("avd/*", "device/avd*", "device/emulator*"), b"Pixel_7"],
     ),
     "execution": Parser(
-        [*json_of(validate, partial(validate, profile="flat"), compiled_json.read_compiled, checked_matcher, settings.wait_limit), strict_json.parse_json],
+        [*json_of(validate, partial(validate, profile="flat"), compiled_json.read_compiled, checked_matcher, environment.wait_limit), strict_json.parse_json],
         [json.dumps(value).encode() for value in (own.EXECUTION, own.COMPILED, own.NODE, 500)],
     ),
     "operator-payload": Parser(text_of(partial(payload.read_payload, generation="0.3"), partial(payload.read_payload, generation="0.5")), [json.dumps(value).encode() for value in (own.EXECUTION, own.ONE_CLICK)], (payload.PayloadError,)),

@@ -52,16 +52,25 @@ class Action(Command):
 
     required = ""
     own_payload = True
+    types = False
+    """Takes a text to type, which may come from stdin."""
 
     def payload(self, options: Options) -> dict[str, Any] | Composition:
         """Build the execution of this one action, or the composition of the command."""
         raise NotImplementedError
 
     def run(self, options: Options) -> Answer:
-        payload = self.payload(options)
+        from clawperator.app.cli.short_ids import checked, short_ids
+
+        short = short_ids(options)
+        if short and self.types:
+            given = vars(options)
+            given |= {name: text_of_stdin() for name in ("words", "text") if given.get(name) == "-"}
+            short = {} if "-" in (options.text, given.get("words")) else short  # a typed dash would be read again
+        payload = checked(self.payload, options) if short else self.payload(options)
         from clawperator.app.cli.execution import execute
 
-        return execute(payload, options)
+        return execute(payload, options, short=short, make=self.payload)
 
     def need(self, value: Any) -> Any:
         """Return ``value``, or raise the USAGE error that names what is missing."""
@@ -204,6 +213,7 @@ class Read(Action):
 
 
 class Type(Action):
+    types = True
     usage = "--selector <json> --text <value> [--submit] [--clear] [options]"
     required = "--selector <json> and --text <value>"
     notes = (

@@ -129,7 +129,7 @@ class ReadValue(Flat, action.Action):
         return build.read_value(found, every=options.all)
 
     def run(self, options: Options) -> Answer:
-        return execute.checked_or_run(self.payload(options), options)
+        return _checked_or_run(self, options)
 
 
 class Type(Flat, action.Type):
@@ -185,7 +185,14 @@ class WaitForNav(Flat, action.Action):
         return build.wait_for_navigation(wait_ms, package=package, node=node)
 
     def run(self, options: Options) -> Answer:
-        return execute.checked_or_run(self.payload(options), options)
+        return _checked_or_run(self, options)
+
+
+def _checked_or_run(command: action.Action, options: Options) -> Answer:
+    """Run an action, or validate it without a device."""
+    if options.dry_run or options.validate_only:
+        return execute.checked_or_run(command.payload(options), options)
+    return action.Action.run(command, options)
 
 
 class Open(Flat, action.Action):

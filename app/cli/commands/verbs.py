@@ -26,6 +26,7 @@ _TEXT = Flag("--text", "<value|->", "the text; - reads it from stdin")
 
 
 class Set(Action):
+    types = True
     usage = "<selector> (--checked true|false | --text <value>) [options]"
     required = "a selector, and --checked true|false or --text <value>"
     notes = (
@@ -56,6 +57,7 @@ class Set(Action):
 
 
 class Submit(Action):
+    types = True
     usage = "[<selector> --text <value>] [options]"
     notes = (
         "A composition: types the text into the field if both are given, takes a snapshot, presses Enter through Android's input,\n"
@@ -93,6 +95,7 @@ class InputKey(Action):
 
 
 class InputText(Action):
+    types = True
     usage = "(<text> | --text <value|->) [options]"
     required = "<text>"
     notes = (

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 _FIELDS = (
     ("text", "textEquals", "its text"),
     ("text-contains", "textContains", "part of its text"),
-    ("id", "resourceId", "its resource id"),
+    ("id", "resourceId", "its resource id, or the part after ':id/' where the screen has one such id"),
     ("desc", "contentDescEquals", "its content description"),
     ("desc-contains", "contentDescContains", "part of its content description"),
     ("role", "role", "its role: button, textfield, switch, …"),

@@ -56,6 +56,8 @@ def execution(data: Data) -> Drawing:
         yield safe_text(f"  {failure['hint']}", UNSURE)
         if failure["code"] in ("NODE_AMBIGUOUS", "CONTAINER_AMBIGUOUS"):
             yield from map(_candidate, failure.get("details", {}).get("candidates", ()))
+    for short, full in data.get("resolvedIds", {}).items():
+        yield safe_text(f"  id {short}: {full}", FAINT)
     results = envelope.get("stepResults") or []
     if outcome["steps"]:
         yield _steps(outcome["steps"], results)
