@@ -21,6 +21,7 @@ MOST = 10
 """Candidates that an error lists."""
 _LONGEST = 512
 _COUNTS = re.compile(r"target: ([0-9]{1,9})(?:, container: ([0-9]{1,9}))?")
+_MATCHERS = ("matcher", "target", "container", "within")
 _SIDES = ("left", "top", "right", "bottom")
 _TEXTS = {"resourceId": "resourceId", "role": "role", "label": "text", "contentDescription": "contentDesc"}
 """The texts of a node of a query result, and our names for them."""
@@ -76,6 +77,28 @@ def candidates(tree: UiTree, found: Sequence[UiNode]) -> list[dict[str, Any]]:
                 way["container"] = best.container.to_dict()
         listed.append(summary(node) | way)
     return listed
+
+
+def several(tree: UiTree, params: Mapping[str, Any]) -> tuple[str, Sequence[UiNode]]:
+    """Return which matcher of an action finds several nodes of ``tree`` where one is wanted, and these; no nodes if none does."""
+    from clawperator.engine.hierarchy.choice import ChoiceError, finder
+    from clawperator.engine.hierarchy.choice import candidates as choose
+
+    finders = {name: finder(params[name]) for name in _MATCHERS if name in params and "ref" not in params[name]}
+    name = next((name for name in ("matcher", "target", "container") if name in finders), "")
+    if not name:
+        return "", ()
+    places = {place: finders[place] for place in ("container", "within") if place in finders and place != name}
+    try:
+        choose(tree, finders[name], container=places.get("container"), within=places.get("within"), strict=True)
+    except ChoiceError as exc:
+        return name if exc.code is ErrorCode.NODE_AMBIGUOUS else exc.parameter, exc.found
+    return name, ()
+
+
+def told_apart(tree: UiTree, found: Sequence[UiNode], source: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the details of an error about several nodes of ``tree``, which is from ``source``."""
+    return {"matches": len(found), "candidates": candidates(tree, found), "tree": dict(source)}
 
 
 def refusal(tree: UiTree, error: ChoiceError, *, container: bool) -> EngineError:

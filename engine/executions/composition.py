@@ -21,7 +21,7 @@ from clawperator.engine.adb.displays import DISPLAY_CHANGED, FRONT_SCRIPT, GUARD
 from clawperator.engine.adb.parse import parse_failure, refusal_hint
 from clawperator.engine.adb.quote import device_command, device_script
 from clawperator.engine.adb.trace import HIDDEN
-from clawperator.engine.contracts.actions import INPUT_ACTIONS
+from clawperator.engine.contracts.actions import HOST_CHOICES, INPUT_ACTIONS
 from clawperator.engine.contracts.execution import Action, Execution
 from clawperator.engine.contracts.references import REFERENCE, Reference, tree_id
 from clawperator.engine.errors import EngineError, ErrorCode
@@ -232,6 +232,10 @@ class Parts:
             found = candidates(tree, self._finder(fields), nth=nth, strict=strict, **places)
         except ChoiceError as exc:
             raise StepFailedError("look", refusal(tree, exc, container=container)) from exc
+        asked = {name: limits[name] for name in HOST_CHOICES if limits.get(name) is not None}
+        if found and (asked or is_reference(wanted)):
+            row = {"id": "look", "by": "reference" if is_reference(wanted) else "host", "matched": len(found), **asked}
+            self._selection = {"by": row["by"], "steps": [row]}
         return next(iter(found), None)
 
     def _finder(self, fields: Mapping[str, Any]) -> Find:

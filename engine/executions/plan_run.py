@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from clawperator.engine.adb.device import AdbDevice
 from clawperator.engine.contracts.generation import fits_every_generation, host_chooses
+from clawperator.engine.executions.ambiguity import CODES as AMBIGUOUS
 from clawperator.engine.executions.backend import Backend
 from clawperator.engine.executions.finish import RunOptions
 from clawperator.engine.executions.run import Finished, close_apps, dispatch
@@ -26,4 +27,9 @@ async def run_held(
 
             return await run_selected(backend, device, validated, options, trace, version=version)
     closed = await close_apps(device, execution, trace)
-    return await dispatch(backend, device, validated, options, trace, closed=closed)
+    finished = await dispatch(backend, device, validated, options, trace, closed=closed)
+    if (finished.outcome.error or {}).get("code") in AMBIGUOUS:
+        from clawperator.engine.executions.selection import with_candidates
+
+        return await with_candidates(backend, device, execution, finished, trace)
+    return finished

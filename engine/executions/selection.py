@@ -25,9 +25,10 @@ from clawperator.engine.contracts.matcher import RELATIONS, RELATIONS_SINCE
 from clawperator.engine.contracts.read_only import OBSERVING
 from clawperator.engine.contracts.references import Reference, tree_id
 from clawperator.engine.errors import EngineError, ErrorCode
+from clawperator.engine.executions.ambiguity import several, told_apart
 from clawperator.engine.executions.backend import Outcome
 from clawperator.engine.executions.look import look_command, tree_of
-from clawperator.engine.executions.outcome import ExecutionOutcome, OutcomeStep
+from clawperator.engine.executions.outcome import ExecutionOutcome, OutcomeStep, facts_of
 from clawperator.engine.executions.run import Finished, close_apps, dispatch
 from clawperator.engine.executions.targets import node_facts
 from clawperator.engine.executions.touch import tap_point
@@ -76,12 +77,37 @@ async def run_selected(
     run.closed = await close_apps(device, validated.execution, trace)
     if run.closed:
         trace.fresh = ""
-    async with backend.attached(device, trace):
-        for start, end in zip([0, *hosted], [*hosted, len(actions)], strict=True):
-            if start == end or run.over:
-                continue
-            await (run.choose(start, actions[start:end]) if start in hosted else run.send(start, actions[start:end]))
+    try:
+        async with backend.attached(device, trace):
+            for start, end in zip([0, *hosted], [*hosted, len(actions)], strict=True):
+                if start < end and not run.over:
+                    way = run.choose if start in hosted else run.send
+                    await way(start, actions[start:end])
+    except EngineError as exc:
+        if not run.is_sending:
+            trace.stopped = ExecutionOutcome("failed", run.steps(), None, facts_of(exc))
+        raise
     return run.finished()
+
+
+async def with_candidates(
+    backend: Backend, device: AdbDevice, execution: Execution, finished: Finished, trace: Trace
+) -> Finished:
+    """Return ``finished``, which failed because of several nodes, with a selector for each by a tree of now, if that agrees."""
+    error, failed = finished.outcome.error or {}, finished.outcome.failed_step
+    details = error.get("details", {})
+    if failed is None or "tree" in details:
+        return finished
+    try:
+        tree = await _Screen(backend, device, trace).look()
+    except EngineError:
+        return finished
+    _, found = await asyncio.to_thread(several, tree, execution.actions[failed.index].params)
+    if len(found) < 2 or details.get("matches") not in (None, len(found)):
+        return finished
+    more = await asyncio.to_thread(told_apart, tree, found, {"current": True, "read": "after"})
+    outcome = replace(finished.outcome, error={**error, "details": {**details, **more}})
+    return replace(finished, outcome=outcome)
 
 
 class _Selected:
@@ -101,6 +127,8 @@ class _Selected:
         self._trace, self._version = trace, version
         self.closed: Mapping[str, bool] = {}
         """The apps that the host has closed."""
+        self.is_sending = False
+        """A part was sent whose end is not known."""
         self._until = time.monotonic() + execution.timeout_ms / 1000
         self._screen = _Screen(backend, device, trace)
         self._ran: list[tuple[int, Finished]] = []
@@ -127,9 +155,11 @@ class _Selected:
             if chosen is not None and chosen.node is not None:
                 facts = {**node_facts(chosen.node), "matched": chosen.matched}
                 trace.taken[actions[0].id] = {**facts, "tree": {"stepId": actions[0].id}}
+            self.is_sending = True
             finished = await dispatch(
                 through or self._backend, self._device, part, self._options, trace, closed=self.closed
             )
+            self.is_sending = False
         self._ran.append((start, finished))
         return finished
 
@@ -273,14 +303,18 @@ class _Selected:
             path = joined("actions", start, "params", "matcher")
             self._warnings.append(Warning_("MATCHER_AMBIGUOUS", path, message).to_dict())
 
-    def finished(self) -> Finished:
-        """Return the one result of all parts."""
+    def steps(self) -> tuple[OutcomeStep, ...]:
+        """Return the steps of the plan as far as they are known."""
         steps = {start + step.index: step for start, part in self._ran for step in part.outcome.steps}
         planned = enumerate(self._execution.steps)
-        every = [
+        return tuple(
             replace(steps[at], index=at, type=kind) if at in steps else OutcomeStep(at, name, kind, "not_run")
             for at, (name, kind) in planned
-        ]
+        )
+
+    def finished(self) -> Finished:
+        """Return the one result of all parts."""
+        every = self.steps()
         results = {result["id"]: result for _, each in self._ran for result in each.envelope["stepResults"]}
         for step in every:
             if step.id in results:
@@ -296,9 +330,7 @@ class _Selected:
         warnings = [warning for _, each in self._ran for warning in each.warnings] + self._warnings
         chosen = {"by": self._rows[0]["by"], "steps": self._rows} if self._rows else {}
         envelope = {**part.envelope, "stepResults": [*results.values()]}
-        return Finished(
-            envelope, ExecutionOutcome(bad.status, tuple(every), failed, bad.error), warnings, selection=chosen
-        )
+        return Finished(envelope, ExecutionOutcome(bad.status, every, failed, bad.error), warnings, selection=chosen)
 
 
 class Chosen(NamedTuple):

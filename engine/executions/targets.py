@@ -180,23 +180,16 @@ class _Reader:
 
     def ambiguous(self, error: Mapping[str, Any], failed: OutcomeStep, data: Mapping[str, str]) -> dict[str, Any]:
         """Return ``error`` with the nodes that matched: with selectors by a tree that agrees with the device, else as it names them."""
-        from clawperator.engine.hierarchy.match import Matcher, find_all
-
-        params = self._actions[failed.index].params
-        names = ("container",) if error["code"] == ErrorCode.CONTAINER_AMBIGUOUS else _SELECTORS
-        fields: Mapping[str, str] = next((params[name] for name in names if name in params), {})
-        details: dict[str, Any] = {**error.get("details", {}), "selector": dict(fields)}
-        count = ambiguity.said_count(data)
+        params, count = self._actions[failed.index].params, ambiguity.said_count(data)
         tree, source = self._at_failure(failed)
-        found: Sequence[UiNode] = ()
-        if tree is not None and source is not None and source["current"]:
-            found = find_all(tree, Matcher.from_fields(fields))
-            if "container" in params and error["code"] == ErrorCode.NODE_AMBIGUOUS:
-                inside = find_all(tree, Matcher.from_fields(params["container"]))
-                found = [node for node in found if inside and inside[0].index < node.index < inside[0].end]
-        if tree is not None and len(found) > 1 and count in (None, len(found)):
-            listed = ambiguity.candidates(tree, found)
-            details |= {"matches": len(found), "candidates": listed, "tree": source}
+        current = tree is not None and source is not None and source["current"]
+        name, found = ambiguity.several(tree, params) if tree is not None and current else ("", ())
+        if not name:
+            names = ("container",) if error["code"] == ErrorCode.CONTAINER_AMBIGUOUS else _SELECTORS
+            name = next((name for name in names if name in params), "")
+        details: dict[str, Any] = {**error.get("details", {}), "selector": dict(params.get(name, {}))}
+        if tree is not None and source is not None and len(found) > 1 and count in (None, len(found)):
+            details |= ambiguity.told_apart(tree, found, source)
         else:
             details |= {"matches": count} if count is not None else {}
             details["candidates"] = ambiguity.said_candidates(data)

@@ -198,7 +198,7 @@ async def test_an_ambiguous_selector_is_told_apart(connect: Connect, column: str
 
 
 @pytest.mark.parametrize("generation", NEWER)
-async def test_the_device_s_own_words_about_several_nodes_are_passed_on(connect: Connect, generation: str) -> None:
+async def test_what_the_device_says_of_several_nodes_is_told_apart(connect: Connect, generation: str) -> None:
     bench = await connect(start={"package": "com.android.settings"}, device={"generation": generation})
     tap = {"id": "tap", "type": "click", "params": {"matcher": {"textContains": "a"}, "strict": True}}
     error = (await bench.engine.execute(plan(tap, command_id="strict"))).outcome.to_dict()["error"]

@@ -93,7 +93,8 @@ def _choice(row: Data) -> Text:
 def _candidate(node: Data) -> Text:
     """One of several nodes: its selector if that is known, else its words."""
     if "selector" in node:
-        return safe_text(f"  {as_json(node['selector'])}")
+        inside = f" in {as_json(node['container'])}" if "container" in node else ""
+        return safe_text(f"  {as_json(node['selector'])}{inside}")
     name = node.get("text") or node.get("contentDesc") or node.get("resourceId") or node.get("role", "")
     return safe_text(f"  {name} {node.get('bounds', '')}")
 
