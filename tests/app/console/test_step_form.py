@@ -30,6 +30,11 @@ NEEDED = {
     "durationMs": "10",
     "timeoutMs": "900",
     "key": "",
+    "start": "x=1 y=2",
+    "end": "x=3 y=4",
+    "holdDurationMs": "500",
+    "moveDurationMs": "300",
+    "positionMs": "1000",
 }
 LETTERS = {item.id: item.key for item in keys.MENUS["add_step"]}
 
