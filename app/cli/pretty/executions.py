@@ -13,6 +13,8 @@ from clawperator.app.cli.pretty.toolbox import Columns, Data, Drawing, as_json, 
 from clawperator.app.cli.pretty.trees import blind_line, draw_dump, draw_view, is_dump, without_dumps
 
 _LONG_VALUE = 160
+_IN_VIEWS = ("actual_format", "foreground_package", "window_count")
+"""Data of a snapshot that the head of its view has, or that are about the dump."""
 _STATUS_STYLES = {"succeeded": GOOD, "done": GOOD, "partial": UNSURE, "failed": BAD}
 _DRAWN = ("code", "message", "hint", "retryable", "outcome", "skillResult")
 
@@ -184,7 +186,8 @@ def _short_data(data: Mapping[str, object]) -> Text:
 def table_data(result: Data) -> dict[str, object]:
     """Return the data of a step that stand in a table: without those that ``draw_long_texts`` draws below it."""
     data = result.get("data", {})
-    return {key: value for key, value in data.items() if key not in ("view", "blind") and not is_dump(value)}
+    drawn = ("view", "blind", *(_IN_VIEWS if "view" in data or is_dump(data.get("text")) else ()))
+    return {key: value for key, value in data.items() if key not in drawn and not is_dump(value)}
 
 
 def _short(key: str, text: str) -> str:
