@@ -228,6 +228,10 @@ async def run_with_then(
         raise
     if options.then:
         answer["then"] = await screen_after(executor, options, device_id)
+    if short and "skillResult" in answer:
+        from clawperator.engine.skills.skill_result import short as short_result
+
+        answer["skillResult"] = short_result(answer["skillResult"])
     return brief(answer) if short else answer
 
 

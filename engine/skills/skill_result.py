@@ -132,6 +132,15 @@ def result_rows(result: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
         yield "verified", verification
 
 
+def short(result: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a result without the envelopes of the skill's executions, which may hold whole trees, but for the one that is meant."""
+    left_out = ("execEnvelopes", "diagnostics", "source", "contractVersion")
+    rest = {key: value for key, value in result.items() if key not in left_out}
+    if (value := result["result"]) is not None and value["kind"] == "result_envelope_ref":
+        rest["result"] = {**value, "value": referenced(result)}
+    return rest
+
+
 def require_done(skill_id: str, result: Mapping[str, Any], contract: object) -> None:
     """Raise where a skill does not report success, or does not prove the verification that its ``contract`` declares.
 

@@ -19,6 +19,7 @@ from clawperator.engine.skills.registry import Registry, open_registry, texts_of
 from clawperator.engine.skills.run import MAX_TIMEOUT_MS, NO_INPUTS, run_with_then
 from clawperator.engine.skills.script_inputs import described
 from clawperator.engine.skills.search import search
+from clawperator.engine.skills.skill_result import short
 
 if TYPE_CHECKING:
     from clawperator.app.mcp.service import Call, McpService
@@ -125,6 +126,8 @@ async def _script(service: McpService, call: Call, arguments: Arguments) -> Repl
     most = int(arguments.get("maxBytes", DEFAULT_BYTES))
     if len(document.get("output", "")) > most:
         document |= {"output": tail(document["output"], most), "outputTruncated": True}
+    if len(json.dumps(document.get("skillResult"))) > most:
+        document["skillResult"] = short(document["skillResult"])
     return Reply(document)
 
 

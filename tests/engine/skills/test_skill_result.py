@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from clawperator.engine import EngineError, ErrorCode, Settings
 from clawperator.engine.skills.frames import SKILL_RESULT
 from clawperator.engine.skills.run import run_skill
-from clawperator.engine.skills.skill_result import read_skill_result, result_rows
+from clawperator.engine.skills.skill_result import read_skill_result, result_rows, short
 from tests.engine.skills.made import made_registry
 
 SKILL = "com.example.app.look"
@@ -74,6 +74,15 @@ def test_kinds_of_results(changes: dict[str, Any], rows: list[Any]) -> None:
     found = read(frame(**changes))
     assert found == {**RESULT, **changes, "source": {"kind": "script"}}
     assert list(result_rows(found)) == rows
+
+
+def test_the_short_form_has_what_is_meant_of_the_envelopes() -> None:
+    found = read(frame(**reference(stepResultId="look"), diagnostics={"a": 1}))
+    assert found is not None
+    assert short(found) == {
+        **{key: RESULT[key] for key in ("skillId", "status", "checkpoints")},
+        "result": {**found["result"], "value": ENVELOPE["stepResults"][0]},
+    }
 
 
 @pytest.mark.parametrize(
