@@ -193,17 +193,17 @@ def test_an_mcp_client_can_start_what_its_configuration_says(tmp_path: Path, fol
     (server,) = json.loads(one(blocks("docs/how-to/mcp-client.md"), "json").text)["mcpServers"].values()
     client = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "test", "version": "1"}}
     request = {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": client}
-    done = subprocess.run(
-        [BIN / server["command"], *server["args"]],
-        input=json.dumps(request) + "\n",
-        env=environment(tmp_path / "home"),
-        cwd=folder,
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=patience(60),
-    )
-    assert "clawperator" in json.loads(done.stdout.splitlines()[0])["result"]["serverInfo"]["name"].lower(), done
+    command = [str(BIN / server["command"]), *server["args"]]
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
+    with running(command, env=environment(tmp_path / "home"), cwd=folder, **pipes) as child:
+        assert child.stdin is not None
+        assert child.stdout is not None
+        child.stdin.write(json.dumps(request) + "\n")
+        child.stdin.flush()
+        answer = json.loads(child.stdout.readline())
+        child.stdin.close()
+        assert child.wait(patience(20)) == 0
+    assert "clawperator" in answer["result"]["serverInfo"]["name"].lower()
 
 
 # -- installing
