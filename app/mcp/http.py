@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import codecs
 import contextlib
+import math
 from collections.abc import AsyncIterator, MutableMapping
 from typing import TYPE_CHECKING, Any
 
@@ -37,6 +38,23 @@ _MAX_SESSIONS = 100
 Scope = MutableMapping[str, Any]
 
 
+class _Sessions(StreamableHTTPSessionManager):
+    """Above the limit, the session that is idle for the longest time makes room: clients leave theirs open."""
+
+    def _admit_session(self, requestor: Any) -> Any:
+        if self.max_sessions is not None and len(self._server_instances) >= self.max_sessions:
+            idle = [
+                (each.idle_scope.deadline, name, each.idle_scope)
+                for name, each in self._server_instances.items()
+                if each.idle_scope is not None and math.isfinite(each.idle_scope.deadline)
+            ]
+            if idle:
+                _, name, scope = min(idle, key=lambda each: each[0])
+                del self._server_instances[name]
+                scope.cancel()
+        return super()._admit_session(requestor)
+
+
 class McpApp:
     """The ASGI application for ``PATH``, to be mounted behind a ``Gate`` and used within ``running``.
 
@@ -45,7 +63,7 @@ class McpApp:
 
     def __init__(self, service: McpService) -> None:
         self.requests = Drain()
-        self._manager = StreamableHTTPSessionManager(
+        self._manager = _Sessions(
             create_server(service),
             security_settings=TransportSecuritySettings(enable_dns_rebinding_protection=False),  # the gate checks it
             max_request_body_size=MAX_BODY_BYTES,

@@ -113,6 +113,7 @@ async def run_tool(service: McpService, tool: Tool, call: Call, arguments: Mappi
     try:
         given = tool.validate(arguments)
         call.how = base.how(given)
+        given = await service.with_whole_ids(call, given)
         reply = await tool.run(service, call, given)
     except asyncio.CancelledError:
         service.remember_cancelled(call)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections import OrderedDict
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -44,6 +44,32 @@ class Call:
     def quiet(self) -> Call:
         """Return a call of the same caller whose progress is not reported: one of many devices."""
         return Call(Progress(_unreported), self.caller, how=self.how)
+
+
+_ANY_AGE = 10**15
+
+
+def _short_ids(value: Any) -> Iterator[str]:
+    for name, inner in (
+        value.items() if isinstance(value, Mapping) else enumerate(value if isinstance(value, list) else ())
+    ):
+        if name == "resourceId" and isinstance(inner, str) and inner and ":" not in inner:
+            yield inner
+        else:
+            yield from _short_ids(inner)
+
+
+def _whole(value: Any, ids: Collection[str]) -> Any:
+    if isinstance(value, list):
+        return [_whole(inner, ids) for inner in value]
+    if not isinstance(value, Mapping):
+        return value
+    whole = {name: _whole(inner, ids) for name, inner in value.items()}
+    short = whole.get("resourceId")
+    if isinstance(short, str) and short not in ids:
+        ends = [each for each in ids if each.partition(":id/")[2] == short]
+        whole |= {"resourceId": ends[0]} if len(ends) == 1 else {}
+    return whole
 
 
 async def _unreported(at: float, total: float | None, message: str | None) -> None:
@@ -183,6 +209,20 @@ class McpService(Service):
         self._cancelled.pop((call.caller.name, device_id), None)
 
     # -- trees
+
+    async def with_whole_ids(self, call: Call, arguments: Mapping[str, Any]) -> dict[str, Any]:
+        """Return ``arguments`` with the whole id for each short one of a view, by the last known tree of the device.
+
+        An id that the tree has as it is, or not exactly once, stays as it is.
+        """
+        if "devices" in arguments or not any(_short_ids(arguments)):
+            return dict(arguments)
+        try:
+            _, seen = await self.read_tree(call, arguments.get("deviceId"), _ANY_AGE)
+            ids = {node.resource_id for node in (await seen.read()).on_screen}
+        except EngineError:
+            return dict(arguments)  # what is wrong is said of the call itself
+        return {name: _whole(value, ids) for name, value in arguments.items()}
 
     async def read_tree(
         self, call: Call, device_id: str | None, max_age_ms: int = 0, *, verify: bool = False

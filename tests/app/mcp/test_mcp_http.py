@@ -124,3 +124,16 @@ async def sessions(url: str, token: str) -> list[str]:
     """A session of its own, begun by hand."""
     async with httpx.AsyncClient(headers={**HEADERS, "Authorization": f"Bearer {token}"}) as client:
         return [(await client.post(url, json=BEGIN)).headers["mcp-session-id"]]
+
+
+async def test_idle_sessions_do_not_lock_others_out(visit: Visit, listen: Listen) -> None:
+    server = await listen(await visit())
+    async with httpx.AsyncClient() as client:
+        sessions = [
+            (await client.post(server.url, json=BEGIN, headers=HEADERS)).headers["mcp-session-id"] for _ in range(103)
+        ]
+        assert len({*sessions}) == 103
+        listed = {"jsonrpc": "2.0", "id": 2, "method": "tools/list"}
+        for session, status in ((sessions[0], 404), (sessions[-1], 200)):
+            given = {**HEADERS, "mcp-session-id": session, "mcp-protocol-version": "2025-11-25"}
+            assert (await client.post(server.url, json=listed, headers=given)).status_code == status

@@ -296,3 +296,16 @@ async def test_a_service_that_a_dump_has_suspended_is_worth_a_retry(visit: Visit
         accessibility.disable(accessibility.listed[0])
         looking = await agent.refused("snapshot")
         assert (looking["code"], looking["retryable"]) == ("SERVICE_UNAVAILABLE", False)
+
+
+async def test_a_short_id_of_a_view_means_the_whole_one(visit: Visit) -> None:
+    place = await visit(speed=0)
+    async with place.talk() as agent:
+        opened = await agent.ok("action", type="open_app", applicationId="com.example.shop", then="compact")
+        assert "id=search_bar" in opened["then"]["lines"]
+        assert (await agent.ok("match", selector={"resourceId": "search_bar"}))["count"] == 1
+        await agent.ok("action", type="click", selector={"resourceId": "search_bar"}, then="none")
+        matcher = {"resourceId": "search_src_text"}
+        actions = [{"id": "t", "type": "enter_text", "params": {"matcher": matcher, "text": "tea"}}]
+        await agent.ok("execute", execution={"actions": actions})
+        assert (await agent.ok("match", selector={"resourceId": "no_such"}))["count"] == 0
