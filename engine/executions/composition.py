@@ -396,7 +396,7 @@ class Parts:
     ) -> bool:
         """Run Android's ``input`` with ``words`` as the step. Ends the composition if it refuses; ``secret`` hides the last word.
 
-        ``seconds`` in place of the time limit of the execution: keys are awaited even if it is over, or the execution is cancelled.
+        ``seconds`` in place of the time limit of the execution: then it is awaited even if the execution is cancelled.
 
         Return whether it was sent: not ``at_node`` of a tree that was read when the display was turned otherwise.
         """

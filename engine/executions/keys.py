@@ -1,4 +1,4 @@
-"""Typing with key events, which cannot be called back: in pieces, each of which ends before the answer."""
+"""Input events cannot be called back: what has begun ends before the answer, and long texts are typed in pieces."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ T = TypeVar("T")
 PIECE = 192
 """Keys that are sent at once: on a slow phone they take a few seconds."""
 PIECE_SECONDS = 20.0
-"""How long the keys of one piece are waited for at most."""
+"""How long one piece, or one gesture, is awaited at most."""
 
 
 async def ended(work: Coroutine[Any, Any, T], over: asyncio.Event | None = None) -> T:
-    """Return the result of ``work``, a piece of keys; if it is cancelled, go on until the device has pressed them.
+    """Return the result of ``work``, which sends input; if it is cancelled, go on until the device has done that.
 
-    ``over`` is set at the end of ``work``, or by the caller when the keys are pressed and ``work`` only reads.
+    ``over`` is set at the end of ``work``, or by the caller when the input is over and ``work`` only reads.
     """
     over = over or asyncio.Event()
 

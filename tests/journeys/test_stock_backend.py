@@ -367,6 +367,23 @@ async def test_no_key_of_input_arrives_after_its_time_limit(connect: Connect) ->
         )
 
 
+async def test_a_key_that_is_on_its_way_arrives_before_the_answer(connect: Connect) -> None:
+    bench = await connect(**on(SETTINGS, device={"sdk": 30}, speed=1, latency_ms={"input": 700}))
+    late = plan(("sleep", {"durationMs": 600}), ("press_key", {"key": "home"})) | {"timeoutMs": 1_000}
+    done = await bench.engine.execute(late, backend="stock")
+    assert done.envelope["errorCode"] == "EXECUTION_TIMEOUT"
+    assert bench.world.ui.package != SETTINGS
+
+
+async def test_a_text_is_read_back_once_more_if_that_dump_dies(connect: Connect) -> None:
+    died = {"kind": "program", "program": "uiautomator", "how": "killed", "calls": [3]}
+    bench = await connect(**on(SHOP, "search", faults=[died]))
+    done = await bench.engine.execute(build.enter_text(FIELD, "tea"), backend="stock")
+    assert done.succeeded
+    assert done.envelope["stepResults"][0]["data"]["verified"] == "true"
+    assert bench.world.program_calls["uiautomator"] == 4
+
+
 async def test_a_cancelled_plan_ends_with_its_piece_of_keys(connect: Connect) -> None:
     bench = await connect(**on(SHOP, "search", **SLOW_KEYS))
     running = asyncio.create_task(bench.engine.execute(build.enter_text(FIELD, "0123456789" * 50), backend="stock"))

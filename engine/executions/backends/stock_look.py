@@ -6,7 +6,8 @@ import asyncio
 import re
 import secrets
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 
@@ -175,10 +176,15 @@ class Looks:
         return EngineError(ErrorCode.UI_NOT_IDLE, message, hint=hint if self.compressed else None)
 
 
-def may_read_again(error: EngineError) -> bool:
-    """Return whether a dump died, or came damaged: reading is no side effect, so it may be read once more."""
-    died = error.code is ErrorCode.BACKEND_UNAVAILABLE and error.details.get("exitCode") not in (None, _MISSING)
-    return died or error.code is ErrorCode.HIERARCHY_MALFORMED
+@contextmanager
+def suppress_dead() -> Iterator[None]:
+    """Suppress the error of a dump that died, or came damaged: reading is no side effect, so it is read once more."""
+    try:
+        yield
+    except EngineError as exc:
+        died = exc.code is ErrorCode.BACKEND_UNAVAILABLE and exc.details.get("exitCode") not in (None, _MISSING)
+        if not died and exc.code is not ErrorCode.HIERARCHY_MALFORMED:
+            raise
 
 
 def dump_file() -> str:

@@ -37,7 +37,7 @@ from clawperator.engine.executions.backends.stock_look import (
     WINDOWS,
     Look,
     Looks,
-    may_read_again,
+    suppress_dead,
 )
 from clawperator.engine.executions.keys import ended
 from clawperator.engine.executions.touch import (
@@ -183,12 +183,9 @@ class StockSurface:
 
     async def _look(self) -> Look | None:
         """Read the active window, once more if the dump dies; ``None`` without a root, and while a wait finds the screen busy."""
-        try:
+        found = None
+        with suppress_dead():
             found = await self._read()
-        except EngineError as exc:
-            if not may_read_again(exc):
-                raise
-            found = None
         if found is None and self._unread is not True:
             found = await self._read()
         return found
@@ -262,7 +259,7 @@ class StockSurface:
         def still(_: Sequence[TouchWindow], now: Sequence[TouchWindow]) -> bool:
             return not focus_elsewhere(now, tree)
 
-        done = await self._guarded("input {words}", still, words=words)
+        done = await ended(self._guarded("input {words}", still, words=words))
         if done.exit_code == DISPLAY_CHANGED:
             raise stock_text.undelivered("it was typed, but the window changed before Enter, which was not pressed")
         return self._sent(done, f"input {' '.join(words)}")
@@ -290,7 +287,7 @@ class StockSurface:
         if (size := state_size(display)) is not None:
             require_on_screen("coordinate", (x, y), size)
         self._acts()
-        done = await self._run(device_script(GUARD + "input {words}", seen=display.strip(), words=words))
+        done = await ended(self._run(device_script(GUARD + "input {words}", seen=display.strip(), words=words)))
         if done.exit_code != DISPLAY_CHANGED and (hit := window_at(touch_windows(windows), x, y)) is not None:
             self._now.facts["hit"] = str(hit)
         return self._sent(done, f"input {' '.join(words)}")
@@ -333,7 +330,8 @@ class StockSurface:
         def still(before: Sequence[TouchWindow], now: Sequence[TouchWindow]) -> bool:
             return same_keyboard(before, now) and foreign_at(now, tree, *at) is None
 
-        return self._sent(await self._guarded("input {words}", still, words=words), f"input {' '.join(words)}")
+        done = await ended(self._guarded("input {words}", still, words=words))
+        return self._sent(done, f"input {' '.join(words)}")
 
     async def key(self, name: str) -> bool:
         return await self._input("keyevent", _KEYS[name])
@@ -377,13 +375,20 @@ class StockSurface:
             so_far = f" (after {self.typed[0]} of {len(text)} characters)" if self.typed[0] else ""
             raise _broke_off(f"typing broke off: {parse_failure(done.error_text, done.exit_code or 1)}{so_far}", done)
         try:
-            found = self._use(await self._looks.read(done))
+            found = await self._read_back(done)
         except EngineError as exc:
             raise _broke_off(f"it was typed, but cannot be read back: {exc.message}", done) from exc
         if found is None:
             raise _broke_off("it was typed, but cannot be read back: the window has no tree", done)
         self._now.facts |= stock_text.arrival(field, text, tree, found.tree, self._sdk)
         return True
+
+    async def _read_back(self, done: ShellResult) -> Look | None:
+        """Return the look behind the keys, or another one if its dump died."""
+        with suppress_dead():
+            if (found := self._use(await self._looks.read(done))) is not None:
+                return found
+        return self._use(await self._looks.take(await self._shell(), None))
 
     async def _keys(self, keys: stock_text.Keys, tail: str, tree: UiTree, **more: str) -> ShellResult:
         """Press a piece of keys, and go on with ``tail``, if the window of ``tree`` gets them.
@@ -446,7 +451,7 @@ class StockSurface:
     async def _start(self, script: str, what: str) -> bool:
         """Return whether an activity was started; false if there is none. Raises ``EngineError`` if Android refuses to start it."""
         self._acts()
-        done = await self._run(script)
+        done = await ended(self._run(script))
         said = f"{done.text}\n{done.error_text}"
         if not (failure := parse_failure(said, done.exit_code)):
             self._now.sent.append(what)
@@ -461,7 +466,8 @@ class StockSurface:
 
     async def _input(self, *words: str) -> bool:
         self._acts()
-        return self._sent(await self._run(device_script("input {words}", words=words)), f"input {' '.join(words)}")
+        done = await ended(self._run(device_script("input {words}", words=words)))
+        return self._sent(done, f"input {' '.join(words)}")
 
     def _touched(self, text: str) -> list[TouchWindow]:
         return as_turned(touch_windows(text), self.display or "")

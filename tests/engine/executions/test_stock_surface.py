@@ -256,7 +256,7 @@ async def test_the_focus_is_read_between_the_tap_and_one_script_that_replaces_ty
 )
 async def test_text_that_did_not_arrive_is_an_error(answer: ShellResult | bytes, words: str) -> None:
     with pytest.raises(EngineError, match=words) as refused:
-        await typed(FakeShell(HEAD + field("old", focused="true"), answer), "new")
+        await typed(FakeShell(HEAD + field("old", focused="true"), answer, answer), "new")
     assert refused.value.code == "TEXT_NOT_DELIVERED"
 
 
