@@ -8,8 +8,10 @@ from typing import Any, TypeVar
 
 T = TypeVar("T")
 
-PIECE = 192
-"""Keys that are sent at once: on a slow phone they take a few seconds."""
+PIECE = 96
+"""Keys of a long text that are sent at once: so long the answer may come after the time limit, on a slow phone two seconds."""
+SHORT = 192
+"""Keys that are sent at once if there are no more."""
 PIECE_SECONDS = 20.0
 """How long one piece, or one gesture, is awaited at most."""
 

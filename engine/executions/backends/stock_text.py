@@ -9,7 +9,7 @@ from typing import NamedTuple
 from clawperator.engine.adb.android_user import CURRENT
 from clawperator.engine.contracts.limits import utf16_length
 from clawperator.engine.errors import EngineError, ErrorCode
-from clawperator.engine.executions.keys import PIECE
+from clawperator.engine.executions.keys import PIECE, SHORT
 from clawperator.engine.hierarchy.traits import is_editable, is_hint, same_text
 from clawperator.engine.hierarchy.tree import UiNode, UiTree
 
@@ -129,9 +129,10 @@ def _clearing(length: int, sdk: int) -> list[Keys]:
 def _joined(keys: Sequence[Keys]) -> list[Keys]:
     """Return the keys in as few pieces as their length allows."""
     pieces: list[Keys] = []
+    most = SHORT if sum(one.presses for one in keys) <= SHORT else PIECE
     for number, one in enumerate(keys):
         name = f"v{number}"
-        last = pieces.pop() if pieces and pieces[-1].presses + one.presses <= PIECE else Keys("", {}, 0)
+        last = pieces.pop() if pieces and pieces[-1].presses + one.presses <= most else Keys("", {}, 0)
         script, values = one.script.replace("{value}", f"{{{name}}}"), {name: one.values["value"]}
         joined = Keys(
             last.script + script, {**last.values, **values}, last.presses + one.presses, last.typed + one.typed

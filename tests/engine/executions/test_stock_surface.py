@@ -6,6 +6,8 @@ from pathlib import Path
 from typing import Any, cast
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from clawperator.engine.adb.device import ShellResult
 from clawperator.engine.adb.shell_session import ShellSession
@@ -13,7 +15,8 @@ from clawperator.engine.errors import EngineError
 from clawperator.engine.executions.backends import stock, stock_look
 from clawperator.engine.executions.backends.stock_look import Looks
 from clawperator.engine.executions.backends.stock_surface import StockSurface
-from clawperator.engine.executions.backends.stock_text import typed_pieces
+from clawperator.engine.executions.backends.stock_text import SELECTS_ALL, typed_pieces, typing
+from clawperator.engine.executions.keys import PIECE, SHORT
 from clawperator.engine.hierarchy.tree import parse
 from clawperator.engine.runtime.payload import read_plan
 
@@ -425,3 +428,23 @@ def test_a_service_is_back_only_if_it_is_seen() -> None:
     assert not stock._is_back(stock._State(34, "a/.B", None, running=("A",)), before)
     assert stock._is_back(stock._State(34, "a/.B", None, running=("A", "B")), before)
     assert stock._is_back(stock._State(34, "a/.B", bound=True, running=("A",)), before)
+
+
+@given(
+    st.text(st.characters(min_codepoint=32, max_codepoint=126), min_size=1, max_size=700),
+    st.text(max_size=1_200),
+    st.sampled_from([26, 30, 33]),
+)
+def test_the_pieces_of_keys_are_the_text_and_bounded(text: str, before: str, sdk: int) -> None:
+    tree = parse(
+        f'<hierarchy><node class="android.widget.EditText" text="{"x" * len(before)}" bounds="[0,0][9,9]" /></hierarchy>'
+    )
+    if sdk < SELECTS_ALL and len(before) > 1_000:
+        return
+    pieces = typing(tree.nodes[0], text, sdk, "", None).pieces
+    words = [value for keys in pieces for value in keys.values.values() if isinstance(value, str)]
+    assert "".join(word.replace("%s", " ") for word in words) == text
+    assert sum(keys.typed for keys in pieces) == len(text)
+    assert all(keys.presses <= (PIECE if pieces[1:] else SHORT) for keys in pieces)
+    presses = [value for keys in pieces for value in keys.values.values() if not isinstance(value, str)]
+    assert sum(map(len, presses)) == 2 * min(len(before), 1_000)
