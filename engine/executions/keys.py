@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Coroutine
+from collections.abc import Callable, Coroutine
 from typing import Any, TypeVar
 
 T = TypeVar("T")
@@ -14,6 +14,18 @@ SHORT = 192
 """Keys that are sent at once if there are no more."""
 PIECE_SECONDS = 20.0
 """How long one piece, or one gesture, is awaited at most."""
+
+
+def set_at(mark: bytes, over: asyncio.Event) -> Callable[[bytes], None]:
+    """Return what takes output while it comes, and sets ``over`` when ``mark`` has come."""
+    heard = bytearray()
+
+    def hear(output: bytes) -> None:
+        heard.extend(output if not over.is_set() else b"")
+        if mark in heard:
+            over.set()
+
+    return hear
 
 
 async def ended(work: Coroutine[Any, Any, T], over: asyncio.Event | None = None) -> T:

@@ -39,7 +39,7 @@ from clawperator.engine.executions.backends.stock_look import (
     Looks,
     suppress_dead,
 )
-from clawperator.engine.executions.keys import ended
+from clawperator.engine.executions.keys import ended, set_at
 from clawperator.engine.executions.touch import (
     focus_elsewhere,
     foreign_at,
@@ -400,13 +400,7 @@ class StockSurface:
         def still(_: Sequence[TouchWindow], now: Sequence[TouchWindow]) -> bool:
             return not focus_elsewhere(now, tree)
 
-        heard = bytearray()
-
-        def hear(output: bytes) -> None:
-            heard.extend(output if not pressed.is_set() else b"")
-            if WINDOWS in heard:  # printed behind the keys
-                pressed.set()
-
+        hear = set_at(WINDOWS, pressed)  # printed behind the keys
         how = {"timeout": None, "limit": MAX_DUMP, "label": f"input text {HIDDEN}", "on_output": hear}
         try:
             done = await ended(self._guarded(keys.script + tail, still, how, **keys.values, **more), pressed)
