@@ -13,9 +13,10 @@ from clawperator.engine.errors import EngineError, ErrorCode
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
+    from clawperator.engine.executions.kept_trees import KeptTrees
     from clawperator.engine.hierarchy.match import Matcher
     from clawperator.engine.hierarchy.nodes import UiNode, UiTree
-    from clawperator.engine.hierarchy.references import Found
+    from clawperator.engine.hierarchy.references import Screen
 
 
 _LARGEST_PICTURE = 64 * 1024 * 1024
@@ -32,26 +33,26 @@ class LoadedTree(NamedTuple):
 
     def matcher(self, fields: Mapping[str, str]) -> Matcher:
         """Return the matcher of ``fields``. Raises ``EngineError`` for a reference that cannot be resolved on the tree."""
-        from clawperator.engine.hierarchy.match import Matcher
+        from clawperator.engine.executions.references import matcher_of
 
-        return self._referred(fields).matcher if "ref" in fields else Matcher.from_fields(fields)
+        return matcher_of(fields, *self._place(fields))
 
     def nodes(self, fields: Mapping[str, str]) -> Sequence[UiNode]:
         """Return the nodes that ``fields`` find. Raises ``EngineError``, also without any."""
-        from clawperator.engine.hierarchy.queries import found_by
+        from clawperator.engine.executions.references import nodes_of
 
-        return [self._referred(fields).node] if "ref" in fields else found_by(self.tree, self.matcher(fields))
+        return nodes_of(fields, *self._place(fields))
 
-    def _referred(self, fields: Mapping[str, str]) -> Found:
-        if "deviceId" not in self.source:
+    def _place(self, fields: Mapping[str, str]) -> tuple[KeptTrees, str, Screen]:
+        """Return where the tree of a reference in ``fields`` is found, and the tree here."""
+        if "ref" in fields and "deviceId" not in self.source:
             raise EngineError(ErrorCode.USAGE, "use --snapshot OR --ref, not both: a reference is to a device's tree")
         from clawperator.engine.contracts.references import tree_id
         from clawperator.engine.executions.kept_trees import KeptTrees
-        from clawperator.engine.executions.references import found
         from clawperator.engine.hierarchy.references import Screen
 
         screen = Screen(self.tree, tree_id(self.xml))
-        return found(fields, KeptTrees(self.trees_folder), self.source["deviceId"], screen)
+        return KeptTrees(self.trees_folder), self.source.get("deviceId", ""), screen
 
     def to_dict(self) -> dict[str, Any]:
         """Return how answers describe the tree: ``file``, or ``deviceId`` and ``executionId``, then its size."""

@@ -101,14 +101,17 @@ def told_apart(tree: UiTree, found: Sequence[UiNode], source: Mapping[str, Any])
     return {"matches": len(found), "candidates": candidates(tree, found), "tree": dict(source)}
 
 
-def refusal(tree: UiTree, error: ChoiceError, *, container: bool) -> EngineError:
-    """Return why the host took no node of ``tree``, in the words of all choices; ``container``: it is one to look in."""
+def refusal(tree: UiTree, error: ChoiceError, asked: Mapping[str, Any], *, container: bool) -> EngineError:
+    """Return why the host took no node of ``tree`` for ``asked``, a matcher and its limits, in the words of all choices.
+
+    ``container``: the matcher is that of one to look in.
+    """
+    from clawperator.engine.executions.failure_words import sentence
+
     count, code = len(error.found), error.code
     if container and code is ErrorCode.NODE_AMBIGUOUS:
         code = ErrorCode.CONTAINER_AMBIGUOUS
-    words = {
-        ErrorCode.NODE_NOT_FOUND: f"Only {count} nodes on screen match: there is none at the position asked for",
-        ErrorCode.CONTAINER_NOT_FOUND: f"No node on screen matches the {error.parameter}",
-    }.get(error.code, f"{count} nodes on screen match the {error.parameter}; nothing was sent")
+    words = "" if count and code in CODES else sentence(code, asked)
+    words = words or f"{count} nodes on screen match the {error.parameter}; nothing was sent"
     listed = {"matches": count, "candidates": candidates(tree, error.found)} if count else {}
     return EngineError(code, words, details={"parameter": error.parameter, **listed})

@@ -40,11 +40,10 @@ def generated_id(name: str, separator: str = "-") -> str:
 def completed(payload: object, source: str = "clawperator-execute", name: str = "execute") -> object:
     """Return a plan of actions with the other fields of an execution (execution.md#a-plan-of-actions-only).
 
-    A list of objects, or an object that has ``actions``, gets the fields and step ids that it lacks; anything else is returned
+    A list, or an object that has ``actions``, gets the fields and step ids that it lacks; anything else is returned
     as it is, for the validation to refuse.
     """
-    listed = isinstance(payload, list) and payload and all(isinstance(action, Mapping) for action in payload)
-    plan = {"actions": payload} if listed else payload
+    plan = {"actions": payload} if isinstance(payload, list) else payload
     if not isinstance(plan, Mapping) or "actions" not in plan:
         return payload
     command_id = generated_id(name)

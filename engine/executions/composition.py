@@ -231,7 +231,9 @@ class Parts:
         try:
             found = candidates(tree, self._finder(fields), nth=nth, strict=strict, **places)
         except ChoiceError as exc:
-            raise StepFailedError("look", refusal(tree, exc, container=container)) from exc
+            raise StepFailedError(
+                "look", refusal(tree, exc, {"matcher": fields, **limits}, container=container)
+            ) from exc
         asked = {name: limits[name] for name in HOST_CHOICES if limits.get(name) is not None}
         if found and (asked or is_reference(wanted)):
             row = {"id": "look", "by": "reference" if is_reference(wanted) else "host", "matched": len(found), **asked}

@@ -58,16 +58,20 @@ def selector_words(fields: Mapping[str, Any]) -> str:
 def sentence(code: str, params: Mapping[str, Any]) -> str:
     """Return what the error ``code`` means for an action with ``params``; empty where nothing can be said."""
     node = next((params[name] for name in _SELECTORS if params.get(name)), None)
-    container = params.get("container")
+    container, within, nth = params.get("container"), params.get("within"), params.get("nth")
     awaited = [str(params["expectedPackage"])] if params.get("expectedPackage") else []
     words: dict[str, str] = {"limit": f" within {params['timeoutMs']} ms" if "timeoutMs" in params else ""}
     if node:
-        words["node"] = selector_words(node) + (
-            f" in the container with {selector_words(container)}" if container else ""
+        words["node"] = (
+            selector_words(node)
+            + (f" in the container with {selector_words(container)}" if container else "")
+            + (f" in the row of the node with {selector_words(within)}" if within else "")
         )
         awaited.append(f"a node with {words['node']}")
-    if container:
-        words["container"] = selector_words(container)
+    if nth and node and code == ErrorCode.NODE_NOT_FOUND:
+        return f"fewer than {nth + 1} nodes with {words['node']}"
+    if container or within:
+        words["container"] = " or ".join(selector_words(place) for place in (container, within) if place)
     elif code == ErrorCode.CONTAINER_NOT_FOUND:
         return _NO_SCROLLABLE
     if awaited:

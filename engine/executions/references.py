@@ -17,7 +17,7 @@ from clawperator.engine.executions.validate import Validated, strictly
 from clawperator.engine.hierarchy.match import Matcher
 from clawperator.engine.hierarchy.nodes import UiNode, UiTree
 from clawperator.engine.hierarchy.queries import found_by
-from clawperator.engine.hierarchy.references import Found, Screen, resolve
+from clawperator.engine.hierarchy.references import Found, Screen, referred, resolve
 from clawperator.engine.hierarchy.tree import parse
 
 _CLICKING = ("click", "scroll_and_click")
@@ -121,8 +121,16 @@ def matcher_of(fields: Mapping[str, str], kept: KeptTrees, serial: str, screen: 
 def nodes_of(fields: Mapping[str, str], kept: KeptTrees, serial: str, screen: Screen) -> Sequence[UiNode]:
     """Return the nodes of ``screen`` that ``fields`` find. Raises ``EngineError``, also without any (``queries.found_by``)."""
     if "ref" in fields:
-        return [found(fields, kept, serial, screen).node]
+        return [node_of(fields, kept, serial, screen)]
     return found_by(screen.tree, Matcher.from_fields(fields))
+
+
+def node_of(fields: Mapping[str, str], kept: KeptTrees, serial: str, screen: Screen) -> UiNode:
+    """Return the node of the reference in ``fields``; on its own tree also one that no matcher singles out. Raises ``EngineError``."""
+    reference = Reference.read(fields["ref"])
+    if reference.tree == screen.id:
+        return referred(reference, screen.tree)
+    return found(fields, kept, serial, screen).node
 
 
 def found(fields: Mapping[str, str], kept: KeptTrees, serial: str, screen: Screen) -> Found:

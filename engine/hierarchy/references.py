@@ -35,6 +35,15 @@ class Found(NamedTuple):
     matcher: Matcher
 
 
+def referred(reference: Reference, seen: UiTree) -> UiNode:
+    """Return the node of ``reference`` on its own tree, ``seen``. Raises ``EngineError`` (REF_UNKNOWN) for a number of no target."""
+    node = seen.nodes[reference.number] if reference.number < len(seen.nodes) else None
+    if node is None or not seen.is_on_screen(node) or not is_target(node):
+        message = f"The tree {reference.tree} has no node e{reference.number} that can be acted on or read"
+        raise EngineError(ErrorCode.REF_UNKNOWN, message, details={"ref": str(reference)})
+    return node
+
+
 def resolve(
     reference: Reference, seen: UiTree, now: Screen, *, click: bool, read: bool = False, first: bool = False
 ) -> Found:
@@ -43,10 +52,7 @@ def resolve(
     ``click``: a label or a row through which a click reaches the node will do. ``read``: nothing is changed, so its text may
     differ. ``first``: on the same tree, the first of several nodes is found by a matcher. Raises ``EngineError``: REF_UNKNOWN for a number of no target, REF_AMBIGUOUS without a selector of its own, REF_STALE.
     """
-    node = seen.nodes[reference.number] if reference.number < len(seen.nodes) else None
-    if node is None or not seen.is_on_screen(node) or not is_target(node):
-        message = f"The tree {reference.tree} has no node e{reference.number} that can be acted on or read"
-        raise EngineError(ErrorCode.REF_UNKNOWN, message, details={"ref": str(reference)})
+    node = referred(reference, seen)
     suggestions = Selectors(seen).suggest(node)
     same_tree = reference.tree == now.id
     way = next((way for way in suggestions.candidates if _serves(way, click=click, first=first and same_tree)), None)

@@ -136,18 +136,25 @@ async def test_on_the_command_line(connect: Connect, column: str) -> None:
     warned = [warning["code"] for warning in done.get("warnings", ())]
     assert warned == ([] if column == "0.5" else ["MATCHER_AMBIGUOUS"]), "an older app says nothing"
     assert await phone.liked() == ["#1", "#2"]
-    done = await run("click --text Like --nth 90")
-    assert code(done) == "NODE_NOT_FOUND"
+    for verb in ("click", "input tap"):
+        done = await run(f"{verb} --text Like --nth 90")
+        assert code(done) == "NODE_NOT_FOUND"
+        assert done["outcome"]["error"]["message"] == 'fewer than 91 nodes with text "Like"'
+        done = await run(f"{verb} --text Like --in Nobody")
+        assert code(done) == "CONTAINER_NOT_FOUND"
+        assert done["outcome"]["error"]["message"] == 'no container with text "Nobody"'
     done = await run("read --id com.example.feed:id/author --in #2")
     assert done["exit"] == 0, done
     assert done["envelope"]["stepResults"][0]["data"]["text"] == "Chiara"
-    done = await run("click --text Like --in Nobody")
-    assert code(done) == "CONTAINER_NOT_FOUND"
     done = await run('click --text Like --in {"resourceId":"com.example.feed:id/post_card"}')
     assert code(done) == "CONTAINER_AMBIGUOUS"
     xml, tree = await phone.look()
     third = next(node for node in tree.on_screen if node.text == "Like")
-    done = await run(f"input tap --ref e{third.index}@{tree_id(xml)}")
+    reference = f"e{third.index}@{tree_id(xml)}"
+    twin = [node for node in tree.on_screen if node.text == "Like"][1]
+    done = await run(f"suggest --ref e{twin.index}@{tree_id(xml)}")
+    assert (done["exit"], done["node"]["bounds"]) == (0, list(twin.bounds)), done
+    done = await run(f"input tap --ref {reference}")
     assert done["exit"] == 0, done
     assert await phone.liked() == ["#1", "#2", "#3"]
 

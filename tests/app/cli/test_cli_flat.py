@@ -325,7 +325,8 @@ class TestExec:
     ) -> None:
         monkeypatch.chdir(tmp_path)
         array = cli("exec", "[1]", "--dry-run").document
-        assert (array["code"], array["message"]) == (VALIDATION, "The payload must be an object, not an array")
+        assert (array["code"], array["message"]) == (VALIDATION, "`actions.0` must be an object, not a number")
+        assert cli("exec", "[]", "--dry-run").document["message"] == "`actions` must not be empty"
         (tmp_path / "[1]").write_text(json.dumps(PLAN), encoding="utf-8")
         assert cli("exec", "[1]", "--dry-run").document["plan"]["commandId"] == "c"
         assert cli("exec", "[2", "--dry-run").document["message"] == "Invalid JSON content"

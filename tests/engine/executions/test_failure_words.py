@@ -31,6 +31,15 @@ NOPE = {"textEquals": "Nope"}
         ("CONTAINER_NOT_FOUND", {"container": NOPE}, 'no container with text "Nope"'),
         ("CONTAINER_NOT_FOUND", {"target": NOPE}, "no scrollable container on the screen"),
         ("NODE_AMBIGUOUS", {"matcher": NOPE}, 'several nodes with text "Nope"'),
+        ("NODE_NOT_FOUND", {"matcher": NOPE, "nth": 0}, 'no node with text "Nope"'),
+        ("NODE_NOT_FOUND", {"matcher": NOPE, "nth": 9}, 'fewer than 10 nodes with text "Nope"'),
+        (
+            "NODE_NOT_FOUND",
+            {"matcher": NOPE, "within": {"textEquals": "#3"}},
+            'no node with text "Nope" in the row of the node with text "#3"',
+        ),
+        ("CONTAINER_NOT_FOUND", {"matcher": NOPE, "within": {"textEquals": "#3"}}, 'no container with text "#3"'),
+        ("CONTAINER_AMBIGUOUS", {"matcher": NOPE, "within": {"textEquals": "#3"}}, 'several containers with text "#3"'),
         (
             "NAVIGATION_TIMEOUT",
             {"expectedPackage": "a.b", "expectedNode": NOPE, "timeoutMs": 1000},
