@@ -31,6 +31,9 @@ def understood(value: Any, schema: Schema, definitions: Schema | None = None) ->
         schema = definitions.get(reference.rpartition("/")[2], {})
     if isinstance(value, str):
         value = _typed(value, schema.get("type"))
+    if "actions" in schema.get("properties", {}):  # a plan may be the list of its actions, as on every face
+        listed = _typed(value, "array") if isinstance(value, str) else value
+        value = {"actions": listed} if isinstance(listed, list) else value
     if isinstance(value, dict):
         others = schema.get("additionalProperties") or {}
         fields = schema.get("properties", {})
