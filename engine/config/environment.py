@@ -7,11 +7,12 @@ import sys
 from functools import lru_cache
 
 from clawperator.engine.contracts.limits import BACKENDS, MAX_WAIT_MS
-from clawperator.engine.errors import EngineError, ErrorCode
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
+
+    from clawperator.engine.errors import EngineError
 
 DEVICE_VARIABLES = ("CLAWPERATOR_DEVICE_ID", "ANDROID_SERIAL")
 CALLER_PROFILE = "CLAWPERATOR_CALLER_PROFILE"
@@ -75,6 +76,8 @@ def wait_limit(value: object, name: str = "waitMs") -> int:
 
 
 def _refused(name: str, allowed: str, value: str = "", *, hint: str = "") -> EngineError:
+    from clawperator.engine.errors import EngineError, ErrorCode
+
     got = f", got {value[:64]!r}" if value else ""
     return EngineError(
         ErrorCode.EXECUTION_VALIDATION_FAILED,

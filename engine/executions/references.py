@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 from clawperator.engine.contracts.actions import INPUT_ACTIONS
 from clawperator.engine.contracts.execution import Action, Execution, is_reference
@@ -11,7 +12,6 @@ from clawperator.engine.contracts.issues import joined
 from clawperator.engine.contracts.read_only import OBSERVING
 from clawperator.engine.contracts.references import Reference, tree_id
 from clawperator.engine.errors import EngineError, ErrorCode
-from clawperator.engine.executions.composition import Composition
 from clawperator.engine.executions.kept_trees import KeptTrees
 from clawperator.engine.executions.validate import Validated, strictly
 from clawperator.engine.hierarchy.match import Matcher
@@ -19,6 +19,9 @@ from clawperator.engine.hierarchy.nodes import UiNode, UiTree
 from clawperator.engine.hierarchy.queries import found_by
 from clawperator.engine.hierarchy.references import Found, Screen, referred, resolve
 from clawperator.engine.hierarchy.tree import parse
+
+if TYPE_CHECKING:
+    from clawperator.engine.executions.composition import Composition
 
 _CLICKING = ("click", "scroll_and_click")
 

@@ -40,7 +40,7 @@ from clawperator.engine.contracts.roles import ROLE_NAMES
 from clawperator.engine.errors import EngineError, ErrorCode
 from clawperator.engine.hierarchy import blind
 from clawperator.engine.hierarchy.line_diff import line_diff
-from clawperator.engine.hierarchy.nodes import NO_BOUNDS, UiNode, UiTree
+from clawperator.engine.hierarchy.nodes import NO_BOUNDS, UiNode, UiTree, is_blank
 from clawperator.engine.hierarchy.serialise import RenderNode, node_xml, nodes_xml
 from clawperator.engine.hierarchy.traits import abilities, is_plain, is_target, kind, states, texts
 
@@ -188,7 +188,8 @@ def _way(node: UiNode, selectors: Selectors, ids: Ids) -> str:
         if other is not None and other.kind == "direct" and other.matcher == way.matcher:
             return f"by e{way.found.index}"
         click = "click "
-    shown = {"id": node.resource_id, **texts(node), "desc": node.content_desc, "role": kind(node)}
+    desc = "" if is_blank(node.content_desc) else node.content_desc
+    shown = {"id": node.resource_id, **texts(node), "desc": desc, "role": kind(node)}
     own = [name for field, name in _FIELDS.items() if field in fields and fields[field] == shown.get(name)]
     guessed = "~" if way.matcher.role and node.role_approximate else ""
     if not click and len(own) == len(fields):

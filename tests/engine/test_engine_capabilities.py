@@ -65,6 +65,7 @@ ADMIN: dict[str, Callable[[DeviceAdmin], Any]] = {
     "info": lambda a: a.info(),
     "rotate": lambda a: a.rotate("90"),
     "wake": lambda a: a.wake(),
+    "reset": lambda a: a.reset(),
     "logs": lambda a: a.logs(),
 }
 EMULATORS: dict[str, Callable[[EmulatorManager], Any]] = {

@@ -103,6 +103,7 @@ from clawperator.engine.skills.json_template import compile_template, template_i
 from clawperator.engine.skills.recipe import patterns, source, yaml_bounded
 from clawperator.engine.skills.recipe.compile import compile_recipe
 from clawperator.engine.skills.search import search
+from clawperator.engine.skills.skill_result import read_skill_result, result_rows
 from clawperator.engine.skills.validation import validate_all
 from clawperator.engine.text import redact
 from clawperator.engine.text.junit import xml_text
@@ -359,6 +360,13 @@ def skill_output(data: bytes) -> None:
     assert len(kept.beginning) + len(kept.ending) <= 200
 
 
+def reported_result(text: str) -> None:
+    """What a skill says of itself, by any id."""
+    with suppress(EngineError):
+        if (result := read_skill_result(text, "a.b")) is not None:
+            list(result_rows(result))
+
+
 def exported(value: str) -> None:
     """What a device said goes into every place of a run that is exported."""
     run = {
@@ -523,7 +531,7 @@ PARSERS: dict[str, Parser] = {
     "lint": Parser([lambda data: lint.lint_bytes(data, "a.py", RULES), *text_of(literals.literals, lambda said: lint.lint_text(said, "SKILL.md", RULES))], own.built_in("*.md")),
     "blocked-terms": Parser(file_of(lambda path: blocked_terms.load_blocked({}, path)), own.lines_of("# names\nElm Street\nJosé\n")),
     "template": Parser(text_of(template_inputs, lambda said: compile_template(said, {"QUERY": "x"}, "a.b", "c")), [TEMPLATE]),
-    "skill-output": Parser([skill_output, *text_of(frames.parse_frames, frames.kind_of)], own.lines_of('[Clawperator-Skill-Result]\n{"contractVersion":"1.0.0","status":"success"}\n', "RESULT|status=success|value=21\nTEXT_BEGIN\na\nTEXT_END\nSCREENSHOT|path=/tmp/a.png")),
+    "skill-output": Parser([skill_output, *text_of(frames.parse_frames, frames.kind_of, reported_result)], own.lines_of('[Clawperator-Skill-Result]\n{"contractVersion":"1.0.0","status":"success"}\n', "RESULT|status=success|value=21\nTEXT_BEGIN\na\nTEXT_END\nSCREENSHOT|path=/tmp/a.png")),
     "recording": Parser([lambda data: reader.read_recording(io.BytesIO(data)), *file_of(reader.read_file), drafted], [own.RECORDING]),
     "step-log": Parser([step_log.read_step_log], [json.dumps(step_log.step_log(reader.read_recording(io.BytesIO(own.RECORDING)))).encode()]),
     "exports": Parser(text_of(exported, redact.without_messages), [b'File "/home/u/x.py", line 3, in f\nValueError: secret', *LOGS[:3]]),

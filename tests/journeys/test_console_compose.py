@@ -159,7 +159,7 @@ async def test_a_plan_composed_by_form_from_nothing_runs(connect: Connect, size:
         await until(pilot, lambda: len(steps(app)) == 1)
         form = await form_of(pilot, "i", "w")
         await pick(pilot, form, "network", "Network & internet")
-        await pilot.press(*["tab"] * 4, *"maxAttempts=3", "enter")
+        await pilot.press(*["tab"] * 6, *"maxAttempts=3", "enter")
         await until(pilot, lambda: len(steps(app)) == 2)
         await form_of(pilot, "i", "n")
         await pilot.press("enter")

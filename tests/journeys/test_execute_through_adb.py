@@ -128,7 +128,7 @@ async def test_two_snapshots_of_one_plan_keep_their_own_trees(connect: Connect) 
     assert f'package="{SETTINGS}"' in second["data"]["text"]
 
 
-async def test_a_screenshot_lands_in_the_file_asked_for_and_is_never_overwritten(
+async def test_a_screenshot_lands_in_the_file_asked_for_and_replaces_no_other_kind_of_file(
     connect: Connect, tmp_path: Any
 ) -> None:
     bench = await connect()
@@ -138,10 +138,13 @@ async def test_a_screenshot_lands_in_the_file_asked_for_and_is_never_overwritten
     assert step == {"id": "s1", "actionType": "take_screenshot", "success": True, "data": {"path": str(path)}}
     picture = path.read_bytes()
     assert picture.startswith(b"\x89PNG")
+    await bench.engine.execute(payload)
+    assert path.read_bytes().startswith(b"\x89PNG"), "an older picture is replaced (amendment 16)"
+    path.write_text("notes")
     with pytest.raises(EngineError) as again:
         await bench.engine.execute(payload)
     assert again.value.code is ErrorCode.FILE_EXISTS
-    assert path.read_bytes() == picture
+    assert path.read_text() == "notes"
     assert [entry.name for entry in tmp_path.iterdir() if entry.name.startswith(".clawperator-")] == []
 
 

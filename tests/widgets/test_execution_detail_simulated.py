@@ -53,7 +53,7 @@ async def played(home: Path, *payloads: Mapping[str, Any]) -> tuple[list[Executi
     events: list[EngineEvent] = []
     async with (
         Simulation([world], mode="server") as simulation,
-        Engine(Settings.resolve(env={**simulation.env(), "HOME": str(home)})) as engine,
+        Engine(Settings.resolve(env={**simulation.env(), "HOME": str(home)}), strict=False) as engine,
     ):
         with engine.events.subscribe() as news:
             watching = asyncio.create_task(engine.watch_log(world.serial))

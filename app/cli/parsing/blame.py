@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from clawperator.app.cli.parsing.parser import Parser
     from clawperator.engine.errors import EngineError
 
-_ARGUMENTS = {"words": "<text>", "way": "<direction>", "name": "<key>"}
+_ARGUMENTS = {"words": "<text>", "way": "<direction>", "name": "<key>", "button": "<action>"}
 """Positional arguments that the help calls otherwise."""
 _OPTIONS = {
     "key": ("key", "name"),
@@ -25,6 +25,8 @@ _OPTIONS = {
     "package": ("package", "app"),
     "expectedPackage": ("app",),
     "uri": ("target", "uri", "app"),
+    "notificationKey": ("key",),
+    "actionId": ("button",),
     "direction": ("way", "direction"),
     "durationMs": ("ms", "duration_ms"),
     "text": ("words", "text"),

@@ -26,6 +26,7 @@ READS = {
     "skills list": ("--registry", "builtin"),
     "skills get": (SKILL, "--registry", "builtin"),
     "skills search": ("settings", "--registry", "builtin"),
+    "skills for-app": ("com.android.settings", "--registry", "builtin"),
     "skills validate": (SKILL, "--registry", "builtin"),
     "skills ci": ("--registry", "{registry}"),
     "policy show": (),

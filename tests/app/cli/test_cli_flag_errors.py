@@ -120,4 +120,6 @@ def test_every_bad_value_of_every_flag(cli: Cli, words: str) -> None:
         if document.get("code") in ("EXECUTION_VALIDATION_FAILED", "USAGE", "TEXT_NOT_DELIVERED"):
             together = document["message"].startswith("use ") or "submit takes a selector and" in document["message"]
             file = document["message"].startswith("Failed to read the saved UI tree")  # which it names
-            assert name in document["message"] or together or file, (line, run.out)
+            other = {"--within": "--in", "--timeout-ms": "--timeout"}.get(name, name)
+            together |= "takes no" in document["message"] or "nth nor within" in document["message"]
+            assert name in document["message"] or other in document["message"] or together or file, (line, run.out)

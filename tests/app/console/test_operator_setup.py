@@ -19,7 +19,7 @@ from clawperator.app.console.devices.setup_screen import SetupDialog
 from clawperator.app.console.messages import NoticeUpdate, SetupUpdate, Update
 from clawperator.app.console.screens.forms import Form
 from clawperator.app.console.screens.live_dialog import DialogText
-from clawperator.engine.contracts.operator_identity import DEBUG_PACKAGE, RELEASE_PACKAGE
+from clawperator.engine.contracts.operator_identity import DEBUG_PACKAGE, OPERATOR_BRANDS, RELEASE_PACKAGE
 from clawperator.engine.errors import EngineError, ErrorCode
 from clawperator.widgets.format.devices import VARIANTS
 from clawperator.widgets.format.setup import compared, file_rows, installed_rows
@@ -299,4 +299,5 @@ def test_a_service_that_does_not_run_is_said() -> None:
 
 
 def test_the_two_apps_are_called_as_the_engine_knows_them() -> None:
-    assert list(VARIANTS) == [RELEASE_PACKAGE, DEBUG_PACKAGE]
+    assert [*VARIANTS][:2] == [RELEASE_PACKAGE, DEBUG_PACKAGE]
+    assert VARIANTS.keys() == {package for brand in OPERATOR_BRANDS for package in brand.packages}

@@ -140,6 +140,8 @@ def reads_every_error(api: GeneratedClient) -> None:
 
 async def calls_every_route(api: GeneratedClient) -> None:
     await api.good("getHealth")
+    await api.good("ping")
+    await api.good("getVersion")
     await api.good("getMetrics")
     await api.good("getSchema", name="execution")
     await api.good("getEventSchemas")

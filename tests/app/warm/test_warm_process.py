@@ -518,6 +518,8 @@ def installed_copy(tmp_path: Path) -> Path:
     copy.mkdir(parents=True)
     for part in ("engine", "app", "widgets", "themes"):
         subprocess.run(["/bin/cp", "-rL", str(package / part), str(copy / part)], check=True)
+    for module in ("__init__.py", "__main__.py"):
+        subprocess.run(["/bin/cp", str(package / module), str(copy / module)], check=True)
     return copy.parent
 
 

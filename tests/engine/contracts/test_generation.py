@@ -146,11 +146,12 @@ def test_the_table_says_what_is_refused() -> None:
 
 
 def test_every_command_of_the_table_says_in_its_help_what_it_requires() -> None:
-    """Refusals, the table and help texts have the same words."""
+    """Refusals, the table and help texts have the same words, but for what the host does for an older app."""
+    by_host = ("container", "strict")
     for row in support_table():
         assert row.command in CLI_COMMANDS
         help_text = " ".join(build_parser(load(row.command)).format_help().split())
-        versions = {since for _, since in row.later} | ({row.since} - {"0.3"})
+        versions = {since for name, since in row.later if name not in by_host} | ({row.since} - {"0.3"})
         for since in versions:
             assert requirement(since) in help_text, row.command
 

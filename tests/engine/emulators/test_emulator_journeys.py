@@ -221,7 +221,7 @@ async def test_one_that_boots_is_known_by_its_console(sdk: FakeSdk, manage: Mana
         ("disk_full", "ANDROID_SYSTEM_IMAGE_INSTALL_FAILED", "No space left on device", "Free several gigabytes"),
         ("image_missing", "ANDROID_SYSTEM_IMAGE_INSTALL_FAILED", "Failed to find package", "sdkmanager --list"),
         ("no_network", "ANDROID_SYSTEM_IMAGE_INSTALL_FAILED", "Failed to download", "Check the network"),
-        ("create_fails", "ANDROID_AVD_CREATE_FAILED", "not writable", "Check avdmanager"),
+        ("create_fails", "ANDROID_AVD_CREATE_FAILED", "not writable", "Let this user write"),
         ("writes_nothing", "ANDROID_AVD_CREATE_FAILED", "is not in", "ANDROID_AVD_HOME"),
     ],
 )

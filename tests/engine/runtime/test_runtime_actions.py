@@ -78,6 +78,12 @@ class FakeSurface:
     async def click(self, node: UiNode) -> bool:
         return self._act("click", node.resource_id)
 
+    async def drag(self, start: tuple[int, int], end: tuple[int, int], hold_ms: int, move_ms: int) -> bool:
+        return self._act("drag", start, end, hold_ms, move_ms)
+
+    async def perform(self, name: str, values: Mapping[str, Any]) -> ActionResult:
+        raise NotImplementedError(name)
+
     async def long_click(self, node: UiNode) -> bool:
         return self._act("long_click", node.resource_id)
 

@@ -44,6 +44,8 @@ const execution: components["schemas"]["execution"] = {
 };
 
 await good(client.GET("/healthz"));
+await good(client.GET("/ping"));
+await good(client.GET("/version"));
 await good(client.GET("/schemas/{name}", { params: { path: { name: "execution" } } }));
 await good(client.GET("/metrics", { parseAs: "text" }));
 await good(client.GET("/events/schema"));
