@@ -33,26 +33,34 @@ class LoadedTree(NamedTuple):
 
     def matcher(self, fields: Mapping[str, str]) -> Matcher:
         """Return the matcher of ``fields``. Raises ``EngineError`` for a reference that cannot be resolved on the tree."""
+        if "ref" not in fields:  # which needs no device
+            from clawperator.engine.hierarchy.match import Matcher
+
+            return Matcher.from_fields(fields)
         from clawperator.engine.executions.references import matcher_of
 
-        return matcher_of(fields, *self._place(fields))
+        return matcher_of(fields, *self._place())
 
     def nodes(self, fields: Mapping[str, str]) -> Sequence[UiNode]:
         """Return the nodes that ``fields`` find. Raises ``EngineError``, also without any."""
+        if "ref" not in fields:
+            from clawperator.engine.hierarchy.queries import found_by
+
+            return found_by(self.tree, self.matcher(fields))
         from clawperator.engine.executions.references import nodes_of
 
-        return nodes_of(fields, *self._place(fields))
+        return nodes_of(fields, *self._place())
 
-    def _place(self, fields: Mapping[str, str]) -> tuple[KeptTrees, str, Screen]:
+    def _place(self) -> tuple[KeptTrees, str, Screen]:
         """Return where the tree of a reference in ``fields`` is found, and the tree here."""
-        if "ref" in fields and "deviceId" not in self.source:
+        if "deviceId" not in self.source:
             raise EngineError(ErrorCode.USAGE, "use --snapshot OR --ref, not both: a reference is to a device's tree")
         from clawperator.engine.contracts.references import tree_id
         from clawperator.engine.executions.kept_trees import KeptTrees
         from clawperator.engine.hierarchy.references import Screen
 
         screen = Screen(self.tree, tree_id(self.xml))
-        return KeptTrees(self.trees_folder), self.source.get("deviceId", ""), screen
+        return KeptTrees(self.trees_folder), self.source["deviceId"], screen
 
     def to_dict(self) -> dict[str, Any]:
         """Return how answers describe the tree: ``file``, or ``deviceId`` and ``executionId``, then its size."""
