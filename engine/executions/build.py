@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from clawperator.engine.contracts.limits import DOCTOR_SOURCE, EXPECTED_FORMAT, MAX_EXECUTION_TIMEOUT_MS, SLOW_SCROLL_MS
@@ -40,11 +40,11 @@ def generated_id(name: str, separator: str = "-") -> str:
 def completed(payload: object, source: str = "clawperator-execute", name: str = "execute") -> object:
     """Return a plan of actions with the other fields of an execution (execution.md#a-plan-of-actions-only).
 
-    A list, or an object whose ``actions`` are one, gets the fields and step ids that it lacks; anything else is returned
+    A list, or an object that has ``actions``, gets the fields and step ids that it lacks; anything else is returned
     as it is, for the validation to refuse.
     """
     plan = {"actions": payload} if isinstance(payload, list) else payload
-    if not isinstance(plan, Mapping) or not isinstance(plan.get("actions"), list):
+    if not isinstance(plan, Mapping) or "actions" not in plan:
         return payload
     command_id = generated_id(name)
     header = {
@@ -57,8 +57,10 @@ def completed(payload: object, source: str = "clawperator-execute", name: str = 
     return {**header, **plan, "actions": _with_ids(plan["actions"])}
 
 
-def _with_ids(actions: Sequence[object]) -> Sequence[object]:
+def _with_ids(actions: object) -> object:
     """Number the actions that have no id: ``s1`` is the first one of the plan."""
+    if not isinstance(actions, list):
+        return actions
     taken = {action["id"] for action in actions if isinstance(action, Mapping) and isinstance(action.get("id"), str)}
     numbered = []
     for number, action in enumerate(actions, 1):

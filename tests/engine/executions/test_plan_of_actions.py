@@ -56,11 +56,11 @@ def test_ids_stay_unique() -> None:
 @pytest.mark.parametrize(
     ("plan", "path"),
     [
-        ([], ""),
+        ([], "actions"),
         ({"actions": []}, "actions"),
-        (["snapshot_ui"], ""),
-        ([[LOOK]], ""),
-        ([LOOK, None], ""),
+        (["snapshot_ui"], "actions.0"),
+        ([[LOOK]], "actions.0"),
+        ([LOOK, None], "actions.1"),
         ({"actions": "snapshot_ui"}, "actions"),
         ({"actions": [LOOK], "timeout": 5}, ""),
         ({"actions": [LOOK], "commandId": None}, "commandId"),

@@ -204,16 +204,17 @@ async def refused(engine: Engine, payload: object, **options: Any) -> EngineErro
 async def test_a_refusal_is_a_run_where_it_has_a_name_and_an_audit_anyway(start: Start, kept: Kept) -> None:
     engine = await start()
     error = await refused(engine, plan({"type": "press_key", "params": {"key": "power"}}))
-    await refused(engine, {"actions": "none"})
+    other = await refused(engine, {"actions": "none"})
     await refused(engine, "nothing")
-    (run,) = kept.runs
+    run, second = kept.runs
+    assert second.summary.execution_id == other.extra["executionId"], "a plan of actions only gets a name"
     assert (run.summary.status, run.summary.code) == ("refused", "EXECUTION_VALIDATION_FAILED")
     assert run.summary.execution_id == error.extra["executionId"]
     assert run.payload == plan({"type": "press_key", "params": {"key": "power"}}), "as it was given"
     assert list(run.phases) == ["validate"]
     assert [(entry.event, entry.command_id, entry.code) for entry in kept.audit] == [
         ("refused", "cmd-1", "EXECUTION_VALIDATION_FAILED"),
-        ("refused", "", "EXECUTION_VALIDATION_FAILED"),
+        ("refused", second.summary.command_id, "EXECUTION_VALIDATION_FAILED"),
         ("refused", "", "EXECUTION_VALIDATION_FAILED"),
     ]
 
