@@ -132,7 +132,9 @@ class Draft:
 
         Raises ``ValueError`` with the reason for a payload without a list of steps.
         """
-        whole = isinstance(payload, dict) and "commandId" in payload
+        whole = payload == [] or (
+            isinstance(payload, dict) and "commandId" in payload
+        )  # an empty list has no steps to take
         steps, root = _parts(payload if whole else completed(payload))
         root.pop("commandId", None)
         self._change(steps=steps, root=root)
