@@ -119,7 +119,7 @@ async def test_a_compiled_artifact_is_executed_whole(client: httpx.AsyncClient) 
         ({"execution": ""}, 400, "MISSING_EXECUTION", None),
         ({"execution": 0}, 400, "MISSING_EXECUTION", None),
         ({"execution": False}, 400, "MISSING_EXECUTION", None),
-        ({"execution": []}, 400, "EXECUTION_VALIDATION_FAILED", ""),
+        ({"execution": []}, 400, "EXECUTION_VALIDATION_FAILED", "actions"),
         ({"execution": {}}, 400, "EXECUTION_VALIDATION_FAILED", ""),
         ({"execution": 7}, 400, "EXECUTION_VALIDATION_FAILED", ""),
         ({"execution": plan(), "deviceId": 7}, 400, "INVALID_DEVICE_ID", "deviceId"),
