@@ -27,6 +27,7 @@ from clawperator.engine.config.policy import SETUP_OPERATOR, Subject
 from clawperator.engine.contracts.operator_identity import OPERATOR_PACKAGES
 from clawperator.engine.doctor import device_health
 from clawperator.engine.errors import EngineError, ErrorCode
+from clawperator.engine.executions import apps as launcher_apps
 from clawperator.engine.executions import probe
 from clawperator.engine.executions.force_stop import require_package
 from clawperator.engine.executions.shell_input import parse_screen_size
@@ -67,6 +68,13 @@ class DeviceAdmin:
         self._resolve, self._hold, self._guard = resolve, hold, guard
 
     # -- apps
+
+    async def apps(self, *, search: str = "") -> dict[str, Any]:
+        """Return the apps that can be opened; those with ``search`` in the label, the derived name or the id."""
+        self._guard.permit("observe", "list the packages of a device")
+        device = await self._resolve()
+        found = launcher_apps.search(await launcher_apps.launchable_apps(device), search)
+        return _answer(device, apps=[app.to_dict() for app in found])
 
     async def install(self, path: str) -> dict[str, Any]:
         """Install or update the app of an APK file on this host."""

@@ -36,6 +36,7 @@ _TOOL_WORDS = {
     "Run doctor (": "Call `doctor` (",
     **commands(
         {
+            "apps": "`devices` with `apps`",
             "devices": "`devices`",
             "doctor": "`doctor`",
             "suggest": "`suggest`",

@@ -22,6 +22,7 @@ _ROUTE_WORDS = {
     "Run doctor (": "Call GET /doctor (",
     **commands(
         {
+            "apps": "GET /devices/{device_id}/apps",
             "devices": "GET /devices",
             "device info": "POST /verbs/device_info",
             "doctor": "GET /doctor",

@@ -19,7 +19,6 @@ from clawperator.engine.contracts.limits import MAX_EXECUTION_TIMEOUT_MS, MAX_SH
 from clawperator.engine.contracts.matcher import NodeMatcher
 from clawperator.engine.contracts.strict import Strict
 from clawperator.engine.contracts.values import (
-    ApplicationId,
     ClickType,
     Coordinate,
     Direction,
@@ -32,7 +31,7 @@ from clawperator.engine.contracts.values import (
 )
 from clawperator.engine.device_admin import MAX_LINES, DeviceAdmin
 from clawperator.engine.errors import EngineError, ErrorCode
-from clawperator.engine.executions import build, shell_input, verbs
+from clawperator.engine.executions import build, opening, shell_input, verbs
 from clawperator.engine.executions.argument_names import in_arguments
 from clawperator.engine.executions.composition import Composition
 from clawperator.engine.executions.matcher_check import checked_fields
@@ -75,7 +74,7 @@ class _Arguments(Strict):
     point: Coordinate = optional("A point of the screen instead of a node.")
     to: Coordinate = optional("Where a swipe or drag ends.")
     clickType: ClickType = optional("How to click.")
-    applicationId: ApplicationId = optional("The package name of an app.")
+    applicationId: Text = optional("The package name of an app; for open_app, also its label.")
     uri: Uri = optional("The URI to open.")
     text: Annotated[str, Units(MAX_SHOWN_TEXT_LENGTH)] = optional("The text to type or to show.")
     key: Annotated[str, Field(max_length=64)] = optional("back, home or recents; for input_key, any key code.")
@@ -319,7 +318,7 @@ _SCROLL = ("direction", "container", "strict")
 _LIMITS = ("container", "strict", "nth", "within")
 VERBS: Mapping[str, Verb] = {
     "open_app": Verb(
-        lambda a: build.open_app(
+        lambda a: opening.open_app_or_name(
             a["applicationId"],
             skip_navigation_wait=a.get("skipNavigationWait"),
             navigation_timeout_ms=a.get("navigationTimeoutMs"),

@@ -7,7 +7,12 @@ import time
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from clawperator.engine.contracts.limits import DOCTOR_SOURCE, EXPECTED_FORMAT, MAX_EXECUTION_TIMEOUT_MS, SLOW_SCROLL_MS
+from clawperator.engine.contracts.limits import (
+    DOCTOR_SOURCE,
+    EXPECTED_FORMAT,
+    MAX_EXECUTION_TIMEOUT_MS,
+    SLOW_SCROLL_MS,
+)
 
 if TYPE_CHECKING:
     from clawperator.engine.contracts.execution import Action
@@ -109,18 +114,6 @@ def open_app(
 
 def open_uri(uri: str) -> dict[str, Any]:
     return _cli("open_uri", "cli-action-open-uri", 15_000, "open_uri", {"uri": uri})
-
-
-def is_uri(target: str) -> bool:
-    """Return whether ``target`` begins with ``scheme://``."""
-    scheme, mark, _ = target.strip().partition("://")
-    plain = scheme.translate({ord(sign): "a" for sign in "+.-"})
-    return bool(mark) and plain.isascii() and plain.isalnum()
-
-
-def open_target(target: str, **how: Any) -> dict[str, Any]:
-    """Return ``open_uri`` for a ``scheme://``, else ``open_app``, which ``how`` is for."""
-    return open_uri(target) if is_uri(target) else open_app(target, **how)
 
 
 def close_app(application_id: str) -> dict[str, Any]:

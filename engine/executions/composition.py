@@ -99,7 +99,9 @@ class Composition:
     def validated(self, *, timeout_ms: object = None) -> Validated:
         """Return the whole plan; the steps of the Operator are validated as ``execute`` does. Raises ``EngineError``."""
         plan = Execution(self.command_id, self.command_id, self.source, self.timeout_ms, tuple(self.actions))
-        sent = [action for action in plan.actions if action.type not in INPUT_ACTIONS]
+        sent = [
+            action for action in plan.actions if action.type not in INPUT_ACTIONS and "appName" not in action.params
+        ]
         probe = replace(plan, actions=tuple(sent or [Action("look", "snapshot_ui")]))
         checked = validate(probe.to_payload(), timeout_ms=timeout_ms)
         normal = {action.id: action for action in checked.execution.actions}
@@ -177,6 +179,13 @@ class Parts:
         """Parts whose end is not known."""
 
     # -- dispatching
+
+    def settle(self, step_id: str, params: Mapping[str, Any]) -> None:
+        """Give a step the parameters that only a look at the device could tell, if the policy allows them. Raises ``EngineError``."""
+        actions = [replace(step, params=params) if step.id == step_id else step for step in self.execution.actions]
+        for step in actions:
+            self.admit(step)
+        self.execution = replace(self.execution, actions=tuple(actions))
 
     async def send(self, *ids: str, limit_ms: float | None = None) -> list[dict[str, Any]]:
         """Dispatch these steps as one plan, within ``limit_ms``; return their results. Ends the composition if one fails."""

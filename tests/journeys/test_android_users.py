@@ -163,5 +163,5 @@ async def test_a_recording_is_that_of_the_user_in_the_foreground(visit: Visit, t
 async def test_the_stock_backend_starts_apps_for_that_user(visit: Visit) -> None:
     place = await visit(SECOND_USER, operator={"installed": False})
     place.engine.use_backend("stock")
-    result = await place.engine.execute(build.open_target("com.example.shop"), device_id=place.serial)
+    result = await place.engine.execute(build.open_app("com.example.shop"), device_id=place.serial)
     assert result.succeeded

@@ -8,6 +8,7 @@ import os
 import shutil
 import sys
 from collections.abc import Awaitable, Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -300,3 +301,48 @@ async def test_a_shell_script_of_the_older_generation(connect: Connect, tmp_path
     env = {**bench.env, "CLAW_BIN": " ".join(CLI), "RECEIVER_PKG": PACKAGE, "PATH": os.environ["PATH"]}
     done = await ran("bash", str(script), bench.serial, env=env)
     assert (done.exit_code, done.out) == (0, "RESULT|title=Settings\n✅ done\n"), done.err
+
+
+# -- apps by name
+
+
+async def test_apps_are_listed_and_opened_by_what_they_are_called(connect: Connect) -> None:
+    bench = await connect()
+    run = runner(bench)
+    listed = {row["applicationId"]: row for row in (await run("apps")).document["apps"]}
+    assert (listed[SETTINGS]["label"], listed[SETTINGS]["derivedName"]) == (None, "Settings"), "it is in its resources"
+    assert listed[SHOP]["label"] == "Shop"
+    (found,) = (await run("apps", "--search", "SETT")).document["apps"]
+    assert found == listed[SETTINGS]
+
+    opened = await run("open", "settings", "--then", "compact")
+    assert (opened.exit_code, opened.document["result"]["applicationId"]) == (0, SETTINGS)
+    assert opened.step["application_id"] == SETTINGS
+    assert SETTINGS in json.dumps(opened.document["then"])
+    by_id = await run("open", SETTINGS)
+    assert "result" not in by_id.document, "an id is not looked up"
+
+    near = await run("open", "Sho")
+    error = near.document["outcome"]["error"]
+    assert (near.exit_code, error["code"], error["details"]["nearest"][0]["applicationId"]) == (
+        1,
+        "APP_NOT_FOUND",
+        SHOP,
+    )
+    bench.world.ui.apps[SHOP] = replace(bench.world.ui.apps[SHOP], label="Settings")
+    several = await run("open", "Settings", "--backend", "stock")
+    error = several.document["outcome"]["error"]
+    assert (several.exit_code, error["code"]) == (1, "APP_NOT_FOUND")
+    assert [row["applicationId"] for row in error["details"]["candidates"]] == [SETTINGS, SHOP]
+
+
+async def test_an_app_that_is_found_by_its_name_must_be_allowed(connect: Connect, tmp_path: Path) -> None:
+    bench = await connect()
+    policy = tmp_path / "policy.toml"
+    policy.write_text('version = 1\n[profiles.default.packages]\ndeny = ["com.android.settings"]\n')
+    bench.env["CLAWPERATOR_POLICY"] = str(policy)
+    run = runner(bench)
+    denied = await run("open", "Settings")
+    assert (denied.exit_code, denied.document["code"]) == (1, "PACKAGE_DENIED")
+    assert denied.document["details"]["package"] == SETTINGS
+    assert (await run("open", "Shop")).document["result"]["applicationId"] == SHOP

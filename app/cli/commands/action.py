@@ -16,7 +16,7 @@ from clawperator.app.cli.parsing.selectors import (
 from clawperator.app.cli.parsing.values import invalid, json_object, number, text_value
 from clawperator.app.cli.payload_file import read_bytes
 from clawperator.engine.errors import ErrorCode
-from clawperator.engine.executions import build
+from clawperator.engine.executions import build, opening
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -107,8 +107,8 @@ class OpenApp(Action):
         *RESULT_FLAGS,
     )
 
-    def payload(self, options: Options) -> dict[str, Any]:
-        return build.open_app(self.need(options.app), **navigation(options))
+    def payload(self, options: Options) -> dict[str, Any] | Composition:
+        return opening.open_app_or_name(self.need(options.app), **navigation(options))
 
 
 class OpenUri(Action):

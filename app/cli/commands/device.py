@@ -38,6 +38,22 @@ class DeviceCommand(EngineCommand):
         return Answer(await self.ask(engine.device_admin(), options))
 
 
+class Apps(DeviceCommand):
+    usage = "[--search <text>] [options]"
+    notes = (
+        "label is null where the device does not state it: most labels are resources of the app. derivedName is made of the\n"
+        "application id. `clawperator open` takes any of the three."
+    )
+    examples = ("", "--search settings", "--output pretty")
+    flags = (
+        Flag("--search", "<text>", "list only apps with this text in the label, the derived name or the id"),
+        POLICY_FLAG,
+    )
+
+    async def call(self, engine: Engine, options: Options) -> Answer:
+        return Answer(await engine.device_admin().apps(search=options.search or ""), view="devices.apps")
+
+
 class AppInstall(DeviceCommand):
     usage = "<apk> [options]"
     notes = "Replaces an installed version and keeps its data. The Operator app needs the capability setup_operator."

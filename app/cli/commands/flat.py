@@ -13,7 +13,7 @@ from clawperator.app.cli.parsing.selectors import CHOICE_FLAGS, LABEL_FLAGS, SEL
 from clawperator.app.cli.parsing.values import integer, invalid, text_value
 from clawperator.app.cli.payload_file import file_name, is_json_text, read_bytes, unreadable
 from clawperator.engine.errors import EngineError, ErrorCode
-from clawperator.engine.executions import build
+from clawperator.engine.executions import build, opening
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -197,20 +197,23 @@ def _checked_or_run(command: action.Action, options: Options) -> Answer:
 
 class Open(Flat, action.Action):
     usage = "<target> [options]"
-    notes = "A target with a scheme:// is a URI; anything else is an application id."
-    examples = ("com.android.settings", "https://example.org/", "--app com.android.settings")
+    notes = (
+        "A target with a scheme:// is a URI, a word with a dot is an application id. Anything else is the label or derived name of\n"
+        "one app of `clawperator apps`, in any case; its applicationId is in result."
+    )
+    examples = ("com.android.settings", "Settings", "https://example.org/", "--app com.android.settings")
     flags = (
-        Word("target", "application id or URI"),
+        Word("target", "application id, URI or name of an app"),
         Flag("--app", "<target>", "open this target (same as the argument)"),
         *action.NAVIGATION_FLAGS,
         *RESULT_FLAGS,
     )
 
-    def payload(self, options: Options) -> dict[str, Any]:
+    def payload(self, options: Options) -> dict[str, Any] | Composition:
         target, how = self.argument("the target", options.target, app=options.app), action.navigation(options)
-        if how and build.is_uri(target):
+        if how and opening.is_uri(target):
             raise invalid("--skip-navigation-wait and --navigation-timeout-ms are for apps, not for URIs")
-        return build.open_target(target, **how)
+        return opening.open_target(target, **how)
 
 
 class Close(Flat, action.Action):

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 FLAG_SIMILARITY = 0.75
 MEANT = {
     "action tap": "action click",
-    "app list": "packages list",
+    "app list": "apps",
     "config get": "config show",
     "device list": "devices",
     "device status": "device info",
@@ -20,7 +20,6 @@ MEANT = {
     "history get": "history show",
     "skills create": "skills new",
     "skills show": "skills get",
-    "apps": "packages list",
     "capture": "screenshot",
     "check": "doctor",
     "connect": "devices connect",

@@ -89,6 +89,16 @@ def packages(data: Data) -> Drawing:
     yield from map(safe_text, data["packages"])
 
 
+def apps(data: Data) -> Drawing:
+    if not data["apps"]:
+        yield safe_text("No app matches.", UNSURE)
+        return
+    yield records(
+        data["apps"],
+        {"label": lambda app: app["label"] or "", "name": "derivedName", "application id": "applicationId"},
+    )
+
+
 def locks(data: Data) -> Drawing:
     if not data["locks"]:
         yield safe_text("No device is locked.", GOOD)

@@ -21,6 +21,7 @@ from clawperator.engine.errors import EngineError, ErrorCode
 from clawperator.engine.executions import build
 from clawperator.engine.executions.finish import RunOptions
 from clawperator.engine.executions.matcher_check import checked_fields
+from clawperator.engine.executions.opening import MAX_APP_NAME
 from clawperator.engine.facade import BackendOptions
 from clawperator.engine.follow.trees import SeenTree, viewed
 from clawperator.engine.hierarchy import queries
@@ -165,6 +166,28 @@ async def packages(
 ) -> Response:
     with acting(request) as engine:
         return ok(packages=await engine.packages(device_id=device_id, third_party=third_party))
+
+
+@router.get(
+    "/devices/{device_id}/apps",
+    operation_id="listApps",
+    dependencies=[Depends(refuse_web_page)],
+    summary="List the apps that can be opened, with their labels",
+    description="`label` is null where the device does not state it; `derivedName` is made of the application id.",
+    responses=gives(
+        ok_with({"deviceId": TEXT, "apps": OBJECTS}),
+        ErrorCode.DEVICE_NOT_FOUND,
+        ErrorCode.DEVICE_COMMAND_REFUSED,
+        ErrorCode.CAPABILITY_DENIED,
+    ),
+)
+async def apps(
+    request: Request,
+    device_id: str,
+    search: Annotated[str, Query(max_length=MAX_APP_NAME, description="A part of label, name or id.")] = "",
+) -> Response:
+    with acting(request) as engine:
+        return answer(await engine.device_admin(device_id=device_id).apps(search=search))
 
 
 @router.post(

@@ -201,7 +201,7 @@ def _action_tool() -> Tool:
             **base.CHOICE,
             "point": base.point("Screen pixels, if no selector works.", 0),
             "clickType": base.choice("", click["clickType"]["enum"], "default"),
-            "applicationId": base.string("Package name.", limits.MAX_MATCHER_VALUE_LENGTH),
+            "applicationId": base.string("Package name; open_app: or label.", limits.MAX_MATCHER_VALUE_LENGTH),
             "uri": {**base.STRING, "maxLength": limits.MAX_URI_LENGTH},
             "text": base.string("Replaces the text of the field.", limits.MAX_MATCHER_VALUE_LENGTH),
             "key": base.string("back, home, recents; input_key: any key code.", 64),

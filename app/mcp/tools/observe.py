@@ -20,6 +20,7 @@ from clawperator.engine.executions import build
 from clawperator.engine.executions.annotate import annotate, require_small
 from clawperator.engine.executions.brief import brief_view
 from clawperator.engine.executions.matcher_check import checked_fields
+from clawperator.engine.executions.opening import MAX_APP_NAME
 from clawperator.engine.follow.trees import viewed
 from clawperator.engine.hierarchy import blind, queries
 
@@ -35,8 +36,12 @@ _MAX_WAIT_MS = MAX_EXECUTION_TIMEOUT_MS - build.SPARE_MS
 # -- devices
 
 
-async def _devices(service: McpService, call: Call, _: Arguments) -> Reply:
+async def _devices(service: McpService, call: Call, arguments: Arguments) -> Reply:
     engine = service.engine.under(call.caller)
+    if "apps" in arguments:
+        return Reply(await engine.device_admin(device_id=arguments.get("deviceId")).apps(search=arguments["apps"]))
+    if "deviceId" in arguments:
+        raise invalid("deviceId", "devices takes 'deviceId' with 'apps' only")
     locks = {lock.device_id: lock.to_dict() for lock in engine.locks()}
     rows = []
     for entry in await engine.devices():
@@ -55,7 +60,10 @@ DEVICES = Tool(
     "List devices",
     "Lists the Android devices of this computer. Only those in state `device` can be used; `lock`: in use, or settling.",
     _devices,
-    parameters={},
+    parameters={
+        "apps": base.string("List the apps to open with this in label or id; '' for all.", MAX_APP_NAME),
+        "deviceId": base.DEVICE,
+    },
     open_world=False,
 )
 

@@ -155,17 +155,42 @@ _MATCH: Final = "priority=0 preferredOrder=0 match=0x108000 specificIndex=-1 isD
 
 
 async def _query_activities(process: Process, words: list[str]) -> int:
-    """``query-activities --brief [-a ACTION] [-c CATEGORY] PACKAGE``: all launcher entries."""
+    """``query-activities [--brief] [-a ACTION] [-c CATEGORY] [PACKAGE]``: all launcher entries, of one app or of all."""
     intent = parse_intent([word for word in words if word not in ("--brief", "--components")])
-    name = intent.package
-    launcher = _entry(process, name, intent.category)
-    several = process.device.scenario.of_device(TwoLaunchers)
-    entries = [launcher] if launcher else []
-    if entries and several is not None and several.package == name:
-        entries.append(".OtherEntry")
-    rows = (f"  Activity #{at}:\n    {_MATCH}\n    {name}/{entry}\n" for at, entry in enumerate(entries))
-    await process.out(f"{len(entries)} activities found:\n{''.join(rows)}" if entries else "No activities found\n")
+    names = [intent.package] if intent.package else list(process.device.packages)
+    entries = [(name, activity) for name in names for activity in _entries(process, name, intent.category)]
+    brief = "--brief" in words
+    rows = [f"{len(entries)} activities found:" if entries else "No activities found"]
+    for at, (name, activity) in enumerate(entries):
+        component = [f"    {name}/{activity}"] if brief else _resolve_info(process, name, activity)
+        rows += [f"  Activity #{at}:", f"    {_MATCH}", *component]
+    await process.lines(rows)
     return 0
+
+
+def _entries(process: Process, name: str, category: str) -> list[str]:
+    """The launcher entries of an app that is installed and enabled for the current user."""
+    package = process.device.packages.get(name)
+    launcher = _entry(process, name, category)
+    if not launcher or package is None or not package.enabled or not package.is_for(process.device.users.current):
+        return []
+    several = process.device.scenario.of_device(TwoLaunchers)
+    return [launcher, ".OtherEntry"] if several is not None and several.package == name else [launcher]
+
+
+def _resolve_info(process: Process, name: str, activity: str) -> Iterable[str]:
+    """The long form of an entry, of ``ResolveInfo.dump``. Apps of the system have their labels in their resources."""
+    package, app = process.device.packages[name], process.device.ui.apps.get(name)
+    label = "null" if package.system or app is None else app.label
+    resource = "0x7f1100b3" if label == "null" else "0x0"
+    yield "    ActivityInfo:"
+    yield f"      name={name}{activity}" if activity.startswith(".") else f"      name={activity}"
+    yield f"      packageName={name}"
+    yield "      enabled=true exported=true directBootAware=false"
+    yield "      ApplicationInfo:"
+    yield f"        packageName={name}"
+    yield f"        labelRes={resource} nonLocalizedLabel={label} icon=0x7f0d0000 banner=0x0"
+    yield f"        processName={name}"
 
 
 # -- permissions and state

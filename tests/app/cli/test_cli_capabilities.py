@@ -88,6 +88,7 @@ ASKED = (
     Asked("lock status", (), LOOK),
     Asked("lock status", ("--device-id", "x"), LOOK),
     Asked("packages list", (), LOOK),
+    Asked("apps", (), LOOK),
     Asked("execute", ("--execution", does("snapshot_ui")), LOOK),
     Asked("execute", ("--execution", does("take_screenshot", path="a.png")), (*LOOK, *FILE)),
     Asked("execute", ("--execution", does("start_recording")), ("record",)),

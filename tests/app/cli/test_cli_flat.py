@@ -20,7 +20,9 @@ from clawperator.app.cli.parsing.lookup import find_command
 from clawperator.app.cli.parsing.parser import read
 from clawperator.app.cli.payload_file import MAX_PAYLOAD_FILE_BYTES
 from clawperator.engine.errors import EngineError, ErrorCode
-from clawperator.engine.executions.build import open_target, time_around
+from clawperator.engine.executions.build import time_around
+from clawperator.engine.executions.composition import Composition
+from clawperator.engine.executions.opening import open_target
 from clawperator.engine.executions.validate import validate
 
 if TYPE_CHECKING:
@@ -456,7 +458,8 @@ def test_an_execution_outlasts_what_it_waits_for(wait_ms: int) -> None:
     ],
 )
 def test_what_has_a_scheme_is_a_uri(target: str, kind: str) -> None:
-    assert open_target(target)["actions"][0]["type"] == kind
+    made = open_target(target)
+    assert (made.actions[0].type if isinstance(made, Composition) else made["actions"][0]["type"]) == kind
 
 
 def test_errors_are_named_flat_on_their_way_out() -> None:

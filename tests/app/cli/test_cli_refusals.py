@@ -153,7 +153,7 @@ NEXT_STEPS: list[tuple[tuple[str, ...], str]] = [
     (("action", "press", "home"), "Did you mean `clawperator action press-key`?"),
     (("action", "swipe"), "Did you mean `clawperator input swipe`?"),
     (("observe", "tree"), "Did you mean `clawperator snapshot`?"),
-    (("app", "list"), "Did you mean `clawperator packages list`?"),
+    (("app", "list"), "Did you mean `clawperator apps`?"),
     (("device", "reboot"), "Unknown device subcommand 'reboot'. Valid: device info|size|"),
     (("wake",), "Did you mean 'device wake'?"),
     (("app", "current", "--brief"), "Leave it out: --brief is about the result of an execution."),

@@ -89,6 +89,7 @@ ASKED = (
     Asked("GET", "/devices/{device_id}/snapshot", ("observe",)),
     Asked("GET", "/devices/{device_id}/screen.png", ("observe",)),
     Asked("GET", "/devices/{device_id}/packages", ("observe",)),
+    Asked("GET", "/devices/{device_id}/apps", ("observe",)),
     Asked("POST", "/match", ("observe",), {"selector": NODE}),
     Asked("POST", "/suggest", ("observe",), {"selector": NODE}),
     Asked("GET", "/events", ("observe",)),

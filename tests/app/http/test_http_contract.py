@@ -625,7 +625,8 @@ async def test_verbs_are_those_of_the_command_line(serve: Serve) -> None:
         ("input_tap", {"point": {"x": 99_999, "y": 1}}, 400, "EXECUTION_VALIDATION_FAILED", "point"),
         ("input_swipe", {"point": {"x": 1, "y": 1}}, 400, "INVALID_PARAMETER", "to"),
         ("input_drag", {"point": {"x": 1, "y": 1}, "to": {"x": 1}}, 400, "INVALID_PARAMETER", "to.y"),
-        ("app_clear", {"applicationId": "no package"}, 400, "INVALID_PARAMETER", "applicationId"),
+        ("app_clear", {"applicationId": "no package"}, 400, "EXECUTION_VALIDATION_FAILED", "applicationId"),
+        ("open_app", {"applicationId": "com..shop"}, 400, "EXECUTION_VALIDATION_FAILED", "applicationId"),
     )
     for name, body, status, code, path in wrong:
         error = await verb(name, status, **body)
@@ -709,3 +710,16 @@ async def test_ping_needs_no_token_and_version_does(serve: Serve, tmp_path: Path
     assert told == {"ok": True, "version": __version__, "operatorGenerations": list(OPERATOR_RELEASES)}
     paths = (await served.client.get("/openapi.json")).json()["paths"]
     assert {"/ping", "/version"} <= paths.keys()
+
+
+async def test_apps_are_listed_and_opened_by_what_they_are_called(serve: Serve) -> None:
+    served = await serve()
+    rows = (await served.client.get(f"/devices/{served.serial}/apps", params={"search": "settings"})).json()["apps"]
+    assert [(row["applicationId"], row["label"], row["derivedName"]) for row in rows] == [
+        ("com.android.settings", None, "Settings")
+    ]
+    opened = (await served.client.post("/verbs/open_app", json={"applicationId": "Settings"})).json()
+    assert (opened["ok"], opened["result"]["applicationId"]) == (True, "com.android.settings")
+    unknown = (await served.client.post("/verbs/open_app", json={"applicationId": "Play Store"})).json()
+    assert unknown["outcome"]["error"]["code"] == "APP_NOT_FOUND"
+    assert "GET /devices/{device_id}/apps" in unknown["outcome"]["error"]["hint"]

@@ -81,7 +81,7 @@ WRONG: list[tuple[str, dict[str, Any], str, str]] = [
     ("action", {"type": "click"}, "INVALID_PARAMETER", "selector"),
     ("action", {"type": "click", "selector": {"textEquals": "x"}, "uri": "x:y"}, "INVALID_PARAMETER", "uri"),
     ("action", {"type": "press_key", "key": "enter"}, "INVALID_PARAMETER", "key"),
-    ("action", {"type": "open_app", "applicationId": "no package"}, "EXECUTION_VALIDATION_FAILED", "applicationId"),
+    ("action", {"type": "open_app", "applicationId": "no-package.at"}, "EXECUTION_VALIDATION_FAILED", "applicationId"),
     ("action", {"type": "enter_text", "selector": {"role": "textfield"}, "text": " "}, "EXECUTION_VALIDATION_FAILED", "text"),
     ("execute", {"execution": plan()}, "INVALID_PARAMETER", "execution.actions"),
     ("execute", {"execution": plan({"id": "a", "type": "fly"})}, "EXECUTION_ACTION_UNSUPPORTED", "actions.0.type"),

@@ -309,3 +309,22 @@ async def test_a_short_id_of_a_view_means_the_whole_one(visit: Visit) -> None:
         actions = [{"id": "t", "type": "enter_text", "params": {"matcher": matcher, "text": "tea"}}]
         await agent.ok("execute", execution={"actions": actions})
         assert (await agent.ok("match", selector={"resourceId": "no_such"}))["count"] == 0
+
+
+async def test_apps_are_found_and_opened_by_what_they_are_called(visit: Visit) -> None:
+    place = await visit()
+    async with place.talk() as agent:
+        (found,) = (await agent.ok("devices", apps="settings"))["apps"]
+        assert (found["applicationId"], found["label"], found["derivedName"]) == (
+            "com.android.settings",
+            None,
+            "Settings",
+        )
+        assert len((await agent.ok("devices", apps="", deviceId=place.serial))["apps"]) > 4
+        assert (await agent.refused("devices", deviceId=place.serial))["details"]["path"] == "deviceId"
+        opened = await agent.ok("action", type="open_app", applicationId="Settings", then="compact")
+        assert opened["result"]["applicationId"] == "com.android.settings"
+        assert "com.android.settings" in json.dumps(opened["then"])
+        unknown = document(await agent.call("action", type="open_app", applicationId="Play Store"))
+        assert (unknown["ok"], unknown["failure"]["code"]) == (False, "APP_NOT_FOUND")
+        assert "`devices` with `apps`" in unknown["failure"]["hint"]

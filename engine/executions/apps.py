@@ -1,0 +1,181 @@
+"""The apps of a device that can be opened: their entries as the package manager prints them, and one of them by its name.
+
+Android prints the label of an entry only where the app's manifest has the text itself (``nonLocalizedLabel``); mostly it is a resource
+of the APK. ``derived_name`` are words of the application id: "Settings" for ``com.android.settings``.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from difflib import get_close_matches
+from typing import Any, NamedTuple
+
+from clawperator.engine.adb.android_user import CURRENT
+from clawperator.engine.adb.device import AdbDevice
+from clawperator.engine.adb.parse import parse_failure, refusal_hint
+from clawperator.engine.contracts.execution import Action
+from clawperator.engine.contracts.limits import MAX_MATCHER_VALUE_LENGTH, PACKAGE
+from clawperator.engine.errors import EngineError, ErrorCode
+from clawperator.engine.executions.composition import Composition, Parts, StepFailedError
+
+_SCRIPT = (
+    "for k in LAUNCHER LEANBACK_LAUNCHER; do cmd package query-activities "
+    f"{CURRENT}"
+    ' -a android.intent.action.MAIN -c "android.intent.category.$k" 2>&1; done'
+)
+"""Without ``--brief``: only the long form has labels. Apps of televisions may have an entry there only."""
+_ANSWERED = re.compile(r"^(?:\d{1,9} activities found:|No activities found)", re.MULTILINE | re.ASCII)
+_ENTRY = re.compile(r"^ {2}Activity #\d{1,9}:\s*$", re.MULTILINE | re.ASCII)
+_LABEL = re.compile(
+    r"labelRes=0x([0-9a-f]{1,8}) nonLocalizedLabel=(.*) icon=0x[0-9a-f]{1,8}(?: banner=0x[0-9a-f]{1,8})?", re.ASCII
+)
+_LEVELS = ("ActivityInfo:", "ApplicationInfo:")
+_GENERAL = {"android", "app", "apps", "client", "debug", "dev", "mobile", "release"}
+"""Last words of application ids that name no app: ``com.twitter.android``."""
+_NEAREST = 5
+
+
+class LaunchableApp(NamedTuple):
+    """``activity`` is the app's first launcher entry; ``label`` is ``None`` where the device does not state it."""
+
+    application_id: str
+    activity: str
+    label: str | None
+
+    @property
+    def derived_name(self) -> str:
+        """Words made of the application id; not what the screen shows."""
+        words = self.application_id.split(".")
+        while len(words) > 2 and words[-1].lower() in _GENERAL:
+            words.pop()
+        spaced = re.sub(r"(?<=[a-z])(?=[A-Z])|_+", " ", words[-1]).split()
+        return " ".join(word[:1].upper() + word[1:] for word in spaced) or words[-1]
+
+    def to_dict(self) -> dict[str, Any]:
+        return {
+            "applicationId": self.application_id,
+            "label": self.label,
+            "derivedName": self.derived_name,
+            "activity": self.activity,
+        }
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """What it is called, as names are compared."""
+        return tuple(_plain(name) for name in (self.label or "", self.derived_name, self.application_id) if name)
+
+
+def _plain(text: str) -> str:
+    return " ".join(text.split()).casefold()
+
+
+# -- reading
+
+
+def parse_apps(text: str) -> list[LaunchableApp]:
+    """Return the apps of ``cmd package query-activities`` in its long form, each once, in the device's order."""
+    found: dict[str, LaunchableApp] = {}
+    for block in _ENTRY.split(text)[1:]:
+        if (app := _entry(block)) is not None:
+            found.setdefault(app.application_id, app)
+    return list(found.values())
+
+
+def _entry(block: str) -> LaunchableApp | None:
+    """The app of one entry. The label is that of the entry's filter, else of its activity, else of the application."""
+    facts: dict[tuple[int, str], str] = {}
+    level = 0
+    for line in map(str.strip, block.splitlines()):
+        if level < len(_LEVELS) and line == _LEVELS[level]:
+            level += 1
+        key, mark, value = line.partition("=")
+        if mark and key in ("name", "packageName", "labelRes"):
+            facts.setdefault((level, key), line if key == "labelRes" else value)
+    package = facts.get((1, "packageName"), "")
+    if not re.fullmatch(PACKAGE, package, re.ASCII) or len(package) > MAX_MATCHER_VALUE_LENGTH:
+        return None
+    stated = (_stated(facts[level, "labelRes"]) for level in range(3) if (level, "labelRes") in facts)
+    label = next((text for text in stated if text != ""), None)
+    return LaunchableApp(package, facts.get((1, "name"), ""), label)
+
+
+def _stated(line: str) -> str | None:
+    """The text of a label; ``None`` for one in the app's resources, empty where there is none."""
+    found = _LABEL.fullmatch(line)
+    if found is None:
+        return None
+    text = "" if found[2] == "null" else found[2].strip()[:MAX_MATCHER_VALUE_LENGTH]
+    return text or ("" if not found[1].strip("0") else None)
+
+
+async def launchable_apps(device: AdbDevice) -> list[LaunchableApp]:
+    """Return the apps that the current user can open, in one round trip. Raises ``EngineError`` (DEVICE_COMMAND_REFUSED)."""
+    done = await device.script(_SCRIPT)
+    if not _ANSWERED.search(done.text):
+        reason = parse_failure(done.text, done.exit_code or 1) or "the device gave no reason"
+        raise EngineError(
+            ErrorCode.DEVICE_COMMAND_REFUSED,
+            f"{device.serial}: its launcher entries cannot be listed: {reason}",
+            hint=refusal_hint(reason) or "Android before 7 does not list them: use `clawperator packages list`.",
+        )
+    return parse_apps(done.text)
+
+
+# -- choosing
+
+
+def search(apps: Iterable[LaunchableApp], text: str) -> list[LaunchableApp]:
+    """Return the apps with ``text`` in the label, the derived name or the id, those that are called so first; all for no text."""
+    wanted = _plain(text)
+    found = [app for app in apps if any(wanted in name for name in app.names)]
+    return sorted(found, key=lambda app: wanted not in app.names)
+
+
+def app_called(apps: Sequence[LaunchableApp], name: str) -> LaunchableApp:
+    """Return the one app with this label, derived name or id. Raises ``EngineError`` (APP_NOT_FOUND), also where several have it."""
+    found = [app for app in apps if _plain(name) in app.names]
+    if len(found) == 1:
+        return found[0]
+    if found:
+        raise EngineError(
+            ErrorCode.APP_NOT_FOUND,
+            f"{len(found)} apps are called {name!r}",
+            hint=f"Give the application id of one: {', '.join(app.application_id for app in found[:_NEAREST])}.",
+            details={"name": name, "candidates": [app.to_dict() for app in found]},
+        )
+    near = search(apps, name) or _similar(apps, name)
+    hint = f"Did you mean '{near[0].application_id}'? " if near else ""
+    raise EngineError(
+        ErrorCode.APP_NOT_FOUND,
+        f"No app that can be opened is called {name!r}",
+        hint=f"{hint}`clawperator apps` lists them.",
+        details={"name": name, "nearest": [app.to_dict() for app in near[:_NEAREST]]},
+    )
+
+
+def _similar(apps: Iterable[LaunchableApp], name: str) -> list[LaunchableApp]:
+    by_name = {called: app for app in apps for called in app.names}
+    close = get_close_matches(_plain(name), by_name, _NEAREST)
+    return list(dict.fromkeys(by_name[called] for called in close))
+
+
+def open_called(name: str, like: Mapping[str, Any]) -> Composition:
+    """Open the one app that is called ``name``, exactly but for case: its id is looked up on the device, then admitted and opened.
+
+    ``like`` is the payload of ``open_app`` for another app, for its other parameters and its time limit.
+    """
+    how = {key: value for key, value in like["actions"][0]["params"].items() if key != "applicationId"}
+
+    async def run(parts: Parts) -> dict[str, Any]:
+        apps = await launchable_apps(parts.device)
+        try:
+            app = app_called(apps, name)
+        except EngineError as exc:
+            raise StepFailedError("open", exc) from exc
+        parts.settle("open", {"applicationId": app.application_id, **how})
+        await parts.send("open")
+        return app.to_dict()
+
+    action = Action("open", "open_app", {"appName": name, **how})
+    return Composition("open", (action,), run, timeout_ms=like["timeoutMs"], reads_screen=False)
