@@ -58,6 +58,7 @@ OPERATOR: dict[str, Callable[[OperatorApp], Any]] = {
     "compatibility": lambda a: a.compatibility(),
 }
 ADMIN: dict[str, Callable[[DeviceAdmin], Any]] = {
+    "apps": lambda a: a.apps(),
     "install": lambda a: a.install(__file__),
     "uninstall": lambda a: a.uninstall("com.example"),
     "clear": lambda a: a.clear("com.example"),

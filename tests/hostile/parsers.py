@@ -60,7 +60,7 @@ from clawperator.engine.doctor.check import Check, manual
 from clawperator.engine.doctor.junit import junit_xml
 from clawperator.engine.emulators import avds, image, manager, tool_errors
 from clawperator.engine.errors import EngineError
-from clawperator.engine.executions import compatibility, log_stream, shell_input
+from clawperator.engine.executions import apps, compatibility, log_stream, shell_input
 from clawperator.engine.executions.matcher_check import checked_matcher
 from clawperator.engine.executions.outcome import outcome_of
 from clawperator.engine.executions.screenshot import CaptureError, _png
@@ -472,6 +472,7 @@ PARSERS: dict[str, Parser] = {
         ),
         DEVICE,
     ),
+    "launcher-apps": Parser(text_of(apps.parse_apps), [own.LAUNCHER_APPS]),
     "device-checks": Parser(
         [
             lambda data: batch._split(data, MARK, 2, SERIAL),

@@ -144,6 +144,17 @@ dark = true
 [variables]
 border = "#2e3845"
 """
+LAUNCHER_APPS = b"""1 activities found:
+  Activity #0:
+    priority=0 preferredOrder=0 match=0x108000 specificIndex=-1 isDefault=false
+    ActivityInfo:
+      name=com.example.notes.Main
+      packageName=com.example.notes
+      labelRes=0x0 nonLocalizedLabel=Field Notes icon=0x7f0d0000 banner=0x0
+      ApplicationInfo:
+        packageName=com.example.notes
+        labelRes=0x7f1216a5 nonLocalizedLabel=null icon=0x0
+"""
 SCENARIO = b"""
 speed: 0
 device: {serial: emulator-5554, sdk: 34, awake: true}

@@ -171,6 +171,7 @@ async def calls_every_route(api: GeneratedClient) -> None:
     await api.good("getSnapshot", device_id=device)
     assert (await api.good("getScreenshot", device_id=device)).payload.read().startswith(b"\x89PNG")
     assert "com.android.settings" in (await api.good("listPackages", device_id=device)).packages
+    assert "com.android.settings" in str((await api.good("listApps", device_id=device)).apps)
     selector = {"selector": {"textEquals": "Shop"}, "maxAgeMs": 60_000}
     assert (await api.good("matchNodes", selector)).count == 1
     assert (await api.good("suggestSelectors", selector)).candidates

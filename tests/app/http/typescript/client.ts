@@ -75,6 +75,7 @@ await good(
 );
 await good(client.GET("/devices/{device_id}/screen.png", { params: { path: { device_id } }, parseAs: "blob" }));
 await good(client.GET("/devices/{device_id}/packages", { params: { path: { device_id } } }));
+await good(client.GET("/devices/{device_id}/apps", { params: { path: { device_id } } }));
 await good(client.POST("/match", { body: { selector: { textEquals: "Shop" }, maxAgeMs: 60_000 } }));
 await good(client.POST("/suggest", { body: { selector: { textEquals: "Shop" }, maxAgeMs: 60_000 } }));
 
