@@ -31,9 +31,9 @@ from clawperator.engine.config.settings import crash_path
 from clawperator.engine.errors import EngineError, ErrorCode
 
 if TYPE_CHECKING:
+    from clawperator.app.client.engine import RemoteEngine
+    from clawperator.app.client.fleet import FleetEngine
     from clawperator.app.console.console_engine import ConsoleEngine
-    from clawperator.app.console.remote.engine import RemoteEngine
-    from clawperator.app.console.remote.fleet import FleetEngine
     from clawperator.engine.config.settings import Settings
 
 
@@ -124,13 +124,13 @@ def connect(url: str, token_file: str, settings: Settings, preferences: Preferen
     Raises ``EngineError``: USAGE for an invalid address or token file, HOST_DEPENDENCY_MISSING without an extra.
     """
     try:
-        from clawperator.app.console.remote import engine as remote
+        from clawperator.app.client.engine import RemoteEngine
     except ModuleNotFoundError as exc:
         if (exc.name or "").partition(".")[0] not in ("httpx", "httpx_sse"):
             raise
         raise not_installed("server", f"A console before a server needs the package '{exc.name}'") from exc
-    engine = remote.connect(url, token_file, receiver_package=_package(settings), read_only=settings.read_only)
-    return _run_remote(engine, settings, preferences, remote.without(engine.host))
+    engine = RemoteEngine(url, token_file=token_file, receiver_package=_package(settings), read_only=settings.read_only)
+    return _run_remote(engine, settings, preferences, not_offered(f"{engine.host} is a remote server. Run there:"))
 
 
 def join_fleet(servers: str, settings: Settings, preferences: Preferences = DEFAULTS) -> int:
@@ -140,13 +140,25 @@ def join_fleet(servers: str, settings: Settings, preferences: Preferences = DEFA
     """
     require_nats()
     try:
-        from clawperator.app.console.remote import fleet
+        from clawperator.app.client import fleet
     except ModuleNotFoundError as exc:
         if (exc.name or "").partition(".")[0] not in ("httpx", "httpx_sse"):
             raise
         raise not_installed("server", f"A console before a fleet needs the package '{exc.name}'") from exc
     engine = fleet.FleetEngine(servers, receiver_package=_package(settings), read_only=settings.read_only)
-    return _run_remote(engine, settings, preferences, fleet.without())
+    return _run_remote(engine, settings, preferences, not_offered("Only the host of a device can do that. Run there:"))
+
+
+def not_offered(there: str) -> dict[str, str]:
+    """Return the actions that only the computer of a device can run, with its command after ``there``."""
+    return {
+        "fix": f"{there} clawperator doctor --fix",
+        "full_run": f"{there} clawperator doctor --full",
+        "operator_setup": f"{there} clawperator operator setup",
+        "pair": f"{there} clawperator devices pair --qr",
+        "provision": f"{there} clawperator provision emulator. S starts an existing one",
+        "run_skill": f"{there} clawperator skills run. i puts the compiled skill into the draft, which runs there",
+    }
 
 
 def _package(settings: Settings) -> str:

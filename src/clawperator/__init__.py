@@ -1,4 +1,4 @@
-"""Clawperator drives Android devices. The public names are those of ``clawperator.engine``, and ``__version__``.
+"""Clawperator drives Android devices. The public names are those of ``clawperator.engine``, ``RemoteEngine`` and ``__version__``.
 
 >>> from clawperator import Engine
 """
@@ -7,10 +7,21 @@ from __future__ import annotations
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from clawperator.app.client.engine import RemoteEngine
     from clawperator.engine import Engine, EngineError, ErrorCode, ExecutionResult, RunOptions, Settings
     from clawperator.engine.version import __version__
 
-__all__ = ["Engine", "EngineError", "ErrorCode", "ExecutionResult", "RunOptions", "Settings", "__version__"]
+__all__ = [
+    "Engine",
+    "EngineError",
+    "ErrorCode",
+    "ExecutionResult",
+    "RemoteEngine",
+    "RunOptions",
+    "Settings",
+    "__version__",
+]
+_HOMES = {"RemoteEngine": "clawperator.app.client.engine", "__version__": "clawperator.engine.version"}
 
 
 def __getattr__(name: str) -> object:
@@ -19,5 +30,4 @@ def __getattr__(name: str) -> object:
 
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    home = "clawperator.engine.version" if name == "__version__" else "clawperator.engine"
-    return getattr(import_module(home), name)
+    return getattr(import_module(_HOMES.get(name, "clawperator.engine")), name)

@@ -1,7 +1,7 @@
 """README, tutorial and every page of ``docs`` are followed from the first line to the last: what they show runs as it stands.
 
 A page's shell blocks are one script, with a simulated device behind it. A block that cannot run here has an invisible comment in
-front of it, ``<!-- not run: why -->``; ``<!-- test: … -->`` marks those that install (below) or run until Ctrl-C. What stands behind
+front of it, ``<!-- not run: why -->``; ``<!-- test: … -->`` marks those that install (below), run until Ctrl-C, or need a server. What stands behind
 "`plan.json`:" is the content of that file.
 """
 
@@ -37,7 +37,7 @@ FENCE = re.compile(
     re.MULTILINE | re.DOTALL,
 )
 NOT_RUN = "not run: "
-INSTALLS, UNTIL_CTRL_C = "test: install", "test: until Ctrl-C"
+INSTALLS, UNTIL_CTRL_C, SERVED = "test: install", "test: until Ctrl-C", "test: served"
 
 
 class Block(NamedTuple):
@@ -136,6 +136,8 @@ def test_a_page_runs_as_it_stands(page: str, tmp_path: Path, folder: Path) -> No
                 run(f"python - <<'END'\n{block.text}\n{call}\nEND\n", env, folder)
             if block.mark == UNTIL_CTRL_C:
                 run_until_ctrl_c(block.text, env, folder)
+            if block.mark == SERVED:
+                run_served(block.text, env, folder)
 
 
 def one(found: list[Block], language: str) -> Block:
@@ -154,11 +156,22 @@ def run_until_ctrl_c(script: str, env: Mapping[str, str], folder: Path) -> None:
         assert child.wait(patience(20)) == 0, said
 
 
+def run_served(program: str, env: Mapping[str, str], folder: Path) -> None:
+    """Run a Python program with the address of a server in place of the default one."""
+    command = [str(BIN / "clawperator"), "serve", "--port", "auto", "--json"]
+    with running(command, env=dict(env), cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as child:
+        assert child.stdout is not None
+        url = json.loads(child.stdout.readline())["url"]
+        assert "http://127.0.0.1:3000" in program
+        said = run(f"python - <<'END'\n{program.replace('http://127.0.0.1:3000', url)}\nEND\n", env, folder)
+        assert "succeeded" in said
+
+
 def test_few_blocks_do_not_run() -> None:
     marks = [(page, block.mark) for page in PAGES for block in blocks(page) if block.mark]
     reasons = [mark.removeprefix(NOT_RUN) for _, mark in marks if mark.startswith(NOT_RUN)]
     assert len(reasons) == 6, reasons
-    assert {mark for _, mark in marks if not mark.startswith(NOT_RUN)} == {INSTALLS, UNTIL_CTRL_C}
+    assert {mark for _, mark in marks if not mark.startswith(NOT_RUN)} == {INSTALLS, UNTIL_CTRL_C, SERVED}
     assert {page for page, mark in marks if mark == INSTALLS} == {*NEWCOMER, "docs/how-to/install.md"}
 
 

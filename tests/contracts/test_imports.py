@@ -121,7 +121,7 @@ def test_the_package_has_the_same_names_and_imports_nothing_before_they_are_used
     import clawperator
     import clawperator.engine as public
 
-    assert sorted(clawperator.__all__) == sorted([*public.__all__, "__version__"])
+    assert sorted(clawperator.__all__) == sorted([*public.__all__, "RemoteEngine", "__version__"])
     for name in public.__all__:
         assert getattr(clawperator, name) is getattr(public, name)
     with pytest.raises(AttributeError, match="no attribute 'Nothing'"):

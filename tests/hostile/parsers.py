@@ -24,8 +24,8 @@ from pydantic import ValidationError
 from starlette.requests import Request
 
 from clawperator.app.cli.parsing import values
+from clawperator.app.client import wire
 from clawperator.app.console.inspect import pictures
-from clawperator.app.console.remote import wire
 from clawperator.app.console.text_files import read_text
 from clawperator.app.console.user_themes import read_theme
 from clawperator.app.http import bodies

@@ -6,8 +6,9 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
 
+from clawperator.app.client.engine import RemoteEngine
 from clawperator.app.console.app import ConsoleApp
-from clawperator.app.console.remote.engine import connect, without
+from clawperator.app.console.start import not_offered
 from tests.app.console.support import FakeClipboard, MemoryStore
 from tests.app.http.conftest import Served
 from tests.support import CLI, ran
@@ -26,13 +27,13 @@ async def beside(served: Served, *words: str) -> None:
 @asynccontextmanager
 async def console(url: str, token_file: str = "", *, size: tuple[int, int] = (120, 36)) -> AsyncIterator[Any]:
     """A pilot of a console before that server, its first look over."""
-    async with connect(url, token_file) as engine:
+    async with RemoteEngine(url, token_file=token_file) as engine:
         app = ConsoleApp(
             engine,
             clipboard=FakeClipboard(),
             drafts=MemoryStore(),
             remote=engine.host,
-            without=without(engine.host),
+            without=not_offered(engine.host),
         )
         async with app.run_test(size=size) as pilot:
             yield pilot

@@ -11,7 +11,7 @@ from httpx_sse import ServerSentEvent
 
 from clawperator.app.cli.pretty import draw
 from clawperator.app.cli.watch_tail import line_of
-from clawperator.app.console.remote.stream import read_event
+from clawperator.app.client.stream import read_event
 from clawperator.app.serve import event_frames
 from clawperator.engine.events.typed_text import TypedTexts
 from clawperator.engine.events.types import EnvelopeSeen

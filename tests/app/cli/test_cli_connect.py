@@ -11,9 +11,9 @@ from typing import Any
 
 import pytest
 
-import clawperator.app.console
+import clawperator.app
+from clawperator.app import client as remote
 from clawperator.app.cli.commands import console
-from clawperator.app.console import remote
 from clawperator.app.installation import install_command
 from clawperator.engine.config.settings import Settings
 from tests.app.cli.conftest import Cli
@@ -67,7 +67,7 @@ def test_without_the_extra_it_says_what_to_install(cli: Cli, monkeypatch: pytest
     names = [f"{remote.__name__}.{module.name}" for module in pkgutil.iter_modules(remote.__path__)]
     for name in names:
         importlib.import_module(name)
-    monkeypatch.setattr(clawperator.app.console, "remote", remote)
+    monkeypatch.setattr(clawperator.app, "client", remote)
     for name in (remote.__name__, *names):
         monkeypatch.delitem(sys.modules, name)
     monkeypatch.setitem(sys.modules, "httpx", None)

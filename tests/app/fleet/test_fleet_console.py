@@ -11,10 +11,11 @@ from unittest.mock import AsyncMock
 
 import pytest
 
+from clawperator.app.client.fleet import FleetEngine
 from clawperator.app.console.app import ConsoleApp
 from clawperator.app.console.devices.grid import GridDialog
 from clawperator.app.console.execution.dispatch_dialogs import DispatchDialog
-from clawperator.app.console.remote.fleet import FleetEngine, without
+from clawperator.app.console.start import not_offered
 from clawperator.app.fleet import subjects
 from clawperator.app.fleet.client import Fleet, fleet
 from clawperator.app.fleet.connection import connected
@@ -37,7 +38,7 @@ async def console(url: str, *, size: tuple[int, int] = (120, 36), **more: Any) -
             clipboard=FakeClipboard(),
             drafts=MemoryStore(),
             remote=engine.host,
-            without=without(),
+            without=not_offered("there:"),
             **more,
         )
         async with app.run_test(size=size) as pilot:

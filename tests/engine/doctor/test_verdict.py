@@ -75,7 +75,7 @@ def test_the_verdict_on_the_operator(checks: list[Check], status: str, summary: 
 
 def test_a_check_that_could_not_run_is_no_pass_on_any_face() -> None:
     from clawperator.app.cli.pretty.doctor import _check
-    from clawperator.app.console.remote import wire
+    from clawperator.app.client import wire
     from clawperator.engine.doctor.junit import _case
     from clawperator.widgets.models.doctor_report import DoctorReport, status_of
     from clawperator.widgets.models.status import Status

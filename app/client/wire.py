@@ -238,6 +238,7 @@ class Result(Wire):
     execution_id: Name
     mode: Name = ""
     backend: Name = ""
+    then: dict[str, Any] | None = None
     warnings: Annotated[list[dict[str, Any]], Field(max_length=1_000)] = Field(default_factory=list)
 
 

@@ -17,7 +17,7 @@ import httpx
 from httpx_sse import EventSource, ServerSentEvent, SSEError
 from pydantic import BaseModel, ValidationError
 
-from clawperator.app.console.remote.wire import ErrorBody, ErrorResponse, read
+from clawperator.app.client.wire import ErrorBody, ErrorResponse, read
 from clawperator.engine.errors import EngineError, ErrorCode, not_readable
 from clawperator.engine.files.regular import open_regular
 

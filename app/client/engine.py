@@ -1,4 +1,4 @@
-"""The engine of a console that is connected to a server, over the HTTP API.
+"""An engine whose devices belong to a server, over the HTTP API.
 
 Three subscriptions carry what is pushed: the device list, one device's log, and follow mode while it is on. Everything
 else is requested. What arrives is published on this process's own bus.
@@ -19,14 +19,13 @@ from urllib.parse import quote
 from httpx_sse import ServerSentEvent
 from pydantic import ValidationError
 
-from clawperator.app.console.console_engine import HistoryEngine
-from clawperator.app.console.remote import wire
-from clawperator.app.console.remote.checks import DOCTOR_SECONDS, NoFixer, RemoteDoctor
-from clawperator.app.console.remote.client import Client, read_token, read_url
-from clawperator.app.console.remote.emulators import RemoteEmulators
-from clawperator.app.console.remote.following import HttpFollow
-from clawperator.app.console.remote.history import HttpHistory
-from clawperator.app.console.remote.stream import (
+from clawperator.app.client import wire
+from clawperator.app.client.checks import DOCTOR_SECONDS, NoFixer, RemoteDoctor
+from clawperator.app.client.emulators import RemoteEmulators
+from clawperator.app.client.following import HttpFollow
+from clawperator.app.client.history import HttpHistory, RemoteHistory
+from clawperator.app.client.http_client import Client, read_token, read_url
+from clawperator.app.client.stream import (
     Down,
     Missed,
     Up,
@@ -35,7 +34,7 @@ from clawperator.app.console.remote.stream import (
     read_event,
     words_of,
 )
-from clawperator.app.console.remote.trees import TreeFetcher
+from clawperator.app.client.trees import TreeFetcher
 from clawperator.app.serve import event_frames
 from clawperator.engine.adb.presence import DeviceEntry
 from clawperator.engine.contracts.read_only import refuse_acting
@@ -68,7 +67,7 @@ _DENIED = (ErrorCode.CAPABILITY_DENIED, ErrorCode.ACTION_DENIED, ErrorCode.READ_
 class RemoteDevices:
     """What an engine has whose devices are on other computers; ``host`` names them on screen."""
 
-    history: HistoryEngine | None = None
+    history: RemoteHistory
 
     def __init__(self, host: str, *, receiver_package: str, read_only: bool) -> None:
         self.events = EventBus()
@@ -111,8 +110,16 @@ class RemoteDevices:
                 self.events.publish(seen)
         return result
 
-    async def execute(self, payload: object, *, device_id: str | None = None) -> ExecutionResult:
-        """Run one execution or gesture; it is sent once in any case."""
+    async def execute(
+        self, payload: object, *, device_id: str | None = None, wait_ms: int | None = None, then: str | None = None
+    ) -> ExecutionResult:
+        """Run one execution, a plan of actions only, or a gesture on the device ``device_id``; it is sent once in any case.
+
+        ``wait_ms`` limits the wait for a locked device, ``then`` is the view (of ``finish.THEN``) of the screen after the plan.
+        Returns a result if the device answered. Raises ``EngineError`` as ``Engine.execute`` does; after a lost connection its
+        ``broadcastDispatchStatus`` is ``unknown``.
+        """
+        payload = payload if isinstance(payload, Composition) else build.completed(payload)
         with Attempt(self.events, payload) as attempt:
             validated = payload.validated() if isinstance(payload, Composition) else validate(payload)
             attempt.admit(validated, "", self._package)
@@ -121,8 +128,8 @@ class RemoteDevices:
             serial = _named(device_id)
             attempt.start(serial)
             body = {**self._asked(payload, validated), "deviceId": serial}
-            if self._package:
-                body["receiverPackage"] = self._package
+            chosen = {"receiverPackage": self._package or None, "waitMs": wait_ms, "then": then}
+            body |= {name: value for name, value in chosen.items() if value is not None}
             if self.backend == "stock":
                 body |= {"backend": self.backend, "allowUnbind": True}
             flight = _own_lock(serial, validated.payload)
@@ -144,7 +151,7 @@ class RemoteDevices:
             # of a success, the server has checked that it has all steps
             steps = () if envelope["status"] == "success" else validated.execution.steps
             outcome = answer.outcome.value() if answer.outcome is not None else outcome_of(steps, (), envelope)
-            return attempt.finish(Finished(envelope, outcome, answer.warnings))
+            return attempt.finish(Finished(envelope, outcome, answer.warnings, then=answer.then))
 
     def _asked(self, payload: object, validated: Validated) -> dict[str, Any]:
         """Return the part of the body that names what is run. Raises ``EngineError`` for a gesture."""
@@ -183,12 +190,17 @@ class RemoteDevices:
 
 
 class RemoteEngine(RemoteDevices):
-    """``ConsoleEngine`` over ``client``. Use as ``async with``; raises ``EngineError`` only.
+    """The devices of the server at ``url``, which need not be reachable yet. Use as ``async with``; raises ``EngineError`` only.
 
-    Follow mode is the server's, with the backend of the server's settings.
+    ``token`` authorizes each request; ``token_file`` is a private file that holds it. ``receiver_package`` names the Operator app
+    on the devices, ``read_only`` refuses what acts. Follow mode is the server's, with the backend of the server's settings.
+    Raises ``EngineError``: USAGE for an invalid address, FILE_NOT_READABLE and TOKEN_FILE_INVALID for the file.
     """
 
-    def __init__(self, client: Client, *, receiver_package: str = "", read_only: bool = False) -> None:
+    def __init__(
+        self, url: str, *, token: str = "", token_file: str = "", receiver_package: str = "", read_only: bool = False
+    ) -> None:
+        client = Client(read_url(url), token or (read_token(token_file) if token_file else ""))
         super().__init__(client.host, receiver_package=receiver_package, read_only=read_only)
         self.history = HttpHistory(client)
         self.emulators = RemoteEmulators(client)
@@ -331,7 +343,8 @@ class RemoteEngine(RemoteDevices):
     async def _send(self, body: Mapping[str, Any]) -> wire.Result:
         arguments = dict(body)
         place = f"verbs/{arguments.pop('verb')}" if "verb" in body else "execute"
-        seconds = _patience(body.get("execution") or {"timeoutMs": build.DEFAULT_TIMEOUT_MS})
+        limit = (body.get("execution") or {"timeoutMs": build.DEFAULT_TIMEOUT_MS})["timeoutMs"] + body.get("waitMs", 0)
+        seconds = limit / 1000 + ENVELOPE_WAIT_SECONDS + _SPARE_SECONDS
         return await self._client.post(wire.Result, place, arguments, seconds=seconds)
 
     # -- readiness
@@ -343,38 +356,10 @@ class RemoteEngine(RemoteDevices):
         return RemoteDoctor(ask, full=full, backend=self.backend)
 
 
-def without(host: str) -> dict[str, str]:
-    """Return the actions of the console that a server does not offer, with the reason."""
-    return run_there(f"{host} is a remote server. Run there:")
-
-
-def run_there(there: str) -> dict[str, str]:
-    """Return the actions that only the computer of a device can run, with its command after ``there``."""
-    return {
-        "fix": f"{there} clawperator doctor --fix",
-        "full_run": f"{there} clawperator doctor --full",
-        "operator_setup": f"{there} clawperator operator setup",
-        "pair": f"{there} clawperator devices pair --qr",
-        "provision": f"{there} clawperator provision emulator. S starts an existing one",
-        "run_skill": f"{there} clawperator skills run. i puts the compiled skill into the draft, which runs there",
-    }
-
-
-def connect(url: str, token_file: str = "", *, receiver_package: str = "", read_only: bool = False) -> RemoteEngine:
-    """Return an engine for the server at ``url``, which need not be reachable yet. Raises ``EngineError`` (USAGE)."""
-    address = read_url(url)
-    token = read_token(token_file) if token_file else ""
-    return RemoteEngine(Client(address, token), receiver_package=receiver_package, read_only=read_only)
-
-
 def _named(device_id: str | None) -> str:
     if not device_id:
-        raise EngineError(ErrorCode.NO_DEVICES, "No device is selected", hint="D chooses one.")
+        raise EngineError(ErrorCode.NO_DEVICES, "No device is selected", hint="Name one of `devices()`.")
     return device_id
-
-
-def _patience(payload: Mapping[str, Any]) -> float:
-    return float(payload["timeoutMs"]) / 1000 + ENVELOPE_WAIT_SECONDS + _SPARE_SECONDS
 
 
 def _own_lock(serial: str, payload: Mapping[str, Any]) -> Mapping[str, Any]:

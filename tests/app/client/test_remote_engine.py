@@ -10,9 +10,10 @@ from typing import Any
 
 import pytest
 
-from clawperator.app.console.remote import engine as engine_module
-from clawperator.app.console.remote import stream
-from clawperator.app.console.remote.engine import RemoteEngine, connect, without
+from clawperator.app.client import engine as engine_module
+from clawperator.app.client import stream
+from clawperator.app.client.engine import RemoteEngine
+from clawperator.app.console.start import not_offered
 from clawperator.engine.errors import EngineError, ErrorCode
 from clawperator.engine.events.bus import Subscription
 from clawperator.engine.events.types import (
@@ -33,7 +34,7 @@ from clawperator.engine.executions import build
 from clawperator.engine.executions.shell_input import gesture
 from clawperator.engine.follow.follower import FollowState
 from clawperator.widgets import keys
-from tests.app.console.raw_server import HELLO, RawServer, event, http, open_sse, raw_server, sse
+from tests.app.client.raw_server import HELLO, RawServer, event, http, open_sse, raw_server, sse
 from tests.support import patience
 
 PHONE = "emulator-5554"
@@ -89,7 +90,7 @@ async def before(*answers: Any, read_only: bool = False, **paths: Any) -> AsyncI
     """``paths``: what is answered to paths that begin with the name."""
     async with raw_server(*(answers or (http("{}", "404 Not Found"),))) as raw:
         raw.paths = {f"/{name}": answer for name, answer in paths.items()}
-        async with connect(raw.url, read_only=read_only) as engine:
+        async with RemoteEngine(raw.url, read_only=read_only) as engine:
             with engine.events.subscribe() as news:
                 async with asyncio.TaskGroup() as group:
                     found = Before(raw, engine, news, group)
@@ -462,7 +463,7 @@ async def test_what_is_refused_here_never_leaves() -> None:
 async def test_the_operator_app_that_was_chosen_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     async with (
         raw_server(http(json.dumps(RESULT))) as raw,
-        connect(raw.url, receiver_package="com.example.op") as engine,
+        RemoteEngine(raw.url, receiver_package="com.example.op") as engine,
     ):
         await engine.snapshot(device_id=PHONE)
     assert json.loads(raw.asked[0].body)["receiverPackage"] == "com.example.op"
@@ -576,5 +577,5 @@ async def test_what_a_server_does_not_offer_is_refused_with_what_to_do() -> None
 
 
 def test_what_is_dimmed_is_what_acts() -> None:
-    assert without("host:1").keys() <= keys.ACTING
-    assert all("host:1" in reason for reason in without("host:1").values())
+    assert not_offered("host:1:").keys() <= keys.ACTING
+    assert all("host:1" in reason for reason in not_offered("host:1:").values())

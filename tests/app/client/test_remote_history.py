@@ -12,8 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from clawperator.app.console.remote.client import Client, read_url
-from clawperator.app.console.remote.history import HttpHistory, OneRun, spelled
+from clawperator.app.client.history import HttpHistory, OneRun, spelled
+from clawperator.app.client.http_client import Client, read_url
 from clawperator.engine.errors import EngineError
 from clawperator.engine.filters.grammar import KEYS, NO_FILTER, Filter, Term, parse_filter
 from clawperator.engine.history.records import (
@@ -24,7 +24,7 @@ from clawperator.engine.history.records import (
     StepRecord,
     TreeRecord,
 )
-from tests.app.console.raw_server import http, raw_server
+from tests.app.client.raw_server import http, raw_server
 
 # -- runs
 

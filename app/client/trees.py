@@ -7,10 +7,10 @@ from collections import deque
 from collections.abc import Callable
 from urllib.parse import quote
 
-from clawperator.app.console.remote import wire
-from clawperator.app.console.remote.client import Client
-from clawperator.app.console.remote.following import HttpFollow
-from clawperator.app.console.remote.stream import here
+from clawperator.app.client import wire
+from clawperator.app.client.following import HttpFollow
+from clawperator.app.client.http_client import Client
+from clawperator.app.client.stream import here
 from clawperator.engine.errors import EngineError
 from clawperator.engine.events.types import SnapshotSeen
 

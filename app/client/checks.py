@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from clawperator.app.console.remote.wire import Checks
+from clawperator.app.client.wire import Checks
 from clawperator.engine.errors import EngineError, ErrorCode
 from clawperator.engine.progress import OnProgress, unreported
 

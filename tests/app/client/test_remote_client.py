@@ -14,12 +14,12 @@ from typing import Any
 import httpx
 import pytest
 
-from clawperator.app.console.remote import client as client_module
-from clawperator.app.console.remote import stream, wire
-from clawperator.app.console.remote.client import Client, read_token, read_url
-from clawperator.app.console.remote.stream import Down, Missed, Up, listen
+from clawperator.app.client import http_client as client_module
+from clawperator.app.client import stream, wire
+from clawperator.app.client.http_client import Client, read_token, read_url
+from clawperator.app.client.stream import Down, Missed, Up, listen
 from clawperator.engine.errors import EngineError, ErrorCode
-from tests.app.console.raw_server import HELLO, RawServer, event, http, open_sse, raw_server, sse
+from tests.app.client.raw_server import HELLO, RawServer, event, http, open_sse, raw_server, sse
 
 DEVICES = '{"ok":true,"devices":[{"serial":"emulator-5554","state":"device","later":[1]}]}'
 
@@ -313,7 +313,7 @@ async def test_pauses_grow_while_no_one_answers_and_restart_with_the_first_heart
     async def sleep(seconds: float) -> None:
         slept.append(seconds)
 
-    monkeypatch.setattr("clawperator.app.console.remote.stream.asyncio.sleep", sleep)
+    monkeypatch.setattr("clawperator.app.client.stream.asyncio.sleep", sleep)
     bad = http("{}", "500 Oops")
     async with raw_server(*[bad] * 6, sse(HELLO), open_sse(HELLO)) as raw:
         await heard(raw, 9)

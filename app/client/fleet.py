@@ -19,18 +19,19 @@ from httpx_sse import ServerSentEvent
 from nats.errors import Error as NatsError
 from pydantic import ValidationError
 
-from clawperator.app.console.remote import wire
-from clawperator.app.console.remote.checks import RemoteDoctor
-from clawperator.app.console.remote.engine import RemoteDevices, run_there
-from clawperator.app.console.remote.following import RemoteFollow, state_of
-from clawperator.app.console.remote.history import OneRun, RemoteHistory, Runs
-from clawperator.app.console.remote.stream import here, read_event, words_of
+from clawperator.app.client import wire
+from clawperator.app.client.checks import RemoteDoctor
+from clawperator.app.client.engine import RemoteDevices
+from clawperator.app.client.following import RemoteFollow, state_of
+from clawperator.app.client.history import OneRun, RemoteHistory, Runs
+from clawperator.app.client.stream import here, read_event, words_of
 from clawperator.app.fleet import subjects
 from clawperator.app.fleet.client import Fleet, HostState, fleet
 from clawperator.app.serve import event_frames
 from clawperator.engine.adb.presence import DeviceEntry
 from clawperator.engine.errors import EngineError, ErrorCode
 from clawperator.engine.events.types import AdbServerLost, DevicesChanged, LogAttached, SnapshotSeen
+from clawperator.engine.executions.finish import RunOptions
 from clawperator.engine.follow.follower import FollowState
 
 if TYPE_CHECKING:
@@ -52,11 +53,6 @@ _LOST = (ErrorCode.FLEET_UNAVAILABLE, ErrorCode.FLEET_NO_ANSWER, ErrorCode.DEVIC
 _NUMBERS = 2**40
 """Numbers of runs that one host can have; above stands which host it is."""
 _MOST_TREES = 10_000
-
-
-def without() -> dict[str, str]:
-    """Return the actions of the console that a fleet does not offer, with the reason."""
-    return run_there("Only the host of a device can do that. Run there:")
 
 
 class FleetEngine(RemoteDevices):
@@ -198,9 +194,15 @@ class FleetEngine(RemoteDevices):
     # -- executing
 
     async def _send(self, body: Mapping[str, Any]) -> wire.Result:
-        names = {"receiverPackage": "receiver_package", "backend": "backend", "allowUnbind": "allow_unbind"}
+        names = {
+            "receiverPackage": "receiver_package",
+            "backend": "backend",
+            "allowUnbind": "allow_unbind",
+            "waitMs": "wait_ms",
+        }
         how: Any = {name: body[key] for key, name in names.items() if key in body}
-        answer = await self.fleet.execute(body["execution"], body["deviceId"], **how)
+        options = RunOptions(then=body.get("then"))
+        answer = await self.fleet.execute(body["execution"], body["deviceId"], options=options, **how)
         return _read(wire.Result, answer)
 
     # -- readiness

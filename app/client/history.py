@@ -10,8 +10,8 @@ from urllib.parse import quote
 
 from pydantic import AfterValidator, BeforeValidator, Field
 
-from clawperator.app.console.remote.client import Client
-from clawperator.app.console.remote.wire import (
+from clawperator.app.client.http_client import Client
+from clawperator.app.client.wire import (
     Count,
     EngineValue,
     Envelope,

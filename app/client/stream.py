@@ -12,8 +12,8 @@ from typing import Any, TypeAlias
 
 from httpx_sse import ServerSentEvent
 
-from clawperator.app.console.remote import wire
-from clawperator.app.console.remote.client import Client
+from clawperator.app.client import wire
+from clawperator.app.client.http_client import Client
 from clawperator.app.serve import event_frames
 from clawperator.engine.errors import EngineError, ErrorCode
 from clawperator.engine.events.types import (

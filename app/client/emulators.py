@@ -8,8 +8,8 @@ from urllib.parse import quote
 
 from pydantic import Field, RootModel
 
-from clawperator.app.console.remote.client import Client
-from clawperator.app.console.remote.wire import EngineValue, Name, Wire
+from clawperator.app.client.http_client import Client
+from clawperator.app.client.wire import EngineValue, Name, Wire
 from clawperator.engine.emulators.avds import Avd
 from clawperator.engine.emulators.lifecycle import Stopped
 from clawperator.engine.emulators.running import RunningEmulator

@@ -9,9 +9,9 @@ from contextlib import aclosing, suppress
 from httpx_sse import ServerSentEvent
 from pydantic import ValidationError
 
-from clawperator.app.console.remote import wire
-from clawperator.app.console.remote.client import Client, error_of
-from clawperator.app.console.remote.stream import Down, is_lost, listen
+from clawperator.app.client import wire
+from clawperator.app.client.http_client import Client, error_of
+from clawperator.app.client.stream import Down, is_lost, listen
 from clawperator.app.serve import event_frames
 from clawperator.engine.follow.follower import PAINT_LIMIT, FollowState
 
