@@ -73,11 +73,6 @@ MENUS: dict[str, tuple[MenuItem, ...]] = {
         MenuItem("s", "stop", "stop waiting", "The device continues; a late result is still shown"),
         MenuItem("F", "force_stop", "stop and force-stop", "Stop waiting and force-stop the target app"),
     ),
-    "two_drafts": (
-        MenuItem("k", "later", "decide later", "Nothing is written until you decide"),
-        MenuItem("l", "load", "load the other", "Replace this draft; u restores it"),
-        MenuItem("o", "overwrite", "overwrite", "Replace the draft that the other console wrote"),
-    ),
     "filter": (
         MenuItem("c", "click", "clickable", "Nodes that can be clicked"),
         MenuItem("t", "text", "has text", "Nodes with text or a content description"),

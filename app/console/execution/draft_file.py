@@ -10,11 +10,6 @@ from typing import NamedTuple, Protocol
 from clawperator.app.console.text_files import read_text
 from clawperator.engine.files.regular import new_file, private_folder
 
-
-class ChangedElsewhereError(Exception):
-    """Another process has written the file since it was last read or written here."""
-
-
 RECENT_KEPT = 20
 
 
@@ -42,20 +37,15 @@ class RecentDraft(NamedTuple):
 class Store(Protocol):
     """Where the draft survives the console. The methods may block: they are called in a thread.
 
-    ``save`` raises ``ChangedElsewhereError`` after another console wrote, until ``load`` has read that. ``recent`` lists
-    what ``keep`` got, newest first.
+    ``save`` returns the text that another console has written since ``load`` or ``save``. ``recent`` lists what
+    ``keep`` got, newest first.
     """
 
     def recent(self) -> list[RecentDraft]: ...
     def keep(self, draft: RecentDraft) -> None: ...
 
-    def load(self) -> str | None: ...
-    def save(self, text: str) -> None: ...
-    def set_aside(self) -> str: ...
-
-
-_Stamp = tuple[int, int, int] | None
-"""Distinguishes one state of a file from another; ``None``: there is no file."""
+    def load(self) -> str: ...
+    def save(self, text: str) -> str: ...
 
 
 class DraftFile:
@@ -63,27 +53,35 @@ class DraftFile:
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self._seen: list[_Stamp] = []
-        """The state of the file that was read or written last; empty before that."""
+        self._text = ""
+        """The text that was read or written last."""
 
-    def load(self) -> str | None:
-        """Return the text; ``None`` without a file. Raises ``OSError``, and ``ValueError`` where it is not text."""
-        self._seen = [self._stamp()]
+    def load(self) -> str:
+        """Return the text; empty without a file.
+
+        Raises ``OSError``, and ``ValueError`` where it is not text: then it is kept under another name.
+        """
         try:
-            return read_text(self.path)
+            self._text = read_text(self.path)
         except FileNotFoundError:
-            return None
+            return ""
+        except ValueError as exc:
+            aside = f"{self.path}.unreadable"
+            os.replace(self.path, aside)
+            raise ValueError(f"{exc}. It is kept as {aside}") from exc
+        return self._text
 
-    def save(self, text: str) -> None:
+    def save(self, text: str) -> str:
+        """Replace the text; return the one that another console has written meanwhile, empty without one."""
         private_folder(str(self.path.parent))
-        if self._seen and self._seen != [self._stamp()]:
-            raise ChangedElsewhereError(str(self.path))
+        try:
+            found = read_text(self.path)
+        except (OSError, ValueError):
+            found = ""
         with new_file(str(self.path), replace=True) as stream:
             stream.write(text.encode())
-            stream.flush()
-            # The stamp is taken before others can replace the file: a later one would be another console's.
-            stamp = _stamp_of(os.fstat(stream.fileno()))
-        self._seen = [stamp]
+        theirs, self._text = "" if found == self._text else found, text
+        return theirs
 
     @property
     def _recent(self) -> Path:
@@ -103,27 +101,6 @@ class DraftFile:
         private_folder(str(self.path.parent))
         with new_file(str(self._recent), replace=True) as stream:
             stream.write(json.dumps([draft, *others][:RECENT_KEPT]).encode())
-
-    def _stamp(self) -> _Stamp:
-        try:
-            return _stamp_of(self.path.stat())
-        except OSError:
-            return None
-
-    def set_aside(self) -> str:
-        """Rename an unreadable file and return its new name."""
-        aside = next(
-            name
-            for number in range(1, 10_000)
-            if not (name := self.path.with_name(f"{self.path.name}.unreadable-{number}")).exists()
-        )
-        os.replace(self.path, aside)
-        self._seen = [None]
-        return str(aside)
-
-
-def _stamp_of(found: os.stat_result) -> _Stamp:
-    return found.st_mtime_ns, found.st_size, found.st_ino
 
 
 def draft_path() -> Path:

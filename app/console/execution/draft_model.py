@@ -139,6 +139,14 @@ class Draft:
         root.pop("commandId", None)
         self._change(steps=steps, root=root)
 
+    def take(self, text: str) -> None:
+        """Take the steps of a payload's text, else the text as it is."""
+        try:
+            self.open(parse_json(text))
+        except (ValueError, EngineError):
+            self.write(text)
+        self.rest()
+
     # -- changing the text
 
     def write(self, text: str) -> None:
@@ -148,9 +156,9 @@ class Draft:
         if not self._writing:
             self._remember()
         self._writing = True
-        self._take(text)
+        self._read(text)
 
-    def _take(self, text: str) -> None:
+    def _read(self, text: str) -> None:
         try:
             value = parse_json(text)
         except EngineError as exc:

@@ -1,4 +1,4 @@
-"""Files of mode 3: save, open, the user's own editor, and two consoles with one draft."""
+"""Files of mode 3: save, open, recent drafts, and the user's own editor."""
 
 from __future__ import annotations
 
@@ -17,12 +17,11 @@ from clawperator.app.console.external_editor import NoEditorError, edit, editor_
 from clawperator.app.console.run.draft_area import DraftArea
 from clawperator.app.console.screens.dialogs import ListDialog
 from clawperator.app.console.screens.file_dialogs import ask_path, reason_of, save_text
-from clawperator.app.console.screens.menu import Choice, ChoiceDialog, ask
+from clawperator.app.console.screens.menu import ask
 from clawperator.app.console.text_files import read_text
 from clawperator.engine.contracts.strict_json import parse_json
 from clawperator.engine.errors import EngineError
 from clawperator.engine.executions import snippets
-from clawperator.widgets import keys
 from clawperator.widgets.format.lines import Line, Row
 from clawperator.widgets.models.status import Status
 from clawperator.widgets.row_list import ListRow, ready
@@ -50,15 +49,13 @@ class RecentDraftsDialog(ListDialog):
 
 
 class DraftFiles:
-    """The actions with files of the draft that ``area`` shows. ``ask_which_draft`` is called while there is a conflict."""
+    """The actions with files of the draft that ``area`` shows."""
 
     def __init__(self, area: DraftArea) -> None:
         self._area = area
         self.path = ""
         self.saved = 0
         """The generation of the draft that is saved at ``path``."""
-        self._asked = -1
-        """The generation of the draft at which the user was asked to choose."""
 
     @property
     def console(self) -> ExecutionConsole:
@@ -143,7 +140,7 @@ class DraftFiles:
         if chosen.path:
             self._open_from(chosen.path)
         else:
-            self.keeper.reopen(chosen)
+            self.keeper.reopen(chosen.text, chosen.name)
             self.path = ""
             self.console.say(Status.OK, "The recent draft is open. u restores the previous one")
 
@@ -183,28 +180,3 @@ class DraftFiles:
             )
         else:
             self.console.say(Status.OK, "Updated, no problems. u restores the previous draft")
-
-    # -- two consoles
-
-    def ask_which_draft(self) -> None:
-        """Ask which of two consoles' drafts to keep."""
-        if self._asked == self.keeper.draft.generation:
-            return
-        self._asked = self.keeper.draft.generation
-        words = (
-            "Another console has changed the draft since this one read it. Both use the same file, which now contains "
-            "the other draft."
-        )
-        choices = [Choice(item, item.tooltip, True) for item in keys.MENUS["two_drafts"]]
-        self.console.push_screen(ChoiceDialog("two drafts", words, choices), self._decided)
-
-    def _decided(self, choice: str | None) -> None:
-        if choice == "load":
-            self._area.run_worker(self.keeper.take_theirs(), exit_on_error=True)
-        elif choice == "overwrite":
-            self._area.run_worker(self.keeper.keep_mine(), exit_on_error=True)
-        else:
-            self.console.say(
-                Status.WARN,
-                "The draft is not saved until you choose one of the two. The next change asks again",
-            )

@@ -84,8 +84,6 @@ class RunScreen(ConsoleScreen):
         if changed & (Facet.WORK | Facet.STREAM) or (changed & Facet.DRAFT and self.session.read_only):
             self.refresh_bindings()
         self.area.draw_run()
-        if self.keeper.conflict:
-            self.files.ask_which_draft()
 
     def draw_ages(self) -> None:
         self.area.draw_run()

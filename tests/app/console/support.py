@@ -202,18 +202,16 @@ class FakeFollow:
 class MemoryStore:
     """A draft's file that is none."""
 
-    def __init__(self, text: str | None = None) -> None:
+    def __init__(self, text: str = "") -> None:
         self.text = text
         self.kept: list[RecentDraft] = []
 
-    def load(self) -> str | None:
+    def load(self) -> str:
         return self.text
 
-    def save(self, text: str) -> None:
+    def save(self, text: str) -> str:
         self.text = text
-
-    def set_aside(self) -> str:
-        return "aside"
+        return ""
 
     def recent(self) -> list[RecentDraft]:
         return self.kept

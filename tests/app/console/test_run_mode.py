@@ -19,11 +19,8 @@ from textual.pilot import Pilot
 from clawperator.app.cli.simulators import one_device
 from clawperator.app.console.app import ConsoleApp
 from clawperator.app.console.execution.dispatch_dialogs import DispatchDialog
-from clawperator.app.console.execution.draft_file import DraftFile
-from clawperator.app.console.execution.draft_model import Draft
 from clawperator.app.console.run.as_sent import AsSentDialog
 from clawperator.app.console.run.screen import RunScreen
-from clawperator.app.console.screens.menu import ChoiceDialog
 from clawperator.engine import Engine
 from clawperator.engine.errors import EngineError, ErrorCode
 from clawperator.engine.executions.steps import execution, step
@@ -486,33 +483,6 @@ async def test_the_user_s_own_editor(tmp_path: Path, monkeypatch: pytest.MonkeyP
         assert "EDITOR cannot be read" in last(app)[1]
         await pilot.press("u")
         assert app.drafts.draft.steps[2]["params"] == {"key": "back"}
-
-
-@pytest.mark.parametrize(("key", "kept"), [("l", "theirs"), ("o", "ours")])
-async def test_two_consoles_over_one_draft_notice_each_other(tmp_path: Path, key: str, kept: str) -> None:
-    path = tmp_path / "draft.json"
-    async with composing(None, drafts=DraftFile(path)) as (app, pilot, _):
-        app.drafts.append(step("back") | {"id": "ours"})
-        await until(pilot, path.exists)
-        other = DraftFile(path)
-        other.load()
-        draft = Draft()
-        draft.append(step("home") | {"id": "theirs"})
-        other.save(draft.text)
-        app.drafts.append(step("recents"))
-        async with asyncio.timeout(
-            15
-        ):  # the dialog comes by itself: a screen that it covers meanwhile is never drained
-            while not isinstance(app.screen, ChoiceDialog):
-                await pilot.pause()
-        await drained(pilot)
-        assert "theirs" in path.read_text()
-        assert "Another console has changed the draft" in text_of(app)
-        await pilot.press(key)
-        await until(pilot, lambda: not app.drafts.conflict)
-        await until(pilot, lambda: app.drafts.draft.steps[0]["id"] == kept)
-        app.drafts.append(step("home"))
-        await until(pilot, lambda: kept in path.read_text() and len(json.loads(path.read_text())["actions"]) == len(app.drafts.draft))  # fmt: skip
 
 
 async def test_a_refusal_is_reported_at_its_stage() -> None:

@@ -220,7 +220,7 @@ def test_too_much_and_no_text_are_refused_unread(tmp_path: Path) -> None:
 
 def test_the_state_file_is_private_and_replaced_as_a_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     file = DraftFile(tmp_path / "state" / "draft.json")
-    assert file.load() is None
+    assert file.load() == ""
     file.save("one")
     assert stat.S_IMODE(file.path.stat().st_mode) == 0o600
 
@@ -232,16 +232,6 @@ def test_the_state_file_is_private_and_replaced_as_a_whole(tmp_path: Path, monke
         file.save("two")
     assert file.load() == "one"
     assert [each.name for each in file.path.parent.iterdir()] == ["draft.json"]
-
-
-def test_what_was_set_aside_is_never_replaced(tmp_path: Path) -> None:
-    file = DraftFile(tmp_path / "draft.json")
-    for content in ("one", "two"):
-        file.save(content)
-        file.set_aside()
-    kept = sorted(tmp_path.iterdir())
-    assert [each.name for each in kept] == ["draft.json.unreadable-1", "draft.json.unreadable-2"]
-    assert [each.read_text() for each in kept] == ["one", "two"]
 
 
 # -- the keeper
@@ -294,18 +284,34 @@ async def test_nothing_is_written_before_the_old_draft_was_read(tmp_path: Path) 
     assert story.kept() == ["back", "tap"]
 
 
-@pytest.mark.parametrize("content", [b"{", b"\xff", b"[]", b'{"actions": 3}', b"", b'{"a":1,"a":2}'])
-async def test_a_draft_that_cannot_be_read_is_kept_and_said(tmp_path: Path, content: bytes) -> None:
+async def test_a_draft_that_is_no_text_is_kept_and_said(tmp_path: Path) -> None:
     story = Story(tmp_path / "draft.json")
-    story.file.path.write_bytes(content)
+    story.file.path.write_bytes(b"\xff")
     await story.keeper.open()
-    assert len(story.troubles) == 1
-    aside = tmp_path / "draft.json.unreadable-1"
-    assert str(aside) in story.troubles[0]
+    aside = tmp_path / "draft.json.unreadable"
+    assert [str(aside) in trouble for trouble in story.troubles] == [True]
     story.keeper.append(TAP)
     await story.keeper.close()
-    assert aside.read_bytes() == content
+    assert aside.read_bytes() == b"\xff"
     assert story.kept() == ["tap"]
+
+
+@pytest.mark.parametrize("content", ["{", "[]", '{"actions": 3}', '{"a":1,"a":2}'])
+async def test_a_draft_without_steps_comes_back_as_text(tmp_path: Path, content: str) -> None:
+    story = Story(tmp_path / "draft.json")
+    story.file.path.write_text(content)
+    await story.keeper.open()
+    assert story.troubles == []
+    assert story.keeper.draft.text == content
+    assert story.keeper.draft.unreadable
+    assert story.file.path.read_text() == content
+
+    early = Story(tmp_path / "draft.json")
+    early.keeper.append(TAP)
+    await early.keeper.open()
+    await early.keeper.close()
+    assert early.kept() == ["tap"]
+    assert [draft.text for draft in early.file.recent()] == [content]
 
 
 async def test_a_disk_that_cannot_be_written_is_said_and_the_draft_stays(tmp_path: Path) -> None:
@@ -407,27 +413,18 @@ async def test_what_cannot_be_read_survives_a_restart_as_text(tmp_path: Path) ->
     assert again.troubles == []
 
 
-async def test_the_second_of_two_writers_notices_and_decides(tmp_path: Path) -> None:
+async def test_what_replaces_the_draft_of_another_console_keeps_it(tmp_path: Path) -> None:
     one, two = Story(tmp_path / "draft.json"), Story(tmp_path / "draft.json")
     for story in (one, two):
         await story.keeper.open()
     one.keeper.append(TAP)
     await one.keeper.close()
+    theirs = one.file.path.read_text()
     two.keeper.append(BACK)
     await two.keeper.close()
-    assert two.keeper.conflict
-    assert "Another console has changed the draft" in two.troubles[0]
-    assert two.kept() == ["tap"]
     two.keeper.append(BACK)
-    await two.keeper.close()
-    assert two.kept() == ["tap"]
-    await two.keeper.keep_mine()
     await two.keeper.close()
     assert two.kept() == ["back", "back-2"]
-    one.keeper.append(TAP)
-    await one.keeper.close()
-    assert one.keeper.conflict
-    await one.keeper.take_theirs()
-    assert ids(one.keeper.draft) == ["back", "back-2"]
-    assert one.keeper.draft.undo()
-    assert ids(one.keeper.draft) == ["tap", "tap-2"]
+    assert ["replaced that of another console" in trouble for trouble in two.troubles] == [True]
+    assert [(draft.name, draft.text) for draft in await two.keeper.recent()] == [("of another console", theirs)]
+    assert one.troubles == []
