@@ -126,7 +126,7 @@ class DeviceAdmin:
             if listed.ok and package not in parse_packages(listed.text):
                 raise _refused(device, f"{package} is not installed", hint="Check `clawperator packages list`.")
             if not done.ok or done.text.lstrip().startswith(("Failure", "Failed", "Error")) or "Exception" in done.text:
-                raise _refused(device, f"Android refused to {what} {package}", said=done.text)
+                raise _refused(device, f"Android refused to {what} {package}", output=done.text)
             return _answer(device, package=package, **facts)
 
     # -- the device's state
@@ -143,7 +143,7 @@ class DeviceAdmin:
             turned = [] if to == "auto" else [settings("put", "system", "user_rotation", ROTATIONS[to])]
             for done in await run_commands(device, [fixed, *turned]):
                 if not done.ok:
-                    raise _refused(device, "the settings were not changed", said=done.text)
+                    raise _refused(device, "the settings were not changed", output=done.text)
             return await _state(device, ("width", "height", "rotation"))
 
     async def wake(self) -> dict[str, Any]:
@@ -173,7 +173,7 @@ class DeviceAdmin:
             of_app = [f"--pid={pid}"]
         done = await device.shell(["logcat", "-d", "-v", "threadtime", "-t", str(lines), *of_app])
         if not done.ok:
-            raise _refused(device, "logcat was refused", said=done.error_text)
+            raise _refused(device, "logcat was refused", output=done.error_text)
         found = [line for line in done.text.splitlines() if not line.startswith("---------")]
         return _answer(device, lines=found[-lines:])
 
@@ -242,9 +242,9 @@ def _answer(device: AdbDevice, **facts: Any) -> dict[str, Any]:
     return {"ok": True, "deviceId": device.serial, **facts}
 
 
-def _refused(device: AdbDevice, message: str, *, said: str | None = None, hint: str | None = None) -> EngineError:
-    """``said`` is what the device printed, which names the reason and decides the hint."""
-    if said is not None:
-        reason = parse_failure(said, 1) if said.strip() else "the device gave no reason"
+def _refused(device: AdbDevice, message: str, *, output: str | None = None, hint: str | None = None) -> EngineError:
+    """``output`` is what the device printed, which names the reason and decides the hint."""
+    if output is not None:
+        reason = parse_failure(output, 1) if output.strip() else "the device gave no reason"
         message, hint = f"{message}: {reason}", hint or refusal_hint(reason)
     return EngineError(ErrorCode.DEVICE_COMMAND_REFUSED, f"{device.serial}: {message}", hint=hint)

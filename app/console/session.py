@@ -532,7 +532,7 @@ class Session:
         return Facet.NOTICE
 
     def _end_waiting(self, *, busy: bool, code: str = "", since: float = 0.0) -> Facet:
-        """Stop showing a notice about something to wait for that is over: one with ``code``, said after ``since``."""
+        """Stop showing a notice about something to wait for that is over: one with ``code``, shown after ``since``."""
         last = self.last_notice
         if busy or last is None or last.status is not Status.WAITING or last.code != code or last.at < since:
             return Facet.NOTHING

@@ -201,7 +201,7 @@ class FleetHost:
     async def _require_free_name(self) -> None:
         """Raise ``EngineError`` (FLEET_HOST_TAKEN) if the server knows another host of this name.
 
-        A server with the documented permissions lets no host ask: whoever may send to a subject that it also receives, and answer
+        A server with the documented permissions lets no host ask: a client that may send to a subject that it also receives, and answer
         what it receives, could name any subject as that of the answer, and send there. It has a user for each host instead.
         """
         inbox = self._client.new_inbox()

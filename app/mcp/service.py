@@ -221,7 +221,7 @@ class McpService(Service):
             _, seen = await self.read_tree(call, arguments.get("deviceId"), _ANY_AGE)
             ids = {node.resource_id for node in (await seen.read()).on_screen}
         except EngineError:
-            return dict(arguments)  # what is wrong is said of the call itself
+            return dict(arguments)  # the call itself reports what is wrong
         return {name: _whole(value, ids) for name, value in arguments.items()}
 
     async def read_tree(

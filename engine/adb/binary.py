@@ -122,13 +122,13 @@ def start_server_blocking(address: Address, env: Mapping[str, str], timeout: flo
                 check=False,
             )
             output.seek(0)
-            said = output.read(_OUTPUT_BYTES)
+            printed = output.read(_OUTPUT_BYTES)
     except subprocess.TimeoutExpired as exc:
         raise _start_failed(address, b"it did not finish in time", -1) from exc
     except OSError as exc:
         raise _not_startable(command, exc) from exc
     if done.returncode:
-        raise _start_failed(address, said, done.returncode)
+        raise _start_failed(address, printed, done.returncode)
 
 
 def _start_command(address: Address, adb: str) -> list[str]:

@@ -75,9 +75,9 @@ def pair_outcome(words: str, address: str, code: str) -> Paired:
     """Parse the response to ``host:pair``. Raises ``EngineError`` (PAIRING_FAILED) with adb's text otherwise."""
     if match := _PAIRED.fullmatch(" ".join(words.split())):
         return Paired(address, match[2] or "")
-    said = " ".join(words.replace(code, "***").split())
-    lowered = said.lower()
-    details = {"address": address, "adb": said}
+    output = " ".join(words.replace(code, "***").split())
+    lowered = output.lower()
+    details = {"address": address, "adb": output}
     if "protocol fault" in lowered:
         hint = _AGAIN_HINT
     elif "wrong password" in lowered or "connection was dropped" in lowered:
@@ -93,7 +93,7 @@ def pair_outcome(words: str, address: str, code: str) -> Paired:
     else:
         hint = None
     raise EngineError(
-        ErrorCode.PAIRING_FAILED, f"adb: {said or 'no response to the pairing request'}", hint=hint, details=details
+        ErrorCode.PAIRING_FAILED, f"adb: {output or 'no response to the pairing request'}", hint=hint, details=details
     )
 
 

@@ -40,8 +40,8 @@ def connect_outcome(words: str) -> tuple[str, bool] | None:
 
 def connect_refusal(words: str, target: str) -> EngineError:
     """The error of ``host:connect`` with a hint. Sources: adb's own texts, 29.0.6 to 35."""
-    said = " ".join(words.split())
-    lowered = said.lower()
+    output = " ".join(words.split())
+    lowered = output.lower()
     if "refused" in lowered:
         hint = "Nothing listens on this port. Wireless debugging uses a new port each time it is turned on; `adb tcpip` uses 5555."
     elif any(part in lowered for part in ("no route", "unreachable", "timed out")):
@@ -53,9 +53,9 @@ def connect_refusal(words: str, target: str) -> EngineError:
             "A device with Wireless debugging (Android 11+) must be paired once: `clawperator devices pair`. "
             "Then use the address of its Wireless debugging screen."
         )
-    details = {"deviceId": target, "adb": said}
+    details = {"deviceId": target, "adb": output}
     return EngineError(
-        ErrorCode.DEVICE_NOT_FOUND, f"adb: {said or f'{target} cannot be reached'}", hint=hint, details=details
+        ErrorCode.DEVICE_NOT_FOUND, f"adb: {output or f'{target} cannot be reached'}", hint=hint, details=details
     )
 
 

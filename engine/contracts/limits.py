@@ -41,7 +41,7 @@ ENVELOPE_WAIT_BUFFER_MS = 5_000
 """How long the host waits beyond the device's own budget."""
 POST_TIMEOUT_SETTLE_MS = 2_000
 SLOW_SCROLL_MS = 3_000
-"""One scroll and the look after it, where a look takes two seconds."""
+"""One scroll and the snapshot after it, where a snapshot takes two seconds."""
 MAX_WAIT_MS = 600_000
 """Maximum time that an execution may wait for its device."""
 

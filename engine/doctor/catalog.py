@@ -49,10 +49,10 @@ async def _skills(probes: Probes) -> Check:
 
 
 async def _adb(probes: Probes) -> Check:
-    path, said = await probes.adb()
-    answers = said is None and await probes.server_answers()
+    path, output = await probes.adb()
+    answers = output is None and await probes.server_answers()
     server_at = str(probes.server.address) if answers else ""
-    return host.adb_presence(path, said, server_at=server_at, chosen=probes.settings.adb_path)
+    return host.adb_presence(path, output, server_at=server_at, chosen=probes.settings.adb_path)
 
 
 async def _server(probes: Probes) -> Check:
@@ -61,13 +61,13 @@ async def _server(probes: Probes) -> Check:
 
 
 async def _adb_version(probes: Probes) -> Check:
-    (_, said), protocol = await probes.adb(), await probes.server_version()
-    if said is None:
+    (_, output), protocol = await probes.adb(), await probes.server_version()
+    if output is None:
         await probes.need("host.adb.presence")
     if isinstance(protocol, EngineError):
         await probes.need("host.adb.server")
         raise protocol
-    return host.adb_version(said or "", protocol, local=probes.server.address.is_local)
+    return host.adb_version(output or "", protocol, local=probes.server.address.is_local)
 
 
 async def _adb_servers(probes: Probes) -> Check:

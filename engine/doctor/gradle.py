@@ -82,8 +82,8 @@ async def launch(device: AdbDevice, package: str) -> Check:
     """Start the Operator's activity; ``am`` exits with 0 even if the activity does not exist."""
     check_id = "build.android.launch"
     result = await device.shell(am("start", "-n", f"{package}/{brand_of(package).activity}"), timeout=ANSWER_SECONDS)
-    said = f"{result.stderr.decode(errors='replace')}\n{result.text}"
-    complaint = next((line.strip() for line in said.splitlines() if line.startswith("Error: ")), "")
+    output = f"{result.stderr.decode(errors='replace')}\n{result.text}"
+    complaint = next((line.strip() for line in output.splitlines() if line.startswith("Error: ")), "")
     if result.ok and not complaint:
         return Check(check_id, "pass", f"{package} was started")
     return Check(

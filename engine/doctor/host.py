@@ -49,15 +49,15 @@ def python_version(running: Sequence[int] = sys.version_info[:3]) -> Check:
     )
 
 
-def node_version(said: str | None) -> Check:
+def node_version(output: str | None) -> Check:
     """Check ``node --version`` (``None`` if it does not run). Advisory: only JavaScript skills need it."""
     check_id = "host.node.version"
     why = "Only skills written in JavaScript (.js) require it."
     advice = manual(f"Install Node.js {MINIMUM_NODE} or newer if you run .js skills.")
-    if said is None:
+    if output is None:
         code = ErrorCode.HOST_DEPENDENCY_MISSING
         return Check(check_id, "warn", "Node.js was not found", code, why, "Install Node.js", advice)
-    version = said.strip().removeprefix("v")
+    version = output.strip().removeprefix("v")
     major = whole_number(version.partition(".")[0])
     if major is None:
         return Check(check_id, "pass", "Node.js is installed", evidence={"version": version[:80]})
@@ -67,10 +67,10 @@ def node_version(said: str | None) -> Check:
     return Check(check_id, "pass", f"Node.js {version}", evidence={"version": version})
 
 
-def git_presence(said: str | None) -> Check:
+def git_presence(output: str | None) -> Check:
     """Check ``git --version`` (``None`` if it does not run). Advisory: only installing skills needs it."""
     check_id = "host.git.presence"
-    if said is None:
+    if output is None:
         return Check(
             check_id,
             "warn",
@@ -80,7 +80,7 @@ def git_presence(said: str | None) -> Check:
             "Install git",
             manual("Install git with the package manager of your system."),
         )
-    version = _VERSION.search(said)
+    version = _VERSION.search(output)
     return Check(check_id, "pass", f"git {version[0] if version else 'found'}")
 
 
@@ -106,15 +106,15 @@ def skills_registry(found: Registry | EngineError) -> Check:
     return Check(check_id, "warn", summary, code, detail, "Correct the registry", fix, evidence=evidence)
 
 
-def adb_presence(path: str, said: str | None, *, server_at: str = "", chosen: str = "") -> Check:
+def adb_presence(path: str, output: str | None, *, server_at: str = "", chosen: str = "") -> Check:
     """Check the adb program at ``path`` ('' if not found) by the output of ``adb version`` (``None`` if it does not run).
 
     ``server_at`` is the address of a running server, which is enough for everything but starting one. ``chosen`` is the path in
     the settings, the only one that is searched.
     """
     check_id = "host.adb.presence"
-    if said is not None:
-        version = _VERSION.search(said.partition("Version")[2] or said)
+    if output is not None:
+        version = _VERSION.search(output.partition("Version")[2] or output)
         shown = version[0] if version else "of unknown version"
         return Check(check_id, "pass", f"adb {shown}", evidence={"version": shown, "path": path})
     title, code, hints = "Install the Android platform tools", ErrorCode.ADB_NOT_FOUND, _ADB_HINTS
@@ -147,10 +147,10 @@ def adb_server(address: str, answer: int | EngineError, *, local: bool = True) -
     return Check(check_id, "pass", f"adb server at {address}", evidence={"address": address, "protocol": answer})
 
 
-def adb_version(said: str, protocol: int, *, local: bool = True) -> Check:
-    """Check that the adb program (``said``) and the server use the same protocol version: otherwise adb restarts it."""
+def adb_version(output: str, protocol: int, *, local: bool = True) -> Check:
+    """Check that the adb program (``output``) and the server use the same protocol version: otherwise adb restarts it."""
     check_id = "host.adb.version"
-    match = _PROTOCOL.search(said)
+    match = _PROTOCOL.search(output)
     if match is None:
         return Check(check_id, "pass", "The adb program does not report its protocol version")
     ours = int(match[1])
@@ -193,13 +193,13 @@ def adb_servers(found: Sequence[ServerProcess] | None, port: int) -> Check:
     )
 
 
-def java_version(said: str | None) -> Check:
+def java_version(output: str | None) -> Check:
     """Check the output of ``java -version`` (``None`` if it does not run); Gradle needs it."""
     check_id = "host.java.version"
     fix = manual("Install a JDK 17 or 21 and put it first in PATH.")
-    text = (said or "").strip().lower()
+    text = (output or "").strip().lower()
     first = text.partition("\n")[0][:200]
     if any(known in text for known in _JAVA):
         return Check(check_id, "pass", f"Java: {first}", evidence={"version": first})
-    summary = "Java was not found" if said is None else "Java is neither version 17 nor 21"
+    summary = "Java was not found" if output is None else "Java is neither version 17 nor 21"
     return Check(check_id, "fail", summary, ErrorCode.HOST_DEPENDENCY_MISSING, first, "Install Java 17 or 21", fix)

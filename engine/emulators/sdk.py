@@ -53,7 +53,7 @@ class ToolTimeoutError(Exception):
 
 class Sdk:
     """The tools that ``env`` points at. ``adb_path`` is the configured adb program, '' to search for one; ``avd_home`` the folder of
-    the AVDs, which the tools are told: by themselves, avdmanager and the emulator look in different ones if ``XDG_CONFIG_HOME`` is set.
+    the AVDs, which the tools get in their environment: by themselves, avdmanager and the emulator look in different ones if ``XDG_CONFIG_HOME`` is set.
     """
 
     def __init__(self, env: Mapping[str, str], adb_path: str = "", avd_home: str = "") -> None:

@@ -27,18 +27,18 @@ _TEXTS = {"resourceId": "resourceId", "role": "role", "label": "text", "contentD
 """The texts of a node of a query result, and our names for them."""
 
 
-def said_counts(data: Mapping[str, str]) -> tuple[int, int]:
+def reported_counts(data: Mapping[str, str]) -> tuple[int, int]:
     """Return how many targets and containers a step that took the first one had, by its ``selection_warning``; 0 if unknown."""
     found = _COUNTS.search(data.get("selection_warning", ""))
     return (whole_number(found[1]) or 0, whole_number(found[2] or "") or 0) if found else (0, 0)
 
 
-def said_count(data: Mapping[str, str]) -> int | None:
+def reported_count(data: Mapping[str, str]) -> int | None:
     """Return ``candidate_count``, if it is a number."""
     return whole_number(data.get("candidate_count", ""))
 
 
-def said_candidates(data: Mapping[str, str]) -> list[dict[str, Any]]:
+def reported_candidates(data: Mapping[str, str]) -> list[dict[str, Any]]:
     """Return the nodes in ``candidates``, as far as they are ones; without selectors, which only a whole tree can tell."""
     try:
         answer = json.loads(data.get("candidates", ""))

@@ -26,7 +26,7 @@ _BASE36 = "0123456789abcdefghijklmnopqrstuvwxyz"
 
 
 class DefaultLimit(int):
-    """A time limit that nobody chose: where the device is slow, it is extended."""
+    """A default time limit: where the device is slow, it is extended."""
 
 
 DEFAULT_TIMEOUT_MS = DefaultLimit(30_000)
@@ -207,13 +207,13 @@ def _around(wait_ms: float) -> int:
 
 
 def has_default_limit(payload: object) -> bool:
-    """Return whether nobody chose the time limit of a payload or a composition."""
+    """Return whether the time limit of a payload or a composition is a default."""
     limit = payload.get("timeoutMs") if isinstance(payload, Mapping) else getattr(payload, "timeout_ms", None)
     return isinstance(limit, DefaultLimit)
 
 
 def slow_limit(actions: Iterable[Action]) -> int:
-    """Return the ``timeoutMs`` in place of the default one where a look takes seconds and texts are typed key by key."""
+    """Return the ``timeoutMs`` in place of the default one where a snapshot takes seconds and texts are typed key by key."""
     return min(DEFAULT_TIMEOUT_MS + sum(map(_slow_ms, actions)), MAX_EXECUTION_TIMEOUT_MS)
 
 

@@ -48,9 +48,9 @@ P = ParamSpec("P")
 
 POLL_SECONDS = 0.1
 FIRST_LOOK_MS = 3_000
-"""Where a look takes seconds: a shorter wait would see nothing."""
+"""Where a snapshot takes seconds: a shorter wait would see nothing."""
 _BUSY = (ErrorCode.UI_NOT_IDLE, ErrorCode.EXECUTION_TIMEOUT, ErrorCode.UI_TREE_UNAVAILABLE)
-"""Codes of a look at a screen that moves, or that has no window for a moment."""
+"""Codes of a snapshot of a screen that moves, or that has no window for a moment."""
 
 
 class StepFailedError(Exception):
@@ -76,12 +76,12 @@ class Composition:
     source: str = "clawperator-cli"
     command_id: str = ""
     reads_screen: bool = True
-    """False where ``wait_front`` is its only look, which a backend with slow looks leaves to the window manager."""
+    """False where ``wait_front`` is its only snapshot, which a backend with slow snapshots leaves to the window manager."""
     reference: str = ""
     """The reference that stands for its matcher; ``remake`` returns the composition with the matcher that replaces it."""
     remake: Callable[[Mapping[str, str]], Composition] | None = None
     admit: Callable[[Action], None] = lambda _: None
-    """Checks an action against the caller's policy; raises ``EngineError``. For what is known only after a look."""
+    """Checks an action against the caller's policy; raises ``EngineError``. For what is known only after a snapshot."""
 
     def __post_init__(self) -> None:
         if not self.command_id:
@@ -181,7 +181,7 @@ class Parts:
     # -- dispatching
 
     def settle(self, step_id: str, params: Mapping[str, Any]) -> None:
-        """Give a step the parameters that only a look at the device could tell, if the policy allows them. Raises ``EngineError``."""
+        """Give a step the parameters that only a snapshot provides, if the policy allows them. Raises ``EngineError``."""
         actions = [replace(step, params=params) if step.id == step_id else step for step in self.execution.actions]
         for step in actions:
             self.admit(step)
@@ -225,7 +225,7 @@ class Parts:
     def pick(
         self, tree: UiTree, wanted: Matcher | Mapping[str, Any], *, limits: Limits = NO_LIMITS, container: bool = False
     ) -> UiNode | None:
-        """Return the node of the last look, ``tree``, that ``wanted`` means within ``limits``, which may have references to that tree.
+        """Return the node of the last snapshot, ``tree``, that ``wanted`` means within ``limits``, which may have references to that tree.
 
         Ends the composition where there is no such node (``hierarchy.choice``).
         """
@@ -250,7 +250,7 @@ class Parts:
         return next(iter(found), None)
 
     def _finder(self, fields: Mapping[str, Any]) -> Find:
-        """Return what finds the nodes of a matcher, or the one of a reference to the tree of the last look."""
+        """Return what finds the nodes of a matcher, or the one of a reference to the tree of the last snapshot."""
         from clawperator.engine.hierarchy.choice import finder
 
         if not is_reference(fields):
@@ -332,7 +332,7 @@ class Parts:
         """Repeat the snapshot ``step_id`` until ``holds``; ``None`` if it does not within ``limit_ms``."""
         until, before = time.monotonic() + limit_ms / 1000, len(self._trace.trees)
         while True:
-            del self._trace.trees[before:]  # of the repeated looks, only the last tree is kept
+            del self._trace.trees[before:]  # of the repeated snapshots, only the last tree is kept
             tree = await self.look(step_id)
             if holds(tree):
                 return tree
@@ -341,7 +341,7 @@ class Parts:
             await asyncio.sleep(POLL_SECONDS)
 
     async def wait_until(self, step_id: str, holds: Callable[[UiTree], bool], limit_ms: float) -> bool:
-        """As ``look_until``, for a wait with a limit: where a look takes seconds it ends with the wait, the first after three.
+        """As ``look_until``, for a wait with a limit: where a snapshot takes seconds it ends with the wait, the first after three.
 
         A screen that does not come to rest meanwhile ends the composition (UI_NOT_IDLE) only if it was never read.
         """
@@ -371,7 +371,7 @@ class Parts:
         raise StepFailedError(step_id, EngineError(ErrorCode.UI_NOT_IDLE, message))
 
     async def wait_front(self, step_id: str, package: str, limit_ms: float) -> str:
-        """Return the app in front once it is ``package``, at the latest after ``limit_ms``; where a look takes seconds, as the window manager reports it."""
+        """Return the app in front once it is ``package``, at the latest after ``limit_ms``; where a snapshot takes seconds, as the window manager reports it."""
         front = ""
 
         def there(now: UiTree) -> bool:
@@ -430,12 +430,12 @@ class Parts:
         self._trace.stale_at = time.monotonic()
         if guarded and done.exit_code == DISPLAY_CHANGED:
             return False
-        said = f"{done.text}\n{done.error_text}"
+        output = f"{done.text}\n{done.error_text}"
         self._ran(step_id, began, " ".join(argv[:-1] if secret else argv))
-        if failure := parse_failure(said, done.exit_code):
+        if failure := parse_failure(output, done.exit_code):
             reason = "the text was refused" if secret else failure
             code = ErrorCode.TEXT_NOT_DELIVERED if secret else ErrorCode.GESTURE_FAILED
-            hint = refusal_hint(said) or ""
+            hint = refusal_hint(output) or ""
             del self._results[step_id]
             raise StepFailedError(step_id, EngineError(code, f"Android's input refused: {reason}", hint=hint))
         self._trace.carried_out[step_id] = began, time.time()

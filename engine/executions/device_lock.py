@@ -308,7 +308,7 @@ class DeviceLocks:
         """Lock the device for ``holder`` when its ticket is first, or return the holder after ``wait`` seconds.
 
         A holder that yields is waited for in any case, also while it settles (execution.md#one-execution-per-device): the device may
-        still write its tree to the log, where the lines of two trees cannot be told apart. Settling ends within
+        still write its tree to the log, where the lines of two trees cannot be separated. Settling ends within
         ``SETTLE_SECONDS``, so the execution is not refused for it.
         """
         began = time.monotonic()
@@ -344,12 +344,12 @@ class DeviceLocks:
         try:
             locks = (name for name in os.listdir(self._folder) if name.endswith(".lock"))
             names = sorted(name for name in locks if name.startswith(_OF_PHONES) == phones)
-            looks = [self._look(os.path.join(self._folder, name), "") for name in names]
+            states = [self._look(os.path.join(self._folder, name), "") for name in names]
         except (FileNotFoundError, NotADirectoryError):
             return []
         except OSError as exc:
             raise self._unusable(exc) from exc
-        return [look for look in looks if look.state != "free"]
+        return [one for one in states if one.state != "free"]
 
     def _look(self, path: str, device_id: str) -> LockStatus:
         if not os.path.exists(path):

@@ -56,7 +56,7 @@ def selector_words(fields: Mapping[str, Any]) -> str:
 
 
 def sentence(code: str, params: Mapping[str, Any]) -> str:
-    """Return what the error ``code`` means for an action with ``params``; empty where nothing can be said."""
+    """Return what the error ``code`` means for an action with ``params``; empty where there is nothing to add."""
     node = next((params[name] for name in _SELECTORS if params.get(name)), None)
     container, within, nth = params.get("container"), params.get("within"), params.get("nth")
     awaited = [str(params["expectedPackage"])] if params.get("expectedPackage") else []
@@ -99,6 +99,6 @@ def in_words(
         message = _KOTLIN.sub(lambda _: f"node with {selector_words(node)}", device)
     if not message or message == ours:
         return outcome
-    said = {} if device in (ours, message) and ours.startswith("Step ") else {"deviceMessage": device}
-    details = {**error.get("details", {}), **said}
+    original = {} if device in (ours, message) and ours.startswith("Step ") else {"deviceMessage": device}
+    details = {**error.get("details", {}), **original}
     return replace(outcome, error={**error, "message": message, **({"details": details} if details else {})})

@@ -51,7 +51,7 @@ def short_source(source: str) -> str:
 
 
 def selector_words(fields: Mapping[str, Any]) -> str:
-    """Return the most telling field of a selector: ``"Wi-Fi"``, ``#title``, ``role button``."""
+    """Return the most specific field of a selector: ``"Wi-Fi"``, ``#title``, ``role button``."""
     quoted = next((fields[name] for name in _QUOTED if fields.get(name)), "")
     if quoted:
         return f'"{quoted}"'

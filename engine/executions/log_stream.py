@@ -122,10 +122,10 @@ def why_silent(text: str) -> str:
         return f"{muted[1]} is {muted[2]}, which mutes it"
     if _NO_BUFFER.search(text):
         return "its buffer has no size"
-    said = [line.strip() for line in text.splitlines() if line.strip() and "log.tag=" not in line]
-    return (
-        "" if any("ring buffer" in line for line in said) or not said else f"logcat says {said[0][:_LONGEST_REASON]!r}"
-    )
+    lines = [line.strip() for line in text.splitlines() if line.strip() and "log.tag=" not in line]
+    if not lines or any("ring buffer" in line for line in lines):
+        return ""
+    return f"logcat says {lines[0][:_LONGEST_REASON]!r}"
 
 
 def silent_log(serial: str, why: str = "") -> EngineError:

@@ -301,9 +301,9 @@ def _facts(data: Mapping[str, Any]) -> dict[str, Any] | None:
             found[key] = whole_number(value) if form is _COUNT else value == "true" if form is _FLAG else value
     found |= {key: node for name, key in _NODES.items() if (node := _node(_object(data.get(name))))}
     progress = _object(data.get("progress"))
-    told = _texts(progress, _PROGRESS_TEXTS) | _flags(progress, ("comparable",))
-    if told:
-        found["progress"] = told
+    scrolled = _texts(progress, _PROGRESS_TEXTS) | _flags(progress, ("comparable",))
+    if scrolled:
+        found["progress"] = scrolled
     if (point := _point(_object(data.get("coordinate")))) is not None:
         found["point"] = point
     return found or None

@@ -81,7 +81,7 @@ def target_problem(path: str, *, overwrite: bool) -> EngineError | None:
 
 
 def is_png(path: str) -> bool:
-    """Return whether a regular file, and no link to one, is a PNG: a screenshot replaces it without being told to."""
+    """Return whether a regular file, and no link to one, is a PNG: a screenshot replaces it without --overwrite."""
     try:
         with open_regular(path) as stream:
             return stat.S_ISREG(os.lstat(path).st_mode) and stream.read(len(_PNG_HEAD)) == _PNG_HEAD

@@ -177,7 +177,7 @@ class _Reader:
     async def _settled(self, before: str, last: str, *, acted: bool) -> tuple[Outcome, float, bool]:
         """Return a snapshot, after how many seconds it was read, and whether the one before it was equal.
 
-        A backend whose looks take seconds waits for a quiet second itself, so that one is enough.
+        A backend whose snapshots take seconds waits for a quiet second itself, so that one is enough.
         """
         loop = asyncio.get_running_loop()
         began = loop.time()

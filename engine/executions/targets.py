@@ -114,10 +114,10 @@ def _first_of_several(
     execution: Execution, step: OutcomeStep, matched: int, data: Mapping[str, str]
 ) -> Iterator[Warning_]:
     """Warn of several matches: those of a tree that the host knows, else those that the device counted."""
-    said, containers = ambiguity.said_counts(data)
+    reported, containers = ambiguity.reported_counts(data)
     params = execution.actions[step.index].params
     name = next((name for name in _SELECTORS if name in params), "")
-    for selector, count in {"container": containers, name: matched or said}.items():
+    for selector, count in {"container": containers, name: matched or reported}.items():
         if count > 1 and selector in params:
             message = f'Step "{step.id}": {count} nodes matched, and the device took the first'
             yield Warning_("MATCHER_AMBIGUOUS", joined("actions", step.index, "params", selector), message)
@@ -180,7 +180,7 @@ class _Reader:
 
     def ambiguous(self, error: Mapping[str, Any], failed: OutcomeStep, data: Mapping[str, str]) -> dict[str, Any]:
         """Return ``error`` with the nodes that matched: with selectors by a tree that agrees with the device, else as it names them."""
-        params, count = self._actions[failed.index].params, ambiguity.said_count(data)
+        params, count = self._actions[failed.index].params, ambiguity.reported_count(data)
         tree, source = self._at_failure(failed)
         current = tree is not None and source is not None and source["current"]
         name, found = ambiguity.several(tree, params) if tree is not None and current else ("", ())
@@ -192,7 +192,7 @@ class _Reader:
             details |= ambiguity.told_apart(tree, found, source)
         else:
             details |= {"matches": count} if count is not None else {}
-            details["candidates"] = ambiguity.said_candidates(data)
+            details["candidates"] = ambiguity.reported_candidates(data)
         return {**error, "details": details}
 
     def _at_failure(self, failed: OutcomeStep) -> tuple[UiTree | None, dict[str, Any] | None]:

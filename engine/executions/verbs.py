@@ -233,7 +233,7 @@ def wait_app(package: str, *, wait_ms: float | None = None) -> Composition:
 
 @by_reference
 def wait_text_changes(matcher: Fields, *, wait_ms: float | None = None) -> Composition:
-    """Wait until the first match has another text than at the first look."""
+    """Wait until the first match has another text than in the first snapshot."""
     wanted = checked_matcher(matcher)
 
     def changed(first: UiTree, now: UiTree) -> dict[str, Any] | None:
@@ -363,7 +363,7 @@ def _is_cut(row: UiNode, container: UiNode, tallest: int) -> bool:
 
 
 def absent(tree: UiTree, matcher: Matcher, code: ErrorCode = ErrorCode.NODE_NOT_FOUND) -> StepFailedError:
-    """Return the failure of the look at a tree in which nothing matches, with the details that other actions have."""
+    """Return the failure of a snapshot in which nothing matches, with the details that other actions have."""
     what = "container" if code is ErrorCode.CONTAINER_NOT_FOUND else "node"
     details = {"selector": matcher.to_dict(), **nearest(explain_tree(tree, matcher))}
     return StepFailedError(

@@ -80,13 +80,13 @@ def align(old: UiTree, new: UiTree) -> Alignment:
                 waiting.append((before.children(a), after.children(b)))
     old_to_new = dict(pairs)
     new_to_old = {b: a for a, b in pairs}
-    said, says = before.sayings, after.sayings
+    old_values, new_values = before.values, after.values
     was, now = old.visible, new.visible
     return Alignment(
         old_to_new=old_to_new,
         new_to_old=new_to_old,
         added=frozenset(range(len(new.nodes))).difference(new_to_old),
-        changed=frozenset(b for a, b in pairs if said[a] != says[b]),
+        changed=frozenset(b for a, b in pairs if old_values[a] != new_values[b]),
         moved=frozenset(b for a, b in pairs if (was[a] or now[b]) and shifted(old.nodes[a], new.nodes[b])),
         removed=_count_removed(old, old_to_new),
     )
@@ -167,7 +167,7 @@ class _Side:
         self._kinds = [
             (of.get("resource-id", ""), of.get("class") or node.cls) for of, node in zip(attributes, nodes, strict=True)
         ]
-        self.sayings = [_sayings(of) for of in attributes]
+        self.values = [_values(of) for of in attributes]
         self._labels = tree.labels
         self._depths = [node.depth for node in nodes]
 
@@ -197,7 +197,7 @@ class _Side:
         return names.__getitem__
 
 
-def _sayings(attributes: dict[str, str]) -> Hashable:
+def _values(attributes: dict[str, str]) -> Hashable:
     """The attributes of a node that count as a change, its position aside."""
     try:
         return _ALL_SAYINGS(attributes)

@@ -89,8 +89,8 @@ class TextLogParser:
         if found is None and len(lines) <= _DECIDING_LINES and not final:
             return
         if found is None:
-            telling = [line for line in lines[:-1] if line.strip() and formats.divider(line) is None]
-            self._format = formats.vote(telling)
+            complete = [line for line in lines[:-1] if line.strip() and formats.divider(line) is None]
+            self._format = formats.vote(complete)
         else:
             self._adopt(found[0])
         held, self._held = self._held, b""

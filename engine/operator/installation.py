@@ -130,23 +130,23 @@ def refusal(result: InstallResult, apk: ApkFacts, serial: str) -> EngineError:
     uninstall = adb_line(serial, "uninstall", apk.package)
     abis = f" ({', '.join(apk.abis)})" if apk.abis else ""
     min_sdk = f": it needs API level {apk.min_sdk}" if apk.min_sdk else ""
-    said = ": ".join(dict.fromkeys(text for text in (result.code, result.message) if text))[:_LONGEST_ERROR]
+    reported = ": ".join(dict.fromkeys(text for text in (result.code, result.message) if text))[:_LONGEST_ERROR]
     meaning = reason.format(abis=abis, min_sdk=min_sdk)
-    message = f"{apk.package} was not installed: {f'{meaning} ({said})' if meaning else said}"
-    return _failed(message, said, hint=advice.format(uninstall=uninstall), code=result.code, exit_code=EXIT_REFUSED)
+    message = f"{apk.package} was not installed: {f'{meaning} ({reported})' if meaning else reported}"
+    return _failed(message, reported, hint=advice.format(uninstall=uninstall), code=result.code, exit_code=EXIT_REFUSED)
 
 
 def _advice(result: InstallResult) -> tuple[str, str]:
     short = result.code.removeprefix("INSTALL_").removeprefix("PARSE_").removeprefix("FAILED_")
     if short in _ADVICE:
         return _ADVICE[short]
-    said = result.message.lower()
-    known = next((name for words, name in _TEXTS if words in said), "")
+    reported = result.message.lower()
+    known = next((name for words, name in _TEXTS if words in reported), "")
     return _ADVICE.get(known, ("", "Check the device's storage and screen, then run setup again."))
 
 
-def _failed(message: str, said: str, *, hint: str, code: str = "", exit_code: int | None = None) -> EngineError:
-    phase: dict[str, object] = {"ok": False, "error": said}
+def _failed(message: str, reported: str, *, hint: str, code: str = "", exit_code: int | None = None) -> EngineError:
+    phase: dict[str, object] = {"ok": False, "error": reported}
     if exit_code is not None:
         phase["exitCode"] = exit_code
     details = {"installCode": code} if code else None

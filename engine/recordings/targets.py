@@ -75,11 +75,11 @@ class TargetFinder:
 
     def _others(self, ways: Sequence[Candidate]) -> Iterator[Mapping[str, str]]:
         """Yield all selectors but the first, without those that have the same values in other fields."""
-        said = {tuple(ways[0].matcher.fields().values())}
+        seen = {tuple(ways[0].matcher.fields().values())}
         for way in ways[1:]:
             values = tuple(way.matcher.fields().values())
-            if values not in said and way.unique and not way.matcher.role and not self._personal(way.matcher):
-                said.add(values)
+            if values not in seen and way.unique and not way.matcher.role and not self._personal(way.matcher):
+                seen.add(values)
                 yield self._fields(way.matcher)
 
     def container(self, tree: UiTree, node: UiNode) -> Target | None:

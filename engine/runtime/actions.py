@@ -186,8 +186,8 @@ async def _click_at(run: PlanRun, point: p.Point, how: str, retry: RetryPolicy) 
         run.acted("coordinate_gesture", accepted=accepted)
         if not accepted:
             raise PlanFailure(f"Click at coordinate {where} failed")
-        said = _at(point) if run.has_receipts else f"{point.x},{point.y}"
-        return success({"click_types": how, "coordinate": said})
+        place = _at(point) if run.has_receipts else f"{point.x},{point.y}"
+        return success({"click_types": how, "coordinate": place})
 
     return await _stage(run, f"click(coordinate={where})", "Click", retry, attempt)
 
@@ -313,13 +313,13 @@ async def enter_text(run: PlanRun, action: p.EnterText) -> ActionResult:
             raise PlanFailure("Failed to set text on matching UI node")
         if action.submit:
             await run.surface.click(target)
-        told = {"text": action.text, "submit": _word(action.submit)}
+        data = {"text": action.text, "submit": _word(action.submit)}
         if p.at_least(run.generation, "0.9"):
-            told = {"text": action.text, "clear": _word(action.clear), "submit": _word(action.submit)}
+            data = {"text": action.text, "clear": _word(action.clear), "submit": _word(action.submit)}
         if p.at_least(run.generation, "0.12"):
             submitted = {"submission": "accepted", "submit_method": "ime_enter"}
-            told |= {"text_entry": "accepted", **(submitted if action.submit else {"submission": "not_requested"})}
-        return success(told)
+            data |= {"text_entry": "accepted", **(submitted if action.submit else {"submission": "not_requested"})}
+        return success(data)
 
     return await _stage(run, f"enterText({action.matcher})", "Enter text", action.retry, attempt)
 
@@ -390,8 +390,8 @@ async def press_key(run: PlanRun, action: p.PressKey) -> ActionResult:
 async def doctor_ping(run: PlanRun, _action: p.DoctorPing) -> ActionResult:
     options, debugging = await run.surface.developer_settings()
     words = {True: "true", False: "false"}
-    told = {"developer_options_enabled": words[options], "usb_debugging_enabled": words[debugging]}
-    return success(told | {name: words[holds] for name, holds in (await run.surface.readiness()).items()})
+    data = {"developer_options_enabled": words[options], "usb_debugging_enabled": words[debugging]}
+    return success(data | {name: words[holds] for name, holds in (await run.surface.readiness()).items()})
 
 
 async def scroll_until(run: PlanRun, action: p.ScrollUntil) -> ActionResult:

@@ -25,6 +25,6 @@ class RetryPolicy:
 NONE = RetryPolicy()
 UI_READINESS = RetryPolicy(5, 500, 3_000, 2.0, 0.15)
 RESTED = RetryPolicy(3, 500, 1_000, 2.0)
-"""In place of UI_READINESS where each look takes about two seconds: in all, it waits as long for the screen."""
+"""In place of UI_READINESS where each snapshot takes about two seconds: in all, it waits as long for the screen."""
 UI_SCROLL = RetryPolicy(4, 400, 2_000, 2.0, 0.15)
 APP_LAUNCH = RetryPolicy(4, 750, 4_000, 2.0, 0.15)

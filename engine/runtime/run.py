@@ -55,7 +55,7 @@ class PlanRun:
     observer: Observer = field(default_factory=Observer)
     chance: Callable[[], float] = field(default_factory=lambda: Random(0).random)
     rested: bool = False
-    """Each look takes seconds and shows a screen at rest: at once after it, another one adds nothing."""
+    """Each snapshot takes seconds and shows a screen at rest: at once after it, another one adds nothing."""
     before_step: Callable[[PlanStep], Awaitable[None]] | None = None
     """Awaited as each step begins."""
     until: float = math.inf
@@ -93,7 +93,7 @@ class PlanRun:
             self.receipt |= {**target, **how, **more}
 
     async def tree(self, *, waits: bool = False) -> UiTree:
-        """The window's tree. Raises ``PlanFailure`` when there is none: where looks take seconds, a final one unless the step ``waits``."""
+        """The window's tree. Raises ``PlanFailure`` when there is none: where snapshots take seconds, a final one unless the step ``waits``."""
         tree = await self.surface.dump()
         if tree is None:
             raise PlanFailure(TREE_UNAVAILABLE, final=self.rested and not waits)

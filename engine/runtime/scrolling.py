@@ -18,7 +18,7 @@ SWIPE_MS = 250
 LONGEST_MS = 10_000
 """How long ``scroll_until`` goes on by default."""
 _LAST_SECONDS = 2 * SLOW_SCROLL_MS / 1000
-"""Where looks take seconds, the last scroll begins so long before the plan's time is over: with its look, and one more."""
+"""Where snapshots take seconds, the last scroll begins so long before the plan's time is over: with its snapshot, and one more."""
 CONTAINER_NOT_FOUND = "CONTAINER_NOT_FOUND"
 CONTAINER_NOT_SCROLLABLE = "CONTAINER_NOT_SCROLLABLE"
 
@@ -98,15 +98,15 @@ async def scroll_once(run: PlanRun, tree: UiTree, container: UiNode, scroll: Scr
 
 
 def _progress(before: Signature, after: Signature) -> str:
-    """What is said of a scroll from 0.10 on; the reasons are our own words."""
-    told = [";".join(f"{name}@{edge}" for name, edge in each) for each in (before, after)]
+    """Return the progress that a scroll reports from 0.10 on; the wording of the reasons is ours."""
+    first, last = (";".join(f"{name}@{edge}" for name, edge in each) for each in (before, after))
     comparable = bool(before and after)
     reason = None if comparable else "no_children"
-    return as_json({"beforeSignature": told[0], "afterSignature": told[1], "comparable": comparable, "reason": reason})
+    return as_json({"beforeSignature": first, "afterSignature": last, "comparable": comparable, "reason": reason})
 
 
 def _outcome(run: PlanRun, moved: Moved) -> str:
-    """From 0.10 on the edge is not told from another view that does not move."""
+    """From 0.10 on, the edge and a view that does not move have the same outcome."""
     return "no_movement" if moved is Moved.EDGE and run.has_receipts else moved.value
 
 
@@ -249,7 +249,7 @@ class _Loop:
         return matcher is not None and tree is not None and bool(matcher.candidates_so_far(tree))
 
     async def _appeared(self) -> bool:
-        """The grace search after a scroll: at once and, unless that look took its time, three times more."""
+        """The grace search after a scroll: at once and, unless that snapshot took its time, three times more."""
         if self._action.matcher is None:
             return False
         pause = min(max(self._action.scroll.settle_delay_ms / 2, 100), 500) / 1000
@@ -261,7 +261,7 @@ class _Loop:
         return False
 
     async def _last_look(self) -> None:
-        """After a natural end, one more patient wait for the target: one more look where each takes seconds."""
+        """After a natural end, one more patient wait for the target: one more snapshot where each takes seconds."""
         if self._run.rested:
             await self._run.clock.sleep(UI_READINESS.initial_ms / 1000)
             self.reason = "TARGET_FOUND" if self._visible(await self._run.surface.dump()) else self.reason
@@ -280,7 +280,7 @@ async def scroll_and_click(
     """The ``scroll_and_click`` step; ``click`` brings its own retries."""
     stage = f"scrollUntil(target={action.target})"
     each = range(action.max_swipes)
-    once = iter(each)  # where looks wait themselves, further attempts go on instead of beginning again
+    once = iter(each)  # where snapshots wait themselves, further attempts go on instead of beginning again
 
     async def attempt() -> None:
         await _swipe_to_target(run, action, once if run.rested else each)
@@ -328,7 +328,7 @@ def _problem_text(problem: str, container: Query | None) -> str:
 
 
 def _is_late(run: PlanRun) -> bool:
-    """Return whether a scroll and the looks after it would outlast the plan."""
+    """Return whether a scroll and the snapshots after it would outlast the plan."""
     return run.rested and run.clock.now() > run.until - _LAST_SECONDS
 
 

@@ -100,7 +100,7 @@ class AppActions:
                 "truncated": "true" if is_cut else "false",
                 "anchor": values["anchor"],
                 "text_align": values["textAlign"],
-                **{told: str(values[given]) for told, given in zip(names, shape, strict=True)},
+                **{name: str(values[given]) for name, given in zip(names, shape, strict=True)},
                 "text_color": panel.ink,
                 "background_color": panel.paper,
                 "ttl_ms": str(values["ttlMs"]),
@@ -132,8 +132,8 @@ class AppActions:
             return _listed("sessions", [self._described(one, values["maxTextChars"]) for one in own], values["limit"])
         if name == "list_notifications":
             mine = {key: one for key, one in self.notifications.items() if values["applicationId"] in ("", one.package)}
-            told = [_notification(key, one, values["maxTextChars"]) for key, one in mine.items()]
-            return _listed("notifications", told, values["limit"])
+            payload = [_notification(key, one, values["maxTextChars"]) for key, one in mine.items()]
+            return _listed("notifications", payload, values["limit"])
         key = values["notificationKey"]
         if not self._ui.awake or self._locked:
             return _refused("NOTIFICATION_DEVICE_NOT_INTERACTIVE", "The device is locked or its screen is off", values)
@@ -167,18 +167,16 @@ class AppActions:
         elif name != "get_media_status":
             session.at_ms, session.since = self._position_ms(session), self._clock.now()
             session.playing = name == "media_play"
-        told = {"session": self._described(session, 1_024)}
-        return (
-            success({"payload": as_json({"schemaVersion": 1, **told})}) if name == "get_media_status" else _done(told)
-        )
+        payload = {"session": self._described(session, 1_024)}
+        return _read(payload) if name == "get_media_status" else _done(payload)
 
     async def _observe(self, values: Mapping[str, Any], clock: Clock) -> ActionResult:
         before = [(one, replace(one)) for one in self.sessions]
         await clock.sleep(values["durationMs"] / 1000)
         changes = [self._described(now, 1_024) for now, then in before if now.playing != then.playing]
-        told = {"durationMs": values["durationMs"], "changes": changes}
-        told["sessions"] = [self._described(one, 1_024) for one in self.sessions]
-        return success({"payload": as_json({"schemaVersion": 1, **told})})
+        payload = {"durationMs": values["durationMs"], "changes": changes}
+        payload["sessions"] = [self._described(one, 1_024) for one in self.sessions]
+        return _read(payload)
 
     def _position_ms(self, session: _Session) -> int:
         moved = (self._clock.now() - session.since) * 1000 if session.playing else 0
@@ -212,12 +210,16 @@ def _notification(key: str, found: Notification, longest: int) -> dict[str, Any]
 
 def _listed(name: str, entries: list[dict[str, Any]], limit: int) -> ActionResult:
     shown = entries[:limit]
-    told = {"totalCount": len(entries), "returnedCount": len(shown), "truncated": len(shown) < len(entries)}
-    return success({"payload": as_json({"schemaVersion": 1, **told, name: shown})})
+    payload = {"totalCount": len(entries), "returnedCount": len(shown), "truncated": len(shown) < len(entries)}
+    return _read({**payload, name: shown})
 
 
-def _done(told: Mapping[str, Any]) -> ActionResult:
-    return success({"payload": as_json({"schemaVersion": 1, **told}), "dispatched": "true"})
+def _read(payload: Mapping[str, Any]) -> ActionResult:
+    return success({"payload": as_json({"schemaVersion": 1, **payload})})
+
+
+def _done(payload: Mapping[str, Any]) -> ActionResult:
+    return success({"payload": as_json({"schemaVersion": 1, **payload}), "dispatched": "true"})
 
 
 def _refused(code: str, words: str, values: Mapping[str, Any]) -> ActionResult:

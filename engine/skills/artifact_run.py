@@ -33,7 +33,7 @@ class ArtifactReport:
     """The result of a run, filled in while it lasts. ``results`` are those of the executions that ran, fewer than planned after a failure.
 
     ``errors`` are error objects. ``variance``: optional steps that failed. ``outputs`` are redacted as the recipe declares, and so
-    is all of ``to_dict``; ``results`` are not. ``looks`` are the snapshots for choices; ``chosen`` has ``stepId``, ``executionId`` and
+    is all of ``to_dict``; ``results`` are not. ``snapshots`` are those for choices; ``chosen`` has ``stepId``, ``executionId`` and
     ``matcher`` (or ``None``) of each. ``then`` is the screen after the run, if ``RunOptions.then`` asked for it.
     """
 
@@ -44,7 +44,7 @@ class ArtifactReport:
     errors: list[Mapping[str, Any]] = field(default_factory=list)
     warnings: list[Mapping[str, Any]] = field(default_factory=list)
     duration_ms: float = 0.0
-    looks: list[ExecutionResult] = field(default_factory=list)
+    snapshots: list[ExecutionResult] = field(default_factory=list)
     chosen: list[Mapping[str, Any]] = field(default_factory=list)
     then: Mapping[str, Any] | None = None
     salt: bytes = b""
@@ -58,7 +58,7 @@ class ArtifactReport:
         answer: dict[str, Any] = {"ok": not self.failed, **_names(self.compiled)}
         if self.compiled.recipe is not None:
             answer["recipe"] = dict(self.compiled.recipe)
-        answer["deviceId"] = (*self.looks, *self.results)[0].device_id
+        answer["deviceId"] = (*self.snapshots, *self.results)[0].device_id
         answer["planned"] = len(self.compiled.executions)
         answer["executions"] = [documented(result) for result in self.results]
         if self.compiled.recipe is not None:
@@ -194,7 +194,7 @@ class _ArtifactRun:
             report.then = await screen_after(self.engine, options, self.device_id, self.how["receiver_package"])
         steps = steps_of(result.envelope for result in report.results)
         report.outputs, absent = read_outputs(report.compiled.outputs, steps, self.salt)
-        seen = (warning for result in (*report.looks, *report.results) for warning in result.warnings)
+        seen = (warning for result in (*report.snapshots, *report.results) for warning in result.warnings)
         report.warnings = [*report.compiled.warnings, *seen, *absent]
         if salt_trouble:
             report.warnings.append({"code": "SALT_NOT_KEPT", "path": "", "message": salt_trouble})
@@ -236,7 +236,7 @@ class _ArtifactRun:
         if choice is None:
             return execution
         looked = await self._look(execution)
-        self.report.looks.append(looked)
+        self.report.snapshots.append(looked)
         matcher, failure = await asyncio.to_thread(_chosen, looked, choice, execution)
         self.report.chosen.append({"stepId": choice.step_id, "executionId": looked.execution_id, "matcher": matcher})
         if failure is None:

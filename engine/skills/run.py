@@ -248,7 +248,7 @@ def _require_success(
             ErrorCode.SKILL_EXECUTION_TIMEOUT,
             f"Skill {skill_id} timed out after {limit}ms",
             details={"timeoutMs": limit},
-            extra={"skillId": skill_id, "broadcastDispatchStatus": "unknown", **output.said()},
+            extra={"skillId": skill_id, "broadcastDispatchStatus": "unknown", **output.streams()},
         )
     result: Mapping[str, Any] | None = None
     try:
@@ -257,7 +257,7 @@ def _require_success(
 
             require_done(skill_id, result, entry.get("contract"))
     except EngineError as exc:
-        exc.extra |= {"skillId": skill_id, "exitCode": ended.exit_code, **output.said()}
+        exc.extra |= {"skillId": skill_id, "exitCode": ended.exit_code, **output.streams()}
         exc.extra |= {"skillResult": result} if result is not None else {}
         if not ended.exit_code or exc.code is ErrorCode.SKILL_VERIFICATION_INDETERMINATE:
             raise
@@ -318,7 +318,7 @@ class _Output:
         for text in self.log.output(stream, texts):
             self._on_line(OutputLine(stream, text, now))
 
-    def said(self) -> dict[str, Any]:
+    def streams(self) -> dict[str, Any]:
         """Return the output for an error (errors.md#shape)."""
         answer: dict[str, Any] = {"stderr": self.stderr.ending, "stdout": self.stdout.beginning}
         if self.stdout.truncated:
@@ -376,7 +376,7 @@ def _failed(skill_id: str, script: Script, exit_code: int, output: _Output) -> E
         f"Skill {skill_id} exited with code {exit_code}",
         hint=script.windows_hint() or None,
         details=details,
-        extra={"skillId": skill_id, "exitCode": exit_code, **output.said()},
+        extra={"skillId": skill_id, "exitCode": exit_code, **output.streams()},
     )
 
 
@@ -388,10 +388,10 @@ def _signal_name(number: int) -> str:
 
 
 def _not_said(skill_id: str, output: _Output) -> EngineError:
-    said = output.said()
-    said["output"] = said.pop("stdout")
+    streams = output.streams()
+    streams["output"] = streams.pop("stdout")
     return EngineError(
         ErrorCode.SKILL_OUTPUT_ASSERTION_FAILED,
         f"Skill {skill_id} did not print the expected text",
-        extra={"skillId": skill_id, "exitCode": 0, **said, "expectedSubstring": output.wanted},
+        extra={"skillId": skill_id, "exitCode": 0, **streams, "expectedSubstring": output.wanted},
     )

@@ -52,12 +52,12 @@ async def committed_lines(env: Mapping[str, str], folder: str = "") -> tuple[lis
     """
     options = ("--all", "-p", "--unified=0", f"--format={_COMMIT}", *_PLAIN)
     try:
-        said = await Git(env, folder, inherit=True).run("-c", "core.quotePath=false", "log", *options)
+        output = await Git(env, folder, inherit=True).run("-c", "core.quotePath=false", "log", *options)
     except GitError as exc:
         raise EngineError(ErrorCode.USAGE, f"The history cannot be read: {exc}") from exc
-    parts = _HEAD.split(said.raw)
+    parts = _HEAD.split(output.raw)
     commits = zip(parts[1::3], parts[2::3], parts[3::3], strict=True)
-    return [line for commit, message, diff in commits for line in _added(commit.decode(), message, diff)], said.cut
+    return [line for commit, message, diff in commits for line in _added(commit.decode(), message, diff)], output.cut
 
 
 def _added(commit: str, message: bytes, diff: bytes) -> Iterator[Committed]:

@@ -66,8 +66,8 @@ async def test_the_console_follows_for_long_without_growth(connect: Connect, req
             tracemalloc.stop()
         assert after == before
         assert used_now - used < MOST_GROWTH, f"memory grew by {used_now - used} bytes over {trees} trees"
-        looks = [item for item in app.session.log.executions if item.looks]
-        assert sum(item.looks for item in looks) > trees
+        looks = [item for item in app.session.log.executions if item.follow_snapshots]
+        assert sum(item.follow_snapshots for item in looks) > trees
         assert len(looks) < 5, "looks that follow each other are one row"
 
 

@@ -274,7 +274,7 @@ def test_looks_that_follow_each_other_are_one_row_and_what_comes_between_divides
         log.apply(look(f"follow-{number}", AT + number))
     log.apply(finished_run("agent-1", AT + 10))
     log.apply(look("follow-5", AT + 20))
-    assert [(item.command_id, item.looks) for item in log.executions] == [
+    assert [(item.command_id, item.follow_snapshots) for item in log.executions] == [
         ("follow-4", 5), ("agent-1", 0), ("follow-5", 1)
     ]  # fmt: skip
     assert log.current is not None
@@ -287,7 +287,7 @@ def test_a_look_that_failed_keeps_its_row() -> None:
     failed = make_envelope("follow-1", [], status="failed", error="SNAPSHOT_HIERARCHY_UNAVAILABLE: no window")
     log.apply([EnvelopeSeen(device_id=DEVICE.serial, command_id="follow-1", envelope=failed, raw="{}", at=AT)])
     log.apply(look("follow-2", AT + 1))
-    assert [(item.command_id, item.looks) for item in log.executions] == [("follow-1", 1), ("follow-2", 1)]
+    assert [(item.command_id, item.follow_snapshots) for item in log.executions] == [("follow-1", 1), ("follow-2", 1)]
 
 
 # -- rows that must not run for ever

@@ -42,7 +42,7 @@ def attention(run: RunSummary) -> str:
 
 
 class RunFacts(NamedTuple):
-    """What a row says of a run, whoever recorded it.
+    """The text of a row for a run, of this console or another program.
 
     ``place`` is the step that runs or failed, from 1 (0: none), of ``total``; ``result`` is empty for a success;
     ``detail`` is quoted behind it where there is room.
@@ -89,15 +89,15 @@ def _of_live(run: ExecutionState, now: float) -> RunFacts:
             else result_words(run.code) or ("no result" if run.status is Status.UNKNOWN else run.status.word)
         )
         detail = "" if run.code else brief(run.message)
-    elif run.looks:
-        result = f"{run.looks:,} follow snapshot{'s' * (run.looks != 1)}"
+    elif run.follow_snapshots:
+        result = f"{run.follow_snapshots:,} follow snapshot{'s' * (run.follow_snapshots != 1)}"
     seconds = math.nan if run.foreign else run.elapsed(now)
     return RunFacts(
         run.status,
         run.source,
         place,
         run.action_count or len(run.steps),
-        "" if run.looks else action_of(run, step),
+        "" if run.follow_snapshots else action_of(run, step),
         result,
         precise(seconds) if run.over else duration(seconds),
         run.command_id,

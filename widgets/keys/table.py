@@ -21,7 +21,7 @@ class Key(NamedTuple):
 
 
 key = Key
-"""Short name for the tables, where columns are told apart by position."""
+"""Short name for the tables, where columns are distinguished by position."""
 
 
 class KeyScope(NamedTuple):

@@ -107,7 +107,7 @@ class ExecutionState:
     late: bool = False
     duplicates: int = 0
     snapshots: int = 0
-    looks: int = 0
+    follow_snapshots: int = 0
     """How many follow snapshots this row stands for; 0: it is none."""
     payload: Mapping[str, Any] | None = None
     mode: str = ""

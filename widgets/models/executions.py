@@ -1,6 +1,6 @@
 """Executions from engine events, one per run: a commandId that is used again is another run.
 
-Fed with events in order, whoever dispatched the command; pure. Problems become rows (``Mark``). No row runs for ever:
+Fed with events in order, also those of other programs' commands; pure. Problems become rows (``Mark``). No row runs for ever:
 when the device, the log or the time budget is gone, an execution ends as unknown.
 """
 
@@ -117,7 +117,7 @@ class ExecutionLog:
         """Return the newest running execution, else the newest one; follow snapshots are skipped."""
         newest: ExecutionState | None = None
         for item in reversed(self.items):
-            if isinstance(item, ExecutionState) and not item.looks:
+            if isinstance(item, ExecutionState) and not item.follow_snapshots:
                 if not item.over:
                     return item
                 newest = newest or item
@@ -201,7 +201,7 @@ class ExecutionLog:
             execution.status, execution.ended, execution.message = Status.RUNNING, math.nan, ""
         apply_progress(execution, event)
         if event.kind == "start" and execution.source == FOLLOW_SOURCE:
-            self._fold_look(execution)
+            self._fold_follow(execution)
         self._changed(execution, live_line(event))
 
     def _standalone(self, event: CommandProgress) -> None:
@@ -397,14 +397,14 @@ class ExecutionLog:
                 self._lose(old, event.at, "gone", "its commandId was used again; the log shows no result")
         return run
 
-    def _fold_look(self, look: ExecutionState) -> None:
+    def _fold_follow(self, run: ExecutionState) -> None:
         """Merge adjacent successful follow snapshots into one row."""
-        look.looks = 1
+        run.follow_snapshots = 1
         place = len(self.items) - 2
-        before = self.items[place] if place >= 0 and self.items[-1] is look else None
-        if isinstance(before, ExecutionState) and (before.device_id, before.status) == (look.device_id, Status.OK):
-            look.looks += before.looks
-            if before.looks:
+        before = self.items[place] if place >= 0 and self.items[-1] is run else None
+        if isinstance(before, ExecutionState) and (before.device_id, before.status) == (run.device_id, Status.OK):
+            run.follow_snapshots += before.follow_snapshots
+            if before.follow_snapshots:
                 del self.items[place]
                 self._runs.forget(before)
 

@@ -93,8 +93,8 @@ def _refuse(options: Options, names: tuple[str, ...], why: str) -> None:
     """Refuse flags that would have no effect."""
     for name in names:
         if getattr(options, name):
-            said = "arguments after --" if name == "args" else f"--{name.replace('_', '-')}"
-            raise EngineError(ErrorCode.USAGE, f"{said} {why}")
+            flag = "arguments after --" if name == "args" else f"--{name.replace('_', '-')}"
+            raise EngineError(ErrorCode.USAGE, f"{flag} {why}")
 
 
 # -- the script

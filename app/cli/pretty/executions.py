@@ -87,9 +87,9 @@ def draw_long_texts(results: Sequence[Data]) -> Drawing:
 
 
 def _choice(row: Data) -> Text:
-    """What the host chose for one step, and how it said so to the device."""
-    said = {name: value for name, value in row.items() if name not in ("id", "by")}
-    return safe_text(f"  {row['id']}: chosen by {row['by']} {as_json(said) if said else ''}".rstrip(), FAINT)
+    """Return what the host chose for one step, and the arguments that it sent for it."""
+    sent = {name: value for name, value in row.items() if name not in ("id", "by")}
+    return safe_text(f"  {row['id']}: chosen by {row['by']} {as_json(sent) if sent else ''}".rstrip(), FAINT)
 
 
 def _candidate(node: Data) -> Text:

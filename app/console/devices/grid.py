@@ -173,7 +173,7 @@ class GridDialog(LiveDialog):
     def _tiles(self) -> Iterator[Tile]:
         session = self._owner.session
         aliases = known_aliases(self._owner.engine)
-        runs = last_runs([*self._recorded, *(run for run in session.log.executions if not run.looks)])
+        runs = last_runs([*self._recorded, *(run for run in session.log.executions if not run.follow_snapshots)])
         gone = (device for device, _ in session.left.values())
         devices = (*session.devices, *gone)
         return (self._tile(each, runs.get(each.serial), aliases.get(each.serial, "")) for each in devices)

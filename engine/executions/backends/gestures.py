@@ -30,12 +30,12 @@ def input_words(kind: str, params: Step) -> tuple[str, ...]:
     return (name, *points, str(params[duration]))
 
 
-def refusal(said: str, exit_code: int) -> EngineError | None:
+def refusal(output: str, exit_code: int) -> EngineError | None:
     """Return why ``input`` did not perform a gesture."""
-    if not (failure := parse_failure(said, exit_code)):
+    if not (failure := parse_failure(output, exit_code)):
         return None
-    code = ErrorCode.GESTURE_UNSUPPORTED if "nknown command" in said else ErrorCode.GESTURE_FAILED
-    hint = INPUT_BLOCKED_HINT if "INJECT_EVENTS" in said else None
+    code = ErrorCode.GESTURE_UNSUPPORTED if "nknown command" in output else ErrorCode.GESTURE_FAILED
+    hint = INPUT_BLOCKED_HINT if "INJECT_EVENTS" in output else None
     return EngineError(code, f"Android's input refused: {failure}", hint=hint)
 
 

@@ -28,7 +28,7 @@ from clawperator.engine.contracts.operator_identity import service_of, variants
 from clawperator.engine.errors import EngineError, ErrorCode
 from clawperator.engine.events.bus import EventBus
 from clawperator.engine.executions.backend import Outcome
-from clawperator.engine.executions.backends.stock_look import Looks, dump_file, end_dump, held_by_other
+from clawperator.engine.executions.backends.stock_dumps import Dumps, dump_file, end_dump, held_by_other
 from clawperator.engine.executions.backends.stock_surface import StockSurface
 from clawperator.engine.executions.backends.stock_text import cut_short, typed_pieces
 from clawperator.engine.executions.command import Command
@@ -99,14 +99,14 @@ class _Session:
         self._device, self._shells = device, AsyncExitStack()
         self._shell: ShellSession | None = None
         self._trace = trace
-        self.looks = Looks(dump_file(), compressed=compressed)
+        self.dumps = Dumps(dump_file(), compressed=compressed)
         self.has_dumped = False
 
-    def forget_old_looks(self, part: Trace) -> None:
+    def forget_old_dumps(self, part: Trace) -> None:
         """Forget what was seen before the host itself acted, or waited, in this execution or in this part of it."""
-        last = self.looks.last
+        last = self.dumps.last
         if last is not None and last.at <= max(self._trace.stale_at, part.stale_at):
-            self.looks.forget()
+            self.dumps.forget()
 
     async def shell(self) -> ShellSession:
         if self._shell is None or self._shell.over:
@@ -120,7 +120,7 @@ class _Session:
         await self._shells.aclose()
         if shell is not None and shell.over:
             with suppress(EngineError):
-                await self._device.script(end_dump(self.looks.file), timeout=_END_SECONDS)
+                await self._device.script(end_dump(self.dumps.file), timeout=_END_SECONDS)
 
 
 class StockBackend:
@@ -251,20 +251,20 @@ class StockBackend:
             raise EngineError(ErrorCode.EXECUTION_VALIDATION_FAILED, f"The plan cannot be run: {exc}") from exc
         progress = _Progress(self._bus, device.serial, plan, trace)
         await session.shell()
-        session.forget_old_looks(trace)
+        session.forget_old_dumps(trace)
         by_host = command.source == FOLLOW_SOURCE
         surface = StockSurface(
-            session.shell, progress.saw, self._before.sdk, session.looks, self._method, by_host=by_host
+            session.shell, progress.on_tree, self._before.sdk, session.dumps, self._method, by_host=by_host
         )
         trace.dispatched()
         trace.enter("run")
         counts = {"timeoutMs": str(plan.timeout_ms), "actionCount": str(len(plan.steps))}
         progress.note("start", taskId=plan.task_id, source=plan.source, **counts)
-        run = PlanRun(surface, _Clock(session.looks), observer=progress, before_step=surface.begin, rested=True)
+        run = PlanRun(surface, _Clock(session.dumps), observer=progress, before_step=surface.begin, rested=True)
         try:
             async with asyncio.timeout(plan.timeout_ms / 1000):
                 outcome, code = await run_plan(run, plan), None
-            if outcome.failed_step and surface.saw_nothing:
+            if outcome.failed_step and surface.read_nothing:
                 code = ErrorCode.UI_NOT_IDLE
                 outcome = PlanOutcome(
                     (), f"{outcome.reason}; uiautomator returned no tree: {_NO_TREE}", outcome.failed_step
@@ -291,14 +291,14 @@ class StockBackend:
 class _Clock:
     """The host's clock; what was seen before a wait is out of date after it."""
 
-    def __init__(self, looks: Looks) -> None:
-        self._looks = looks
+    def __init__(self, dumps: Dumps) -> None:
+        self._dumps = dumps
 
     def now(self) -> float:
         return time.monotonic()
 
     async def sleep(self, seconds: float) -> None:
-        self._looks.forget()
+        self._dumps.forget()
         await asyncio.sleep(seconds)
 
 
@@ -365,7 +365,7 @@ class _Progress(Observer):
         if self._bus.watched:
             self._events.publish([signal])
 
-    def saw(self, step_id: str, xml: str) -> None:
+    def on_tree(self, step_id: str, xml: str) -> None:
         captured = CapturedHierarchy(step_id, xml, complete=True)
         self._trace.saw(captured)
         if self._bus.watched:

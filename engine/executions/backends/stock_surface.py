@@ -30,13 +30,13 @@ from clawperator.engine.adb.shell_session import ShellSession
 from clawperator.engine.adb.trace import HIDDEN
 from clawperator.engine.errors import EngineError, ErrorCode
 from clawperator.engine.executions.backends import stock_text
-from clawperator.engine.executions.backends.stock_look import (
+from clawperator.engine.executions.backends.stock_dumps import (
     DUMP,
     HEAD,
     MAX_DUMP,
     WINDOWS,
-    Look,
-    Looks,
+    Dump,
+    Dumps,
     suppress_dead,
 )
 from clawperator.engine.executions.keys import ended, set_at
@@ -73,7 +73,7 @@ _SAME_WINDOWS = f'W=$({TOUCH_SCRIPT}); [ "$W" = {{windows}} ] || {{ echo "$W"; e
 _WINDOWS_CHANGED = 114
 _GUARDED_TRIES = 3
 """How often a gesture is sent again where other windows than those that concern it have changed."""
-_FIRST_LOOK_SECONDS = 3.0
+_FIRST_DUMP_SECONDS = 3.0
 """A dump of a screen at rest takes up to this long: a shorter wait would see nothing."""
 _LAUNCH = (
     f"r=$(cmd package resolve-activity --brief {CURRENT}"
@@ -105,8 +105,8 @@ class Dispatched:
 
 
 class StockSurface:
-    """``runtime.Surface`` over a shell, which ``shell`` opens again after a script that did not end. ``saw`` gets the XML of each
-    tree that the plan asks for; ``looks`` are those of the execution, ``by_host`` where the host itself takes this one; ``method`` is an
+    """``runtime.Surface`` over a shell, which ``shell`` opens again after a script that did not end. ``on_tree`` gets the XML of each
+    tree that the plan asks for; ``dumps`` are those of the execution, ``by_host`` where the host itself takes this one; ``method`` is an
     input method for texts without keys.
 
     Expected failures are those of ``Surface``; everything that must not be repeated, and a lost device, is an ``EngineError``.
@@ -115,22 +115,22 @@ class StockSurface:
     def __init__(
         self,
         shell: Callable[[], Awaitable[ShellSession]],
-        saw: Callable[[str, str], object],
+        on_tree: Callable[[str, str], object],
         sdk: int,
-        looks: Looks,
+        dumps: Dumps,
         method: str = "",
         *,
         by_host: bool = False,
     ) -> None:
         self._shell = shell
         self._sdk = sdk
-        self._saw = saw
-        self._looks = looks
+        self._on_tree = on_tree
+        self._dumps = dumps
         self._method = method
         self._by_host = by_host
         self._step: PlanStep | None = None
         self._began = 0.0
-        self._has_looked = False
+        self._has_read = False
         self._unread: bool | None = None
         self.display: str | None = None
         """The state of the display when the tree of this step was read."""
@@ -148,7 +148,7 @@ class StockSurface:
     async def begin(self, step: PlanStep) -> None:
         """Note the step that begins."""
         self._step, self.display, self._began = step, None, time.monotonic()
-        self._has_looked, self._unread, self._tree, self._windows = False, None, None, ""
+        self._has_read, self._unread, self._tree, self._windows = False, None, None, ""
         self.steps[step.id], self.typed = Dispatched(), (0, 0)
 
     @property
@@ -156,32 +156,32 @@ class StockSurface:
         return self.steps[self._step.id] if self._step is not None else Dispatched()
 
     @property
-    def saw_nothing(self) -> bool:
+    def read_nothing(self) -> bool:
         """Whether the step waits for a screen that gave no tree in time, so that nothing is known of it."""
         return self._unread is True
 
     # -- looking
 
     async def dump(self) -> UiTree | None:
-        found = self._use(self._looks.fresh()) or await self._look()
+        found = self._use(self._dumps.fresh()) or await self._dump()
         touches = isinstance(
             self._step and self._step.action, Click | EnterText | Scroll | ScrollUntil | ScrollAndClick
         )
         if touches and found is not None and not shows(self._touched(self._windows), found.tree):
-            found = await self._look()  # an app that starts came to the front between the windows and the tree
+            found = await self._dump()  # an app that starts came to the front between the windows and the tree
         return None if found is None else found.tree
 
     async def snapshot(self, step_id: str) -> Mapping[str, str] | None:
-        found = self._looks.fresh()
+        found = self._dumps.fresh()
         if found is None or (found.shown and not self._by_host) or self._use(found) is None:
-            found = await self._look()
+            found = await self._dump()
         if found is None:
             return None
         found.shown = not self._by_host
-        self._saw(step_id, found.xml)
+        self._on_tree(step_id, found.xml)
         return {"foreground_package": found.tree.package} if found.tree.package else {}
 
-    async def _look(self) -> Look | None:
+    async def _dump(self) -> Dump | None:
         """Read the active window, once more if the dump dies; ``None`` without a root, and while a wait finds the screen busy."""
         found = None
         with suppress_dead():
@@ -190,13 +190,13 @@ class StockSurface:
             found = await self._read()
         return found
 
-    async def _read(self) -> Look | None:
+    async def _read(self) -> Dump | None:
         left = self._seconds_left()
         if left is not None and left <= 0:
             return None
-        self.has_dumped = self._has_looked = True
+        self.has_dumped = self._has_read = True
         try:
-            return self._use(await self._looks.take(await self._shell(), left))
+            return self._use(await self._dumps.take(await self._shell(), left))
         except EngineError as exc:
             waits = self._step is not None and isinstance(self._step.action, WaitForNode | WaitForNavigation)
             if not (isinstance(exc, AdbTimeoutError) or (waits and exc.code is ErrorCode.UI_NOT_IDLE)):
@@ -204,22 +204,22 @@ class StockSurface:
             self._unread = self._unread is not False
             return None
 
-    def _use(self, look: Look | None) -> Look | None:
-        """Note the look that this step goes by."""
-        if look is None:
+    def _use(self, dump: Dump | None) -> Dump | None:
+        """Note the dump that this step relies on."""
+        if dump is None:
             return None
-        self._unread, self._tree, self._windows, self.display = False, look.tree, look.windows, look.display
+        self._unread, self._tree, self._windows, self.display = False, dump.tree, dump.windows, dump.display
         if self.first is None and not self._has_acted:
-            self.first = time.time() - (time.monotonic() - look.at), look.xml
-        return look
+            self.first = time.time() - (time.monotonic() - dump.at), dump.xml
+        return dump
 
     def _seconds_left(self) -> float | None:
-        """Return how long a dump may take: in a wait with a limit as long as that lasts, its first look at least three seconds."""
+        """Return how long a dump may take: in a wait with a limit as long as that lasts, its first one at least three seconds."""
         action = self._step.action if self._step is not None else None
         if not isinstance(action, WaitForNode | WaitForNavigation) or action.timeout_ms is None:
             return None
         left = self._began + action.timeout_ms / 1000 - time.monotonic()
-        return left if self._has_looked else max(left, _FIRST_LOOK_SECONDS)
+        return left if self._has_read else max(left, _FIRST_DUMP_SECONDS)
 
     async def _run(self, script: str, **how: Any) -> ShellResult:
         return await (await self._shell()).run(script, **how)
@@ -241,7 +241,7 @@ class StockSurface:
     def _acts(self) -> None:
         """Note that something is sent: what was seen before is out of date."""
         self._has_acted = True
-        self._looks.forget()
+        self._dumps.forget()
 
     async def click(self, node: UiNode) -> bool:  # noqa: ARG002 - see below
         """Press Enter after typing (a step with ``submit``); else leave the click to ``press``, where the match is visible."""
@@ -361,7 +361,7 @@ class StockSurface:
         self.typed, done = (0, len(text)), ShellResult(b"", b"", 1)
         for number, keys in enumerate(typing.pieces, 1):
             is_last = number == len(typing.pieces)
-            tail, values = (DUMP + typing.end, self._looks.values) if is_last else ("", {})
+            tail, values = (DUMP + typing.end, self._dumps.values) if is_last else ("", {})
             done = await self._keys(keys, tail, tree, **values)
             if done.exit_code == DISPLAY_CHANGED:
                 if number == 1:
@@ -383,12 +383,12 @@ class StockSurface:
         self._now.facts |= stock_text.arrival(field, text, tree, found.tree, self._sdk)
         return True
 
-    async def _read_back(self, done: ShellResult) -> Look | None:
-        """Return the look behind the keys, or another one if its dump died."""
+    async def _read_back(self, done: ShellResult) -> Dump | None:
+        """Return the dump behind the keys, or another one if it died."""
         with suppress_dead():
-            if (found := self._use(await self._looks.read(done))) is not None:
+            if (found := self._use(await self._dumps.read(done))) is not None:
                 return found
-        return self._use(await self._looks.take(await self._shell(), None))
+        return self._use(await self._dumps.take(await self._shell(), None))
 
     async def _keys(self, keys: stock_text.Keys, tail: str, tree: UiTree, **more: str) -> ShellResult:
         """Press a piece of keys, and go on with ``tail``, if the window of ``tree`` gets them.
@@ -424,7 +424,7 @@ class StockSurface:
             raise EngineError(ErrorCode.TEXT_NOT_DELIVERED, exc.message, hint=exc.hint, details=exc.details) from exc
         if not tapped:
             return None
-        found = await self._look()
+        found = await self._dump()
         if found is None:
             raise stock_text.undelivered("the field was tapped, and then the window had no tree; nothing was typed")
         return stock_text.require_focus(node, before, found.tree)
@@ -446,16 +446,16 @@ class StockSurface:
         """Return whether an activity was started; false if there is none. Raises ``EngineError`` if Android refuses to start it."""
         self._acts()
         done = await ended(self._run(script))
-        said = f"{done.text}\n{done.error_text}"
-        if not (failure := parse_failure(said, done.exit_code)):
+        output = f"{done.text}\n{done.error_text}"
+        if not (failure := parse_failure(output, done.exit_code)):
             self._now.sent.append(what)
             return True
-        if any(words in said for words in _NOTHING_TO_START):
+        if any(words in output for words in _NOTHING_TO_START):
             return False
         raise EngineError(
             ErrorCode.DEVICE_SHELL_UNAVAILABLE,
             f"Android's {what} failed: {failure}",
-            hint=refusal_hint(said) or _START_HINT,
+            hint=refusal_hint(output) or _START_HINT,
         )
 
     async def _input(self, *words: str) -> bool:
@@ -473,7 +473,7 @@ class StockSurface:
         how: Mapping[str, Any] = MappingProxyType({}),
         **values: str | Sequence[str],
     ) -> ShellResult:
-        """Run ``rest`` behind the check that display and windows are as at the last look; with the exit code DISPLAY_CHANGED it was not.
+        """Run ``rest`` behind the check that display and windows are as in the last dump; with the exit code DISPLAY_CHANGED it was not.
 
         ``still`` says whether windows that have changed do not matter.
         """
@@ -493,10 +493,10 @@ class StockSurface:
         if done.exit_code == DISPLAY_CHANGED:
             self._now.facts["display_changed"] = "true"
             return False
-        said = f"{done.text}\n{done.error_text}"
-        if failure := parse_failure(said, done.exit_code):
-            hint = refusal_hint(said) or _BROKE_OFF_HINT
-            code = ErrorCode.GESTURE_UNSUPPORTED if "nknown command" in said else ErrorCode.GESTURE_FAILED
+        output = f"{done.text}\n{done.error_text}"
+        if failure := parse_failure(output, done.exit_code):
+            hint = refusal_hint(output) or _BROKE_OFF_HINT
+            code = ErrorCode.GESTURE_UNSUPPORTED if "nknown command" in output else ErrorCode.GESTURE_FAILED
             raise EngineError(code, f"Android's {what} failed: {failure}", hint=hint)
         self._now.sent.append(what)
         return True

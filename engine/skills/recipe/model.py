@@ -47,8 +47,8 @@ def _moment(text: str) -> str:
     try:
         datetime.fromisoformat(text)
     except ValueError:
-        said = {"text": "is not an ISO 8601 date or time", "expected": "a date such as 2026-03-01"}
-        raise PydanticCustomError("rule", "{text}", said) from None
+        rule = {"text": "is not an ISO 8601 date or time", "expected": "a date such as 2026-03-01"}
+        raise PydanticCustomError("rule", "{text}", rule) from None
     return text
 
 
@@ -170,8 +170,8 @@ class FrontMatter(Table):
     @classmethod
     def problems(cls, given: Mapping[str, Any], _context: object) -> Iterator[InitErrorDetails]:
         if given.get("session_policy") == "resume_ok" and "fresh_start_injected" in given:
-            said = "requires session_policy: fresh"
-            yield problem("rule", said, "fresh_start_injected", expected="session_policy: fresh")
+            rule = "requires session_policy: fresh"
+            yield problem("rule", rule, "fresh_start_injected", expected="session_policy: fresh")
         for key in ("inputs", "outputs"):
             yield from _repeated(given.get(key), key)
 

@@ -54,8 +54,8 @@ def read(model: type[Model], value: object, location: Location) -> Model:
 
 def invalid(location: Location, message: str, expected: str, *, hint: str | None = None) -> EngineError:
     """Return the error for an invalid value at ``location``."""
-    said = f"{location.dotted}: {message}" if location.path else message
-    return location.error(ErrorCode.RECIPE_SCHEMA_INVALID, said, hint=hint, path=location.dotted, expected=expected)
+    located = f"{location.dotted}: {message}" if location.path else message
+    return location.error(ErrorCode.RECIPE_SCHEMA_INVALID, located, hint=hint, path=location.dotted, expected=expected)
 
 
 class _Finding:

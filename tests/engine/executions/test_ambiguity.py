@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clawperator.engine.executions.ambiguity import MOST, said_candidates, said_count, said_counts
+from clawperator.engine.executions.ambiguity import MOST, reported_candidates, reported_count, reported_counts
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=600),
@@ -23,7 +23,7 @@ WARNING = "Multiple candidates matched; first-match selection was used. Largest 
 
 @given(st.text() | JSON.map(json.dumps) | NODES.map(lambda nodes: json.dumps({"nodes": nodes})))
 def test_whatever_it_writes_the_candidates_are_few_and_plain(text: str) -> None:
-    found = said_candidates({"candidates": text})
+    found = reported_candidates({"candidates": text})
     assert len(found) <= MOST
     for node in found:
         assert node
@@ -33,9 +33,9 @@ def test_whatever_it_writes_the_candidates_are_few_and_plain(text: str) -> None:
 
 
 def test_deep_and_endless_text_is_no_candidate() -> None:
-    assert said_candidates({"candidates": "[" * 200_000}) == []
-    assert said_candidates({"candidates": '{"nodes": [{"bounds": {"left": 1e999}}]}'}) == []
-    assert said_candidates({}) == []
+    assert reported_candidates({"candidates": "[" * 200_000}) == []
+    assert reported_candidates({"candidates": '{"nodes": [{"bounds": {"left": 1e999}}]}'}) == []
+    assert reported_candidates({}) == []
 
 
 @pytest.mark.parametrize(
@@ -48,9 +48,9 @@ def test_deep_and_endless_text_is_no_candidate() -> None:
     ],
 )
 def test_the_counts_of_a_warning(text: str, counts: tuple[int, int]) -> None:
-    assert said_counts({"selection_warning": text}) == counts
+    assert reported_counts({"selection_warning": text}) == counts
 
 
 @pytest.mark.parametrize(("text", "count"), [("3", 3), ("", None), ("-1", None), ("\u0663", None), ("9" * 99, None)])
 def test_the_count_of_candidates(text: str, count: int | None) -> None:
-    assert said_count({"candidate_count": text}) == count
+    assert reported_count({"candidate_count": text}) == count

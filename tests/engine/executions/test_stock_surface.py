@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from clawperator.engine.adb.device import ShellResult
 from clawperator.engine.adb.shell_session import ShellSession
 from clawperator.engine.errors import EngineError
-from clawperator.engine.executions.backends import stock, stock_look
-from clawperator.engine.executions.backends.stock_look import Looks
+from clawperator.engine.executions.backends import stock, stock_dumps
+from clawperator.engine.executions.backends.stock_dumps import Dumps
 from clawperator.engine.executions.backends.stock_surface import StockSurface
 from clawperator.engine.executions.backends.stock_text import SELECTS_ALL, typed_pieces, typing
 from clawperator.engine.executions.keys import PIECE, SHORT
@@ -41,11 +41,11 @@ class FakeShell:
         return answer if isinstance(answer, ShellResult) else ShellResult(answer, b"", 0)
 
 
-def surface(shell: FakeShell, *, sdk: int = 34, looks: Looks | None = None) -> StockSurface:
+def surface(shell: FakeShell, *, sdk: int = 34, dumps: Dumps | None = None) -> StockSurface:
     async def same() -> ShellSession:
         return cast("ShellSession", shell)
 
-    return StockSurface(same, lambda *_: None, sdk, looks or Looks("/data/local/tmp/clawperator-0.xml"))
+    return StockSurface(same, lambda *_: None, sdk, dumps or Dumps("/data/local/tmp/clawperator-0.xml"))
 
 
 async def step(shown: StockSurface, kind: str = "click", **params: Any) -> None:
@@ -168,7 +168,7 @@ async def test_a_tree_is_read_once_until_something_is_sent_or_it_is_old(monkeypa
     assert [tree.nodes[0].text for tree in (await shown.dump(), await shown.dump()) if tree] == ["two", "two"]
     await step(shown, "read_text", matcher={"role": "textfield"})
     assert await shown.dump() is not None, "the next step goes by the same tree"
-    monkeypatch.setattr(stock_look, "FRESH_SECONDS", 0)
+    monkeypatch.setattr(stock_dumps, "FRESH_SECONDS", 0)
     tree = await shown.dump()
     assert tree is not None
     assert tree.nodes[0].text == "three"
@@ -176,11 +176,11 @@ async def test_a_tree_is_read_once_until_something_is_sent_or_it_is_old(monkeypa
 
 async def test_a_retry_and_a_second_snapshot_read_the_tree_again() -> None:
     shell = FakeShell(HEAD + field("one"), HEAD + field("two"), HEAD + field("three"))
-    looks = Looks("/data/local/tmp/clawperator-0.xml")
-    shown = surface(shell, looks=looks)
+    dumps = Dumps("/data/local/tmp/clawperator-0.xml")
+    shown = surface(shell, dumps=dumps)
     await step(shown, "read_text", matcher={"role": "textfield"})
     trees = [await shown.dump()]
-    await stock._Clock(looks).sleep(0)
+    await stock._Clock(dumps).sleep(0)
     trees.append(await shown.dump())
     assert [tree.nodes[0].text for tree in trees if tree] == ["one", "two"]
     assert await shown.snapshot("a") is not None

@@ -1,4 +1,4 @@
-"""One look of the stock backend: the script of ``uiautomator dump``, what it printed, and how long its tree is good for."""
+"""Dumps of the stock backend: the script of ``uiautomator dump``, its output, and how long its tree stays valid."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ MAX_DUMP = MAX_BYTES + 2 * 1024 * 1024
 """Bytes of the output of a dump: of a larger tree the device says the size alone."""
 _MOST_BEFORE = 64 * 1024
 """Bytes of other output that the XML of a dump may follow; behind more, it is parsed when it is complete."""
-_MOST_SAID = 16 * 1024
+_MOST_OUTPUT = 16 * 1024
 """Characters of other output that are read: on some phones a harmless stack trace stands before what matters."""
 WINDOWS = b"clawperator-windows:\n"
 HEAD = b"clawperator-dump:\n"
@@ -78,11 +78,11 @@ def _xml_start(text: bytes) -> int:
 
 
 FRESH_SECONDS = 2.0
-"""How long a tree is good for: reading another one takes a phone as long."""
+"""How long a tree stays valid: reading another one takes a phone as long."""
 
 
 @dataclass(slots=True)
-class Look:
+class Dump:
     """The active window as it was read ``at`` (``time.monotonic()``): its tree, and the display and windows around it.
 
     ``shown``: a snapshot of the plan has returned it; a second one asks for the screen again.
@@ -96,8 +96,8 @@ class Look:
     shown: bool = False
 
 
-class Looks:
-    """The looks of one execution: choice, action and evidence share the last one until something is sent, or time is waited.
+class Dumps:
+    """The dumps of one execution: choice, action and evidence share the last one until the host sends something or waits.
 
     ``file`` is where the device keeps a dump; ``compressed`` leaves out views without meaning, so that the screen rests sooner.
     """
@@ -105,15 +105,15 @@ class Looks:
     def __init__(self, file: str, *, compressed: bool = False) -> None:
         self.file = file
         self.compressed = compressed
-        self.last: Look | None = None
+        self.last: Dump | None = None
 
     @property
     def values(self) -> dict[str, str]:
         """Return the values of ``DUMP``."""
         return {"file": self.file, "options": "--compressed" if self.compressed else ""}
 
-    def fresh(self) -> Look | None:
-        """Return the last look if it still shows the screen."""
+    def fresh(self) -> Dump | None:
+        """Return the last dump if it still shows the screen."""
         recent = self.last is not None and time.monotonic() - self.last.at < FRESH_SECONDS
         return self.last if recent else None
 
@@ -121,7 +121,7 @@ class Looks:
         """Note that something was sent, or time was waited."""
         self.last = None
 
-    async def take(self, shell: ShellSession, timeout: float | None) -> Look | None:
+    async def take(self, shell: ShellSession, timeout: float | None) -> Dump | None:
         """Read the active window within ``timeout`` seconds; as ``read``, and raises ``AdbTimeoutError``."""
         incoming = IncomingDump()
         try:
@@ -137,20 +137,20 @@ class Looks:
             raise EngineError(ErrorCode.HIERARCHY_TOO_LARGE, words, details={"maxBytes": MAX_BYTES}) from exc
         return await self.read(done, incoming)
 
-    async def read(self, done: ShellResult, incoming: IncomingDump | None = None) -> Look | None:
+    async def read(self, done: ShellResult, incoming: IncomingDump | None = None) -> Dump | None:
         """Return what a dump shows, which ``incoming`` has parsed while it came; ``None`` for a window without a root.
 
         Raises ``EngineError``: UI_NOT_IDLE, BACKEND_UNAVAILABLE, HIERARCHY_TOO_LARGE, HIERARCHY_MALFORMED.
         """
         head, _, text = done.stdout.partition(HEAD)
         display, _, windows = head.decode(errors="replace").partition(WINDOWS.decode())
-        said = f"{text[:_MOST_SAID].decode(errors='replace')}\n{done.error_text[:_MOST_SAID]}".strip()
+        output = f"{text[:_MOST_OUTPUT].decode(errors='replace')}\n{done.error_text[:_MOST_OUTPUT]}".strip()
         start = _xml_start(text)
-        if start < 0 and (told := _BYTES.search(text)) is not None:
-            raise too_large(whole_number(told[1].decode(), digits=15) or 0)
-        if start < 0 and (refusal := _broken_dump(done, said)) is not None:
+        if start < 0 and (too_long := _BYTES.search(text)) is not None:
+            raise too_large(whole_number(too_long[1].decode(), digits=15) or 0)
+        if start < 0 and (refusal := _broken_dump(done, output)) is not None:
             raise refusal
-        xml = text[start:] if start >= 0 else said.encode()
+        xml = text[start:] if start >= 0 else output.encode()
         size = state_size(display)
         read: Callable[..., UiTree] = partial(parse, xml)
         if incoming is not None and incoming.start == start >= 0:
@@ -167,7 +167,7 @@ class Looks:
         if not tree.nodes:
             return None
         shown = xml.strip().decode(errors="replace")
-        self.last = Look(time.monotonic(), shown, tree, display.strip(), windows.rstrip("\n"))
+        self.last = Dump(time.monotonic(), shown, tree, display.strip(), windows.rstrip("\n"))
         return self.last
 
     def _not_idle(self) -> EngineError:
@@ -208,13 +208,13 @@ def held_by_other(output: str = "") -> EngineError:
     )
 
 
-def _broken_dump(done: ShellResult, said: str) -> EngineError | None:
+def _broken_dump(done: ShellResult, output: str) -> EngineError | None:
     """Return why ``uiautomator`` gave no XML, ``None`` where that is about the screen."""
-    if _HELD in said:
-        return held_by_other(said)
-    if any(words in said for words in _NO_TREE) or not (done.exit_code or _DUMPED in said):
+    if _HELD in output:
+        return held_by_other(output)
+    if any(words in output for words in _NO_TREE) or not (done.exit_code or _DUMPED in output):
         return None
-    reason = parse_failure(said, done.exit_code) or "the file that it wrote cannot be read"
+    reason = parse_failure(output, done.exit_code) or "the file that it wrote cannot be read"
     if done.exit_code == _KILLED:
         reason = "it was killed; another program may hold the connection for UI automation"
     elif done.exit_code:
@@ -223,5 +223,5 @@ def _broken_dump(done: ShellResult, said: str) -> EngineError | None:
         ErrorCode.BACKEND_UNAVAILABLE,
         f"uiautomator gave no tree: {reason}",
         hint="Run `clawperator doctor --backend stock`, or use the operator backend.",
-        details={"output": said[:500], "exitCode": done.exit_code},
+        details={"output": output[:500], "exitCode": done.exit_code},
     )
