@@ -355,7 +355,7 @@ class _Run:
         self.arrived: Mapping[str, int] | None = None
         """What of a result in chunk records arrived before the time limit."""
         self.newer = self.apk_version = ""
-        """Return the warning about an app that is newer than all supported ones, and its version."""
+        """The warning about an app that is newer than all supported ones, and its version."""
         self.not_running = False
         """The accessibility service is known to be stopped, or the Operator's process to have ended."""
 
