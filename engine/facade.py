@@ -173,22 +173,18 @@ class Engine:
         ``compressed`` replace the settings' choice.
         """
         options = options or RunOptions()
+        options = options if options.strict is not None else replace(options, strict=self.strict)
         composed = payload if isinstance(payload, Composition) else None
         payload = composed or build.completed(payload)
         if options.then not in (None, *THEN):
             raise EngineError(ErrorCode.EXECUTION_VALIDATION_FAILED, f"then must be {', '.join(THEN)}")
         with Attempt(self.events, payload, self.recorders, self.caller, recorded=options.recorded) as attempt:
-            check = partial(self.validate, payload, profile=options.profile) if composed is None else composed.validated
-            validated = check(timeout_ms=timeout_ms)
-            if options.strict is None:
-                options = replace(options, strict=self.strict)
-            if options.strict:
-                validated = strictly(validated)
+            validated = self._validated(payload, options, timeout_ms)
             package = self._package(receiver_package)
             by_shell = composed is not None and not composed.uses_operator
             name = await _chosen_backend(self, backend, device_id)
             if (by_shell or name != BACKENDS[0]) and timeout_ms is None and build.has_default_limit(payload):
-                validated = check(timeout_ms=build.slow_limit(validated.execution.actions))
+                validated = self._validated(payload, options, build.slow_limit(validated.execution.actions))
             attempt.admit(validated, ShellBackend.name if by_shell else name, package)
             profile = _admit_execution(self.settings, validated, composed, options)
             composed = composed and replace(composed, admit=partial(admit_action, profile))
@@ -215,6 +211,14 @@ class Engine:
                     )
             await self.trees.keep_last(device.serial, attempt.trace.hierarchies)
             return attempt.finish(finished)
+
+    def _validated(self, payload: object, options: RunOptions, timeout_ms: object) -> Validated:
+        """Return a payload or a composition as it is admitted and run."""
+        if isinstance(payload, Composition):
+            validated = payload.validated(timeout_ms=timeout_ms)
+        else:
+            validated = self.validate(payload, timeout_ms=timeout_ms, profile=options.profile)
+        return strictly(validated) if options.strict else validated
 
     def _backend(self, receiver_package: str | None, name: str | None = None, **stock: bool | None) -> Backend:
         """Return the backend ``name``, or that of the settings. Raises ``EngineError`` where the policy forbids it."""

@@ -11,6 +11,7 @@ import pytest
 from clawperator.engine import EngineError
 from clawperator.engine.contracts.references import tree_id
 from clawperator.engine.executions import build
+from clawperator.engine.executions.finish import RunOptions
 from clawperator.engine.hierarchy.tree import UiTree, parse
 from clawperator.engine.version import OPERATOR_RELEASES
 from tests.app.mcp.conftest import document, talk
@@ -108,6 +109,16 @@ async def test_one_of_equal_buttons(connect: Connect, column: str) -> None:
     with pytest.raises(EngineError) as caught:
         await phone.run("click", matcher=LIKE, within={"ref": f"e{card.index}@{tree_id(xml)}"})
     assert caught.value.code in ("REF_AMBIGUOUS", "REF_STALE", "REF_UNKNOWN"), "an older tree"
+
+
+@pytest.mark.parametrize("column", [GENERATIONS[0], GENERATIONS[-1], "stock"])
+async def test_a_strict_caller_with_the_default_time_limit(connect: Connect, column: str) -> None:
+    """Programs and agents are strict without a word in the plan, also where the default limit is extended for a slow backend."""
+    phone = await feed(connect, column)
+    plan = [{"type": "click", "params": {"matcher": LIKE}}]
+    answer = await phone.bench.engine.execute(plan, backend=phone.backend, options=RunOptions(strict=True))
+    assert code(answer.to_dict()) == "NODE_AMBIGUOUS"
+    assert await phone.liked() == []
 
 
 @pytest.mark.parametrize("column", ["0.5", "1.0", "stock"])
