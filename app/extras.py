@@ -15,6 +15,6 @@ def not_installed(extra: str, message: str) -> EngineError:
 def require_nats() -> None:
     """Raise ``not_installed`` where the extra ``fleet`` is missing, before anything starts."""
     try:
-        import nats  # noqa: F401
+        import nats  # noqa: F401 -- only whether it is there
     except ImportError as exc:
         raise not_installed("fleet", f"A fleet needs the package '{exc.name}'") from exc

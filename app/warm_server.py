@@ -285,8 +285,8 @@ def command(connection: socket.socket) -> NoReturn:
         for number in range(3):
             os.dup2(nothing.fileno(), number)  # a reader of our output need not wait for the end
     # What ``sys.exit`` does before it takes the interpreter apart: that would copy every page that the two processes share.
-    threading._shutdown()  # type: ignore[attr-defined]  # noqa: SLF001
-    atexit._run_exitfuncs()  # noqa: SLF001
+    threading._shutdown()  # type: ignore[attr-defined]  # noqa: SLF001 -- no public way
+    atexit._run_exitfuncs()  # noqa: SLF001 -- as above
     os._exit(code)
 
 

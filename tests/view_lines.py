@@ -67,7 +67,7 @@ def read_line(line: str) -> dict[str, Any]:
             if found[2]:
                 _, end = json.JSONDecoder().raw_decode(rest, start)
             else:
-                end = re.compile(r"[\w+]*").match(rest, start).end()  # type: ignore[union-attr]
+                end = re.compile(r"[\w+]*").match(rest, start).end()  # type: ignore[union-attr]  # it matches the empty text
             node["by"], rest = rest[3:end], rest[end:].removeprefix(" ")
         else:
             found = re.match(r"(\S+?)(?:(?=: )| |$)", rest)

@@ -106,7 +106,7 @@ def _bounded(hint: Any) -> Any:
     """Return the type by which a value of an engine's type is read."""
     inside = get_args(hint)
     if get_origin(hint) is tuple:
-        return Annotated[list[_bounded(inside[0])], Field(max_length=100), AfterValidator(tuple)]  # type: ignore[misc]
+        return Annotated[list[_bounded(inside[0])], Field(max_length=100), AfterValidator(tuple)]  # type: ignore[misc]  # a computed type
     if isinstance(hint, UnionType):
         return Union[tuple(map(_bounded, inside))]  # noqa: UP007 -- of computed members
     return _TYPES.get(hint, hint)

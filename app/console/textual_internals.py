@@ -202,8 +202,8 @@ class EscapeParser:
             for message in parser.feed(piece.text):
                 if not (piece.late and isinstance(message, events.InputEvent)):
                     yield message
-            if parser._timeout_time is not None:  # noqa: SLF001
-                parser._timeout_time = 0.0  # noqa: SLF001
+            if parser._timeout_time is not None:  # noqa: SLF001 -- no public way to end its wait
+                parser._timeout_time = 0.0  # noqa: SLF001 -- as above
                 deque(parser.tick(), maxlen=0)
 
 
@@ -214,7 +214,7 @@ def _adapted(driver: Any, leave: Callable[[], object]) -> Any:
         module.XTermParser = lambda debug=False: EscapeParser(made(debug))
     if hasattr(driver, "_file"):
         lost = partial(_in_loop, asyncio.get_running_loop(), leave)
-        driver._file = _Terminal(driver._file, lost)  # noqa: SLF001
+        driver._file = _Terminal(driver._file, lost)  # noqa: SLF001 -- no public way to replace it
     return driver
 
 
@@ -293,4 +293,4 @@ class FilteringScreen(ModalScreen[Any], inherit_bindings=False):
 
 def bind_key(screen: Screen[Any], key: str, action: str, description: str) -> None:
     """Bind ``key`` on one screen object, hidden from the key bar."""
-    screen._bindings.bind(key, action, description, show=False)  # noqa: SLF001
+    screen._bindings.bind(key, action, description, show=False)  # noqa: SLF001 -- ``bind`` is of the app only

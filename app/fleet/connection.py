@@ -275,7 +275,7 @@ def _credentials(path: str) -> dict[str, Any]:
 def _public_key(text: str) -> str:
     """Return the public key of the seed in ``text``; empty without a valid one."""
     try:
-        import nkeys  # type: ignore[import-untyped]
+        import nkeys  # type: ignore[import-untyped]  # it has no types
     except ImportError as exc:
         raise not_installed("fleet", f"These credentials need the package '{exc.name}'") from exc
     found = _NKEY.search(text)

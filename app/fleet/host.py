@@ -1,5 +1,7 @@
 """``fleet join``: the devices of this host as a NATS micro service, under this host's policy and audit."""
 
+# ruff: noqa: N815 - fields are named as JSON names them
+
 from __future__ import annotations
 
 import asyncio
@@ -69,7 +71,7 @@ class _Request(BaseModel):
     caller: str
     until: float | None = None
     """The time of this host after which nothing must be started: the caller does not wait any longer."""
-    timeoutMs: Any = None  # noqa: N815 -- its name in JSON
+    timeoutMs: Any = None
     options: dict[str, Any] = {}
     how: dict[str, Any] = {}
 
@@ -91,7 +93,7 @@ class _Skill(BaseModel):
 
     id: str
     args: list[str] = []
-    expectContains: str | None = None  # noqa: N815 -- its name in JSON
+    expectContains: str | None = None
 
 
 class _Watcher(BaseModel):

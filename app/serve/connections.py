@@ -89,7 +89,7 @@ class BoundedProtocol(Implementation, asyncio.BufferedProtocol):
 
     # -- asyncio
 
-    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # uvicorn's form
         super().connection_made(transport)
         self._due = self.loop.time() + HEAD_SECONDS
         self._table.enter(self, self.client[0] if self.client else "")
@@ -101,7 +101,7 @@ class BoundedProtocol(Implementation, asyncio.BufferedProtocol):
         if self._active is not None and not self._active.response_complete:
             _disconnect(self._active)
 
-    def eof_received(self) -> bool:  # type: ignore[override]  # as asyncio has it
+    def eof_received(self) -> bool:  # type: ignore[override]  # uvicorn's form  # as asyncio has it
         """Return whether the connection stays open: a client may end its side before it reads the answer."""
         request = self._request
         self._note_end()

@@ -3,6 +3,8 @@
 Paths are relative to the folder of the repository and never lead out of it. Unknown keys of newer skills are kept.
 """
 
+# ruff: noqa: N815 - fields are named as JSON names them
+
 from __future__ import annotations
 
 from datetime import datetime
@@ -45,8 +47,8 @@ class SkillAgent(_Open):
     """The agent that runs an orchestrated skill."""
 
     cli: Annotated[str, Field(min_length=1)]
-    cliPath: str | None = None  # noqa: N815 - named as JSON names it
-    timeoutMs: Annotated[int, Field(ge=1)] | None = None  # noqa: N815
+    cliPath: str | None = None
+    timeoutMs: Annotated[int, Field(ge=1)] | None = None
 
 
 class SkillContract(_Open):
@@ -61,11 +63,11 @@ class Skill(_Open):
     """One skill."""
 
     id: Id
-    applicationId: Annotated[str, Field(pattern=r"^[a-zA-Z0-9._-]+$")]  # noqa: N815
+    applicationId: Annotated[str, Field(pattern=r"^[a-zA-Z0-9._-]+$")]
     intent: Annotated[str, Field(pattern=r"^[a-z0-9-]+$")]
     summary: Annotated[str, Field(min_length=1)]
     path: Annotated[str, Field(pattern=rf"^{_FOLDER}$", description="The skill's folder.")]
-    skillFile: Annotated[str, Field(pattern=rf"^{_FOLDER}/SKILL\.md$")]  # noqa: N815
+    skillFile: Annotated[str, Field(pattern=rf"^{_FOLDER}/SKILL\.md$")]
     scripts: Annotated[list[ScriptPath], Field(min_length=1)]
     artifacts: list[ArtifactPath] = []
     keywords: Annotated[list[Word], AfterValidator(_unique), Field(json_schema_extra={"uniqueItems": True})] = []
@@ -79,6 +81,6 @@ class Skill(_Open):
 class SkillRegistry(_Open):
     """All skills of a repository."""
 
-    schemaVersion: Literal["1.0"]  # noqa: N815
-    generatedAt: Moment  # noqa: N815
+    schemaVersion: Literal["1.0"]
+    generatedAt: Moment
     skills: list[Skill]

@@ -12,8 +12,8 @@ from typing import Any, NamedTuple
 _MILLIS = 30_000
 
 
-class Number_(NamedTuple):  # noqa: N801 -- ``Number`` is a JSON number of the payload
-    """A whole number; required without a ``default``."""
+class WholeNumber(NamedTuple):
+    """From ``low`` to ``high``; required without a ``default``."""
 
     low: int
     high: int
@@ -28,17 +28,17 @@ class Text(NamedTuple):
     default: str | None = None
 
 
-Spec = Mapping[str, Number_ | Text]
+Spec = Mapping[str, WholeNumber | Text]
 _SHOWN = Text(2_048, r"(?=[\s\S]*\S)[^\x00-\x08\x0b-\x1f\x7f-\x9f]*")
 _OPTIONAL_SHOWN = _SHOWN._replace(default="")
 _SIDE = Text(8, "left|right", "left")
 _COLOR = Text(9, "#(?:[0-9A-Fa-f]{6}|[0-9A-Fa-f]{8})")
 _LIST: Spec = {
     "applicationId": Text(512, default=""),
-    "limit": Number_(1, 100, 25),
-    "maxTextChars": Number_(1, 1_024, 256),
+    "limit": WholeNumber(1, 100, 25),
+    "maxTextChars": WholeNumber(1, 1_024, 256),
 }
-_WAIT: Spec = {"waitTimeoutMs": Number_(0, _MILLIS, 0)}
+_WAIT: Spec = {"waitTimeoutMs": WholeNumber(0, _MILLIS, 0)}
 _SESSION: Spec = {"applicationId": Text(512, default=""), "mediaSessionId": Text(128, default="")}
 _KEY: Spec = {"notificationKey": Text(4_096)}
 SPECS: Mapping[str, Spec] = {
@@ -49,13 +49,13 @@ SPECS: Mapping[str, Spec] = {
         "template": _OPTIONAL_SHOWN,
         "anchor": _SIDE,
         "textAlign": _SIDE,
-        "topOffsetDp": Number_(0, 1_000, 8),
-        "edgeOffsetDp": Number_(0, 1_000, 8),
-        "widthDp": Number_(80, 600, 280),
-        "fontSizeSp": Number_(8, 24, 12),
+        "topOffsetDp": WholeNumber(0, 1_000, 8),
+        "edgeOffsetDp": WholeNumber(0, 1_000, 8),
+        "widthDp": WholeNumber(80, 600, 280),
+        "fontSizeSp": WholeNumber(8, 24, 12),
         "textColor": _COLOR._replace(default="#FFFFFFFF"),
         "backgroundColor": _COLOR._replace(default="#B3000000"),
-        "ttlMs": Number_(1_000, 3_600_000, 300_000),
+        "ttlMs": WholeNumber(1_000, 3_600_000, 300_000),
     },
     "clear_on_screen_log": {},
     "list_notifications": _LIST,
@@ -68,10 +68,10 @@ SPECS: Mapping[str, Spec] = {
     "media_seek": {
         **_SESSION,
         **_WAIT,
-        "positionMs": Number_(0, 2**53 - 1),
-        "positionToleranceMs": Number_(0, 60_000, 1_000),
+        "positionMs": WholeNumber(0, 2**53 - 1),
+        "positionToleranceMs": WholeNumber(0, 60_000, 1_000),
     },
-    "observe_media": {"durationMs": Number_(1, _MILLIS)},
+    "observe_media": {"durationMs": WholeNumber(1, _MILLIS)},
 }
 ONE_OF: Mapping[str, tuple[str, str]] = {
     "set_on_screen_log": ("text", "template"),
@@ -106,7 +106,7 @@ def values_of(name: str, given: Mapping[str, Any], is_number: type) -> dict[str,
         value = given.get(key, form.default)
         if value is None:
             return f"{key} is required"
-        if key in given and isinstance(form, Number_):
+        if key in given and isinstance(form, WholeNumber):
             whole = float(str(value)) if isinstance(value, is_number) else float("nan")
             if not (whole.is_integer() and form.low <= whole <= form.high):
                 return f"{key} must be an integer in {form.low}..{form.high}"

@@ -137,7 +137,7 @@ class OperatorSurface:
     async def set_text(self, node: UiNode, text: str) -> bool:
         return await self._do(lambda live: self._device.ui.set_text(live, text), node)
 
-    async def press(self, x: int, y: int, duration_ms: int, *, node: UiNode | None = None) -> bool:  # noqa: ARG002
+    async def press(self, x: int, y: int, duration_ms: int, *, node: UiNode | None = None) -> bool:  # noqa: ARG002 -- a point is enough
         await self._clock.sleep(duration_ms / 1000)
         (self._device.ui.hold if duration_ms >= 500 else self._device.ui.tap)(x, y)
         return True

@@ -1,5 +1,7 @@
 """Read the output of ``compile-artifact``, to execute a compiled artifact from a file."""
 
+# ruff: noqa: N815 - fields are named as JSON names them
+
 # No postponed annotations: pydantic would have to evaluate them again, which slows commands down.
 
 from collections.abc import Iterator, Mapping
@@ -32,8 +34,8 @@ class _Recipe(Strict):
 
 
 class _Confirm(Strict):
-    stepId: str  # noqa: N815 - named as JSON names it
-    actionId: str  # noqa: N815
+    stepId: str
+    actionId: str
     type: str
     expect: Expect | None = None
 
@@ -72,7 +74,7 @@ class _Selector(Strict):
 
 
 class _Choice(Strict):
-    stepId: str  # noqa: N815
+    stepId: str
     selector: _Selector
 
 

@@ -1,5 +1,7 @@
 """Read the result that a skill reports itself: the last two lines of its stdout, a mark and one JSON object (skills.md#skill-result)."""
 
+# ruff: noqa: N815 - fields are named as JSON names them
+
 from __future__ import annotations
 
 import re
@@ -48,27 +50,27 @@ class _Reference(_Open):
     """A result of the skill's executions: ``execEnvelopes[execEnvelopeIndex]``, or one step of it."""
 
     kind: Literal["result_envelope_ref"]
-    execEnvelopeIndex: Annotated[int, Field(ge=0)]  # noqa: N815 - named as JSON names it
-    stepResultId: str | None = None  # noqa: N815
+    execEnvelopeIndex: Annotated[int, Field(ge=0)]
+    stepResultId: str | None = None
 
 
 class _Checkpoint(_Open):
     id: Annotated[str, Field(min_length=1)]
     status: Literal["ok", "failed", "skipped"]
-    observedAt: str | None = None  # noqa: N815
+    observedAt: str | None = None
     note: str | None = None
 
 
 class _SkillResult(_Open):
-    contractVersion: Annotated[str, AfterValidator(_version)]  # noqa: N815
-    skillId: str  # noqa: N815
+    contractVersion: Annotated[str, AfterValidator(_version)]
+    skillId: str
     status: Literal["success", "failed", "indeterminate"]
     result: Annotated[_Text | _Json | _Reference, Field(discriminator="kind")] | None
     checkpoints: list[_Checkpoint]
     goal: dict[str, Any] | None = None
     inputs: dict[str, Any] | None = None
-    terminalVerification: dict[str, Any] | None = None  # noqa: N815
-    execEnvelopes: list[dict[str, Any]] | None = None  # noqa: N815
+    terminalVerification: dict[str, Any] | None = None
+    execEnvelopes: list[dict[str, Any]] | None = None
     diagnostics: Any = None
 
 

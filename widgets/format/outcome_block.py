@@ -46,7 +46,7 @@ def outcome_slots(
     card = failure_card(execution, screen)
     for index, sentence in enumerate(sentences(execution, sheet.clock.now())):
         if card is not None and index == 0:  # which quotes the Operator's words for what the card shows
-            sentence = sentence._replace(foreign="")  # noqa: PLW2901
+            sentence = sentence._replace(foreign="")  # noqa: PLW2901 -- the same one, shortened
         elif card is not None and index == 1:
             rows += _card_rows(card, sheet)
         rows += _sentence_rows(sentence, width, f"{sheet.symbols.arrow} " if sentence.hint else "")

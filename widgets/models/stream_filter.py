@@ -44,7 +44,7 @@ def entry_test(where: Filter, now: float) -> EntryTest:
     tests = [(_entry_test(term, now), term.negated) for term in where.terms]
 
     def holds(entry: LogEntry, device_id: str) -> bool:
-        for test, negated in tests:  # noqa: SIM110  # a generator takes twice as long
+        for test, negated in tests:  # noqa: SIM110 -- any() of a generator takes twice as long
             if test(entry, device_id) == negated:
                 return False
         return True
@@ -122,7 +122,7 @@ def _message_test(term: Term) -> Callable[[bytes], bool]:
         if not payload.isascii():
             return term.found_in(decode(payload))
         lower = payload.lower()
-        for word in words:  # noqa: SIM110  # as above
+        for word in words:  # noqa: SIM110 -- any() of a generator takes twice as long
             if word in lower:
                 return True
         return False

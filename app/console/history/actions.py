@@ -65,7 +65,7 @@ async def export(console: Console, past: HistoryReader, record: RunRecord) -> No
 
 
 async def _write(console: Console, run: Mapping[str, Any], *, path: str, safe: bool) -> None:
-    target = os.path.abspath(os.path.expanduser(path))  # noqa: ASYNC240
+    target = os.path.abspath(os.path.expanduser(path))  # noqa: ASYNC240 -- asks no disk
     try:
         await asyncio.to_thread(write_run, Path(target), run, guard=console.guard, safe=safe)
     except EngineError as exc:

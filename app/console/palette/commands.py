@@ -110,7 +110,7 @@ class PaletteCommands:
         try:
             bundle, size = await report.make(
                 cast("Engine", console.engine),
-                str(Path(path).expanduser()),  # noqa: ASYNC240
+                str(Path(path).expanduser()),  # noqa: ASYNC240 -- asks no disk
                 lines=_REPORT_LINES,
                 on_part=partial(console.say, Status.RUNNING),
             )

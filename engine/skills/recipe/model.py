@@ -4,6 +4,7 @@
 
 from collections.abc import Iterator, Mapping
 from datetime import datetime
+from math import isfinite
 from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, Field
@@ -205,7 +206,7 @@ def value_problem(kind: str, value: object, values: list[Any] | tuple[str, ...])
         return "" if isinstance(value, str) else "text"
     if kind == "boolean":
         return "" if isinstance(value, bool) else "true or false"
-    number = isinstance(value, int | float) and not isinstance(value, bool)
+    whole = isinstance(value, int) and not isinstance(value, bool)
     if kind == "integer":
-        return "" if number and value == int(value) else "an integer"  # type: ignore[call-overload]
-    return "" if number else "a number"
+        return "" if whole or (isinstance(value, float) and value.is_integer()) else "an integer"
+    return "" if whole or (isinstance(value, float) and isfinite(value)) else "a number"

@@ -211,7 +211,7 @@ def test_a_plan(types: list[str], flat: bool, raw: bool, data: st.DataObject) ->
         "actions": actions,
     }
     options = RunOptions(profile="flat" if flat else "classic", raw_envelope=raw)
-    finished, code = ended_with(plan_run.run_held(DamagedBackend(data), Device(), validate(payload), options, Trace()))  # type: ignore[arg-type]
+    finished, code = ended_with(plan_run.run_held(DamagedBackend(data), Device(), validate(payload), options, Trace()))  # type: ignore[arg-type]  # fakes
     assert code in (None, ErrorCode.RESULT_ENVELOPE_MALFORMED)
     if finished is not None:
         everything_said(finished, payload)
@@ -244,7 +244,7 @@ COMPOSED = {
 def test_a_composition(name: str, data: st.DataObject) -> None:
     composed = COMPOSED[name]()
     checked = composed.validated()
-    finished, code = ended_with(composed.run_held(DamagedBackend(data), Device(), checked, RunOptions(), Trace()))  # type: ignore[arg-type]
+    finished, code = ended_with(composed.run_held(DamagedBackend(data), Device(), checked, RunOptions(), Trace()))  # type: ignore[arg-type]  # fakes
     assert code in (
         None,
         ErrorCode.RESULT_ENVELOPE_MALFORMED,

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from clawperator.engine.errors import EngineError
 from clawperator.engine.skills.recipe.inputs import Input, inputs_of, is_personal
+from clawperator.engine.skills.recipe.model import value_problem
 from clawperator.engine.skills.recipe.rules import read_recipe
 from clawperator.engine.skills.recipe.source import read_source
 from tests.engine.skills.recipe.support import CONFIRM, READ, TYPE, actions, compiled, line_of, params, recipe, refusal
@@ -220,3 +221,9 @@ def test_any_value_arrives_as_it_is(value: str) -> None:
     (action,) = actions(recipe(step, inputs=declared), {"word": value, "other": "{{word}} ${inputs.word}"})
     assert action["params"]["matcher"] == {"textContains": f"[{value}]", "textEquals": "{{word}} ${inputs.word}"}
     assert json.loads(json.dumps(action)) == action
+
+
+@pytest.mark.parametrize("kind", ["integer", "number"])
+@pytest.mark.parametrize("value", [float("inf"), float("-inf"), float("nan")])
+def test_a_value_that_is_not_finite_is_no_number(kind: str, value: float) -> None:
+    assert value_problem(kind, value, ())
