@@ -568,7 +568,7 @@ async def test_a_plan_that_times_out_or_is_cancelled_ends_its_dump_on_the_device
 async def test_a_wait_on_a_moving_screen_ends_in_time(
     connect: Connect, monkeypatch: pytest.MonkeyPatch, kind: str
 ) -> None:
-    monkeypatch.setattr(stock_surface, "_FIRST_LOOK_SECONDS", 0.1)
+    monkeypatch.setattr(stock_surface, "_FIRST_DUMP_SECONDS", 0.1)
     bench = await connect(**on("com.example.spinner", speed=1))
     missing = {"textEquals": "not there"}
     params = {"matcher": missing} if kind == "wait_for_node" else {"expectedNode": missing}
