@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, ClassVar, NamedTuple
@@ -10,28 +10,21 @@ from typing import Any, ClassVar, NamedTuple
 from textual.message import Message
 
 from clawperator.widgets import keys
+from clawperator.widgets.format.changes import change_slots
 from clawperator.widgets.format.compare_lines import (
-    LinePair,
-    change_row,
-    column_width,
     differing,
     facts,
-    is_long,
-    line_pairs,
-    pair_row,
     phase_row,
     phase_words,
     run_row,
     section_row,
-    sides_row,
     step_row,
     step_words,
     tree_row,
     tree_words,
-    whole,
 )
 from clawperator.widgets.format.lines import Line, Row
-from clawperator.widgets.format.slot import BLANK, Sheet, Slot, folded, plain
+from clawperator.widgets.format.slot import BLANK, Sheet, Slot, plain
 from clawperator.widgets.models.execution import ExecutionState
 from clawperator.widgets.models.run_diff import (
     StepPair,
@@ -44,10 +37,6 @@ from clawperator.widgets.models.run_diff import (
     value_changes,
 )
 from clawperator.widgets.slot_pane import FoldState, SlotPane
-
-_LINES_OF_VALUE = 500
-_LEAST_COLUMN = 30
-"""Cells of a column; narrower ones are put below each other."""
 
 
 class TreesPlace(NamedTuple):
@@ -120,10 +109,9 @@ class RunCompare(SlotPane):
         return self._all(self.a, self.b, self.sheet(width))
 
     def _all(self, a: ExecutionState, b: ExecutionState, sheet: Sheet) -> Iterator[Slot]:
-        different = facts(a, b)
-        for name, (left, right) in different.items():
-            draw = partial(sides_row, name, left, right, symbols=sheet.symbols)
-            yield Slot(draw, ("fact", name), role="changed")
+        different = value_changes(facts(a), facts(b))
+        for change in different:
+            yield from change_slots(("fact",), change, sheet, indent=3)
         if different:
             yield BLANK
         steps, trees = self._step_slots(sheet), self._tree_slots(sheet)
@@ -141,7 +129,8 @@ class RunCompare(SlotPane):
             draw = partial(step_row, number, pair, symbols=sheet.symbols)
             yield Slot(draw, ("step", number), role="changed" if pair.differs else "")
             for change in pair.data:
-                yield from _change(("datum", number), change, sheet, indent=8)
+                for slot in change_slots(("datum", number), change, sheet, indent=8):
+                    yield slot._replace(role="")  # they are marked at their step
 
     def _tree_slots(self, sheet: Sheet) -> Iterator[Slot]:
         if not self._trees:
@@ -180,33 +169,8 @@ def _values(
         return
     real = sum(1 for change in changes if not change.expected)
     words = f"{real:,} difference{'s' * (real != 1)}" if real else "no differences"
-    slots = (slot for change in changes for slot in _change((title,), change, sheet, indent=3))
+    slots = (slot for change in changes for slot in change_slots((title,), change, sheet, indent=3))
     yield from _section(title, words, sheet, slots, differs=bool(real), by_itself=by_itself)
-
-
-def _change(topic: tuple[Hashable, ...], change: ValueChange, sheet: Sheet, *, indent: int) -> Iterator[Slot]:
-    """Yield one difference; opened, both values in full."""
-    place = (*topic, change.kind, change.path)
-    opened = sheet.is_open(place, False) if is_long(change, sheet.width) and not change.expected else None
-    draw = partial(change_row, change, opened=opened, indent=indent, symbols=sheet.symbols)
-    marked = topic[0] != "datum" and not change.expected  # step data are marked at their step
-    yield Slot(draw, place, opened, "changed" if marked else "")
-    if opened:
-        yield from _values_beside(change, sheet, indent + 2)
-
-
-def _values_beside(change: ValueChange, sheet: Sheet, indent: int) -> Iterator[Slot]:
-    """Yield both values in full: in two columns where there is room, else A above B."""
-    width = column_width(sheet.width, indent)
-    if change.kind in ("changed", "moved") and width >= _LEAST_COLUMN:
-        yield Slot(partial(pair_row, LinePair("A", "B", True), indent=indent, symbols=sheet.symbols))
-        for pair in line_pairs(whole(change.old), whole(change.new), width):
-            yield Slot(partial(pair_row, pair, indent=indent, symbols=sheet.symbols))
-        return
-    for letter, value, role in (("A", change.old, "removed"), ("B", change.new, "added")):
-        if value is not None:
-            yield plain(letter, "key", indent=indent)
-            yield from folded(whole(value), sheet.width, role, indent=indent + 2, limit=_LINES_OF_VALUE)
 
 
 def _phase_slots(a: ExecutionState, b: ExecutionState, sheet: Sheet) -> Iterator[Slot]:

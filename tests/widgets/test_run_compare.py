@@ -7,17 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from textual.app import App
 
-from clawperator.widgets.format.compare_lines import (
-    change_row,
-    column_width,
-    line_pairs,
-    pair_row,
-    path_text,
-    phase_words,
-    step_row,
-    step_words,
-    tree_words,
-)
+from clawperator.widgets.format.changes import change_row, diff_row, line_diff, path_text
+from clawperator.widgets.format.compare_lines import phase_words, step_row, step_words, tree_words
 from clawperator.widgets.models.execution import ExecutionState
 from clawperator.widgets.models.run_diff import TreeCounts, ValueChange, step_pairs, tree_pairs
 from clawperator.widgets.run_compare import RunCompare
@@ -63,7 +54,6 @@ async def test_both_runs_stand_at_the_top_and_what_differs_below() -> None:
         text = lines(app)
         assert text[0].startswith(" A ✗ cmd-1  failed  NODE_NOT_FOUND")
         assert text[1].startswith(" B ✓ cmd-2  success")
-        assert any("status     failed → success" in row for row in text)
         assert any("steps  3 of 4 differ" in row for row in text)
         assert any("− actions.wait.params.matcher.textEquals" in row for row in text)
         assert any("commandId  differs in every run" in row for row in text)
@@ -79,7 +69,8 @@ async def test_the_next_difference_passes_what_is_alike() -> None:
         for _ in range(4):
             await pilot.press("right_square_bracket")
             visited.append(widget.slot.place if widget.slot else None)
-        assert visited == [("fact", "code"), ("step", 2), ("step", 3), ("step", 4)]
+        matcher = ("actions", "wait", "params", "matcher")
+        assert visited == [("step", 2), ("step", 3), ("step", 4), ("payload", "removed", (*matcher, "textEquals"))]
 
 
 async def test_a_run_and_itself_differ_in_nothing() -> None:
@@ -150,26 +141,26 @@ async def test_parts_fold_and_long_values_open() -> None:
         assert shown(app).count("y") > 300
 
 
-def test_long_values_stand_in_two_columns_with_equal_lines_beside_each_other() -> None:
+def test_texts_are_compared_line_by_line() -> None:
     old, new = "same\nonly A 中文\nlast", "same\nnew 1\nnew 2\nlast"
-    pairs = [*line_pairs(old, new, 30)]
-    assert [(pair.a, pair.b, pair.same) for pair in pairs] == [
-        ("same", "same", True),
-        ("only A 中文", "new 1", False),
-        ("", "new 2", False),
-        ("last", "last", True),
-    ]
-    rows = [pair_row(pair, 80, indent=5).left for pair in pairs]
-    assert {cells(row.plain.partition("│")[0]) for row in rows} == {column_width(80, 5) + 6}
-    assert max(row.cells for row in rows) <= 80
+    pairs = [*line_diff(old, new)]
+    assert pairs == [
+        ("", "same"), ("removed", "only A 中文"), ("added", "new 1"), ("added", "new 2"), ("", "last"),
+    ]  # fmt: skip
+    assert [diff_row(*pair, 80).left.plain for pair in pairs] == [
+        "   same", " − only A 中文", " + new 1", " + new 2", "   last",
+    ]  # fmt: skip
 
 
-@given(st.text(max_size=60), st.text(max_size=60), st.integers(10, 40))
-def test_columns_hold_any_text(a: str, b: str, width: int) -> None:
-    for pair in line_pairs(a, b, width):
-        assert cells(pair.a) <= width
-        assert cells(pair.b) <= width
-        assert all(sign.isprintable() or category(sign) == "Zs" for sign in pair.a + pair.b), "a blank is harmless"
+@given(st.text(max_size=60), st.text(max_size=60))
+def test_each_line_of_both_texts_is_there(a: str, b: str) -> None:
+    pairs = [*line_diff(a, b)]
+    assert [text for role, text in pairs if role != "added"] == a.splitlines()
+    assert [text for role, text in pairs if role != "removed"] == b.splitlines()
+    for pair in pairs:
+        row = diff_row(*pair, 30).left
+        assert row.cells <= 30
+        assert all(sign.isprintable() or category(sign) == "Zs" for sign in row.plain), "a blank is harmless"
 
 
 async def test_what_is_not_known_is_said() -> None:

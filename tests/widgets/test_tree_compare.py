@@ -12,9 +12,7 @@ from clawperator.widgets.tree_compare import TreeCompare
 from tests.app.console.support import NOON, ROWS, MovableClock, settings_screen
 
 
-@pytest.mark.parametrize(("width", "beside"), [(70, False), (120, True)])
-def test_each_tree_has_its_own_side(monkeypatch: pytest.MonkeyPatch, width: int, beside: bool) -> None:
-    """A narrow pane has before above after; an added or removed node stands on the side of its tree."""
+def test_each_node_that_differs_has_its_values(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(TreeCompare, "symbols", UNICODE)  # else the running app's
     monkeypatch.setattr(TreeCompare, "clock", MovableClock().clock)
     old = parse(settings_screen(ROWS[:-1]).replace("HomeNet", "Office\u202e"))
@@ -24,14 +22,18 @@ def test_each_tree_has_its_own_side(monkeypatch: pytest.MonkeyPatch, width: int,
         for serial, source, tree in ((1, "r", old), (2, "stream", new))
     ]
     sides = TreeCompare(trees[0], trees[1], compare(old, new))
-    rows = [slot.draw(width).left.plain for slot in sides.slots(width)]
-    print("\n".join(rows))
+    rows = [slot.draw(80).left.plain for slot in sides.slots(80)]
     assert "\u202e" not in "".join(rows)
-    middle = 20 + (width - 24) // 2
-    gone, new_row = (next(row for row in rows if row.split()[1:2] == [kind]) for kind in ("removed", "added"))
-    assert gone.index("Network & internet") < middle
-    assert (new_row.index("Security & privacy") > middle) == beside
-    heads = [sides.head(y, width).left.plain for y in range(2)]
-    assert [[word in head for word in ("before", "snapshot", "after", "log")] for head in heads] == (
-        [[True] * 4, [False] * 4] if beside else [[True, True, False, False], [False, False, True, True]]
+    assert rows[0] == '   − removed LinearLayout "Network & internet"  0/0/0/0/1/0  5 nodes'
+    name = rows.index(' ▾ ~ changed TextView "HomeNet"  0/0/0/0/1/0/1/1')
+    assert rows[name + 1].endswith(' ~ text  "Office⟨U+202E⟩" → "HomeNet"')
+    assert rows[-2:] == [
+        '   + added   LinearLayout "Security & privacy"  0/0/0/0/1/8  5 nodes',
+        '   + added   LinearLayout "Printing"  0/0/0/0/1/9  4 nodes',
+    ]
+    before, after = (sides.head(y, 80).left.plain for y in range(2))
+    assert (
+        [word in before for word in ("before", "snapshot")]
+        == [word in after for word in ("after", "log")]
+        == [True] * 2
     )

@@ -2,27 +2,18 @@
 
 from __future__ import annotations
 
-import json
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from difflib import SequenceMatcher
-from itertools import zip_longest
-from typing import Any, NamedTuple
+from collections.abc import Iterable, Mapping, Sequence
 
-from clawperator.widgets.format.json_lines import preview
 from clawperator.widgets.format.lines import Line, Row, column
 from clawperator.widgets.format.outcome_block import word_of
-from clawperator.widgets.format.slot import fold_sign
 from clawperator.widgets.format.symbols import UNICODE, Symbols
 from clawperator.widgets.format.tree_slots import counts_line
 from clawperator.widgets.format.waterfall import milliseconds
 from clawperator.widgets.models.execution import ExecutionState, StepState
-from clawperator.widgets.models.outline import Path
-from clawperator.widgets.models.run_diff import PhasePair, StepPair, TreeCounts, TreePair, ValueChange
-from clawperator.widgets.text.safe import cells, escape, take, wrap
+from clawperator.widgets.models.run_diff import PhasePair, StepPair, TreeCounts, TreePair
 from clawperator.widgets.text.times import WallClock, precise
 
-_LINES_OF_VALUE = 500
 _TIME = 8
 _NOTABLE = 0.25
 """A duration that differs by this share is highlighted."""
@@ -51,17 +42,6 @@ def section_row(title: str, words: str, width: int, *, opened: bool, differs: bo
         line.add(f"  {words} ", "changed" if differs else "faint").add(
             symbols.rule * max(0, width - line.cells - 1), "guide"
         )
-    )
-
-
-def sides_row(name: str, a: str, b: str, width: int, symbols: Symbols = UNICODE) -> Row:
-    """Return a fact of both runs, such as the state."""
-    line = Line(width).add("   ").add(column(name, 10), "faint").add(" ")
-    room = max(8, (width - line.cells - 4) // 2)
-    return Row(
-        line.device(a or "none", "removed", room=room)
-        .add(f" {symbols.arrow} ", "faint")
-        .device(b or "none", "added", room=room)
     )
 
 
@@ -119,69 +99,6 @@ def tree_row(pair: TreePair, counts: TreeCounts | None, width: int, symbols: Sym
     return Row(line.add(sizes, "muted"), Line().add(f"{symbols.enter} ", "faint"))
 
 
-def change_row(
-    change: ValueChange, width: int, *, opened: bool | None = None, indent: int = 3, symbols: Symbols = UNICODE
-) -> Row:
-    """Return a differing value: path, value in A, value in B."""
-    sign = {"added": symbols.added, "removed": symbols.removed, "moved": symbols.moved}.get(
-        change.kind, symbols.changed
-    )
-    role = "faint" if change.expected else change.kind
-    line = Line(width).add(" " * (indent - 2)).add(f"{fold_sign(opened, symbols)} ", "muted").add(f"{sign} ", role)
-    line.add(
-        path_text(change.path, max(12, width // 2)) or "whole value", "faint" if change.expected else "node-id"
-    ).add("  ")
-    if opened:
-        return Row(line)
-    if change.expected:
-        return Row(line.add("differs in every run", "faint"))
-    if change.kind == "added":
-        return Row(line.device(preview(change.new, width), "added"))
-    if change.kind == "removed":
-        return Row(line.device(preview(change.old, width), "removed"))
-    line.device(preview(change.old, width), "removed", room=max(6, (width - line.cells - 4) // 2))
-    return Row(line.add(f" {symbols.arrow} ", "faint").device(preview(change.new, width), "added"))
-
-
-class LinePair(NamedTuple):
-    """Lines of A and B beside each other; ``same`` if they are equal."""
-
-    a: str
-    b: str
-    same: bool
-
-
-def line_pairs(a: str, b: str, width: int) -> Iterator[LinePair]:
-    """Yield two texts in columns of ``width`` cells, equal lines beside each other."""
-    old, new = a.splitlines()[:_LINES_OF_VALUE], b.splitlines()[:_LINES_OF_VALUE]
-    for kind, start, end, first, last in SequenceMatcher(None, old, new, autojunk=False).get_opcodes():
-        for left, right in zip_longest(old[start:end], new[first:last]):
-            parts = ([] if text is None else wrap(text, width) or [""] for text in (left, right))
-            yield from (LinePair(x, y, kind == "equal") for x, y in zip_longest(*parts, fillvalue=""))
-
-
-def pair_row(pair: LinePair, width: int, *, indent: int, symbols: Symbols = UNICODE) -> Row:
-    """Return one row of two columns; equal lines are dim."""
-    line = Line(width).add(" " * indent).add(pair.a, "muted" if pair.same else "removed")
-    middle = indent + column_width(width, indent)
-    return Row(line.pad(middle).add(f" {symbols.guide} ", "guide").add(pair.b, "muted" if pair.same else "added"))
-
-
-def column_width(width: int, indent: int) -> int:
-    """Return the width of each of two columns."""
-    return (width - indent - 4) // 2
-
-
-def path_text(path: Path, room: int) -> str:
-    """Return a path such as ``actions.wait.params.key``, cut at its beginning."""
-    safe = escape(".".join(str(part) for part in path[-_DEEPEST:]))
-    return safe if cells(safe) <= room else "…" + take(safe[::-1], room - 1)[::-1]
-
-
-_DEEPEST = 40
-"""Parts of a path at most: earlier ones would be cut in any case."""
-
-
 def tree_words(pairs: Sequence[TreePair]) -> str:
     """Return how many trees can be compared."""
     alone = {"A": sum(1 for pair in pairs if pair.b is None), "B": sum(1 for pair in pairs if pair.a is None)}
@@ -200,17 +117,6 @@ def phase_words(a: ExecutionState, b: ExecutionState, symbols: Symbols = UNICODE
     return f" {symbols.arrow} ".join(sums)
 
 
-def whole(value: Any) -> str:
-    """Return a value in full: text as it is, everything else as JSON."""
-    return value if isinstance(value, str) else json.dumps(value, indent=2, ensure_ascii=False)
-
-
-def is_long(change: ValueChange, width: int) -> bool:
-    """Return whether a row cannot show both values."""
-    room = width // 4
-    return any(len(preview(value, room)) > room for value in (change.old, change.new))
-
-
 def step_words(pairs: Sequence[StepPair]) -> str:
     """Return how many steps differ."""
     count = differing(pairs)
@@ -223,14 +129,6 @@ def differing(pairs: Iterable[StepPair]) -> int:
     return sum(1 for pair in pairs if pair.differs)
 
 
-def facts(a: ExecutionState, b: ExecutionState) -> Mapping[str, tuple[str, str]]:
-    """Return the differing facts of the runs themselves."""
-    named = {
-        "status": (word_of(a), word_of(b)),
-        "code": (a.code, b.code),
-        "source": (a.source, b.source),
-        "device": (a.device_id, b.device_id),
-        "backend": (a.backend, b.backend),
-        "mode": (a.mode, b.mode),
-    }
-    return {name: sides for name, sides in named.items() if sides[0] != sides[1]}
+def facts(run: ExecutionState) -> Mapping[str, str]:
+    """Return the facts of a run that its row does not show."""
+    return {"source": run.source, "device": run.device_id, "backend": run.backend, "mode": run.mode}

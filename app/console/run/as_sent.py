@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from difflib import SequenceMatcher
 from typing import Any
 
 from textual.app import ComposeResult
@@ -11,6 +10,7 @@ from textual.app import ComposeResult
 from clawperator.app.console.screens.live_dialog import DialogText
 from clawperator.app.console.screens.menu import Dialog
 from clawperator.engine.executions.snippets import pretty
+from clawperator.widgets.format.changes import diff_row, line_diff
 from clawperator.widgets.format.json_lines import coloured_json
 from clawperator.widgets.format.lines import Line, Row
 from clawperator.widgets.format.symbols import UNICODE, Symbols
@@ -18,17 +18,11 @@ from clawperator.widgets.format.symbols import UNICODE, Symbols
 
 def as_sent_rows(written: object, sent: Mapping[str, Any], width: int, symbols: Symbols = UNICODE) -> Iterator[Row]:
     """Yield the lines of ``sent``, marked as added, and those only in ``written``, marked as removed."""
-    old, new = pretty(written).splitlines(), pretty(sent).splitlines()
-    matcher = SequenceMatcher(None, old, new, autojunk=False)
-    for kind, start, end, new_start, new_end in matcher.get_opcodes():
-        if kind == "equal":
-            for text in new[new_start:new_end]:
-                yield Row(coloured_json(Line(width).add("   "), text))
-            continue
-        for text in old[start:end]:
-            yield Row(Line(width).add(f" {symbols.removed} ", "removed").device(text, "removed"))
-        for text in new[new_start:new_end]:
-            yield Row(Line(width).add(f" {symbols.added} ", "added").device(text, "added"))
+    for role, text in line_diff(pretty(written), pretty(sent)):
+        if role:
+            yield diff_row(role, text, width, symbols=symbols)
+        else:
+            yield Row(coloured_json(Line(width).add("   "), text))
 
 
 class AsSentDialog(Dialog):

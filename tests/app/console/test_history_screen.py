@@ -523,7 +523,7 @@ async def test_the_marked_two_are_compared(path: Path) -> None:
         assert screen.compared.b is not None
         assert (screen.compared.a.command_id, screen.compared.b.command_id) == ("cmd-4", "cmd-3")
         assert has_focus(screen.compared)
-        assert "failed → success" in flat(app)
+        assert "A ✗ cmd-4 failed" in flat(app)
         await press(pilot, screen, "escape")
         assert not screen.compared.region.height
 
