@@ -130,8 +130,11 @@ def _run_command(words: str, rest: Sequence[str], after_dashes: Sequence[str], *
     parser = build_parser(command)
     try:
         options = read(parser, words, rest, after_dashes)
-    except EngineError:
+    except EngineError as exc:
         if not command.reserved:
+            from clawperator.app.cli.parsing.blame import as_written
+
+            as_written(exc, parser, rest)
             raise
         options = parser.options()
     if options.version:

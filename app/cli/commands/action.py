@@ -12,6 +12,7 @@ from clawperator.app.cli.parsing.selectors import (
     SELECTOR_FLAGS_BUT_TEXT,
     limits,
     selector,
+    used,
 )
 from clawperator.app.cli.parsing.values import invalid, json_object, number, text_value
 from clawperator.app.cli.payload_file import read_bytes
@@ -32,6 +33,17 @@ _VALIDATORS = ("temperature", "version", "regex")
 _CLICK_TYPE_FLAG = Flag(
     "--click-type", "<type>", f"click in this way: {', '.join(_CLICK_TYPES)} [default]", suggest=_CLICK_TYPES
 )
+_TEXT_FLAGS = (
+    Flag(
+        "--validator",
+        "<name>",
+        f"check the text with this validator: {', '.join(_VALIDATORS)} [none]",
+        suggest=_VALIDATORS,
+    ),
+    Flag("--validator-pattern", "<regex>", "require a match with this pattern (with --validator regex)"),
+    switch("--all", "read every matching node, not only the first"),
+)
+"""How `read` reads nodes, not rows."""
 POINT_FLAG = Flag("--coordinate", ("<x>", "<y>"), "click this point in pixels instead of a node", bounds=(0, 2**31 - 1))
 CLICK_FLAG = switch("--click", "click the node when found")
 SCROLL_FLAGS = (
@@ -151,7 +163,7 @@ class Click(Action):
         matcher = selector(options)
         point = None if options.coordinate is None else dict(zip("xy", options.coordinate, strict=True))
         if matcher is not None and point is not None:
-            raise invalid("use a selector OR --coordinate, not both", "--coordinate")
+            raise invalid(f"use {used(options, SELECTOR_FLAGS)} OR --coordinate, not both", "--coordinate")
         self.need(matcher if point is None else point)
         return build.click(matcher, point=point, click_type=self.click_type(options), limits=limits(options))
 
@@ -171,14 +183,7 @@ class Read(Action):
     )
     flags = (
         *SELECTOR_FLAGS,
-        Flag(
-            "--validator",
-            "<name>",
-            f"check the text with this validator: {', '.join(_VALIDATORS)} [none]",
-            suggest=_VALIDATORS,
-        ),
-        Flag("--validator-pattern", "<regex>", "require a match with this pattern (with --validator regex)"),
-        switch("--all", "read every matching node, not only the first"),
+        *_TEXT_FLAGS,
         Flag("--rows", "<id|json>", "read the rows of this list, given by its resource id or a JSON matcher"),
         Flag("--fields", "<name=id,…>", "read these nodes of each row (with --rows)"),
         *CHOICE_FLAGS,
@@ -199,9 +204,8 @@ class Read(Action):
     def _rows(self, options: Options) -> Composition:
         from clawperator.engine.executions.verbs import read_rows
 
-        given = (options.validator, options.validator_pattern, options.all or None, *limits(options).values())
-        if selector(options) or any(value is not None for value in given):
-            raise invalid("--rows takes --fields and no selector, container, validator or --strict", "--rows")
+        if given := used(options, (*SELECTOR_FLAGS, *_TEXT_FLAGS, *CHOICE_FLAGS)):
+            raise invalid(f"use --rows and --fields OR {given}, not both", "--rows")
         if options.rows is None or options.fields is None:
             raise self.missing("--rows <id|json> and --fields <name=id,…>", ErrorCode.MISSING_ARGUMENT)
         pairs = [field.partition("=") for field in options.fields.split(",")]
@@ -288,13 +292,14 @@ class Wait(Action):
             raise invalid("use --gone, --text-changes OR --app, not several")
         if not (options.gone or options.text_changes or package):
             return None
-        if any(limits(options).values()):
-            raise invalid("--gone, --text-changes and --app take neither --strict nor a container")
+        condition = "--app" if package else "--gone" if options.gone else "--text-changes"
+        if given := used(options, CHOICE_FLAGS):
+            raise invalid(f"use {condition} OR {given}, not both")
         from clawperator.engine.executions import verbs
 
         if package:
-            if selector(options) is not None:
-                raise invalid("use a selector OR --app, not both")
+            if given := used(options, SELECTOR_FLAGS):
+                raise invalid(f"use {given} OR --app, not both")
             return verbs.wait_app(package, wait_ms=wait_ms)
         wait = verbs.wait_gone if options.gone else verbs.wait_text_changes
         return wait(self.need(selector(options)), wait_ms=wait_ms)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from clawperator.app.cli.command import Answer, Command, Options
 from clawperator.app.cli.parsing.common_flags import HISTORY_FLAG, SNAPSHOT_FLAG, limit_flag
 from clawperator.app.cli.parsing.flags import Flag, Word, switch
-from clawperator.app.cli.parsing.selectors import SELECTOR_FLAGS, checked_fields, selector
+from clawperator.app.cli.parsing.selectors import SELECTOR_FLAGS, checked_fields, used
 from clawperator.app.cli.parsing.values import invalid
 from clawperator.app.cli.tree_input import saved, with_tree
 from clawperator.engine.errors import EngineError, ErrorCode
@@ -20,6 +20,10 @@ if TYPE_CHECKING:
     from clawperator.engine.hierarchy.nodes import UiNode
 
 _MOST = 1_000_000
+_PLACE_FLAGS = (
+    Flag("--at", "<x>,<y>", "use the node at this point, in pixels"),
+    Flag("--node", "<path>", "use the node with this path, such as 0/0/2"),
+)
 
 
 class Match(Command):
@@ -69,8 +73,7 @@ class Suggest(Command):
         "--node 0/0/2 --limit 3 --output pretty",
     )
     flags = (
-        Flag("--at", "<x>,<y>", "use the node at this point, in pixels"),
-        Flag("--node", "<path>", "use the node with this path, such as 0/0/2"),
+        *_PLACE_FLAGS,
         *SELECTOR_FLAGS,
         SNAPSHOT_FLAG,
         HISTORY_FLAG,
@@ -78,11 +81,12 @@ class Suggest(Command):
     )
 
     def run(self, options: Options) -> Answer:
-        ways = [options.at is not None, options.node is not None, selector(options) is not None]
-        if not any(ways):
+        given = (used(options, flags) for flags in (_PLACE_FLAGS[:1], _PLACE_FLAGS[1:], SELECTOR_FLAGS))
+        ways = [way for way in given if way]
+        if not ways:
             raise self.missing("--at <x>,<y>, --node <path> or a selector")
-        if sum(ways) > 1:
-            raise invalid("use --at OR --node OR a selector, not several")
+        if len(ways) > 1:
+            raise invalid(f"use {' OR '.join(ways)}, not several")
         from clawperator.engine.hierarchy.queries import at_point, read_path, read_point, with_path
 
         if options.at is not None:

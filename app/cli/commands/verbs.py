@@ -12,6 +12,7 @@ from clawperator.app.cli.parsing.selectors import (
     SELECTOR_FLAGS_BUT_TEXT,
     limits,
     selector,
+    used,
 )
 from clawperator.app.cli.parsing.values import invalid
 
@@ -70,7 +71,12 @@ class Submit(Action):
     def payload(self, options: Options) -> Composition:
         from clawperator.engine.executions.verbs import submit
 
-        return submit(selector(options, text=False), text=None if options.text is None else _given(options.text))
+        given, field = used(options, SELECTOR_FLAGS_BUT_TEXT), selector(options, text=False)
+        if given and options.text is None:
+            raise invalid(f"submit with {given} requires --text", "--text")
+        if options.text is not None and not given:
+            raise invalid("submit with --text requires a selector of the field", "--text")
+        return submit(field, text=None if options.text is None else _given(options.text))
 
 
 def _given(text: str) -> str:
@@ -133,8 +139,8 @@ class Gesture(Action):
 
         matcher = selector(options)
         self.need(matcher if options.at is None else options.at)
-        if matcher is not None and options.at is not None:
-            raise invalid("use a selector OR --at, not both")
+        if options.at is not None and (given := used(options, (*SELECTOR_FLAGS, *CHOICE_FLAGS))):
+            raise invalid(f"use {given} OR --at, not both")
         at = None if options.at is None else read_point(options.at, "--at")
         if _TO in self.flags:
             self.need(options.to)

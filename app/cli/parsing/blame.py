@@ -42,6 +42,7 @@ _SELECTORS = {
 """Parameter with a selector → the prefix of its flags."""
 _OF_EVERY_COMMAND = ("timeoutMs", "receiverPackage", "operatorPackage", "backend")
 _VARIABLES = {"receiver_package": ("CLAWPERATOR_OPERATOR_PACKAGE", "CLAWPERATOR_RECEIVER_PACKAGE")}
+_FLAG = re.compile(r"(?<![\w-])--[a-z][a-z-]*")
 _ONLY_GIVEN = ("timeout_ms", "backend")
 """Options without which a value comes from elsewhere."""
 
@@ -65,11 +66,24 @@ def blamed(
         kebab = re.sub("[A-Z]", lambda letter: f"_{letter[0].lower()}", parameter)
         return ("", "") if rest else (_option(_OPTIONS.get(parameter, (kebab,)), parser, given, arguments), "")
 
+    error = as_written(error, parser, arguments)
     if "--" in error.message and not str(error.details.get("path", "")).startswith("actions."):
         return error  # it is about a flag already
     verb = parser.prog.removeprefix("clawperator ")
     lacking = next(filter(error.message.startswith, _OF_EVERY_COMMAND), "")
     return in_arguments(error, names, verb, hint=HELP_HINT, path=lacking)
+
+
+def as_written(error: EngineError, parser: Parser, arguments: Sequence[str]) -> EngineError:
+    """Return ``error`` with the flags in the spelling that ``arguments`` have, where a flag has several."""
+    typed = {argument.partition("=")[0] for argument in arguments}
+
+    def spelt(found: re.Match[str]) -> str:
+        names = parser.flags[found[0]].names if found[0] in parser.flags else ()
+        return found[0] if found[0] in typed else next((name for name in names if name in typed), found[0])
+
+    error.message, error.hint = (_FLAG.sub(spelt, words) for words in (error.message, error.hint))
+    return error
 
 
 def _option(names: Sequence[str], parser: Parser, given: Mapping[str, Any], arguments: Sequence[str]) -> str:

@@ -90,9 +90,14 @@ def selector(options: SimpleNamespace, *, container: bool = False, text: bool = 
     rows = [(f"{prefix}{name}", field) for name, field, _ in _FIELDS if text or name != "text"]
     fields = _fields(options, rows, f"{prefix}selector")
     if raw is not None and fields:
-        simple = "--container-* flags" if container else "simple flags"
-        raise invalid(f"use {flag} OR the {simple}, not both", f"{prefix}selector")
+        simple = ", ".join(f"--{name}" for name, field in rows if field in fields)
+        raise invalid(f"use {flag} OR {simple}, not both", f"{prefix}selector")
     return raw if raw is not None else fields or None
+
+
+def used(options: SimpleNamespace, flags: Iterable[Flag]) -> str:
+    """Return those of ``flags`` that were given, for an error about them."""
+    return ", ".join(flag.names[0] for flag in flags if getattr(options, flag.dest) not in (None, False))
 
 
 def limits(options: SimpleNamespace) -> dict[str, Any]:

@@ -145,9 +145,9 @@ def test_every_flat_command_is_tried_above() -> None:
 VALIDATION = "EXECUTION_VALIDATION_FAILED"
 REFUSALS: list[tuple[str, str, str]] = [
     # selector flags
-    ("click --selector '{}' --text x".replace("{}", OK), VALIDATION, "use --selector OR the simple flags, not both"),
+    ("click --selector '{}' --text x".replace("{}", OK), VALIDATION, "use --selector OR --text, not both"),
     (f"scroll down --container-selector '{OK}' --container-text x", VALIDATION,
-     "use --container-selector OR the --container-* flags, not both"),
+     "use --container-selector OR --container-text, not both"),
     ("click --text a --text a", VALIDATION, "--text must not appear more than once"),
     ("click --coordinate 1 2 --strict", VALIDATION, "--coordinate does not support strict=true"),
     ("click --coordinate 1 2 --container-id a", VALIDATION, "--coordinate does not support --container-id"),
@@ -157,9 +157,9 @@ REFUSALS: list[tuple[str, str, str]] = [
     ("click --text a --in ' '", VALIDATION, "--in"),
     ("click --text a --in '{'", VALIDATION, "--in must be valid JSON"),
     ("click --text a --in '{\"x\":1}'", VALIDATION, "--in has an unknown key: 'x'"),
-    ("wait --id a --gone --strict", VALIDATION, "--gone, --text-changes and --app take neither --strict nor a container"),
-    ("wait --app a.b --container-id a", VALIDATION, "--gone, --text-changes and --app take neither --strict nor a container"),
-    ("read --rows a --fields b=c --strict", VALIDATION, "--rows takes --fields and no selector"),
+    ("wait --id a --gone --strict", VALIDATION, "use --gone OR --strict, not both"),
+    ("wait --app a.b --container-id a", VALIDATION, "use --app OR --container-id, not both"),
+    ("read --rows a --fields b=c --strict", VALIDATION, "use --rows and --fields OR --strict, not both"),
     ("type x --submit --ref e1@7f3a1b2c --container-ref e2@7f3a1b2c", VALIDATION, "--container-ref: A text that is submitted takes one reference"),
     ("wait --inside a", "USAGE", "unrecognized flag '--inside'"),
     ("read --id a --container-id b --container-id b", VALIDATION, "--container-id must not appear more than once"),
@@ -204,7 +204,7 @@ REFUSALS: list[tuple[str, str, str]] = [
     ("click --coordinate 5 6.5", VALIDATION, "--coordinate must be an integer in [0, 2147483647]"),
     ("click --coordinate 5 x", VALIDATION, "--coordinate must be an integer in [0, 2147483647]"),
     ("click --coordinate 5 6 --coordinate 5 6", VALIDATION, "--coordinate must not appear more than once"),
-    ("click --coordinate 5 6 --text a", VALIDATION, "use a selector OR --coordinate, not both"),
+    ("click --coordinate 5 6 --text a", VALIDATION, "use --text OR --coordinate, not both"),
     ("click --coordinate 5 6 --focus", VALIDATION, "click params.coordinate does not support clickType='focus'"),
     ("click --text a --long --focus", VALIDATION, "use --long OR --focus, not both"),
     ("click 540 1200", "USAGE", "unexpected argument '540'"),

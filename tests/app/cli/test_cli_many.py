@@ -132,7 +132,7 @@ def test_a_skill_runs_on_each_device(cli: Cli) -> None:
         (("--jobs", "2"), "--jobs requires --devices"),
         (("--fail-fast",), "--fail-fast requires --devices"),
         (("--junit", "x", "--dry-run"), "--junit reports a run: it needs one without --dry-run or --validate-only"),
-        (("--devices", "a", "--device", "b"), "--device-id and --devices cannot be combined"),
+        (("--devices", "a", "--device", "b"), "--device and --devices cannot be combined"),
     ],
 )
 def test_flags_that_have_no_effect_are_refused(cli: Cli, arguments: tuple[str, ...], message: str) -> None:
