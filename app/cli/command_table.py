@@ -107,7 +107,6 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "skills install": ("skills_sync:Install", "Fetch the skills repository"),
     "skills update": ("skills_sync:Update", "Update the skills repository"),
     "skills sync": ("skills_sync:Sync", "Check out a branch, tag or commit of the skills repository"),
-    "skills install-hook": ("skills_lint:InstallHook", "Install a git hook that rejects personal literals"),
     "policy show": ("policy:Show", "Show the effective policy and its source"),
     "policy check": ("policy:Check", "Check a payload against the policy, without a device"),
     "policy schema": ("schema:PolicySchema", "Print the JSON Schema of the policy file"),
@@ -197,7 +196,7 @@ GROUPS: dict[str, str] = {
     "history": "history list|show|export|audit|prune [options]",
     "record": "record start|stop|pull|parse|draft|replay [options]",
     "skills": (
-        "skills list|get|search|for-app|compile-artifact|run|validate|lint|new|index|ci|install|update|sync|install-hook [options]"
+        "skills list|get|search|for-app|compile-artifact|run|validate|lint|new|index|ci|install|update|sync [options]"
     ),
     "policy": "policy show|check|schema [options]",
     "config": "config path|show|check|schema [options]",

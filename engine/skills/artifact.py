@@ -89,16 +89,11 @@ def describe_inputs(registry: Registry, skill_id: str, artifact: str) -> tuple[I
     return inputs_of(read_recipe(read_source(text, found.path)))
 
 
-def required_inputs(registry: Registry, skill_id: str, artifact: str) -> list[Input]:
-    """Return the inputs that need a value. Raises as ``describe_inputs``."""
-    inputs = describe_inputs(registry, skill_id, artifact)
-    return [item for item in inputs if item.required and item.default in (None, "")]
-
-
 def sample_variables(registry: Registry, skill_id: str, artifact: str) -> dict[str, Any]:
     """Return a value of the right type for every required input. Raises as ``describe_inputs``."""
     samples = {"integer": 1, "number": 1, "boolean": True}
-    needed = required_inputs(registry, skill_id, artifact)
+    inputs = describe_inputs(registry, skill_id, artifact)
+    needed = [item for item in inputs if item.required and item.default in (None, "")]
     return {item.name: item.values[0] if item.values else samples.get(item.type, "value") for item in needed}
 
 

@@ -151,7 +151,7 @@ def _collected(root: str) -> list[dict[str, Any]]:
     """Return every ``skill.json`` below ``skills/``, sorted by id; does not follow links."""
     problems: list[SkillProblem] = []
     skills: list[dict[str, Any]] = []
-    for folder in _skill_folders(root):
+    for folder in skill_folders(root):
         file = f"{folder}/{SKILL_JSON}"
         entry = read_entry(os.path.join(root, file), problems, file)
         if entry is not None:
@@ -171,7 +171,8 @@ def _collected(root: str) -> list[dict[str, Any]]:
     return skills
 
 
-def _skill_folders(root: str) -> Iterator[str]:
+def skill_folders(root: str) -> Iterator[str]:
+    """Yield the folders of skills, registered or not, relative to ``root``."""
     top = os.path.join(root, FOLDER)
     for folder, below, files in os.walk(top):
         relative = os.path.relpath(folder, root).replace(os.sep, "/")

@@ -1,4 +1,4 @@
-"""``skills lint|ci|install-hook``: personal literals, blocked terms and bad practice in skills."""
+"""``skills lint|ci``: personal literals, blocked terms and bad practice in skills."""
 
 from __future__ import annotations
 
@@ -68,8 +68,8 @@ class Lint(Command):
 class Ci(Command):
     usage = "[--registry <file|builtin>] [--terms-file <file>] [--policy <file>] [options]"
     notes = (
-        "Checks metadata, registry, files, indexes, recipes, templates, deterministic compilation, inputs, literals, policy and lints.\n"
-        "Uses no device and writes nothing. Exits with 1 if a check fails."
+        "Runs `skills validate --all --dry-run`, `skills index --check` and `skills lint --all`. Uses no device and writes nothing.\n"
+        "Exits with 1 if a check fails."
     )
     examples = ("", "--registry builtin --output pretty")
     flags = (REGISTRY_FLAG, _TERMS_FLAG, POLICY_FLAG)
@@ -79,36 +79,15 @@ class Ci(Command):
 
         opened = registry(options)
         checks = run_ci(opened, _rules(options))
-        failed = [check.id for check in checks if not check.ok]
+        failed = [check["id"] for check in checks if not check["ok"]]
         document = {
             "ok": not failed,
             "registryPath": opened.path,
             "skills": len(opened.skills),
             "failed": failed,
-            "checks": [check.to_dict() for check in checks],
+            "checks": checks,
         }
         return Answer(document, view="skills.skills_ci", failed=bool(failed))
-
-
-class InstallHook(Command):
-    usage = "[--repo <folder>] [--terms-file <file>] [options]"
-    notes = "Installs a pre-commit hook that runs `skills lint --staged`. An existing hook is not replaced."
-    examples = ("", "--repo ../skills --terms-file ~/terms.txt")
-    flags = (Flag("--repo", "<folder>", "use this git repository [the current one]", file=True), _TERMS_FLAG)
-
-    def run(self, options: Options) -> Answer:
-        import asyncio
-        import os
-
-        from clawperator.app.cli.settings import policy_guard
-        from clawperator.engine.skills.git_hook import install_hook
-
-        folder = os.path.abspath(os.path.expanduser(options.repo or os.curdir))
-        path, changed = asyncio.run(install_hook(os.environ, folder, options.terms_file, guard=policy_guard(options)))
-        message = "The hook was installed" if changed else "The hook is already installed"
-        return Answer(
-            {"ok": True, "hookPath": path, "installed": changed, "message": message}, view="skills.hook_installed"
-        )
 
 
 def _rules(options: Options) -> LintRules:

@@ -138,10 +138,6 @@ def skills_ci(data: Data) -> Drawing:
     yield safe_text(f"{data['skills']} skills in {data['registryPath']}", FAINT)
 
 
-def hook_installed(data: Data) -> Drawing:
-    yield line((data["message"], GOOD), f"  {data['hookPath']}")
-
-
 def synced(data: Data) -> Drawing:
     yield line(("offline", UNSURE) if data.get("offline") else ("in sync", GOOD), f"  {data['message']}")
     yield safe_text(f"  {data['registryPath']}", FAINT)

@@ -194,7 +194,6 @@ ASKED = (
     Asked("skills install", (), FILE),
     Asked("skills update", (), FILE),
     Asked("skills sync", ("--ref", "main"), FILE),
-    Asked("skills install-hook", ("--repo", "{folder}"), FILE),
     Asked("watch", ("--count", "1"), LOOK),
     Asked("history list", (), LOOK),
     Asked("history show", ("1",), LOOK),

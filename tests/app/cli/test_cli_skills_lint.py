@@ -1,4 +1,4 @@
-"""``skills lint|ci|install-hook`` as command lines."""
+"""``skills lint|ci`` as command lines."""
 
 from __future__ import annotations
 
@@ -163,24 +163,13 @@ def test_staged(cli: Cli, repository: Repository) -> None:
     assert (run.exit_code, [finding["line"] for finding in run.document["findings"]]) == (1, [2])
 
 
-def test_the_hook(cli: Cli, repository: Repository, monkeypatch: pytest.MonkeyPatch) -> None:
-    hook = repository.folder / ".git" / "hooks" / "pre-commit"
-    run = cli("skills", "install-hook")
-    assert run.exit_code == 0
-    assert (run.document["ok"], run.document["installed"], run.document["hookPath"]) == (True, True, str(hook))
-    assert cli("skills", "install-hook", "--repo", str(repository.folder)).document["installed"] is False
-    assert cli("skills", "install-hook", "--output", "pretty").out.startswith("The hook is already installed")
-    monkeypatch.setenv("PATH", "/nowhere")
-    assert cli("skills", "install-hook").document["code"] == "SKILLS_GIT_NOT_FOUND"
-
-
 def test_ci(cli: Cli) -> None:
     run = cli("skills", "ci", "--registry", "builtin")
     assert (run.exit_code, run.document["ok"], run.document["failed"]) == (0, True, [])
     assert all(check["ok"] for check in run.document["checks"])
     pretty = cli("skills", "ci", "--registry", "builtin", "--output", "pretty")
     assert "failed" not in pretty.out
-    assert pretty.out.startswith("ok      metadata")
+    assert pretty.out.startswith("ok      validate")
 
 
 def test_ci_that_fails(cli: Cli, tmp_path: Path) -> None:
@@ -189,5 +178,5 @@ def test_ci_that_fails(cli: Cli, tmp_path: Path) -> None:
     registry.write_text('{"skills":[]}')
     run = cli("skills", "ci", "--registry", str(registry))
     assert run.exit_code == 1
-    assert "registry" in run.document["failed"]
-    assert "failed  registry" in cli("skills", "ci", "--registry", str(registry), "--output", "pretty").out
+    assert "validate" in run.document["failed"]
+    assert "failed  validate" in cli("skills", "ci", "--registry", str(registry), "--output", "pretty").out

@@ -13,8 +13,6 @@ import pytest
 
 from clawperator.engine.config.policy import DEFAULT, Profile
 from clawperator.engine.config.policy import Rules as Allowed
-from clawperator.engine.skills import ci
-from clawperator.engine.skills.artifact import compile_artifact
 from clawperator.engine.skills.blocked_terms import BlockedTerms, read_terms
 from clawperator.engine.skills.ci import CHECKS, run_ci
 from clawperator.engine.skills.index import write_index
@@ -43,11 +41,11 @@ def failed(
 ) -> Mapping[str, list[tuple[str, str]]]:
     """The checks that failed, with file and code of their errors."""
     checks = run_ci(opened(root), LintRules(TODAY, profile, blocked or BlockedTerms()))
-    assert [check.id for check in checks] == list(CHECKS)
+    assert [(check["id"], check["about"]) for check in checks] == list(CHECKS.items())
     return {
-        check.id: [(finding.file, finding.code) for finding in check.findings if finding.severity == "error"]
+        check["id"]: [(one["file"], one["code"]) for one in check["findings"] if one["severity"] == "error"]
         for check in checks
-        if not check.ok
+        if not check["ok"]
     }
 
 
@@ -72,16 +70,13 @@ def test_the_skills_that_come_along_pass(root: Path) -> None:
 def test_metadata(root: Path) -> None:
     edit_json(root / "skills" / SKILL / "skill.json", {"summary": "something else"})
     found = failed(root)
-    assert set(found) == {"metadata", "index"}
-    assert [code for _, code in found["metadata"]] == ["SKILL_VALIDATION_FAILED"]
+    assert set(found) == {"validate", "index"}
+    assert (SKILL, "SKILL_VALIDATION_FAILED") in found["validate"]
 
 
 def test_registry(root: Path) -> None:
-    registry = root / "skills" / "skills-registry.json"
-    edit_json(registry, {"schemaVersion": "9"})
-    found = failed(root)
-    assert ("skills/skills-registry.json", "SKILL_VALIDATION_FAILED") in found["registry"]
-    assert "metadata" not in found
+    edit_json(root / "skills" / "skills-registry.json", {"schemaVersion": "9"})
+    assert ("skills/skills-registry.json", "SKILL_VALIDATION_FAILED") in failed(root)["validate"]
 
 
 def test_an_entry_without_its_fields(root: Path) -> None:
@@ -90,19 +85,22 @@ def test_an_entry_without_its_fields(root: Path) -> None:
     del document["skills"][0]["skillFile"]
     document["skills"][1]["id"] = 7
     registry.write_text(json.dumps(document))
-    assert len(failed(root)["registry"]) >= 2
+    assert len(failed(root)["validate"]) >= 2
 
 
 def test_missing_files(root: Path) -> None:
-    script = file_of(root, "scripts/*")
-    script.unlink()
-    found = failed(root)
-    assert (str(script.relative_to(root)), "SKILL_VALIDATION_FAILED") in found["files"]
+    file_of(root, "scripts/*").unlink()
+    assert (SKILL, "SKILL_VALIDATION_FAILED") in failed(root)["validate"]
 
 
-def test_a_skill_that_no_one_registered(root: Path) -> None:
+@pytest.mark.parametrize("indexed", [True, False])
+def test_a_skill_that_is_not_registered(root: Path, indexed: bool) -> None:
+    if not indexed:
+        shutil.rmtree(root / "skills" / "generated")
     shutil.copytree(root / "skills" / SKILL, root / "skills" / "com.example.shop.copy")
-    assert ("skills/com.example.shop.copy/skill.json", "SKILL_VALIDATION_FAILED") in failed(root)["files"]
+    found = failed(root)
+    assert found["validate"] == [("skills/com.example.shop.copy/skill.json", "SKILL_VALIDATION_FAILED")]
+    assert ("index" in found) is indexed
 
 
 def test_index(root: Path) -> None:
@@ -114,8 +112,10 @@ def test_recipes(root: Path) -> None:
     recipe = file_of(root, "*.recipe.md")
     replace(recipe, "recipe_type:", "recipe_kind:")
     found = failed(root)
-    assert set(found) == {"recipes", "compile"}
-    assert found["recipes"] == [(str(recipe.relative_to(root)), "RECIPE_SCHEMA_INVALID")]
+    assert found == {
+        "validate": [(SKILL, "SKILL_VALIDATION_FAILED")],
+        "lint": [(str(recipe.relative_to(root)), "RECIPE_SCHEMA_INVALID")],
+    }
 
 
 TEMPLATE = {
@@ -142,55 +142,28 @@ def test_templates(root: Path) -> None:
     name = with_template(root, TEMPLATE)
     assert failed(root) == {}
     (root / name).write_text(json.dumps({**TEMPLATE, "actions": [{"id": "a", "type": "dance"}]}))
-    assert failed(root) == {"templates": [(name, "SKILL_VALIDATION_FAILED")]}
-
-
-def test_compilation_that_is_not_deterministic(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    calls = iter(range(1000))
-
-    class Changing:
-        def to_dict(self) -> dict[str, int]:
-            return {"call": next(calls)}
-
-    def changing(registry: Registry, skill_id: str, *rest: Any) -> Any:
-        return Changing() if skill_id == SKILL else compile_artifact(registry, skill_id, *rest)
-
-    monkeypatch.setattr(ci, "compile_artifact", changing)
-    codes = {code for _, code in failed(root)["compile"]}
-    assert codes == {"COMPILE_NOT_DETERMINISTIC"}
-
-
-def test_a_required_input_that_no_one_asks_for(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(ci, "required_inputs", lambda *_: [None])
-    monkeypatch.setattr(ci, "sample_variables", lambda *_: {})
-    found = failed(root)
-    assert {code for _, code in found["inputs"]} == {"INPUT_NOT_REQUIRED"}
+    assert failed(root) == {"validate": [(SKILL, "SKILL_VALIDATION_FAILED")]}
 
 
 def test_literals(root: Path) -> None:
     path = file_of(root, "SKILL.md")
     path.write_text(f"{path.read_text()}\nAsk jane@example.com.\n")
     name = str(path.relative_to(root))
-    assert failed(root) == {"literals": [(name, "L-LITERAL-EMAIL")]}
+    assert failed(root) == {"lint": [(name, "L-LITERAL-EMAIL")]}
     found = failed(root, blocked=read_terms(["ask JANE"]))
-    assert found == {"literals": [(name, "L-LITERAL-BLOCKED"), (name, "L-LITERAL-EMAIL")]}
+    assert found == {"lint": [(name, "L-LITERAL-BLOCKED"), (name, "L-LITERAL-EMAIL")]}
 
 
 def test_policy(root: Path) -> None:
     careful = Profile(capabilities=Allowed(deny=("type_text",)))
     found = failed(root, profile=careful)
-    assert set(found) == {"policy"}
-    assert {code for _, code in found["policy"]} == {"L-CAP-COMBO"}
+    assert set(found) == {"lint"}
+    assert {code for _, code in found["lint"]} == {"L-CAP-COMBO"}
 
 
 def test_a_link_out_of_the_root(root: Path) -> None:
     (root / "skills" / SKILL / "out").symlink_to("/etc/hostname")
-    assert failed(root) == {"files": [(SKILL, "REGISTRY_READ_FAILED")]}
-
-
-def test_as_a_document(root: Path) -> None:
-    check = run_ci(opened(root), LintRules(TODAY, DEFAULT, BlockedTerms()))[0].to_dict()
-    assert check == {"id": "metadata", "ok": True, "about": CHECKS["metadata"], "findings": []}
+    assert failed(root) == {"lint": [(SKILL, "REGISTRY_READ_FAILED")]}
 
 
 def test_an_empty_registry(tmp_path: Path) -> None:

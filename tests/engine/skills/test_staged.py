@@ -1,25 +1,24 @@
-"""What a commit would add, asked of the real git, and the hook that asks."""
+"""What a commit would add, asked of the real git, and the hook that pre-commit runs."""
 
 from __future__ import annotations
 
 import os
 import shlex
-import stat
 import subprocess
 import sys
 from datetime import date
 from pathlib import Path
 
 import pytest
+import yaml
 
 from clawperator.engine.config.policy import DEFAULT
 from clawperator.engine.errors import EngineError, ErrorCode
 from clawperator.engine.skills.blocked_terms import BlockedTerms, read_terms
-from clawperator.engine.skills.git_hook import install_hook, script
 from clawperator.engine.skills.lint import LintRules, lint_history, lint_staged
 from clawperator.engine.skills.staged import StagedFile, committed_lines, staged_files
 from tests.engine.skills.repositories import NOBODY, Repository
-from tests.support import OWNER, patience
+from tests.support import patience
 
 RULES = LintRules(date(2026, 3, 1), DEFAULT, BlockedTerms())
 
@@ -151,51 +150,9 @@ async def test_outside_of_any_repository(tmp_path: Path, env: dict[str, str]) ->
     outside = tmp_path / "outside"
     outside.mkdir()
     fenced = {**env, "GIT_CEILING_DIRECTORIES": str(tmp_path)}
-    for work in (staged_files(fenced, str(outside)), install_hook(fenced, str(outside), guard=OWNER)):
-        with pytest.raises(EngineError) as caught:
-            await work
-        assert caught.value.code is ErrorCode.USAGE
-
-
-# -- the hook
-
-
-async def test_the_hook_is_installed_once(repository: Repository, env: dict[str, str]) -> None:
-    path, changed = await install_hook(env, str(repository.folder), guard=OWNER)
-    hook = repository.folder / ".git" / "hooks" / "pre-commit"
-    assert (Path(path), changed) == (hook, True)
-    assert hook.read_text() == script()
-    assert stat.S_IMODE(hook.stat().st_mode) & 0o111 == 0o111
-    assert await install_hook(env, str(repository.folder), guard=OWNER) == (path, False)
-    hook.write_text(script().replace(sys.executable, "/old/python"))
-    assert await install_hook(env, str(repository.folder), guard=OWNER) == (path, True)
-
-
-async def test_someone_elses_hook_stays(repository: Repository, env: dict[str, str]) -> None:
-    hook = repository.write(".git/hooks/pre-commit", "#!/bin/sh\nexit 0\n")
     with pytest.raises(EngineError) as caught:
-        await install_hook(env, str(repository.folder), guard=OWNER)
-    assert (caught.value.code, caught.value.details) == (ErrorCode.FILE_EXISTS, {"path": str(hook)})
-    assert hook.read_text() == "#!/bin/sh\nexit 0\n"
-
-
-async def test_where_git_looks_for_hooks(repository: Repository, env: dict[str, str], tmp_path: Path) -> None:
-    repository.git("config", "core.hooksPath", str(tmp_path / "hooks"))
-    path, _ = await install_hook(env, str(repository.folder), guard=OWNER)
-    assert path == str(tmp_path / "hooks" / "pre-commit")
-    below = repository.folder / "below"
-    below.mkdir()
-    repository.git("config", "--unset", "core.hooksPath")
-    path, _ = await install_hook(env, str(below), guard=OWNER)
-    assert path == str(repository.folder / ".git" / "hooks" / "pre-commit")
-
-
-async def test_the_hook_names_its_own_list(repository: Repository, env: dict[str, str], tmp_path: Path) -> None:
-    terms = tmp_path / "my terms.txt"
-    path, changed = await install_hook(env, str(repository.folder), str(terms), guard=OWNER)
-    assert changed
-    assert f"--terms-file '{terms}'" in Path(path).read_text()  # noqa: ASYNC240
-    assert (await install_hook(env, str(repository.folder), str(terms), guard=OWNER)) == (path, False)
+        await staged_files(fenced, str(outside))
+    assert caught.value.code is ErrorCode.USAGE
 
 
 async def test_the_history_is_looked_through(repository: Repository, env: dict[str, str]) -> None:
@@ -213,6 +170,14 @@ async def test_the_history_is_looked_through(repository: Repository, env: dict[s
     ]
 
 
+def _entry(hook: str) -> str:
+    """The command of a hook that the repository offers to pre-commit."""
+    hooks = yaml.safe_load((Path(__file__).parents[3] / ".pre-commit-hooks.yaml").read_text())
+    (entry,) = (each["entry"] for each in hooks if each["id"] == hook)
+    assert isinstance(entry, str)
+    return entry
+
+
 async def test_a_commit_is_refused(repository: Repository, env: dict[str, str], tmp_path: Path) -> None:
     """The real thing: git runs the hook, the hook runs us, and the commit does not come about."""
     binaries = tmp_path / "bin"
@@ -224,7 +189,8 @@ async def test_a_commit_is_refused(repository: Repository, env: dict[str, str], 
     blocked.parent.mkdir()
     blocked.write_text("Anna\n")
     surrounded = {**env, "PATH": f"{binaries}{os.pathsep}{env['PATH']}"}
-    await install_hook(env, str(repository.folder), guard=OWNER)
+    hook = repository.write(".git/hooks/pre-commit", f"#!/bin/sh\nexec {_entry('clawperator-skills-lint')}\n")
+    hook.chmod(0o755)
 
     def commit(*arguments: str) -> subprocess.CompletedProcess[str]:
         command = ["git", "-C", str(repository.folder), "commit", "--message", "x", *arguments]
