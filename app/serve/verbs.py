@@ -1,40 +1,28 @@
 """The verbs of servers: what each takes as JSON, and the execution, composition or device command that it makes."""
 
-# ruff: noqa: N815 - fields are named as JSON names them
-
 from __future__ import annotations
 
 import re
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from typing import Annotated, Any, Literal, NamedTuple
+from typing import Any
 
-from pydantic import Field, ValidationError, create_model
+from pydantic import ValidationError, create_model
 
-from clawperator.engine.contracts.actions import ACTIONS, ExactParams
+from clawperator.engine.contracts.actions import ACTIONS
 from clawperator.engine.contracts.aliases import ALIASES, canonical, spelled
 from clawperator.engine.contracts.issues import joined, shown, suggestion
-from clawperator.engine.contracts.limits import MAX_EXECUTION_TIMEOUT_MS, MAX_SHOWN_TEXT_LENGTH
 from clawperator.engine.contracts.matcher import NodeMatcher
 from clawperator.engine.contracts.strict import Strict
-from clawperator.engine.contracts.values import (
-    ClickType,
-    Coordinate,
-    Direction,
-    Path,
-    Text,
-    Units,
-    Uri,
-    Whole,
-    optional,
-)
-from clawperator.engine.device_admin import MAX_LINES, DeviceAdmin
+from clawperator.engine.contracts.values import bounds, optional, type_of
+from clawperator.engine.device_admin import DeviceAdmin
 from clawperator.engine.errors import EngineError, ErrorCode
 from clawperator.engine.executions import build, opening, shell_input, verbs
 from clawperator.engine.executions.argument_names import in_arguments
 from clawperator.engine.executions.composition import Composition
 from clawperator.engine.executions.matcher_check import checked_fields
+from clawperator.engine.verbs import MANAGES, Param, Verb, catalogue, vocabulary
 
 Arguments = Mapping[str, Any]
 Payload = dict[str, Any]
@@ -50,65 +38,20 @@ class DeviceCommand:
 Made = Payload | Composition | DeviceCommand
 
 
-class Verb(NamedTuple):
-    """What makes a verb, and its arguments: required, optional, and a group of which one is required."""
-
-    make: Callable[[Arguments], Made]
-    required: tuple[str, ...] = ()
-    optional: tuple[str, ...] = ()
-    one_of: tuple[str, ...] = ()
-
-    @property
-    def all(self) -> tuple[str, ...]:
-        return (*self.required, *self.one_of, *self.optional)
+VERBS: Mapping[str, Verb] = {name: verb for name, verb in catalogue.VERBS.items() if verb.listed}
+PLAN_VERBS = catalogue.named(of="action", exact=True)
+"""Verbs that MCP has in plans only."""
+ARGUMENTS: Mapping[str, Param] = {param.name: param for param in vocabulary(catalogue.VERBS)}
 
 
-class _Arguments(Strict):
-    """The arguments of all verbs. The engine checks matchers."""
-
-    selector: dict[str, Any] = optional("The node: a matcher.")
-    container: dict[str, Any] = optional("The node to scroll or look in: a matcher.")
-    strict: bool = optional("Fail if several nodes match.")
-    nth: Whole = optional("Take the match at this position, from 0.", ge=0, le=1_000_000)
-    within: dict[str, Any] = optional("Take a match inside this node, else in its row of a list: a matcher.")
-    point: Coordinate = optional("A point of the screen instead of a node.")
-    to: Coordinate = optional("Where a swipe or drag ends.")
-    clickType: ClickType = optional("How to click.")
-    applicationId: Text = optional("The package name of an app; for open_app, also its label.")
-    uri: Uri = optional("The URI to open.")
-    text: Annotated[str, Units(MAX_SHOWN_TEXT_LENGTH)] = optional("The text to type or to show.")
-    key: Annotated[str, Field(max_length=64)] = optional("back, home or recents; for input_key, any key code.")
-    checked: bool = optional("The wanted state.")
-    fields: Annotated[dict[str, Text], Field(min_length=1)] = optional("The fields of a row: name to resource id.")
-    all: bool = optional("Read all matching nodes.")
-    direction: Direction = optional("The scroll direction.")
-    durationMs: Whole = optional("Duration of a sleep or gesture.", ge=0, le=MAX_EXECUTION_TIMEOUT_MS - build.SPARE_MS)
-    timeoutMs: Whole = optional("Maximum time to wait or scroll.", ge=1, le=MAX_EXECUTION_TIMEOUT_MS)
-    apk: Path = optional("The path of an APK file on the server.")
-    permission: Text = optional("The name of a permission.")
-    keepData: bool = optional("Keep the data of an app that is uninstalled.")
-    rotation: Literal["0", "90", "180", "270", "auto"] = optional("Degrees, or auto.")
-    display: Whole = optional("The id of a display in device_info; other displays than 0 take no selector.", ge=0)
-    lines: Whole = optional("Maximum number of log lines; default 200.", ge=1, le=MAX_LINES)
-    skipNavigationWait: bool = optional("Do not wait until the app is in front.")
-    navigationTimeoutMs: Whole = optional("Maximum wait for the app.", ge=1_000, le=MAX_EXECUTION_TIMEOUT_MS)
-    clear: bool = optional("Empty the field first.")
+def _field(param: Param) -> tuple[Any, Any]:
+    kind: Any = dict[str, Any] if param.face == "matcher" else type_of(param, face=True)
+    return kind, optional(param.about, **bounds(param))
 
 
-PLAN_VERBS: Mapping[str, type[ExactParams]] = {
-    name: spec for name, spec in ACTIONS.items() if issubclass(spec, ExactParams)
-}
-"""Verbs whose arguments are the parameters of their action, some under the names of the other verbs."""
-_FACE_NAMES = {"matcher": "selector", "start": "point", "end": "to"}
-_OWN_ARGUMENTS: dict[str, Any] = {
-    name: (field.rebuild_annotation(), optional(str(field.description)))
-    for spec in PLAN_VERBS.values()
-    for name, field in spec.model_fields.items()
-    if name not in _FACE_NAMES and name not in _Arguments.model_fields
-}
-VerbArguments: type[_Arguments] = create_model(
-    "VerbArguments", __base__=_Arguments, __doc__=_Arguments.__doc__, **_OWN_ARGUMENTS
-)
+_fields: dict[str, Any] = {param.name: _field(param) for param in ARGUMENTS.values()}
+VerbArguments: type[Strict] = create_model("VerbArguments", __base__=Strict, **_fields)
+"""The arguments of all verbs. The engine checks matchers."""
 
 
 _PLAIN = {"Field required": "is required", "a valid dictionary": "an object", "a valid list": "an array"}
@@ -147,44 +90,42 @@ def in_words(error: Mapping[str, Any]) -> str:
 def made(name: str, given: Arguments, *, source: str) -> Made:
     """Return what the verb ``name`` makes of its arguments. Raises ``EngineError`` for arguments that it does not take or lacks."""
     verb = VERBS[name]
-    takes = f"It takes {', '.join(verb.all) or 'no arguments'}."
+    known = {param.name: param for param in verb.arguments}
+    takes = f"It takes {', '.join(known) or 'no arguments'}."
     for argument in given:
-        if argument not in verb.all:
-            hint = misplaced(argument) if "selector" in verb.all else ""
+        if argument not in known:
+            hint = misplaced(argument) if "selector" in known else ""
             raise invalid(argument, f"{name} takes no '{argument}'", hint or takes)
-    for argument in verb.required:
-        if argument not in given:
-            raise invalid(argument, f"{name} needs '{argument}'", takes)
+    for param in known.values():
+        if param.need and param.name not in given:
+            raise invalid(param.name, f"{name} needs '{param.name}'", takes)
     if verb.one_of and not any(argument in given for argument in verb.one_of):
         raise invalid(verb.one_of[0], f"{name} needs '{verb.one_of[0]}' or '{verb.one_of[1]}'")
     for matcher in ("selector", "container", "within"):  # the engine would name the parameter of its action
         if matcher in given:
             checked_fields(given[matcher], matcher)
-    built = verb.make(given)
+    make = _MAKERS.get(name)
+    built = (
+        make(given)
+        if make
+        else build.action(name, {param.wire: given[param.name] for param in known.values() if param.name in given})
+    )
     if isinstance(built, Composition):
         return replace(built, source=source)
     return built if isinstance(built, DeviceCommand) else {**built, "source": source}
 
 
-_ARGUMENTS = {
-    "matcher": "selector",
-    "target": "selector",
-    "expectedNode": "selector",
-    "labelMatcher": "selector",
-    "expectedPackage": "applicationId",
-    "package": "applicationId",
-    "coordinate": "point",
-    "maxDurationMs": "timeoutMs",
-}
-"""Parameters of payloads whose arguments have another name."""
+_INSIDE = {"package": "applicationId"}
+"""What compositions call an argument."""
 
 
 @contextmanager
 def in_words_of(name: str, given: Arguments) -> Iterator[None]:
     """Let errors about what the verb ``name`` made of its arguments name the arguments."""
+    by_wire = {param.wire: param.name for verb in VERBS.values() for param in verb.params}
 
     def argument(parameter: str, rest: str) -> tuple[str, str]:
-        known = _ARGUMENTS.get(parameter, parameter)
+        known = _INSIDE.get(parameter) or by_wire.get(parameter, parameter)
         return (known, rest) if known in given else ("", "")
 
     try:
@@ -213,6 +154,8 @@ def meant_verb(name: str, known: Iterable[str]) -> str:
     """Return a hint for a name that is none of ``known``; empty if none is near."""
     if name in PLAN_VERBS:
         return "It is an action of the tool `execute`."
+    if name in VERBS and VERBS[name].does == MANAGES:
+        return "Use the tool `manage`."
     if name in VERBS:
         return "Use the tool `wait`, whose argument `until` may be gone or text_changes."
     meant = _MEANT.get(name) or ALIASES.get(name, "")
@@ -254,22 +197,18 @@ def invalid(path: str, message: str, hint: str | None = None) -> EngineError:
 # -- the table
 
 
-def _scrolling(given: Arguments, **more: Any) -> Payload:
-    scroll = {name: given.get(name) for name in _SCROLL}
-    return {name: value for name, value in {**scroll, **more}.items() if value is not None}
-
-
-def _limits(given: Arguments) -> build.Limits:
-    return {name: given.get(name) for name in _LIMITS}
-
-
 def _press_key(given: Arguments) -> Payload:
-    if given["key"] not in ("back", "home", "recents"):
+    if given["key"] not in catalogue.KEYS:
         raise invalid("key", "press_key takes back, home or recents", "Use input_key for other keys.")
     return build.press_key(given["key"])
 
 
-def _gesture(kind: str, required: tuple[str, ...] = (), optional: tuple[str, ...] = ()) -> Verb:
+def _enter_text(given: Arguments) -> Payload:
+    limits = {name: given.get(name) for name in _LIMITS}
+    return build.enter_text(given["selector"], given["text"], clear=given.get("clear", False), limits=limits)
+
+
+def _gesture(kind: str) -> Callable[[Arguments], Composition]:
     """Return a gesture through Android's own input."""
 
     def pair(point: Mapping[str, int] | None) -> tuple[int, int] | None:
@@ -287,130 +226,48 @@ def _gesture(kind: str, required: tuple[str, ...] = (), optional: tuple[str, ...
             duration_ms=duration,
             display=int(a.get("display", 0)),
             argument="point",
-            limits=_limits(a),
+            limits={name: a.get(name) for name in _LIMITS},
         )
 
-    return Verb(make, required, (*optional, "display", *_LIMITS), one_of=("selector", "point"))
+    return make
 
 
-def _of_action(name: str) -> Verb:
-    """Return the verb of an action by its parameters."""
-    spec = PLAN_VERBS[name]
-    wire = {_FACE_NAMES.get(field, field): field for field in spec.model_fields}
-    required = {face for face, field in wire.items() if spec.model_fields[field].is_required()}
-    return Verb(
-        lambda a: build.action(name, {field: a[face] for face, field in wire.items() if face in a}),
-        tuple(face for face in wire if face in required),
-        tuple(face for face in wire if face not in required and face not in spec.one_of),
-        one_of=spec.one_of,
-    )
+def _device(run: Callable[[DeviceAdmin, Arguments], Awaitable[dict[str, Any]]]) -> Callable[[Arguments], DeviceCommand]:
+    return lambda a: DeviceCommand(lambda admin: run(admin, a))
 
 
-def _device(
-    run: Callable[[DeviceAdmin, Arguments], Awaitable[dict[str, Any]]],
-    required: tuple[str, ...] = (),
-    optional: tuple[str, ...] = (),
-) -> Verb:
-    return Verb(lambda a: DeviceCommand(lambda admin: run(admin, a)), required, optional)
-
-
-_SCROLL = ("direction", "container", "strict")
 _LIMITS = ("container", "strict", "nth", "within")
-VERBS: Mapping[str, Verb] = {
-    "open_app": Verb(
-        lambda a: opening.open_app_or_name(
-            a["applicationId"],
-            skip_navigation_wait=a.get("skipNavigationWait"),
-            navigation_timeout_ms=a.get("navigationTimeoutMs"),
-        ),
-        ("applicationId",),
-        ("skipNavigationWait", "navigationTimeoutMs"),
+_MAKERS: Mapping[str, Callable[[Arguments], Made]] = {
+    "open_app": lambda a: opening.open_app_or_name(
+        a["applicationId"],
+        skip_navigation_wait=a.get("skipNavigationWait"),
+        navigation_timeout_ms=a.get("navigationTimeoutMs"),
     ),
-    "open_uri": Verb(lambda a: build.open_uri(a["uri"]), ("uri",)),
-    "close_app": Verb(lambda a: build.close_app(a["applicationId"]), ("applicationId",)),
-    "click": Verb(
-        lambda a: build.click(
-            a.get("selector"), point=a.get("point"), click_type=a.get("clickType"), limits=_limits(a)
-        ),
-        one_of=("selector", "point"),
-        optional=("clickType", *_LIMITS),
-    ),
-    "enter_text": Verb(
-        lambda a: build.enter_text(a["selector"], a["text"], clear=a.get("clear", False), limits=_limits(a)),
-        ("selector", "text"),
-        ("clear", *_LIMITS),
-    ),
-    "press_key": Verb(_press_key, ("key",)),
-    "read_text": Verb(
-        lambda a: build.read_text(a["selector"], every=a.get("all", False), limits=_limits(a)),
-        ("selector",),
-        ("all", *_LIMITS),
-    ),
-    "read_key_value_pair": Verb(lambda a: build.read_value(a["selector"]), ("selector",)),
-    "scroll": Verb(lambda a: build.scroll(_scrolling(a)), optional=_SCROLL),
-    "scroll_until": Verb(
-        lambda a: build.scroll_until(_scrolling(a, matcher=a.get("selector"), maxDurationMs=a.get("timeoutMs"))),
-        optional=("selector", *_SCROLL, "timeoutMs"),
-    ),
-    "scroll_and_click": Verb(
-        lambda a: build.scroll_and_click(_scrolling(a, target=a["selector"], clickType=a.get("clickType"))),
-        ("selector",),
-        (*_SCROLL, "clickType"),
-    ),
-    "wait_for_node": Verb(
-        lambda a: build.wait_for_node(a["selector"], wait_ms=a.get("timeoutMs"), limits=_limits(a)),
-        ("selector",),
-        ("timeoutMs", *_LIMITS),
-    ),
-    "wait_for_navigation": Verb(
-        lambda a: build.wait_for_navigation(a["timeoutMs"], package=a.get("applicationId"), node=a.get("selector")),
-        ("timeoutMs",),
-        one_of=("applicationId", "selector"),
-    ),
-    "sleep": Verb(lambda a: build.sleep(int(a["durationMs"])), ("durationMs",)),
-    "set_checked": Verb(lambda a: verbs.set_checked(a["selector"], checked=a["checked"]), ("selector", "checked")),
-    "set_text": Verb(lambda a: verbs.set_text(a["selector"], a["text"]), ("selector", "text")),
-    "submit": Verb(lambda a: verbs.submit(a.get("selector"), text=a.get("text")), optional=("selector", "text")),
-    "read_rows": Verb(lambda a: verbs.read_rows(a["container"], a["fields"]), ("container", "fields")),
-    "wait_gone": Verb(
-        lambda a: verbs.wait_gone(a["selector"], wait_ms=a.get("timeoutMs")), ("selector",), ("timeoutMs",)
-    ),
-    "wait_text_changes": Verb(
-        lambda a: verbs.wait_text_changes(a["selector"], wait_ms=a.get("timeoutMs")), ("selector",), ("timeoutMs",)
-    ),
-    "wait_app": Verb(
-        lambda a: verbs.wait_app(a["applicationId"], wait_ms=a.get("timeoutMs")), ("applicationId",), ("timeoutMs",)
-    ),
-    "input_key": Verb(lambda a: shell_input.key(a["key"], display=int(a.get("display", 0))), ("key",), ("display",)),
-    "input_text": Verb(
-        lambda a: shell_input.text(a["text"], display=int(a.get("display", 0))), ("text",), ("display",)
-    ),
-    "input_tap": _gesture("tap"),
-    "input_long_press": _gesture("long_press", optional=("durationMs",)),
-    "input_swipe": _gesture("swipe", ("to",), ("durationMs",)),
-    "input_drag": _gesture("drag", ("to",), ("durationMs",)),
-    **{name: _of_action(name) for name in PLAN_VERBS},
-    "app_install": _device(lambda admin, a: admin.install(a["apk"]), ("apk",)),
-    "app_uninstall": _device(
-        lambda admin, a: admin.uninstall(a["applicationId"], keep_data=a.get("keepData", False)),
-        ("applicationId",),
-        ("keepData",),
-    ),
-    "app_clear": _device(lambda admin, a: admin.clear(a["applicationId"]), ("applicationId",)),
-    "app_grant": _device(
-        lambda admin, a: admin.permission("grant", a["applicationId"], a["permission"]),
-        ("applicationId", "permission"),
-    ),
-    "app_revoke": _device(
-        lambda admin, a: admin.permission("revoke", a["applicationId"], a["permission"]),
-        ("applicationId", "permission"),
-    ),
+    "press_key": _press_key,
+    "enter_text": _enter_text,
+    "set_checked": lambda a: verbs.set_checked(a["selector"], checked=a["checked"]),
+    "set_text": lambda a: verbs.set_text(a["selector"], a["text"]),
+    "submit": lambda a: verbs.submit(a.get("selector"), text=a.get("text")),
+    "read_rows": lambda a: verbs.read_rows(a["container"], a["fields"]),
+    "wait_gone": lambda a: verbs.wait_gone(a["selector"], wait_ms=a.get("timeoutMs")),
+    "wait_text_changes": lambda a: verbs.wait_text_changes(a["selector"], wait_ms=a.get("timeoutMs")),
+    "wait_app": lambda a: verbs.wait_app(a["applicationId"], wait_ms=a.get("timeoutMs")),
+    "input_key": lambda a: shell_input.key(a["key"], display=int(a.get("display", 0))),
+    "input_text": lambda a: shell_input.text(a["text"], display=int(a.get("display", 0))),
+    **{
+        name: _gesture(name.removeprefix("input_"))
+        for name in catalogue.named(of="input", one_of=("selector", "point"))
+    },
+    "app_install": _device(lambda admin, a: admin.install(a["apk"])),
+    "app_uninstall": _device(lambda admin, a: admin.uninstall(a["applicationId"], keep_data=a.get("keepData", False))),
+    "app_clear": _device(lambda admin, a: admin.clear(a["applicationId"])),
+    "app_grant": _device(lambda admin, a: admin.permission("grant", a["applicationId"], a["permission"])),
+    "app_revoke": _device(lambda admin, a: admin.permission("revoke", a["applicationId"], a["permission"])),
     "device_info": _device(lambda admin, _: admin.info()),
-    "device_rotate": _device(lambda admin, a: admin.rotate(a["rotation"]), ("rotation",)),
+    "device_rotate": _device(lambda admin, a: admin.rotate(a["rotation"])),
     "device_wake": _device(lambda admin, _: admin.wake()),
     "device_logs": _device(
-        lambda admin, a: admin.logs(lines=int(a.get("lines", 200)), package=a.get("applicationId", "")),
-        optional=("lines", "applicationId"),
+        lambda admin, a: admin.logs(lines=int(a.get("lines", catalogue.LOG_LINES)), package=a.get("applicationId", ""))
     ),
 }
-"""By name. ``device_info`` includes the app in front, the size of the screen, and how to unlock it."""
+"""Verbs that are more than one action with their arguments as its parameters."""

@@ -8,15 +8,17 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-from clawperator.engine.contracts.actions import ACTIONS, FIRST_GENERATION, HOST_CHOICES, VALUES_SINCE, Params
+from clawperator.engine.contracts.actions import ACTIONS, HOST_CHOICES, Params
 from clawperator.engine.contracts.execution import Action, Execution, is_reference
 from clawperator.engine.contracts.limits import GESTURES
 from clawperator.engine.contracts.matcher import RELATIONS, RELATIONS_SINCE, NodeMatcher
 from clawperator.engine.contracts.values import SINCE
 from clawperator.engine.errors import EngineError, ErrorCode
+from clawperator.engine.verbs import FIRST_GENERATION
+from clawperator.engine.verbs.catalogue import VALUES_SINCE, VERBS
 from clawperator.engine.version import OPERATOR_RANGES, OPERATOR_RELEASES
 
 _VERSION = re.compile(r"v?(\d{1,9})\.(\d{1,9})(?:\.(\d{1,9}))?")
@@ -28,43 +30,6 @@ _SEARCHING = ("scroll_until", "scroll_and_click")
 """What they look for is not on the screen yet, so that the host cannot choose it before."""
 DRAG_SDK = 26
 """The first Android API level on which the app can drag."""
-COMMANDS: Mapping[str, str] = {
-    "open_app": "open",
-    "open_uri": "open",
-    "close_app": "close",
-    "wait_for_node": "wait",
-    "click": "click",
-    "read_text": "read",
-    "enter_text": "type",
-    "snapshot_ui": "snapshot",
-    "take_screenshot": "screenshot",
-    "sleep": "sleep",
-    "press_key": "press",
-    "scroll": "scroll",
-    "scroll_until": "scroll-until",
-    "scroll_and_click": "scroll-and-click",
-    "wait_for_navigation": "wait-for-nav",
-    "read_key_value_pair": "read-value",
-    "start_recording": "record start",
-    "stop_recording": "record stop",
-    "query_ui": "query",
-    "swipe": "swipe",
-    "drag": "drag",
-    "show_toast": "toast",
-    "cancel_toast": "toast",
-    "set_on_screen_log": "on-screen-log set",
-    "clear_on_screen_log": "on-screen-log clear",
-    "list_notifications": "notifications list",
-    "dismiss_notification": "notifications dismiss",
-    "invoke_notification_action": "notifications action",
-    "list_media_sessions": "media list",
-    "get_media_status": "media status",
-    "media_pause": "media pause",
-    "media_play": "media play",
-    "media_seek": "media seek",
-    "observe_media": "media observe",
-}
-"""The command that sends each action type."""
 
 
 class Support(NamedTuple):
@@ -100,7 +65,9 @@ class Support(NamedTuple):
 
 def support_table() -> tuple[Support, ...]:
     """The row of every action type, in the order of the contract."""
-    return tuple(Support(name, COMMANDS[name], spec.since, tuple(_later(name, spec))) for name, spec in ACTIONS.items())
+    return tuple(
+        Support(name, VERBS[name].command, spec.since, tuple(_later(name, spec))) for name, spec in ACTIONS.items()
+    )
 
 
 def _later(name: str, spec: type[Params]) -> Iterator[tuple[str, str]]:

@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+from clawperator.engine import verbs
+
+MAX_EXECUTION_TIMEOUT_MS = verbs.MAX_EXECUTION_TIMEOUT_MS
+MAX_DISPLAY = verbs.MAX_DISPLAY
+
 EXPECTED_FORMAT = "android-ui-automator"
 DUMP_FORMAT = "hierarchy_xml"
 RENDERED_FORMATS = ("ascii", "json")
@@ -15,7 +20,6 @@ DEFAULT_MODE = "direct"
 
 MAX_EXECUTION_ACTIONS = 50
 MIN_EXECUTION_TIMEOUT_MS = 1_000
-MAX_EXECUTION_TIMEOUT_MS = 120_000
 MAX_PAYLOAD_BYTES = 64_000
 """UTF-8 bytes of the normalised compact JSON."""
 
@@ -47,7 +51,6 @@ MAX_WAIT_MS = 600_000
 
 JOBS = 16
 """Default number of devices at a time of an operation on many devices."""
-MAX_DISPLAY = 999_999
 MAX_JOBS = 256
 
 MAX_JSON_DEPTH = 64

@@ -13,11 +13,12 @@ from pydantic.config import JsonDict
 from pydantic_core import InitErrorDetails, PydanticCustomError
 
 from clawperator.engine.contracts import limits
-from clawperator.engine.contracts.actions import ACTIONS, COMPOSITIONS, FIRST_GENERATION, INPUT_ACTIONS, Params
+from clawperator.engine.contracts.actions import ACTIONS, COMPOSITIONS, INPUT_ACTIONS, Params
 from clawperator.engine.contracts.aliases import ALIASES, IMPLIED_PARAMS, canonical, spelled
 from clawperator.engine.contracts.issues import shown, suggestion
 from clawperator.engine.contracts.strict import Strict, none_of, problem
 from clawperator.engine.contracts.values import NOT_BLANK, SINCE, Id, Units, Whole, click_word
+from clawperator.engine.verbs import FIRST_GENERATION
 
 
 def _supported(name: str) -> str:

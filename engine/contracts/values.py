@@ -22,6 +22,8 @@ from clawperator.engine.contracts.limits import (
     utf16_length,
 )
 from clawperator.engine.contracts.strict import Strict
+from clawperator.engine.verbs import Param
+from clawperator.engine.verbs.catalogue import CLICK_TYPES
 
 SINCE = "x-since-operator"
 """The JSON Schema key for the first Operator version with a feature."""
@@ -94,16 +96,6 @@ def click_word(value: object) -> str:
     return {"click": "default", "longclick": "long_click"}.get(given, given)
 
 
-Direction = Annotated[Literal["down", "up", "left", "right"], BeforeValidator(word)]
-Key = Annotated[Literal["back", "home", "recents"], BeforeValidator(word)]
-Validator = Annotated[Literal["temperature", "version", "regex"], BeforeValidator(word)]
-SnapshotFormat = Annotated[Literal["hierarchy_xml", "ascii", "json"], BeforeValidator(word)]
-Visibility = Annotated[Literal["on_screen", "all"], BeforeValidator(word)]
-Side = Annotated[Literal["left", "right"], BeforeValidator(word)]
-ToastDuration = Annotated[Literal["short", "long"], BeforeValidator(word)]
-ClickType = Annotated[Literal["default", "long_click", "focus"], BeforeValidator(click_word)]
-
-
 def optional(description: str, *, default: object = None, since: str = "", **bounds: Any) -> Any:
     """A field that may be absent, but never null. ``default`` is what the device assumes, ``since`` the Operator
     version that first reads the field where that is not the action type's own; ``bounds`` are ``ge`` and ``le``.
@@ -136,3 +128,46 @@ class Coordinate(Strict):
 
     x: Whole = Field(ge=0, le=2**31 - 1, description="Pixels from the left edge of the screen.")
     y: Whole = Field(ge=0, le=2**31 - 1, description="Pixels from the top edge of the screen.")
+
+
+_KINDS: dict[str, Any] = {
+    "int": Whole,
+    "number": Number,
+    "bool": bool,
+    "package": ApplicationId,
+    "text": Text,
+    "uri": Uri,
+    "path": Path,
+    "pattern": Pattern,
+    "shown": ShownText,
+    "color": Color,
+    "id": Id,
+    "session": SessionId,
+    "notification_key": NotificationKey,
+    "words": Annotated[str, Units(MAX_SHOWN_TEXT_LENGTH)],
+    "key": Annotated[str, Field(max_length=64)],
+    "texts": Annotated[dict[str, Text], Field(min_length=1)],
+}
+
+
+def type_of(param: Param, *, face: bool = False) -> Any:
+    """The type of a parameter of the catalogue, other than a matcher: in a plan, or on a face."""
+    kind = param.face if face else param.kind
+    if kind == "choice":
+        spelling = click_word if param.choices == CLICK_TYPES else word
+        return Annotated[Literal[param.choices], BeforeValidator(spelling)]
+    if kind == "point":
+        return Coordinate
+    return RetryParams if kind == "retry" else _KINDS[kind]
+
+
+def bounds(param: Param) -> dict[str, Any]:
+    """The bounds of a number of the catalogue, as a field of a model has them."""
+    return {} if param.low is None else {"ge": param.low, "le": param.high}
+
+
+def field(param: Param, *, required: bool) -> Any:
+    """The field of a parameter of the catalogue; not ``required`` where it is one of a group."""
+    if required:
+        return Field(description=param.about, **bounds(param))
+    return optional(param.about, default=param.default, since=param.since, **bounds(param))

@@ -7,12 +7,14 @@ import time
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
+from clawperator.engine import verbs
 from clawperator.engine.contracts.limits import (
     DOCTOR_SOURCE,
     EXPECTED_FORMAT,
     MAX_EXECUTION_TIMEOUT_MS,
     SLOW_SCROLL_MS,
 )
+from clawperator.engine.verbs.catalogue import VERBS
 
 if TYPE_CHECKING:
     from clawperator.engine.contracts.execution import Action
@@ -25,6 +27,9 @@ NO_LIMITS: Limits = {}
 _BASE36 = "0123456789abcdefghijklmnopqrstuvwxyz"
 
 
+SPARE_MS = verbs.SPARE_MS
+
+
 class DefaultLimit(int):
     """A default time limit: where the device is slow, it is extended."""
 
@@ -32,8 +37,6 @@ class DefaultLimit(int):
 DEFAULT_TIMEOUT_MS = DefaultLimit(30_000)
 TYPED_MS = 60
 """What one character takes that is typed by a key event, on a slow phone."""
-SPARE_MS = 5_000
-"""Time limit of an execution beyond that of its waiting action (execution.md#timeouts)."""
 
 
 def generated_id(name: str, separator: str = "-") -> str:
@@ -102,26 +105,41 @@ def screenshot(path: str | None = None) -> dict[str, Any]:
     return single("screenshot", "take_screenshot", {"path": path}, action_id="snap", source="clawperator-observe")
 
 
+def action(action_type: str, params: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the payload of one action with its parameters, ``None`` ones omitted; it may take as long as these say."""
+    verb = VERBS[action_type]
+    longest = sum(params.get(name) or 0 for name in _DURATIONS)
+    if verb.limit_ms:
+        given = {name: value for name, value in params.items() if value is not None}
+        limit_ms = max(verb.limit_ms, _around(longest) if longest else 0)
+        step = {"id": "a1", "type": action_type, "params": given}
+        task_id = f"cli-action-{action_type.replace('_', '-')}"
+        return _payload(generated_id(action_type, "_"), task_id, "clawperator-cli", limit_ms, step)
+    name = action_type.replace("_", "-") if verb.exact else verb.command
+    return single(name, action_type, params, timeout_ms=time_around(longest))
+
+
+_DURATIONS = ("durationMs", "holdDurationMs", "moveDurationMs", "waitTimeoutMs", "timeoutMs", "maxDurationMs", "navigationTimeoutMs")  # fmt: skip
+
+
 def open_app(
     application_id: str, *, skip_navigation_wait: bool | None = None, navigation_timeout_ms: int | None = None
 ) -> dict[str, Any]:
     """Open an app; with ``navigation_timeout_ms`` the execution has at least as long, and 5,000 ms more."""
-    given = {"skipNavigationWait": skip_navigation_wait, "navigationTimeoutMs": navigation_timeout_ms}
-    params = {"applicationId": application_id, **{name: value for name, value in given.items() if value is not None}}
-    limit = 15_000 if navigation_timeout_ms is None else max(15_000, _around(navigation_timeout_ms))
-    return _cli("open_app", "cli-action-open-app", limit, "open_app", params)
+    how = {"skipNavigationWait": skip_navigation_wait, "navigationTimeoutMs": navigation_timeout_ms}
+    return action("open_app", {"applicationId": application_id, **how})
 
 
 def open_uri(uri: str) -> dict[str, Any]:
-    return _cli("open_uri", "cli-action-open-uri", 15_000, "open_uri", {"uri": uri})
+    return action("open_uri", {"uri": uri})
 
 
 def close_app(application_id: str) -> dict[str, Any]:
-    return _cli("close_app", "cli-action-close-app", 15_000, "close_app", {"applicationId": application_id})
+    return action("close_app", {"applicationId": application_id})
 
 
 def press_key(key: str) -> dict[str, Any]:
-    return _cli("press_key", "cli-action-press-key", 10_000, "press_key", {"key": key})
+    return action("press_key", {"key": key})
 
 
 def click(
@@ -132,7 +150,7 @@ def click(
     limits: Limits = NO_LIMITS,
 ) -> dict[str, Any]:
     """Click a node, or a ``point`` ``{"x", "y"}`` of the screen in pixels."""
-    return single("click", "click", {"matcher": matcher, "coordinate": point, "clickType": click_type, **limits})
+    return action("click", {"matcher": matcher, "coordinate": point, "clickType": click_type, **limits})
 
 
 def read_text(
@@ -145,55 +163,44 @@ def read_text(
 ) -> dict[str, Any]:
     """Read ``every`` matching node, or the first one."""
     asked = {"matcher": matcher, "validator": validator, "validatorPattern": pattern}
-    return single("read", "read_text", {**asked, "all": every or None, **limits})
+    return action("read_text", {**asked, "all": every or None, **limits})
 
 
 def read_value(label: Matcher, *, every: bool = False) -> dict[str, Any]:
     """Read the value beside ``label``."""
-    return single("read-value", "read_key_value_pair", {"labelMatcher": label, "all": every or None})
+    return action("read_key_value_pair", {"labelMatcher": label, "all": every or None})
 
 
 def enter_text(
     matcher: Matcher, text: str, *, submit: bool = False, clear: bool = False, limits: Limits = NO_LIMITS
 ) -> dict[str, Any]:
-    return single("type", "enter_text", {"matcher": matcher, "text": text, "submit": submit, "clear": clear, **limits})
+    return action("enter_text", {"matcher": matcher, "text": text, "submit": submit, "clear": clear, **limits})
 
 
 def wait_for_node(matcher: Matcher, *, wait_ms: float | None = None, limits: Limits = NO_LIMITS) -> dict[str, Any]:
     """Wait for a node; without ``wait_ms`` the device's retry policy is the limit."""
-    params = {"matcher": matcher, "timeoutMs": wait_ms, **limits}
-    return single("wait", "wait_for_node", params, timeout_ms=time_around(wait_ms))
+    return action("wait_for_node", {"matcher": matcher, "timeoutMs": wait_ms, **limits})
 
 
 def wait_for_navigation(wait_ms: float, *, package: str | None = None, node: Matcher | None = None) -> dict[str, Any]:
     """Wait for another app or for a node, whichever comes first."""
-    params = {"expectedPackage": package, "expectedNode": node, "timeoutMs": wait_ms}
-    return single("wait-for-nav", "wait_for_navigation", params, timeout_ms=time_around(wait_ms))
+    return action("wait_for_navigation", {"expectedPackage": package, "expectedNode": node, "timeoutMs": wait_ms})
 
 
 def scroll(params: Mapping[str, Any]) -> dict[str, Any]:
-    return single("scroll", "scroll", params)
+    return action("scroll", params)
 
 
 def scroll_until(params: Mapping[str, Any]) -> dict[str, Any]:
-    return single("scroll-until", "scroll_until", params, timeout_ms=time_around(params.get("maxDurationMs")))
+    return action("scroll_until", params)
 
 
 def scroll_and_click(params: Mapping[str, Any]) -> dict[str, Any]:
-    return single("scroll-and-click", "scroll_and_click", params)
-
-
-def action(action_type: str, params: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the payload of an action whose parameters are those of its verb; it may take as long as these say."""
-    longest = sum(params.get(name) or 0 for name in _DURATIONS)
-    return single(action_type.replace("_", "-"), action_type, params, timeout_ms=time_around(longest))
-
-
-_DURATIONS = ("durationMs", "holdDurationMs", "moveDurationMs", "waitTimeoutMs")
+    return action("scroll_and_click", params)
 
 
 def sleep(duration_ms: int) -> dict[str, Any]:
-    return single("sleep", "sleep", {"durationMs": duration_ms}, timeout_ms=time_around(duration_ms))
+    return action("sleep", {"durationMs": duration_ms})
 
 
 def time_around(wait_ms: float | None) -> int:
@@ -236,11 +243,6 @@ def doctor_ping() -> dict[str, Any]:
     """Return the doctor's handshake, which is dispatched without validation (``doctor_ping`` is internal)."""
     action = {"id": "h1", "type": "doctor_ping"}
     return _payload(generated_id("handshake"), "doctor-handshake", DOCTOR_SOURCE, 5_000, action)
-
-
-def _cli(name: str, task_id: str, timeout_ms: int, action_type: str, params: dict[str, Any]) -> dict[str, Any]:
-    action = {"id": "a1", "type": action_type, "params": params}
-    return _payload(generated_id(name, "_"), task_id, "clawperator-cli", timeout_ms, action)
 
 
 def _payload(command_id: str, task_id: str, source: str, timeout_ms: int, action: dict[str, Any]) -> dict[str, Any]:

@@ -32,7 +32,12 @@ ALLOWED = {
 }
 SEMANTICS = ("engine/runtime/", "engine/simulator/")
 """What each generation does; the generation is its argument."""
-FEATURES = ("engine/contracts/actions.py", "engine/contracts/generation.py", "engine/contracts/matcher.py")
+FEATURES = (
+    "engine/verbs/__init__.py",
+    "engine/verbs/catalogue.py",
+    "engine/contracts/generation.py",
+    "engine/contracts/matcher.py",
+)
 """Since when there is each action, parameter and value: they are the table of features."""
 HOST = ("engine/executions/selection.py", "engine/executions/backends/stock.py")
 """The plan language of the runtime that the host itself uses."""

@@ -31,8 +31,10 @@ _ABOUT = (
 def _signatures() -> str:
     lines = []
     for name, verb in VERBS.items():
+        required = [param.name for param in verb.arguments if param.need]
         choice = ["|".join(verb.one_of)] if verb.one_of else []
-        lines.append(f"`{name}({', '.join([*verb.required, *choice, *(f'{word}?' for word in verb.optional)])})`")
+        optional = [f"{param.name}?" for param in verb.arguments if not param.need and param.name not in verb.one_of]
+        lines.append(f"`{name}({', '.join([*required, *choice, *optional])})`")
     return ", ".join(lines)
 
 

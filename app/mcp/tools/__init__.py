@@ -4,12 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from clawperator.app.mcp.tools.act import ACTION, EXECUTE
+from clawperator.app.mcp.tools.act import ACTION, EXECUTE, MANAGE, READ
 from clawperator.app.mcp.tools.base import Tool
 from clawperator.app.mcp.tools.observe import DEVICES, DOCTOR, MATCH, SCREENSHOT, SNAPSHOT, SUGGEST, WAIT
 from clawperator.app.mcp.tools.skills import RUN, SEARCH
 
 TOOLS: Mapping[str, Tool] = {
     tool.name: tool
-    for tool in (DEVICES, SNAPSHOT, SCREENSHOT, ACTION, EXECUTE, WAIT, MATCH, SUGGEST, SEARCH, RUN, DOCTOR)
+    for tool in (
+        DEVICES,
+        SNAPSHOT,
+        SCREENSHOT,
+        ACTION,
+        READ,
+        MANAGE,
+        EXECUTE,
+        WAIT,
+        MATCH,
+        SUGGEST,
+        SEARCH,
+        RUN,
+        DOCTOR,
+    )
 }

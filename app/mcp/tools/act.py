@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from clawperator.app.mcp.answers import DEFAULT_BYTES, DEFAULT_VIEW, Reply, lean, outcome, played, tool_words
 from clawperator.app.mcp.service import SOURCE
 from clawperator.app.mcp.tools import base
-from clawperator.app.mcp.tools.base import WAITS, Tool
+from clawperator.app.mcp.tools.base import WAITS, Schema, Tool
 from clawperator.app.mcp.tools.lenient import understood_plan
 from clawperator.app.serve.verbs import (
+    ARGUMENTS,
     PLAN_VERBS,
     VERBS,
     Arguments,
@@ -25,13 +26,12 @@ from clawperator.app.serve.verbs import (
 from clawperator.engine import fan_out
 from clawperator.engine.config.active_profile import load_profile
 from clawperator.engine.contracts import limits
-from clawperator.engine.device_admin import MAX_LINES, ROTATIONS
 from clawperator.engine.errors import EngineError, ErrorCode
 from clawperator.engine.executions import build
-from clawperator.engine.json_schema import json_schema
 from clawperator.engine.skills.artifact_run import run_document
 from clawperator.engine.skills.compiled import is_compiled
 from clawperator.engine.skills.compiled_json import checked, read_compiled
+from clawperator.engine.verbs import ACTS, MANAGES, READS
 
 if TYPE_CHECKING:
     from clawperator.app.mcp.service import Call, McpService
@@ -61,7 +61,8 @@ async def _execute(service: McpService, call: Call, arguments: Arguments) -> Rep
 
 def _tool_of(verb: str) -> str:
     until = next((until for until, waits in WAITS.items() if waits == verb), "")
-    return f"`wait` with `until`: {until}" if until else f"`action` with `type`: {verb}"
+    tool = next((tool for tool, types in TYPES.items() if verb in types), "action")
+    return f"`wait` with `until`: {until}" if until else f"`{tool}` with `type`: {verb}"
 
 
 async def _run(service: McpService, call: Call, payload: Payload, arguments: Arguments) -> Reply:
@@ -169,8 +170,14 @@ def _execute_tool() -> Tool:
 # -- one action
 
 
-TYPES = tuple(name for name in VERBS if name not in (*PLAN_VERBS, *WAITS.values()))
-"""The verbs of `action`; `wait` and `execute` have the others."""
+def _types(*does: str) -> tuple[str, ...]:
+    """Return the verbs that do this to a device, but those of `wait` and those that plans only have."""
+    others = (*PLAN_VERBS, *WAITS.values())
+    return tuple(name for name, verb in VERBS.items() if verb.does in does and name not in others)
+
+
+TYPES = {"action": _types(ACTS), "read": _types(READS), "manage": _types(MANAGES)}
+"""The verbs of the tools that take a `type`."""
 
 
 async def _action(service: McpService, call: Call, arguments: Arguments) -> Reply:
@@ -187,50 +194,49 @@ async def _action(service: McpService, call: Call, arguments: Arguments) -> Repl
     return outcome(result.to_dict(), arguments)
 
 
-def _action_tool() -> Tool:
-    click = json_schema("click")["properties"]["params"]["properties"]
-    scroll = json_schema("scroll")["properties"]["params"]["properties"]
-    return Tool(
-        "action",
-        "Perform one action",
-        "Performs one action and waits for its result. `then` shows the screen after it.",
-        _action,
-        parameters={
-            "type": base.choice("", TYPES),
-            "selector": base.SELECTOR,
-            **base.CHOICE,
-            "point": base.point("Screen pixels, if no selector works.", 0),
-            "clickType": base.choice("", click["clickType"]["enum"], "default"),
-            "applicationId": base.string("Package name; open_app: or label.", limits.MAX_MATCHER_VALUE_LENGTH),
-            "uri": {**base.STRING, "maxLength": limits.MAX_URI_LENGTH},
-            "text": base.string("Replaces the text of the field.", limits.MAX_MATCHER_VALUE_LENGTH),
-            "key": base.string("back, home, recents; input_key: any key code.", 64),
-            "checked": base.BOOLEAN,
-            "fields": {
-                "type": "object",
-                "description": "read_rows: name → resource id.",
-                "minProperties": 1,
-                "additionalProperties": base.STRING,
-            },
-            "all": base.boolean("Read all matching nodes."),
-            "direction": base.choice("", scroll["direction"]["enum"], "down"),
-            "container": base.matcher("To scroll or look in; fields as in `selector`.", bounded=False),
-            "to": base.point("End of a swipe or drag.", 0),
-            "apk": base.string("APK file on the server.", limits.MAX_URI_LENGTH),
-            "permission": base.string("Such as POST_NOTIFICATIONS.", 255),
-            "keepData": base.BOOLEAN,
-            "rotation": {"type": "string", "enum": [*ROTATIONS, "auto"]},
-            "display": base.DISPLAY,
-            "lines": base.integer("Log lines of device_logs.", 1, MAX_LINES, 200),
-            "durationMs": base.integer("Of a sleep or gesture.", 0, limits.MAX_EXECUTION_TIMEOUT_MS - build.SPARE_MS),
-            "timeoutMs": base.integer("Longest wait or scroll.", 1, limits.MAX_EXECUTION_TIMEOUT_MS),
-            **base.TARGET,
-            **base.ACT,
-        },
-        required=("type",),
-        read_only=False,
-    )
+_DESCRIBED = ("applicationId", "container", "direction", "fields", "key", "nth", "point", "selector", "strict", "to", "validatorPattern", "within")  # fmt: skip
+"""Arguments whose name does not say it: the list of tools has no room for the others. HTTP's document describes all."""
+_UNLISTED = ("navigationTimeoutMs", "skipNavigationWait")
+
+
+def _parameters(types: Iterable[str]) -> Schema:
+    """Return the schemas of the type and of all arguments of these verbs."""
+    names = {param.name for name in types for param in VERBS[name].arguments}
+    arguments = {name: base.argument(param) for name, param in ARGUMENTS.items() if name in names}
+    for name in names.difference(_DESCRIBED):
+        arguments[name].pop("description", None)
+    return {"type": base.choice("", types), **arguments}
 
 
 EXECUTE = _execute_tool()
-ACTION = _action_tool()
+_acting = _parameters(TYPES["action"])
+for _name in _UNLISTED:
+    del _acting[_name]
+ACTION = Tool(
+    "action",
+    "Perform one action",
+    "Performs one action and waits for its result. `then` shows the screen after it.",
+    _action,
+    parameters={**_acting, **base.TARGET, **base.ACT},
+    required=("type",),
+    read_only=False,
+    destructive=False,
+    also=_parameters((*TYPES["action"], *TYPES["read"])),  # the verbs of `read` were here
+)
+READ = Tool(
+    "read",
+    "Read, or wait",
+    "Changes nothing.",
+    _action,
+    parameters={**_parameters(TYPES["read"]), **base.TARGET, "brief": base.ACT["brief"]},
+    required=("type",),
+)
+MANAGE = Tool(
+    "manage",
+    "Manage apps and the device",
+    "Installs, removes or clears an app, changes permissions, rotates.",
+    _action,
+    parameters={**_parameters(TYPES["manage"]), "deviceId": base.DEVICE, "waitMs": base.TARGET["waitMs"]},
+    required=("type",),
+    read_only=False,
+)

@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from clawperator.app.mcp.answers import DEFAULT_BYTES, DEFAULT_VIEW, Reply
 from clawperator.app.mcp.tools.lenient import understood
 from clawperator.app.serve.verbs import Arguments, invalid, meant_verb, misplaced
+from clawperator.engine.contracts import limits
 from clawperator.engine.contracts.issues import shown, suggestion
 from clawperator.engine.contracts.limits import BACKENDS, MAX_DISPLAY, MAX_WAIT_MS, THEN
 from clawperator.engine.contracts.matcher import RELATIONS
 from clawperator.engine.executions.finish import RunOptions
 from clawperator.engine.hierarchy.views import VIEWS
 from clawperator.engine.json_schema import json_schema
+from clawperator.engine.verbs import Param
+from clawperator.engine.verbs.catalogue import NTH, STRICT, WITHIN
 
 if TYPE_CHECKING:
     from jsonschema import ValidationError
@@ -33,7 +36,8 @@ _MAX_REASON = 300
 class Tool:
     """A tool with the schemas of its parameters.
 
-    A tool that is not ``read_only`` counts as destructive.
+    ``also`` are parameters that are accepted but not listed: another tool has them now. A tool that is not ``read_only`` is
+    ``destructive`` unless it does no more than a user does at the screen.
     """
 
     name: str
@@ -43,22 +47,28 @@ class Tool:
     parameters: Schema
     required: tuple[str, ...] = ()
     read_only: bool = True
+    destructive: bool = True
     open_world: bool = True
+    also: Schema = field(default_factory=dict)
+
+    @property
+    def accepted(self) -> Schema:
+        return {**self.parameters, **self.also}
 
     @property
     def input_schema(self) -> Schema:
-        schema: Schema = {"type": "object", "properties": self.parameters, "additionalProperties": False}
+        schema: Schema = {"type": "object", "properties": self.accepted, "additionalProperties": False}
         return {**schema, "required": list(self.required)} if self.required else schema
 
     def validate(self, arguments: Mapping[str, Any] | None) -> Arguments:
         """Return the arguments without nulls, numbers and JSON in texts understood. Raises ``EngineError`` (INVALID_PARAMETER)."""
         given = {
-            name: understood(value, self.parameters.get(name, {}))
+            name: understood(value, self.accepted.get(name, {}))
             for name, value in (arguments or {}).items()
             if value is not None
         }
         for name in given:
-            if name not in self.parameters:
+            if name not in self.accepted:
                 hint = (misplaced(name) if "selector" in self.parameters else "") or suggestion(name, self.parameters)
                 hint = hint or f"It takes {', '.join(self.parameters) or 'nothing'}."
                 raise invalid(name, f"{self.name} has no argument '{shown(name)}'", hint)
@@ -162,8 +172,8 @@ _FIELDS = {
     "role": "Such as `button`; no class name.",
     "textEquals": "The text, or else the content description.",
     "textContains": "Part of the label, ignoring case.",
-    "contentDescEquals": "Content description.",
-    "contentDescContains": "Part of it, ignoring case.",
+    "contentDescEquals": "",
+    "contentDescContains": "",
     "ref": "Alone: `ref@tree` of a view: e12@7f3a1b2c.",
 }
 
@@ -171,7 +181,7 @@ _FIELDS = {
 def matcher(description: str, *, bounded: bool = True) -> Schema:
     """Return the schema of a matcher; unless ``bounded``, the engine checks the values."""
     fields: Schema = {
-        name: {**field, "description": _FIELDS[name]}
+        name: {key: value for key, value in {**field, "description": _FIELDS[name]}.items() if value}
         for name, field in json_schema("matcher")["properties"].items()
         if name in _FIELDS
     }
@@ -188,7 +198,6 @@ def matcher(description: str, *, bounded: bool = True) -> Schema:
 STRING: Schema = {"type": "string"}
 BOOLEAN: Schema = {"type": "boolean"}
 OBJECT: Schema = {"type": "object"}
-INTEGER: Schema = {"type": "integer"}
 WAITS = {"present": "wait_for_node", "gone": "wait_gone", "text_changes": "wait_text_changes"}
 """Verbs of the tool ``wait`` by its argument ``until``."""
 DISPLAY: Schema = {"type": "integer", "minimum": 0, "maximum": MAX_DISPLAY}
@@ -202,11 +211,38 @@ TARGET = {
 SELECTOR = matcher(
     "All given fields must match, and only one node. ancestor, descendant: fields of a node around or inside it."
 )
-CHOICE = {
-    "strict": {**boolean("false: take the first match."), "default": True},
-    "nth": {**INTEGER, "minimum": 0, "description": "Take this match, from 0."},
-    "within": {**OBJECT, "description": "A selector: take a match inside this node, else in its row."},
-}
+
+
+def argument(param: Param) -> Schema:
+    """Return the schema of an argument of the catalogue of verbs."""
+    match param.face:
+        case "matcher" if param.name == "selector":
+            return SELECTOR
+        case "matcher" if param.name == "container":
+            return matcher(param.about, bounded=False)
+        case "matcher":
+            return {**OBJECT, "description": param.about}
+        case "point":
+            return point(param.about, 0)
+        case "bool" if param.name == "strict":  # as ``run_options`` has it
+            return {**boolean("false: take the first match."), "default": True}
+        case "texts":
+            return {**OBJECT, "description": param.about, "minProperties": 1, "additionalProperties": STRING}
+    schema: Schema = {"type": _JSON_TYPES.get(param.face, "string")}
+    facts: Schema = {"description": param.about, "enum": list(param.choices) if param.face == "choice" else None}
+    facts |= {
+        "minimum": param.low,
+        "maximum": param.high,
+        "maxLength": _LENGTHS.get(param.face),
+        "default": param.default if param.face == "choice" else None,
+    }
+    return schema | {key: value for key, value in facts.items() if value is not None}
+
+
+_JSON_TYPES = {"int": "integer", "number": "number", "bool": "boolean"}
+_LENGTHS = {"text": limits.MAX_MATCHER_VALUE_LENGTH, "uri": limits.MAX_URI_LENGTH, "path": limits.MAX_URI_LENGTH, "key": 64,
+            "words": limits.MAX_SHOWN_TEXT_LENGTH}  # fmt: skip
+CHOICE = {param.name: argument(param) for param in (STRICT, NTH, WITHIN)}
 """Which of several matches is meant."""
 VIEW = choice(
     "`compact`: outline; `interactive`: only targets, with their selectors; `full`: XML.",

@@ -50,7 +50,8 @@ def _entry(tool: Tool, described: set[str], fields: dict[tuple[str, ...], str]) 
         input_schema=_without(_CHECKED_BY_SERVER, {**tool.input_schema, "properties": parameters}),
         output_schema={"type": "object"},  # says that there is structured content
         annotations=ToolAnnotations(
-            read_only_hint=tool.read_only,  # where it is false, the protocol's default for destructive_hint is true
+            read_only_hint=tool.read_only,
+            destructive_hint=None if tool.read_only else tool.destructive,
             open_world_hint=None if tool.open_world else False,  # the protocol's default is true
         ),
     )
@@ -61,6 +62,8 @@ def _without(keywords: frozenset[str], schema: Any) -> Any:
     if not isinstance(schema, dict):
         return schema
     kept: Schema = {key: _without(keywords, value) for key, value in schema.items() if key not in keywords}
+    if "items" in kept:
+        kept["items"] = {"type": kept["items"]["type"]}
     if "properties" in kept:
         kept["properties"] = {name: _without(keywords, value) for name, value in schema["properties"].items()}
     return kept

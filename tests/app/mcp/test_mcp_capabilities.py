@@ -49,9 +49,11 @@ ASKED = (
     Asked("action", action("input_key", key="DPAD_CENTER"), ("input", "click")),
     Asked("action", action("input_key", key="z"), ("input", "type_text")),
     Asked("action", action("input_swipe", point={"x": 1, "y": 2}, to={"x": 1, "y": 2}), ("input", "click")),
-    Asked("action", action("app_clear", applicationId="com.example.shop"), ("app",)),
+    Asked("manage", action("app_clear", applicationId="com.example.shop"), ("app",)),
     Asked("action", action("device_wake"), ("input",)),
     Asked("action", action("device_info"), ("observe",)),
+    Asked("read", action("device_info"), ("observe",)),
+    Asked("read", action("read_text", selector=NODE), ("observe",)),
     Asked("execute", {"execution": plan(HOME)}, ("input",)),
     Asked("execute", {"execution": plan({"id": "r", "type": "start_recording"})}, ("record",)),
     Asked(

@@ -36,7 +36,7 @@ async def test_the_same_tools(visit: Visit, listen: Listen, mode: str) -> None:
     server = await listen(place)
     assert server.url.endswith("/mcp")
     async with calling(server.url, mode) as agent:
-        assert len((await agent.client.list_tools()).tools) == 11
+        assert len((await agent.client.list_tools()).tools) == 13
         done = await agent.ok("execute", execution=plan(nap(10)))
         assert (done["deviceId"], done["outcome"]["status"]) == (place.serial, "succeeded")
         assert agent.reported[0][2] == f"sent to {place.serial}"

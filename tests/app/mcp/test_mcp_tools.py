@@ -16,9 +16,9 @@ from tests.app.mcp.conftest import HOME, LOOK, MODES, Visit, document, nap, plan
 from tests.view_lines import nodes_of
 
 TOOLS = {
-    "devices", "snapshot", "screenshot", "action", "execute", "wait", "match", "suggest", "skills_search", "skill_run", "doctor",
+    "devices", "snapshot", "screenshot", "action", "read", "manage", "execute", "wait", "match", "suggest", "skills_search", "skill_run", "doctor",
 }  # fmt: skip
-ACTING = {"action", "execute", "skill_run"}
+ACTING = {"action", "manage", "execute", "skill_run"}
 
 
 @pytest.mark.parametrize("mode", [MODES[0], pytest.param(MODES[1], marks=pytest.mark.ci)])
@@ -32,7 +32,8 @@ async def test_what_is_offered(visit: Visit, mode: str) -> None:
             hints = tool.annotations
             assert hints is not None
             assert hints.read_only_hint is (tool.name not in ACTING)
-            assert hints.destructive_hint is None, "true by default, and meaningless for read-only tools"
+            destructive = None if hints.read_only_hint else tool.name != "action"
+            assert hints.destructive_hint is destructive, "meaningless for read-only tools"
             assert tool.description
             assert tool.input_schema["type"] == "object"
             assert tool.output_schema is not None
@@ -198,15 +199,18 @@ async def test_verbs_look_act_and_verify(visit: Visit) -> None:
         swiped = await agent.ok("action", **up)
         assert swiped["result"]["sent"] == "input swipe 540 1800 540 900 300"
         assert swiped["then"]["changed"] is True
-        assert (await agent.ok("action", type="device_info"))["app"] == "com.android.settings"
-        assert (await agent.ok("action", type="wait_app", applicationId="com.android.settings"))[
+        for tool in ("read", "action"):
+            assert (await agent.ok(tool, type="device_info"))["app"] == "com.android.settings"
+        assert (await agent.ok("read", type="wait_app", applicationId="com.android.settings"))[
             "deviceId"
         ] == place.serial
-        for arguments, path in (
-            ({"type": "device_wake", "then": "none"}, "then"),
-            ({"type": "app_clear"}, "applicationId"),
+        for tool, arguments, path in (
+            ("action", {"type": "device_wake", "then": "none"}, "then"),
+            ("manage", {"type": "app_clear"}, "applicationId"),
+            ("action", {"type": "app_clear", "applicationId": "com.example.shop"}, "type"),
+            ("read", {"type": "click", "selector": {"textEquals": "x"}}, "type"),
         ):
-            refused = await agent.refused("action", **arguments)
+            refused = await agent.refused(tool, **arguments)
             assert (refused["code"], refused["details"]["path"]) == ("INVALID_PARAMETER", path)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+from itertools import chain
 from typing import Any
 
 import pytest
@@ -18,10 +19,11 @@ from clawperator.app.mcp.answers import Reply, bounded, lean, outcome, refusal, 
 from clawperator.app.mcp.progress import Progress
 from clawperator.app.mcp.stdio import MAX_LINE
 from clawperator.app.mcp.tools import TOOLS, lenient
-from clawperator.app.mcp.tools.act import ACTION, TYPES, _tool_of
+from clawperator.app.mcp.tools.act import TYPES, _tool_of
 from clawperator.app.mcp.tools.listing import tool_list
 from clawperator.app.mcp.tools.observe import _fitted
 from clawperator.app.serve.verbs import (
+    ARGUMENTS,
     PLAN_VERBS,
     VERBS,
     DeviceCommand,
@@ -90,9 +92,15 @@ GIVEN: dict[str, Any] = {
     "mediaSessionId": "s",
     "positionMs": 1_000,
     "positionToleranceMs": 100,
+    "validator": "version",
+    "validatorPattern": "x",
+    "distanceRatio": 0.5,
+    "settleDelayMs": 100,
+    "maxScrolls": 5,
+    "maxSwipes": 5,
+    "noPositionChangeThreshold": 2,
+    "clickAfter": True,
 }
-BY_EXECUTE = {"skipNavigationWait", "navigationTimeoutMs", "clear"}
-"""Parameters that MCP has in plans only."""
 TEXTS = st.text(st.characters(exclude_categories=()), max_size=40)
 
 
@@ -213,7 +221,7 @@ def test_listed_schemas_are_valid_and_name_every_parameter() -> None:
     described = selectors.pop("action")
     assert described["properties"].keys() == json_schema("matcher")["properties"].keys()
     assert {name: selector["description"] for name, selector in selectors.items() if selector} == dict.fromkeys(
-        ("wait", "match", "suggest"), "As in `action`."
+        ("read", "wait", "match", "suggest"), "As in `action`."
     )
 
 
@@ -228,6 +236,7 @@ def test_the_list_of_tools_is_short() -> None:
     ("tool", "arguments", "message", "hint"),
     [
         ("action", {"type": "tap"}, "'type' has no value 'tap'", "Did you mean 'click'?"),
+        ("action", {"type": "app_clear"}, "'type' has no value 'app_clear'", "Use the tool `manage`."),
         ("action", {"type": "app_start"}, "'type' has no value 'app_start'", "Did you mean 'open_app'?"),
         ("action", {"type": "wait_gone"}, "'type' has no value 'wait_gone'", "Use the tool `wait`, whose argument `until`"),
         ("action", {"type": "click", "ref": "e1@x"}, "action has no argument 'ref'", 'Put it into the selector: {"selector": {"ref": …}}.'),
@@ -257,7 +266,8 @@ def test_a_wrong_argument_is_named_and_the_right_one_suggested(
         ("action", {"type": "input_tap", "point": '{"x": "540", "y": 400}'}, {"point": {"x": 540, "y": 400}}),
         ("action", {"durationMs": "200", "checked": "true", "strict": "False"}, {"durationMs": 200, "checked": True, "strict": False}),
         ("action", {"type": "click", "selector": '{"textEquals": "540"}'}, {"selector": {"textEquals": "540"}}),
-        ("action", {"text": "540", "uri": "true", "key": "66", "rotation": "90"}, {}),
+        ("action", {"text": "540", "uri": "true", "key": "66"}, {}),
+        ("manage", {"rotation": "90", "keepData": "true"}, {"keepData": True}),
         ("action", {"text": '{"a": 1}', "applicationId": "null"}, {}),
         ("action", {"fields": '{"title": "7"}'}, {"fields": {"title": "7"}}),
         ("snapshot", {"maxBytes": "4096", "brief": "true", "deviceId": "5554"}, {"maxBytes": 4096, "brief": True}),
@@ -276,7 +286,11 @@ def test_a_wrong_argument_is_named_and_the_right_one_suggested(
 def test_texts_of_other_types_are_understood_where_the_schema_leaves_no_doubt(
     tool: str, sent: dict[str, Any], understood: dict[str, Any] | None
 ) -> None:
-    known = {name: {"type": "click"}.get(name, "x") for name in TOOLS[tool].required if name not in sent}
+    known = {
+        name: {"type": TYPES[tool][0] if tool in TYPES else ""}.get(name, "x")
+        for name in TOOLS[tool].required
+        if name not in sent
+    }
     if understood is None:
         with pytest.raises(EngineError, match=r"must (be|not)"):
             TOOLS[tool].validate({**sent, **known})
@@ -385,22 +399,27 @@ def test_messages_pass(kind: dict[str, Any]) -> None:
 
 
 def test_the_arguments_of_verbs_are_those_of_the_tool() -> None:
-    assert {name for verb in VERBS.values() for name in verb.all} == VerbArguments.model_fields.keys() == GIVEN.keys()
-    assert {name for kind in TYPES for name in VERBS[kind].all} - BY_EXECUTE <= ACTION.parameters.keys()
-    assert {*TYPES, *PLAN_VERBS, "wait_for_node", "wait_gone", "wait_text_changes"} == VERBS.keys()
+    assert ARGUMENTS.keys() == VerbArguments.model_fields.keys() == GIVEN.keys()
+    for tool, types in TYPES.items():
+        names = {param.name for kind in types for param in VERBS[kind].arguments}
+        assert names <= TOOLS[tool].accepted.keys(), tool
+    waits = ("wait_for_node", "wait_gone", "wait_text_changes")
+    assert sorted((*chain(*TYPES.values()), *PLAN_VERBS, *waits)) == sorted(VERBS)
 
 
 @pytest.mark.parametrize("name", VERBS)
 def test_every_verb_becomes_what_may_be_sent(name: str) -> None:
     verb = VERBS[name]
     for one in verb.one_of or ("",):
-        names = {*verb.required, *verb.optional, one} - {""}
+        required = [param.name for param in verb.arguments if param.need]
+        names = {param.name for param in verb.arguments} - {*verb.one_of} | {one} - {""}
         if one == "point":
             names -= {"container", "strict", "nth", "within"}  # what limits the nodes
         given = {name: GIVEN[name] for name in names}
         assert checked_arguments(given) == given
-        if name in TYPES:
-            ACTION.validate({"type": name, **{key: value for key, value in given.items() if key not in BY_EXECUTE}})
+        for tool, types in TYPES.items():
+            if name in types:
+                TOOLS[tool].validate({"type": name, **given})
         sent = made(name, given, source="test")
         assert isinstance(sent, Composition) == (name in (*COMPOSITIONS, *INPUT_ACTIONS))
         if isinstance(sent, Composition):
@@ -409,8 +428,8 @@ def test_every_verb_becomes_what_may_be_sent(name: str) -> None:
             checked = validate(sent)
             assert (checked.execution.actions[0].type, checked.execution.source) == (name, "test")
             assert not checked.warnings
-            validate(made(name, {name: GIVEN[name] for name in {*verb.required, one} - {""}}, source="test"))
-        for missing in verb.required:
+            validate(made(name, {name: GIVEN[name] for name in {*required, one} - {""}}, source="test"))
+        for missing in required:
             with pytest.raises(EngineError) as raised:
                 made(name, {other: GIVEN[other] for other in names if other != missing}, source="test")
             assert raised.value.details["path"] == missing

@@ -1,0 +1,106 @@
+"""The verbs: what describes one, and `catalogue`, where each stands once. The contract and all faces derive from it.
+
+Plain classes, because every command may load them.
+"""
+
+from __future__ import annotations
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from typing import Any
+
+FIRST_GENERATION = "0.3"
+MAX_EXECUTION_TIMEOUT_MS = 120_000
+SPARE_MS = 5_000
+"""Time limit of an execution beyond that of its waiting action (execution.md#timeouts)."""
+MAX_DISPLAY = 999_999
+
+READS, ACTS, MANAGES = "reads", "acts", "manages"
+"""What a verb does to a device: nothing; what a user does at the screen; installing, deleting, permissions and settings."""
+
+
+class Param:
+    """A parameter: its name on all faces, its kind, and what it means; ``wire`` is its name in a payload.
+
+    The kind is the type of the value: ``matcher``, ``point``, ``bool``, ``int`` with bounds ``low`` and ``high``, ``number``, ``choice`` of
+    ``choices``, or a kind of text. ``default`` is what the device assumes without it, ``since`` the Operator version that first reads it
+    where that is not the verb's, ``need`` whether the verb requires it. ``plan``: only plans have it. ``root`` is the description that
+    faces without one of their own for each verb show: its bounds are the widest, and ``face`` its kind there.
+    """
+
+    __slots__ = ("about", "choices", "default", "face", "high", "kind", "low", "name", "need", "plan", "root", "since", "wire")  # fmt: skip
+
+    def __init__(
+        self,
+        name: str,
+        kind: str,
+        about: str = "",
+        low: float | None = None,
+        high: float | None = None,
+        *,
+        choices: tuple[str, ...] = (),
+        default: object = None,
+        since: str = "",
+        need: bool = False,
+        plan: bool = False,
+        wire: str = "",
+        face: str = "",
+        root: Param | None = None,
+    ) -> None:
+        self.name, self.kind, self.about, self.low, self.high = name, kind, about, low, high
+        self.choices, self.default, self.since, self.need, self.plan = choices, default, since, need, plan
+        self.wire, self.face, self.root = wire or name, face or kind, root or self
+
+    def __call__(self, about: str = "", **changes: Any) -> Param:
+        """Return the parameter as one verb has it."""
+        own = {name: getattr(self, name) for name in self.__slots__}
+        return Param(**own | {"about": about or self.about} | changes)
+
+
+class Verb:
+    """An operation on a device, with its parameters in the order of the contract.
+
+    ``of`` is what performs it: an ``action`` of the Operator app, a ``composition`` of the host, Android's ``input``, or a ``device``
+    command. Of an action: ``limit_ms`` is the time limit of an execution of it alone, where it is not the usual one, ``exact`` that the app refuses other
+    parameters, ``background`` that it needs neither the accessibility service nor a lit screen, ``data`` what its step returns that a
+    caller cannot know before, ``app_only`` what the app can and adb's shell cannot, ``listed`` whether servers have it as a verb.
+    ``needs`` are the capabilities that do not depend on the arguments, ``command`` the words on the command line.
+    """
+
+    __slots__ = ("about", "app_only", "background", "command", "data", "does", "exact", "limit_ms", "listed", "name", "needs", "of", "one_of", "params", "since")  # fmt: skip
+
+    def __init__(
+        self,
+        name: str,
+        about: str,
+        *params: Param,
+        of: str = "action",
+        does: str = ACTS,
+        command: str = "",
+        one_of: tuple[str, ...] = (),
+        since: str = FIRST_GENERATION,
+        needs: tuple[str, ...] = (),
+        exact: bool = False,
+        background: bool = False,
+        data: tuple[str, ...] = (),
+        app_only: str = "",
+        limit_ms: int = 0,
+        listed: bool = True,
+    ) -> None:
+        self.name, self.about, self.params, self.of, self.does, self.command = name, about, params, of, does, command
+        self.one_of, self.since, self.needs, self.exact = one_of, since, needs, exact
+        self.background, self.data, self.app_only = background, data, app_only
+        self.limit_ms, self.listed = limit_ms, listed
+
+    @property
+    def arguments(self) -> tuple[Param, ...]:
+        """The parameters on the faces, those that are required first."""
+        shown = [param for param in self.params if not param.plan]
+        return tuple(sorted(shown, key=lambda param: (not param.need, param.name not in self.one_of)))
+
+
+def vocabulary(verbs: dict[str, Verb]) -> Iterator[Param]:
+    """Yield every argument of ``verbs`` once, as faces that have one description for all verbs show it."""
+    roots = {param.name: param.root for verb in verbs.values() if verb.listed for param in verb.arguments}
+    yield from roots.values()
