@@ -92,7 +92,7 @@ def test_text_from_outside_never_makes_a_row_wide(width: int) -> None:
             {"status": Status.UNKNOWN, "code": "", "message": "device disconnected; the run may still act"},
             "device disconnected",
         ),
-        ({"status": Status.OK, "code": "", "looks": 1_200}, "1,200 follow snapshots"),
+        ({"status": Status.OK, "code": "", "follow_snapshots": 1_200}, "1,200 follow snapshots"),
         ({"payload": PAYLOAD}, '2/4 wait_for_node "Wi‑Fi"'),
         (
             {"payload": PAYLOAD, "status": Status.OK, "code": "", "steps": []},
