@@ -31,6 +31,7 @@ _REFERENCE = "#/$defs/"
 
 Schema = dict[str, Any]
 _TEXT: Schema = {"type": "string"}
+_NUMBER: Schema = {"type": "integer", "minimum": 0}
 
 
 def json_schema(name: str) -> Schema:
@@ -105,12 +106,12 @@ def _object(properties: Schema, required: list[str], description: str) -> Schema
 def _envelope() -> Schema:
     step = _object(
         {
-            "id": {"type": "string"},
-            "actionType": {"type": "string"},
+            "id": _TEXT,
+            "actionType": _TEXT,
             "success": {"type": "boolean"},
             "data": {
                 "type": "object",
-                "additionalProperties": {"type": "string"},
+                "additionalProperties": _TEXT,
                 "description": "The step's data; `error` holds the code of a failed step.",
             },
         },
@@ -118,8 +119,8 @@ def _envelope() -> Schema:
         "The outcome of one step.",
     )
     properties: Schema = {
-        "commandId": {"type": "string"},
-        "taskId": {"type": "string"},
+        "commandId": _TEXT,
+        "taskId": _TEXT,
         "status": {
             "type": "string",
             "enum": list(STATUSES),
@@ -133,57 +134,58 @@ def _envelope() -> Schema:
             "const": "host",
             "description": "The host derived `errorCode` from `error`.",
         },
-        "hint": {"type": "string"},
+        "hint": _TEXT,
     }
     required = ["commandId", "taskId", "status", "stepResults", "error"]
     return _object(properties, required, "The device's result, completed by the host.")
 
 
-def _outcome() -> Schema:
-    number = {"type": "integer", "minimum": 0}
-    text: Schema = {"type": "string"}
-    target = {
+def _target() -> Schema:
+    return {
         "type": "object",
         "description": "The node that the step acted on, if the log or a tree of the run shows it.",
         "properties": {
-            "resourceId": text,
-            "text": text,
+            "resourceId": _TEXT,
+            "text": _TEXT,
             "bounds": {"type": "array", "items": {"type": "integer"}, "description": "Left, top, right, bottom."},
-            "matched": {**number, "description": "How many nodes on screen satisfied the matcher."},
+            "matched": {**_NUMBER, "description": "How many nodes on screen satisfied the matcher."},
             "tree": {"type": "object", "description": "The tree in which it was found."},
         },
     }
+
+
+def _facts() -> Schema:
     node = {
         "type": "object",
         "description": "A node as the app describes it: `resourceId`, `className`, `role`, `label`, `bounds`, states.",
     }
-    facts = {
+    return {
         "type": "object",
         "description": "What the app says that it did; Operator 0.9 and later. Android accepted it, no effect is proved.",
         "properties": {
-            "navigationElapsedMs": {**number, "description": "How long `open_app` waited for its app."},
-            "resolvedPackage": {**text, "description": "The app that was then in front."},
-            "lastPackage": {**text, "description": "The app that was in front when the wait ended without it."},
+            "navigationElapsedMs": {**_NUMBER, "description": "How long `open_app` waited for its app."},
+            "resolvedPackage": {**_TEXT, "description": "The app that was then in front."},
+            "lastPackage": {**_TEXT, "description": "The app that was in front when the wait ended without it."},
             "dispatchMethod": {
-                **text,
+                **_TEXT,
                 "description": "`accessibility_action`, `coordinate_gesture` or `none`; `input` where Android's input did it.",
             },
             "dispatchAccepted": {"type": "boolean"},
-            "inputCommand": {**text, "description": "The command of Android's input."},
+            "inputCommand": {**_TEXT, "description": "The command of Android's input."},
             "dispatched": {
                 "type": "boolean",
                 "description": "Whether the app passed it on to the notification or the player.",
             },
-            "elapsedMs": {**number, "description": "How long the app needed."},
+            "elapsedMs": {**_NUMBER, "description": "How long the app needed."},
             "target": {**node, "description": f"What was acted on. {node['description']}"},
             "matchedTarget": {**node, "description": f"What matched. {node['description']}"},
             "point": {"type": "object", "description": "The point of a click at a point."},
-            "candidateCount": {**number, "description": "How many nodes the app found for the selector."},
-            "textEntry": text,
-            "submission": {**text, "description": "`not_requested`, `accepted` or `unavailable`."},
-            "submitMethod": text,
+            "candidateCount": {**_NUMBER, "description": "How many nodes the app found for the selector."},
+            "textEntry": _TEXT,
+            "submission": {**_TEXT, "description": "`not_requested`, `accepted` or `unavailable`."},
+            "submitMethod": _TEXT,
             "clear": {"type": "boolean"},
-            "scrollOutcome": {**text, "description": "`moved`, `no_movement` or `unknown`."},
+            "scrollOutcome": {**_TEXT, "description": "`moved`, `no_movement` or `unknown`."},
             "progress": {
                 "type": "object",
                 "description": "Of a scroll: whether its signatures could be compared, and why not.",
@@ -197,25 +199,28 @@ def _outcome() -> Schema:
             },
         },
     }
+
+
+def _outcome() -> Schema:
     step = _object(
         {
-            "id": text,
-            "type": text,
+            "id": _TEXT,
+            "type": _TEXT,
             "status": {
                 "type": "string",
                 "enum": ["done", "failed", "not_run", "unknown"],
                 "description": "`unknown`: neither the device's log nor its result shows it.",
             },
             "durationMs": {"type": ["integer", "null"], "minimum": 0},
-            "code": {**text, "description": "Why it failed."},
-            "target": target,
-            "facts": facts,
+            "code": {**_TEXT, "description": "Why it failed."},
+            "target": _target(),
+            "facts": _facts(),
         },
         ["id", "type", "status", "durationMs"],
         "The outcome of one action.",
     )
-    named = {"id": text, "index": number, "type": text}
-    error = dict.fromkeys(("code", "message", "hint"), text)
+    named = {"id": _TEXT, "index": _NUMBER, "type": _TEXT}
+    error = dict.fromkeys(("code", "message", "hint"), _TEXT)
     properties: Schema = {
         "status": {
             "type": "string",
@@ -241,7 +246,7 @@ def _error() -> Schema:
             "x-enumDescriptions": {code.value: code.meaning for code in ErrorCode},
             "description": "Stable error code; branch on this field only.",
         },
-        "message": {"type": "string"},
+        "message": _TEXT,
         "hint": {"type": "string", "description": "What to do next."},
         "details": {"type": "object"},
         "retryable": {"type": "boolean", "description": "Whether the same call can be retried after a pause."},
@@ -259,7 +264,7 @@ def _error() -> Schema:
 
 
 def _warning() -> Schema:
-    properties: Schema = {key: {"type": "string"} for key in ("code", "path", "message")}
+    properties: Schema = dict.fromkeys(("code", "path", "message"), _TEXT)
     return _object(properties, ["code", "message"], "A part of the payload that probably does not work as intended.")
 
 
@@ -279,14 +284,14 @@ def _then() -> Schema:
 
 
 def _result() -> Schema:
-    common: Schema = {"deviceId": {"type": "string"}, "executionId": {"type": "string"}}
+    common: Schema = {"deviceId": _TEXT, "executionId": _TEXT}
     success: Schema = {
         "ok": {"type": "boolean", "const": True},
         "envelope": _ref("envelope"),
         **common,
         "terminalSource": {"type": "string", "const": "clawperator_result"},
         "mode": {"type": "string", "enum": list(limits.MODES)},
-        "backend": {"type": "string"},
+        "backend": _TEXT,
         "outcome": _ref("outcome"),
         "then": _then(),
         "warnings": {"type": "array", "items": _ref("warning")},

@@ -1,6 +1,6 @@
 """Input through Android's own ``input``, which leaves accessibility services bound (android-facts 10e): compositions of one action.
 
-A selector is resolved by one look of the Operator to the point of its first match that a finger reaches; a point needs no Operator
+A selector is resolved by one snapshot of the Operator to the point of its first match that a finger reaches; a point needs no Operator
 app. Everything is checked before anything is sent, because ``input`` itself ignores keys and points that do not exist.
 """
 
@@ -23,7 +23,8 @@ from clawperator.engine.executions.composition import Composition, Parts, StepFa
 from clawperator.engine.executions.keys import PIECE, PIECE_SECONDS
 from clawperator.engine.executions.matcher_check import checked_fields, checked_matcher
 from clawperator.engine.executions.screenshot import find_display
-from clawperator.engine.executions.touch import require_on_screen
+from clawperator.engine.executions.touch import require_on_screen, tap_point
+from clawperator.engine.executions.touch_windows import TOUCH_SCRIPT, touch_windows
 from clawperator.engine.executions.verbs import absent
 
 if TYPE_CHECKING:
@@ -34,8 +35,9 @@ LONG_PRESS_MS = 800
 """Longer than Android's longest setting of the touch and hold delay that is not an accessibility aid (500 ms)."""
 SWIPE_MS = 300
 DRAG_MS = 1_000
-_LOOKS = 3
-"""How often the node of a gesture is looked up where the display turns meanwhile."""
+_USUAL_MS = {"long_press": LONG_PRESS_MS, "swipe": SWIPE_MS, "drag": DRAG_MS}
+_TRIES = 3
+"""How often the node of a gesture is located where the display turns meanwhile."""
 _DISPLAY = re.compile(r"\bcur=(\d{1,6})x(\d{1,6})\b", re.ASCII)
 
 Point = tuple[int, int]
@@ -121,45 +123,46 @@ def gesture(
         name: checked_fields(value, name) if name in ("container", "within") and value is not None else value
         for name, value in limits.items()
     }
-    usual = {"long_press": LONG_PRESS_MS, "swipe": SWIPE_MS, "drag": DRAG_MS}.get(kind)
-    held = usual if duration_ms is None else duration_ms
-    hold = str(held)
+    held = _USUAL_MS.get(kind) if duration_ms is None else duration_ms
 
     async def run(parts: Parts) -> dict[str, Any]:
         if held is not None and held > parts.execution.timeout_ms:
-            reason = f"A gesture of {hold} ms does not fit the time limit of {parts.execution.timeout_ms} ms; nothing was sent"
+            reason = f"A gesture of {held} ms does not fit the time limit of {parts.execution.timeout_ms} ms; nothing was sent"
             raise _invalid(reason, "durationMs", hint="Pass a longer --timeout, or a shorter gesture.")
-        for _ in range(_LOOKS):
-            if wanted is not None:
-                tree = await parts.look("look")
-                node = parts.pick(tree, matcher or {}, limits=limits)
-                if node is None:
-                    raise absent(tree, wanted)
-                from clawperator.engine.executions.touch import tap_point
-                from clawperator.engine.executions.touch_windows import TOUCH_SCRIPT, touch_windows
-
-                windows = touch_windows((await parts.device.script(device_script(TOUCH_SCRIPT))).text)
-                try:
-                    start = tap_point(tree, node, windows, long=kind == "long_press")
-                except EngineError as exc:
-                    raise StepFailedError(kind, exc) from exc
-                screen = tree.screen.width, tree.screen.height
+        for _ in range(_TRIES):
+            if at is None:
+                start, screen = await _start_at_node(parts, kind, matcher or {}, limits)
             else:
-                assert at is not None
-                screen, start = await screen_size(parts.device, display), at
+                start, screen = at, await screen_size(parts.device, display)
             for name, point in ((argument, start), ("to", to)):
                 require_on_screen(name, point, screen)
-            if wanted is not None:
+            if at is None:
                 parts.admit(Action(kind, act.type, {**act.params, "at": start}))
-            words = [*(["-d", str(display)] if display else []), *_gesture_words(kind, start, to, hold)]
-            if await parts.shell(kind, *words, at_node=wanted is not None):
+            words = [*(["-d", str(display)] if display else []), *_gesture_words(kind, start, to, str(held))]
+            if await parts.shell(kind, *words, at_node=at is None):
                 return {"sent": f"input {' '.join(words)}", "point": list(start)}
-        message = "The display turned or was resized between each look and the gesture; nothing was sent"
+        message = "The display turned or was resized between each snapshot and the gesture; nothing was sent"
         raise StepFailedError(kind, EngineError(ErrorCode.GESTURE_FAILED, message))
 
     given = {"matcher": matcher, "at": at and list(at), "to": to and list(to), "durationMs": duration_ms} | _on(display)
     act = Action(kind, f"input_{kind}", {name: value for name, value in given.items() if value is not None})
     return Composition("input", (act,) if wanted is None else (Action("look", "snapshot_ui"), act), run)
+
+
+async def _start_at_node(
+    parts: Parts, kind: str, matcher: Mapping[str, Any], limits: Mapping[str, Any]
+) -> tuple[Point, tuple[int, int]]:
+    """Return the point where a finger reaches the node, and the size of its screen."""
+    tree = await parts.look("look")
+    node = parts.pick(tree, matcher, limits=limits)
+    if node is None:
+        raise absent(tree, checked_matcher(matcher))
+    windows = touch_windows((await parts.device.script(device_script(TOUCH_SCRIPT))).text)
+    try:
+        start = tap_point(tree, node, windows, long=kind == "long_press")
+    except EngineError as exc:
+        raise StepFailedError(kind, exc) from exc
+    return start, (tree.screen.width, tree.screen.height)
 
 
 def _gesture_words(kind: str, start: Point, to: Point | None, hold: str) -> list[str]:
