@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from clawperator.engine.skills.run import OutputLine
 from clawperator.widgets.format.draft import plan_rows
 from clawperator.widgets.format.lines import Line, Row
-from clawperator.widgets.format.markdown import MOST_LINES, inline_spans, markdown_rows
+from clawperator.widgets.format.markdown import MOST_LINES, markdown_rows
 from clawperator.widgets.format.skill_output import outcome_rows, output_row, run_row
 from clawperator.widgets.format.skills import card_rows, findings_rows, skill_row, summary_line
 from clawperator.widgets.format.symbols import ASCII
@@ -133,33 +133,31 @@ def test_inputs_of_a_script_are_summed_up() -> None:
 # -- Markdown
 
 
-def test_markdown_looks_like_what_it_is() -> None:
+def test_markdown_is_coloured_source() -> None:
     rows = list(markdown_rows(TEXT, 76))
     shown = text(rows)
     assert "name: read-price" not in shown
-    assert shown.startswith(" Read a price")
-    assert "searches for one item and reads its price" in shown
-    assert "**" not in shown
-    assert "notes (https://example.com/notes)" in " ".join(shown.split())
-    assert " • the item has no price: the words are not found" in shown
-    assert "   • and tells so" in shown
-    assert ' │ clawperator skills run com.example.shop.read-price -- "Oat milk"' in shown
-    assert " │ Prices change" in shown
+    assert shown.startswith(" # Read a price")
+    assert rows[0].left.spans[1] == ("Read a price", "accent")
+    assert "**searches** for one item and reads its price" in shown  # one paragraph, whatever its lines
+    roles = {words: role for row in rows for words, role in row.left.spans}
+    assert {roles[words] for words in roles if words.startswith("**")} == {"strong"}
+    assert {roles[words] for words in roles if words.startswith("`") and not words.startswith("```")} == {"node-id"}
+    assert "[notes](https://example.com/notes)" in " ".join(shown.split())  # no link hides where it leads
+    assert " - the item has no price: the words are `not found`" in shown
+    assert "   - and tells so" in shown
+    assert roles['clawperator skills run com.example.shop.read-price -- "Oat milk"'] == "node-text"
+    assert " > Prices change" in shown
 
 
 def test_a_fence_that_never_ends_is_code_to_the_end() -> None:
     rows = list(markdown_rows("```\n# no heading\n- no item", 40))
-    assert [row.left.plain for row in rows] == [" │ # no heading", " │ - no item"]
+    assert [row.left.plain for row in rows] == [" ```", " # no heading", " - no item"]
+    assert {row.left.spans[1][1] for row in rows} == {"node-text"}
 
 
 def test_a_rule_is_no_front_matter() -> None:
     assert "words" in text(list(markdown_rows("---\nwords\n\nmore", 40)))
-
-
-def test_no_link_hides_where_it_leads() -> None:
-    assert "".join(words for words, _ in inline_spans("[your bank](http://evil.example)")) == (
-        "your bank (http://evil.example)"
-    )
 
 
 def test_endless_text_ends() -> None:

@@ -123,7 +123,7 @@ def card_rows(
     if card.text_problem:
         yield from _trouble(SkillIssue(card.text_problem), width, symbols)
     else:
-        yield from markdown_rows(card.text, width, symbols)
+        yield from markdown_rows(card.text, width)
 
 
 def _fact(name: str, value: str, width: int, role: str = "text") -> Iterator[Row]:
