@@ -194,24 +194,18 @@ def capabilities() -> Iterator[str]:
 
 
 def faults() -> Iterator[str]:
-    from clawperator.engine.simulator.scenario import Scenario
+    from clawperator.engine.simulator.scenario import FAULTS
 
-    definitions = Scenario.model_json_schema()["$defs"]
-    kinds = {
-        schema["properties"]["kind"]["const"]: schema
-        for schema in definitions.values()
-        if "const" in schema.get("properties", {}).get("kind", {})
-    }
     common = ("kind", "commands", "command_id")
     yield from _table(
         ("Kind", "Effect", "Keys"),
         (
             (
-                f"`{kind}`",
-                _prose(schema.get("description", "")),
-                ", ".join(f"`{key}`" for key in schema["properties"] if key not in common) or "–",
+                f"`{fault.__name__}`",
+                _prose(fault.__doc__ or ""),
+                ", ".join(f"`{key}`" for key in fault.model_fields if key not in common) or "–",
             )
-            for kind, schema in kinds.items()
+            for fault in sorted(FAULTS, key=lambda fault: fault.__name__)
         ),
     )
 

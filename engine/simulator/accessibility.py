@@ -6,7 +6,6 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 
-from clawperator.engine.simulator import scenario as faults
 from clawperator.engine.simulator.clock import DeviceClock
 from clawperator.engine.simulator.packages import SimulatedPackage
 from clawperator.engine.simulator.scenario import Scenario
@@ -43,14 +42,14 @@ class AccessibilityManager:
     @property
     def ui_automation_held(self) -> bool:
         """Whether a program holds the UiAutomation connection: there is one at a time (android-facts 7f)."""
-        return self.dumping or self._scenario.of_device(faults.UiAutomationHeld) is not None
+        return self.dumping or self._scenario.of_device("ui_automation_held") is not None
 
     def bound(self, component: str) -> bool:
         """Whether a service runs: installed, enabled in the secure settings, and not suspended."""
         package = self._packages.get(component.partition("/")[0])
         if package is None or not package.enabled or component in self.crashed or self.ui_automation_held:
             return False
-        down = self._scenario.of_device(faults.ServiceDown)
+        down = self._scenario.of_device("service_down")
         if (down is not None and down.how != "crashed") or self.rebinding:
             return False
         bound = self.on and component in self.listed
@@ -96,11 +95,11 @@ class AccessibilityManager:
 
     def as_seen_by_service(self, window: Window) -> Window:
         """Return ``window`` as a service without ``isAccessibilityTool`` sees it, if need be from its stale cache."""
-        fault = self._scenario.of_device(faults.Unseen)
-        if fault is not None and fault.what == "stale_cache":
+        if self._scenario.of_device("unseen", what="stale_cache"):
             self._cached = self._cached or window
             return self._cached
-        if fault is None or fault.what != "accessibility_data_sensitive" or self._scenario.device.sdk < 34:
+        sensitive = self._scenario.of_device("unseen", what="accessibility_data_sensitive")
+        if sensitive is None or self._scenario.device.sdk < 34:
             return window
         return replace(
             window,

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Final
 
-from clawperator.engine.simulator import scenario as faults
 from clawperator.engine.simulator.command_error import CommandError
 from clawperator.engine.simulator.scenario import Scenario
 
@@ -18,10 +17,11 @@ class AndroidUsers:
     """``current`` is in the foreground; adb's shell may not access ``closed``; the Operator is installed for ``operator``."""
 
     def __init__(self, scenario: Scenario) -> None:
-        fault = scenario.of_device(faults.AndroidUsers) or faults.AndroidUsers(kind="android_users")
-        self.current, self.closed = fault.current, fault.closed
-        self.all = tuple(sorted({OWNER, fault.current, *fault.closed}))
-        self.operator = set(fault.operator or self.all)
+        fault = scenario.of_device("android_users")
+        self.current: int = fault.current if fault else OWNER
+        self.closed: tuple[int, ...] = fault.closed if fault else ()
+        self.all = tuple(sorted({OWNER, self.current, *self.closed}))
+        self.operator = set((fault and fault.operator) or self.all)
 
     def require(self, user: int) -> int:
         """Return the user that a service acts for: ``CURRENT`` is translated. Raises ``CommandError`` for a closed one."""

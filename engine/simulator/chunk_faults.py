@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from clawperator.engine.contracts.operator_identity import BRANDS
 from clawperator.engine.simulator.results import chunk_records, json_line
-from clawperator.engine.simulator.scenario import ChangedRecords, RecordFault
 
 Record = Mapping[str, object]
 _TOO_MANY = 65_537
@@ -21,8 +20,8 @@ class Written(NamedTuple):
     foreign: bool = False
 
 
-def written(prefix: str, whole: str, command_id: str, task_id: str, fault: ChangedRecords | None) -> list[Written]:
-    """Return the records of a result's ``whole`` line, subject to ``fault``; ``prefix`` is that of chunk records."""
+def written(prefix: str, whole: str, command_id: str, task_id: str, fault: Any) -> list[Written]:
+    """Return the records of a result's ``whole`` line, subject to ``fault`` (``changed_records``); ``prefix`` is that of chunk records."""
     records = [*chunk_records(whole, command_id, task_id)]
     if fault is None:
         return [Written(prefix + json_line(record)) for record in records]
@@ -87,7 +86,7 @@ def _with(**changes: Callable[[Record, Record], object]) -> Callable[..., Iterat
 
 
 _FOREIGN = ("forged", "both_brands")
-_CHANGES: Mapping[RecordFault, Callable[[Sequence[Record], Sequence[Record], Sequence[int]], Iterator[Record]]] = {
+_CHANGES: Mapping[str, Callable[[Sequence[Record], Sequence[Record], Sequence[int]], Iterator[Record]]] = {
     "doubled": _doubled,
     "exchanged": _exchanged,
     "corrupt": _corrupt,

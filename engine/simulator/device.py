@@ -19,7 +19,6 @@ from clawperator.engine.contracts.operator_identity import (
     listener_of,
 )
 from clawperator.engine.runtime.plan import Generation, at_least
-from clawperator.engine.simulator import scenario as faults
 from clawperator.engine.simulator.android_users import EVERY
 from clawperator.engine.simulator.apps.operator_app import operator_app
 from clawperator.engine.simulator.command_error import CommandError
@@ -64,13 +63,12 @@ class SimulatedDevice(Platform):
         self.ui.listener = self._accessibility_event
         if self.scenario.operator.installed:
             self.add_operator(self.operator_package, enabled=self.scenario.operator.enabled)
-        down = self.scenario.of_device(faults.ServiceDown)
-        if down is not None and down.how == "crashed":
+        if self.scenario.of_device("service_down", how="crashed"):
             self.accessibility.crashed.update(operator.service for operator in self.operators.values())
 
     def start(self) -> None:
         """Start the background noise, once; the first broadcast does it, too."""
-        fault = self.scenario.of_device(faults.NoiseFault)
+        fault = self.scenario.of_device("noise")
         if fault is not None and self._noise_task is None:
             rate = fault.lines_per_second / (self.scenario.speed or 1.0)
             self._noise_task = asyncio.get_running_loop().create_task(self.noise.keep_on(rate))
@@ -142,21 +140,22 @@ class SimulatedDevice(Platform):
         await self.pauses.at("broadcast")
         self.commands += 1
         number, command_id = self.commands, command_id_of(extras.get("payload", ""))
-        refused = self.scenario.of_command(faults.BroadcastFailure, number, command_id)
-        if refused is not None:
+        fault = partial(self.scenario.of_command, number=number, command_id=command_id)
+        if refused := fault("broadcast_failure"):
             raise CommandError(refused.stderr, refused.exit_code)
-        cut = self.scenario.of_command(faults.DisconnectFault, number, command_id)
-        if cut is not None and cut.step == 0:
+        if cut := fault("disconnect", step=0):
             self.disconnect(cut.reconnect_after_ms)
-        ends = self.scenario.of_command(faults.LogStreamEnds, number, command_id)
-        if ends is not None and ends.step == 0:
+        if fault("log_stream_ends", step=0):
             self.log.end_readers()
         operator = self.operators.get(package or "")
         if operator is not None:
             await self.clock.sleep(self.scenario.latency_ms.delivery / 1000)
-            lost = self.scenario.of_command(faults.LostBroadcast, number, command_id) is not None
             present = user in (EVERY, self.users.current) and self.packages[operator.package].is_for(self.users.current)
-            if present and not lost and (operator.connected or not self.packages[operator.package].stopped):
+            if (
+                present
+                and not fault("lost_broadcast")
+                and (operator.connected or not self.packages[operator.package].stopped)
+            ):
                 operator.receive(action, extras, number)
         await self.pauses.at("delivered")
         return 0

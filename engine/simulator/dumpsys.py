@@ -12,7 +12,6 @@ from clawperator.engine.simulator.packages import dumpsys_package
 from clawperator.engine.simulator.platform import Platform
 from clawperator.engine.simulator.process_table import pid_of, processes
 from clawperator.engine.simulator.procfs import FREE_KB, TOTAL_KB
-from clawperator.engine.simulator.scenario import Foldable, ServiceDown, WindowOver
 
 _RUNNING = (
     "Service[label=Clawperator Operator, feedbackType[FEEDBACK_GENERIC], capabilities=33, eventTypes=TYPES_ALL_MASK, "
@@ -50,8 +49,7 @@ def _accessibility(device: Platform, _: Sequence[str]) -> str:
     wanted = [service for service in installed if on and service in listed]
     bound = [service for service in wanted if manager.bound(service)]
     crashed = [service for service in wanted if service in manager.crashed]
-    down = device.scenario.of_device(ServiceDown)
-    starting = manager.rebinding or (down is not None and down.how == "binding")
+    starting = manager.rebinding or device.scenario.of_device("service_down", how="binding") is not None
     binding = wanted if starting and not manager.ui_automation_held else []
     running = ",\n                     ".join(_RUNNING for _ in bound)
     head = "ACCESSIBILITY MANAGER (dumpsys accessibility)\n\n"
@@ -264,7 +262,7 @@ def _display(device: Platform, _: Sequence[str]) -> str:
     width, height = device.ui.display
     state = "ON" if device.ui.awake else "OFF"
     frame = f"Rect(0, 0 - {width}, {height})"
-    folds = device.scenario.of_device(Foldable) is not None
+    folds = device.scenario.of_device("foldable") is not None
     second = _SECOND_DISPLAY if device.unseen == "other_display" else _OUTER_DISPLAY if folds else ""
     return (
         "DISPLAY MANAGER (dumpsys display)\n"
@@ -309,7 +307,7 @@ def _touched(device: Platform) -> str:
     if (keyboard := ui.keyboard_box) is not None:
         rows.append(((5, "InputMethod"), keyboard))
     rows.append((app, dialog))
-    focus = (10, "NotificationShade") if shade and not device.scenario.of_device(WindowOver) else app
+    focus = (10, "NotificationShade") if shade and not device.scenario.of_device("window_over") else app
     text = ""
     for number, (window_id, box) in enumerate(rows):
         name, focused = _window_name(device, window_id), window_id == focus

@@ -5,7 +5,6 @@ from __future__ import annotations
 from clawperator.engine.contracts.operator_identity import OPERATOR_PACKAGES
 from clawperator.engine.operator.apk import ApkFacts, facts_of
 from clawperator.engine.operator.zip_index import ZipError
-from clawperator.engine.simulator import scenario as faults
 from clawperator.engine.simulator.android_users import EVERY
 from clawperator.engine.simulator.device import SimulatedDevice
 from clawperator.engine.simulator.packages import FIRST_APP_UID, SimulatedPackage, version_code_of
@@ -17,7 +16,7 @@ _FIRST_INSTALLED_UID = FIRST_APP_UID + 300
 
 def install(device: SimulatedDevice, apk: bytes, *, reinstall: bool, user: int = EVERY) -> str:
     """Install an APK from its bytes: ``Success`` or ``Failure [CODE: words]``."""
-    refused = device.scenario.of_device(faults.InstallRefused)
+    refused = device.scenario.of_device("install_refused")
     if refused is not None:
         return f"Failure [{refused.code}: {refused.message}]" if refused.message else f"Failure [{refused.code}]"
     try:

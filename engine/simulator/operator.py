@@ -10,8 +10,8 @@ import asyncio
 import json
 import re
 from collections.abc import Mapping
+from functools import partial
 from random import Random
-from typing import TypeVar
 
 from clawperator.engine.contracts.operator_identity import brand_of, service_of
 from clawperator.engine.runtime.actions import run_plan
@@ -19,7 +19,6 @@ from clawperator.engine.runtime.outcome import PlanOutcome
 from clawperator.engine.runtime.payload import PayloadError, read_payload
 from clawperator.engine.runtime.plan import Generation, OperatorPlan, PlanStep, at_least
 from clawperator.engine.runtime.run import PlanRun
-from clawperator.engine.simulator import scenario as faults
 from clawperator.engine.simulator.android_users import IDS_PER_USER
 from clawperator.engine.simulator.apps.layout import Node
 from clawperator.engine.simulator.chunk_faults import Written, written
@@ -40,7 +39,6 @@ RECEIVER = "OperatorCommandReceiver"
 
 _UNAVAILABLE = "Accessibility service is not available"
 _RESULT_WRITER = "ResultEnvelopeTransportKt"
-_F = TypeVar("_F", bound=faults.Fault)
 
 
 class CommandTimeout(Exception):  # noqa: N818 - Kotlin's word for it; never leaves this module
@@ -209,15 +207,12 @@ class _Command:
         self._device = operator.device
         self._log = operator._log  # noqa: SLF001 - a part of the operator, apart for its size
         self._plan = plan
-        self._number = number
+        self._fault = partial(self._device.scenario.of_command, number=number, command_id=plan.command_id)
         self._tid = tid
         self._lines = CommandLines(self._log, plan.command_id, plan.task_id, tid)
         self._deadline = self._device.clock.now() + plan.timeout_ms / 1000
         self._steps = 0
         self._running: PlanStep | None = None
-
-    def _fault(self, kind: type[_F]) -> _F | None:
-        return self._device.scenario.of_command(kind, self._number, self._plan.command_id)
 
     async def run(self, mutex: asyncio.Lock) -> None:
         """Wait for the queue, run the plan, log the envelope. The deadline includes the queue (wire.md#queueing-on-the-device)."""
@@ -301,19 +296,13 @@ class _Command:
         """Apply the faults at the beginning of a step."""
         self._steps, self._running = self._steps + 1, step
         await self._device.pauses.at(f"step {self._steps}")
-        slow, crash, cut = (
-            self._fault(faults.SlowAction),
-            self._fault(faults.Crash),
-            self._fault(faults.DisconnectFault),
-        )
-        ends = self._fault(faults.LogStreamEnds)
-        if ends is not None and ends.step == self._steps:
+        if self._fault("log_stream_ends", step=self._steps):
             self._device.log.end_readers()
-        if cut is not None and cut.step == self._steps:
+        if cut := self._fault("disconnect", step=self._steps):
             self._device.disconnect(cut.reconnect_after_ms)
-        if crash is not None and crash.step == self._steps:
+        if self._fault("crash", step=self._steps):
             raise ProcessDied("simulated crash")
-        if slow is not None and slow.action in ("", step.type):
+        if slow := self._fault("slow_action", action=step.type) or self._fault("slow_action", action=""):
             await budget.sleep(slow.extra_ms / 1000)
 
     @staticmethod
@@ -332,7 +321,7 @@ class _Command:
             envelope = typed_envelope(self._plan, outcome or PlanOutcome((), error), self._running if error else None)
         else:
             envelope = failed_envelope(self._plan, error) if outcome is None else success_envelope(self._plan, outcome)
-        late = self._fault(faults.LateEnvelope)
+        late = self._fault("late_envelope")
         if late is not None:
             await self._device.clock.sleep(late.delay_ms / 1000)
         await self._device.pauses.at("result")
@@ -346,20 +335,20 @@ class _Command:
 
     def _emit(self, envelope: Mapping[str, object]) -> None:
         """Log the envelope, subject to the faults of this command."""
-        foreign = self._fault(faults.ForeignEnvelope)
+        foreign = self._fault("foreign_envelope")
         if foreign is not None:
             line = json_line({**envelope, "commandId": "foreign-1"})
             self._write(line[: len(line) // 2] if foreign.damaged else line)
-        if self._fault(faults.Silence) is not None:
+        if self._fault("silence") is not None:
             return
         line = self._shaped(envelope)
-        copies = self._fault(faults.DuplicateEnvelope)
+        copies = self._fault("duplicate_envelope")
         for _ in range(copies.copies if copies else 1):
             self._write(line)
 
     def _shaped(self, envelope: Mapping[str, object]) -> str:
-        malformed = self._fault(faults.MalformedEnvelope)
-        padded = self._fault(faults.ChunkedEnvelope) or self._fault(faults.OversizedEnvelope)
+        malformed = self._fault("malformed_envelope")
+        padded = self._fault("chunked_envelope") or self._fault("oversized_envelope")
         if padded is not None:
             return json_line({**envelope, "padding": "x" * padded.units})
         line = json_line(envelope)
@@ -374,7 +363,7 @@ class _Command:
         if self._typed:
             self._publish(whole)
             return
-        chunked = self._fault(faults.ChunkedEnvelope)
+        chunked = self._fault("chunked_envelope")
         for part in split_message(whole):
             self._log.write_parts("ClawperatorResultEmitter", "I", (part,), tid=self._tid)
             for _ in range(chunked.noise_between if chunked else 0):
@@ -383,11 +372,11 @@ class _Command:
     def _publish(self, whole: str) -> None:
         """Write a result as Operator 0.10 and later do: a short one as a line, a long one in records, between two markers."""
         size, lines = len(whole.encode("utf-8", "replace")), [Written(whole)]
-        changed = self._fault(faults.ChangedRecords) if size > LONGEST_LINE else None
+        changed = self._fault("changed_records") if size > LONGEST_LINE else None
         if size > LONGEST_LINE:
             head = self._operator.prefix("Result-Chunk")
             lines = written(head, whole, self._plan.command_id, self._plan.task_id, changed)
-        lost, noise = self._fault(faults.LostRecords), self._fault(faults.ChunkedEnvelope)
+        lost, noise = self._fault("lost_records"), self._fault("chunked_envelope")
         count = sum(not line.foreign for line in lines)
         self._marker("started", size, count, 0)
         for index, line in enumerate(lines):

@@ -4,28 +4,18 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Protocol, TypeVar
+from typing import Any
 
 from clawperator.engine.contracts.operator_identity import listener_of
 from clawperator.engine.hierarchy.tree import UiNode, UiTree
 from clawperator.engine.runtime.outcome import ActionResult, PlanFailure
 from clawperator.engine.runtime.plan import Generation, at_least
 from clawperator.engine.runtime.surface import Clock
-from clawperator.engine.simulator import scenario as faults
 from clawperator.engine.simulator.apps.layout import Node
 from clawperator.engine.simulator.operator_log import CommandLines, split_message
 from clawperator.engine.simulator.platform import Platform
 from clawperator.engine.simulator.recording import Recorder
 from clawperator.engine.simulator.ui import Window
-
-_F = TypeVar("_F", bound=faults.Fault)
-
-
-class FaultOf(Protocol):
-    """The fault of a kind that hits the command, if any."""
-
-    def __call__(self, kind: type[_F], /) -> _F | None: ...
-
 
 _DRAG_SDK = 26
 _AT_ONCE = 500
@@ -33,14 +23,14 @@ _AT_ONCE = 500
 
 
 class OperatorSurface:
-    """``runtime.Surface`` over a ``Platform``, for one command."""
+    """``runtime.Surface`` over a ``Platform``, for one command; ``fault_of`` returns the fault of a kind that hits it, if any."""
 
     def __init__(
         self,
         device: Platform,
         clock: Clock,
         lines: CommandLines,
-        fault_of: FaultOf,
+        fault_of: Callable[[str], Any],
         *,
         service: str,
         recorder: Recorder,
@@ -96,7 +86,7 @@ class OperatorSurface:
 
     async def _write_dump(self, entries: Sequence[str]) -> None:
         """Log in batches, so that readers get the first lines while the last are still being written, as on a device."""
-        cut, mixed = self._fault_of(faults.TruncatedDump), self._fault_of(faults.InterleavedDump)
+        cut, mixed = self._fault_of("truncated_dump"), self._fault_of("interleaved_dump")
         if cut is not None:
             entries = entries[: cut.entries]
         if mixed is not None:
@@ -178,10 +168,10 @@ class OperatorSurface:
         return True
 
     async def launch(self, package: str) -> bool:
-        television = self._device.scenario.of_device(
-            faults.LeanbackOnly
+        television = self._device.scenario.of_device("leanback_only", package=package)
+        return television is None and self._device.activities.launch(
+            package
         )  # getLaunchIntentForPackage does not know its entry
-        return (television is None or television.package != package) and self._device.activities.launch(package)
 
     async def open_uri(self, uri: str) -> bool:
         return self._device.activities.view(uri)

@@ -17,7 +17,6 @@ from uuid import uuid4
 from clawperator.engine.errors import EngineError, ErrorCode
 from clawperator.engine.hierarchy.nodes import Bounds
 from clawperator.engine.runtime.plan import Generation
-from clawperator.engine.simulator import scenario as faults
 from clawperator.engine.simulator.accessibility import AccessibilityManager
 from clawperator.engine.simulator.activities import ActivityManager
 from clawperator.engine.simulator.android_users import AndroidUsers
@@ -128,13 +127,13 @@ class Platform:
     def _make_ui(self) -> Ui:
         scenario = self.scenario
         metrics = DisplayMetrics(scenario.device.width, scenario.device.height, scenario.device.density)
-        huge = scenario.of_device(faults.HugeTree)
+        huge = scenario.of_device("huge_tree")
         extra = [huge_app(huge.nodes)] if huge else [drawn_app(self.unseen)] if self.unseen in DRAWN else []
         apps = [*APPS, *extra]
         ui = Ui({app.package: app for app in apps}, self.settings, metrics, home=LAUNCHER_PACKAGE)
         ui.secure = self.unseen == "secure_window"
         ui.part = self.unseen
-        over = scenario.of_device(faults.WindowOver)
+        over = scenario.of_device("window_over")
         ui.over = [(over.title, Bounds(*over.bounds))] if over is not None else []
         if self.unseen == "other_window":
             ui.over.append(("NotificationShade", Bounds(0, 0, *ui.display)))
@@ -151,14 +150,14 @@ class Platform:
     @property
     def unseen(self) -> str:
         """What the Operator's trees do not show (a scenario's fault), if anything."""
-        fault = self.scenario.of_device(faults.Unseen)
+        fault = self.scenario.of_device("unseen")
         return fault.what if fault is not None else ""
 
     def calls(self, program: str) -> str:
         """Count a call of ``program`` in a shell and return the fault that hits it: ``killed``, ``reboot`` … or none."""
         self.program_calls[program] += 1
-        programs = (fault for fault in self.scenario.faults if isinstance(fault, faults.ProgramFault))
-        hits = (f for f in programs if f.program == program and (not f.calls or self.program_calls[program] in f.calls))
+        faults = (fault for fault in self.scenario.faults if fault.kind == "program" and fault.program == program)
+        hits = (fault for fault in faults if not fault.calls or self.program_calls[program] in fault.calls)
         return next((fault.how for fault in hits), "")
 
     # -- background work

@@ -7,7 +7,6 @@ from typing import Final, NamedTuple
 
 from clawperator.engine.simulator.android_users import IDS_PER_USER
 from clawperator.engine.simulator.platform import Platform
-from clawperator.engine.simulator.scenario import UiAutomationHeld
 from clawperator.engine.simulator.users import user_name
 
 FIRST_APP_PID: Final = 2_100
@@ -31,7 +30,7 @@ def processes(device: Platform) -> Iterator[ProcessRow]:
     yield ProcessRow("shell", 411, 1, "adbd")
     yield ProcessRow("root", 320, 1, "zygote64")
     yield ProcessRow("system", 601, 320, "system_server")
-    held = device.scenario.of_device(UiAutomationHeld)
+    held = device.scenario.of_device("ui_automation_held")
     if held is not None:
         name = held.command.partition(" ")[0].rpartition("/")[2]
         yield ProcessRow(held.user, CLIENT_PID, 1, name, held.command)

@@ -16,12 +16,12 @@ affected. All times are milliseconds of the device's clock, which runs ``1/speed
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from fnmatch import fnmatchcase
 from os import PathLike
-from typing import Annotated, Literal, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Union
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, create_model
 
 from clawperator.engine.errors import EngineError, ErrorCode, not_readable
 from clawperator.engine.runtime.plan import Generation
@@ -159,7 +159,7 @@ class StartScreen(_Strict):
 
 
 class Fault(_Strict):
-    """Common to all faults of a command: which commands are hit."""
+    """A fault of a command: which commands are hit."""
 
     commands: tuple[Annotated[int, Field(ge=1)], ...] = ()
     command_id: str = ""
@@ -171,336 +171,143 @@ class Fault(_Strict):
         return not self.command_id or fnmatchcase(command_id, self.command_id)
 
 
-class Silence(Fault):
-    """The command is done but no envelope is ever logged."""
+def _whole(least: int, most: int | None = None, *default: object) -> tuple[object, object]:
+    """Return the type and the default of a whole number; without a default, the key is required."""
+    return Annotated[int, Field(ge=least, le=most)], default[0] if default else ...
 
-    kind: Literal["silence"]
 
+def _word(*words: str) -> tuple[object, object]:
+    """Return the type and the default of one of ``words``: the first."""
+    return Literal[words], words[0]
 
-class MalformedEnvelope(Fault):
-    """``truncated`` cuts the JSON in the middle; ``not_json`` is prose; ``wrong_types`` is JSON that is no envelope."""
 
-    kind: Literal["malformed_envelope"]
-    how: Literal["truncated", "not_json", "wrong_types"] = "truncated"
-
-
-class DuplicateEnvelope(Fault):
-    kind: Literal["duplicate_envelope"]
-    copies: Annotated[int, Field(ge=2, le=10)] = 2
-
-
-class LateEnvelope(Fault):
-    """The envelope is logged ``delay_ms`` after the command's last step."""
-
-    kind: Literal["late_envelope"]
-    delay_ms: Millis
-
-
-class ChunkedEnvelope(Fault):
-    """The envelope is padded to at least ``units`` UTF-16 units, so that logging cuts it into entries of 4,000.
-
-    ``noise_between`` lines of another process are logged between the parts.
-    """
-
-    kind: Literal["chunked_envelope"]
-    units: Annotated[int, Field(ge=4_000, le=256_000)] = 9_000
-    noise_between: Annotated[int, Field(ge=0, le=100)] = 1
-
-
-class LostRecords(Fault):
-    """The log loses these records (from 0) of a result, as a busy one does. For Operator 0.10 and later."""
-
-    kind: Literal["lost_records"]
-    records: tuple[Annotated[int, Field(ge=0)], ...] = (1,)
-
-
-RecordFault = Literal[
-    "doubled",
-    "exchanged",
-    "corrupt",
-    "contradicting",
-    "stalled",
-    "mixed",
-    "forged",
-    "both_brands",
-    "too_many",
-    "wrong_size",
-    "other_digest",
-]
-
-
-class ChangedRecords(Fault):
-    """The chunk records of a result, for Operator 0.10 and later, are changed.
-
-    Those of ``records`` (from 0) are ``doubled``, ``exchanged`` with the one before, ``corrupt``, repeated with other contents
-    (``contradicting``), or the first of them and all behind it are not written (``stalled``). The other ways concern all records:
-    ``mixed`` with those of another command, or with those that another app has ``forged`` for this one under the same tag, or under the
-    other brand's name (``both_brands``); ``too_many`` (65,537), a ``wrong_size``, the digest of another result (``other_digest``).
-    """
-
-    kind: Literal["changed_records"]
-    how: RecordFault = "corrupt"
-    records: tuple[Annotated[int, Field(ge=1)], ...] = (1,)
-
-
-class OversizedEnvelope(Fault):
-    """An envelope beyond what any reader should collect (64 parts of 4,000 units)."""
-
-    kind: Literal["oversized_envelope"]
-    units: Annotated[int, Field(ge=256_001, le=4_000_000)] = 300_000
-
-
-class ForeignEnvelope(Fault):
-    """An envelope of another command is logged first, damaged or whole."""
-
-    kind: Literal["foreign_envelope"]
-    damaged: bool = False
-
-
-class InterleavedDump(Fault):
-    """After every ``every`` entries of a hierarchy dump, another process logs one line."""
-
-    kind: Literal["interleaved_dump"]
-    every: Annotated[int, Field(ge=1)] = 3
-
-
-class TruncatedDump(Fault):
-    """Only the first ``entries`` log entries of a hierarchy dump are written; the step still succeeds."""
-
-    kind: Literal["truncated_dump"]
-    entries: Annotated[int, Field(ge=1)] = 12
-
-
-class SlowAction(Fault):
-    """``extra_ms`` pass before each step of type ``action`` (empty: every step)."""
-
-    kind: Literal["slow_action"]
-    action: str = ""
-    extra_ms: Millis
-
-
-class DisconnectFault(Fault):
-    """The transport drops when step number ``step`` (from 1; 0: as the broadcast arrives) begins.
-
-    With ``reconnect_after_ms`` the device reconnects.
-    """
-
-    kind: Literal["disconnect"]
-    step: Annotated[int, Field(ge=0)] = 1
-    reconnect_after_ms: Millis | None = None
-
-
-class LogStreamEnds(Fault):
-    """Every running ``logcat`` ends when step number ``step`` (from 1; 0: as the broadcast arrives) begins, as when logd dies."""
-
-    kind: Literal["log_stream_ends"]
-    step: Annotated[int, Field(ge=0)] = 1
-
-
-class Crash(Fault):
-    """The Operator's process dies when step number ``step`` (from 1) begins; Android then disables its service."""
-
-    kind: Literal["crash"]
-    step: Annotated[int, Field(ge=1)] = 1
-
-
-class BroadcastFailure(Fault):
-    """``am broadcast`` fails with ``stderr`` and ``exit_code``; nothing is delivered."""
-
-    kind: Literal["broadcast_failure"]
-    stderr: str = "Error: Target package not found"
-    exit_code: Annotated[int, Field(ge=1, le=255)] = 1
-
-
-class LostBroadcast(Fault):
-    """The broadcast succeeds and reaches nothing, as that to an app which was stopped or whose process does not come up."""
-
-    kind: Literal["lost_broadcast"]
-
-
-class ServiceDown(_Strict):
-    """The accessibility service does not connect, whatever the settings are.
-
-    ``crashed``: Android starts it again only after it was disabled and enabled. ``binding``: Android keeps waiting for it.
-    """
-
-    kind: Literal["service_down"]
-    how: Literal["unbound", "crashed", "binding"] = "unbound"
-
-
-class UiAutomationHeld(_Strict):
-    """Another program holds UiAutomation, which stops accessibility services; ``command`` is its command line in ``ps``."""
-
-    kind: Literal["ui_automation_held"]
-    command: str = "app_process /system/bin com.android.commands.uiautomator.Launcher runtest old.jar"
-    user: str = "shell"
-
-
-class UiautomatorOutput(_Strict):
-    """``uiautomator dump`` prints ``before`` ahead of all else; ``padding_kib`` KiB of text stand in the root of its XML."""
-
-    kind: Literal["uiautomator_output"]
-    before: str = "WARNING: linker: /system/lib64/libvendor.so has text relocations\n"
-    padding_kib: Annotated[int, Field(ge=0, le=65_536)] = 0
-
-
-class ProgramFault(_Strict):
-    """A call of ``program`` in the device's shell is ``killed`` or reboots the device, or the display turns when it ends.
-
-    ``blocked``: the maker's settings forbid it with a SecurityException, as for ``input`` on some phones; ``missing``: there is no such program.
-    ``calls`` are the numbers of the calls, from 1; without them, all calls.
-    """
-
-    kind: Literal["program"]
-    program: str = "input"
-    how: Literal["killed", "reboot", "rotate", "blocked", "missing"] = "killed"
-    calls: tuple[Annotated[int, Field(ge=1)], ...] = ()
-
-
-class InstallRefused(_Strict):
-    """The package manager refuses every installation with this constant of Android's."""
-
-    kind: Literal["install_refused"]
-    code: Annotated[str, Field(pattern=r"^[A-Z][A-Z_]{0,80}$")] = "INSTALL_FAILED_UPDATE_INCOMPATIBLE"
-    message: str = ""
-
-
-class SettingsRefused(_Strict):
-    """``settings put`` is forbidden for these names, as on devices that require a separate permission for it."""
-
-    kind: Literal["settings_refused"]
-    names: tuple[str, ...] = ("enabled_accessibility_services",)
-    stderr: str = (
-        "Exception occurred while executing 'put':\njava.lang.SecurityException: Permission denial: writing to settings "
-        "requires:android.permission.WRITE_SECURE_SETTINGS"
-    )
-
-
-class Unauthorized(_Strict):
-    """The device has not accepted this computer's key."""
-
-    kind: Literal["unauthorized"]
-
-
-class NoiseFault(_Strict):
-    """Other processes log ``lines_per_second`` (of the device's clock; of the real one at speed 0), in bursts ten times a second."""
-
-    kind: Literal["noise"]
-    lines_per_second: Annotated[float, Field(gt=0, le=100_000)]
-
-
-class HugeTree(_Strict):
-    """The app in the foreground has a single screen with exactly ``nodes`` nodes."""
-
-    kind: Literal["huge_tree"]
-    nodes: Annotated[int, Field(ge=2, le=200_000)] = 5_000
-
-
-class Unseen(_Strict):
-    """The screen has something that the Operator's trees do not show.
-
-    ``secure_window``: screenshots are black. ``accessibility_data_sensitive``: from Android 14 on, services that are not accessibility
-    tools see the window without its content. ``webview_empty`` and ``canvas``: an app with such a view is in front. ``stale_cache``: the
-    Operator returns the first tree that it read for ever. ``other_window``: the notification shade is open. ``dialog`` and
-    ``split_screen``: the active window covers a part of the display. ``other_display``: a second display is on.
-    """
-
-    kind: Literal["unseen"]
-    what: Literal[
-        "secure_window",
-        "accessibility_data_sensitive",
-        "webview_empty",
-        "canvas",
-        "stale_cache",
-        "other_window",
-        "dialog",
-        "split_screen",
-        "other_display",
-    ] = "secure_window"
-
-
-class Foldable(_Strict):
-    """The device has a second display, which is off; ``screencap`` shows that one unless the command names a display, and warns."""
-
-    kind: Literal["foldable"]
-
-
-class TwoLaunchers(_Strict):
-    """``package`` has two launcher entries: asked for the one, Android names its dialog that lets the user choose."""
-
-    kind: Literal["two_launchers"]
-    package: str = "com.example.shop"
-
-
-class LeanbackOnly(_Strict):
-    """``package`` has no launcher entry but that of a television's home screen."""
-
-    kind: Literal["leanback_only"]
-    package: str = "com.example.shop"
-
-
-class WindowOver(_Strict):
-    """A window of another program lies over the app and takes the touches: a toast, a bar, a picture-in-picture window."""
-
-    kind: Literal["window_over"]
-    title: str = "com.example.player/com.example.player.PipActivity"
-    bounds: tuple[int, int, int, int] = (0, 0, 1080, 2400)
-
-
-class AndroidUsers(_Strict):
-    """The Android user ``current`` is in the foreground, as on a car (10).
-
-    adb's shell may not access the users ``closed``: a Secure Folder (150), a work profile. ``operator`` are the users for which the
-    Operator is installed; without them, all.
-    """
-
-    kind: Literal["android_users"]
-    current: Annotated[int, Field(ge=0, le=999)] = 0
-    closed: tuple[Annotated[int, Field(ge=1, le=999)], ...] = ()
-    operator: tuple[Annotated[int, Field(ge=0, le=999)], ...] = ()
-
-
-CommandFault = (
-    Silence
-    | MalformedEnvelope
-    | DuplicateEnvelope
-    | LateEnvelope
-    | ChunkedEnvelope
-    | LostRecords
-    | ChangedRecords
-    | OversizedEnvelope
-    | ForeignEnvelope
-    | InterleavedDump
-    | TruncatedDump
-    | SlowAction
-    | DisconnectFault
-    | LogStreamEnds
-    | Crash
-    | BroadcastFailure
-    | LostBroadcast
+_MILLIS = _whole(0, 600_000)
+_STEP = _whole(0, None, 1)
+_SHOP: tuple[object, object] = (str, "com.example.shop")
+_DENIED = (
+    "Exception occurred while executing 'put':\njava.lang.SecurityException: Permission denial: writing to settings "
+    "requires:android.permission.WRITE_SECURE_SETTINGS"
 )
-AnyFault = Annotated[
-    CommandFault
-    | ServiceDown
-    | UiAutomationHeld
-    | UiautomatorOutput
-    | ProgramFault
-    | InstallRefused
-    | SettingsRefused
-    | Unauthorized
-    | NoiseFault
-    | HugeTree
-    | Unseen
-    | Foldable
-    | TwoLaunchers
-    | LeanbackOnly
-    | WindowOver
-    | AndroidUsers,
-    Field(discriminator="kind"),
-]
+RECORD_FAULTS = (
+    "corrupt", "doubled", "exchanged", "contradicting", "stalled", "mixed", "forged", "both_brands", "too_many", "wrong_size", "other_digest",
+)  # fmt: skip
 
-_C = TypeVar("_C", bound=Fault)
-_D = TypeVar("_D", bound=_Strict)
+_Table = Mapping[str, tuple[str, Mapping[str, tuple[object, object]]]]
+"""Kind → what it does, and its keys with their types and defaults."""
+
+# fmt: off
+_OF_COMMANDS: _Table = {
+    "silence": ("The command is done but no envelope is ever logged.", {}),
+    "malformed_envelope": (
+        "``truncated`` cuts the JSON in the middle; ``not_json`` is prose; ``wrong_types`` is JSON that is no envelope.",
+        {"how": _word("truncated", "not_json", "wrong_types")}),
+    "duplicate_envelope": ("The envelope is logged ``copies`` times.", {"copies": _whole(2, 10, 2)}),
+    "late_envelope": ("The envelope is logged ``delay_ms`` after the command's last step.", {"delay_ms": _MILLIS}),
+    "chunked_envelope": (
+        ("The envelope is padded to at least ``units`` UTF-16 units, so that logging cuts it into entries of 4,000. ``noise_between`` lines "
+        "of another process are logged between the parts."),
+        {"units": _whole(4_000, 256_000, 9_000), "noise_between": _whole(0, 100, 1)}),
+    "lost_records": (
+        "The log loses these records (from 0) of a result, as a busy one does. For Operator 0.10 and later.",
+        {"records": (tuple[Annotated[int, Field(ge=0)], ...], (1,))}),
+    "changed_records": (
+        ("The chunk records of a result, for Operator 0.10 and later, are changed. Those of ``records`` (from 0) are ``doubled``, "
+        "``exchanged`` with the one before, ``corrupt``, repeated with other contents (``contradicting``), or the first of them and all "
+        "behind it are not written (``stalled``). The other ways concern all records: ``mixed`` with those of another command, or with "
+        "those that another app has ``forged`` for this one under the same tag, or under the other brand's name (``both_brands``); "
+        "``too_many`` (65,537), a ``wrong_size``, the digest of another result (``other_digest``)."),
+        {"how": _word(*RECORD_FAULTS), "records": (tuple[Annotated[int, Field(ge=1)], ...], (1,))}),
+    "oversized_envelope": (
+        "An envelope beyond what any reader should collect (64 parts of 4,000 units).", {"units": _whole(256_001, 4_000_000, 300_000)}),
+    "foreign_envelope": ("An envelope of another command is logged first, damaged or whole.", {"damaged": (bool, False)}),
+    "interleaved_dump": (
+        "After every ``every`` entries of a hierarchy dump, another process logs one line.", {"every": _whole(1, None, 3)}),
+    "truncated_dump": (
+        "Only the first ``entries`` log entries of a hierarchy dump are written; the step still succeeds.", {"entries": _whole(1, None, 12)}),
+    "slow_action": (
+        "``extra_ms`` pass before each step of type ``action`` (empty: every step).", {"action": (str, ""), "extra_ms": _MILLIS}),
+    "disconnect": (
+        ("The transport drops when step number ``step`` (from 1; 0: as the broadcast arrives) begins. With ``reconnect_after_ms`` the device "
+        "reconnects."),
+        {"step": _STEP, "reconnect_after_ms": (Millis | None, None)}),
+    "log_stream_ends": (
+        "Every running ``logcat`` ends when step number ``step`` (from 1; 0: as the broadcast arrives) begins, as when logd dies.",
+        {"step": _STEP}),
+    "crash": (
+        "The Operator's process dies when step number ``step`` (from 1) begins; Android then disables its service.",
+        {"step": _whole(1, None, 1)}),
+    "broadcast_failure": (
+        "``am broadcast`` fails with ``stderr`` and ``exit_code``; nothing is delivered.",
+        {"stderr": (str, "Error: Target package not found"), "exit_code": _whole(1, 255, 1)}),
+    "lost_broadcast": (
+        "The broadcast succeeds and reaches nothing, as that to an app which was stopped or whose process does not come up.", {}),
+}
+_OF_DEVICES: _Table = {
+    "service_down": (
+        ("The accessibility service does not connect, whatever the settings are. ``crashed``: Android starts it again only after it was "
+        "disabled and enabled. ``binding``: Android keeps waiting for it."),
+        {"how": _word("unbound", "crashed", "binding")}),
+    "ui_automation_held": (
+        "Another program holds UiAutomation, which stops accessibility services; ``command`` is its command line in ``ps``.",
+        {"command": (str, "app_process /system/bin com.android.commands.uiautomator.Launcher runtest old.jar"), "user": (str, "shell")}),
+    "uiautomator_output": (
+        "``uiautomator dump`` prints ``before`` ahead of all else; ``padding_kib`` KiB of text stand in the root of its XML.",
+        {"before": (str, "WARNING: linker: /system/lib64/libvendor.so has text relocations\n"), "padding_kib": _whole(0, 65_536, 0)}),
+    "program": (
+        ("A call of ``program`` in the device's shell is ``killed`` or reboots the device, or the display turns when it ends. ``blocked``: the "
+        "maker's settings forbid it with a SecurityException, as for ``input`` on some phones; ``missing``: there is no such program. "
+        "``calls`` are the numbers of the calls, from 1; without them, all calls."),
+        {"program": (str, "input"), "how": _word("killed", "reboot", "rotate", "blocked", "missing"),
+         "calls": (tuple[Annotated[int, Field(ge=1)], ...], ())}),
+    "install_refused": (
+        "The package manager refuses every installation with this constant of Android's.",
+        {"code": (Annotated[str, Field(pattern=r"^[A-Z][A-Z_]{0,80}$")], "INSTALL_FAILED_UPDATE_INCOMPATIBLE"), "message": (str, "")}),
+    "settings_refused": (
+        "``settings put`` is forbidden for these names, as on devices that require a separate permission for it.",
+        {"names": (tuple[str, ...], ("enabled_accessibility_services",)), "stderr": (str, _DENIED)}),
+    "unauthorized": ("The device has not accepted this computer's key.", {}),
+    "noise": (
+        "Other processes log ``lines_per_second`` (of the device's clock; of the real one at speed 0), in bursts ten times a second.",
+        {"lines_per_second": (Annotated[float, Field(gt=0, le=100_000)], ...)}),
+    "huge_tree": (
+        "The app in the foreground has a single screen with exactly ``nodes`` nodes.", {"nodes": _whole(2, 200_000, 5_000)}),
+    "unseen": (
+        ("The screen has something that the Operator's trees do not show. ``secure_window``: screenshots are black. "
+        "``accessibility_data_sensitive``: from Android 14 on, services that are not accessibility tools see the window without its content. "
+        "``webview_empty`` and ``canvas``: an app with such a view is in front. ``stale_cache``: the Operator returns the first tree that it "
+        "read for ever. ``other_window``: the notification shade is open. ``dialog`` and ``split_screen``: the active window covers a part of "
+        "the display. ``other_display``: a second display is on."),
+        {"what": _word("secure_window", "accessibility_data_sensitive", "webview_empty", "canvas", "stale_cache", "other_window", "dialog",
+                       "split_screen", "other_display")}),
+    "foldable": (
+        "The device has a second display, which is off; ``screencap`` shows that one unless the command names a display, and warns.", {}),
+    "two_launchers": (
+        "``package`` has two launcher entries: asked for the one, Android names its dialog that lets the user choose.", {"package": _SHOP}),
+    "leanback_only": ("``package`` has no launcher entry but that of a television's home screen.", {"package": _SHOP}),
+    "window_over": (
+        "A window of another program lies over the app and takes the touches: a toast, a bar, a picture-in-picture window.",
+        {"title": (str, "com.example.player/com.example.player.PipActivity"), "bounds": (tuple[int, int, int, int], (0, 0, 1080, 2400))}),
+    "android_users": (
+        ("The Android user ``current`` is in the foreground, as on a car (10). adb's shell may not access the users ``closed``: a Secure Folder "
+        "(150), a work profile. ``operator`` are the users for which the Operator is installed; without them, all."),
+        {"current": _whole(0, 999, 0), "closed": (tuple[Annotated[int, Field(ge=1, le=999)], ...], ()),
+         "operator": (tuple[Annotated[int, Field(ge=0, le=999)], ...], ())}),
+}
+# fmt: on
+
+
+def _models(base: type[BaseModel], table: _Table) -> Iterator[type[BaseModel]]:
+    for kind, (about, keys) in table.items():
+        fields: Any = {"kind": (Literal[kind], ...), **keys}
+        yield create_model(kind, __base__=base, __doc__=about, **fields)
+
+
+FAULTS = (*_models(Fault, _OF_COMMANDS), *_models(_Strict, _OF_DEVICES))
+"""The models of all faults; each is called as its kind."""
+if TYPE_CHECKING:
+    AnyFault = Any
+else:
+    AnyFault = Annotated[Union[FAULTS], Field(discriminator="kind")]  # noqa: UP007 - of a tuple
 
 
 class Scenario(_Strict):
@@ -524,18 +331,24 @@ class Scenario(_Strict):
     adb_server: AdbServerProfile = AdbServerProfile()
     """How that server behaves; of several devices, the first one's counts."""
 
-    def of_device(self, kind: type[_D]) -> _D | None:
-        """The first device-wide fault of that class, if any."""
-        return next((fault for fault in self.faults if isinstance(fault, kind)), None)
+    def of_device(self, kind: str, **having: object) -> Any:
+        """Return the first fault of that kind with those values, if any; the kind's keys are its attributes."""
+        return _first(self.faults, kind, having)
 
-    def of_command(self, kind: type[_C], number: int, command_id: str) -> _C | None:
-        """The first fault of that class which hits this command."""
-        return next((f for f in self.faults if isinstance(f, kind) and f.hits(number, command_id)), None)
+    def of_command(self, kind: str, number: int, command_id: str, **having: object) -> Any:
+        """The same for faults that hit this command."""
+        hits = (fault for fault in self.faults if isinstance(fault, Fault) and fault.hits(number, command_id))
+        return _first(hits, kind, having)
 
     @property
     def state(self) -> str:
         """How adb lists the device."""
-        return "unauthorized" if self.of_device(Unauthorized) else self.device.state
+        return "unauthorized" if self.of_device("unauthorized") else self.device.state
+
+
+def _first(faults: Iterable[Any], kind: str, having: Mapping[str, object]) -> Any:
+    found = (fault for fault in faults if fault.kind == kind)
+    return next((each for each in found if all(getattr(each, key) == value for key, value in having.items())), None)
 
 
 def load_scenario(path: str | PathLike[str]) -> Scenario:

@@ -6,7 +6,6 @@ import asyncio
 
 from clawperator.engine.simulator.command_error import CommandError
 from clawperator.engine.simulator.platform import Platform
-from clawperator.engine.simulator.scenario import UiautomatorOutput
 
 IDLE_LIMIT_S = 10
 _CHECKS = 4
@@ -23,7 +22,7 @@ def dump_hierarchy(platform: Platform, *, compressed: bool = False) -> str:
     if not (window.screen.idle or compressed):
         raise CommandError(NOT_IDLE, 0)
     xml = window.uiautomator_xml()
-    fault = platform.scenario.of_device(UiautomatorOutput)
+    fault = platform.scenario.of_device("uiautomator_output")
     if fault is None or not fault.padding_kib:
         return xml
     return xml.replace('content-desc=""', f'content-desc="{"x" * (fault.padding_kib * 1024)}"', 1)

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from typing import get_args
 
 import pytest
 
 from clawperator.engine import EngineError
-from clawperator.engine.simulator.scenario import RecordFault
+from clawperator.engine.simulator.scenario import RECORD_FAULTS
 from tests.journeys.conftest import Bench
 from tests.journeys.test_operator_generations import LOOK, NEWER, OPEN, TAP, plan
 
@@ -26,7 +25,7 @@ REASONS = {
 
 
 def test_every_fault_is_tried() -> None:
-    assert {*HARMLESS, *REASONS, "stalled"} == set(get_args(RecordFault))
+    assert {*HARMLESS, *REASONS, "stalled"} == set(RECORD_FAULTS)
 
 
 @pytest.mark.parametrize("generation", NEWER)

@@ -13,7 +13,6 @@ from clawperator.engine.simulator.dumpsys import dumpsys
 from clawperator.engine.simulator.installing import install
 from clawperator.engine.simulator.packages import SimulatedPackage
 from clawperator.engine.simulator.process import Command, Process, Service, command_of
-from clawperator.engine.simulator.scenario import LeanbackOnly, TwoLaunchers
 
 MAX_APK: Final = 512 * 1024 * 1024
 _LIST_FLAGS: Final = "fdes3iluUa"
@@ -134,9 +133,8 @@ async def _resolve_activity(process: Process, words: list[str]) -> int:
     activities = process.device.activities
     name = activities.viewer(intent.data) if intent.data else intent.package or intent.component.partition("/")[0]
     launcher = _entry(process, name, intent.category)
-    several = process.device.scenario.of_device(TwoLaunchers)
     component = f"{name}/{launcher}"
-    if several is not None and several.package == name and not intent.data:
+    if process.device.scenario.of_device("two_launchers", package=name) and not intent.data:
         component = "android/com.android.internal.app.ResolverActivity"
     await process.out(f"{_MATCH}\n{component}\n" if launcher else "No activity found\n")
     return 0
@@ -144,8 +142,7 @@ async def _resolve_activity(process: Process, words: list[str]) -> int:
 
 def _entry(process: Process, name: str, category: str) -> str:
     """The activity of an app that has an entry of ``category``; empty without one."""
-    television = process.device.scenario.of_device(LeanbackOnly)
-    own = "LEANBACK_LAUNCHER" if television is not None and television.package == name else "LAUNCHER"
+    own = "LEANBACK_LAUNCHER" if process.device.scenario.of_device("leanback_only", package=name) else "LAUNCHER"
     asked = category.rpartition(".")[2] or "LAUNCHER"
     known = asked in (own, "DEFAULT")
     return process.device.activities.launcher_activity(name) if known else ""
@@ -174,8 +171,8 @@ def _entries(process: Process, name: str, category: str) -> list[str]:
     launcher = _entry(process, name, category)
     if not launcher or package is None or not package.enabled or not package.is_for(process.device.users.current):
         return []
-    several = process.device.scenario.of_device(TwoLaunchers)
-    return [launcher, ".OtherEntry"] if several is not None and several.package == name else [launcher]
+    several = process.device.scenario.of_device("two_launchers", package=name)
+    return [launcher, ".OtherEntry"] if several else [launcher]
 
 
 def _resolve_info(process: Process, name: str, activity: str) -> Iterable[str]:

@@ -13,7 +13,6 @@ from clawperator.engine.simulator.dumpsys import SECOND_DISPLAY
 from clawperator.engine.simulator.process import Command, Process, command_of, encode
 from clawperator.engine.simulator.redirections import open_sink
 from clawperator.engine.simulator.render import SRGB, blank_png, render_png, render_rgba
-from clawperator.engine.simulator.scenario import Foldable, UiautomatorOutput
 from clawperator.engine.simulator.uiautomator import uiautomator_process
 
 DUMP_PATH: Final = "/sdcard/window_dump.xml"
@@ -166,7 +165,7 @@ async def uiautomator(process: Process) -> int:
         raise CommandError(f"Unknown command: {verb}\nUsage: uiautomator <subcommand> [options]", 1)
     target = words[1] if len(words) > 1 else DUMP_PATH
     device = process.device
-    if (fault := device.scenario.of_device(UiautomatorOutput)) is not None:
+    if (fault := device.scenario.of_device("uiautomator_output")) is not None:
         await process.out(fault.before)
     xml = await uiautomator_process(device, process.shell.pid, compressed="compressed" in options)
     try:
@@ -195,7 +194,7 @@ async def screencap(process: Process) -> int:
     options, words = process.options("phd:a")
     await process.device.clock.sleep(process.device.scenario.latency_ms.screencap / 1000)
     wants_png = "p" in options or (bool(words) and words[0].endswith(".png"))
-    folds = process.device.scenario.of_device(Foldable) is not None
+    folds = process.device.scenario.of_device("foldable") is not None
     if folds and "d" not in options:
         await process.error(_SEVERAL)
     second = process.device.unseen == "other_display" or folds

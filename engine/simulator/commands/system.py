@@ -20,7 +20,6 @@ from clawperator.engine.simulator.packages import FIRST_APP_UID
 from clawperator.engine.simulator.process import Command, Process, Service, command_of
 from clawperator.engine.simulator.process_table import ProcessRow, processes
 from clawperator.engine.simulator.profile import settings as initial_settings
-from clawperator.engine.simulator.scenario import SettingsRefused
 
 NAMESPACES: Final = ("system", "secure", "global")
 
@@ -68,7 +67,7 @@ async def settings_service(process: Process, words: list[str]) -> int:
         await process.out(table.get(_argument(rest), "null") + "\n")
     elif verb == "put":
         name = _argument(rest)
-        refused = process.device.scenario.of_device(SettingsRefused)
+        refused = process.device.scenario.of_device("settings_refused")
         if refused is not None and name in refused.names:
             raise CommandError(refused.stderr, 255)
         table[name] = _argument(rest[1:])
