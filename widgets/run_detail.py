@@ -25,10 +25,12 @@ class RunDetail(ExecutionDetail):
 
     record: RunRecord | None = None
 
-    def show_run(self, record: RunRecord | None) -> None:
-        """Show a recorded run; the same one keeps its place."""
+    def show_run(self, record: RunRecord | None) -> ExecutionState | None:
+        """Show a recorded run, and return it as an execution; the same one keeps its place."""
         self.record = record
-        self.show(execution_of(record) if record is not None else None)
+        run = execution_of(record) if record is not None else None
+        self.show(run)
+        return run
 
     def to_step(self, number: int) -> None:
         """Put the cursor on step ``number`` (from 1) of the steps tab."""

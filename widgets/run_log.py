@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Hashable
-from typing import TYPE_CHECKING
 
 from clawperator.widgets.format.lines import Row
-from clawperator.widgets.format.moments import line_row
+from clawperator.widgets.format.stream import live_row
 from clawperator.widgets.line_pane import LinePane
-
-if TYPE_CHECKING:
-    from clawperator.engine.history.records import RunRecord
+from clawperator.widgets.models.execution import ExecutionState
 
 
 class RunLogPane(LinePane):
@@ -18,11 +15,11 @@ class RunLogPane(LinePane):
 
     EMPTY = "No lines were recorded."
 
-    record: RunRecord | None = None
+    run: ExecutionState | None = None
     current = -1
 
-    def show(self, record: RunRecord | None) -> None:
-        self.record, self.current = record, -1
+    def show(self, run: ExecutionState | None) -> None:
+        self.run, self.current = run, -1
         self.set_reactive(LinePane.cursor, 0)
         self.set_reactive(LinePane.top, 0)
         self.content_changed()
@@ -36,19 +33,12 @@ class RunLogPane(LinePane):
         self.refresh_row(line)
 
     def row_count(self) -> int:
-        return len(self.record.lines) if self.record is not None else 0
+        return len(self.run.lines) if self.run is not None else 0
 
     def row_key(self, index: int) -> Hashable:
         return index, index == self.current
 
     def row(self, index: int, width: int) -> Row:
-        assert self.record is not None
-        began = self.record.summary.started_at
-        return line_row(
-            self.record.lines[index],
-            began,
-            width,
-            current=index == self.current,
-            clock=self.clock,
-            symbols=self.symbols,
-        )
+        assert self.run is not None
+        lead = f" {self.symbols.closed if index == self.current else ' '} "
+        return live_row(self.run.lines[index], width, self.clock, self.symbols, lead=lead, since=self.run.started)

@@ -16,7 +16,7 @@ from clawperator.widgets.line_widget import LineWidget
 from clawperator.widgets.models.run_replay import Moment, moments
 
 if TYPE_CHECKING:
-    from clawperator.engine.history.records import RunRecord
+    from clawperator.widgets.models.execution import ExecutionState
 
 
 class Scrubber(LineWidget):
@@ -37,7 +37,7 @@ class Scrubber(LineWidget):
 
     def __init__(self, *, id: str | None = None) -> None:  # noqa: A002  # Textual's own name
         super().__init__(id=id)
-        self.record: RunRecord | None = None
+        self.run: ExecutionState | None = None
         self.moments: Sequence[Moment] = ()
         self.current = 0
 
@@ -46,12 +46,12 @@ class Scrubber(LineWidget):
         """Return the event at the playhead."""
         return self.moments[self.current] if self.moments else None
 
-    def show(self, record: RunRecord | None) -> None:
+    def show(self, run: ExecutionState | None) -> None:
         """Show a run from its end; the same run keeps the event."""
-        same = record is not None and self.record is not None and record.summary.number == self.record.summary.number
+        same = run is not None and self.run is not None and (run.key, run.started) == (self.run.key, self.run.started)
         keeps = same and self.current < len(self.moments) - 1
-        self.record = record
-        self.moments = moments(record) if record is not None else ()
+        self.run = run
+        self.moments = moments(run) if run is not None else ()
         last = max(0, len(self.moments) - 1)
         self.current = min(self.current, last) if keeps else last
         self.refresh()
@@ -85,15 +85,15 @@ class Scrubber(LineWidget):
 
     def render_line(self, y: int) -> Strip:
         width = self.content_size.width
-        if self.record is None or not self.moments:
+        if self.run is None or not self.moments:
             return self.paint(Row(Line(width).add("" if y else " No run selected.", "muted")), width)
         if y == 0:
-            bar = bar_line(self.record, self.moments, self.current, self._room, self.symbols)
+            bar = bar_line(self.run, self.moments, self.current, self._room, self.symbols)
             return self.paint(Row(Line(width).add(" ").extend(bar)), width)
         if y == 1:
             ticks = ticks_line(self.moments, self.current, self._room, self.symbols)
             return self.paint(Row(Line(width).add(" ").extend(ticks)), width)
-        return self.paint(moment_row(self.record, self.moments, self.current, width, self.symbols), width)
+        return self.paint(moment_row(self.run, self.moments, self.current, width, self.symbols), width)
 
     def on_click(self, event: events.Click) -> None:
         """Move to the nearest event; further clicks on the same place go through several."""

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from datetime import UTC
 from typing import Any
 
@@ -10,19 +11,20 @@ from textual.app import ComposeResult
 from textual.geometry import Offset
 from textual.pilot import Pilot
 
-from clawperator.engine.history.records import LineRecord, RunRecord, StepRecord
+from clawperator.engine.history.records import LineRecord, StepRecord
 from clawperator.widgets.format.lines import Line
 from clawperator.widgets.format.moments import (
     bar_line,
     columns,
     happening,
-    line_row,
     moment_row,
     ticks_line,
     tree_words,
 )
+from clawperator.widgets.format.stream import live_row
 from clawperator.widgets.format.symbols import ASCII, UNICODE, Symbols
-from clawperator.widgets.models.run_replay import moments
+from clawperator.widgets.models.execution import ExecutionState
+from clawperator.widgets.models.run_replay import execution_of, moments
 from clawperator.widgets.run_log import RunLogPane
 from clawperator.widgets.scrubber import Scrubber
 from clawperator.widgets.text.safe import cells
@@ -32,7 +34,8 @@ from tests.past_runs import NOON, a_run, a_summary, failed
 from tests.widgets.pane_app import Holder, lines
 
 CLOCK = WallClock(lambda: NOON + 60, UTC)
-RUN = a_run(trees=("<hierarchy><node/></hierarchy>", "<hierarchy/>"))[0]
+RECORD = a_run(trees=("<hierarchy><node/></hierarchy>", "<hierarchy/>"))[0]
+RUN = execution_of(RECORD)
 MOMENTS = moments(RUN)
 HOSTILE = "\x1b[31mred\x1b[0m [bold]x[/] \u202egpj.exe 中文 👩‍👩‍👧\n\x07" * 4
 
@@ -56,11 +59,11 @@ class Bench(Holder):
 
 
 @asynccontextmanager
-async def bench(record: RunRecord | None = RUN, **more: Any) -> AsyncIterator[tuple[Bench, Pilot[None]]]:
+async def bench(run: ExecutionState | None = RUN, **more: Any) -> AsyncIterator[tuple[Bench, Pilot[None]]]:
     app = Bench(**more)
     async with app.run_test(size=(80, 16)) as pilot:
-        app.log_pane.show(record)
-        app.scrubber.show(record)
+        app.log_pane.show(run)
+        app.scrubber.show(run)
         await drained(pilot)
         yield app, pilot
 
@@ -81,8 +84,8 @@ def test_the_bar_shows_each_step_as_long_as_it_took() -> None:
 
 def test_a_step_of_no_time_has_a_cell_all_the_same() -> None:
     steps = tuple(StepRecord(i, f"s{i}", "click", "success", "", NOON + i / 100, NOON + i / 100) for i in range(3))
-    record = RUN._replace(steps=steps, lines=(), trees=())
-    assert "▇" in bar_line(record, moments(record), 0, 60).plain
+    run = execution_of(RECORD._replace(steps=steps, lines=(), trees=()))
+    assert "▇" in bar_line(run, moments(run), 0, 60).plain
 
 
 @pytest.mark.parametrize("room", [0, 1, 2, 10, 200])
@@ -106,9 +109,10 @@ def test_moments_stand_in_order_and_the_playhead_covers_all_others() -> None:
 
 
 def test_a_run_of_no_time_is_gone_through_all_the_same() -> None:
-    record = RUN._replace(summary=a_summary(ended_at=NOON), steps=(), trees=(), lines=())
-    assert [moment.offset for moment in moments(record)] == [0.0, 0.0]
-    assert columns(moments(record), 80) == [0, 79]
+    summary = a_summary(ended_at=NOON)._replace(duration_ms=0.0)
+    run = execution_of(RECORD._replace(summary=summary, steps=(), trees=(), lines=(), envelope=None, raw=()))
+    assert [moment.offset for moment in moments(run)][:: len(moments(run)) - 1] == [0.0, 0.0]
+    assert columns(moments(run), 80)[-1] == 79
 
 
 # -- words
@@ -122,7 +126,7 @@ def test_a_run_of_no_time_is_gone_through_all_the_same() -> None:
         (2, "step 1 open_app started"),
         (3, "tree captured by step 1 open_app"),
         (4, "step 1 open_app ended: ok "),
-        (6, "step 2 wait_for_node retries 2/5"),
+        (6, "step 2 wait_for_node retries: waitForNode(text=Wi‑Fi) 2/5 in 0.5 s"),
         (11, "run ended: success "),
     ],
 )
@@ -131,8 +135,8 @@ def test_each_moment_has_words(index: int, words: str) -> None:
 
 
 def test_a_failure_names_its_code() -> None:
-    record = failed(a_run())[0]
-    reported = [happening(Line(80), record, moment).plain for moment in moments(record)]
+    run = execution_of(failed(a_run())[0])
+    reported = [happening(Line(80), run, moment).plain for moment in moments(run)]
     assert "step 2 wait_for_node ended: failed NODE_NOT_FOUND" in reported
     assert reported[-1] == "run ended: failed NODE_NOT_FOUND"
 
@@ -145,18 +149,19 @@ def test_a_tree_says_whose_it_is_and_how_old_it_was() -> None:
     assert tree_words(RUN, MOMENTS[0]).plain == "before the first tree"
     assert tree_words(RUN, MOMENTS[3]).plain == "tree of step 1, just captured"
     assert tree_words(RUN, MOMENTS[6]).plain == "tree of step 1, 900 ms old"
-    assert tree_words(RUN._replace(trees=()), MOMENTS[0]).plain == "no tree was recorded"
-    cut = tuple(tree._replace(complete=False, step_id="?") for tree in RUN.trees)
-    assert tree_words(RUN._replace(trees=cut), MOMENTS[3]).plain == "tree, just captured, incomplete"
+    assert tree_words(replace(RUN, trees=[]), MOMENTS[0]).plain == "no tree was recorded"
+    cut = [replace(tree, complete=False, step_id="?") for tree in RUN.trees]
+    assert tree_words(replace(RUN, trees=cut), MOMENTS[3]).plain == "tree, just captured, incomplete"
 
 
 @pytest.mark.parametrize("width", [60, 64, 80])
 def test_hostile_words_stay_in_their_row(width: int) -> None:
     line = LineRecord(NOON, HOSTILE, HOSTILE, {"id": HOSTILE, HOSTILE: HOSTILE})
-    steps = (RUN.steps[0]._replace(type=HOSTILE, id=HOSTILE, code=HOSTILE, status="failed"),)
-    record = RUN._replace(steps=steps, lines=(line,), summary=a_summary(code=HOSTILE, status="failed"))
-    rows = [line_row(line, NOON, width, current=True, clock=CLOCK)]
-    rows += [moment_row(record, moments(record), index, width) for index in range(len(moments(record)))]
+    steps = (RECORD.steps[0]._replace(type=HOSTILE, id=HOSTILE, code=HOSTILE, status="failed"),)
+    summary = a_summary(code=HOSTILE, status="failed")
+    run = execution_of(RECORD._replace(steps=steps, lines=(line,), summary=summary, message=HOSTILE, envelope=None))
+    rows = [live_row(line, width, CLOCK, since=NOON) for line in run.lines]
+    rows += [moment_row(run, moments(run), index, width) for index in range(len(moments(run)))]
     for row in rows:
         assert cells(row.left.plain) <= width
         assert not any(ord(character) < 32 or character == "\u202e" for character in row.left.plain)
@@ -195,9 +200,9 @@ async def test_the_line_of_the_moment_is_marked_and_in_sight() -> None:
 async def test_the_same_run_again_keeps_the_moment_and_another_begins_at_its_end() -> None:
     async with bench() as (app, _):
         app.scrubber.to(4)
-        app.scrubber.show(RUN._replace(message="more is known"))
+        app.scrubber.show(execution_of(RECORD._replace(message="more is known")))
         assert app.scrubber.current == 4
-        app.scrubber.show(a_run(2)[0])
+        app.scrubber.show(execution_of(a_run(2)[0]))
         assert app.scrubber.current == len(app.scrubber.moments) - 1
 
 

@@ -74,11 +74,20 @@ def _flags(execution: ExecutionState, symbols: Symbols) -> str:
     return "  ".join(flags)
 
 
-def live_row(live: LiveLine, width: int, clock: WallClock, symbols: Symbols = UNICODE) -> Row:
-    """Return one live line below its execution."""
-    line = Line(width).add("     ").add(f"{clock.time_of_day(live.at):<{_TIME_CELLS}}", "faint")
+def live_row(
+    live: LiveLine,
+    width: int,
+    clock: WallClock,
+    symbols: Symbols = UNICODE,
+    *,
+    lead: str = "     ",
+    since: float = math.nan,
+) -> Row:
+    """Return one live line below its execution; ``since``: with the time since then instead of the time of day."""
+    at = clock.time_of_day(live.at) if math.isnan(since) else f"+{precise(live.at - since)}"
+    line = Line(width).add(lead, "match-current").add(f"{at:<{_TIME_CELLS}}", "faint")
     line.add(f" {symbols.sign(live.status)} ", live.status.role)
-    line.add(f"{kind_word(live.kind):<14} ", "muted").device(live.text, "text")
+    line.add(f"{column(kind_word(live.kind), 14)} ", "muted").device(live.text, "text")
     return Row(line, Line().add(f"{symbols.enter} tree ", "key") if live.tree else None)
 
 

@@ -71,13 +71,13 @@ class ExecutionLog:
     before it is sent.
     """
 
-    def __init__(self, *, kept: int = KEPT) -> None:
+    def __init__(self, *, kept: int = KEPT, lines_kept: int = LINES_KEPT) -> None:
         self.items: list[Item] = []
         self.generation = 0
         self.reruns: dict[str, str] = {}
         self.line = 0
         """The number of the next log line, kept by the owner of the ring."""
-        self._kept = kept
+        self._kept, self._lines_kept = kept, lines_kept
         self._number = 0
         self._runs = RunIndex()
         self._locked: dict[str, tuple[float, ExecutionState | None]] = {}
@@ -455,8 +455,8 @@ class ExecutionLog:
 
     def _changed(self, execution: ExecutionState, line: LiveLine) -> None:
         execution.lines.append(line)
-        if len(execution.lines) > LINES_KEPT:
-            del execution.lines[1 : len(execution.lines) - LINES_KEPT + 1]
+        if len(execution.lines) > self._lines_kept:
+            del execution.lines[1 : len(execution.lines) - self._lines_kept + 1]
         self._touched(execution)
 
     def _lose(self, execution: ExecutionState, at: float, kind: str, words: str) -> None:

@@ -17,15 +17,17 @@ from clawperator.engine.events.types import (
     ExecutionStarted,
 )
 from clawperator.engine.history.records import HOST_KINDS
+from clawperator.engine.logcat.stages import brief
 from clawperator.widgets.models.execution import ExecutionState, LiveLine, StepState, TreeMark
 from clawperator.widgets.models.executions import ExecutionLog
+from clawperator.widgets.models.operator_lines import counted
 from clawperator.widgets.models.outcomes import lose
 from clawperator.widgets.models.status import Status
 
 if TYPE_CHECKING:
-    from clawperator.engine.history.records import LineRecord, RunRecord, RunSummary, StepRecord
+    from clawperator.engine.history.records import LineRecord, RunRecord, RunSummary
 
-STEP_STATES = {"success": Status.OK, "failed": Status.FAILED}
+_STEP_STATES = {"success": Status.OK, "failed": Status.FAILED}
 """Step states by their names in the history; others are unknown."""
 
 # -- moments
@@ -37,7 +39,7 @@ What = Literal["begin", "dispatched", "step", "retry", "tree", "step end", "resu
 class Moment:
     """An event of a run. ``at`` is host time, ``offset`` seconds since the start.
 
-    ``step``, ``line`` and ``tree`` are positions in the record: its step, its line (else the last one before it), the
+    ``step``, ``line`` and ``tree`` are positions in the run: its step, its line (else the last one before it), the
     tree on screen then; -1 for none. ``detail`` is untrusted text.
     """
 
@@ -67,66 +69,57 @@ _LAST = 1_000_000
 """Sorts after every step of a plan."""
 
 
-def moments(record: RunRecord) -> tuple[Moment, ...]:
+def moments(run: ExecutionState) -> tuple[Moment, ...]:
     """Return the known events of a run in order."""
-    began = record.summary.started_at
-    marks = [mark for mark in _marks(record) if not math.isnan(mark.at)]
-    marks.sort(key=lambda mark: (mark.at, mark.step if mark.step >= 0 else -1, mark.rank))
-    times = [line.at for line in record.lines]
+    marks = [mark for mark in _marks(run) if not math.isnan(mark.at)]
+    marks.sort(key=lambda mark: (mark.at, mark.step, mark.rank))
+    times = [line.at for line in run.lines]
     shown, found = -1, []
     for mark in marks:
         shown = mark.tree if mark.tree >= 0 else shown
         line = mark.line if mark.line >= 0 else bisect_right(times, mark.at) - 1
         step = mark.step if mark.step < _LAST else -1
-        found.append(Moment(mark.at, mark.at - began, mark.what, step, line, shown, mark.detail))
+        found.append(Moment(mark.at, mark.at - run.started, mark.what, step, line, shown, mark.detail))
     return tuple(found)
 
 
-def _marks(record: RunRecord) -> Iterator[_Mark]:
-    summary = record.summary
-    yield _Mark(summary.started_at, -1, 0, "begin")
-    for index, step in enumerate(record.steps):
-        yield _Mark(step.started_at, index, 0, "step", _line_of(record, "step-start", step, step.started_at))
-        yield _Mark(step.ended_at, index, 3, "step end", _line_of(record, "step-success", step, step.ended_at))
-    for place, line in enumerate(record.lines):
+def _marks(run: ExecutionState) -> Iterator[_Mark]:
+    yield _Mark(run.started, -1, 0, "begin")
+    for index, step in enumerate(run.steps):
+        yield _Mark(step.started, index, 0, "step", _line_of(run, "step-start", step, step.started))
+        yield _Mark(step.ended, index, 3, "step end", _line_of(run, "step-success", step, step.ended))
+    for place, line in enumerate(run.lines):
         if line.kind == "stage-retry":
-            yield _Mark(line.at, _step_at(record, line.at), 1, "retry", place, detail=line.fields.get("attempt", ""))
+            yield _Mark(line.at, _step_at(run, line.at), 1, "retry", place, detail=line.text)
         elif line.kind == "dispatched":
             yield _Mark(line.at, -1, 1, "dispatched", place)
-    for place, tree in enumerate(record.trees):
-        yield _Mark(tree.at, _step_of_tree(record, place), 2, "tree", tree=place)
-    if summary.status != "running":
-        yield _Mark(_end_of(record), _LAST, 4, "interrupted" if summary.status == "interrupted" else "result")
+    for place, tree in enumerate(run.trees):
+        yield _Mark(tree.at, _step_of_tree(run, tree), 2, "tree", tree=place)
+    if run.over:
+        events = [run.ended, *(tree.at for tree in run.trees), *(step.ended for step in run.steps)]
+        at = max((at for at in [*events, *(line.at for line in run.lines)] if not math.isnan(at)), default=run.started)
+        yield _Mark(at, _LAST, 4, "interrupted" if run.status is Status.UNKNOWN else "result")
 
 
-def _end_of(record: RunRecord) -> float:
-    """Return when it ended; an interrupted run ends with its last event."""
-    signs = [record.summary.ended_at, *(line.at for line in record.lines), *(tree.at for tree in record.trees)]
-    signs += [step.ended_at for step in record.steps]
-    known = [at for at in signs if not math.isnan(at)]
-    return max(known, default=record.summary.started_at)
-
-
-def _line_of(record: RunRecord, kind: str, step: StepRecord, at: float) -> int:
+def _line_of(run: ExecutionState, kind: str, step: StepState, at: float) -> int:
     """Return the line about this event; -1 for none."""
     near = (
         place
-        for place, line in enumerate(record.lines)
-        if line.kind == kind and line.fields.get("id") == step.id and abs(line.at - at) < 1.0
+        for place, line in enumerate(run.lines)
+        if line.kind == kind and line.text == brief(step.id) and abs(line.at - at) < 1.0
     )
     return next(near, -1)
 
 
-def _step_at(record: RunRecord, at: float) -> int:
+def _step_at(run: ExecutionState, at: float) -> int:
     """Return the step running at ``at``; -1 for none."""
-    started = [place for place, step in enumerate(record.steps) if step.started_at <= at]
-    return max(started, key=lambda place: (record.steps[place].started_at, place), default=-1)
+    started = [place for place, step in enumerate(run.steps) if step.started <= at]
+    return max(started, key=lambda place: (run.steps[place].started, place), default=-1)
 
 
-def _step_of_tree(record: RunRecord, place: int) -> int:
-    tree = record.trees[place]
-    named = (index for index, step in enumerate(record.steps) if tree.step_id and step.id == tree.step_id)
-    return next(named, _step_at(record, tree.at))
+def _step_of_tree(run: ExecutionState, tree: TreeMark) -> int:
+    named = (index for index, step in enumerate(run.steps) if tree.step_id and step.id == tree.step_id)
+    return next(named, _step_at(run, tree.at))
 
 
 # -- the run as an execution
@@ -135,7 +128,7 @@ def _step_of_tree(record: RunRecord, place: int) -> int:
 def execution_of(record: RunRecord) -> ExecutionState:
     """Return a recorded run as an execution, built from the same events as a live one."""
     summary = record.summary
-    log = ExecutionLog()
+    log = ExecutionLog(lines_kept=len(record.lines) + 2)
     log.apply(_events(record))
     execution = next(log.executions, None) or ExecutionState(
         summary.command_id, summary.device_id, 1, summary.started_at
@@ -197,6 +190,13 @@ def _progress(summary: RunSummary, line: LineRecord) -> CommandProgress:
     )
 
 
+def _end_of(record: RunRecord) -> float:
+    """Return when it ended; an interrupted run ends with its last event."""
+    signs = [record.summary.ended_at, *(line.at for line in record.lines), *(tree.at for tree in record.trees)]
+    signs += [step.ended_at for step in record.steps]
+    return max((at for at in signs if not math.isnan(at)), default=record.summary.started_at)
+
+
 def _outcome(record: RunRecord, at: float) -> Iterator[EngineEvent]:
     summary = record.summary
     if record.envelope is not None:
@@ -228,6 +228,9 @@ def _complete(execution: ExecutionState, record: RunRecord) -> None:
     """Add what the record knows beyond its lines."""
     summary = record.summary
     execution.started = summary.started_at
+    for line in execution.lines[:1]:
+        if line.kind == "sent":  # the line of the event is of a run of this console
+            line.text = f"from {summary.face or 'the engine'}, {counted(summary.action_count, 'action')}"
     sent = any(line.kind == "dispatched" for line in execution.lines)
     # Runs of a console, and runs of this host that were never sent.
     execution.ours = summary.origin == "made" and (summary.face == "console" or not sent)
@@ -253,7 +256,7 @@ def _complete_steps(execution: ExecutionState, record: RunRecord) -> None:
         if step is None:
             if done.status in ("unknown", "not_run") and math.isnan(done.started_at):
                 continue  # not reported
-            step = StepState(done.id, status=STEP_STATES.get(done.status, Status.UNKNOWN), data=done.data)
+            step = StepState(done.id, status=_STEP_STATES.get(done.status, Status.UNKNOWN), data=done.data)
             execution.steps.append(step)
         step.type = step.type or done.type
         step.started, step.ended = done.started_at, done.ended_at

@@ -21,7 +21,7 @@ from clawperator.widgets.run_log import RunLogPane
 from clawperator.widgets.ui_tree import UiTreePane
 
 if TYPE_CHECKING:
-    from clawperator.engine.history.records import RunRecord
+    from clawperator.widgets.models.execution import ExecutionState
     from clawperator.widgets.models.run_diff import TreeCounts
     from clawperator.widgets.models.run_replay import Moment
 
@@ -66,16 +66,16 @@ class MomentArea(AppValues, Vertical):
             Pane("lines", self.log_pane, id="past-log-pane"),
             id=id,
         )
-        self._record: RunRecord | None = None
+        self._run: ExecutionState | None = None
         self._moment: Moment | None = None
         self._counts: TreeCounts | None = None
         self._pair = ""
         self._shown = -1
         """The index of the shown tree."""
 
-    def show_run(self, record: RunRecord | None) -> None:
-        self._record, self._moment, self._shown = record, None, -1
-        self.log_pane.show(record)
+    def show_run(self, run: ExecutionState | None) -> None:
+        self._run, self._moment, self._shown = run, None, -1
+        self.log_pane.show(run)
 
     def at(self, moment: Moment | None) -> int:
         """Mark the moment; return the index of the tree to read, -1 where none is needed."""
@@ -88,9 +88,9 @@ class MomentArea(AppValues, Vertical):
         return wanted if wanted != self._shown else -1
 
     def _why_none(self) -> str:
-        if self._record is None:
+        if self._run is None:
             return NO_RUN
-        return NOT_YET if self._record.trees else NO_TREES
+        return NOT_YET if self._run.trees else NO_TREES
 
     def show_tree(self, found: RunTree) -> None:
         """Show the tree of the moment with the changes since the previous tree of the run."""
@@ -124,8 +124,8 @@ class MomentArea(AppValues, Vertical):
         line = Line(self._info.width).add(" ")
         if self._pair:
             line.device(self._pair, "match")
-        elif self._record is not None and self._moment is not None:
-            line.extend(tree_words(self._record, self._moment))
+        elif self._run is not None and self._moment is not None:
+            line.extend(tree_words(self._run, self._moment))
         snapshot = self.tree_pane.snapshot
         if snapshot:
             line.add(f"  {len(snapshot.nodes):,} nodes", "faint")

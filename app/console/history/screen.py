@@ -162,11 +162,11 @@ class HistoryScreen(ConsoleScreen):
     def _show_record(self, record: RunRecord | None, problem: str) -> None:
         self.record = record
         self.detail.empty_text = problem or self.detail.EMPTY
-        self.detail.show_run(record)
+        run = self.detail.show_run(record)
         if record is not None and record.trees and record.summary.status == "failed":
             self.past.last_tree(record, partial(self._show_screen, record))
-        self.moment_area.show_run(record)
-        self.scrubber.show(record)
+        self.moment_area.show_run(run)
+        self.scrubber.show(run)
         if self.session.read_only:
             self.refresh_bindings()  # what can be run again depends on the run
 
