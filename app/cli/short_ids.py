@@ -5,23 +5,23 @@ from __future__ import annotations
 from types import SimpleNamespace
 from typing import TYPE_CHECKING
 
-from clawperator.engine.errors import EngineError, ErrorCode
-
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from clawperator.app.cli.command import Options
     from clawperator.engine import Engine
-    from clawperator.engine.hierarchy.tree import UiTree
 
 _FLAGS = ("id", "container_id", "label_id")
 
 
 def short_ids(options: Options) -> dict[str, str]:
     """Return the options with an id that names no package, unless they are for a fleet, whose hosts read their own screens."""
-    given = {name: getattr(options, name, None) for name in _FLAGS}
-    short = {name: text for name, text in given.items() if text and text.strip() and ":" not in text}
-    return {} if getattr(options, "fleet", None) is not None else short
+    given = {name: text for name in _FLAGS if (text := getattr(options, name, None))}
+    if not given or getattr(options, "fleet", None) is not None:
+        return {}
+    from clawperator.engine.executions.short_ids import is_short
+
+    return {name: text for name, text in given.items() if is_short(text)}
 
 
 def checked(make: Callable[[Options], object], options: Options) -> object:
@@ -47,6 +47,7 @@ async def full_ids(engine: Engine, options: Options, short: Mapping[str, str]) -
     """
     from clawperator.engine.executions.build import snapshot
     from clawperator.engine.executions.finish import RunOptions
+    from clawperator.engine.executions.short_ids import full_id
     from clawperator.engine.hierarchy.tree import parse
 
     result = await engine.execute(snapshot(), options=RunOptions(recorded=False))
@@ -55,22 +56,8 @@ async def full_ids(engine: Engine, options: Options, short: Mapping[str, str]) -
         return {}
     tree, found = parse(xml, recover=True), dict[str, str]()
     for name, text in short.items():
-        if full := _full_id(tree, text, f"--{name.replace('_', '-')}"):
+        full = full_id(tree, text, f"--{name.replace('_', '-')}")
+        if full != text:
             setattr(options, name, full)
             found[text] = full
     return found
-
-
-def _full_id(tree: UiTree, short: str, flag: str) -> str:
-    ids = dict.fromkeys(node.resource_id for node in tree.on_screen)
-    if short in ids:
-        return ""
-    ends = [each for each in ids if each.partition(":id/")[2] == short]
-    if len(ends) > 1:
-        raise EngineError(
-            ErrorCode.NODE_AMBIGUOUS,
-            f"{flag} {short} is the end of {len(ends)} ids on the screen",
-            hint=f"Write one of them whole: {flag} {ends[0]}",
-            details={"path": flag, "candidates": ends},
-        )
-    return ends[0] if ends else ""

@@ -113,8 +113,10 @@ async def run_tool(service: McpService, tool: Tool, call: Call, arguments: Mappi
     try:
         given = tool.validate(arguments)
         call.how = base.how(given)
-        given = await service.with_whole_ids(call, given)
+        given, ids = await service.with_whole_ids(call, given)
         reply = await tool.run(service, call, given)
+        if ids and not given.get("brief", True):
+            reply = reply._replace(document={**(reply.document or {}), "resolvedIds": ids})
     except asyncio.CancelledError:
         service.remember_cancelled(call)
         raise

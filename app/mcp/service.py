@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections import OrderedDict
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -19,6 +19,7 @@ from clawperator.engine.errors import EngineError, ErrorCode, interruption
 from clawperator.engine.executions import build
 from clawperator.engine.executions.composition import Composition
 from clawperator.engine.executions.finish import RunOptions
+from clawperator.engine.executions.short_ids import ids_of, short_ids, with_full_ids
 from clawperator.engine.facade import BackendOptions
 from clawperator.engine.follow.trees import SeenTree
 
@@ -47,29 +48,6 @@ class Call:
 
 
 _ANY_AGE = 10**15
-
-
-def _short_ids(value: Any) -> Iterator[str]:
-    for name, inner in (
-        value.items() if isinstance(value, Mapping) else enumerate(value if isinstance(value, list) else ())
-    ):
-        if name == "resourceId" and isinstance(inner, str) and inner and ":" not in inner:
-            yield inner
-        else:
-            yield from _short_ids(inner)
-
-
-def _whole(value: Any, ids: Collection[str]) -> Any:
-    if isinstance(value, list):
-        return [_whole(inner, ids) for inner in value]
-    if not isinstance(value, Mapping):
-        return value
-    whole = {name: _whole(inner, ids) for name, inner in value.items()}
-    short = whole.get("resourceId")
-    if isinstance(short, str) and short not in ids:
-        ends = [each for each in ids if each.partition(":id/")[2] == short]
-        whole |= {"resourceId": ends[0]} if len(ends) == 1 else {}
-    return whole
 
 
 async def _unreported(at: float, total: float | None, message: str | None) -> None:
@@ -210,19 +188,25 @@ class McpService(Service):
 
     # -- trees
 
-    async def with_whole_ids(self, call: Call, arguments: Mapping[str, Any]) -> dict[str, Any]:
-        """Return ``arguments`` with the whole id for each short one of a view, by the last known tree of the device.
+    async def with_whole_ids(self, call: Call, arguments: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, str]]:
+        """Return ``arguments`` with the whole id for each short one of a view, and which became what.
 
-        An id that the tree has as it is, or not exactly once, stays as it is.
+        The last known tree of the device finds them, a new one what that has not exactly once: not for a plan, whose later steps
+        see other screens, and whose ids stay as they are where the view does not have them once. Raises ``EngineError`` (NODE_AMBIGUOUS).
         """
-        if "devices" in arguments or not any(_short_ids(arguments)):
-            return dict(arguments)
+        short, found, start = [*short_ids(arguments)], dict[str, str](), time.time()
+        if "devices" in arguments or not short:
+            return dict(arguments), found
         try:
             _, seen = await self.read_tree(call, arguments.get("deviceId"), _ANY_AGE)
-            ids = {node.resource_id for node in (await seen.read()).on_screen}
+            tree = await seen.read()
+            once = all(len(ids_of(tree, each)) == 1 for each in short)
+            if "execution" not in arguments and not once and seen.at < start:
+                _, seen = await self.read_tree(call, arguments.get("deviceId"))
+                tree = await seen.read()
         except EngineError:
-            return dict(arguments)  # the call itself reports what is wrong
-        return {name: _whole(value, ids) for name, value in arguments.items()}
+            return dict(arguments), found  # what is wrong is said of the call itself
+        return with_full_ids(arguments, tree, found, exact="execution" not in arguments), found
 
     async def read_tree(
         self, call: Call, device_id: str | None, max_age_ms: int = 0, *, verify: bool = False

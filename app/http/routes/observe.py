@@ -32,7 +32,7 @@ router = APIRouter(tags=["observe"])
 _TREE = {"deviceId": TEXT, "digest": TEXT, "tree": TEXT, "at": {"type": "number"}, "ageMs": {"type": "integer"}}
 
 
-async def _read_tree(
+async def read_tree(
     service: HttpService,
     request: Request,
     max_age_ms: int,
@@ -105,7 +105,7 @@ async def live_snapshot(
     if_none_match: Annotated[str, Header(description="The `ETag` of the view that the client already has.")] = "",
 ) -> Response:
     service: HttpService = request.app.state.service
-    serial, seen = await _read_tree(
+    serial, seen = await read_tree(
         service,
         request,
         max_age_ms,
@@ -201,7 +201,7 @@ async def match(request: Request) -> Response:
     service: HttpService = request.app.state.service
     body = await bodies.Match.of(request)
     fields = checked_fields(body.selector)
-    serial, seen = await _read_tree(service, request, body.max_age_ms, **body.place)
+    serial, seen = await read_tree(service, request, body.max_age_ms, **body.place)
     matcher = await service.matcher(fields, serial, seen)
     found = await asyncio.to_thread(queries.matches, await seen.read(), matcher, limit=body.limit, explain=body.explain)
     return ok(**_facts(serial, seen), **found)
@@ -224,7 +224,7 @@ async def suggest(request: Request) -> Response:
         raise EngineError(ErrorCode.INVALID_BODY, "Send exactly one of 'at', 'node' and 'selector'")
     fields = checked_fields(body.selector) if "selector" in way else None
     path = queries.read_path(body.node) if "node" in way else ""
-    serial, seen = await _read_tree(service, request, body.max_age_ms, **body.place)
+    serial, seen = await read_tree(service, request, body.max_age_ms, **body.place)
     tree = await seen.read()
     if fields is not None:
         nodes = await service.nodes(fields, serial, seen)

@@ -12,12 +12,14 @@ from clawperator.app.http import bodies
 from clawperator.app.http.bodies import SOURCE
 from clawperator.app.http.openapi import Schema, gives, obj, ref
 from clawperator.app.http.routes.executions import OUTCOMES
+from clawperator.app.http.routes.observe import read_tree
 from clawperator.app.http.service import HttpService, acting
 from clawperator.app.serve.answers import answer, in_route_words
 from clawperator.app.serve.verbs import VERBS, DeviceCommand, VerbArguments, in_words_of, invalid, made, meant_verb
 from clawperator.engine.contracts.issues import shown
 from clawperator.engine.errors import EngineError, ErrorCode
 from clawperator.engine.executions.brief import brief
+from clawperator.engine.executions.short_ids import short_ids, with_full_ids
 
 router = APIRouter(tags=["executions"])
 
@@ -85,6 +87,11 @@ async def run_verb(
             with acting(request) as engine:
                 admin = engine.device_admin(device_id=body.device_id or None, wait_ms=body.wait_ms)
                 return answer(await sent.run(admin))
+        ids: dict[str, str] = {}
+        if any(short_ids(body.arguments)):
+            _, seen = await read_tree(service, request, 0, **body.place)
+            sent = made(verb, with_full_ids(body.arguments, await seen.read(), ids), source=SOURCE)
         result = await service.execute(request, sent, **body.place, options=body.options)
     document = result.to_dict()
-    return answer(in_route_words(await asyncio.to_thread(brief, document) if body.brief else document))
+    content = await asyncio.to_thread(brief, document) if body.brief else document
+    return answer(in_route_words({**content, **({"resolvedIds": ids} if ids else {})}))

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from clawperator.app.cli.short_ids import _full_id
 from clawperator.engine.errors import EngineError
+from clawperator.engine.executions.short_ids import full_id
 from clawperator.engine.hierarchy.tree import parse
 
 if TYPE_CHECKING:
@@ -35,12 +35,12 @@ def tree(*ids: str) -> str:
     ],
 )
 def test_the_id_that_is_meant(ids: tuple[str, ...], full: str) -> None:
-    assert _full_id(parse(tree(*ids)), "title", "--id") == full
+    assert full_id(parse(tree(*ids)), "title", "--id") == (full or "title")
 
 
 def test_several_ids_that_end_alike() -> None:
     with pytest.raises(EngineError, match="--container-id title is the end of 2 ids") as caught:
-        _full_id(parse(tree("p:id/title", "android:id/title")), "title", "--container-id")
+        full_id(parse(tree("p:id/title", "android:id/title")), "title", "--container-id")
     assert caught.value.details == {"path": "--container-id", "candidates": ["p:id/title", "android:id/title"]}
 
 

@@ -723,3 +723,21 @@ async def test_apps_are_listed_and_opened_by_what_they_are_called(serve: Serve) 
     unknown = (await served.client.post("/verbs/open_app", json={"applicationId": "Play Store"})).json()
     assert unknown["outcome"]["error"]["code"] == "APP_NOT_FOUND"
     assert "GET /devices/{device_id}/apps" in unknown["outcome"]["error"]["hint"]
+
+
+async def test_a_short_id_means_the_one_id_of_the_screen_that_ends_so(serve: Serve) -> None:
+    """As on the command line; what several ids end with is refused, and a plan stays exact."""
+    served = await serve(speed=0, start={"package": "com.example.shop"})
+    short, whole = {"resourceId": "search_bar"}, "com.example.shop:id/search_bar"
+    for verb in ("read_text", "wait_for_node", "input_tap"):
+        answer = (
+            await served.client.post(f"/verbs/{verb}", json={"selector": short, "brief": verb == "input_tap"})
+        ).json()
+        assert (answer["succeeded"], answer.get("resolvedIds")) == (True, {"search_bar": whole}), answer
+    plan = {"actions": [{"id": "a", "type": "read_text", "params": {"matcher": short}}]}
+    exact = (await served.client.post("/execute", json={"execution": plan})).json()
+    assert exact["outcome"]["error"]["code"] == "NODE_NOT_FOUND"
+    await served.client.post("/verbs/close_app", json={"applicationId": "com.example.shop"})
+    await served.client.post("/verbs/press_key", json={"key": "home"})
+    same = (await served.client.post("/verbs/read_text", json={"selector": short})).json()
+    assert (same["succeeded"], "resolvedIds" in same) == (False, False)

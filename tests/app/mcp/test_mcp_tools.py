@@ -315,6 +315,15 @@ async def test_a_short_id_of_a_view_means_the_whole_one(visit: Visit) -> None:
         assert (await agent.ok("match", selector={"resourceId": "no_such"}))["count"] == 0
 
 
+async def test_a_short_id_that_the_last_view_has_not_is_looked_for_on_the_screen(visit: Visit) -> None:
+    place = await visit(speed=0)
+    async with place.talk() as agent:
+        assert "id=search_bar" not in str(await agent.ok("snapshot"))
+        place.devices[0].ui.show("com.example.shop", "main")
+        read = await agent.ok("action", type="read_text", selector={"resourceId": "search_bar"}, brief=False)
+        assert read["resolvedIds"] == {"search_bar": "com.example.shop:id/search_bar"}
+
+
 async def test_apps_are_found_and_opened_by_what_they_are_called(visit: Visit) -> None:
     place = await visit()
     async with place.talk() as agent:
