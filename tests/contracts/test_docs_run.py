@@ -223,11 +223,19 @@ def test_an_mcp_client_can_start_what_its_configuration_says(tmp_path: Path, fol
 
 
 @pytest.fixture(scope="module")
-def tools(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def downloads(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+    """What these tests share, in all workers: each file is fetched once. Nothing is compiled that runs once."""
+    folder = tmp_path_factory.getbasetemp().parent / "downloads"
+    return {"PIP_CACHE_DIR": f"{folder}/pip", "UV_CACHE_DIR": f"{folder}/uv", "PIP_NO_COMPILE": "1"}
+
+
+@pytest.fixture(scope="module")
+def tools(tmp_path_factory: pytest.TempPathFactory, downloads: dict[str, str]) -> Path:
     """The folder of uv and pipx."""
     folder = tmp_path_factory.mktemp("tools")
     venv.create(folder, with_pip=True)
-    subprocess.run([folder / "bin" / "pip", "install", "-q", "uv", "pipx"], check=True, timeout=patience(300))
+    install = [folder / "bin" / "pip", "install", "-q", "uv", "pipx"]
+    subprocess.run(install, env=os.environ | downloads, check=True, timeout=patience(300))
     return folder / "bin"
 
 
@@ -262,8 +270,10 @@ def empty_home(folder: Path, *programs: Path) -> dict[str, str]:
 @pytest.mark.ci
 @pytest.mark.timeout(900)
 @pytest.mark.parametrize("page", [*NEWCOMER, "docs/how-to/install.md"])
-def test_what_installs_does_so_from_a_fresh_clone_in_an_empty_home(page: str, tools: Path, tmp_path: Path) -> None:
-    env = empty_home(tmp_path, tools)
+def test_what_installs_does_so_from_a_fresh_clone_in_an_empty_home(
+    page: str, tools: Path, downloads: dict[str, str], tmp_path: Path
+) -> None:
+    env = empty_home(tmp_path, tools) | downloads
     place = checkout(tmp_path / "clone")
     for block in blocks(page):
         if block.mark == INSTALLS:
@@ -278,8 +288,8 @@ def test_what_installs_does_so_from_a_fresh_clone_in_an_empty_home(page: str, to
 @pytest.mark.ci
 @pytest.mark.timeout(900)
 @pytest.mark.parametrize("install", ["uv tool install .", "pipx install .", "pip install -q ."])
-def test_the_hint_about_an_extra_adds_it(install: str, tools: Path, tmp_path: Path) -> None:
-    env = empty_home(tmp_path, tmp_path / "env" / "bin", tools)
+def test_the_hint_about_an_extra_adds_it(install: str, tools: Path, downloads: dict[str, str], tmp_path: Path) -> None:
+    env = empty_home(tmp_path, tmp_path / "env" / "bin", tools) | downloads
     place = checkout(tmp_path / "clone")
     if install.startswith("pip "):
         venv.create(tmp_path / "env", with_pip=True)
