@@ -1,9 +1,8 @@
-"""Several nodes for one selector: what the device says about them, which is untrusted text, and how to tell them apart. Pure."""
+"""Several nodes for one selector: what the device says about them, which is untrusted text, and selectors for each. Pure."""
 
 from __future__ import annotations
 
 import json
-import math
 import re
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
@@ -39,16 +38,16 @@ def reported_count(data: Mapping[str, str]) -> int | None:
 
 
 def reported_candidates(data: Mapping[str, str]) -> list[dict[str, Any]]:
-    """Return the nodes in ``candidates``, as far as they are ones; without selectors, which only a whole tree can tell."""
+    """Return the nodes in ``candidates``, as far as they are ones; without selectors, which need a whole tree."""
     try:
         answer = json.loads(data.get("candidates", ""))
     except (ValueError, RecursionError):
         return []
     nodes = answer.get("nodes") if isinstance(answer, dict) else None
-    return [node for raw in nodes[:MOST] if (node := _said_node(raw))] if isinstance(nodes, list) else []
+    return [node for raw in nodes[:MOST] if (node := _reported_node(raw))] if isinstance(nodes, list) else []
 
 
-def _said_node(raw: object) -> dict[str, Any]:
+def _reported_node(raw: object) -> dict[str, Any]:
     if not isinstance(raw, dict):
         return {}
     node = {
@@ -56,7 +55,7 @@ def _said_node(raw: object) -> dict[str, Any]:
     }
     bounds = raw.get("bounds")
     sides: list[Any] = [bounds.get(side) for side in _SIDES] if isinstance(bounds, dict) else []
-    if sides and all(isinstance(side, int | float) and math.isfinite(side) and abs(side) < 1e9 for side in sides):
+    if sides and all(isinstance(side, int | float) and abs(side) < 1e9 for side in sides):  # neither inf nor nan is
         return {**node, "bounds": [round(side) for side in sides]}
     return node
 
@@ -96,7 +95,7 @@ def several(tree: UiTree, params: Mapping[str, Any]) -> tuple[str, Sequence[UiNo
     return name, ()
 
 
-def told_apart(tree: UiTree, found: Sequence[UiNode], source: Mapping[str, Any]) -> dict[str, Any]:
+def with_selectors(tree: UiTree, found: Sequence[UiNode], source: Mapping[str, Any]) -> dict[str, Any]:
     """Return the details of an error about several nodes of ``tree``, which is from ``source``."""
     return {"matches": len(found), "candidates": candidates(tree, found), "tree": dict(source)}
 

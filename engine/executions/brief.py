@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from typing import Any
 
 from clawperator.engine.contracts.limits import DUMP_FORMAT
+from clawperator.engine.contracts.strict_json import parse_json
 from clawperator.engine.errors import EngineError
 
 _DATA = {
@@ -104,12 +104,12 @@ def _brief_error(error: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _read(key: str, value: Any) -> Any:
-    """Return JSON that the device wrote as text as what it is; other data as they are."""
+    """Return the value of JSON that the device wrote as text; what is no strict JSON, and other data, as they are."""
     if key not in ("query", "payload"):
         return value
     try:
-        return json.loads(value)
-    except (ValueError, RecursionError):
+        return parse_json(value)
+    except EngineError:
         return value
 
 

@@ -25,7 +25,7 @@ from clawperator.engine.contracts.matcher import RELATIONS, RELATIONS_SINCE
 from clawperator.engine.contracts.read_only import OBSERVING
 from clawperator.engine.contracts.references import Reference, tree_id
 from clawperator.engine.errors import EngineError, ErrorCode
-from clawperator.engine.executions.ambiguity import several, told_apart
+from clawperator.engine.executions.ambiguity import several, with_selectors
 from clawperator.engine.executions.backend import Outcome
 from clawperator.engine.executions.look import look_command, tree_of
 from clawperator.engine.executions.outcome import ExecutionOutcome, OutcomeStep, facts_of
@@ -105,7 +105,7 @@ async def with_candidates(
     _, found = await asyncio.to_thread(several, tree, execution.actions[failed.index].params)
     if len(found) < 2 or details.get("matches") not in (None, len(found)):
         return finished
-    more = await asyncio.to_thread(told_apart, tree, found, {"current": True, "read": "after"})
+    more = await asyncio.to_thread(with_selectors, tree, found, {"current": True, "read": "after"})
     outcome = replace(finished.outcome, error={**error, "details": {**details, **more}})
     return replace(finished, outcome=outcome)
 

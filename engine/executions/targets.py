@@ -189,7 +189,7 @@ class _Reader:
             name = next((name for name in names if name in params), "")
         details: dict[str, Any] = {**error.get("details", {}), "selector": dict(params.get(name, {}))}
         if tree is not None and source is not None and len(found) > 1 and count in (None, len(found)):
-            details |= ambiguity.told_apart(tree, found, source)
+            details |= ambiguity.with_selectors(tree, found, source)
         else:
             details |= {"matches": count} if count is not None else {}
             details["candidates"] = ambiguity.reported_candidates(data)

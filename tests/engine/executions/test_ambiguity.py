@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from clawperator.engine.executions.ambiguity import MOST, reported_candidates, reported_count, reported_counts
 
 JSON = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=600),
+    st.none() | st.booleans() | st.integers() | st.just(10**400) | st.floats() | st.text(max_size=600),
     lambda inner: st.lists(inner, max_size=15) | st.dictionaries(st.text(max_size=8), inner, max_size=6),
 )
 NODES = st.lists(
@@ -35,6 +35,10 @@ def test_whatever_it_writes_the_candidates_are_few_and_plain(text: str) -> None:
 def test_deep_and_endless_text_is_no_candidate() -> None:
     assert reported_candidates({"candidates": "[" * 200_000}) == []
     assert reported_candidates({"candidates": '{"nodes": [{"bounds": {"left": 1e999}}]}'}) == []
+    box = dict.fromkeys(("left", "top", "right", "bottom"), 10**400)
+    assert reported_candidates({"candidates": json.dumps({"nodes": [{"role": "button", "bounds": box}]})}) == [
+        {"role": "button"}
+    ]
     assert reported_candidates({}) == []
 
 

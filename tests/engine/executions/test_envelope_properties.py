@@ -51,11 +51,14 @@ ACTIONS: dict[str, tuple[dict[str, Any], dict[str, str]]] = {
     "take_screenshot": ({}, {"error": "UNSUPPORTED_RUNTIME_SCREENSHOT"}),
     "scroll": ({"direction": "down"}, {"scroll_outcome": "moved", "settle_delay_ms": "250"}),
     "sleep": ({"durationMs": 1}, {"duration_ms": "1"}),
+    "query_ui": ({}, {"query": '{"nodes":[]}'}),
+    "list_notifications": ({}, {"payload": '{"schemaVersion":1,"notifications":[]}'}),
 }
 """Parameters and the data of a result, by action type, as the Operator writes them (wire.md#actions-and-how-they-fail)."""
 TEXT = st.sampled_from(
     ["", "x", "a0", "click", "snapshot", "hierarchy_xml", "true", "-1", "9" * 400, "\u00b2", "\x1b[2J\0", "\ud800", "VALIDATOR_MISMATCH",
-     "UNSUPPORTED_RUNTIME_CLOSE", "UNSUPPORTED_RUNTIME_SCREENSHOT", "<hierarchy", TREE]
+     "UNSUPPORTED_RUNTIME_CLOSE", "UNSUPPORTED_RUNTIME_SCREENSHOT", "<hierarchy", TREE,
+     '{"x":NaN,"y":1e999}', '{"nodes":[{"bounds":{"left":' + 4 * ('1' * 400 + ',"top":') + '0}}]}', "[" * 900 + "]" * 900, '{"id":"\\ud800"}']
 )  # fmt: skip
 JUNK = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | TEXT,
@@ -76,6 +79,14 @@ DATA_KEYS = (
     "scroll_outcome",
     "raw_text",
     "path",
+    "query",
+    "payload",
+    "candidates",
+    "candidate_count",
+    "coordinate",
+    "progress",
+    "target",
+    "dispatch_method",
 )
 
 
@@ -194,7 +205,7 @@ def everything_said(finished: run.Finished, payload: dict[str, Any]) -> None:
     mask_envelope(finished.envelope)
     settle(ExecutionState("c", "d", 1, 0.0), finished.envelope, 1.0)
     ended(payload, "x", finished.envelope, 1.0)
-    brief(copy.deepcopy(document))
+    json.dumps(brief(copy.deepcopy(document)), allow_nan=False)
     blind.add_to(finished.envelope)
 
 
@@ -278,3 +289,15 @@ def test_how_an_envelope_differs_from_its_plan(steps: list[tuple[str, str]], sta
     results = [{"id": name, "actionType": kind, "success": True, "data": {}} for name, kind in steps]
     envelope = {"commandId": "c", "taskId": "t", "status": status, "stepResults": results, "error": None}
     assert difference(parse_envelope(json.dumps(envelope)), PLANNED) == reason
+
+
+@pytest.mark.parametrize("text", ['{"x":NaN}', '{"x":1e999}', "[" * 900 + "]" * 900, "", "{", '{"x":1,"x":2}'])
+def test_data_that_are_no_strict_json_stay_text(text: str) -> None:
+    """What another program could not read, or reads otherwise, is not copied into our answer as JSON."""
+    finished = {"id": "a", "type": "query_ui", "status": "done"}
+    document = {
+        "ok": True,
+        "envelope": {"stepResults": [{"id": "a", "actionType": "query_ui", "success": True, "data": {"query": text}}]},
+        "outcome": {"status": "succeeded", "steps": [finished]},
+    }
+    assert brief(document)["outcome"]["steps"][0]["data"]["query"] == text
