@@ -58,7 +58,7 @@ ACTIONS: dict[str, tuple[dict[str, Any], dict[str, str]]] = {
 TEXT = st.sampled_from(
     ["", "x", "a0", "click", "snapshot", "hierarchy_xml", "true", "-1", "9" * 400, "\u00b2", "\x1b[2J\0", "\ud800", "VALIDATOR_MISMATCH",
      "UNSUPPORTED_RUNTIME_CLOSE", "UNSUPPORTED_RUNTIME_SCREENSHOT", "<hierarchy", TREE,
-     '{"x":NaN,"y":1e999}', '{"nodes":[{"bounds":{"left":' + 4 * ('1' * 400 + ',"top":') + '0}}]}', "[" * 900 + "]" * 900, '{"id":"\\ud800"}']
+     '{"x":NaN,"y":1e999}', '{"nodes":[{"bounds":{"left":' + 4 * ("1" * 400 + ',"top":') + "0}}]}", "[" * 900 + "]" * 900, '{"id":"\\ud800"}']
 )  # fmt: skip
 JUNK = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | TEXT,
