@@ -36,10 +36,10 @@ from clawperator.engine.logcat.users import IDS_PER_USER
 from clawperator.engine.operator import installation
 from clawperator.engine.operator.apk import read_apk
 from clawperator.engine.text.numbers import whole_number
+from clawperator.engine.verbs.catalogue import LOG_LINES, ROTATIONS
 
-ROTATIONS = {"0": "0", "90": "1", "180": "2", "270": "3"}
+_TURNS = {degrees: str(turns) for turns, degrees in enumerate(ROTATIONS[:-1])}
 """Degrees → Android's ``user_rotation``."""
-MAX_LINES = 5_000
 _FRONT = re.compile(r"\b(?:topResumedActivity|mResumedActivity|mFocusedApp)[=:].*?\bu\d+ ([\w.]+)/([\w.$]+)", re.ASCII)
 _TURN = re.compile(r"\b(?:mCurrentRotation|mRotation|rotation)=(?:ROTATION_)?(\d{1,3})\b", re.ASCII)
 _POSTURE = re.compile(r"\bname='([A-Z][A-Z_]{0,40})'", re.ASCII)
@@ -140,7 +140,7 @@ class DeviceAdmin:
         """Fix the rotation at ``to`` degrees, or leave it to the sensor (``auto``)."""
         async with self._changing("rotate the device", capability="input") as device:
             fixed = settings("put", "system", "accelerometer_rotation", "1" if to == "auto" else "0")
-            turned = [] if to == "auto" else [settings("put", "system", "user_rotation", ROTATIONS[to])]
+            turned = [] if to == "auto" else [settings("put", "system", "user_rotation", _TURNS[to])]
             for done in await run_commands(device, [fixed, *turned]):
                 if not done.ok:
                     raise _refused(device, "the settings were not changed", output=done.text)
@@ -162,7 +162,7 @@ class DeviceAdmin:
                 raise _refused(device, "it is not a simulated device, and nothing was changed", hint=hint)
             return _answer(device, reset=True)
 
-    async def logs(self, *, lines: int = 200, package: str = "") -> dict[str, Any]:
+    async def logs(self, *, lines: int = LOG_LINES, package: str = "") -> dict[str, Any]:
         """Return the last lines of the main log, of one running app if ``package`` is given."""
         self._guard.permit("observe", "read the log of a device")
         device, of_app = await self._resolve(), list[str]()

@@ -48,39 +48,6 @@ HARMLESS = (OBSERVE, WRITE_FILES, STOCK_BACKEND)
 """Allowed in a read-only session."""
 ANY = "*"
 
-_IMPLIED = {
-    "snapshot_ui": "observe",
-    "read_text": "observe",
-    "wait_for_node": "observe",
-    "read_key_value_pair": "observe",
-    "take_screenshot": "observe",
-    "start_recording": "record",
-    "stop_recording": "record",
-    "open_app": "navigate",
-    "close_app": "navigate",
-    "open_uri": "navigate",
-    "scroll": "navigate",
-    "scroll_until": "navigate",
-    "scroll_and_click": "navigate",
-    "wait_for_navigation": "navigate",
-    "enter_text": "type_text",
-    "query_ui": "observe",
-    "list_notifications": "observe",
-    "list_media_sessions": "observe",
-    "get_media_status": "observe",
-    "observe_media": "observe",
-    "show_toast": "navigate",
-    "cancel_toast": "navigate",
-    "set_on_screen_log": "navigate",
-    "clear_on_screen_log": "navigate",
-    "dismiss_notification": "click",
-    "invoke_notification_action": "click",
-    "media_pause": "click",
-    "media_play": "click",
-    "media_seek": "click",
-}
-_BY_INPUT = ("press_key", "input_key", "input_text", "input_tap", "input_long_press", "input_swipe", "input_drag")
-"""Key presses and everything that Android's ``input`` does: beside ``input`` they need the capabilities of their effect."""
 _OF_SESSION = ("get_media_status", "media_pause", "media_play", "media_seek")
 _WITH_PACKAGE = ("open_app", "close_app", "list_notifications", "list_media_sessions", *_OF_SESSION)
 _CLICKS_AFTER = {"scroll_and_click": True, "scroll_until": False}
@@ -100,9 +67,12 @@ _PING = "doctor_ping"
 
 def capabilities_of(action_type: str, params: Mapping[str, Any]) -> frozenset[str]:
     """Return the capabilities that an action of the canonical ``action_type`` needs."""
-    found = {_IMPLIED[action_type]} if action_type in _IMPLIED else set()
-    if action_type in _BY_INPUT:
-        found |= {"input", *_by_input(action_type, params)}
+    from clawperator.engine.verbs.catalogue import VERBS
+
+    verb = VERBS.get(action_type)
+    found = set(verb.needs if verb else ())
+    if "input" in found:
+        found |= set(_by_input(action_type, params))
     if action_type in GESTURES:
         found |= set(_by_gesture(action_type, params))
     if action_type == "click" or (

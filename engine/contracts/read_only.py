@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from clawperator.engine.contracts.issues import joined
 from clawperator.engine.errors import EngineError, ErrorCode
+from clawperator.engine.verbs import READS
+from clawperator.engine.verbs.catalogue import named
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -11,20 +13,7 @@ if TYPE_CHECKING:
 
 INTERNAL = frozenset({"doctor_ping"})
 """The doctor's handshake, which no caller's payload can contain."""
-OBSERVING = INTERNAL | {
-    "snapshot_ui",
-    "query_ui",
-    "read_text",
-    "read_key_value_pair",
-    "wait_for_node",
-    "wait_for_navigation",
-    "take_screenshot",
-    "sleep",
-    "list_notifications",
-    "list_media_sessions",
-    "get_media_status",
-    "observe_media",
-}
+OBSERVING = INTERNAL | {*named(of="action", does=READS)}
 """Canonical types of actions that change nothing on the device."""
 
 

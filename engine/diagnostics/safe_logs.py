@@ -118,15 +118,16 @@ def _payload_keys() -> frozenset[str]:
 def _words() -> Mapping[str, frozenset[str]]:
     """Return the allowed words of keys: other words come from a caller's mistake or the device."""
     from clawperator.engine.contracts.actions import ACTIONS, INPUT_ACTIONS
+    from clawperator.engine.verbs.catalogue import CLICK_TYPES, DIRECTIONS, KEYS, VALIDATORS
 
     types = frozenset((*ACTIONS, *ALIASES, *INPUT_ACTIONS))
     return {
         "type": types,
         "actionType": types,
-        "key": frozenset(("back", "home", "recents")),
-        "direction": frozenset(("down", "up", "left", "right")),
-        "clickType": frozenset(("default", "click", "long_click", "longclick", "focus")),
-        "validator": frozenset(("none", "temperature", "version", "regex")),
+        "key": frozenset(KEYS),
+        "direction": frozenset(DIRECTIONS),
+        "clickType": frozenset((*CLICK_TYPES, "click", "longclick")),
+        "validator": frozenset(("none", *VALIDATORS)),
         "mode": frozenset(MODES),
         "expectedFormat": frozenset((EXPECTED_FORMAT,)),
     }

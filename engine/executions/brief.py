@@ -8,32 +8,9 @@ from typing import Any
 from clawperator.engine.contracts.limits import DUMP_FORMAT
 from clawperator.engine.contracts.strict_json import parse_json
 from clawperator.engine.errors import EngineError
+from clawperator.engine.verbs.catalogue import VERBS
 
-_DATA = {
-    "read_text": ("text",),
-    "read_key_value_pair": ("label", "value"),
-    "query_ui": ("query",),
-    "set_on_screen_log": ("bounds", "truncated"),
-    **dict.fromkeys(
-        (
-            "list_notifications",
-            "dismiss_notification",
-            "invoke_notification_action",
-            "list_media_sessions",
-            "get_media_status",
-            "media_pause",
-            "media_play",
-            "media_seek",
-            "observe_media",
-        ),
-        ("payload",),
-    ),
-    "scroll": ("scroll_outcome",),
-    "scroll_until": ("termination_reason", "scrolls_executed"),
-    "wait_for_navigation": ("resolved_package",),
-    "take_screenshot": ("path",),
-    "snapshot_ui": ("view", "tree", "text", "warn", "truncated", "blind"),
-}
+_DATA = {name: verb.data for name, verb in VERBS.items() if verb.data}
 """The data of successful steps that a caller cannot know before, by action type."""
 _OF_REPORTS = ("ok", "outputs", "variance", "errors", "warnings")
 _OF_SCRIPTS = ("ok", "skillResult", "frames", "outputTruncated", "warnings")

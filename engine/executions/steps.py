@@ -10,12 +10,11 @@ from typing import Any
 from clawperator.engine.contracts.limits import EXPECTED_FORMAT, MAX_EXECUTION_TIMEOUT_MS
 from clawperator.engine.executions.build import DEFAULT_TIMEOUT_MS, generated_id
 from clawperator.engine.hierarchy.matcher import Matcher
+from clawperator.engine.verbs import catalogue
 
 SOURCE = "clawperator-console"
 """The ``source`` of payloads from the console."""
 
-_BUDGETS_MS = {"open_app": 15_000, "open_uri": 15_000, "press_key": 10_000}
-"""Time limits other than ``DEFAULT_TIMEOUT_MS``, as those of the single-action commands (execution.md#ids)."""
 _LEAST_MS = 10_000
 _FURTHER_STEP_MS = 5_000
 
@@ -116,9 +115,14 @@ def execution(steps: Sequence[Mapping[str, Any]], *, name: str = "console") -> d
 def budget_ms(steps: Iterable[Mapping[str, Any]]) -> int:
     """Return the time limit for ``steps``: the longest one's, a bit more for each further step, and their sleeps."""
     steps = list(steps)
-    longest = max((_BUDGETS_MS.get(str(step.get("type")), DEFAULT_TIMEOUT_MS) for step in steps), default=0)
+    longest = max((_limit_ms(step) for step in steps), default=0)
     more = _FURTHER_STEP_MS * max(0, len(steps) - 1) + sum(map(_waits_ms, steps))
     return min(max(longest, _LEAST_MS) + more, MAX_EXECUTION_TIMEOUT_MS)
+
+
+def _limit_ms(step: Mapping[str, Any]) -> int:
+    verb = catalogue.VERBS.get(str(step.get("type")))
+    return (verb.limit_ms if verb else 0) or DEFAULT_TIMEOUT_MS
 
 
 def with_own_ids(steps: Iterable[Mapping[str, Any]]) -> Iterator[dict[str, Any]]:

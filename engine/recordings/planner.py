@@ -38,6 +38,7 @@ from clawperator.engine.recordings.typed_texts import (
 )
 from clawperator.engine.skills.blocked_terms import BlockedTerms
 from clawperator.engine.skills.recipe.templates import fill, names
+from clawperator.engine.verbs.catalogue import KEYS
 
 _RECENT = 4
 _LONGEST_ID = 60
@@ -181,7 +182,7 @@ class _Planner:
     def _pressed(self, position: int, event: PressKey) -> None:
         self._drop_scrolls("a key followed it")
         key = event.key.strip().lower()
-        if key not in ("back", "home", "recents"):
+        if key not in KEYS:
             self._omit(event, "a key was omitted: the Operator app cannot press it")
             return
         before, package = self._screens.before(position), self._in_front(position)

@@ -9,6 +9,8 @@ import re
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
+from clawperator.engine.verbs.catalogue import VERBS, named
+
 _MILLIS = 30_000
 
 
@@ -73,24 +75,9 @@ SPECS: Mapping[str, Spec] = {
     },
     "observe_media": {"durationMs": WholeNumber(1, _MILLIS)},
 }
-ONE_OF: Mapping[str, tuple[str, str]] = {
-    "set_on_screen_log": ("text", "template"),
-    **dict.fromkeys(
-        ("get_media_status", "media_pause", "media_play", "media_seek"), ("applicationId", "mediaSessionId")
-    ),
-}
+ONE_OF: Mapping[str, tuple[str, ...]] = {name: VERBS[name].one_of for name in SPECS if VERBS[name].one_of}
 """Exactly one of the two must be given."""
-BACKGROUND = frozenset(
-    {
-        "list_notifications",
-        "list_media_sessions",
-        "get_media_status",
-        "media_pause",
-        "media_play",
-        "media_seek",
-        "observe_media",
-    }
-)
+BACKGROUND = frozenset(named(background=True))
 """A plan of these alone needs neither the accessibility service nor a lit screen."""
 
 

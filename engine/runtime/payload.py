@@ -18,6 +18,7 @@ from clawperator.engine.runtime import retry as presets
 from clawperator.engine.runtime.plan import Generation, OperatorPlan, PlanAction, PlanStep, at_least
 from clawperator.engine.runtime.query import Query
 from clawperator.engine.runtime.retry import RetryPolicy
+from clawperator.engine.verbs.catalogue import KEYS
 
 MAX_PAYLOAD_BYTES = 64_000
 MAX_ACTIONS = 64
@@ -332,7 +333,7 @@ def _read_text(p: Fields, generation: Generation) -> plan.ReadText:
 
 def _press_key(p: Fields, _: Generation) -> plan.PressKey:
     key = p.text("key", 32).lower()
-    if key not in ("back", "home", "recents"):
+    if key not in KEYS:
         raise PayloadError(f"{p.where}.key is not supported: {key}")
     return plan.PressKey(key)
 

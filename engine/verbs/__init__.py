@@ -65,7 +65,7 @@ class Verb:
     command. Of an action: ``limit_ms`` is the time limit of an execution of it alone, where it is not the usual one, ``exact`` that the app refuses other
     parameters, ``background`` that it needs neither the accessibility service nor a lit screen, ``data`` what its step returns that a
     caller cannot know before, ``app_only`` what the app can and adb's shell cannot, ``listed`` whether servers have it as a verb.
-    ``needs`` are the capabilities that do not depend on the arguments, ``command`` the words on the command line.
+    ``needs`` are the capabilities that do not depend on the arguments (with ``input``, those of its effect are needed as well), ``command`` the words on the command line.
     """
 
     __slots__ = ("about", "app_only", "background", "command", "data", "does", "exact", "limit_ms", "listed", "name", "needs", "of", "one_of", "params", "since")  # fmt: skip

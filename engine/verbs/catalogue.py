@@ -117,7 +117,8 @@ _PANEL: dict[str, Any] = {"since": _0_10, "exact": True, "app_only": _DRAWS, "ne
 _TOAST: dict[str, Any] = {**_PANEL, "since": _0_11_3, "command": "toast"}
 _NODE_OR_POINT = (SELECTOR, POINT)
 _HELD_IN = (*_NODE_OR_POINT, DURATION, DISPLAY, CONTAINER, STRICT, NTH, WITHIN)
-_AT: dict[str, Any] = {"of": "input", "one_of": ("selector", "point")}
+_INPUT: dict[str, Any] = {"of": "input", "needs": ("input",)}
+_AT: dict[str, Any] = {**_INPUT, "one_of": ("selector", "point")}
 
 _ACTIONS = (
     Verb("open_app", "Start an app by its launcher entry; from Operator 0.9.2 on it waits until the app is in front.",
@@ -152,7 +153,7 @@ _ACTIONS = (
     Verb("sleep", "Wait on the device.",
          DURATION("Duration in milliseconds; counts towards the execution's timeoutMs.", high=_MAX, need=True), _retry("None"),
          command="sleep", does=READS),
-    Verb("press_key", "Press a system key.", KEY("The key to press.", need=True), _IGNORED_RETRY, command="press", limit_ms=10_000),
+    Verb("press_key", "Press a system key.", KEY("The key to press.", need=True), _IGNORED_RETRY, command="press", limit_ms=10_000, needs=("input",)),
     Verb("scroll", "Scroll once.", *_SCROLLING, _retry("None"), command="scroll", needs=("navigate",), data=("scroll_outcome",)),
     Verb("scroll_until", "Scroll until an end, a limit or a node is reached.",
          *_SCROLLING, MAX_SCROLLS, TIMEOUT("Maximum time in milliseconds; by default, the stock backend takes 3,000 a swipe.",
@@ -237,8 +238,8 @@ _OTHERS = (
     Verb("wait_text_changes", "Wait until the first match has another text.", SELECTOR(need=True), TIMEOUT,
          of="composition", command="wait --text-changes", does=READS),
     Verb("wait_app", "Wait until an app is in front.", APP(need=True), TIMEOUT, of="composition", command="wait --app", does=READS),
-    Verb("input_key", "Press any key through Android's input.", KEY(need=True), DISPLAY, of="input", command="input key"),
-    Verb("input_text", "Type into the focused field through Android's input.", TEXT(need=True), DISPLAY, of="input", command="input text"),
+    Verb("input_key", "Press any key through Android's input.", KEY(need=True), DISPLAY, command="input key", **_INPUT),
+    Verb("input_text", "Type into the focused field through Android's input.", TEXT(need=True), DISPLAY, command="input text", **_INPUT),
     Verb("input_tap", "Tap a node or a point through Android's input.",
          *(param for param in _HELD_IN if param is not DURATION), command="input tap", **_AT),
     Verb("input_long_press", "Hold a node or a point through Android's input.", *_HELD_IN, command="input long-press", **_AT),

@@ -7,6 +7,7 @@ from clawperator.app.cli.engine_command import EngineCommand
 from clawperator.app.cli.parsing.common_flags import POLICY_FLAG
 from clawperator.app.cli.parsing.flags import Flag, Word, switch
 from clawperator.engine.errors import EngineError, ErrorCode
+from clawperator.engine.verbs.catalogue import LOG_LINES, MAX_LOG_LINES, ROTATIONS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -128,11 +129,11 @@ class Rotate(DeviceCommand):
     usage = "0|90|180|270|auto [options]"
     notes = "The answer has the screen as it is right after the change. An app may fix its own orientation."
     examples = ("90", "auto")
-    flags = (Word("to", "degrees, or auto", suggest=("0", "90", "180", "270", "auto")), POLICY_FLAG)
+    flags = (Word("to", "degrees, or auto", suggest=ROTATIONS), POLICY_FLAG)
 
     def check(self, options: Options) -> None:
         super().check(options)
-        if options.to not in ("0", "90", "180", "270", "auto"):
+        if options.to not in ROTATIONS:
             raise EngineError(ErrorCode.USAGE, "device rotate takes 0, 90, 180, 270 or auto")
 
     def ask(self, admin: DeviceAdmin, options: Options) -> Awaitable[dict[str, Any]]:
@@ -162,7 +163,7 @@ class DeviceLogs(DeviceCommand):
     usage = "[--lines <n>] [--app <package>] [options]"
     examples = ("", "--lines 50 --app com.example.shop")
     flags = (
-        Flag("--lines", "<n>", "print at most n lines", bounds=(1, 5_000), default=200),
+        Flag("--lines", "<n>", "print at most n lines", bounds=(1, MAX_LOG_LINES), default=LOG_LINES),
         Flag("--app", "<package>", "print only lines of this running app"),
         POLICY_FLAG,
     )

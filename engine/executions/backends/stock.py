@@ -43,6 +43,7 @@ from clawperator.engine.runtime.outcome import ActionResult, PlanOutcome
 from clawperator.engine.runtime.payload import PayloadError, read_payload
 from clawperator.engine.runtime.plan import OperatorPlan
 from clawperator.engine.runtime.run import Observer, PlanRun
+from clawperator.engine.verbs.catalogue import VERBS
 
 _REBIND_SECONDS = 5.0
 _REBIND_POLL_SECONDS = 0.1
@@ -53,24 +54,7 @@ _WITHOUT_TREE = frozenset(
     {"open_app", "open_uri", "close_app", "press_key", "sleep", "take_screenshot", "doctor_ping", *GESTURES}
 )
 """Actions that never read the screen, beside a click at a coordinate and a wait for an app."""
-_NEEDS_APP = {
-    **dict.fromkeys(("start_recording", "stop_recording"), "sees the events of the screen"),
-    **dict.fromkeys(("show_toast", "cancel_toast", "set_on_screen_log", "clear_on_screen_log"), "draws on the screen"),
-    **dict.fromkeys(
-        (
-            "list_notifications",
-            "dismiss_notification",
-            "invoke_notification_action",
-            "list_media_sessions",
-            "get_media_status",
-            "media_pause",
-            "media_play",
-            "media_seek",
-            "observe_media",
-        ),
-        "has access to notifications and media sessions",
-    ),
-}
+_NEEDS_APP = {name: verb.app_only for name, verb in VERBS.items() if verb.app_only}
 """What adb's shell cannot do, and why."""
 _STATE = (
     f'echo "sdk=$(getprop ro.build.version.sdk)"; echo "on=$(settings get {CURRENT} secure accessibility_enabled)"; '
