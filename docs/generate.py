@@ -114,7 +114,7 @@ def commands() -> Iterator[str]:
 
     yield f"### Options of every command\n\n```text\n{_global_options()}\n```\n"
     known = {word for words in SECTIONS.values() for word in words}
-    for title, first_words in (*SECTIONS.items(), ("Flat commands", None)):
+    for title, first_words in (*SECTIONS.items(), ("Other forms", None)):
         yield f"### {title}\n"
         for words, text in _help_texts():
             first = words.partition(" ")[0]

@@ -18,7 +18,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "observe snapshot": ("observe:Snapshot", "Read the UI tree of the screen"),
     "observe screenshot": ("observe:Screenshot", "Take a screenshot"),
     "inspect ui": ("observe:Snapshot", "Read the UI tree of the screen (the same as observe snapshot)"),
-    "match": ("trees:Match", "Show which nodes a selector matches, on the device or in a saved dump"),
+    "match": ("trees:Match", "Show which nodes a selector matches, on the device or in a dump"),
     "suggest": ("trees:Suggest", "Rank the selectors that match a node"),
     "diff": ("trees:Diff", "Compare two saved dumps"),
     "action open-app": ("action:OpenApp", "Open an app by its application id"),
@@ -53,8 +53,8 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "device unlock-hint": ("device:UnlockHint", "Show whether the screen is off or locked, and what to do"),
     "device logs": ("device:DeviceLogs", "Show the last lines of the device's log"),
     "exec": ("flat:Exec", "Run one execution payload, in the flat profile"),
-    "snapshot": ("flat:Snapshot", "Read the UI tree of the screen, in the flat profile"),
-    "screenshot": ("flat:Screenshot", "Take a screenshot, in the flat profile"),
+    "snapshot": ("flat:Snapshot", "Read the UI tree of the screen"),
+    "screenshot": ("flat:Screenshot", "Take a screenshot"),
     "click": ("flat:Click", "Click a node or a point on the screen (also: tap)"),
     "read": ("flat:Read", "Read a node's text"),
     "read-value": ("flat:ReadValue", "Read the value beside a label (also: read-kv)"),
@@ -67,7 +67,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "back": ("flat:Back", "Press back"),
     "scroll": ("flat:Scroll", "Scroll once"),
     "scroll-until": ("flat:ScrollUntil", "Scroll until a node is on screen"),
-    "scroll-and-click": ("flat:ScrollAndClick", "Scroll to a node and click it, in the flat profile"),
+    "scroll-and-click": ("flat:ScrollAndClick", "Scroll to a node and click it"),
     "sleep": ("flat:Sleep", "Pause on the device"),
     "query": ("app_actions:Query", "List nodes of the screen with their states, as the device sees them"),
     "swipe": ("app_actions:Swipe", "Move a finger from one point of the screen to another"),
@@ -117,7 +117,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "history export": ("history:Export", "Export runs as JSON Lines, or one run as a ZIP file"),
     "history audit": ("history:Audit", "List requests to devices, their callers and their outcomes"),
     "history prune": ("history:Prune", "Delete old runs"),
-    "doctor": ("doctor:Doctor", "Check the host, the device and the Operator app, and suggest fixes"),
+    "doctor": ("doctor:Doctor", "Check host, device and Operator app, and suggest fixes"),
     "operator setup": ("operator:Setup", "Install the Operator app, grant its permissions and verify it"),
     "operator install": ("operator:Setup", "Install the Operator app (the same as operator setup)"),
     "operator fetch": ("operator:Fetch", "Copy or download the Operator APK and verify its digest"),
@@ -163,18 +163,27 @@ COMMANDS: dict[str, tuple[str, str]] = {
 """Command words → (``module:class`` under ``commands``, summary), in the order of the help text."""
 
 SECTIONS: dict[str, tuple[str, ...]] = {
-    "Observe": ("observe", "inspect", "match", "suggest", "diff", "watch"),
-    "Act": ("execute", "action", "set", "submit", "input", "record", "on-screen-log", "notifications", "media"),
-    "Skills": ("skills",),
-    "Devices": ("devices", "device", "apps", "app", "packages", "doctor", "lock"),
-    "Operator app": ("operator", "grant-device-permissions"),
-    "Emulators": ("emulator", "provision"),
-    "History and reports": ("history", "logs", "report"),
+    "Observe": ("snapshot", "screenshot", "read", "read-value", "query", "wait", "wait-for-nav", "match", "suggest", "diff", "watch"),
+    "Act": (
+        *("open", "close", "click", "type", "press", "back", "scroll", "scroll-until", "scroll-and-click", "set", "submit", "swipe"),
+        *("drag", "sleep", "execute", "input", "record", "toast", "on-screen-log", "notifications", "media"),
+    ),
+    "Devices": ("devices", "apps", "doctor", "device", "app", "packages", "lock", "emulator", "operator"),
+    "Skills and history": ("skills", "history", "logs", "report"),
     "Console and servers": ("console", "serve", "mcp", "fleet"),
-    "Policy and settings": ("policy", "config"),
-    "Develop": ("demo", "sim", "schema", "version", "warm", "completion", "guide", "explain", "help"),
-}
-"""Sections of the help → first words of commands. Those in no section are the short forms of the flat profile."""
+    "Settings and development": (
+        *("demo", "guide", "help", "explain", "completion", "version", "schema", "policy", "config", "sim", "warm"),
+    ),
+}  # fmt: skip
+"""Sections of the help → first words of commands. Those in no section are other forms of the same, for scripts that use them."""
+
+SHOWN = (
+    *("snapshot", "screenshot", "read", "wait", "match", "suggest"),
+    *("open", "click", "type", "press", "scroll", "set", "execute"),
+    *("devices", "apps", "doctor", "operator setup"),
+    *("skills list", "skills run", "history list", "report", "console", "serve", "mcp", "demo", "guide"),
+)  # fmt: skip
+"""Commands with a row in the full help, which names the others."""
 
 GROUPS: dict[str, str] = {
     "packages": "packages list [--third-party]",
@@ -217,3 +226,9 @@ def subcommands(group: str) -> Iterator[str]:
 def first_words() -> list[str]:
     """Return every first word of a command once, in table order."""
     return list(dict.fromkeys(words.partition(" ")[0] for words in COMMANDS))
+
+
+def other_forms() -> list[str]:
+    """Return the commands that are in no section of the help."""
+    known = {word for words in SECTIONS.values() for word in words}
+    return [words for words in COMMANDS if words.partition(" ")[0] not in known]

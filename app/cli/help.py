@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from clawperator.app.cli.command import build_parser, global_parser, load
-from clawperator.app.cli.command_table import COMMANDS, GROUPS, SECTIONS, subcommands
+from clawperator.app.cli.command_table import COMMANDS, GROUPS, SECTIONS, SHOWN, other_forms, subcommands
 from clawperator.app.cli.output import is_terminal
 from clawperator.engine.contracts.issues import suggestion
 from clawperator.engine.errors import EngineError, ErrorCode, Retry
@@ -24,17 +24,11 @@ usage: clawperator <command> [options]
 """
 
 _CLOSING = """\
-examples:
-  clawperator demo
-  clawperator devices
-  clawperator observe snapshot --output pretty
-  clawperator execute --execution plan.json --validate-only
-
 More help:
-  clawperator help <command>                 help for one command
-  clawperator help options                   global options, environment variables, exit codes
-  clawperator help flat                      short commands for skill scripts: snapshot, click, type, …
-  clawperator help errors [NODE_NOT_FOUND]   all error codes, or details of one
+  clawperator help <command>           one command, or a group (…)
+  clawperator help options             global options, environment, exit codes
+  clawperator help flat                other forms: action click, inspect ui, …
+  clawperator help errors [<code>]     all error codes, or details of one
 """
 
 _ENVIRONMENT = """
@@ -54,7 +48,6 @@ _RETRY = {
     Retry.OBSERVE: "the device may have acted: take a snapshot, then decide",
     Retry.SETUP: "run clawperator doctor or operator setup, then repeat",
 }
-_WIDTH = max(map(len, COMMANDS)) + 2
 
 
 def help_text(topic: str) -> str:
@@ -144,11 +137,18 @@ def _coloured() -> type[HelpFormatter]:
 
 
 def _full_text() -> str:
-    sections = "".join(
-        f"{title}\n{_rows([words for words in COMMANDS if words.partition(' ')[0] in first])}\n"
-        for title, first in SECTIONS.items()
-    )
+    sections = "".join(f"{title}\n{_section(first)}\n" for title, first in SECTIONS.items())
     return f"{wrapped(_INTRODUCTION)}\n{sections}{wrapped(_CLOSING)}"
+
+
+def _section(first: tuple[str, ...]) -> str:
+    """Return the rows of a section, and a line that names its other commands."""
+    rows = _rows([words for words in SHOWN if words.partition(" ")[0] in first])
+    groups = {word for word in first if next(subcommands(word), "")}
+    others = [f"{word}\0…" if word in groups else word for word in first if word in groups or word not in SHOWN]
+    more = ", ".join(others)
+    line = _filled(f"  more: {more}", len("  more: ")).replace("\0", " ")  # a group's dots stay with its name
+    return f"{rows}{line}\n" if more else rows
 
 
 def _options_text() -> str:
@@ -156,13 +156,11 @@ def _options_text() -> str:
 
 
 def _flat_text() -> str:
-    in_sections = {word for words in SECTIONS.values() for word in words}
-    flat = [words for words in COMMANDS if words.partition(" ")[0] not in in_sections]
     about = (
-        "Short forms of the same actions, for skill scripts. Their results differ slightly: a failed step fails the envelope, "
-        "and close succeeds."
+        "Other forms of the same actions, for scripts that use them. Their results differ slightly from those of click, type and the "
+        "like, where a failed step fails the envelope, and close succeeds."
     )
-    return f"{wrapped(about)}\n\n{_rows(flat)}\nRun `clawperator help <command>` for details.\n"
+    return f"{wrapped(about)}\n\n{_rows(other_forms())}\nRun `clawperator help <command>` for details.\n"
 
 
 def _errors_text() -> str:
@@ -172,4 +170,5 @@ def _errors_text() -> str:
 
 
 def _rows(commands: list[str]) -> str:
-    return wrapped("".join(f"  {words:<{_WIDTH}}{COMMANDS[words][1]}\n" for words in commands))
+    width = max(map(len, commands), default=0) + 2
+    return wrapped("".join(f"  {words:<{width}}{COMMANDS[words][1]}\n" for words in commands))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import TYPE_CHECKING
 
 import pytest
@@ -35,9 +36,21 @@ class TestHelp:
         assert (run.exit_code, run.err) == (0, "")
         assert run.out.startswith("clawperator drives Android devices")
         flat = cli("help", "flat").out
+        full = run.out.partition("More help:")[0]
         for words, (_, summary) in COMMANDS.items():
-            assert (f"  {words} " in run.out) != (f"  {words} " in flat), "in one of the two"
-            assert summary in " ".join((run.out + flat).split())
+            first = words.partition(" ")[0]
+            named = f"  {words} " in full or f"{first} …" in full or re.search(rf"(more:|,)\s+{words}[,\n]", full)
+            assert bool(named) != (f"  {words} " in flat), f"{words} is in one of the two"
+            if f"  {words} " in full + flat:
+                assert summary in " ".join((full + flat).split())
+
+    def test_the_full_help_is_a_page_of_short_commands(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setenv("COLUMNS", "80")
+        text = help_text("")
+        assert text.count("\n") <= 60
+        rows = [line.split()[0] for line in text.split("\n") if line.startswith("  ")]
+        assert {"click", "type", "open", "read", "wait", "screenshot", "snapshot"} <= {*rows}
+        assert not {"action", "observe", "inspect", "exec"} & {*rows}
 
     def test_options_of_every_command_are_one_topic(self, cli: Cli) -> None:
         options = cli("help", "options").out
