@@ -10,8 +10,9 @@ from textual.message import Message
 
 from clawperator.widgets import keys
 from clawperator.widgets.following_pane import FollowingPane
+from clawperator.widgets.format.jobs import outcome_rows
 from clawperator.widgets.format.lines import Line, Row
-from clawperator.widgets.format.skill_output import outcome_rows, output_row, run_row
+from clawperator.widgets.format.skill_output import output_row, run_row
 from clawperator.widgets.format.skills import SEVERITIES, findings_rows, tally, trouble_rows
 from clawperator.widgets.line_pane import LinePane
 from clawperator.widgets.models.skill_runs import Marker, OutputRing, SkillOutputLine, SkillRunState
@@ -79,7 +80,9 @@ class SkillOutput(FollowingPane):
         key = (run.number, run.ended, width, self.symbols.ascii) if run is not None and not run.running else None
         if key != self._ended_for:
             self._ended_for = key
-            self._ended = tuple(outcome_rows(run, width - 1, self.symbols)) if run is not None and width >= 10 else ()
+            self._ended = ()
+            if run is not None and key is not None and width >= 10:
+                self._ended = (Row(Line(width)), *outcome_rows(run, width - 1, self.symbols))
 
     def refresh_head(self) -> None:
         self.refresh(Region(0, 0, self.content_size.width, self.HEAD_ROWS))

@@ -48,13 +48,14 @@ class JobRunner:
         *,
         left: Callable[[Job], Awaitable[str]],
         then: Callable[[], Awaitable[None]],
+        lead: str = "",
     ) -> bool:
         """Start ``job``; return false while another one runs.
 
         ``work`` returns the result in words. ``left`` describes what a cancelled job has left behind, ``then`` follows
-        in any case. ``title`` begins the sentence about a failure.
+        in any case. ``title`` begins the notice about a failure, ``lead`` the others.
         """
-        if self.busy or not self._start(self._name, self._run(title, work, left, then)):
+        if self.busy or not self._start(self._name, self._run(title, work, left, then, lead)):
             return False
         self._change(job)
         return True
@@ -65,7 +66,7 @@ class JobRunner:
         if job is None or not job.running or self._work is None:
             return False
         if not job.stopping:
-            self._change(replace(job, stopping=True))
+            self.note(stopping=True)
             self._work.cancel()
         return True
 
@@ -74,12 +75,18 @@ class JobRunner:
         if self.job is not None and self.job.running:
             self._change(self.job.with_stage(stage, self._clock.now()))
 
+    def note(self, **changes: Any) -> None:
+        """Change the running job; ignored after the end."""
+        if self.job is not None and self.job.running:
+            self._change(replace(self.job, **changes))
+
     async def _run(
         self,
         title: str,
         work: Callable[[OnProgress], Coroutine[Any, Any, str]],
         left: Callable[[Job], Awaitable[str]],
         then: Callable[[], Awaitable[None]],
+        lead: str,
     ) -> None:
         here = asyncio.current_task()
         self._work = asyncio.create_task(work(self.heard))
@@ -90,12 +97,12 @@ class JobRunner:
                 raise
             assert self.job is not None
             words = await left(self.job)
-            self._over(Status.SKIPPED, words, Notice(Status.WARN, words))
+            self._over(Status.SKIPPED, words, Notice(Status.WARN, f"{lead}{words}"))
         except EngineError as exc:
             notice = Notice(Status.FAILED, f"{title} failed: {exc.message}", exc.code.value)
             self._over(Status.FAILED, exc.message, notice, code=exc.code.value, hint=exc.hint)
         else:
-            self._over(Status.OK, words, Notice(Status.OK, words))
+            self._over(Status.OK, words, Notice(Status.OK, f"{lead}{words}"))
         finally:
             self._work = None
         await then()

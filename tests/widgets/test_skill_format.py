@@ -10,9 +10,10 @@ from hypothesis import strategies as st
 
 from clawperator.engine.skills.run import OutputLine
 from clawperator.widgets.format.draft import plan_rows
+from clawperator.widgets.format.jobs import outcome_rows
 from clawperator.widgets.format.lines import Line, Row
 from clawperator.widgets.format.markdown import MOST_LINES, markdown_rows
-from clawperator.widgets.format.skill_output import outcome_rows, output_row, run_row
+from clawperator.widgets.format.skill_output import output_row, run_row
 from clawperator.widgets.format.skills import card_rows, findings_rows, skill_row, summary_line
 from clawperator.widgets.format.symbols import ASCII
 from clawperator.widgets.models.skill_runs import OutputRing, SkillRunState
@@ -205,9 +206,11 @@ def test_a_line_fits_its_pane(width: int) -> None:
 
 
 def test_how_a_run_stands() -> None:
-    run = SkillRunState(number=1, skill_id="a.b", what="script x.py", since=NOON - 3, limit=120.0)
+    run = SkillRunState(number=1, subject="a.b", kind="script x.py", since=NOON - 3, limit=120.0)
     assert run_row(run, NOON, 60).left.plain.startswith(" ● 3.0 s of 120 s")
-    failed = run.over(Status.FAILED, "Skill a.b exited with code 3", NOON, code="SKILL_EXECUTION_FAILED", exit_code=3)
+    failed = replace(run, exit_code=3).over(
+        Status.FAILED, "Skill a.b exited with code 3", NOON, code="SKILL_EXECUTION_FAILED"
+    )
     assert run_row(failed, NOON + 50, 60).left.plain.startswith(" ✗ exit 3")
     shown = text(list(outcome_rows(failed, 60)))
     assert "exited with code 3" in shown

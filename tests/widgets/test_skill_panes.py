@@ -25,7 +25,7 @@ def run_of(count: int, *, number: int = 1, ring: OutputRing | None = None) -> Sk
     output = OutputRing() if ring is None else ring
     for index in range(count):
         output.add(OutputLine("stdout", f"line {index}", NOON + index))
-    return SkillRunState(number=number, skill_id="a.b", what="script x.py", since=NOON, output=output)
+    return SkillRunState(number=number, subject="a.b", kind="script x.py", since=NOON, output=output)
 
 
 # -- the list
@@ -149,8 +149,8 @@ async def test_the_end_is_reported_below_the_last_line() -> None:
         run = run_of(2)
         pane.show(run)
         await drained(pilot)
-        ended = run.over(
-            Status.FAILED, "Skill a.b exited with code 3", NOON + 5, code="SKILL_EXECUTION_FAILED", exit_code=3
+        ended = replace(run, exit_code=3).over(
+            Status.FAILED, "Skill a.b exited with code 3", NOON + 5, code="SKILL_EXECUTION_FAILED"
         )
         pane.show(ended)
         await drained(pilot)

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 
-from clawperator.widgets.format.jobs import problem_rows
-from clawperator.widgets.format.lines import Line, Row, wrapped
+from clawperator.widgets.format.lines import Line, Row
 from clawperator.widgets.format.symbols import UNICODE, Symbols
 from clawperator.widgets.models.skill_runs import Marker, SkillOutputLine, SkillRunState
 from clawperator.widgets.models.status import Status
@@ -72,8 +71,8 @@ def run_row(run: SkillRunState, now: float, width: int, symbols: Symbols = UNICO
     else:
         line.add(f"{end_words(run)} ", run.status.role if run.status is not Status.OK else "strong")
     if named:
-        line.device(run.skill_id, "text", before=" ", room=max(8, line.width - line.cells - 20))
-    return Row(line.device(run.what, "muted", before=" "), right)
+        line.device(run.subject, "text", before=" ", room=max(8, line.width - line.cells - 20))
+    return Row(line.device(run.kind, "muted", before=" "), right)
 
 
 def end_words(run: SkillRunState) -> str:
@@ -85,17 +84,6 @@ def end_words(run: SkillRunState) -> str:
     return "done" if run.status is Status.OK else "failed"
 
 
-def outcome_rows(run: SkillRunState, width: int, symbols: Symbols = UNICODE) -> Iterator[Row]:
-    """Yield the outcome below the output."""
-    if run.running:
-        return
-    yield Row(Line(width))
-    role = "text" if run.status is Status.OK else run.status.role
-    lead = f" {symbols.sign(run.status)} "
-    yield from wrapped(run.words, width, role, lead=lead, lead_role=run.status.role, limit=8)
-    yield from problem_rows(run.code, run.hint, width, symbols)
-
-
 def run_words(run: SkillRunState) -> str:
     """Return the skill's short name for the header."""
-    return run.skill_id.rpartition(".")[2] or run.skill_id
+    return run.subject.rpartition(".")[2] or run.subject

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import math
 from bisect import bisect_left
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from enum import Enum
-from typing import NamedTuple, Protocol, Self
+from typing import NamedTuple, Protocol
 
 from clawperator.engine.skills.frames import kind_of
-from clawperator.widgets.models.status import Status
+from clawperator.widgets.models.job import Job
 
 LINES_KEPT = 20_000
 CHARACTERS_KEPT = 4_000_000
@@ -132,49 +131,17 @@ class OutputRing:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SkillRunState:
-    """``what`` names the script or recipe, ``command`` the equivalent command line without personal values.
+class SkillRunState(Job):
+    """A job whose ``subject`` is the skill and whose ``kind`` names the script or recipe.
 
-    ``status`` is RUNNING until it ``ended``; ``words`` are the outcome, ``code`` and ``hint`` belong to a failure.
-    ``limit`` is in seconds, 0 for none. ``stopping``: it was cancelled and has not ended yet.
+    ``command`` is the equivalent command line without personal values. ``limit`` is in seconds, 0 for none.
     """
 
     number: int
-    skill_id: str
-    what: str
     command: str = ""
     device_id: str = ""
-    since: float = math.nan
-    ended: float = math.nan
-    status: Status = Status.RUNNING
-    words: str = ""
-    code: str = ""
-    hint: str = ""
     exit_code: int | None = None
     limit: float = 0.0
-    stopping: bool = False
     output: OutputRing = field(default_factory=OutputRing)
     printed: int = 0
     """The output's generation at the last update: tells two states of one run apart."""
-
-    @property
-    def running(self) -> bool:
-        return math.isnan(self.ended)
-
-    def seconds(self, now: float) -> float:
-        return max(0.0, (now if self.running else self.ended) - self.since)
-
-    def over(
-        self, status: Status, words: str, now: float, *, code: str = "", hint: str = "", exit_code: int | None = None
-    ) -> Self:
-        return replace(
-            self,
-            status=status,
-            words=words,
-            ended=now,
-            code=code,
-            hint=hint,
-            exit_code=exit_code,
-            stopping=False,
-            printed=self.output.generation,
-        )

@@ -105,7 +105,7 @@ class SkillActions:
 
     def _say_busy(self) -> None:
         run = self.controller.run
-        what = f"{sentence(run.skill_id)} is already running. C stops it" if run else "A skill is already running"
+        what = f"{sentence(run.subject)} is already running. C stops it" if run else "A skill is already running"
         self.console.say(Status.WAITING, what)
 
     def _to_draft(self, request: SkillRequest) -> None:

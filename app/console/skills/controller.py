@@ -67,11 +67,11 @@ class SkillsController:
         self._wanted = asyncio.Event()
         self._card_wanted = asyncio.Event()
         self._looking = False
-        self._work: asyncio.Task[SkillRunState] | None = None
         self._flushing: asyncio.TimerHandle | None = None
         self._numbers = 0
         self.given: dict[str, SkillRequest] = {}
         """The last inputs of each skill for its next form, without personal values."""
+        self._runs = JobRunner("skill", start, clock, self._show_run, lambda notice: post(NoticeUpdate(notice)))
         self._sync = JobRunner("skills sync", start, clock, self._show_sync, lambda notice: post(NoticeUpdate(notice)))
 
     @property
@@ -85,7 +85,7 @@ class SkillsController:
 
     @property
     def busy(self) -> bool:
-        return self.run is not None and self.run.running
+        return self._runs.busy
 
     @property
     def syncing(self) -> Job | None:
@@ -259,74 +259,57 @@ class SkillsController:
         )
         run = SkillRunState(
             number=self._numbers,
-            skill_id=request.skill_id,
-            what=request.option.name,
+            subject=request.skill_id,
+            kind=request.option.name,
             command=command,
             device_id=device_id,
             since=self._clock.now(),
             limit=SCRIPT_SECONDS if request.option.script else 0.0,
             output=OutputRing(),
         )
-        if not self._start("skill", self._run(run, request)):
-            return False
-        self.given[request.skill_id] = request._replace(
-            values={n: v for n, v in request.values.items() if v not in request.secrets}, secrets=()
+        name = sentence(request.skill_id)
+        begun = self._runs.begin(
+            run,
+            name,
+            lambda _progress: self._run(run, request),
+            left=self._left,
+            then=self._read_results,
+            lead=f"{name}: ",
         )
-        self._show_run(run)
-        return True
+        if begun:
+            self.given[request.skill_id] = request._replace(
+                values={n: v for n, v in request.values.items() if v not in request.secrets}, secrets=()
+            )
+        return begun
 
     def cancel(self) -> bool:
         """Cancel the run, else the sync; return whether there was one. Its cleanup can take a moment."""
-        run = self.run
-        if run is None or not run.running or self._work is None:
-            return self._sync.cancel()
-        if not run.stopping:
-            self._show_run(replace(run, stopping=True))
-            self._work.cancel()
-        return True
+        return self._runs.cancel() or self._sync.cancel()
 
-    async def _run(self, run: SkillRunState, request: SkillRequest) -> None:
-        here = asyncio.current_task()
+    async def _left(self, run: Job) -> str:
+        return f"Cancelled after {duration(run.seconds(self._clock.now()))}. Its actions until then are not undone."
+
+    async def _run(self, run: SkillRunState, request: SkillRequest) -> str:
+        """Run the script or play the recipe, and follow the tree meanwhile. Raises ``EngineError``."""
         following = self._follow(True)
-        work = self._script(request, run) if request.option.script else self._recipe(request, run)
-        self._work = asyncio.create_task(work)
-        name = sentence(run.skill_id)
         try:
-            over = await self._work
-        except asyncio.CancelledError:
-            if here is not None and here.cancelling():
-                raise
-            words = (
-                f"Cancelled after {duration(run.seconds(self._clock.now()))}. Its actions until then are not undone."
-            )
-            self._over(run.over(Status.SKIPPED, words, self._clock.now()), Status.WARN, f"{name} was cancelled")
+            return await (self._script(request, run) if request.option.script else self._recipe(request, run))
         except EngineError as exc:
             self._report(run, exc.extra.get("skillResult"))
             exit_code = exc.extra.get("exitCode")
-            failed = run.over(
-                Status.FAILED,
-                exc.message,
-                self._clock.now(),
-                code=exc.code.value,
-                hint=exc.hint or "",
-                exit_code=exit_code if isinstance(exit_code, int) else None,
-            )
-            self._over(failed, Status.FAILED, exc.message)
-        else:
-            self._over(over, over.status, f"{name}: {over.words}")
+            self._runs.note(exit_code=exit_code if isinstance(exit_code, int) else None)
+            raise
         finally:
-            self._work = None
             if following:
                 self._follow(False)
-        await self._read_results()
 
-    async def _script(self, request: SkillRequest, run: SkillRunState) -> SkillRunState:
+    async def _script(self, request: SkillRequest, run: SkillRunState) -> str:
         ended = await self._library.run(
             self._registry.registry, request.skill_id, request.args, run.device_id, partial(self._printed, run)
         )
         self._report(run, ended.result)
-        words = f"done in {duration(ended.duration_ms / 1000)}"
-        return run.over(Status.OK, words, self._clock.now(), exit_code=ended.exit_code)
+        self._runs.note(exit_code=ended.exit_code)
+        return f"done in {duration(ended.duration_ms / 1000)}"
 
     def _report(self, run: SkillRunState, result: Mapping[str, Any] | None) -> None:
         """Print the checkpoints and the result that a skill reported itself."""
@@ -341,7 +324,7 @@ class SkillsController:
         for line in (*points, *rows):
             self._printed(run, SkillOutputLine("host", line.rstrip(), self._clock.now()))
 
-    async def _recipe(self, request: SkillRequest, run: SkillRunState) -> SkillRunState:
+    async def _recipe(self, request: SkillRequest, run: SkillRunState) -> str:
         assert request.plan is not None
         self.compiled(request.plan)
         report = await self._library.run_artifact(request.plan.compiled, run.device_id, partial(self._played, run))
@@ -353,9 +336,10 @@ class SkillsController:
             error = report.errors[0]
             words, code = str(error.get("message", "It failed")), str(error.get("code", ""))
             known = ErrorCode.known(code)
-            hint = known.hint if known is not None else ""
-            return run.over(Status.FAILED, words, self._clock.now(), code=code, hint=hint)
-        return run.over(Status.OK, f"done in {duration(report.duration_ms / 1000)}", self._clock.now())
+            if known is None:
+                raise EngineError(ErrorCode.SKILL_EXECUTION_FAILED, f"{words} ({code})" if code else words)
+            raise EngineError(known, words, hint=known.hint)
+        return f"done in {duration(report.duration_ms / 1000)}"
 
     def _played(self, run: SkillRunState, event: Mapping[str, Any]) -> None:
         """Print one event of a play."""
@@ -374,20 +358,19 @@ class SkillsController:
 
     def _flush(self) -> None:
         self._flushing = None
-        run = self.run
-        if run is not None and run.running and run.printed != run.output.generation:
-            self._show_run(replace(run, printed=run.output.generation))
+        if self.run is not None and self.run.printed != self.run.output.generation:
+            self._runs.note(printed=self.run.output.generation)
 
-    def _over(self, run: SkillRunState, status: Status, words: str) -> None:
-        if self._flushing is not None:
-            self._flushing.cancel()
-            self._flushing = None
-        self._ended[run.skill_id] = LastResult(run.status, run.ended, run.code)
-        self._update(run=run, results={**self._state.results, run.skill_id: self._ended[run.skill_id]})
-        self._post(NoticeUpdate(Notice(status, words, run.code)))
-
-    def _show_run(self, run: SkillRunState) -> None:
-        self._update(run=run)
+    def _show_run(self, run: Job) -> None:
+        assert isinstance(run, SkillRunState)
+        changes: dict[str, Any] = {"run": run}
+        if not run.running:
+            if self._flushing is not None:
+                self._flushing.cancel()
+                self._flushing = None
+            self._ended[run.subject] = LastResult(run.status, run.ended, run.code)
+            changes["results"] = {**self._state.results, **self._ended}
+        self._update(**changes)
 
     # -- fetching
 

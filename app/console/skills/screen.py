@@ -152,7 +152,7 @@ class SkillsScreen(TwoPaneScreen):
         self.output.show(state.run)
         self.findings.show(state.checked, state.checking)
         self.set_class(state.run is not None, "-ran")
-        self.query_one("#output-pane", Pane).badge(sentence(state.run.skill_id) if state.run is not None else "")
+        self.query_one("#output-pane", Pane).badge(sentence(state.run.subject) if state.run is not None else "")
         self._note_lines()
 
     @on(SkillOutput.Changed)
