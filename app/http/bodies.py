@@ -304,6 +304,10 @@ class _Tree(Where):
 class Match(_Tree):
     model_config = ConfigDict(json_schema_extra={"required": ["selector"]})
 
+    container: Any = None
+    within: Any = None
+    nth: Annotated[int, Field(ge=0, le=1_000_000)] = _absent()
+    strict: bool = False
     limit: Limit = 20
     explain: bool = False
 

@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from clawperator.engine.config.active_profile import load_profile
@@ -14,8 +15,10 @@ from clawperator.engine.doctor.verdict import verdict_of
 from clawperator.engine.errors import EngineError
 from clawperator.engine.events.types import CheckFinished
 from clawperator.engine.executions.drain import Drain
+from clawperator.engine.executions.matcher_check import MATCHERS
 from clawperator.engine.executions.references import matcher_of, nodes_of
 from clawperator.engine.follow.trees import LastTrees, SeenTree, tree_text
+from clawperator.engine.hierarchy import queries
 from clawperator.engine.hierarchy.match import Matcher
 from clawperator.engine.hierarchy.nodes import UiNode
 from clawperator.engine.hierarchy.references import Screen
@@ -103,6 +106,16 @@ class Service:
         """Return the matcher of ``fields``, of which a reference is resolved on the tree. Raises ``EngineError``."""
         screen = Screen(await seen.read(), seen.id)
         return await asyncio.to_thread(matcher_of, fields, self.engine.trees, serial, screen)
+
+    async def matches(
+        self, asked: Mapping[str, Any], serial: str, seen: SeenTree, *, limit: int, explain: bool
+    ) -> dict[str, Any]:
+        """Return ``queries.matches`` of the checked arguments. Raises ``EngineError``."""
+        given = {name: await self.matcher(asked[name], serial, seen) for name in MATCHERS if name in asked}
+        matcher = given.pop("selector")
+        others = {name: asked[name] for name in ("nth", "strict") if name in asked}
+        find = partial(queries.matches, await seen.read(), matcher, limit=limit, explain=explain)
+        return await asyncio.to_thread(find, **given, **others)
 
     async def nodes(self, fields: Mapping[str, str], serial: str, seen: SeenTree) -> Sequence[UiNode]:
         """Return the nodes of the tree that ``fields`` find. Raises ``EngineError``."""

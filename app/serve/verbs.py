@@ -21,7 +21,7 @@ from clawperator.engine.errors import EngineError, ErrorCode
 from clawperator.engine.executions import build, opening, shell_input, verbs
 from clawperator.engine.executions.argument_names import in_arguments
 from clawperator.engine.executions.composition import Composition
-from clawperator.engine.executions.matcher_check import checked_fields
+from clawperator.engine.executions.matcher_check import checked_choice
 from clawperator.engine.verbs import MANAGES, Param, Verb, catalogue, vocabulary
 
 Arguments = Mapping[str, Any]
@@ -101,9 +101,7 @@ def made(name: str, given: Arguments, *, source: str) -> Made:
             raise invalid(param.name, f"{name} needs '{param.name}'", takes)
     if verb.one_of and not any(argument in given for argument in verb.one_of):
         raise invalid(verb.one_of[0], f"{name} needs '{verb.one_of[0]}' or '{verb.one_of[1]}'")
-    for matcher in ("selector", "container", "within"):  # the engine would name the parameter of its action
-        if matcher in given:
-            checked_fields(given[matcher], matcher)
+    checked_choice(given)  # the engine would name the parameter of its action
     make = _MAKERS.get(name)
     built = (
         make(given)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
 from clawperator.engine.errors import EngineError
 from clawperator.engine.executions.build import single
@@ -10,6 +11,13 @@ from clawperator.engine.executions.validate import validate
 from clawperator.engine.hierarchy.matcher import Matcher
 
 _PLACE = "actions.0.params.matcher"
+MATCHERS = ("selector", "container", "within")
+"""Arguments that choose a node."""
+
+
+def checked_choice(given: Mapping[str, Any]) -> dict[str, Any]:
+    """Return ``given`` with its matchers checked. Raises as ``checked_fields``."""
+    return {**given, **{name: checked_fields(given[name], name) for name in MATCHERS if name in given}}
 
 
 def checked_matcher(fields: object, name: str = "selector") -> Matcher:

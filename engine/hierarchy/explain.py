@@ -217,19 +217,23 @@ class _Relation:
 
     def __init__(self, tree: UiTree, name: str, other: Matcher) -> None:
         self.field = name
-        self._wanted = " ".join(f"{field}={value}" for field, value in other.fields().items())
+        self._wanted = " ".join(f"{field}={value}" for field, value in other.flat().items())
         self.holds = related(tree, name, other)
 
     def unlikeness(self, index: int) -> int:
-        return 0 if self.holds[index] else 4
+        return 0 if self.holds[index] or self.field == "container" else 4  # the same node elsewhere is the nearest
 
     def explained(self, node: UiNode) -> FieldResult:
         ok, where = self.holds[node.index], "above it" if self.field == "ancestor" else "on screen inside it"
-        return FieldResult(self.field, self._wanted, "", ok, f"{'a' if ok else 'no'} node {where} matches")
+        reason = f"{'a' if ok else 'no'} node {where} matches"
+        if self.field == "container":
+            reason = f"it is {'' if ok else 'not '}inside the first node on screen that matches"
+            reason = reason if any(self.holds) else "no node on screen matches that has nodes inside"
+        return FieldResult(self.field, self._wanted, "", ok, reason)
 
 
 def _around(tree: UiTree, matcher: Matcher) -> list[_Relation]:
-    return [_Relation(tree, name, other) for name, other in matcher.relations().items()]
+    return [_Relation(tree, name, other) for name, other in matcher.places().items()]
 
 
 def _column(tree: UiTree, field: str) -> Sequence[str]:

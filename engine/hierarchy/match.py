@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 from clawperator.engine.hierarchy.explain import Explanation, TreeExplanation, explain, explain_tree
-from clawperator.engine.hierarchy.matcher import FIELDS, Matcher, field_holds, field_value, narrow, related
+from clawperator.engine.hierarchy.matcher import FIELDS, Matcher, field_holds, field_value, found_indexes
 from clawperator.engine.hierarchy.nodes import UiNode, UiTree
 
 __all__ = [
@@ -30,12 +30,7 @@ def find_all(tree: UiTree, matcher: Matcher, on_screen_only: bool = True) -> Seq
     """Every match in document order; without ``on_screen_only`` also those that the device would ignore."""
     if not matcher:
         return ()
-    candidates: Iterable[int] = tree.on_screen_indexes if on_screen_only else range(len(tree.nodes))
-    found = narrow(tree, matcher, candidates)
-    for name, other in matcher.relations().items():
-        holds = related(tree, name, other, on_screen_only=on_screen_only)
-        found = [index for index in found if holds[index]]
-    return [tree.nodes[index] for index in found]
+    return [tree.nodes[index] for index in found_indexes(tree, matcher, on_screen_only=on_screen_only)]
 
 
 def matches(node: UiNode, matcher: Matcher) -> bool:

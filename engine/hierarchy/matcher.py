@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Self
 
 from clawperator.engine.hierarchy.folding import fold
@@ -21,6 +21,7 @@ FIELDS = tuple(_NAMES)
 """Names on the wire, in the contract's order."""
 RELATIONS = ("ancestor", "descendant")
 """Matchers of other nodes, above it and inside it; they have fields only."""
+PLACES = (*RELATIONS, "container")
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +39,8 @@ class Matcher:
     content_desc_contains: str = ""
     ancestor: Matcher | None = None
     descendant: Matcher | None = None
+    container: Matcher | None = None
+    """Only strict descendants of its first match count. Actions have it as a parameter of its own: it is not in ``to_dict``."""
 
     @classmethod
     def from_fields(cls, fields: Mapping[str, Any]) -> Self:
@@ -64,8 +67,30 @@ class Matcher:
         """Fields and relations as JSON data."""
         return {**self.fields(), **{name: matcher.fields() for name, matcher in self.relations().items()}}
 
+    def places(self) -> dict[str, Matcher]:
+        """The given relations and the container by name."""
+        return self.relations() | ({"container": self.container} if self.container else {})
+
+    def flat(self) -> dict[str, str]:
+        """The fields by wire name, those of another node behind its place: ``descendant.textEquals``."""
+        others = ((name, other.flat()) for name, other in self.places().items())
+        return self.fields() | {f"{name}.{field}": value for name, flat in others for field, value in flat.items()}
+
+    @classmethod
+    def from_flat(cls, flat: Mapping[str, str]) -> Self:
+        """The reverse of ``flat``; an empty value is a field not given."""
+        others = {name: _below(name, flat) for name in PLACES}
+        return replace(
+            cls.from_fields({name: value for name, value in flat.items() if "." not in name}),
+            **{name: cls.from_flat(fields) for name, fields in others.items() if any(fields.values())},
+        )
+
     def __bool__(self) -> bool:
         return bool(self.fields() or self.relations())
+
+
+def _below(name: str, flat: Mapping[str, str]) -> dict[str, str]:
+    return {field[len(name) + 1 :]: value for field, value in flat.items() if field.startswith(f"{name}.")}
 
 
 def field_value(node: UiNode, field: str) -> str:
@@ -91,12 +116,17 @@ def field_holds(field: str, wanted: str, got: str) -> bool:
 
 
 def related(tree: UiTree, name: str, other: Matcher, *, on_screen_only: bool = True) -> Sequence[bool]:
-    """Return for each node whether ``other`` finds a strict ``ancestor`` (on screen or not) or ``descendant`` of it.
+    """Return for each node whether ``other`` finds a strict ``ancestor`` (on screen or not) or ``descendant`` of it; or, as
+    its ``container``, whether the first node on screen that ``other`` finds is around it.
 
     A descendant must be on screen if ``on_screen_only``. Nodes are in document order, so that one pass is enough.
     """
     nodes = tree.nodes
     holds = [False] * len(nodes)
+    if name == "container":
+        first = next(iter(found_indexes(tree, other)), None)
+        place = range(0) if first is None else range(first + 1, nodes[first].end)
+        return [index in place for index in range(len(nodes))]
     if name == "ancestor":
         end = 0
         matching = set(narrow(tree, other, range(len(nodes))))
@@ -113,6 +143,15 @@ def related(tree: UiTree, name: str, other: Matcher, *, on_screen_only: bool = T
         if index in matching:
             following = index
     return holds
+
+
+def found_indexes(tree: UiTree, matcher: Matcher, *, on_screen_only: bool = True) -> Iterable[int]:
+    """Return the positions of all matches, in document order."""
+    found = narrow(tree, matcher, tree.on_screen_indexes if on_screen_only else range(len(tree.nodes)))
+    for name, other in matcher.places().items():
+        holds = related(tree, name, other, on_screen_only=on_screen_only)
+        found = [index for index in found if holds[index]]
+    return found
 
 
 def narrow(tree: UiTree, matcher: Matcher, indexes: Iterable[int]) -> Iterable[int]:

@@ -6,10 +6,13 @@ Shared by all front ends. Pure; ``name`` arguments are the caller's name for the
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
 from typing import Any, TypeVar
 
 from clawperator.engine.errors import EngineError, ErrorCode
+from clawperator.engine.hierarchy.choice import ChoiceError, candidates
 from clawperator.engine.hierarchy.explain import Explanation, TreeExplanation, is_near
 from clawperator.engine.hierarchy.match import Matcher, explain_tree, find_all
 from clawperator.engine.hierarchy.nodes import NO_BOUNDS, UiNode, UiTree
@@ -31,26 +34,63 @@ def cut(items: Sequence[T], limit: int, name: str) -> tuple[Sequence[T], dict[st
 
 
 def matches(
-    tree: UiTree, matcher: Matcher, *, limit: int, explain: bool = False, name: str = "limit"
+    tree: UiTree,
+    matcher: Matcher,
+    *,
+    limit: int,
+    explain: bool = False,
+    name: str = "limit",
+    container: Matcher | None = None,
+    within: Matcher | None = None,
+    nth: int | None = None,
+    strict: bool = False,
 ) -> dict[str, Any]:
-    """What ``matcher`` finds on screen, by the device's rules; the reason where it finds nothing, or always with ``explain``.
+    """What ``matcher`` finds on screen within what limits it, by the rules of actions (``choice``); the
+    reason where it finds nothing, or always with ``explain``.
 
-    Keys: ``count``, ``offScreen``, ``matches`` (the first one is ``taken``), and where they apply ``approximate``,
-    ``approximateBecause``, ``truncated``, ``warnings``, ``explain``.
+    Keys: ``count``, ``offScreen``, ``matches`` (one is ``taken``), and where they apply ``refused`` (the error of an action),
+    ``approximate``, ``approximateBecause``, ``truncated``, ``warnings``, ``explain``.
     """
-    found = find_all(tree, matcher)
+    places = {place: each for place, each in (("container", container), ("within", within)) if each is not None}
+    finders = {place: partial(find_all, matcher=each) for place, each in places.items()}
+    choose = partial(candidates, tree, partial(find_all, matcher=matcher), **finders)
+    matcher = replace(matcher, container=container)
+    found: Sequence[UiNode] = ()
+    refused: ChoiceError | None = None
+    try:
+        found = choose()
+        taken = next(iter(choose(nth=nth, strict=strict)), None)
+    except ChoiceError as exc:
+        taken, refused = None, exc
     off_screen = [node for node in find_all(tree, matcher, on_screen_only=False) if not tree.is_on_screen(node)]
     shown, truncated = cut(found, limit, name)
-    answer: dict[str, Any] = {"selector": matcher.to_dict(), "count": len(found), "offScreen": len(off_screen)}
+    answer: dict[str, Any] = {"selector": matcher.to_dict()}
+    answer |= {place: each.to_dict() for place, each in places.items()} | ({} if nth is None else {"nth": nth})
+    answer |= {"count": len(found), "offScreen": len(off_screen)}
     if reasons := list(_approximations(tree, matcher, found, off_screen)):
         answer |= {"approximate": True, "approximateBecause": reasons}
     answer |= truncated
-    answer["matches"] = [summary(node) | ({"taken": True} if node is found[0] else {}) for node in shown]
-    if len(found) > 1:
+    answer["matches"] = [summary(node) | ({"taken": True} if node is taken else {}) for node in shown]
+    if refused is not None:
+        message = f"{len(refused.found) or 'no'} nodes on screen match the {refused.parameter}"
+        if refused.parameter == "nth":
+            message = f"only {len(found)} nodes match"
+        answer["refused"] = {"code": refused.code.value, "parameter": refused.parameter, "message": message}
+    elif len(found) > 1 and nth is None:
         message = f"{len(found)} nodes match: the device uses the first without a warning"
         answer["warnings"] = [{"code": "MATCHER_AMBIGUOUS", "path": "selector", "message": message}]
     if explain or not found:
-        answer["explain"] = explained(explain_tree(tree, matcher))
+        answer["explain"] = _why(tree, matcher, places, refused)
+    return answer
+
+
+def _why(tree: UiTree, matcher: Matcher, places: Mapping[str, Matcher], refused: ChoiceError | None) -> dict[str, Any]:
+    """Explain the matcher, or that of the place that is missing or is several."""
+    if refused is not None and refused.parameter in places:
+        return {"parameter": refused.parameter, **explained(explain_tree(tree, places[refused.parameter]))}
+    answer = explained(explain_tree(tree, matcher))
+    if "within" in places and not answer["verdict"]:
+        answer["verdict"] = "none of the matches is in the row of the node that within finds"
     return answer
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from clawperator.app.cli.command import Answer, Command, Options
 from clawperator.app.cli.parsing.common_flags import HISTORY_FLAG, SNAPSHOT_FLAG, limit_flag
 from clawperator.app.cli.parsing.flags import Flag, Word, switch
-from clawperator.app.cli.parsing.selectors import SELECTOR_FLAGS, checked_fields, used
+from clawperator.app.cli.parsing.selectors import CHOICE_FLAGS, SELECTOR_FLAGS, checked_fields, used
 from clawperator.app.cli.parsing.values import invalid
 from clawperator.app.cli.tree_input import saved, with_tree
 from clawperator.engine.errors import EngineError, ErrorCode
@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from typing import Any
 
     from clawperator.app.cli.tree_input import LoadedTree
-    from clawperator.engine.hierarchy.match import Matcher
     from clawperator.engine.hierarchy.nodes import UiNode
 
 _MOST = 1_000_000
@@ -37,10 +36,12 @@ class Match(Command):
         "--text Save",
         "--text-contains save --role button --snapshot screen.xml",
         "--id com.example:id/save --explain --output pretty",
+        "--text Like --container-id com.example.feed:id/post_card --nth 1",
         "--text OK --snapshot - < screen.xml",
     )
     flags = (
         *SELECTOR_FLAGS,
+        *CHOICE_FLAGS,
         SNAPSHOT_FLAG,
         HISTORY_FLAG,
         switch("--explain", "show counts per field and near matches even if nodes match"),
@@ -51,13 +52,7 @@ class Match(Command):
         found = checked_fields(options)
         if found is None:
             raise self.missing("--selector <json> or selector flags")
-        fields, warnings = found
-        return with_tree(
-            options,
-            lambda loaded: _matches(
-                loaded, loaded.matcher(fields), warnings, limit=options.limit, explain=options.explain
-            ),
-        )
+        return with_tree(options, lambda loaded: _matches(loaded, *found, limit=options.limit, explain=options.explain))
 
 
 class Suggest(Command):
@@ -101,7 +96,7 @@ class Suggest(Command):
             )
         found = checked_fields(options)
         assert found is not None
-        return with_tree(options, lambda loaded: _suggestions(loaded, loaded.nodes(found[0]), options.limit))
+        return with_tree(options, lambda loaded: _suggestions(loaded, loaded.nodes(found[0]["matcher"]), options.limit))
 
 
 class Diff(Command):
@@ -127,11 +122,18 @@ class Diff(Command):
 
 
 def _matches(
-    loaded: LoadedTree, matcher: Matcher, warnings: Sequence[Mapping[str, Any]], *, limit: int, explain: bool
+    loaded: LoadedTree,
+    asked: Mapping[str, Any],
+    warnings: Sequence[Mapping[str, Any]],
+    *,
+    limit: int,
+    explain: bool,
 ) -> Answer:
     from clawperator.engine.hierarchy.queries import matches
 
-    found = matches(loaded.tree, matcher, limit=limit, explain=explain, name="--limit")
+    matchers = {name: loaded.matcher(asked[name]) for name in ("matcher", "container", "within") if name in asked}
+    others = {name: asked[name] for name in ("nth", "strict") if name in asked}
+    found = matches(loaded.tree, **matchers, **others, limit=limit, explain=explain, name="--limit")
     explanation = found.pop("explain", None)
     warned = [*loaded.warnings, *warnings, *found.pop("warnings", ())]
     document: dict[str, Any] = {"ok": True, "snapshot": loaded.to_dict(), **found}

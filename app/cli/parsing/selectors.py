@@ -131,8 +131,8 @@ def _fields(options: SimpleNamespace, rows: Iterable[tuple[str, str]], path: str
     return {field: value for field, value in values.items() if value is not None}
 
 
-def checked_fields(options: SimpleNamespace) -> tuple[Mapping[str, str], list[dict[str, Any]]] | None:
-    """Return the matcher that the flags describe as JSON data, validated as in an execution, and the warnings about it.
+def checked_fields(options: SimpleNamespace) -> tuple[Mapping[str, Any], list[dict[str, Any]]] | None:
+    """Return the ``matcher`` that the flags describe and what limits it, validated as in an execution, and the warnings about it.
 
     Raises ``EngineError`` (EXECUTION_VALIDATION_FAILED) that names the flag; ``None`` when no flag was given.
     """
@@ -142,12 +142,14 @@ def checked_fields(options: SimpleNamespace) -> tuple[Mapping[str, str], list[di
     from clawperator.engine.executions.build import single
     from clawperator.engine.executions.validate import validate
 
+    around = limits(options) if hasattr(options, "container") else {}
+    params = {"matcher": given, **{name: value for name, value in around.items() if value is not None}}
     try:
-        checked = validate(single("match", "wait_for_node", {"matcher": given}))
+        checked = validate(single("match", "wait_for_node", params))
     except EngineError as exc:
         raise _named_by_flag(exc, options) from exc
     warnings = [{**warning.to_dict(), "path": _as_flag_path(warning.path)} for warning in checked.warnings]
-    return checked.payload["actions"][0]["params"]["matcher"], warnings
+    return checked.payload["actions"][0]["params"], warnings
 
 
 def _named_by_flag(error: EngineError, options: SimpleNamespace) -> EngineError:
@@ -155,13 +157,14 @@ def _named_by_flag(error: EngineError, options: SimpleNamespace) -> EngineError:
     issues = [{key: _as_flag_path(words) for key, words in issue.items()} for issue in error.details.get("issues", ())]
     path = _as_flag_path(error.details.get("path", ""))
     flags = {f"selector.{field}": f"--{name}" for name, field, _ in _FIELDS} if options.selector is None else {}
+    flags |= {"container": "--container", "within": "--in", "nth": "--nth"}
     return EngineError(
         error.code,
-        f"{flags.get(path, '--selector')}: {_as_flag_path(error.message)}",
+        f"{flags.get(path) or flags.get(path.partition('.')[0], '--selector')}: {_as_flag_path(error.message)}",
         hint=error.hint,
         details={"path": path, "issues": issues},
     )
 
 
 def _as_flag_path(words: str) -> str:
-    return words.replace("actions.0.params.matcher", "selector")
+    return words.replace("actions.0.params.matcher", "selector").replace("actions.0.params.", "")

@@ -105,10 +105,13 @@ def matches(data: Data) -> Drawing:
         (f"{number}{elsewhere}", GOOD if count == 1 else UNSURE),
         ("  ≈ approximate" if data.get("approximate") else "", UNSURE),
         f"  {as_json(data['selector'])}",
+        f" in {as_json(data['container'])}" if "container" in data else "",
     )
     for reason in data.get("approximateBecause", ()):
         yield safe_text(f"  ≈ {reason}", UNSURE)
     yield from warnings(data)
+    if refused := data.get("refused"):
+        yield safe_text(f"an action fails: {refused['code']}, {refused['message']}", BAD)
     if data["matches"]:
         yield plain_table(
             ("", "path", "role", "class", "text", "description", "id", "bounds"),

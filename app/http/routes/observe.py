@@ -20,7 +20,7 @@ from clawperator.engine.contracts.limits import MAX_DISPLAY, MAX_WAIT_MS
 from clawperator.engine.errors import EngineError, ErrorCode
 from clawperator.engine.executions import build
 from clawperator.engine.executions.finish import RunOptions
-from clawperator.engine.executions.matcher_check import checked_fields
+from clawperator.engine.executions.matcher_check import MATCHERS, checked_choice, checked_fields
 from clawperator.engine.executions.opening import MAX_APP_NAME
 from clawperator.engine.facade import BackendOptions
 from clawperator.engine.follow.trees import SeenTree, viewed
@@ -194,16 +194,15 @@ async def apps(
     "/match",
     operation_id="matchNodes",
     summary="Show which nodes a matcher finds, or why it finds none",
-    openapi_extra=bodies.Match.described(selector=ref("matcher")),
+    openapi_extra=bodies.Match.described(**dict.fromkeys(MATCHERS, ref("matcher"))),
     responses=gives(ok_with({**_TREE, "count": {"type": "integer"}, "matches": OBJECTS}), *OUTCOMES),
 )
 async def match(request: Request) -> Response:
     service: HttpService = request.app.state.service
     body = await bodies.Match.of(request)
-    fields = checked_fields(body.selector)
+    asked = checked_choice({"selector": None} | body.model_dump(exclude_unset=True))
     serial, seen = await read_tree(service, request, body.max_age_ms, **body.place)
-    matcher = await service.matcher(fields, serial, seen)
-    found = await asyncio.to_thread(queries.matches, await seen.read(), matcher, limit=body.limit, explain=body.explain)
+    found = await service.matches(asked, serial, seen, limit=body.limit, explain=body.explain)
     return ok(**_facts(serial, seen), **found)
 
 

@@ -19,7 +19,7 @@ from clawperator.engine.errors import EngineError, ErrorCode
 from clawperator.engine.executions import build
 from clawperator.engine.executions.annotate import annotate, require_small
 from clawperator.engine.executions.brief import brief_view
-from clawperator.engine.executions.matcher_check import checked_fields
+from clawperator.engine.executions.matcher_check import checked_choice, checked_fields
 from clawperator.engine.executions.opening import MAX_APP_NAME
 from clawperator.engine.follow.trees import viewed
 from clawperator.engine.hierarchy import blind, queries
@@ -101,21 +101,23 @@ SNAPSHOT = Tool(
 
 
 async def _match(service: McpService, call: Call, arguments: Arguments) -> Reply:
-    fields = checked_fields(arguments["selector"])
+    asked = checked_choice(arguments)
     serial, seen = await service.read_tree(call, arguments.get("deviceId"), _int(arguments, "maxAgeMs", 0))
-    tree, limit, explain = await seen.read(), _int(arguments, "limit", 10), arguments.get("explain", False)
-    selector = await service.matcher(fields, serial, seen)
-    found = await asyncio.to_thread(queries.matches, tree, selector, limit=limit, explain=explain)
+    limit, explain = _int(arguments, "limit", 10), arguments.get("explain", False)
+    found = await service.matches(asked, serial, seen, limit=limit, explain=explain)
     return Reply({"ok": True, "deviceId": serial, **seen.facts(), **found})
 
 
 MATCH = Tool(
     "match",
     "Try a selector",
-    "Shows which nodes a selector matches, of which actions use the first, or why none does, and the nearest.",
+    "Shows which nodes a selector matches, of which actions use the first, or why none does, and the nearest. Limits as in `action`.",
     _match,
     parameters={
         "selector": base.SELECTOR,
+        "container": base.OBJECT,
+        "nth": base.CHOICE["nth"],
+        "within": base.OBJECT,
         **base.TARGET,
         "limit": base.integer("", 1, 200, 10),
         "explain": base.boolean("Also explain the result if nodes match."),

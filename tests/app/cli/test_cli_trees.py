@@ -84,6 +84,25 @@ class TestMatch:
             ],
         }
 
+    def test_what_limits_an_action_limits_the_matches(self, cli: Cli) -> None:
+        row = '<node resource-id="x:id/row" bounds="[0,{0}][9,{1}]"><node text="{2}" bounds="[0,{0}][4,{1}]"/><node text="Like" bounds="[4,{0}][9,{1}]"/></node>'
+        rows = row.format(0, 4, "Ann") + row.format(4, 9, "Bea")
+        tree = f'<hierarchy><node class="x.ListView" scrollable="true" bounds="[0,0][9,9]">{rows}</node></hierarchy>'
+
+        def taken(*words: str) -> tuple[int, list[str]]:
+            document = cli("match", "--text", "Like", *words, "--snapshot", "-", stdin=tree.encode()).document
+            return document["count"], [match["path"] for match in document["matches"] if match.get("taken")]
+
+        bea = json.dumps({"resourceId": "x:id/row", "descendant": {"textEquals": "Bea"}})
+        assert taken() == (2, ["0/0/1"])
+        assert taken("--container", bea) == (1, ["0/1/1"])
+        assert taken("--in", "Bea") == (1, ["0/1/1"])
+        assert taken("--nth", "1") == (2, ["0/1/1"])
+        strict = cli("match", "--text", "Like", "--strict", "--snapshot", "-", "--output", "pretty", stdin=tree.encode())
+        assert "an action fails: NODE_AMBIGUOUS, 2 nodes on screen match the matcher" in strict.out
+        wrong = cli("match", "--text", "Like", "--in", "{}", "--snapshot", "-", stdin=tree.encode()).document
+        assert (wrong["details"]["path"], wrong["message"][:5]) == ("within", "--in:")
+
     def test_it_finds_what_the_engine_finds(self, cli: Cli) -> None:
         selector = {"textContains": "e", "role": "button"}
         found = cli("match", "--selector", json.dumps(selector), "--snapshot", CALENDAR).document

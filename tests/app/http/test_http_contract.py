@@ -400,6 +400,11 @@ async def test_matching_and_suggesting_agree(client: httpx.AsyncClient) -> None:
     nothing = (await client.post("/match", json={"selector": {"textEquals": "Nowhere"}, "maxAgeMs": 60_000})).json()
     assert nothing["count"] == 0
     assert nothing["explain"]["verdict"]
+    elsewhere = {"selector": {"textEquals": "Shop"}, "container": {"textEquals": "Shop"}, "maxAgeMs": 60_000}
+    outside = (await client.post("/match", json=elsewhere)).json()
+    assert (outside["count"], outside["explain"]["verdict"]) == (0, "container removes the last 1")
+    whole = {"selector": {"role": "button"}, "within": {"textEquals": "Shop"}, "nth": 99, "maxAgeMs": 60_000}
+    assert (await client.post("/match", json=whole)).json()["count"] >= 0
 
 
 @pytest.mark.parametrize(
@@ -410,6 +415,8 @@ async def test_matching_and_suggesting_agree(client: httpx.AsyncClient) -> None:
         {"selector": {"colour": "red"}},
         {"selector": 7},
         {"selector": {"textEquals": "a"}, "limit": 0},
+        {"selector": {"textEquals": "a"}, "container": {"colour": "red"}},
+        {"selector": {"textEquals": "a"}, "nth": -1},
     ],
 )
 async def test_wrong_matchers(client: httpx.AsyncClient, body: Any) -> None:

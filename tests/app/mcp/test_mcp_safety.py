@@ -67,6 +67,7 @@ WRONG: list[tuple[str, dict[str, Any], str, str]] = [
     ("screenshot", {"maxSide": 0}, "INVALID_PARAMETER", "maxSide"),
     ("match", {}, "INVALID_PARAMETER", "selector"),
     ("match", {"selector": {}}, "INVALID_PARAMETER", "selector"),
+    ("match", {"selector": {"textEquals": "x"}, "container": {"text": "y"}}, "EXECUTION_VALIDATION_FAILED", "container"),
     ("match", {"selector": "Settings"}, "INVALID_PARAMETER", "selector"),
     ("match", {"selector": {"text": "Settings"}}, "INVALID_PARAMETER", "selector"),
     ("match", {"selector": {"textEquals": ""}}, "EXECUTION_VALIDATION_FAILED", "selector"),

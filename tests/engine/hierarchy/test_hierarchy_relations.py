@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from clawperator.engine.hierarchy.choice import ChoiceError, candidates, finder
 from clawperator.engine.hierarchy.explain import explain_tree
 from clawperator.engine.hierarchy.match import find_all, matches
 from clawperator.engine.hierarchy.matcher import Matcher
@@ -109,3 +111,59 @@ def test_what_a_relation_finds(fields: dict[str, Any], count: int) -> None:
         assert {"field": relation, "ok": False, "got": "", "reason": f"no node {words} matches"}.items() <= {
             **next(field for field in reasons if field["field"] == relation and not field["ok"])
         }.items()
+
+
+ROW, ON = {"resourceId": "x:id/row"}, {"textContains": "o"}
+
+
+@pytest.mark.parametrize(
+    ("limits", "count", "taken", "refused"),
+    [
+        ({}, 2, "0/0/1", None),
+        ({"container": ROW}, 1, "0/0/1", None),  # strict descendants of the first match
+        ({"container": {**ROW, "descendant": {"textEquals": "Sound"}}}, 1, "0/1/0", None),
+        ({"container": {"resourceId": "x:id/none"}}, 0, None, ("CONTAINER_NOT_FOUND", "container")),
+        ({"container": ROW, "strict": True}, 1, None, ("CONTAINER_AMBIGUOUS", "container")),
+        ({"strict": True}, 2, None, ("NODE_AMBIGUOUS", "matcher")),
+        ({"nth": 1}, 2, "0/1/0", None),
+        ({"nth": 2}, 2, None, ("NODE_NOT_FOUND", "nth")),
+        ({"within": {"textEquals": "Sound"}, "strict": True}, 0, None, None),
+        ({"within": {**ROW, "descendant": {"textEquals": "Sound"}}}, 1, "0/1/0", None),
+        ({"within": ROW}, 0, None, ("CONTAINER_AMBIGUOUS", "within")),
+    ],
+)
+def test_what_limits_a_matcher(
+    limits: dict[str, Any], count: int, taken: str | None, refused: tuple[str, str] | None
+) -> None:
+    matchers = {name: Matcher.from_fields(each) if isinstance(each, dict) else each for name, each in limits.items()}
+    answer = listed(TREE, Matcher.from_fields(ON), limit=10, **matchers)
+    assert [match["path"] for match in answer["matches"] if match.get("taken")] == ([taken] if taken else [])
+    assert answer["count"] == count
+    said = answer.get("refused")
+    assert (said and (said["code"], said["parameter"])) == refused
+    if not count:
+        assert answer["explain"].get("parameter") == (refused[1] if refused else None)
+        assert answer["explain"]["verdict"] or refused == ("CONTAINER_AMBIGUOUS", "within")
+
+
+def test_why_a_node_is_not_in_the_container() -> None:
+    answer = listed(TREE, Matcher.from_fields({"textEquals": "Sound"}), container=Matcher.from_fields(ROW), limit=10)
+    assert answer["explain"]["verdict"] == "container removes the last 1"
+    (field,) = (each for each in answer["explain"]["nearest"][0]["fields"] if not each["ok"])
+    assert (field["field"], field["reason"]) == ("container", "it is not inside the first node on screen that matches")
+
+
+@given(TREES, MATCHERS, MATCHERS, OTHERS)
+def test_a_container_is_a_condition_like_those_of_an_action(
+    tree: UiTree, fields: dict[str, Any], container: dict[str, Any], text: dict[str, str]
+) -> None:
+    """``Matcher.container`` finds what an action takes (``choice``), and a flat form is read back."""
+    whole = replace(Matcher.from_fields(fields), container=Matcher.from_fields(container))
+    assert Matcher.from_flat(whole.flat()) == whole
+    try:
+        wanted = candidates(tree, finder(fields), container=finder(container))
+    except ChoiceError:
+        wanted = ()
+    assert [*find_all(tree, whole)] == [*wanted]
+    assert explain_tree(tree, whole).matches == len(wanted)
+    listed(tree, Matcher.from_fields(fields), container=whole.container, within=Matcher.from_fields(text), limit=3)
