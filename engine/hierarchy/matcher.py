@@ -79,11 +79,9 @@ class Matcher:
     @classmethod
     def from_flat(cls, flat: Mapping[str, str]) -> Self:
         """The reverse of ``flat``; an empty value is a field not given."""
-        others = {name: _below(name, flat) for name in PLACES}
-        return replace(
-            cls.from_fields({name: value for name, value in flat.items() if "." not in name}),
-            **{name: cls.from_flat(fields) for name, fields in others.items() if any(fields.values())},
-        )
+        below = {name: _below(name, flat) for name in PLACES}
+        others: dict[str, Any] = {name: cls.from_flat(fields) for name, fields in below.items() if any(fields.values())}
+        return replace(cls.from_fields({name: value for name, value in flat.items() if "." not in name}), **others)
 
     def __bool__(self) -> bool:
         return bool(self.fields() or self.relations())

@@ -52,7 +52,7 @@ def matches(
     ``approximate``, ``approximateBecause``, ``truncated``, ``warnings``, ``explain``.
     """
     places = {place: each for place, each in (("container", container), ("within", within)) if each is not None}
-    finders = {place: partial(find_all, matcher=each) for place, each in places.items()}
+    finders: dict[str, Any] = {place: partial(find_all, matcher=each) for place, each in places.items()}
     choose = partial(candidates, tree, partial(find_all, matcher=matcher), **finders)
     matcher = replace(matcher, container=container)
     found: Sequence[UiNode] = ()

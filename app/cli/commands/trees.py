@@ -131,7 +131,9 @@ def _matches(
 ) -> Answer:
     from clawperator.engine.hierarchy.queries import matches
 
-    matchers = {name: loaded.matcher(asked[name]) for name in ("matcher", "container", "within") if name in asked}
+    matchers: dict[str, Any] = {
+        name: loaded.matcher(asked[name]) for name in ("matcher", "container", "within") if name in asked
+    }
     others = {name: asked[name] for name in ("nth", "strict") if name in asked}
     found = matches(loaded.tree, **matchers, **others, limit=limit, explain=explain, name="--limit")
     explanation = found.pop("explain", None)

@@ -98,7 +98,9 @@ class TestMatch:
         assert taken("--container", bea) == (1, ["0/1/1"])
         assert taken("--in", "Bea") == (1, ["0/1/1"])
         assert taken("--nth", "1") == (2, ["0/1/1"])
-        strict = cli("match", "--text", "Like", "--strict", "--snapshot", "-", "--output", "pretty", stdin=tree.encode())
+        strict = cli(
+            "match", "--text", "Like", "--strict", "--snapshot", "-", "--output", "pretty", stdin=tree.encode()
+        )
         assert "an action fails: NODE_AMBIGUOUS, 2 nodes on screen match the matcher" in strict.out
         wrong = cli("match", "--text", "Like", "--in", "{}", "--snapshot", "-", stdin=tree.encode()).document
         assert (wrong["details"]["path"], wrong["message"][:5]) == ("within", "--in:")

@@ -135,7 +135,9 @@ ROW, ON = {"resourceId": "x:id/row"}, {"textContains": "o"}
 def test_what_limits_a_matcher(
     limits: dict[str, Any], count: int, taken: str | None, refused: tuple[str, str] | None
 ) -> None:
-    matchers = {name: Matcher.from_fields(each) if isinstance(each, dict) else each for name, each in limits.items()}
+    matchers: dict[str, Any] = {
+        name: Matcher.from_fields(each) if isinstance(each, dict) else each for name, each in limits.items()
+    }
     answer = listed(TREE, Matcher.from_fields(ON), limit=10, **matchers)
     assert [match["path"] for match in answer["matches"] if match.get("taken")] == ([taken] if taken else [])
     assert answer["count"] == count
