@@ -196,7 +196,6 @@ async def _action(service: McpService, call: Call, arguments: Arguments) -> Repl
 
 _DESCRIBED = ("applicationId", "container", "direction", "fields", "key", "nth", "point", "selector", "strict", "to", "validatorPattern", "within")  # fmt: skip
 """Arguments whose name does not say it: the list of tools has no room for the others. HTTP's document describes all."""
-_UNLISTED = ("navigationTimeoutMs", "skipNavigationWait")
 
 
 def _parameters(types: Iterable[str]) -> Schema:
@@ -210,8 +209,6 @@ def _parameters(types: Iterable[str]) -> Schema:
 
 EXECUTE = _execute_tool()
 _acting = _parameters(TYPES["action"])
-for _name in _UNLISTED:
-    del _acting[_name]
 ACTION = Tool(
     "action",
     "Perform one action",

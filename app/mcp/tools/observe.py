@@ -111,7 +111,7 @@ async def _match(service: McpService, call: Call, arguments: Arguments) -> Reply
 MATCH = Tool(
     "match",
     "Try a selector",
-    "Shows which nodes a selector matches, of which actions use the first, or why none does, and the nearest. Limits as in `action`.",
+    "Shows which nodes a selector matches, of which actions use the first, or why none does.",
     _match,
     parameters={
         "selector": base.SELECTOR,
