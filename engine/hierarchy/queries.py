@@ -9,15 +9,17 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from clawperator.engine.errors import EngineError, ErrorCode
-from clawperator.engine.hierarchy.choice import ChoiceError, candidates
 from clawperator.engine.hierarchy.explain import Explanation, TreeExplanation, is_near
 from clawperator.engine.hierarchy.match import Matcher, explain_tree, find_all
 from clawperator.engine.hierarchy.nodes import NO_BOUNDS, UiNode, UiTree
 from clawperator.engine.hierarchy.selectors import node_at, node_by_path, suggest
 from clawperator.engine.hierarchy.traits import summary
+
+if TYPE_CHECKING:
+    from clawperator.engine.hierarchy.choice import ChoiceError
 
 T = TypeVar("T")
 
@@ -51,6 +53,8 @@ def matches(
     Keys: ``count``, ``offScreen``, ``matches`` (one is ``taken``), and where they apply ``refused`` (the error of an action),
     ``approximate``, ``approximateBecause``, ``truncated``, ``warnings``, ``explain``.
     """
+    from clawperator.engine.hierarchy.choice import ChoiceError, candidates  # not needed for the console's first frame
+
     places = {place: each for place, each in (("container", container), ("within", within)) if each is not None}
     finders: dict[str, Any] = {place: partial(find_all, matcher=each) for place, each in places.items()}
     choose = partial(candidates, tree, partial(find_all, matcher=matcher), **finders)
