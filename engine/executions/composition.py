@@ -407,7 +407,7 @@ class Parts:
     ) -> bool:
         """Run Android's ``input`` with ``words`` as the step. Ends the composition if it refuses; ``secret`` hides the last word.
 
-        ``seconds`` in place of the time limit of the execution: then it is awaited even if the execution is cancelled.
+        It is awaited even if the execution is cancelled; ``seconds`` is its time limit in place of that of the execution.
 
         Return whether it was sent: not ``at_node`` of a tree that was read when the display was turned otherwise.
         """
@@ -425,7 +425,7 @@ class Parts:
         self._trace.stale_at = math.inf  # until it has ended
         limit = self.execution.timeout_ms / 1000 if seconds is None else seconds
         sending = self.device.script(script, timeout=limit, label=label)
-        done = await (sending if seconds is None else ended(sending))
+        done = await ended(sending)
         self._open -= 1
         self._trace.stale_at = time.monotonic()
         if guarded and done.exit_code == DISPLAY_CHANGED:

@@ -27,6 +27,7 @@ from clawperator.engine.contracts.references import Reference, tree_id
 from clawperator.engine.errors import EngineError, ErrorCode
 from clawperator.engine.executions.ambiguity import several, with_selectors
 from clawperator.engine.executions.backend import Outcome
+from clawperator.engine.executions.keys import ended
 from clawperator.engine.executions.look import look_command, tree_of
 from clawperator.engine.executions.outcome import ExecutionOutcome, OutcomeStep, facts_of
 from clawperator.engine.executions.run import Finished, close_apps, dispatch
@@ -419,7 +420,7 @@ class _Tap(_Host):
         )
         trace.dispatched()
         trace.enter("run")
-        done = await device.shell(["input", *words], timeout=command.timeout_ms / 1000)
+        done = await ended(device.shell(["input", *words], timeout=command.timeout_ms / 1000))
         data = {"click_types": self._click.params.get("clickType", "click"), "dispatched": f"input {' '.join(words)}"}
         if failure := parse_failure(f"{done.text}\n{done.error_text}", done.exit_code):
             data |= {"error": f"Android's input refused: {failure}", "errorCode": ErrorCode.GESTURE_FAILED.value}

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
+from contextlib import suppress
 from typing import Any
 
 import pytest
@@ -290,3 +292,16 @@ async def test_the_panel_is_in_pictures_and_not_in_trees(connect: Connect) -> No
     assert render_image(bench.world.ui).tobytes() == before
     wide = await bench.engine.execute(plan(("set_on_screen_log", {"text": "x", "edgeOffsetDp": 1_000})))
     assert wide.outcome.steps[0].code == "ON_SCREEN_LOG_LAYOUT_INVALID"
+
+
+async def test_a_gesture_that_has_begun_ends_before_a_cancelled_plan(connect: Connect) -> None:
+    """Nothing can call it back: the next execution must not act while a finger is still down."""
+    bench = await connect(device={"generation": "0.10"}, start={"package": SETTINGS}, speed=1)
+    running = asyncio.create_task(bench.engine.execute(plan(("swipe", {**UP, "durationMs": 700}))))
+    while not bench.world.program_calls["input"]:
+        assert not running.done()
+        await asyncio.sleep(0.01)
+    running.cancel()
+    with suppress(asyncio.CancelledError):
+        await running
+    assert max(offsets(bench).values()) > 0

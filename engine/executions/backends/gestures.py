@@ -16,6 +16,7 @@ from clawperator.engine.contracts.limits import GESTURES, MIN_EXECUTION_TIMEOUT_
 from clawperator.engine.errors import EngineError, ErrorCode
 from clawperator.engine.executions.backend import Outcome
 from clawperator.engine.executions.command import Command
+from clawperator.engine.executions.keys import ended
 from clawperator.engine.executions.trace import Trace
 from clawperator.engine.logcat.entry import LogEntry
 from clawperator.engine.logcat.signals import ProgressSignal
@@ -53,26 +54,26 @@ async def run_in_parts(
     plan, until = json.loads(command.wire), time.monotonic() + command.timeout_ms / 1000
     steps: list[StepResult] = []
 
-    def ended(status: str, error: str | None = None, code: str | None = None) -> Outcome:
+    def joined(status: str, error: str | None = None, code: str | None = None) -> Outcome:
         whole = Envelope(command.command_id, command.task_id, status, tuple(steps), error, code)
         return Outcome(whole, tuple(trace.hierarchies))
 
     for part in _parts(plan["actions"], gestures):
         if (left := until - time.monotonic()) <= 0:
-            return ended("failed", f"Agent command timed out after {command.timeout_ms}ms")
+            return joined("failed", f"Agent command timed out after {command.timeout_ms}ms")
         if _is_one(part[0], gestures):
             error = await _perform(device, command.command_id, part[0], trace, left)
             steps.append(_result(part[0], error))
             if error is not None:
                 trace.refusal = error
-                return ended("failed", error.message, error.code.value)
+                return joined("failed", error.message, error.code.value)
             continue
         with trace.part() as part_trace:
             done = (await run(_part_of(command, plan, part, left), part_trace)).envelope
         steps += done.step_results
         if done.status != "success":
-            return ended(done.status, done.error, done.error_code)
-    return ended("success")
+            return joined(done.status, done.error, done.error_code)
+    return joined("success")
 
 
 def _parts(actions: Sequence[Step], gestures: Collection[str]) -> Iterator[list[Step]]:
@@ -118,7 +119,7 @@ async def _perform(
     trace.enter("run")
     note("step-start")
     words = device_command(["input", *input_words(action["type"], action["params"])])
-    done = await device.script(words, timeout=seconds)
+    done = await ended(device.script(words, timeout=seconds))
     trace.enter("")
     error = refusal(f"{done.text}\n{done.error_text}", done.exit_code)
     if error is None:
