@@ -2,23 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Collection, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from clawperator.engine.doctor.catalog import CATALOG, CheckSpec
 from clawperator.engine.doctor.check import CRITICAL, Check, Status
 from clawperator.engine.doctor.probes import BlockedError, Probes, project_folder
 from clawperator.engine.doctor.readiness import Send
-from clawperator.engine.doctor.report import next_actions, report
-from clawperator.engine.doctor.verdict import concerns
+from clawperator.engine.doctor.verdict import concerns, verdict_of
 from clawperator.engine.errors import EngineError, ErrorCode
+from clawperator.engine.text.suggestions import command_line
 
 if TYPE_CHECKING:
     from clawperator.engine.adb.server import AdbServer
     from clawperator.engine.config.settings import Settings
-
-__all__ = ["Doctor", "next_actions", "report"]
 
 _FAILING = CRITICAL | {"readiness.apk.presence"}
 """Ids that fail if the check cannot run; the others only warn."""
@@ -131,3 +129,51 @@ def _not_examined(check_id: str, because: Check) -> Check:
         summary=f"Skipped: {because.summary}",
         duration_ms=0.0,
     )
+
+
+_LOOK = "clawperator observe snapshot --device-id <device_id>"
+_READY = "Everything is ready. For a list of commands, run: clawperator --help"
+
+
+def report(
+    checks: Sequence[Check],
+    *,
+    device_id: str,
+    package: str,
+    executed: Collection[str] = (),
+    backend: str = "operator",
+) -> dict[str, Any]:
+    """Return the report; ``operatorPackage`` repeats ``receiverPackage`` for the flat profile.
+
+    ``ok``: the device can run executions by ``backend``; ``criticalOk``: no critical check failed.
+    ``executed``: fix steps that were run and are no longer next actions. The verdict is on executions by ``backend``.
+    """
+    found = [check.to_dict() for check in checks]
+    verdict = verdict_of(found, backend)
+    critical_ok = not any(check.critical and check.status == "fail" for check in checks)
+    answer: dict[str, Any] = {"ok": verdict.ready, "criticalOk": critical_ok, **verdict.to_dict()}
+    if device_id:
+        answer["deviceId"] = device_id
+    answer |= {"receiverPackage": package, "operatorPackage": package}
+    answer |= {"backend": backend, "stock": verdict_of(found, "stock").to_dict(), "checks": found}
+    if actions := next_actions(checks, device_id, executed=executed, backend=backend):
+        answer["nextActions"] = actions
+    return answer
+
+
+def next_actions(
+    checks: Sequence[Check], device_id: str, *, executed: Collection[str] = (), backend: str = "operator"
+) -> list[str]:
+    """Return what is left to do, in the order of the checks, without duplicates."""
+    verdict = verdict_of([check.to_dict() for check in checks], backend)
+    actions: list[str] = [_READY] if verdict.status == "ready" else []
+    for check in checks:
+        if check.status == "pass" or not concerns(check.id, backend):
+            continue
+        actions += [step.value for step in check.fix if not (step.kind == "shell" and step.value in executed)]
+        if check.guidance:
+            actions.append(f"On device, open {check.guidance_screen} and follow the listed steps.")
+    if verdict.ready:
+        look = command_line("observe snapshot", device_id) if device_id else _LOOK
+        actions.append(f"Try: {look}{' --backend stock' if backend == 'stock' else ''}")
+    return list(dict.fromkeys(actions))

@@ -4,20 +4,20 @@ from __future__ import annotations
 
 import asyncio
 import os
+from collections.abc import Awaitable
 from contextlib import aclosing, suppress
 from dataclasses import dataclass
 from time import monotonic
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from clawperator.engine.adb.android_user import settings
 from clawperator.engine.adb.device import AdbDevice
 from clawperator.engine.emulators import console, stages
 from clawperator.engine.emulators.avds import Avd, Recipe, avd_folder, checked_name, read_avd, read_ini
-from clawperator.engine.emulators.boot_process import BootProcess
 from clawperator.engine.emulators.image import ensure_image
 from clawperator.engine.emulators.running import RunningEmulator, waiting
 from clawperator.engine.emulators.sdk import ToolTimeoutError, tool_missing
-from clawperator.engine.emulators.tool_errors import failure_hint, failure_message
+from clawperator.engine.emulators.tool_errors import failure_hint, failure_message, known_error
 from clawperator.engine.errors import EngineError, ErrorCode
 from clawperator.engine.files.lock import FileLock
 from clawperator.engine.files.regular import private_folder, write_file
@@ -335,3 +335,48 @@ def _not_created(recipe: Recipe, message: str, hint: str | None = None) -> Engin
 def _unfinished_avd(error: BaseException) -> str:
     """Return the note that a cancelled avdmanager leaves files behind."""
     return "partly written files remain" if isinstance(error, asyncio.CancelledError) else ""
+
+
+T = TypeVar("T")
+_CORRECT = "Correct the error, then start the emulator again."
+
+
+class BootProcess:
+    """An emulator process that was started; ``booted`` once Android has booted."""
+
+    def __init__(self, name: str, process: Detached) -> None:
+        self.name = name
+        self.process = process
+        self.booted = False
+
+    def is_ended_by(self, error: BaseException) -> bool:
+        """Return whether ``error`` ends the process: a booted one outlives a setting that failed, not a cancellation."""
+        return not self.booted or not isinstance(error, EngineError)
+
+    def remains(self, error: BaseException) -> str:
+        """Return what becomes of the process after ``error``."""
+        return "its process is stopped" if self.process.exit_code is None and self.is_ended_by(error) else ""
+
+    async def while_running(self, work: Awaitable[T]) -> T:
+        """Return the result of ``work``. Raises ``EngineError`` (EMULATOR_START_FAILED) if the process ends first."""
+        working, ending = asyncio.ensure_future(work), asyncio.ensure_future(self.process.ended())
+        try:
+            await asyncio.wait({working, ending}, return_when=asyncio.FIRST_COMPLETED)
+            if working.done():
+                return working.result()
+            raise self._ended()
+        finally:
+            for task in (working, ending):
+                task.cancel()
+            await asyncio.wait({working, ending})
+
+    def _ended(self) -> EngineError:
+        code, log = self.process.exit_code, self.process.log_tail()
+        known = known_error(log)
+        message = f"The emulator of {self.name} exited with code {code} before it had booted"
+        return EngineError(
+            ErrorCode.EMULATOR_START_FAILED,
+            f"{message}: {log}" if log else message,
+            hint=known.hint if known else _CORRECT if log else "Start it with --log <file> to see its output.",
+            details={"name": self.name, "exitCode": code},
+        )

@@ -10,8 +10,7 @@ from clawperator.engine.hierarchy.nodes import Bounds
 from clawperator.engine.simulator.command_error import CommandError
 from clawperator.engine.simulator.packages import dumpsys_package
 from clawperator.engine.simulator.platform import Platform
-from clawperator.engine.simulator.process_table import pid_of, processes
-from clawperator.engine.simulator.procfs import FREE_KB, TOTAL_KB
+from clawperator.engine.simulator.procfs import FREE_KB, TOTAL_KB, pid_of, processes
 
 _RUNNING = (
     "Service[label=Clawperator Operator, feedbackType[FEEDBACK_GENERIC], capabilities=33, eventTypes=TYPES_ALL_MASK, "

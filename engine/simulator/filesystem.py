@@ -13,6 +13,17 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from typing import Final, NamedTuple
 
+from clawperator.engine.logcat.users import SYSTEM_USERS
+
+SYSTEM_NAMES = {uid: name for name, uid in SYSTEM_USERS.items()}
+
+
+def user_name(uid: int) -> str:
+    """``shell``, ``u0_a123``, or the number."""
+    user, app = divmod(uid, 100_000)
+    return SYSTEM_NAMES.get(uid) or (f"u{user}_a{app - 10_000}" if app >= 10_000 else str(uid))
+
+
 ROOT_UID: Final = 0
 SHELL_UID: Final = 2000
 SHELL_GROUPS: Final = frozenset({2000, 1004, 1007, 1011, 1015, 1028, 1078, 3001, 3002, 3003, 3006, 3009})

@@ -11,8 +11,8 @@ from collections.abc import Iterable
 from datetime import UTC, datetime, tzinfo
 from typing import Final
 
+from clawperator.engine.simulator.filesystem import SYSTEM_NAMES
 from clawperator.engine.simulator.log_buffer import BUFFER_NAMES, HEADER, LogRecord
-from clawperator.engine.simulator.users import SYSTEM_NAMES
 
 FORMATS: Final = frozenset({"brief", "process", "tag", "thread", "raw", "time", "threadtime", "long"})
 MODIFIERS: Final = frozenset(

@@ -21,7 +21,6 @@ from clawperator.engine.runtime.plan import Generation, OperatorPlan, PlanStep, 
 from clawperator.engine.runtime.run import PlanRun
 from clawperator.engine.simulator.android_users import IDS_PER_USER
 from clawperator.engine.simulator.apps.layout import Node
-from clawperator.engine.simulator.chunk_faults import Written, written
 from clawperator.engine.simulator.clock import DeviceClock
 from clawperator.engine.simulator.operator_log import AppProcess, Build, CommandLines, OperatorLogWriter, split_message
 from clawperator.engine.simulator.operator_surface import OperatorSurface
@@ -29,10 +28,12 @@ from clawperator.engine.simulator.platform import Platform
 from clawperator.engine.simulator.recording import Recorder
 from clawperator.engine.simulator.results import (
     LONGEST_LINE,
+    Written,
     failed_envelope,
     json_line,
     success_envelope,
     typed_envelope,
+    written,
 )
 
 RECEIVER = "OperatorCommandReceiver"

@@ -22,19 +22,16 @@ from clawperator.engine.simulator.activities import ActivityManager
 from clawperator.engine.simulator.android_users import AndroidUsers
 from clawperator.engine.simulator.app_actions import AppActions
 from clawperator.engine.simulator.apps.catalogue import APPS
-from clawperator.engine.simulator.apps.drawn import DRAWN, drawn_app
-from clawperator.engine.simulator.apps.huge import huge_app
+from clawperator.engine.simulator.apps.conditions import DRAWN, drawn_app, huge_app
 from clawperator.engine.simulator.apps.launcher import PACKAGE as LAUNCHER_PACKAGE
-from clawperator.engine.simulator.clock import DeviceClock
+from clawperator.engine.simulator.clock import DeviceClock, Pauses, RoundTrips
 from clawperator.engine.simulator.dropbox import DropBox
 from clawperator.engine.simulator.filesystem import SHELL_UID, FileSystem
 from clawperator.engine.simulator.forwarding import Reverses
 from clawperator.engine.simulator.input import InputManager
 from clawperator.engine.simulator.log_buffer import LogBuffer
 from clawperator.engine.simulator.noise import Noise
-from clawperator.engine.simulator.pauses import Pauses
 from clawperator.engine.simulator.profile import packages, properties, settings
-from clawperator.engine.simulator.round_trips import RoundTrips
 from clawperator.engine.simulator.scenario import Scenario
 from clawperator.engine.simulator.ui import DisplayMetrics, Ui
 

@@ -11,15 +11,15 @@ import struct
 from collections.abc import Awaitable, Callable
 from typing import Final
 
+from clawperator.engine.adb.protocol import CLOSE_STDIN, EXIT, STDERR, STDIN, STDOUT, shell_packet
 from clawperator.engine.simulator.commands.toolbox import TOOLBOX
 from clawperator.engine.simulator.device import SimulatedDevice
 from clawperator.engine.simulator.filesystem import ROOT_UID, SHELL_UID
 from clawperator.engine.simulator.interactive import run_interactive
 from clawperator.engine.simulator.render import SRGB, render_rgba
 from clawperator.engine.simulator.shell import Shell
-from clawperator.engine.simulator.streams import Channel, InputStream, Streams
+from clawperator.engine.simulator.streams import Channel, InputStream, Sink, Streams
 from clawperator.engine.simulator.sync import SyncService
-from clawperator.engine.simulator.terminal import Terminal
 
 FEATURES: Final = ("shell_v2", "cmd", "stat_v2", "ls_v2", "fixed_push_mkdir")
 
@@ -159,3 +159,62 @@ def _respond(data: bytes) -> Service:
         await channel.write(data)
 
     return serve
+
+
+MAX_PACKET: Final = 65536
+_HEADER: Final = 5
+
+
+class _Packets:
+    """One outgoing channel of shell v2."""
+
+    def __init__(self, channel: Channel, number: int) -> None:
+        self._channel, self._number = channel, number
+
+    async def write(self, data: bytes) -> None:
+        if len(data) <= MAX_PACKET:
+            await self._channel.write(shell_packet(self._number, data))
+            return
+        pieces = (data[start : start + MAX_PACKET] for start in range(0, len(data), MAX_PACKET))
+        await self._channel.write(b"".join(shell_packet(self._number, piece) for piece in pieces))
+
+
+class _Lines:
+    """A PTY's output: every LF becomes CR LF."""
+
+    def __init__(self, sink: Sink) -> None:
+        self._sink = sink
+
+    async def write(self, data: bytes) -> None:
+        await self._sink.write(data.replace(b"\n", b"\r\n"))
+
+
+class Terminal:
+    """The ends of one service. ``pty``: standard error joins standard output, LF becomes CR LF."""
+
+    def __init__(self, channel: Channel, *, v2: bool, pty: bool) -> None:
+        self._channel = channel
+        self._v2 = v2
+        self._received = b""
+        plain: Sink = _Packets(channel, STDOUT) if v2 else channel
+        self.stdout: Sink = _Lines(plain) if pty else plain
+        self.stderr: Sink = _Packets(channel, STDERR) if v2 and not pty else self.stdout
+        self.stdin = InputStream(self._packet if v2 else channel.read)
+
+    async def exit(self, status: int) -> None:
+        if self._v2:
+            await self._channel.write(shell_packet(EXIT, bytes((status & 0xFF,))))
+
+    async def _packet(self) -> bytes:
+        """The next bytes for standard input; ``b""`` at close-stdin. Window sizes are ignored."""
+        while True:
+            size = int.from_bytes(self._received[1:_HEADER], "little") + _HEADER
+            if len(self._received) >= max(size, _HEADER):
+                number, data = self._received[0], self._received[_HEADER:size]
+                self._received = self._received[size:]
+                if number == CLOSE_STDIN or (number == STDIN and data):
+                    return data
+            elif piece := await self._channel.read():
+                self._received += piece
+            else:
+                return b""

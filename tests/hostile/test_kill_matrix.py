@@ -28,7 +28,7 @@ from .victim import CATCHABLE, SIGNALS, Victim, victim
 
 
 class Moment(NamedTuple):
-    """``stop`` is where the device stops (``simulator/pauses.py``); ``sent``: the command has left the host by then.
+    """``stop`` is where the device stops (``simulator/clock.py``); ``sent``: the command has left the host by then.
 
     ``arrived``: the device will have had one broadcast.
     """

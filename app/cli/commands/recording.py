@@ -79,7 +79,7 @@ class Pull(Command):
             pulled = run(options, lambda engine: pull(engine, folder, session_id=options.session_id or ""))
         except EngineError as exc:
             raise flat_error(exc) from exc
-        return Answer(pulled.to_dict(), view="recordings.recording_pulled")
+        return Answer(pulled.to_dict(), view="skill_runs.recording_pulled")
 
 
 class Parse(Command):
@@ -105,7 +105,7 @@ class Parse(Command):
         document: dict[str, Any] = {"ok": True, "outputFile": target, "stepCount": len(log["steps"])}
         if warnings := log.get("_warnings"):
             document["warnings"] = warnings
-        return Answer(document, view="recordings.recording_parsed")
+        return Answer(document, view="skill_runs.recording_parsed")
 
 
 class Draft(Command):
@@ -160,7 +160,7 @@ class Draft(Command):
         }
         if drafted.warnings:
             document["warnings"] = list(drafted.warnings)
-        return Answer(document, view="recordings.recording_drafted")
+        return Answer(document, view="skill_runs.recording_drafted")
 
 
 class Replay(Command):
@@ -210,7 +210,7 @@ class Replay(Command):
             found = run(options, use).to_dict()
             return Answer(
                 found,
-                view="recordings.replayed",
+                view="skill_runs.replayed",
                 status=found["outcome"]["status"],
                 allow_partial=options.allow_partial,
             )

@@ -53,7 +53,7 @@ class CompileArtifact(Command):
         from clawperator.engine.skills.artifact import compile_for
 
         compiled = compile_for(guard, found, skill_id, artifact, options.vars)
-        return Answer(compiled.to_dict(), view="artifacts.compiled_artifact")
+        return Answer(compiled.to_dict(), view="skill_runs.compiled_artifact")
 
 
 def _write_later(chosen: Settings, row: AuditRecord) -> None:

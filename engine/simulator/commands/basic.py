@@ -9,9 +9,8 @@ from typing import Final
 
 from clawperator.engine.simulator.command_error import CommandError
 from clawperator.engine.simulator.commands.logs import time_zone
-from clawperator.engine.simulator.filesystem import SHELL_GROUPS, SHELL_UID
+from clawperator.engine.simulator.filesystem import SHELL_GROUPS, SHELL_UID, user_name
 from clawperator.engine.simulator.process import Command, Process
-from clawperator.engine.simulator.users import user_name
 
 _BACKSLASH: Final = {
     "n": "\n",

@@ -11,9 +11,8 @@ from typing import Final
 
 from clawperator.engine.simulator.command_error import CommandError
 from clawperator.engine.simulator.commands.logs import time_zone
-from clawperator.engine.simulator.filesystem import Stat
+from clawperator.engine.simulator.filesystem import Stat, user_name
 from clawperator.engine.simulator.process import Command, Process
-from clawperator.engine.simulator.users import user_name
 
 
 async def cat(process: Process) -> int:

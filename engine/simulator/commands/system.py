@@ -10,15 +10,14 @@ from clawperator.engine.logcat.users import SYSTEM_USERS
 from clawperator.engine.simulator import dumpsys as dumps
 from clawperator.engine.simulator.android_users import CURRENT, OWNER, without_user
 from clawperator.engine.simulator.command_error import CommandError
-from clawperator.engine.simulator.commands import keyboards
 from clawperator.engine.simulator.commands.activity import activity
 from clawperator.engine.simulator.commands.packages import package_service
-from clawperator.engine.simulator.commands.screen import input_service, window_manager
+from clawperator.engine.simulator.commands.screen import input_method, input_service, window_manager
 from clawperator.engine.simulator.device import SimulatedDevice
 from clawperator.engine.simulator.filesystem import ROOT_UID, SHELL_UID
 from clawperator.engine.simulator.packages import FIRST_APP_UID
 from clawperator.engine.simulator.process import Command, Process, Service, command_of
-from clawperator.engine.simulator.process_table import ProcessRow, processes
+from clawperator.engine.simulator.procfs import ProcessRow, processes
 from clawperator.engine.simulator.profile import settings as initial_settings
 
 NAMESPACES: Final = ("system", "secure", "global")
@@ -284,7 +283,7 @@ def _data_folder(device: SimulatedDevice, name: str, uid: int) -> str:
 _SHELLS: Final[dict[str, Service]] = {
     "activity": activity,
     "input": input_service,
-    "input_method": keyboards.input_method,
+    "input_method": input_method,
     "package": package_service,
     "settings": settings_service,
     "statusbar": _status_bar,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from clawperator.engine.doctor.check import Check
-from clawperator.engine.doctor.report import report
+from clawperator.engine.doctor.run import report
 from clawperator.engine.doctor.verdict import verdict_of
 from clawperator.engine.errors import ErrorCode
 

@@ -9,9 +9,9 @@ import pytest
 
 from clawperator.engine.adb.accessibility import parse_accessibility
 from clawperator.engine.contracts.operator_identity import service_of
+from clawperator.engine.simulator.clock import RoundTrips
 from clawperator.engine.simulator.device import SimulatedDevice, create_device
 from clawperator.engine.simulator.dumpsys import dumpsys
-from clawperator.engine.simulator.round_trips import RoundTrips
 from clawperator.engine.simulator.scenario import Scenario
 
 SERVICE = service_of("com.clawperator.operator")

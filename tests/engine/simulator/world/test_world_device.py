@@ -17,9 +17,9 @@ from clawperator.engine.contracts.operator_identity import AGENT_ACTION
 from clawperator.engine.errors import EngineError
 from clawperator.engine.hierarchy.tree import parse
 from clawperator.engine.simulator.command_error import CommandError
+from clawperator.engine.simulator.commands.packages import install
 from clawperator.engine.simulator.device import SimulatedDevice, create_device
 from clawperator.engine.simulator.dumpsys import dumpsys
-from clawperator.engine.simulator.installing import install
 from clawperator.engine.simulator.render import render_png
 from clawperator.engine.simulator.scenario import Scenario
 from clawperator.engine.simulator.uiautomator import dump_hierarchy, uiautomator_dump
