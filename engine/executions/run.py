@@ -191,7 +191,7 @@ async def take_screenshots(
             trace.enter("pictures")
             wanted = action.to_payload().get("params", {}).get("path")
             try:
-                path = picture_path(wanted, execution.command_id, action.id)
+                path = await asyncio.to_thread(picture_path, wanted, execution.command_id, action.id)
                 seconds = max(0.0, round(until - time.monotonic(), 2))
                 await capture(
                     device, path, overwrite=options.screenshot_overwrite, timeout=seconds, display=options.display
@@ -214,11 +214,11 @@ async def refuse_unwritable_pictures(execution: Execution, *, overwrite: bool) -
             continue
         wanted = action.to_payload().get("params", {}).get("path")
         try:
-            path = picture_path(wanted, execution.command_id, action.id)
+            path = await asyncio.to_thread(picture_path, wanted, execution.command_id, action.id)
         except OSError as exc:
             raise not_writable(str(exc.filename), exc) from exc
         problem = await asyncio.to_thread(target_problem, path, overwrite=overwrite)
-        if problem is None and path in seen and not overwrite:
+        if problem is None and wanted and path in seen and not overwrite:
             problem = EngineError(ErrorCode.FILE_EXISTS, f"{path} is written by two steps", details={"file": path})
         if problem is not None:
             problem.details = {"path": f"actions.{index}.params.path", "actionId": action.id, **problem.details}

@@ -9,6 +9,8 @@ from clawperator.engine.errors import EngineError, ErrorCode
 from clawperator.engine.executions import build, screenshot
 from clawperator.engine.executions.command import Command
 from clawperator.engine.executions.device_lock import DeviceLocks
+from clawperator.engine.executions.run import refuse_unwritable_pictures
+from clawperator.engine.executions.validate import validate
 from clawperator.engine.facade import Engine
 from clawperator.engine.simulator.device import create_device
 from clawperator.engine.simulator.render import render_png
@@ -54,3 +56,18 @@ async def test_a_picture_needs_neither_operator_nor_lock(tmp_path: Path) -> None
         with pytest.raises(EngineError) as caught:
             await engine.picture(device_id="elsewhere")
         assert caught.value.code is ErrorCode.DEVICE_NOT_FOUND
+
+
+async def test_steps_whose_ids_give_one_file_name_are_no_conflict(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The names of files without a chosen path keep ASCII letters of the ids only, and not all of long ones."""
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    monkeypatch.setattr("time.time_ns", lambda: 0)
+    steps = [{"id": name, "type": "take_screenshot"} for name in ("首页", "设置", "b" * 90 + "1", "b" * 90 + "2")]
+    execution = validate(build.single("test", "sleep") | {"actions": steps}).execution
+    await refuse_unwritable_pictures(execution, overwrite=False)
+    steps = [{**step, "params": {"path": str(tmp_path / "one.png")}} for step in steps]
+    execution = validate(build.single("test", "sleep") | {"actions": steps}).execution
+    with pytest.raises(EngineError, match="is written by two steps"):
+        await refuse_unwritable_pictures(execution, overwrite=False)
