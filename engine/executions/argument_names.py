@@ -25,18 +25,18 @@ def in_arguments(error: EngineError, names: Names, verb: str, *, hint: str, path
     one. ``verb`` replaces the type of the action, ``hint`` one that refers to the payload.
     """
     path = str(error.details.get("path", "")) or path
-    speech = _Speech(names, verb, str(error.details.get("actionType", "")))
-    name, rest = speech.of(path)
+    terms = _Terms(names, verb, str(error.details.get("actionType", "")))
+    name, rest = terms.of(path)
     if not name:
         return error
     details = {**error.details, "path": _joined(name, rest)}
     if "issues" in details:
-        details["issues"] = [speech.issue(issue) for issue in details["issues"]]
+        details["issues"] = [terms.issue(issue) for issue in details["issues"]]
         details["reason"] = "; ".join(dict.fromkeys(issue["message"] for issue in details["issues"]))
     elif "reason" in details:
-        details["reason"] = speech.replaced(str(details["reason"]), path, name)
+        details["reason"] = terms.replaced(str(details["reason"]), path, name)
     about_payload = error.hint.startswith("Correct the value at details.path")
-    message = speech.replaced(error.message, path, name)
+    message = terms.replaced(error.message, path, name)
     if error.code in _ABOUT_VALUES and not (name in message or "--" in message or message.startswith(f"{verb} ")):
         message = f"{name}: {message}"
     return EngineError(
@@ -48,7 +48,7 @@ def _joined(name: str, rest: str) -> str:
     return f"{name}.{rest}" if rest else name
 
 
-class _Speech:
+class _Terms:
     """The messages of one action in the words of a face."""
 
     def __init__(self, names: Names, verb: str, action: str) -> None:

@@ -27,8 +27,8 @@ from clawperator.engine.contracts.references import Reference, tree_id
 from clawperator.engine.errors import EngineError, ErrorCode
 from clawperator.engine.executions.ambiguity import several, with_selectors
 from clawperator.engine.executions.backend import Outcome
+from clawperator.engine.executions.internal_snapshot import snapshot_command, tree_of
 from clawperator.engine.executions.keys import ended
-from clawperator.engine.executions.look import look_command, tree_of
 from clawperator.engine.executions.outcome import ExecutionOutcome, OutcomeStep, facts_of
 from clawperator.engine.executions.run import Finished, close_apps, dispatch
 from clawperator.engine.executions.targets import node_facts
@@ -365,7 +365,7 @@ class _Screen:
             trace.dispatched()
             trace.enter("look")
             limit_ms = max(_LOOK_MS, self._backend.look_ms)
-            xml = tree_of(await self._backend.run(self._device, look_command(limit_ms), Trace()))
+            xml = tree_of(await self._backend.run(self._device, snapshot_command(limit_ms), Trace()))
             trace.trees.append((time.time(), CapturedHierarchy("choice", xml, complete=True)))
         if stale := next((each for each in self._expected if each.tree != tree_id(xml)), None):
             message = f"The screen has changed since the view of {stale}, and no selector finds only its node"

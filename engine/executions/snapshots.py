@@ -15,7 +15,7 @@ from clawperator.engine.contracts.limits import BACKENDS
 from clawperator.engine.contracts.read_only import OBSERVING
 from clawperator.engine.errors import EngineError
 from clawperator.engine.executions.attempt import Attempt, settling
-from clawperator.engine.executions.look import look_command, tree_of
+from clawperator.engine.executions.internal_snapshot import snapshot_command, tree_of
 from clawperator.engine.executions.run import Finished
 from clawperator.engine.executions.trace import Trace
 from clawperator.engine.logcat.signals import CapturedHierarchy
@@ -130,7 +130,7 @@ class _Reader:
         look = Trace()
         with settling(self._held, look):
             limit_ms = max(limit_ms, self._backend.look_ms)
-            return await self._backend.run(self._device, look_command(limit_ms), look)
+            return await self._backend.run(self._device, snapshot_command(limit_ms), look)
 
     async def before(self, *, needed: bool) -> str:
         """Return the tree; empty if the device has none and it is not ``needed``."""

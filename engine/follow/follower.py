@@ -22,7 +22,7 @@ from clawperator.engine.executions.attempt import settling
 from clawperator.engine.executions.backend import Backend
 from clawperator.engine.executions.command import Command
 from clawperator.engine.executions.device_lock import HeldDevice, LockStatus
-from clawperator.engine.executions.look import look_command, tree_of
+from clawperator.engine.executions.internal_snapshot import snapshot_command, tree_of
 from clawperator.engine.executions.trace import Trace
 
 BUDGET_MS = 1_500
@@ -162,7 +162,7 @@ class Follow:
             self._say(FollowState("reading"))
 
     async def _take_snapshot(self) -> None:
-        command = look_command(self._budget_ms())
+        command = snapshot_command(self._budget_ms())
         self._commands.append(command.command_id)
         self._current, self._changed = command.command_id, False
         began = asyncio.get_running_loop().time()

@@ -64,7 +64,9 @@ async def test_steps_whose_ids_give_one_file_name_are_no_conflict(
     """The names of files without a chosen path keep ASCII letters of the ids only, and not all of long ones."""
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     monkeypatch.setattr("time.time_ns", lambda: 0)
-    steps = [{"id": name, "type": "take_screenshot"} for name in ("首页", "设置", "b" * 90 + "1", "b" * 90 + "2")]
+    steps: list[dict[str, object]] = [
+        {"id": name, "type": "take_screenshot"} for name in ("首页", "设置", "b" * 90 + "1", "b" * 90 + "2")
+    ]
     execution = validate(build.single("test", "sleep") | {"actions": steps}).execution
     await refuse_unwritable_pictures(execution, overwrite=False)
     steps = [{**step, "params": {"path": str(tmp_path / "one.png")}} for step in steps]

@@ -16,7 +16,7 @@ from clawperator.engine.events.types import SnapshotSeen
 from clawperator.engine.executions.backend import Outcome
 from clawperator.engine.executions.command import Command
 from clawperator.engine.executions.device_lock import YIELD_SECONDS, YIELD_SPARE_SECONDS, Holder, LockState, LockStatus
-from clawperator.engine.executions.look import tree_of
+from clawperator.engine.executions.internal_snapshot import tree_of
 from clawperator.engine.follow.follower import (
     BUDGET_MS,
     BUSY_REST,

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from clawperator.engine.executions.backend import Outcome
 
 
-def look_command(timeout_ms: int) -> Command:
+def snapshot_command(timeout_ms: int) -> Command:
     """Return the command of one snapshot, which histories and logs do not take for an execution."""
     return Command.internal(
         build.single("follow", "snapshot_ui", action_id="snap", source=FOLLOW_SOURCE, timeout_ms=timeout_ms)
