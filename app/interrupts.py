@@ -27,6 +27,8 @@ _LEAVE_SECONDS = 0.75
 
 outcome: Callable[[], EngineError] | None = None
 """Returns the error for a signal outside a session: what the last session dispatched. ``None`` without a session."""
+before_outcome: Callable[[], object] = int
+"""Called before an outcome is printed."""
 last_words: Callable[[], int] | None = None
 """Prints the outcome of a command that hangs, and returns its exit code; ``None`` where stdout is not for an outcome."""
 

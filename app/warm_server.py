@@ -18,11 +18,12 @@ import sys
 import threading
 import time
 from contextlib import suppress
+from functools import partial
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from clawperator.app.interrupts import INTERRUPTED
+from clawperator.app import interrupts
 from clawperator.app.warm import NOT_WARM, lock_path, protocol, socket_path
 from clawperator.engine.config.environment import runtime_folder
 from clawperator.engine.files.lock import FileLock
@@ -275,15 +276,14 @@ def command(connection: socket.socket) -> NoReturn:
     from clawperator.app.cli import after_output
     from clawperator.app.cli.main import run
 
+    interrupts.before_outcome = partial(_mute_if_left, connection)
     after_output.on_exit_code(lambda code: _say(connection, protocol.ANSWERED + bytes((code,))))
     code = run(sys.argv[1:])
     for stream in (sys.stdout, sys.stderr):
         with suppress(AttributeError, OSError, ValueError):
             stream.flush()
     _say(connection, protocol.ENDED + bytes((code,)))
-    with open(os.devnull, "r+b") as nothing:
-        for number in range(3):
-            os.dup2(nothing.fileno(), number)  # a reader of our output need not wait for the end
+    _leave_streams(0, 1, 2)  # a reader of our output need not wait for the end
     # What ``sys.exit`` does before it takes the interpreter apart: that would copy every page that the two processes share.
     threading._shutdown()  # type: ignore[attr-defined]  # noqa: SLF001 -- no public way
     atexit._run_exitfuncs()  # noqa: SLF001 -- as above
@@ -293,6 +293,25 @@ def command(connection: socket.socket) -> NoReturn:
 def _say(connection: socket.socket, words: bytes) -> None:
     with suppress(OSError):  # the client is gone
         connection.send(words)
+
+
+def _is_left(connection: socket.socket) -> bool:
+    """Whether the client has closed the connection, whatever it sent before that."""
+    poll = select.poll()
+    poll.register(connection, 0)
+    return bool(poll.poll(0))
+
+
+def _mute_if_left(connection: socket.socket) -> None:
+    """Print nothing where the client is gone: it has printed an outcome, while we were stopped or hung."""
+    if _is_left(connection):
+        _leave_streams(1, 2)
+
+
+def _leave_streams(*numbers: int) -> None:
+    with open(os.devnull, "r+b") as nothing:
+        for number in numbers:
+            os.dup2(nothing.fileno(), number)
 
 
 def _await_go(connection: socket.socket) -> tuple[list[int], bytes]:
@@ -312,16 +331,18 @@ def _hear(connection: socket.socket, words: bytes) -> None:
     After two SIGINTs it did not wait for us: it has printed an outcome, so no second one is.
     """
     known = {signal.SIGINT, signal.SIGTERM, signal.SIGHUP}
-    interrupts = 0
+    heard = 0
     with suppress(OSError):
         while True:
-            interrupts += words.count(signal.SIGINT)
-            for number in known.intersection(words):
-                os.kill(os.getpid(), number)
-            if not (words := connection.recv(1)):
+            heard += words.count(signal.SIGINT)
+            if heard > 1 and _is_left(connection):
                 break
-    if interrupts > 1:
-        os._exit(INTERRUPTED)
+            for number in filter(known.__contains__, words):
+                os.kill(os.getpid(), number)
+            if not (words := connection.recv(16)):
+                break
+    if heard > 1:
+        os._exit(interrupts.INTERRUPTED)
     os.kill(os.getpid(), signal.SIGHUP)
 
 

@@ -195,6 +195,7 @@ def _finish(outcome: Answer | EngineError | int, fmt: str, *, leaving: bool) -> 
     """Print the outcome. A signal before its first byte replaces it, one in the middle ends the printing, a later one changes nothing."""
     progress = output.Progress()
     try:
+        interrupts.before_outcome()
         code = outcome if isinstance(outcome, int) else _print(outcome, fmt, progress)
         if leaving:
             interrupts.end(code)

@@ -271,6 +271,15 @@ sys.exit(main())
 """A command that hangs in one of three ways."""
 
 
+def wait_for_state(pid: int, state: str) -> None:
+    """Return when all threads of a process have this state: a signal takes effect after ``kill`` has returned."""
+    deadline = time.monotonic() + patience(30)
+    while {task.read_text().rpartition(")")[2].split()[0] for task in Path(f"/proc/{pid}/task").glob("*/stat")} != {
+        state
+    }:
+        assert time.monotonic() < deadline, f"it is never in {state}"
+
+
 @contextmanager
 def on_terminal(
     command: list[str], env: Mapping[str, str]
@@ -301,6 +310,7 @@ def test_a_second_ctrl_c_leaves_a_command_that_hangs_in_the_warm_process(
         next(line for line in command.stderr if b"stage-start" in line)
         (child,) = children(warm) - others
         os.kill(child, signal.SIGSTOP)
+        wait_for_state(child, "T")
         ctrl_c()
         with pytest.raises(subprocess.TimeoutExpired):
             command.wait(timeout=0.3)
@@ -311,6 +321,25 @@ def test_a_second_ctrl_c_leaves_a_command_that_hangs_in_the_warm_process(
         error = json.loads(command.stdout.read())
     assert (error["code"], error["broadcastDispatchStatus"]) == ("INTERRUPTED", "unknown")
     settle(warm)
+
+
+@pytest.mark.parametrize(
+    ("does", "code"),
+    [
+        ("signal.signal(signal.SIGINT, lambda *_: print('heard')); warm_server._hear(ours, b'')", 130),
+        ("warm_server._mute_if_left(ours); print('an outcome')", 0),
+    ],
+)
+def test_a_command_that_was_left_while_it_was_stopped_prints_nothing(does: str, code: int) -> None:
+    """The client has printed an outcome."""
+    script = (
+        "import signal, socket; from clawperator.app import warm_server;"
+        f"ours, theirs = socket.socketpair(); theirs.send(bytes((signal.SIGINT,) * 2)); theirs.close(); {does}"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=False, timeout=patience(50)
+    )
+    assert (done.stdout, done.returncode) == ("", code), done.stderr
 
 
 @pytest.mark.parametrize("kind", ["task", "thread", "loop"])
@@ -428,9 +457,7 @@ def test_clients_that_ask_for_nothing(device: Mapping[str, str], tmp_path: Path)
         assert count(env) == 1
         held = [name for name in os.listdir(f"/proc/{pid}/fd") if is_socket(f"/proc/{pid}/fd/{name}")]
         assert len(held) < 150
-        deadline = time.monotonic() + patience(30)
-        while Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "S":
-            assert time.monotonic() < deadline, "it never sleeps"
+        wait_for_state(pid, "S")
     assert run(COLD, "warm", "stop", env=env)["stopped"] is True
 
 
