@@ -61,7 +61,10 @@ _OWN_WORDS = {
     "wait_for_navigation params.timeoutMs high": "wait_for_navigation params.timeoutMs must not exceed 30000",
 }
 """Messages of their own for some actions."""
-_HINTS = {"press_key params.key": "The verb `input key` presses any other key, such as ENTER."}
+_HINTS = {
+    "press_key params.key": "The verb `input key` presses any other key, such as ENTER.",
+    "open_app params.applicationId": "`clawperator apps` lists the application ids of apps by their names.",
+}
 """Hints about values of some parameters."""
 _PLAIN_RANGES = ("settleDelayMs", "maxDurationMs")
 """Parameters whose ranges are printed without "an integer"."""

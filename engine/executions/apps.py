@@ -7,17 +7,15 @@ of the APK. ``derived_name`` are words of the application id: "Settings" for ``c
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
 from typing import Any, NamedTuple
 
 from clawperator.engine.adb.android_user import CURRENT
 from clawperator.engine.adb.device import AdbDevice
 from clawperator.engine.adb.parse import parse_failure, refusal_hint
-from clawperator.engine.contracts.execution import Action
 from clawperator.engine.contracts.limits import MAX_MATCHER_VALUE_LENGTH, PACKAGE
 from clawperator.engine.errors import EngineError, ErrorCode
-from clawperator.engine.executions.composition import Composition, Parts, StepFailedError
 
 _SCRIPT = (
     "for k in LAUNCHER LEANBACK_LAUNCHER; do cmd package query-activities "
@@ -26,6 +24,7 @@ _SCRIPT = (
 )
 """Without ``--brief``: only the long form has labels. Apps of televisions may have an entry there only."""
 _ANSWERED = re.compile(r"^(?:\d{1,9} activities found:|No activities found)", re.MULTILINE | re.ASCII)
+_NO_CMD = re.compile(r"\bcmd: (?:inaccessible or )?not found")
 _ENTRY = re.compile(r"^ {2}Activity #\d{1,9}:\s*$", re.MULTILINE | re.ASCII)
 _LABEL = re.compile(
     r"labelRes=0x([0-9a-f]{1,8}) nonLocalizedLabel=(.*) icon=0x[0-9a-f]{1,8}(?: banner=0x[0-9a-f]{1,8})?", re.ASCII
@@ -33,7 +32,7 @@ _LABEL = re.compile(
 _LEVELS = ("ActivityInfo:", "ApplicationInfo:")
 _GENERAL = {"android", "app", "apps", "client", "debug", "dev", "mobile", "release"}
 """Last words of application ids that name no app: ``com.twitter.android``."""
-_NEAREST = 5
+_NEAREST = 3
 
 
 class LaunchableApp(NamedTuple):
@@ -114,10 +113,12 @@ async def launchable_apps(device: AdbDevice) -> list[LaunchableApp]:
     done = await device.script(_SCRIPT)
     if not _ANSWERED.search(done.text):
         reason = parse_failure(done.text, done.exit_code or 1) or "the device gave no reason"
+        if _NO_CMD.search(done.text):
+            reason = "Android before 7.0 does not list them"
         raise EngineError(
             ErrorCode.DEVICE_COMMAND_REFUSED,
             f"{device.serial}: its launcher entries cannot be listed: {reason}",
-            hint=refusal_hint(reason) or "Android before 7 does not list them: use `clawperator packages list`.",
+            hint=refusal_hint(reason) or "Use an application id: `clawperator packages list` lists them.",
         )
     return parse_apps(done.text)
 
@@ -144,38 +145,18 @@ def app_called(apps: Sequence[LaunchableApp], name: str) -> LaunchableApp:
             hint=f"Give the application id of one: {', '.join(app.application_id for app in found[:_NEAREST])}.",
             details={"name": name, "candidates": [app.to_dict() for app in found]},
         )
-    near = search(apps, name) or _similar(apps, name)
+    near = nearest(apps, name)
     hint = f"Did you mean '{near[0].application_id}'? " if near else ""
     raise EngineError(
         ErrorCode.APP_NOT_FOUND,
         f"No app that can be opened is called {name!r}",
         hint=f"{hint}`clawperator apps` lists them.",
-        details={"name": name, "nearest": [app.to_dict() for app in near[:_NEAREST]]},
+        details={"name": name, "nearest": [app.to_dict() for app in near]},
     )
 
 
-def _similar(apps: Iterable[LaunchableApp], name: str) -> list[LaunchableApp]:
+def nearest(apps: Sequence[LaunchableApp], name: str) -> list[LaunchableApp]:
+    """Return a few apps that ``name`` may mean."""
     by_name = {called: app for app in apps for called in app.names}
-    close = get_close_matches(_plain(name), by_name, _NEAREST)
-    return list(dict.fromkeys(by_name[called] for called in close))
-
-
-def open_called(name: str, like: Mapping[str, Any]) -> Composition:
-    """Open the one app that is called ``name``, exactly but for case: its id is looked up on the device, then admitted and opened.
-
-    ``like`` is the payload of ``open_app`` for another app, for its other parameters and its time limit.
-    """
-    how = {key: value for key, value in like["actions"][0]["params"].items() if key != "applicationId"}
-
-    async def run(parts: Parts) -> dict[str, Any]:
-        apps = await launchable_apps(parts.device)
-        try:
-            app = app_called(apps, name)
-        except EngineError as exc:
-            raise StepFailedError("open", exc) from exc
-        parts.settle("open", {"applicationId": app.application_id, **how})
-        await parts.send("open")
-        return app.to_dict()
-
-    action = Action("open", "open_app", {"appName": name, **how})
-    return Composition("open", (action,), run, timeout_ms=like["timeoutMs"], reads_screen=False)
+    close = (by_name[called] for called in get_close_matches(_plain(name), by_name, _NEAREST))
+    return (search(apps, name) or list(dict.fromkeys(close)))[:_NEAREST]

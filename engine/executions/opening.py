@@ -21,7 +21,7 @@ def open_app_or_name(target: str, **how: Any) -> dict[str, Any] | Composition:
     """Return ``open_app`` for an application id, else what looks up the app that is called ``target``; ``how`` is that of ``open_app``."""
     if not is_app_name(target):
         return build.open_app(target, **how)
-    from clawperator.engine.executions.apps import open_called
+    from clawperator.engine.executions.verbs import open_called
 
     return open_called(target.strip(), build.open_app("a.b", **how))
 

@@ -27,7 +27,6 @@ from clawperator.engine.executions.trace import Trace
 from clawperator.engine.executions.validate import Validated
 
 _UNSAFE = re.compile(r"[^A-Za-z0-9._-]")
-_NEAREST = 3
 _REFUSED_SCREENSHOT = "UNSUPPORTED_RUNTIME_SCREENSHOT"
 
 
@@ -123,7 +122,7 @@ async def _with_apps(outcome: ExecutionOutcome, execution: Execution, device: Ad
         error["code"] != ErrorCode.APP_NOT_FOUND and "No app found" not in error["message"]
     ):  # from 0.10 on the app's code is general
         return outcome
-    from difflib import get_close_matches
+    from clawperator.engine.executions.apps import LaunchableApp, launchable_apps, nearest
 
     wanted = str(execution.actions[failed.index].params["applicationId"])
     try:
@@ -133,10 +132,13 @@ async def _with_apps(outcome: ExecutionOutcome, execution: Execution, device: Ad
     if wanted in listed:
         hint = f"{wanted} is installed, but has no launcher entry: open a URI of it. The entry of a television needs --backend stock."
         return replace(outcome, error={**error, "hint": hint})
-    near = [name for name in listed if wanted.lower() in name.lower()] or get_close_matches(wanted, listed, _NEAREST)
-    if not near:
+    try:
+        apps = await launchable_apps(device)
+    except EngineError:
+        apps = [LaunchableApp(name, "", None) for name in listed]
+    if not (near := [app.application_id for app in nearest(apps, wanted)]):
         return outcome
-    details = {**error.get("details", {}), "nearest": near[:_NEAREST]}
+    details = {**error.get("details", {}), "nearest": near}
     hint = f"Did you mean '{near[0]}'? {error['hint']}"
     return replace(outcome, error={**error, "hint": hint, "details": details})
 

@@ -142,11 +142,21 @@ def _refusal(payload: object, found: Sequence[Issue]) -> EngineError:
         details["invalidKeys"] = list(first.invalid_keys)
     if first.hint:
         details["hint"] = first.hint
+    if _is_action(payload):
+        message = "The payload is one action, and a plan has a list of them"
+        hint = 'Put it into a list: {"actions": [<the action>]}'
+        return EngineError(
+            ErrorCode.EXECUTION_VALIDATION_FAILED, message, hint=hint, details={**details, "path": "actions"}
+        )
     hint = first.hint or ("Correct the value at details.path." if first.path else "")
     if isinstance(first, UnsupportedType):
         details["supportedTypes"] = list(ACTIONS)
         return EngineError(ErrorCode.EXECUTION_ACTION_UNSUPPORTED, first.message, hint=first.hint, details=details)
     return EngineError(ErrorCode.EXECUTION_VALIDATION_FAILED, first.message, hint=hint, details=details)
+
+
+def _is_action(payload: object) -> bool:
+    return isinstance(payload, Mapping) and "type" in payload and payload.keys().isdisjoint(("actions", "commandId"))
 
 
 def _offender(payload: object, path: str) -> dict[str, Any]:

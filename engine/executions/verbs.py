@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from clawperator.engine.contracts.execution import Action
 from clawperator.engine.errors import EngineError, ErrorCode
+from clawperator.engine.executions.apps import app_called, launchable_apps
 from clawperator.engine.executions.build import DEFAULT_TIMEOUT_MS, time_around
 from clawperator.engine.executions.composition import (
     Composition,
@@ -162,6 +163,27 @@ def type_and_submit(
 
     pause = Action("pause", "sleep", {"durationMs": EFFECT_MS})
     return Composition("type", (entry, _LOOK, _ENTER, pause, _VERIFY), run)
+
+
+def open_called(name: str, like: Mapping[str, Any]) -> Composition:
+    """Open the one app that is called ``name``, exactly but for case: its id is looked up on the device, then admitted and opened.
+
+    ``like`` is the payload of ``open_app`` for another app, for its other parameters and its time limit.
+    """
+    how = {key: value for key, value in like["actions"][0]["params"].items() if key != "applicationId"}
+
+    async def run(parts: Parts) -> dict[str, Any]:
+        apps = await launchable_apps(parts.device)
+        try:
+            app = app_called(apps, name)
+        except EngineError as exc:
+            raise StepFailedError("open", exc) from exc
+        parts.settle("open", {"applicationId": app.application_id, **how})
+        await parts.send("open")
+        return app.to_dict()
+
+    action = Action("open", "open_app", {"appName": name, **how})
+    return Composition("open", (action,), run, timeout_ms=like["timeoutMs"], reads_screen=False)
 
 
 @by_reference

@@ -17,6 +17,7 @@ from clawperator.engine.config.device_profile import DeviceProfile
 from clawperator.engine.executions import build, composition, shell_input, verbs
 from clawperator.engine.executions.backends import stock, stock_surface
 from clawperator.engine.executions.finish import RunOptions
+from clawperator.engine.executions.opening import open_target
 from tests.journeys.conftest import Connect
 
 pytestmark = pytest.mark.adb
@@ -292,7 +293,7 @@ async def test_an_app_without_any_entry_is_not_called_absent(
 
 @pytest.mark.parametrize("backend", ["operator", "stock"])
 @pytest.mark.parametrize(
-    ("asked", "nearest"), [("Thermostat", 1), ("com.example.termostat", 3), ("org.nothing.like.it", 0)]
+    ("asked", "nearest"), [("Thermostat", 1), ("Sync", 1), ("com.example.termostat", 3), ("org.nothing.like.it", 0)]
 )
 async def test_an_app_that_is_not_there_may_be_another(
     connect: Connect, backend: str, asked: str, nearest: int
@@ -303,7 +304,21 @@ async def test_an_app_that_is_not_there_may_be_another(
     assert error is not None
     assert error["code"] == "APP_NOT_FOUND"
     assert len(error.get("details", {}).get("nearest", ())) == nearest
-    assert ("Did you mean 'com.example.thermostat'?" in error["hint"]) == (nearest > 0)
+    meant = "spinner" if asked == "Sync" else "thermostat"
+    assert (f"Did you mean 'com.example.{meant}'?" in error["hint"]) == (nearest > 0)
+
+
+@pytest.mark.parametrize("sdk", [23, 24])
+async def test_names_of_apps_are_known_from_android_7_on(connect: Connect, sdk: int) -> None:
+    bench = await connect(device={"sdk": sdk})
+    opening = bench.engine.execute(open_target("Shop"))
+    if sdk > 23:
+        assert (await opening).outcome.status == "succeeded"
+        return
+    with pytest.raises(EngineError) as caught:
+        await opening
+    assert caught.value.message.endswith("its launcher entries cannot be listed: Android before 7.0 does not list them")
+    assert caught.value.hint == "Use an application id: `clawperator packages list` lists them."
 
 
 @pytest.mark.parametrize("sdk", [24, 28, 29, 36])

@@ -352,6 +352,11 @@ class TestPayloads:
             assert document["details"]["file"] == str(file)
         assert cli("execute", "-", stdin=b"{}").document["message"] == "stdin: `commandId` is missing"
         assert cli("execute", "{}").document["message"] == "`commandId` is missing"
+        for command in ("execute", "exec"):
+            alone = cli(command, '{"type":"click","params":{}}', "--validate-only").document
+            assert alone["message"] == "The payload is one action, and a plan has a list of them"
+            assert alone["hint"] == 'Put it into a list: {"actions": [<the action>]}'
+            assert alone["details"]["path"] == "actions"
         file.write_text(_sized(64_001), encoding="utf-8")
         assert cli("execute", str(file)).document["message"].startswith(f"{file}: Payload exceeds 64000 bytes")
         assert "file" not in cli("execute", str(file), "--max-snapshot-bytes", "x").document["details"]
