@@ -177,7 +177,7 @@ def _read_words(
         if value is None:
             raise _refused(entry, name, f"needs a value behind {flag}", declared, missing=True)
         if name in given:
-            raise _refused(entry, name, f"input {name} is given twice", declared)
+            raise _refused(entry, name, f"input {shown(name)} is given twice", declared)
         given[name] = value
     absent = [name for name in declared if name not in given]
     while len(absent) > len(words) and (spare := [name for name in absent if not declared[name].required]):

@@ -31,7 +31,7 @@ def _version(text: str) -> str:
 
 
 class _Open(BaseModel):
-    """Unknown keys of newer skills are kept."""
+    """Base: unknown keys of newer skills are kept."""
 
     model_config = ConfigDict(frozen=True, extra="allow", strict=True)
 
@@ -99,9 +99,9 @@ def read_skill_result(stdout: str, skill_id: str) -> dict[str, Any] | None:
         result = _SkillResult.model_validate(value)
     except ValidationError as exc:
         first = exc.errors(include_url=False, include_context=False, include_input=False)[0]
-        raise _unreadable(
-            skill_id, first["msg"].removeprefix("Value error, "), ".".join(map(str, first["loc"]))
-        ) from exc
+        key, *rest = first["loc"]
+        path = ".".join(map(str, (key, *rest[key == "result" :])))  # without the kind of a result, which is no key
+        raise _unreadable(skill_id, first["msg"].removeprefix("Value error, "), path) from exc
     if result.skillId != skill_id:
         raise _unreadable(skill_id, "it is the result of another skill", "skillId")
     if isinstance(result.result, _Reference) and referenced(value) is None:
