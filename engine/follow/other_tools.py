@@ -29,6 +29,7 @@ _NAMES = {
 }
 """Other names of the attributes of a dump, without letter case, hyphens and underscores."""
 _NUMBERS = re.compile(r"-?\d{1,9}")
+_LARGEST = 10**9
 
 
 def document(text: str) -> tuple[str, str] | None:
@@ -87,6 +88,6 @@ def _rectangle(value: Any) -> Sequence[object]:
         return _NUMBERS.findall(value if isinstance(value, str) else str(value))
     if {"x", "y", "width", "height"} <= value.keys():
         left, top, width, height = (value[name] for name in ("x", "y", "width", "height"))
-        whole = all(isinstance(number, int) for number in (left, top, width, height))
+        whole = all(isinstance(number, int) and abs(number) < _LARGEST for number in (left, top, width, height))
         return (left, top, left + width, top + height) if whole else ()
     return _NUMBERS.findall(str([value.get(side) for side in ("left", "top", "right", "bottom")]))

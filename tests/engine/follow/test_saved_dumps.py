@@ -176,3 +176,12 @@ def test_fifty_megabytes_of_small_nodes_are_refused_in_time(tmp_path: Path) -> N
     assert problem is not None
     assert problem.code is ErrorCode.HIERARCHY_TOO_LARGE
     assert problem.details["maxNodes"] == parser.MAX_NODES
+
+
+def test_a_box_too_large_to_write_down_is_left_out(tmp_path: Path) -> None:
+    path = tmp_path / "tree.json"
+    edge = "9" * 4300  # as many digits as Python reads, so that the sum of two has more than it writes
+    path.write_text(f'{{"bounds": {{"x": {edge}, "y": 0, "width": {edge}, "height": 1}}, "text": "a"}}')
+    (node,) = read_dump(str(path)).readable().nodes
+    assert node.text == "a"
+    assert node.bounds.empty
