@@ -99,8 +99,8 @@ def read_skill_result(stdout: str, skill_id: str) -> dict[str, Any] | None:
         result = _SkillResult.model_validate(value)
     except ValidationError as exc:
         first = exc.errors(include_url=False, include_context=False, include_input=False)[0]
-        key, *rest = first["loc"]
-        path = ".".join(map(str, (key, *rest[key == "result" :])))  # without the kind of a result, which is no key
+        key, *inner = first["loc"]
+        path = ".".join(map(str, (key, *inner[key == "result" :])))  # without the kind of a result, which is no key
         raise _unreadable(skill_id, first["msg"].removeprefix("Value error, "), path) from exc
     if result.skillId != skill_id:
         raise _unreadable(skill_id, "it is the result of another skill", "skillId")
