@@ -221,24 +221,6 @@ class FileSystem:
         self._free += sum(len(each.data) for each in _walk(node))
         del folder.children[name]
 
-    def rename(self, source: str, target: str, *, uid: int = ROOT_UID) -> None:
-        """Move a file or folder to the new path, replacing a file there."""
-        folder, name = self._parent(source, uid)
-        node = folder.children.get(name)
-        if node is None:
-            raise _error(errno.ENOENT, source)
-        into, new_name = self._parent(target, uid)
-        if any(each is into for each in _walk(node)) or not new_name:
-            raise _error(errno.EINVAL, target)
-        for place in (folder, into):
-            _allow(place, 2, uid, source)
-        if (old := into.children.get(new_name)) is not None and old is not node:
-            if old.is_dir:
-                raise _error(errno.EISDIR, target)
-            self._free += len(old.data)
-        del folder.children[name]
-        into.children[new_name] = node
-
     def chmod(self, path: str, mode: int, *, uid: int = ROOT_UID) -> None:
         node = self._find(path, uid)
         if uid not in (ROOT_UID, node.uid):
@@ -248,11 +230,6 @@ class FileSystem:
     def chown(self, path: str, owner: int, group: int | None = None) -> None:
         node = self._find(path, ROOT_UID)
         node.uid, node.gid = owner, owner if group is None else group
-
-    def touch(self, path: str, *, mtime: int | None = None, uid: int = ROOT_UID) -> None:
-        if not self.exists(path):
-            self.write(path, b"", uid=uid)
-        self._find(path, uid).mtime = int(self._clock()) if mtime is None else mtime
 
     def list(self, path: str, *, uid: int = ROOT_UID) -> tuple[str, ...]:
         """Names in a folder, sorted."""

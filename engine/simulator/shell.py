@@ -234,17 +234,13 @@ class Shell:
             await streams.stderr.write(encode(f"{exc.message}\n"))
             return exc.status
 
-    async def _compound(
-        self, command: tree.Group | tree.If | tree.For | tree.While | tree.Case, streams: Streams
-    ) -> int:
+    async def _compound(self, command: tree.Group | tree.If | tree.For | tree.While, streams: Streams) -> int:
         if isinstance(command, tree.If):
             return await self._if(command, streams)
         if isinstance(command, tree.For):
             return await self._for(command, streams)
         if isinstance(command, tree.While):
             return await self._while(command, streams)
-        if isinstance(command, tree.Case):
-            return await self._case(command, streams)
         if command.subshell:
             return await self._isolated(command.body, streams)
         await self.run_script(command.body, streams)
@@ -292,16 +288,6 @@ class Shell:
                 raise LoopControl(control.levels - 1, again=control.again) from None
             return control.again
         return True
-
-    async def _case(self, command: tree.Case, streams: Streams) -> int:
-        expander = self._expander()
-        subject = await expander.text(command.subject)
-        self.status = 0
-        for patterns, body in command.clauses:
-            if any([(await expander.pattern(pattern)).match(subject) for pattern in patterns]):
-                await self.run_script(body, streams)
-                break
-        return self.status
 
     # -- simple commands
 

@@ -7,9 +7,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
 from typing import Final
 
-from clawperator.engine.simulator.command_error import CommandError
 from clawperator.engine.simulator.process import SHELL, ShellSession, decode, encode
-from clawperator.engine.simulator.shell_syntax import parse
 from clawperator.engine.simulator.streams import Streams
 
 MAX_NESTING: Final = 12
@@ -75,30 +73,6 @@ async def _unset(shell: ShellSession, argv: list[str], _streams: Streams) -> int
     return 0
 
 
-async def _set(shell: ShellSession, argv: list[str], _streams: Streams) -> int:
-    """``set -- WORDS``; options such as ``-e`` are accepted without effect."""
-    if "--" in argv:
-        shell.parameters[1:] = argv[argv.index("--") + 1 :]
-    return 0
-
-
-async def _shift(shell: ShellSession, argv: list[str], _streams: Streams) -> int:
-    count = _number(argv, 1)
-    if not 0 <= count < len(shell.parameters):
-        return 1
-    del shell.parameters[1 : 1 + count]
-    return 0
-
-
-async def _eval(shell: ShellSession, argv: list[str], streams: Streams) -> int:
-    shell.nesting += 1
-    if shell.nesting > MAX_NESTING:
-        raise CommandError(f"{SHELL}: recursion too deep")
-    await shell.run_script(parse(" ".join(argv[1:])), streams)
-    shell.nesting -= 1
-    return shell.status
-
-
 async def _read(shell: ShellSession, argv: list[str], streams: Streams) -> int:
     names = [argument for argument in argv[1:] if not argument.startswith("-")] or ["REPLY"]
     line = decode(await streams.stdin.line())
@@ -144,13 +118,10 @@ BUILTINS: Final[Mapping[str, Builtin]] = {
     "cd": _cd,
     "command": _which,
     "continue": _loop_control(again=True),
-    "eval": _eval,
     "exec": _exec,
     "exit": _exit,
     "export": _export,
     "read": _read,
-    "set": _set,
-    "shift": _shift,
     "trap": _nothing,
     "type": _which,
     "umask": _nothing,

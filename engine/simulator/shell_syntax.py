@@ -1,7 +1,7 @@
 """Parse shell scripts to a tree of commands. Pure; ``shell`` runs them.
 
-Supported is what host tools send: lists, pipelines, groups, if/for/while/case, redirections, all
-kinds of quoting, parameters, command substitution and arithmetic. Functions, arrays, aliases and here-documents are not.
+Supported is what host tools send: lists, pipelines, groups, if/for/while, redirections, all
+kinds of quoting, parameters, command substitution and arithmetic. ``case``, functions, arrays, aliases and here-documents are not.
 """
 
 from __future__ import annotations
@@ -11,7 +11,6 @@ from typing import Final
 
 from clawperator.engine.simulator.shell_tree import (
     Arithmetic,
-    Case,
     Command,
     For,
     Group,
@@ -41,7 +40,7 @@ _LONG_PARAMETER = re.compile(r"[A-Za-z_][A-Za-z0-9_]*|[0-9]+|[?$#@*!-]")
 _OPERATOR = re.compile(r":?[-=?+]|##?|%%?")
 _ASSIGNMENT = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\+?=")
 _REDIRECTION = re.compile(r"(\d?)(<&|<(?!<)|>>|>&|>\||>|&>>|&>)")
-_RESERVED = re.compile(r"(?:if|then|elif|else|fi|for|in|do|done|while|until|case|esac|\{|\}|!)(?=[\s;&|()<>]|$)")
+_RESERVED = re.compile(r"(?:if|then|elif|else|fi|for|in|do|done|while|until|case|\{|\}|!)(?=[\s;&|()<>]|$)")
 _IN_QUOTES: Final = {
     '"': re.compile(r"[^\\\"$`]+"),
     "}": re.compile(r"[^\\\"$`}]+"),
@@ -159,17 +158,17 @@ class _Parser:
     # -- lists and commands
 
     def script(self, *stops: str) -> Script:
-        """Items up to the end, a ``)``, a ``;;`` or one of the reserved words ``stops``."""
+        """Items up to the end, a ``)`` or one of the reserved words ``stops``."""
         self._descend()
         items: list[Item] = []
         while True:
             self.cursor.skip_lines()
-            if self.cursor.ended() or self.cursor.next_is(")", ";;") or self.cursor.reserved() in stops:
+            if self.cursor.ended() or self.cursor.next_is(")") or self.cursor.reserved() in stops:
                 break
             pipelines = self._and_or()
             background = not self.cursor.next_is("&&", "&>") and self.cursor.take("&")
             separated = background or (not self.cursor.next_is(";;") and self.cursor.take(";"))
-            if not (separated or self.cursor.ended() or self.cursor.next_is("\n", ")", ";;")):
+            if not (separated or self.cursor.ended() or self.cursor.next_is("\n", ")")):
                 raise self.cursor.unexpected()
             items.append(Item(pipelines, background))
         self._depth -= 1
@@ -209,8 +208,6 @@ class _Parser:
         if word in ("while", "until"):
             condition = self._block(word, "do", consume=False)
             return While(condition, self._block("do", "done"), word == "until", self._redirects())
-        if word == "case":
-            return self._case()
         if word:
             raise self.cursor.unexpected()
         return self._simple()
@@ -241,29 +238,6 @@ class _Parser:
         self.cursor.skip_lines()
         body = self._block("do", "done")
         return For(match[0], words, body, self._redirects())
-
-    def _case(self) -> Case:
-        self.cursor.take_reserved("case")
-        subject = self._required_word()
-        self.cursor.skip_lines()
-        self.cursor.expect_reserved("in")
-        clauses: list[tuple[tuple[Word, ...], Script]] = []
-        self.cursor.skip_lines()
-        while self.cursor.reserved() != "esac":
-            clauses.append(self._clause())
-            self.cursor.skip_lines()
-        self.cursor.expect_reserved("esac")
-        return Case(subject, tuple(clauses), self._redirects())
-
-    def _clause(self) -> tuple[tuple[Word, ...], Script]:
-        self.cursor.take("(")
-        patterns = [self._required_word()]
-        while self.cursor.take("|"):
-            patterns.append(self._required_word())
-        self.cursor.expect(")")
-        body = self.script("esac")
-        self.cursor.take(";;")
-        return tuple(patterns), body
 
     def _block(self, start: str, end: str, *, consume: bool = True) -> Script:
         """``start`` script ``end``; the end stays when it also starts what follows."""

@@ -95,14 +95,7 @@ class While:
     redirects: tuple[Redirect, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Case:
-    subject: Word
-    clauses: tuple[tuple[tuple[Word, ...], Script], ...]
-    redirects: tuple[Redirect, ...]
-
-
-Command = Simple | Group | If | For | While | Case
+Command = Simple | Group | If | For | While
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import posixpath
 import stat as modes
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable
 from datetime import datetime
-from fnmatch import fnmatchcase
 from typing import Final
 
 from clawperator.engine.simulator.command_error import CommandError
@@ -110,28 +109,6 @@ async def mkdir(process: Process) -> int:
     return await _each(process, process.require(names), make)
 
 
-async def touch(process: Process) -> int:
-    _, names = process.options("acmt:d:r:")
-
-    async def one(name: str) -> None:
-        process.device.files.touch(process.path(name), uid=process.uid)
-
-    return await _each(process, process.require(names), one)
-
-
-async def chmod(process: Process) -> int:
-    """``chmod OCTAL PATHS``; symbolic modes such as ``+x`` make the file executable."""
-    _, names = process.options("Rvf")
-    mode, *paths = process.require(names, 2)
-
-    async def one(name: str) -> None:
-        path = process.path(name)
-        wanted = _octal(process, mode) if mode.isdigit() else process.device.files.stat(path).mode | 0o111
-        process.device.files.chmod(path, wanted, uid=process.uid)
-
-    return await _each(process, paths, one)
-
-
 async def stat(process: Process) -> int:
     """``stat [-c FORMAT] PATHS``."""
     options, names = process.options("c:Lft")
@@ -174,40 +151,6 @@ def _stat_text(process: Process, name: str, info: Stat, style: str) -> str:
     )
 
 
-async def find(process: Process) -> int:
-    """``find [PATHS] [-name PATTERN] [-type f|d] [-maxdepth N]``."""
-    words = process.arguments
-    paths: list[str] = []
-    while words and not words[0].startswith("-"):
-        paths.append(words.pop(0))
-    tests = dict(zip(words[::2], words[1::2], strict=False))
-    if unknown := tests.keys() - {"-name", "-type", "-maxdepth"}:
-        raise CommandError(f"find: bad arg '{min(unknown)}'")
-    depth = int(tests["-maxdepth"]) if tests.get("-maxdepth", "").isdigit() else 64
-
-    async def one(name: str) -> None:
-        for path, info in _tree(process, name, depth):
-            kind = "d" if info.is_dir else "l" if info.is_link else "f"
-            if fnmatchcase(posixpath.basename(path), tests.get("-name", "*")) and kind in tests.get("-type", "fdl"):
-                await process.out(f"{path}\n")
-
-    return await _each(process, paths or ["."], one)
-
-
-def _tree(process: Process, name: str, depth: int) -> Iterator[tuple[str, Stat]]:
-    files, path = process.device.files, process.path(name)
-    info = files.stat(path, follow=False, uid=process.uid)
-    yield name, info
-    if info.is_dir and depth > 0:
-        for child in files.list(path, uid=process.uid):
-            yield from _tree(process, posixpath.join(name, child), depth - 1)
-
-
-async def pwd(process: Process) -> int:
-    await process.out(f"{process.shell.cwd}\n")
-    return 0
-
-
 async def _each(process: Process, names: list[str], action: Callable[[str], Awaitable[None]]) -> int:
     """Call ``action`` for every name; report failures and continue, as toybox does."""
     status = 0
@@ -234,12 +177,8 @@ def _octal(process: Process, text: str) -> int:
 
 FILES: Final[dict[str, Command]] = {
     "cat": cat,
-    "chmod": chmod,
-    "find": find,
     "ls": ls,
     "mkdir": mkdir,
-    "pwd": pwd,
     "rm": rm,
     "stat": stat,
-    "touch": touch,
 }

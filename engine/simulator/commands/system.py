@@ -119,19 +119,6 @@ async def cmd(process: Process) -> int:
     raise CommandError(f"cmd: Can't find service: {service}", 20)
 
 
-async def service(process: Process) -> int:
-    """``service list`` and ``service check NAME``."""
-    words = process.arguments
-    if words[:1] == ["list"]:
-        rows = [f"{number}\t{name}: []" for number, name in enumerate(SERVICES)]
-        await process.lines([f"Found {len(rows)} services:", *rows])
-    elif words[:1] == ["check"] and len(words) > 1:
-        await process.out(f"Service {words[1]}: {'found' if words[1] in SERVICES else 'not found'}\n")
-    else:
-        raise CommandError("Usage: service [-h|-?]\n       service list\n       service check SERVICE", 10)
-    return 0
-
-
 async def _status_bar(_process: Process, _words: list[str]) -> int:
     return 0
 
@@ -302,7 +289,6 @@ SYSTEM: Final[dict[str, Command]] = {
     "ps": ps,
     "reboot": reboot,
     "run-as": run_as,
-    "service": service,
     "setprop": setprop,
     "settings": command_of(settings_service),
     "su": su,

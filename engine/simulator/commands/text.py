@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections import deque
 from collections.abc import AsyncIterator
 from typing import Final
 
@@ -83,24 +82,6 @@ async def head(process: Process) -> int:
     return 0
 
 
-async def tail(process: Process) -> int:
-    """``tail [-n [+]N] [-c N] [FILES]``."""
-    options, names = process.options("n:c:fq", digits=True)
-    count = _count(process, options)
-    from_start = options.get("n", "").startswith("+")
-    for name in names or ["-"]:
-        if "c" in options:
-            data = await process.contents(name)
-            await process.stdout.write(data[max(0, len(data) - count) :])
-            continue
-        kept: deque[bytes] = deque(maxlen=None if from_start else count)
-        async for line in _lines(process, name):
-            kept.append(line)
-        lines = list(kept)[max(0, count - 1) :] if from_start else kept
-        await process.stdout.write(b"".join(lines))
-    return 0
-
-
 def _count(process: Process, options: dict[str, str]) -> int:
     text = options.get("c") or options.get("n") or "10"
     if not re.fullmatch(r"[-+]?\d{1,9}", text):
@@ -139,21 +120,6 @@ async def wc(process: Process) -> int:
     return 0
 
 
-async def cut(process: Process) -> int:
-    """``cut -d X -f N[,N…]``."""
-    options, names = process.options("d:f:s")
-    delimiter = encode(options.get("d", "\t"))[:1]
-    fields = [int(part) for part in options.get("f", "").split(",") if part.isdigit() and 0 < len(part) < 6]
-    if not fields or not delimiter:
-        raise CommandError("cut: Select fields")
-    for name in names or ["-"]:
-        async for line in _lines(process, name):
-            parts = line.rstrip(b"\n").split(delimiter)
-            chosen = [parts[field - 1] for field in fields if 0 < field <= len(parts)]
-            await process.stdout.write((delimiter.join(chosen) if len(parts) > 1 else parts[0]) + b"\n")
-    return 0
-
-
 async def _lines(process: Process, name: str) -> AsyncIterator[bytes]:
     if name == "-":
         while line := await process.stdin.line():
@@ -163,4 +129,4 @@ async def _lines(process: Process, name: str) -> AsyncIterator[bytes]:
             yield line
 
 
-TEXT: Final[dict[str, Command]] = {command.__name__: command for command in (cut, grep, head, sed, tail, wc)}
+TEXT: Final[dict[str, Command]] = {command.__name__: command for command in (grep, head, sed, wc)}

@@ -328,7 +328,7 @@ async def test_a_debuggable_build_restarts_as_root(server: Server, device: Simul
 
     assert await restarted("root:") == b"restarting adbd as root\n"
     assert await (await server.device("root:")).rest() == b"adbd is already running as root\n"
-    assert await (await server.device("exec:id -un; touch /system/x && ls /system/x")).rest() == b"root\n/system/x\n"
+    assert await (await server.device("exec:id -un; echo > /system/x && ls /system/x")).rest() == b"root\n/system/x\n"
     assert await restarted("unroot:") == b"restarting adbd as non root\n"
     assert await (await server.device("exec:id -un")).rest() == b"shell\n"
 

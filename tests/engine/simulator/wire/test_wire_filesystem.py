@@ -87,18 +87,6 @@ def test_space_is_limited_and_given_back(files: FileSystem) -> None:
     small.write("/data/c", b"x" * 100)
 
 
-def test_moving(files: FileSystem) -> None:
-    files.mkdir("/data/d")
-    files.write("/data/d/f", b"1")
-    files.rename("/data/d", "/data/e")
-    assert files.read("/data/e/f") == b"1"
-    with refused(errno.EINVAL):
-        files.rename("/data/e", "/data/e/inside")
-    files.write("/data/g", b"22")
-    files.rename("/data/g", "/data/e/f")
-    assert files.read("/data/e/f") == b"22"
-
-
 @given(st.lists(st.tuples(st.sampled_from("abc"), st.binary(max_size=50), st.sampled_from(["put", "add", "remove"]))))
 def test_free_space_is_what_capacity_and_contents_leave(steps: list[tuple[str, bytes, str]]) -> None:
     files = FileSystem(capacity_bytes=100)
