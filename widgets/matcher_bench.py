@@ -23,7 +23,7 @@ from clawperator.widgets.format.bench import (
 )
 from clawperator.widgets.format.lines import Line, Row
 from clawperator.widgets.line_pane import SETTLE_SECONDS
-from clawperator.widgets.models.bench import Bench, Findings, Note, without
+from clawperator.widgets.models.bench import Bench, Findings, Note, rows_of, without
 from clawperator.widgets.models.status import Status
 from clawperator.widgets.row_list import ListRow, RowList, blank, ready
 from clawperator.widgets.text.matcher_terms import SPELLINGS
@@ -247,7 +247,7 @@ class MatcherBench(RowList):
         if action == "explain":
             return isinstance(self.value, CandidateRow)
         if action == "clear_field":
-            return isinstance(self.value, FieldRow) and self.value.field in self.bench.current.fields()
+            return isinstance(self.value, FieldRow) and self.value.field in rows_of(self.bench.current)
         return super().check_action(action, parameters)
 
     def watch_cursor(self, old: int, new: int) -> None:
@@ -261,7 +261,7 @@ class MatcherBench(RowList):
                 self.bench.pick(index)
                 self._changed()
             case FieldRow(field):
-                given = self.bench.current.fields().get(field, "")
+                given = rows_of(self.bench.current).get(field, "")
                 self.post_message(self.FieldWanted(field, given or self._offered(field)))
             case NodeRow(index) if self.bench.tree is not None:
                 self.post_message(self.NodePicked(self.bench.tree.nodes[index]))

@@ -14,12 +14,12 @@ from textual import events
 from textual.geometry import Region
 from textual.strip import Strip
 
-from clawperator.engine.hierarchy.matcher import FIELDS
+from clawperator.engine.hierarchy.matcher import FIELDS, PLACES, RELATIONS
 from clawperator.widgets import keys
 from clawperator.widgets.format.lines import Line
 from clawperator.widgets.format.symbols import Symbols
 from clawperator.widgets.info_line import FindLine
-from clawperator.widgets.models.bench import NO_MATCHER, Bench, with_field
+from clawperator.widgets.models.bench import NO_MATCHER, Bench, rows_of, with_field
 from clawperator.widgets.text.matcher_terms import SPELLINGS
 from clawperator.widgets.text.matcher_text import (
     MatcherCompletion,
@@ -98,7 +98,7 @@ class MatcherLine(FindLine):
         if not self.is_open:
             self._before = self.bench.typed
         self._base = self.bench.current
-        self._start(field, self._base.fields().get(field, "") if value is None else value)
+        self._start(field, rows_of(self._base).get(field, "") if value is None else value)
 
     def _start(self, field: str, value: str) -> None:
         self.field = field
@@ -155,6 +155,13 @@ class MatcherLine(FindLine):
         problem = value_problem(value)
         if problem:
             return MatcherText(value, self._base, problem, 0)
+        if self.field in PLACES:
+            read = parse_matcher_text(value, self.bench.tree)
+            allowed = RELATIONS if self.field == "container" else ()
+            wrong = next((name for name in read.matcher.places() if name not in allowed), "")
+            problem = read.problem or (wrong and f"{self.field} takes no {wrong}")
+            matcher = self._base if problem else with_field(self._base, self.field, matcher_text(read.matcher))
+            return MatcherText(value, matcher, problem, max(0, read.column) if problem else -1)
         whole = full_id(value, self.bench.tree) if self.field == "resourceId" else value
         return MatcherText(value, with_field(self._base, self.field, whole))
 
@@ -196,7 +203,7 @@ class MatcherLine(FindLine):
             return False
         self._cycle_at = (self._cycle_at + step) % len(self._cycle)
         chosen = self._cycle[self._cycle_at]
-        if len(self._cycle) == 1 or chosen.what in SPELLINGS.values():
+        if len(self._cycle) == 1 or chosen.what.endswith((".", *SPELLINGS.values())):
             self._cycle, self._cycle_at = (), -1
         with self._one_change():
             self.value = chosen.text
@@ -206,7 +213,8 @@ class MatcherLine(FindLine):
     def _to_field(self, step: int) -> None:
         if self.read.problem:
             return
-        field = FIELDS[(FIELDS.index(self.field) + step) % len(FIELDS)]
+        fields = (*FIELDS, *PLACES)
+        field = fields[(fields.index(self.field) + step) % len(fields)]
         self.open_field(field)
 
     def _on_paste(self, event: events.Paste) -> None:
@@ -264,7 +272,7 @@ class MatcherLine(FindLine):
 
     def _offer_values(self, line: Line) -> None:
         tree = self.bench.tree
-        if tree is None:
+        if tree is None or self.field in PLACES:
             return
         rest = with_field(self._base, self.field, "")
         typed = self.value if self.selection.is_empty else ""

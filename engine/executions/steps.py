@@ -81,6 +81,8 @@ def step(
     """
     spec = VERBS[verb]
     found = matcher.to_dict() if matcher else None
+    inside = matcher.container if matcher and spec.of_node else None
+    container = inside or container
     given = {
         "matcher": found,
         "target": found,
@@ -94,7 +96,11 @@ def step(
     missing = [name for name in spec.needs if given[name] is None]
     if missing:
         raise ValueError(f"{verb} needs {', '.join(missing)}")
-    params = {name: given[name] for name in (*spec.needs, *spec.takes) if given[name] is not None}
+    params = {
+        name: given[name]
+        for name in (*spec.needs, *spec.takes, *(("container",) if inside else ()))
+        if given[name] is not None
+    }
     params |= deepcopy(dict(spec.fixed))
     return {"id": verb, "type": spec.type} | ({"params": params} if params else {})
 

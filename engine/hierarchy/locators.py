@@ -32,6 +32,8 @@ class Locators:
     def __init__(self, tree: UiTree, node: UiNode, matcher: Matcher) -> None:
         if matcher.role:
             raise ValueError("only the Operator knows roles: choose a selector without one")
+        if not matcher.fields():
+            raise ValueError("only the Operator knows relations: choose a selector with a field")
         self._tree, self._node = tree, node
         self._conditions = [*_conditions(node, matcher)]
 

@@ -27,7 +27,11 @@ def failed(code: str, params: Any, *, message: str = "") -> ExecutionState:
     ("code", "params", "fields"),
     [
         ("NODE_NOT_FOUND", {"matcher": {"role": "button", "textEquals": "OK"}}, {"role": "button", "textEquals": "OK"}),
-        ("NODE_NOT_FOUND", {"target": {"textEquals": "OK"}, "container": {"resourceId": "x"}}, {"textEquals": "OK"}),
+        (
+            "NODE_NOT_FOUND",
+            {"target": {"textEquals": "OK"}, "container": {"resourceId": "x"}},
+            {"textEquals": "OK", "container.resourceId": "x"},
+        ),
         (
             "CONTAINER_NOT_FOUND",
             {"target": {"textEquals": "OK"}, "container": {"resourceId": "x"}},
@@ -75,8 +79,10 @@ def test_relations_in_the_device_s_words(ending: str, fields: dict[str, str], sh
     assert fields_in_words(words) == fields
     assert shown in brief(words)
     assert "null" not in brief(words) or fields == {}
-    execution = failed("NODE_NOT_FOUND", {"matcher": {"textEquals": "Bluetooth", "ancestor": {"role": "list"}}})
-    assert unfound(execution, unfound_step(execution)) == {}
+    params = {"matcher": {"textEquals": "Bluetooth", "ancestor": {"role": "list"}}, "container": {"resourceId": "x"}}
+    execution = failed("NODE_NOT_FOUND", params)
+    wanted = {"textEquals": "Bluetooth", "ancestor.role": "list", "container.resourceId": "x"}
+    assert unfound(execution, unfound_step(execution)) == wanted
 
 
 @given(

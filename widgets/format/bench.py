@@ -8,12 +8,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
-from clawperator.engine.hierarchy.matcher import FIELDS, field_value
+from clawperator.engine.hierarchy.matcher import FIELDS, PLACES, field_value
 from clawperator.widgets.format.lines import Line, Row, wrapped
 from clawperator.widgets.format.nodes import breadcrumb
 from clawperator.widgets.format.symbols import UNICODE, Symbols
+from clawperator.widgets.models.bench import rows_of
 from clawperator.widgets.models.status import Status
-from clawperator.widgets.text.matcher_terms import SPELLINGS
+from clawperator.widgets.text.matcher_terms import SPELLINGS, spelling
 from clawperator.widgets.text.node_names import short_class, short_id
 from clawperator.widgets.text.safe import cells, escape
 
@@ -63,22 +64,19 @@ def section(title: str, note: str = "", *, width: int) -> Row:
 def matcher_pieces(matcher: Matcher) -> list[tuple[str, str, str]]:
     """Return name, value and role of each field. An id is shortened to ``#title``."""
     pieces = []
-    for field, value in matcher.fields().items():
-        if field == "resourceId":
-            pieces.append(("#", short_id(value), "node-id"))
+    for field, value in matcher.flat().items():
+        place, dot, last = field.rpartition(".")
+        if last == "resourceId":
+            pieces.append((f"{place}{dot}#", short_id(value), "node-id"))
         else:
-            pieces.append((SPELLINGS[field], value, _role_of(field)))
-    for name, other in matcher.relations().items():
-        pieces.append(
-            (f"{name}=", " ".join(f"{field}={value}" for field, value in other.fields().items()), "node-text")
-        )
+            pieces.append((spelling(field), value, _role_of(last)))
     return pieces
 
 
 def add_piece(line: Line, name: str, value: str, role: str) -> None:
     """Add one field of ``matcher_pieces``."""
     line.add(name, role if name == "#" else "muted")
-    if name == "#" or name.startswith("role"):
+    if role == "node-id" or name.endswith("role:"):
         line.device(value, role)
     else:
         line.device(value, role, before='"', after='"')
@@ -168,7 +166,8 @@ def _way_rows(candidate: Candidate, indent: int, width: int, symbols: Symbols) -
     if how := _REACHED_BY.get(candidate.kind):
         yield from _wrapped(how, "muted", indent, width, bullet=symbols.arrow)
     elif candidate.container is not None:
-        line = Line(width).add(" " * indent).add(f"{symbols.arrow} scroll in ", "muted")
+        how = "scroll in" if candidate.kind == "container" else "in"
+        line = Line(width).add(" " * indent).add(f"{symbols.arrow} {how} ", "muted")
         for name, value, role in matcher_pieces(candidate.container):
             add_piece(line, name, value, role)
         yield Row(line)
@@ -189,10 +188,10 @@ def field_states(
     alone: Mapping[str, int],
     redundant: Iterable[str],
 ) -> Iterator[FieldState]:
-    """Yield all six fields in the contract's order."""
-    given, redundant = matcher.fields(), set(redundant)
+    """Yield all six fields in the contract's order, then the given nodes around."""
+    given, redundant = rows_of(matcher), set(redundant)
     results = {result.field: result for result in explanation.fields} if explanation is not None else {}
-    for field in FIELDS:
+    for field in (*FIELDS, *matcher.places()):
         offered = field_value(node, field) if node is not None and field not in given else ""
         yield FieldState(
             field, results.get(field), given.get(field, ""), offered, alone.get(field, 0), field in redundant
@@ -201,7 +200,7 @@ def field_states(
 
 def field_rows(state: FieldState, width: int, symbols: Symbols = UNICODE) -> Iterator[Row]:
     """Yield a field: status, name, value, its own match count, and what is wrong, below or beside it."""
-    name = SPELLINGS[state.field]
+    name = SPELLINGS.get(state.field, f"{state.field} ")
     indent = 9 if not symbols.ascii else 12
     if not state.wanted:
         yield _absent_row(state, name, indent, width, symbols)
@@ -269,7 +268,7 @@ def _beside(state: FieldState, start: Line, got: str, reason: str) -> Line | Non
 def _value(line: Line, field: str, value: str) -> Line:
     if field == "resourceId":
         return line.device(_id_for(value, line.width - line.cells), "node-id")
-    if field == "role":
+    if field == "role" or field in PLACES:
         return line.device(value, "text")
     return line.device(value, _role_of(field), before='"', after='"')
 
@@ -302,7 +301,9 @@ def match_rows(
 def miss_rows(miss: Explanation, place: int, width: int, symbols: Symbols = UNICODE) -> Iterator[Row]:
     """Yield a near miss and its reasons: one line each, or a single reason in full."""
     yield Row(_node(Line(width).add(f" {place:>2} ", "muted"), miss.node, symbols))
-    reasons = [f"{SPELLINGS[result.field]} {result.reason}" for result in miss.fields if not result.ok]
+    reasons = [
+        f"{SPELLINGS.get(result.field, result.field)} {result.reason}" for result in miss.fields if not result.ok
+    ]
     reasons += [miss.off_screen] if miss.off_screen else []
     if len(reasons) == 1:
         yield from _wrapped(reasons[0], "muted", 4, width)

@@ -7,12 +7,15 @@ and suggestions are computed when a pane asks for them.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from functools import cached_property
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from clawperator.engine.hierarchy.match import Explanation, Matcher, TreeExplanation, explain, explain_tree, find_all
+from clawperator.engine.hierarchy.matcher import PLACES
 from clawperator.engine.hierarchy.selectors import Selectors
 from clawperator.engine.hierarchy.traits import CLICK_ANCESTORS, Landing, landing
+from clawperator.widgets.text.matcher_text import matcher_text, parse_matcher_text
 from clawperator.widgets.text.node_names import name_of
 from clawperator.widgets.text.safe import escape
 
@@ -65,7 +68,7 @@ class Findings:
     @cached_property
     def redundant(self) -> frozenset[str]:
         """Return the fields that can be removed, one at a time, without changing the result."""
-        fields = self.matcher.fields()
+        fields = rows_of(self.matcher)
         if len(fields) < 2 or not self.matches:
             return frozenset()
         return frozenset(field for field in fields if find_all(self.tree, without(self.matcher, field)) == self.matches)
@@ -155,7 +158,9 @@ class Bench:
     def current(self) -> Matcher:
         """Return the matcher for highlights, actions and copies; empty without one."""
         candidate = self.candidate
-        return candidate.matcher if candidate is not None else self.typed
+        if candidate is None:
+            return self.typed
+        return replace(candidate.matcher, container=candidate.container if candidate.kind == "inside" else None)
 
     # -- results
 
@@ -223,7 +228,7 @@ class Bench:
             yield Note("off", f"{findings.off_screen:,} more off screen, ignored by the device", "muted")
         if explanation is not None and explanation.off_screen:
             yield Note("hidden", f"This node cannot be matched: {escape(explanation.off_screen)}", "warn")
-        if any("%" in value for value in findings.matcher.fields().values()):
+        if any("%" in value for value in findings.matcher.flat().values()):
             yield Note("percent", "A matcher with % and without a match may crash the Operator", "warn")
         if findings.matcher.role and any(node.role_approximate for node in findings.matches):
             yield Note("role", "The role is inferred from the dump ≈ and may differ on the device", "muted")
@@ -252,5 +257,13 @@ def without(matcher: Matcher, field: str) -> Matcher:
 
 
 def with_field(matcher: Matcher, field: str, value: str) -> Matcher:
-    """Return ``matcher`` with one field set; an empty value removes it."""
-    return Matcher.from_fields({**matcher.fields(), field: value})
+    """Return ``matcher`` with one row set; an empty value removes it."""
+    if field in PLACES:
+        other: dict[str, Any] = {field: parse_matcher_text(value).matcher or None}
+        return replace(matcher, **other)
+    return Matcher.from_flat({**matcher.flat(), field: value})
+
+
+def rows_of(matcher: Matcher) -> dict[str, str]:
+    """Return the given fields, and each node around as a line, by name."""
+    return matcher.fields() | {name: matcher_text(other) for name, other in matcher.places().items()}

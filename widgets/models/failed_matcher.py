@@ -44,11 +44,11 @@ def code_of(execution: ExecutionState, step: StepState) -> str:
 
 
 def unfound(execution: ExecutionState, step: StepState | None) -> Mapping[str, str]:
-    """Return the fields of the matcher without a match, by the payload, else by the Operator's message."""
+    """Return the fields (``Matcher.flat``) of the matcher without a match, by the payload, else by the Operator's message."""
     code = code_of(execution, step) if step is not None else execution.code
     fields = _of_action(_action(execution, step), code) if step is not None else {}
     fields = fields or (fields_in_words(execution.message) if execution.code in CODES else {})
-    return {name: fields[name] for name in FIELDS if name in fields}
+    return {name: value for name, value in fields.items() if name.rpartition(".")[2] in FIELDS}
 
 
 class FailureCard(NamedTuple):
@@ -75,7 +75,7 @@ def failure_card(execution: ExecutionState, screen: TreeSnapshot = TreeSnapshot.
     if not fields or not execution.over:
         return None
     try:
-        matcher = Matcher.from_fields(fields)
+        matcher = Matcher.from_flat(fields)
     except ValueError:
         return None
     details = (execution.outcome.get("error") or {}).get("details") or {}
@@ -105,7 +105,18 @@ def _action(execution: ExecutionState, step: StepState | None) -> Mapping[str, A
 def _of_action(action: Mapping[str, Any], code: str) -> Mapping[str, str]:
     params = action.get("params")
     container = params.get("container") if isinstance(params, Mapping) else None
-    fields = container if code == "CONTAINER_NOT_FOUND" else matcher_of(action)
-    if not isinstance(fields, Mapping) or fields.keys() & {*RELATIONS}:  # the workbench knows none
-        return {}
-    return {str(name): value for name, value in fields.items() if isinstance(value, str) and value}
+    if code == "CONTAINER_NOT_FOUND":
+        return _flat(container)
+    fields = _flat(matcher_of(action))
+    return fields | _flat(container, "container.") if fields else {}
+
+
+def _flat(fields: object, place: str = "") -> dict[str, str]:
+    """Return the texts of a matcher of a payload, as ``Matcher.flat``."""
+    found: dict[str, str] = {}
+    for name, value in fields.items() if isinstance(fields, Mapping) else ():
+        if name in RELATIONS and place.count(".") < 2:
+            found |= _flat(value, f"{place}{name}.")
+        elif name in FIELDS and isinstance(value, str) and value:
+            found[f"{place}{name}"] = value
+    return found

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from functools import cache
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeGuard
 
-from clawperator.engine.hierarchy.matcher import FIELDS, Matcher
+from clawperator.engine.hierarchy.matcher import FIELDS, RELATIONS, Matcher
 from clawperator.widgets.text.matcher_text import matcher_text, parse_matcher_text
 
 if TYPE_CHECKING:
@@ -130,8 +130,11 @@ def line_of(field: ActionField, value: object) -> str:
     return json.dumps(value, ensure_ascii=False)
 
 
-def _is_matcher(value: object) -> TypeGuard[dict[str, str]]:
-    return isinstance(value, dict) and all(name in FIELDS and isinstance(each, str) for name, each in value.items())
+def _is_matcher(value: object) -> TypeGuard[dict[str, Any]]:
+    return isinstance(value, dict) and all(
+        _is_matcher(each) if name in RELATIONS else name in FIELDS and isinstance(each, str)
+        for name, each in value.items()
+    )
 
 
 def value_of(field: ActionField, line: str, tree: UiTree | None) -> Any:
@@ -142,7 +145,9 @@ def value_of(field: ActionField, line: str, tree: UiTree | None) -> Any:
         read = parse_matcher_text(line, tree)
         if read.problem:
             raise ValueError(read.problem)
-        return read.matcher.fields()
+        if read.matcher.container:
+            raise ValueError("the container is a field of the step")
+        return read.matcher.to_dict()
     if field.type == "object":
         pairs = (word.partition("=") for word in line.split())
         return {name: _plain(value) for name, _, value in pairs}

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
-from clawperator.engine.hierarchy.matcher import FIELDS
+from clawperator.engine.hierarchy.matcher import FIELDS, PLACES, RELATIONS
 from clawperator.widgets.text.json_text import Span, read
 
 SPELLINGS = {
@@ -19,6 +19,11 @@ SPELLINGS = {
     "contentDescContains": "desc~",
 }
 """Spelling of each field on the line."""
+
+DOTTED = (*PLACES, *(f"container.{name}" for name in RELATIONS))
+"""What stands before a field of another node: ``descendant.text=OK``."""
+_WRAPPED = ("matcher", "selector")
+"""Keys of JSON as in the parameters of an action and in suggestions, where a container stands beside the matcher."""
 
 _BY_SPELLING = {spelling: field for field, spelling in SPELLINGS.items()}
 _BY_SPELLING |= {"res=": "resourceId", "role=": "role"} | {f"{field}=": field for field in FIELDS}
@@ -40,6 +45,12 @@ class MatcherTerm(NamedTuple):
     end: int
     problem: str = ""
     column: int = -1
+
+
+def spelling(field: str) -> str:
+    """Return how a field is written on the line, that of another node with its place."""
+    place, dot, last = field.rpartition(".")
+    return f"{place}{dot}{SPELLINGS[last]}"
 
 
 def terms_of(text: str) -> Iterator[MatcherTerm]:
@@ -71,7 +82,10 @@ def _term(text: str, start: int) -> MatcherTerm:
     head = _TERM.match(text, start)
     assert head is not None  # every part of the pattern may be empty
     name, sign, value_at = head["name"], head["sign"] or "", head.end()
-    field = _BY_SPELLING.get(name + sign, "")
+    place, _, last = name.rpartition(".")
+    field = _BY_SPELLING.get(last + sign, "")
+    if place and field:
+        field = f"{place}.{field}" if place in DOTTED else ""
     if not sign:
         end = _end_of_bare(text, start)
         return MatcherTerm("", "", start, end, end, _no_field(text[start:end]), start)
@@ -127,9 +141,14 @@ def _json_terms(text: str) -> Iterator[MatcherTerm]:
     """Yield the members of a JSON object with their positions, then its first syntax error."""
     found = read(text)
     for path, key in found.keys.items():
-        span = found.values.get(path)
-        if len(path) == 1 and span is not None:
-            yield _json_term(str(path[0]), found.value(path), key.start, span)
+        names = path[1:] if path[0] in _WRAPPED else path
+        *above, name = map(str, names or path)
+        place, span, value = ".".join(above), found.values.get(path), found.value(path)
+        opens = not names or ".".join(map(str, names)) in DOTTED
+        if span is None or (opens and isinstance(value, Mapping)) or (place and place not in DOTTED):
+            continue  # its members are read, or it is in a place that has been refused
+        term = _json_term(name, value, key.start, span)
+        yield term._replace(field=f"{place}.{name}") if place and term.field else term
     if found.problem:
         yield MatcherTerm("", "", found.at, found.at, len(text), found.problem, found.at)
 

@@ -1,7 +1,7 @@
 """The matcher line: conversion between text and matcher, and completion.
 
-``res:id/title  role:button  text="exact"  text~part  desc="exact"  desc~part`` in any order, separated by blanks. A
-value with blanks is double-quoted, with backslash escapes. A JSON object as for ``--selector`` is read too. Parsing
+``res:id/title  role:button  text="exact"  text~part  desc="exact"  desc~part`` in any order, separated by blanks. The
+fields of another node follow its place: ``descendant.text=OK``, ``ancestor.``, ``container.``. A value with blanks is double-quoted, with backslash escapes. A JSON object as for ``--selector`` is read too. Parsing
 never fails: what cannot be read is reported, the rest is used.
 """
 
@@ -16,7 +16,16 @@ from clawperator.engine.contracts.limits import MAX_MATCHER_VALUE_LENGTH, utf16_
 from clawperator.engine.contracts.roles import ROLE_NAMES
 from clawperator.engine.hierarchy.match import Matcher, find_all
 from clawperator.engine.hierarchy.matcher import field_value
-from clawperator.widgets.text.matcher_terms import SPELLINGS, MatcherTerm, is_closed, is_json, terms_of, unescape
+from clawperator.widgets.text.matcher_terms import (
+    DOTTED,
+    SPELLINGS,
+    MatcherTerm,
+    is_closed,
+    is_json,
+    spelling,
+    terms_of,
+    unescape,
+)
 
 if TYPE_CHECKING:
     from clawperator.engine.hierarchy.tree import UiTree
@@ -31,6 +40,7 @@ _FIELD_WORDS = {
     "contentDescEquals": "description is",
     "contentDescContains": "description contains",
 }
+_PLACE_WORDS = {"ancestor": "above it", "descendant": "inside it", "container": "in its first match"}
 _COMPLETED_FIRST = ("resourceId", "textEquals", "textContains", "contentDescEquals", "contentDescContains", "role")
 _PLAIN_VALUE = re.compile(r'[^\s"][\S]*')
 _ESCAPED = str.maketrans({"\\": "\\\\", '"': '\\"', "\n": "\\n", "\r": "\\r", "\t": "\\t"})
@@ -66,10 +76,13 @@ def parse_matcher_text(text: str, tree: UiTree | None = None) -> MatcherText:
         if problem:
             problems.append((column, problem))
         else:
-            value = full_id(term.value, tree) if term.field == "resourceId" else term.value
-            fields[term.field] = value
+            fields[term.field] = _whole(term, tree)
     column, problem = min(problems, default=(-1, ""))
-    return MatcherText(text, Matcher.from_fields(fields), problem, column)
+    return MatcherText(text, Matcher.from_flat(fields), problem, column)
+
+
+def _whole(term: MatcherTerm, tree: UiTree | None) -> str:
+    return full_id(term.value, tree) if term.field.endswith("resourceId") else term.value
 
 
 def _check(term: MatcherTerm, fields: dict[str, str]) -> tuple[str, int]:
@@ -85,7 +98,7 @@ def _check(term: MatcherTerm, fields: dict[str, str]) -> tuple[str, int]:
 
 def matcher_text(matcher: Matcher) -> str:
     """Return the canonical line of a matcher; ``parse_matcher_text`` reads it back."""
-    return " ".join(SPELLINGS[field] + quoted(value) for field, value in matcher.fields().items())
+    return " ".join(spelling(field) + quoted(value) for field, value in matcher.flat().items())
 
 
 def quoted(value: str) -> str:
@@ -129,7 +142,10 @@ def complete(text: str, cursor: int, tree: UiTree | None) -> list[MatcherComplet
         return _field_completions(text, cursor, at, {term.field for term in others})
     if at.value_at < at.end and text[at.value_at] == '"' and cursor == at.end and is_closed(text, at):
         return []
-    rest = Matcher.from_fields({term.field: full_id(term.value, tree) for term in others})
+    place = at.field.rpartition(".")[0]  # the values there are those of the other node
+    around = f"{place}." if place else ""
+    near = {term.field.removeprefix(around): _whole(term, tree) for term in others if term.field.startswith(around)}
+    rest = Matcher.from_flat(near)
     return _value_completions(text, cursor, at, rest, tree)
 
 
@@ -138,11 +154,18 @@ def _field_completions(text: str, cursor: int, term: MatcherTerm | None, given: 
     typed = text[start:cursor].lower()
     end = term.value_at if term is not None and not _has_value(term) else cursor
     found = []
-    for field in _COMPLETED_FIRST:
-        spelling = SPELLINGS[field]
-        if field not in given and spelling.startswith(typed):
-            line = text[:start] + spelling + text[max(end, cursor) :]
-            found.append(MatcherCompletion(line, start + len(spelling), spelling, _FIELD_WORDS[field]))
+    place = typed.rpartition(".")[0]
+    prefix = f"{place}." if place in DOTTED else ""
+    offered = [
+        (prefix + SPELLINGS[field], _FIELD_WORDS[field]) for field in _COMPLETED_FIRST if prefix + field not in given
+    ]
+    offered += [
+        (f"{name}.", _PLACE_WORDS[name.rpartition(".")[2]]) for name in DOTTED if name.rpartition(".")[0] == prefix[:-1]
+    ]
+    for spelled, words in offered:
+        if spelled.startswith(typed):
+            line = text[:start] + spelled + text[max(end, cursor) :]
+            found.append(MatcherCompletion(line, start + len(spelled), spelled, words))
     return found
 
 
@@ -158,7 +181,7 @@ def _value_completions(
     typed = text[term.value_at : cursor]
     typed = unescape(typed.removeprefix('"')) if typed.startswith('"') else typed
     found = []
-    for value, count in values_on_screen(tree, term.field, rest, typed):
+    for value, count in values_on_screen(tree, term.field.rpartition(".")[2], rest, typed):
         put = quoted(value)
         line = text[: term.value_at] + put + text[term.end :]
         found.append(MatcherCompletion(line, term.value_at + len(put), put, str(count)))

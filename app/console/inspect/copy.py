@@ -46,8 +46,11 @@ def of_matcher(bench: Bench, subject: Subject, device_id: str) -> Iterator[tuple
     verb = usual_verb(bench)
     action = step(verb, matcher=matcher, container=subject.container)
     label = VERBS[verb].label
-    yield "matcher", Copyable(f"the matcher ({count})", snippets.compact(matcher.to_dict()))
-    yield "json", Copyable(f"the matcher ({count})", snippets.pretty(matcher.to_dict()))
+    whole = matcher.to_dict()
+    if matcher.container:
+        whole = {"matcher": whole, "container": matcher.container.to_dict()}
+    yield "matcher", Copyable(f"the matcher ({count})", snippets.compact(whole))
+    yield "json", Copyable(f"the matcher ({count})", snippets.pretty(whole))
     yield "step", Copyable(f"the step: {label} ({count})", snippets.pretty(action))
     if line := snippets.command_line(action, device_id):
         yield "command", Copyable(f"the command: {label} ({count})", line)

@@ -62,7 +62,7 @@ async def show(console: Console, wanted: Explanation) -> None:
         trees.put(await asyncio.to_thread(unpack, wanted.tree))
     places = (back for back, tree in enumerate(trees) if tree.serial == wanted.tree.serial)
     trees.back = next(places, trees.back)
-    console.go_to(MatcherPlace(Matcher.from_fields(wanted.fields)))
+    console.go_to(MatcherPlace(Matcher.from_flat(wanted.fields)))
     console.show(Facet.TREE)
     words = tree_words(console.clock, wanted.tree.at, wanted.at - wanted.tree.at)
     console.say(Status.IDLE, f"This is the {words}")

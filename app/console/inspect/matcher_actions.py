@@ -95,7 +95,7 @@ class MatcherActions:
             return None
         if bench.node.scrollable:
             return best.matcher if best is not None and best.unique else None
-        return next((item.container for item in bench.candidates if item.container is not None), None)
+        return next((item.container for item in bench.candidates if item.kind == "container"), None)
 
     def action_act_menu(self) -> None:
         if has_device(self._console):

@@ -31,11 +31,11 @@ def step_view(step: Mapping[str, Any], problem: str, matches: int, result: StepS
 
 def matches(tree: UiTree | None, fields: Mapping[str, Any] | None) -> int:
     """Return how many nodes on screen a step's matcher finds; -1 where that is unknown."""
-    if tree is None or fields is None or not all(isinstance(value, str) for value in fields.values()):
+    if tree is None or fields is None or "ref" in fields:
         return -1
     try:
         return len(find_all(tree, Matcher.from_fields(fields)))
-    except ValueError:
+    except (ValueError, AttributeError):  # no matcher
         return -1
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from typing import Any, ClassVar, cast
 
 from textual import events, on
@@ -177,8 +178,11 @@ class StepForm(FieldsForm):
         row = self.row_of(self.focused)
         if row is not None and isinstance(row.entry, ValueInput):
             self.console.drafts.pick = None
-            row.entry.value = matcher_text(matcher)
+            row.entry.value = matcher_text(replace(matcher, container=None))
             row.entry.action_end()
+            place = next((each for each in self.rows if each.field.name == "container" and each is not row), None)
+            if matcher.container and place is not None and isinstance(place.entry, ValueInput):
+                place.entry.value = matcher_text(matcher.container)
             self.console.say(Status.OK, f"Selector of {row.field.name}: {row.value}")
 
     def on_screen_resume(self, _event: events.ScreenResume) -> None:
