@@ -213,7 +213,7 @@ class MatcherLine(FindLine):
     def _to_field(self, step: int) -> None:
         if self.read.problem:
             return
-        fields = (*FIELDS, *PLACES)
+        fields = (*FIELDS, *dict.fromkeys((*self._base.places(), *({self.field} & {*PLACES}))))
         field = fields[(fields.index(self.field) + step) % len(fields)]
         self.open_field(field)
 

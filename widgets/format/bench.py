@@ -168,9 +168,7 @@ def _way_rows(candidate: Candidate, indent: int, width: int, symbols: Symbols) -
     elif candidate.container is not None:
         how = "scroll in" if candidate.kind == "container" else "in"
         line = Line(width).add(" " * indent).add(f"{symbols.arrow} {how} ", "muted")
-        for name, value, role in matcher_pieces(candidate.container):
-            add_piece(line, name, value, role)
-        yield Row(line)
+        yield from map(Row, _folded_pieces(line, matcher_pieces(candidate.container), line.cells, width))
 
 
 def asks_why(x: int, width: int) -> bool:
