@@ -171,7 +171,7 @@ def refuse_verbs(payload: object, call: Callable[[str], str]) -> None:
         if isinstance(name, str) and spelled(name) in VERBS and canonical(name) not in ACTIONS:
             raise EngineError(
                 ErrorCode.EXECUTION_ACTION_UNSUPPORTED,
-                f"{spelled(name)} is no action of a plan",
+                f"{spelled(name)} is not an action of a plan",
                 hint=f"It is a call of its own, before or after the plan: {call(spelled(name))}.",
                 details={"path": f"actions.{index}.type", "actionType": name, "supportedTypes": [*ACTIONS]},
             )

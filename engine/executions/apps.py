@@ -33,6 +33,7 @@ _LEVELS = ("ActivityInfo:", "ApplicationInfo:")
 _GENERAL = {"android", "app", "apps", "client", "debug", "dev", "mobile", "release"}
 """Last words of application ids that name no app: ``com.twitter.android``."""
 _NEAREST = 3
+_MOST_CANDIDATES = 20
 
 
 class LaunchableApp(NamedTuple):
@@ -84,14 +85,19 @@ def parse_apps(text: str) -> list[LaunchableApp]:
 def _entry(block: str) -> LaunchableApp | None:
     """The app of one entry. The label is that of the entry's filter, else of its activity, else of the application."""
     facts: dict[tuple[int, str], str] = {}
+    packages: set[str] = set()
     level = 0
-    for line in map(str.strip, block.splitlines()):
+    for line in map(str.strip, block.split("\n")):  # a label may have other line ends
         if level < len(_LEVELS) and line == _LEVELS[level]:
             level += 1
         key, mark, value = line.partition("=")
+        if mark and key == "packageName":
+            packages.add(value)
         if mark and key in ("name", "packageName", "labelRes"):
             facts.setdefault((level, key), line if key == "labelRes" else value)
     package = facts.get((1, "packageName"), "")
+    if len(packages) > 1:  # a label with lines of its own, which name another app
+        return None
     if not re.fullmatch(PACKAGE, package, re.ASCII) or len(package) > MAX_MATCHER_VALUE_LENGTH:
         return None
     stated = (_stated(facts[level, "labelRes"]) for level in range(3) if (level, "labelRes") in facts)
@@ -143,7 +149,7 @@ def app_called(apps: Sequence[LaunchableApp], name: str) -> LaunchableApp:
             ErrorCode.APP_NOT_FOUND,
             f"{len(found)} apps are called {name!r}",
             hint=f"Give the application id of one: {', '.join(app.application_id for app in found[:_NEAREST])}.",
-            details={"name": name, "candidates": [app.to_dict() for app in found]},
+            details={"name": name, "candidates": [app.to_dict() for app in found[:_MOST_CANDIDATES]]},
         )
     near = nearest(apps, name)
     hint = f"Did you mean '{near[0].application_id}'? " if near else ""

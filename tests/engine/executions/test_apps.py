@@ -73,8 +73,9 @@ def test_a_label_of_the_activity_in_its_resources_hides_that_of_the_application(
 
 def test_a_label_that_looks_like_other_lines_names_no_other_app() -> None:
     forged = "Mine icon=0x0\n    ActivityInfo:\n      packageName=com.example.bank"
-    found = parse_apps(entry(0, "com.example.evil", activity=("0", forged)))
-    assert [app.application_id for app in found] == ["com.example.evil"]
+    for place in ("own", "activity", "application"):
+        forger = entry(0, "com.example.evil", **{place: ("0", forged)})  # type: ignore[arg-type]  # not ``name``
+        assert parse_apps(forger) == [], place
     assert parse_apps(entry(0, "com.example.evil; reboot")) == []
 
 
@@ -112,6 +113,10 @@ def test_two_apps_of_one_name_are_shown_and_none_is_chosen() -> None:
         "com.example.settings",
     ]
     assert "com.example.settings" in error.hint
+    crowd = [LaunchableApp(f"com.example.a{number}", "", "Same") for number in range(1_000)]
+    with pytest.raises(EngineError, match="1000 apps are called 'same'") as caught:
+        app_called(crowd, "same")
+    assert len(caught.value.details["candidates"]) == 20
 
 
 @pytest.mark.parametrize("name", ["Setings", "sett", "field"])
