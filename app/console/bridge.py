@@ -96,7 +96,7 @@ class Bridge:
         self._group: asyncio.TaskGroup | None = None
         self._tail: asyncio.Task[None] | None = None
         self._jobs: dict[str, asyncio.Task[None]] = {}
-        self.doctor = DoctorController(engine, self._spawn_bare, self._doctor_told, self._say, clock)
+        self.doctor = DoctorController(engine, self._spawn_bare, self._doctor_changed, self._say, clock)
         self._following = FollowController(engine, self._spawn, lambda device, state: post(FollowUpdate(device, state)))
         self._held: Mapping[str, Mapping[str, Any]] = {}
         self.mirror = Mirror(
@@ -225,7 +225,7 @@ class Bridge:
         assert self._group is not None
         return self._group.create_task(job)
 
-    def _doctor_told(self, state: DoctorState) -> None:
+    def _doctor_changed(self, state: DoctorState) -> None:
         self._post(DoctorUpdate(state.report, fixes=state.fixes, watching=state.watching))
         if not state.report.running:
             blocked = self.doctor.cannot_answer(self.device_id)

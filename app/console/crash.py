@@ -33,8 +33,8 @@ class CrashReports:
         self._known.add(place)
         with contextlib.suppress(OSError):
             private_folder(str(self.path.parent))
-            begin_anew = self.path.exists() and self.path.stat().st_size > MAX_BYTES
-            flags = os.O_WRONLY | os.O_CREAT | (os.O_TRUNC if begin_anew else os.O_APPEND)
+            begin_again = self.path.exists() and self.path.stat().st_size > MAX_BYTES
+            flags = os.O_WRONLY | os.O_CREAT | (os.O_TRUNC if begin_again else os.O_APPEND)
             with open(os.open(self.path, flags, 0o600), "w", encoding="utf-8", errors="backslashreplace") as stream:
                 stream.write(self._report(error, where))
         return True

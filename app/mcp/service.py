@@ -205,7 +205,7 @@ class McpService(Service):
                 _, seen = await self.read_tree(call, arguments.get("deviceId"))
                 tree = await seen.read()
         except EngineError:
-            return dict(arguments), found  # what is wrong is said of the call itself
+            return dict(arguments), found  # the call itself reports what is wrong
         return with_full_ids(arguments, tree, found, exact="execution" not in arguments), found
 
     async def read_tree(

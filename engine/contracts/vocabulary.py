@@ -68,7 +68,7 @@ _HINTS = {
 """Hints about values of some parameters."""
 _PLAIN_RANGES = ("settleDelayMs", "maxDurationMs")
 """Parameters whose ranges are printed without "an integer"."""
-_SAID = ("rule", "needed")
+_WITH_TEXT = ("rule", "needed")
 """Errors raised by the models with complete messages."""
 _PARAM_DEPTH = 4
 """The length of ``actions.N.params.name``."""
@@ -113,12 +113,12 @@ def _is_rule(error: ErrorDetails) -> bool:
     kind, loc = error["type"], error["loc"]
     if kind == "missing":
         return len(loc) == _PARAM_DEPTH and loc[2] == "params"
-    return kind in RULES and (len(loc) >= _PARAM_DEPTH or kind in ("string_pattern_mismatch", *_SAID))
+    return kind in RULES and (len(loc) >= _PARAM_DEPTH or kind in ("string_pattern_mismatch", *_WITH_TEXT))
 
 
 def _issue(error: ErrorDetails, payload: Any) -> Issue:
     context, loc = error.get("ctx", {}), error["loc"]
-    if error["type"] in ("unsupported", *_SAID):
+    if error["type"] in ("unsupported", *_WITH_TEXT):
         message = context["text"]
     elif _is_rule(error) and len(loc) >= _PARAM_DEPTH:
         message = _broken_rule(error, canonical(payload["actions"][loc[1]]["type"]))

@@ -74,7 +74,7 @@ def command_line(action: Mapping[str, Any], device_id: str = "", *, timeout_ms: 
     """
     command = _COMMANDS.get(str(action.get("type")))
     params = action.get("params", {})
-    if command is None or not all(_is_said(name, value) for name, value in params.items()):
+    if command is None or not all(_is_expressible(name, value) for name, value in params.items()):
         return None
     words = [word for name, value in params.items() for word in _flag(name, value)]
     if timeout_ms is not None and timeout_ms != budget_ms([action]):
@@ -119,7 +119,7 @@ def _option(flag: str, value: str) -> tuple[str, ...]:
     return (f"{flag}={value}",) if value.startswith("-") else (flag, value)
 
 
-def _is_said(name: str, value: object) -> bool:
+def _is_expressible(name: str, value: object) -> bool:
     """Return whether a flag can express the parameter; text with invisible characters needs JSON."""
     if isinstance(value, bool):
         return (name, value) in _SWITCHES

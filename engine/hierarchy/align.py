@@ -28,8 +28,8 @@ _TELLING_DEPTH = 2
 
 _LABEL_WITHIN = 200
 """Nodes searched for a label; bounds the time in a tree without labels."""
-_SAYINGS = ("text", "content-desc", "checked", "enabled", "selected", "focused", "clickable")
-_ALL_SAYINGS: Callable[[dict[str, str]], tuple[str, ...]] = itemgetter(*_SAYINGS)
+_COMPARED = ("text", "content-desc", "checked", "enabled", "selected", "focused", "clickable")
+_ALL_COMPARED: Callable[[dict[str, str]], tuple[str, ...]] = itemgetter(*_COMPARED)
 
 Pairs: TypeAlias = list[tuple[int, int]]
 """Old and new position."""
@@ -200,9 +200,9 @@ class _Side:
 def _values(attributes: dict[str, str]) -> Hashable:
     """The attributes of a node that count as a change, its position aside."""
     try:
-        return _ALL_SAYINGS(attributes)
+        return _ALL_COMPARED(attributes)
     except KeyError:  # a reduced dump: a missing attribute counts like an empty one
-        return tuple(attributes.get(name, "") for name in _SAYINGS)
+        return tuple(attributes.get(name, "") for name in _COMPARED)
 
 
 def _pair_siblings(before: _Side | _Asked, after: _Side | _Asked, old: Sequence[int], new: Sequence[int]) -> Pairs:

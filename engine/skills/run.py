@@ -269,7 +269,7 @@ def _require_success(
             failed.hint, failed.extra["skillResult"] = "Read skillResult.", result
         raise failed
     if not output.expected.found:
-        raise _not_said(skill_id, output)
+        raise _not_printed(skill_id, output)
     return result
 
 
@@ -387,7 +387,7 @@ def _signal_name(number: int) -> str:
         return str(number)
 
 
-def _not_said(skill_id: str, output: _Output) -> EngineError:
+def _not_printed(skill_id: str, output: _Output) -> EngineError:
     streams = output.streams()
     streams["output"] = streams.pop("stdout")
     return EngineError(

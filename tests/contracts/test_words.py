@@ -133,3 +133,23 @@ def test_review_of_every_label() -> None:
     for place, text in (*labels(), *on_screens("widgets"), *on_screens("app/console")):
         print(f"{place}: {text}")
         assert text.strip(), place
+
+
+# -- names, docstrings and comments
+
+WORST_IN_CODE = re.compile(
+    r"(?<![A-Za-z])(?:told|said|sayings?|nobody|whoever|somebody|anew|wishes|chores)(?![A-Za-z])", re.IGNORECASE
+)
+USER_OF_UNIX = ("engine/logcat/users.py", "engine/text/redact.py")
+
+
+@pytest.mark.parametrize("part", ["engine", "app", "widgets"])
+def test_no_line_of_code_has_the_worst_words(part: str) -> None:
+    """A name such as ``told`` makes a reader stop as much as a message does."""
+    found = [
+        f"{path.relative_to(ROOT)}:{number}: {line.strip()}"
+        for path in sorted((ROOT / part).rglob("*.py"))
+        for number, line in enumerate(path.read_text().splitlines(), 1)
+        if WORST_IN_CODE.search(line)
+    ]
+    assert [line for line in found if not line.startswith(USER_OF_UNIX)] == []

@@ -113,11 +113,11 @@ class SkillForm(FieldsForm):
         self.option = next((option for option in self.options if option.name == name), self.option)
         self._known = True
         if self.is_mounted and self.is_current:  # it was not closed meanwhile
-            await self._ask_anew()
+            await self._ask_again()
             self._focus_first()
             self.follow()
 
-    async def _ask_anew(self) -> None:
+    async def _ask_again(self) -> None:
         """Show the fields of the selected option."""
         fields = self.query_one("#fields", VerticalScroll)
         await fields.remove_children()
@@ -142,7 +142,7 @@ class SkillForm(FieldsForm):
         message.stop()
         if self.query("#way") and self.query_one("#way", OneOf) is self.focused:
             self.option = self.options[self.query_one("#way", OneOf).index]
-            await self._ask_anew()
+            await self._ask_again()
         self.follow()
 
     def typed(self, character: str) -> bool:

@@ -32,7 +32,7 @@ SEMVER = rf"^{_NUMBER}\.{_NUMBER}\.{_NUMBER}(?:-{_PART}(?:\.{_PART})*)?(?:\+[0-9
 Capability = Literal["observe", "navigate", "click", "long_click", "type_text", "toggle", "purchase_risk"]
 ValueType = Literal["string", "integer", "number", "boolean", "enum"]
 Pause = Annotated[int, Field(ge=0, le=MAX_EXECUTION_TIMEOUT_MS)]
-Said = Annotated[str, Field(min_length=1)]
+NonEmpty = Annotated[str, Field(min_length=1)]
 
 _REDACTED = {"string": "mask", "enum": "mask"}
 """The default redaction by type; numbers and booleans are not redacted (skills.md#outputs)."""
@@ -54,7 +54,7 @@ def _moment(text: str) -> str:
 
 
 class AppBuild(Table):
-    version_name: Said
+    version_name: NonEmpty
     version_code: int
 
 
@@ -82,7 +82,7 @@ class DeclaredInput(Table):
     type: ValueType
     required: bool = False
     default: Any = None
-    values: Annotated[list[Said], Field(min_length=1), AfterValidator(_once)] = Field(default_factory=list)
+    values: Annotated[list[NonEmpty], Field(min_length=1), AfterValidator(_once)] = Field(default_factory=list)
 
     @classmethod
     def problems(cls, given: Mapping[str, Any], _context: object) -> Iterator[InitErrorDetails]:
@@ -100,8 +100,8 @@ class DeclaredInput(Table):
 
 
 class From(Table):
-    step: Said | None = None
-    key: Said = "text"
+    step: NonEmpty | None = None
+    key: NonEmpty = "text"
     pattern: str = ""
 
     @classmethod
@@ -117,7 +117,7 @@ class DeclaredOutput(Table):
     name: Annotated[str, Field(pattern=NAME)]
     type: ValueType
     redaction: Literal["none", "hash", "mask", "drop"] | None = None
-    values: list[Said] = Field(default_factory=list)
+    values: list[NonEmpty] = Field(default_factory=list)
     from_: Annotated[From, Field(alias="from")] = From.model_construct()
 
     @classmethod

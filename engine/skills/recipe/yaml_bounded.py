@@ -67,13 +67,13 @@ def load(text: str) -> Loaded:
         character = exc.character if isinstance(exc.character, int) else ord(exc.character)
         raise YamlError(f"the character U+{character:04X} is not allowed", line) from None
     except yaml.MarkedYAMLError as exc:
-        raise YamlError(_said(exc), mark.line if (mark := exc.problem_mark or exc.context_mark) else 0) from None
+        raise YamlError(_message(exc), mark.line if (mark := exc.problem_mark or exc.context_mark) else 0) from None
     except (ValueError, OverflowError):  # escapes beyond Unicode, versions with thousands of digits
         raise YamlError("invalid escape", reader.line) from None
     return Loaded(value, reader.lines)
 
 
-def _said(exc: yaml.MarkedYAMLError) -> str:
+def _message(exc: yaml.MarkedYAMLError) -> str:
     """Return PyYAML's message, which may quote the text."""
     return shown("; ".join(part for part in (exc.context, exc.problem) if part), 200)
 

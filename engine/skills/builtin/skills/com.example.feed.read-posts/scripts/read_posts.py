@@ -3,7 +3,7 @@
 
     read_posts.py [device-id] [--count <n>]
 
-A page ends where the screen does, so the last post of one may be cut off and come again on the next: posts are told apart by
+A page ends where the screen does, so the last post of one may be cut off and come again on the next: posts are identified by
 their number, and one without a text is left for the next page.
 """
 
@@ -59,7 +59,7 @@ def main() -> None:
 def read_posts(device: str | None, count: int) -> dict[str, dict[str, str]]:
     """Up to ``count`` posts by their number; fewer where the feed ends.
 
-    Whether it ends is told by the list, which moves no further, and not by a page without a new post: some trees hold
+    It ends where the list moves no further, not at a page without a new post: some trees hold
     more than the screen. And as reaching the end is what makes the app load more, it must be reached a few times.
     """
     found: dict[str, dict[str, str]] = {}
