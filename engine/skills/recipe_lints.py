@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from clawperator.engine.skills.recipe.source import Source
 
 STALE_DAYS = 180
-_PERSONAL = ("USER_SPECIFIC", "VARIABLE")
+_MARKED_PERSONAL = ("USER_SPECIFIC", "VARIABLE")
 _CLICKS = ("click", "scroll_and_click")
 _WAITS = ("wait_for_node", "sleep")
 _OPENS, _CLOSES = "open_app", "close_app"
@@ -168,7 +168,7 @@ def _selector(block: Block, place: tuple[str | int, ...], selector: Mapping[str,
         line = block.line_of(*place, key)
         if "%" in value:
             yield LintMessage(line, "L-PERCENT", f"the Operator app fails on % in {key}")
-        if key in TEXTS and selector.get("annotation") in _PERSONAL and not names(value):
+        if key in TEXTS and selector.get("annotation") in _MARKED_PERSONAL and not names(value):
             message = f"{key} is annotated {selector['annotation']} but is a literal text: use an input"
             yield LintMessage(line, LITERAL_ANNOTATED, message)
 
