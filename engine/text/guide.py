@@ -34,7 +34,7 @@ MCP_GUIDE = _GUIDE.format(
     execute="`execute`",
     wait="`wait`",
     verbs="Of its types, `set_checked` and `set_text` act only if the state differs, and verify it; `submit` presses Enter and fails if \
-nothing changes; `read_rows` reads a list; `input_tap` and others reach what the tree does not show. ",
+nothing changes; `input_tap` and others reach what the tree does not show. `read` changes nothing: `read_rows` reads a list. ",
     ref='the selector `{"ref": "e12@7f3a1b2c"}`',
     then="`then`",
     brief="",
