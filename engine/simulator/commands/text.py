@@ -82,6 +82,15 @@ async def head(process: Process) -> int:
     return 0
 
 
+async def tail(process: Process) -> int:
+    """``tail -c N [FILES]``."""
+    options, names = process.options("c:")
+    for name in names or ["-"]:
+        data = await process.contents(name)
+        await process.stdout.write(data[max(0, len(data) - _count(process, options)) :])
+    return 0
+
+
 def _count(process: Process, options: dict[str, str]) -> int:
     text = options.get("c") or options.get("n") or "10"
     if not re.fullmatch(r"[-+]?\d{1,9}", text):
@@ -129,4 +138,4 @@ async def _lines(process: Process, name: str) -> AsyncIterator[bytes]:
             yield line
 
 
-TEXT: Final[dict[str, Command]] = {command.__name__: command for command in (grep, head, sed, wc)}
+TEXT: Final[dict[str, Command]] = {command.__name__: command for command in (grep, head, sed, tail, wc)}

@@ -70,7 +70,7 @@ def test_ids_stay_unique() -> None:
         ({}, "commandId"),
         ({"commandId": "c"}, "taskId"),
         ({"steps": [LOOK]}, "commandId"),
-        (LOOK, "commandId"),
+        (LOOK, "actions"),
     ],
 )
 def test_what_is_no_plan_is_refused(plan: object, path: str) -> None:
