@@ -1,17 +1,12 @@
-"""Reads the history for mode 4: pages of runs, one run in full, the trees of its moments.
-
-Each request is a job under a name: a newer one cancels the running one. Results go to the callables of the request.
-"""
+"""Reads the history for mode 4: pages of runs, one run in full, the trees of its moments."""
 
 from __future__ import annotations
 
 import asyncio
 import math
 from collections import OrderedDict
-from collections.abc import Callable, Coroutine, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from clawperator.app.console.console_engine import HistoryEngine
@@ -26,8 +21,8 @@ from clawperator.widgets.models.snapshot import TreeSnapshot
 if TYPE_CHECKING:
     from clawperator.engine.history.records import RunRecord, RunSummary
 
-    Place: TypeAlias = tuple[RunRecord, int]
-    """A tree by the run that holds it and its position there."""
+Place: TypeAlias = "tuple[RunRecord, int]"
+"""A tree by the run that holds it and its position there."""
 
 FIRST_PAGE = 200
 PAGE = 1_000
@@ -37,11 +32,6 @@ _RUNS_KEPT = 4
 _TREES_KEPT = 8
 _OLDER_READ = 50
 """Runs searched for the previous one of the same task: a filter also finds parts of names."""
-
-
-Job = Callable[[], Coroutine[None, None, None]]
-Start = Callable[[str, Job], object]
-"""Runs a job under a name and cancels the one that runs under it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,14 +60,12 @@ class RunTree:
 
 
 class HistoryReader:
-    """``history`` is ``None`` while it is disabled; ``dropped`` gets the node counts of discarded trees."""
+    """``history`` is ``None`` while it is disabled: then nothing is read. ``dropped`` gets the node counts of discarded trees."""
 
-    def __init__(self, history: HistoryEngine | None, start: Start, dropped: Callable[[int], object]) -> None:
+    def __init__(self, history: HistoryEngine | None, dropped: Callable[[int], object]) -> None:
         self.history = history
-        self._start = start
         self._dropped = dropped
         self._version = -1
-        self._looking = False
         self._serial = 0
         self._records: OrderedDict[int, tuple[RunRecord, int]] = OrderedDict()
         """The runs read last, each with the version of the history at that time."""
@@ -85,11 +73,8 @@ class HistoryReader:
 
     # -- the list
 
-    def search(self, where: Filter, then: Callable[[Page], object]) -> None:
-        """Read the first page of the runs that match ``where``."""
-        self._go("runs", partial(self._search, where, then))
-
-    async def _search(self, where: Filter, then: Callable[[Page], object]) -> None:
+    async def page(self, where: Filter) -> Page:
+        """Return the first page of the runs that match ``where``."""
         history = self._reader
         try:
             self._version = await history.version()
@@ -98,9 +83,8 @@ class HistoryReader:
             everything = await history.count(NO_FILTER) if where else total
             unmatched = await self._unmatched_term(where) if where and not runs and everything else ""
         except EngineError as exc:
-            then(Page(where, problem=words_of(exc)))
-        else:
-            then(Page(where, runs, total, everything, unmatched))
+            return Page(where, problem=words_of(exc))
+        return Page(where, runs, total, everything, unmatched)
 
     async def _unmatched_term(self, where: Filter) -> str:
         """Return the first term that matches nothing, even alone."""
@@ -109,60 +93,32 @@ class HistoryReader:
                 return term.text
         return ""
 
-    def more(self, where: Filter, before: int, then: Callable[[Page, bool], object]) -> None:
-        """Read runs older than number ``before``; report whether they are the last ones."""
-        self._go("more", partial(self._more, where, before, then))
+    async def older(self, where: Filter, before: int) -> Sequence[RunSummary]:
+        """Return ``PAGE`` runs older than number ``before``, or all; raises ``EngineError``."""
+        return await self._reader.runs(where, limit=PAGE, before=before)
 
-    async def _more(self, where: Filter, before: int, then: Callable[[Page, bool], object]) -> None:
-        try:
-            runs = await self._reader.runs(where, limit=PAGE, before=before)
-        except EngineError as exc:
-            then(Page(where, problem=words_of(exc)), False)
-        else:
-            then(Page(where, runs), len(runs) < PAGE)
-
-    def look(self, page: Page, then: Callable[[Page], object], *, at_least: int) -> None:
-        """Read the newest runs again if the history changed; at least ``at_least`` of them. One at a time.
+    async def newer(self, page: Page, *, at_least: int) -> Page | None:
+        """Return the newest runs again if the history changed; at least ``at_least`` of them.
 
         ``at_least`` includes the oldest shown run that is running: its process may have died.
         """
-        if not self._looking:
-            self._go("look", partial(self._look, page, then, at_least))
-
-    async def _look(self, page: Page, then: Callable[[Page], object], at_least: int) -> None:
         history, where = self._reader, page.where
-        self._looking = True
         try:
             if at_least:
                 await history.mark_interrupted()
             version = await history.version()
             if version == self._version and not page.problem:
-                return
+                return None
             total = await history.count(where)
             everything = await history.count(NO_FILTER) if where else total
             wanted = min(MOST_RENEWED, max(FIRST_PAGE, at_least) + max(0, total - page.total))
             runs = await history.runs(where, limit=wanted)
             self._version = version
         except EngineError as exc:
-            then(replace(page, problem=words_of(exc)))
-        else:
-            then(Page(where, runs, max(total, len(runs)), everything, page.unmatched))
-        finally:
-            self._looking = False
+            return replace(page, problem=words_of(exc))
+        return Page(where, runs, max(total, len(runs)), everything, page.unmatched)
 
     # -- one run
-
-    def run(self, run: RunSummary, then: Callable[[RunRecord | None, str], object]) -> None:
-        """Read a run in full, or report why that failed."""
-        self._go("run", partial(self._run, run, then))
-
-    async def _run(self, run: RunSummary, then: Callable[[RunRecord | None, str], object]) -> None:
-        try:
-            record = await self.record(run)
-        except EngineError as exc:
-            then(None, words_of(exc))
-        else:
-            then(record, "")
 
     async def record(self, run: RunSummary) -> RunRecord:
         """Return a run in full; raises ``EngineError``."""
@@ -203,27 +159,12 @@ class HistoryReader:
 
     # -- trees
 
-    def tree(self, record: RunRecord, index: int, then: Callable[[RunTree], object]) -> None:
-        """Read tree ``index`` of a run, with the changes since the previous one."""
-        self._go("tree", partial(self._tree, (record, index - 1) if index else None, (record, index), then))
+    async def last_tree(self, record: RunRecord) -> TreeSnapshot:
+        """Return the last tree of a run; raises ``EngineError``."""
+        return await self._snapshot(record, len(record.trees) - 1)
 
-    def last_tree(self, record: RunRecord, then: Callable[[TreeSnapshot], object]) -> None:
-        """Read the last tree of a run; nothing happens if it cannot be read."""
-        self._go("last tree", partial(self._last_tree, record, then))
-
-    async def _last_tree(self, record: RunRecord, then: Callable[[TreeSnapshot], object]) -> None:
-        with suppress(EngineError):
-            then(await self._snapshot(record, len(record.trees) - 1))
-
-    def trees(self, a: Place, b: Place, then: Callable[[RunTree], object]) -> None:
-        """Read the tree of one run, compared with that of another."""
-        self._go("tree", partial(self._tree, a, b, then))
-
-    def no_tree(self) -> None:
-        """Cancel reading a tree."""
-        self._go("tree", _nothing)
-
-    async def _tree(self, old: Place | None, new: Place, then: Callable[[RunTree], object]) -> None:
+    async def tree(self, old: Place | None, new: Place) -> RunTree:
+        """Return a tree, with the changes since another one."""
         try:
             before = await self._snapshot(*old) if old is not None else TreeSnapshot.EMPTY
         except EngineError:
@@ -231,14 +172,12 @@ class HistoryReader:
         try:
             snapshot = await self._snapshot(*new)
         except EngineError as exc:
-            then(RunTree(problem=words_of(exc)))
-            return
+            return RunTree(problem=words_of(exc))
         if before.tree is None or snapshot.tree is None:
-            then(RunTree(snapshot))
-            return
+            return RunTree(snapshot)
         changes = await asyncio.to_thread(align, before.tree, snapshot.tree)
         counts = await asyncio.to_thread(tree_counts, before.tree, snapshot.tree)
-        then(RunTree(replace(snapshot, changes=changes, since=before.serial), before, counts))
+        return RunTree(replace(snapshot, changes=changes, since=before.serial), before, counts)
 
     async def differences(self, pairs: Sequence[tuple[str, str]]) -> dict[tuple[str, str], TreeCounts]:
         """Count the differences of each pair of digests; raises ``EngineError``. Unreadable trees are left out."""
@@ -284,24 +223,14 @@ class HistoryReader:
             self._dropped(len(gone.nodes))  # may still be on screen: left to the garbage collection
         return snapshot
 
-    # -- jobs
-
     @property
     def _reader(self) -> HistoryEngine:
         assert self.history is not None, "requested while the history is disabled"
         return self.history
 
-    def _go(self, name: str, job: Job) -> None:
-        if self.history is not None:
-            self._start(name, job)
-
 
 def _differences(a: str, b: str) -> TreeCounts | None:
     return tree_counts(read_tree(a)[0], read_tree(b)[0])
-
-
-async def _nothing() -> None:
-    """Do nothing; replaces a job of the same name."""
 
 
 def unchanged(one: RunSummary, other: RunSummary) -> bool:

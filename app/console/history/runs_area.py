@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TYPE_CHECKING, cast
+from collections.abc import Callable, Coroutine
+from functools import partial
+from typing import TYPE_CHECKING, TypeAlias, cast
 
 from textual import on
 
-from clawperator.app.console.history.reader import HistoryReader, Page
-from clawperator.engine.filters.grammar import parse_filter
+from clawperator.app.console.history.reader import PAGE, HistoryReader, Page, words_of
+from clawperator.engine.errors import EngineError
+from clawperator.engine.filters.grammar import Filter, parse_filter
 from clawperator.widgets.format.lines import Line, Row
 from clawperator.widgets.info_line import FindLine, InfoLine
 from clawperator.widgets.models.status import Status
@@ -18,6 +20,9 @@ from clawperator.widgets.run_list import RunList
 if TYPE_CHECKING:
     from clawperator.app.console.console import Console
 
+Job: TypeAlias = "Callable[[], Coroutine[None, None, None]]"
+Start: TypeAlias = "Callable[[str, Job], object]"
+
 OFF = "History is disabled (history.enabled = false).\n\nRuns are not recorded. Press 2 for the live stream."
 OFFLINE = "This console shows saved dumps: it has no history.\n\nPress 1 for the dumps."
 EMPTY = "No runs yet.\n\nPress 3 to compose one. Runs of other clients on the device are recorded too."
@@ -25,9 +30,9 @@ LOADING = "Reading the history…"
 
 
 class RunsArea(Pane):
-    """``changed`` is called when the shown runs have changed."""
+    """``start`` runs a job under a name and cancels the one under it; ``changed`` is called when the shown runs have changed."""
 
-    def __init__(self, past: HistoryReader, changed: Callable[[], object]) -> None:
+    def __init__(self, past: HistoryReader, start: Start, changed: Callable[[], object]) -> None:
         self.runs = RunList(id="runs")
         self.filter = FindLine(
             self.search,
@@ -38,9 +43,11 @@ class RunsArea(Pane):
         self._info = InfoLine(id="runs-info")
         super().__init__("runs", self._info, self.filter, self.runs, id="runs-pane")
         self._past = past
+        self._start = start
         self._changed = changed
         self.page: Page | None = None
         """What is shown; ``None`` until the first answer."""
+        self._is_looking = False
 
     @property
     def console(self) -> Console:
@@ -50,10 +57,11 @@ class RunsArea(Pane):
 
     def search(self, text: str) -> None:
         """Filter by ``text``; the rows stay until the answer arrives."""
-        self._past.search(parse_filter(text), self._show)
+        if self._past.history is not None:
+            self._start("runs", partial(self._search, parse_filter(text)))
 
-    def _show(self, page: Page) -> None:
-        self.page = page
+    async def _search(self, where: Filter) -> None:
+        page = self.page = await self._past.page(where)
         self.runs.empty_text = self._empty_words()
         self.runs.show(page.runs, page.total)
         self.draw()
@@ -62,23 +70,31 @@ class RunsArea(Pane):
     @on(RunList.MoreWanted)
     def _more_wanted(self, message: RunList.MoreWanted) -> None:
         if self.page is not None:
-            self._past.more(self.page.where, message.before, self._append)
+            self._start("more", partial(self._more, self.page.where, message.before))
 
-    def _append(self, page: Page, complete: bool) -> None:
-        if page.problem:
-            self.console.say(Status.FAILED, page.problem.replace("\n\n", ". "))
-        elif self.page is not None and page.where == self.page.where:
-            self.runs.append(page.runs, complete=complete)
+    async def _more(self, where: Filter, before: int) -> None:
+        try:
+            runs = await self._past.older(where, before)
+        except EngineError as exc:
+            self.console.say(Status.FAILED, words_of(exc).replace("\n\n", ". "))
+            return
+        if self.page is not None and where == self.page.where:
+            self.runs.append(runs, complete=len(runs) < PAGE)
             self.draw()
 
     def look(self) -> None:
-        """Check for new runs; called once a second while the list is shown."""
-        if self.page is not None:
-            self._past.look(self.page, self._renew, at_least=self.runs.oldest_running + 1)
+        """Check for new runs, one check at a time; called once a second while the list is shown."""
+        if self.page is not None and not self._is_looking:
+            self._start("look", partial(self._look, self.page))
 
-    def _renew(self, page: Page) -> None:
+    async def _look(self, shown: Page) -> None:
         """Update the newest runs; keep the rows when the history is no longer readable."""
-        if self.page is None or page.where != self.page.where:
+        self._is_looking = True
+        try:
+            page = await self._past.newer(shown, at_least=self.runs.oldest_running + 1)
+        finally:
+            self._is_looking = False
+        if page is None or self.page is None or page.where != self.page.where:
             return
         self.page = page
         self.runs.empty_text = self._empty_words()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from typing import Any, ClassVar, cast
@@ -19,14 +20,14 @@ from clawperator.app.console.execution.dispatcher import ExecutionConsole
 from clawperator.app.console.execution.rerun import ToDraft, add_to_draft, of_record, to_draft
 from clawperator.app.console.history.actions import copyable, export, pair_of, tree_place
 from clawperator.app.console.history.moments import MomentArea, PartTabs
-from clawperator.app.console.history.reader import HistoryReader, Job, RunTree, unchanged
-from clawperator.app.console.history.runs_area import RunsArea
+from clawperator.app.console.history.reader import HistoryReader, Place, unchanged, words_of
+from clawperator.app.console.history.runs_area import Job, RunsArea
 from clawperator.app.console.navigation import ComparisonPlace, Destination
 from clawperator.app.console.screens.base import ConsoleScreen
 from clawperator.app.console.session import Facet
 from clawperator.engine.errors import EngineError
 from clawperator.engine.hierarchy.diff import compare
-from clawperator.engine.history.records import RunRecord
+from clawperator.engine.history.records import RunRecord, RunSummary
 from clawperator.widgets import keys
 from clawperator.widgets.execution_detail import ExecutionDetail
 from clawperator.widgets.format.lines import Line, Row
@@ -58,7 +59,7 @@ class HistoryScreen(ConsoleScreen):
 
     def __init__(self) -> None:
         super().__init__()
-        self.past = HistoryReader(None, self._start, self._nodes_dropped)
+        self.past = HistoryReader(None, self._nodes_dropped)
         self.record: RunRecord | None = None
         self._compared: tuple[RunRecord, RunRecord] | None = None
         self._rest: Timer | None = None
@@ -66,7 +67,7 @@ class HistoryScreen(ConsoleScreen):
     def compose_body(self) -> ComposeResult:
         yield PartTabs(id="run-tabs")
         with Horizontal(id="past"):
-            yield RunsArea(self.past, self._show_run)
+            yield RunsArea(self.past, self._start, self._show_run)
             with Vertical(id="past-run"):
                 yield Pane("run", InfoLine(id="run-info"), RunDetail(id="past-detail"), id="past-detail-pane")
                 yield Pane("compare", RunCompare(id="past-compare"), id="past-compare-pane")
@@ -157,22 +158,29 @@ class HistoryScreen(ConsoleScreen):
         if run is None:
             self._show_record(None, "")
         elif self.record is None or not unchanged(self.record.summary, run) or self.past.outdated(self.record):
-            self.past.run(run, self._show_record)
+            self._start("run", partial(self._read_run, run))
+
+    async def _read_run(self, run: RunSummary) -> None:
+        try:
+            record = await self.past.record(run)
+        except EngineError as exc:
+            self._show_record(None, words_of(exc))
+            return
+        self._show_record(record, "")
+        if record.trees and record.summary.status == "failed":
+            with suppress(EngineError):
+                tree = await self.past.last_tree(record)
+                if self.record is record:
+                    self.detail.show_screen(tree)
 
     def _show_record(self, record: RunRecord | None, problem: str) -> None:
         self.record = record
         self.detail.empty_text = problem or self.detail.EMPTY
         run = self.detail.show_run(record)
-        if record is not None and record.trees and record.summary.status == "failed":
-            self.past.last_tree(record, partial(self._show_screen, record))
         self.moment_area.show_run(run)
         self.scrubber.show(run)
         if self.session.read_only:
             self.refresh_bindings()  # what can be run again depends on the run
-
-    def _show_screen(self, record: RunRecord, snapshot: TreeSnapshot) -> None:
-        if self.record is record:
-            self.detail.show_screen(snapshot)
 
     async def run_under_cursor(self) -> RunRecord | None:
         """Return the run under the cursor in full; ``None`` without one. Raises ``EngineError``."""
@@ -189,15 +197,15 @@ class HistoryScreen(ConsoleScreen):
         """Show line, step and bar at once, and the tree when it has been read; hidden trees are not read."""
         wanted = self.moment_area.at(moment)
         if self.record is not None and wanted >= 0 and self.moment_area.display:
-            self.past.tree(self.record, wanted, self._show_tree)
+            self._start("tree", partial(self._read_tree, self.record, wanted))
         else:
-            self.past.no_tree()
+            self.workers.cancel_group(self, "tree")
 
-    def _show_tree(self, tree: RunTree) -> None:
+    async def _read_tree(self, record: RunRecord, index: int) -> None:
+        tree = await self.past.tree((record, index - 1) if index else None, (record, index))
         self.moment_area.show_tree(tree)
-        record, moment = self.record, self.scrubber.moment
-        if record is not None and moment is not None and moment.tree > 0 and tree.counts is not None:
-            before, shown = record.trees[moment.tree - 1 : moment.tree + 1]
+        if tree.counts is not None:
+            before, shown = record.trees[index - 1 : index + 1]
             self.detail.show_changes({(before.digest, shown.digest): tree.counts})
 
     def action_moment(self, count: int) -> None:
@@ -341,15 +349,17 @@ class HistoryScreen(ConsoleScreen):
         places = tree_place(a, message.a_key), tree_place(b, message.b_key)
         words = f"B {b.summary.command_id} against A {a.summary.command_id}"
 
-        def then(found: RunTree) -> None:
-            self.moment_area.show_pair(found, words)
-            if found.counts:
-                before = replace(found.before, name=f"A {a.summary.command_id}")
-                after = replace(found.snapshot, name=f"B {b.summary.command_id}")
-                self._start("sides", partial(self._show_sides, before, after))
-
         self.open_moments()
-        self.call_after_refresh(self.past.trees, (a, places[0]), (b, places[1]), then)
+        read = partial(self._read_pair, (a, places[0]), (b, places[1]), words)
+        self.call_after_refresh(self._start, "tree", read)
+
+    async def _read_pair(self, a: Place, b: Place, words: str) -> None:
+        found = await self.past.tree(a, b)
+        self.moment_area.show_pair(found, words)
+        if found.counts:
+            before = replace(found.before, name=f"A {a[0].summary.command_id}")
+            after = replace(found.snapshot, name=f"B {b[0].summary.command_id}")
+            await self._show_sides(before, after)
 
     async def _show_sides(self, before: TreeSnapshot, after: TreeSnapshot) -> None:
         from clawperator.app.console.screens.dialogs import TreeCompareDialog

@@ -21,6 +21,7 @@ from textual.widget import Widget
 from textual.widgets import Input
 
 from clawperator.app.console.app import ConsoleApp
+from clawperator.app.console.history.reader import Page
 from clawperator.app.console.history.screen import HistoryScreen
 from clawperator.app.console.screens.dialogs import TreeCompareDialog
 from clawperator.engine.events.bus import EventBus
@@ -704,7 +705,12 @@ async def test_an_answer_that_comes_while_the_console_ends_is_no_crash(
         assert page is not None
         monkeypatch.setattr(app, "_running", False)
         await screen.query_one("#past-detail-pane").remove()
-        screen.area._renew(replace(page, problem="The history cannot be read"))
+
+        async def newer(page: Page, **_: object) -> Page:
+            return replace(page, problem="The history cannot be read")
+
+        monkeypatch.setattr(screen.past, "newer", newer)
+        await screen.area._look(page)
         monkeypatch.undo()
 
 
