@@ -9,6 +9,7 @@ from clawperator.engine.adb.parse import parse_sdk, parse_wm_density, parse_wm_s
 from clawperator.engine.adb.phones import shared_serial_error
 from clawperator.engine.adb.presence import DeviceEntry, DeviceState
 from clawperator.engine.doctor.check import Check, FixStep, manual, shell
+from clawperator.engine.doctor.fix_commands import SERVER_COMMANDS
 from clawperator.engine.errors import EngineError, ErrorCode
 from clawperator.engine.text.suggestions import adb_line
 
@@ -109,7 +110,7 @@ def state_problem(entry: DeviceEntry) -> Check | None:
                 ErrorCode.DEVICE_OFFLINE,
                 "It may still be booting, or the connection is stale.",
                 "Restart the adb server",
-                shell("adb kill-server", "adb start-server"),
+                shell(*SERVER_COMMANDS),
             )
         case DeviceState.NO_PERMISSIONS:
             return Check(

@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Any, Protocol
 from clawperator.engine.adb.android_user import settings
 from clawperator.engine.adb.binary import find_adb
 from clawperator.engine.config.policy import SETUP_OPERATOR
+from clawperator.engine.contracts.operator_identity import OPERATOR_PACKAGES
 from clawperator.engine.doctor.check import Check
-from clawperator.engine.doctor.fix_commands import FixCommand, parse_fix
+from clawperator.engine.doctor.fix_commands import LOOK_MS, FixCommand, fix_commands
 from clawperator.engine.errors import EngineError, ErrorCode
 from clawperator.engine.process.child import CannotStartError, capture
 from clawperator.engine.process.output import BoundedOutput
@@ -32,7 +33,7 @@ _OUTPUT_BYTES = 64 * 1024
 
 @dataclass(frozen=True, slots=True)
 class PlannedFix:
-    """One shell step that can be run. ``step`` is its text as in the check, ``preview`` the commands that it runs.
+    """One shell step that can be run: ``command``. ``step`` is its text as in the check, ``preview`` the commands that it runs.
 
     ``dangerous`` steps affect other programs: ``adb kill-server`` closes their connections to the adb server.
     """
@@ -41,6 +42,7 @@ class PlannedFix:
     step: str
     preview: tuple[str, ...]
     dangerous: bool
+    command: FixCommand | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,8 +68,6 @@ class _OperatorApp(Protocol):
     def grant_commands(self, serial: str, package: str) -> tuple[str, ...]: ...
 
     async def grant(self, *, force: bool, on_progress: OnProgress) -> _Report: ...
-
-    async def setup(self, apk: str, *, on_progress: OnProgress) -> _Report: ...
 
 
 class FixTarget(Protocol):
@@ -95,14 +95,14 @@ class Fixer:
     def plan(self, checks: Sequence[Check | Mapping[str, Any]], device_id: str) -> tuple[PlannedFix, ...]:
         """Return the known shell steps of the checks that do not pass, in order, without duplicates.
 
-        Omits steps for another device than ``device_id``, if that is known. ``checks`` may be those of a JSON report.
+        Omits steps for another device than ``device_id``. ``checks`` may be those of a JSON report.
         """
+        known = fix_commands(device_id, {*OPERATOR_PACKAGES, self._engine.settings.receiver_package})
         planned: dict[str, PlannedFix] = {}
         for check_id, step in _shell_steps(checks):
-            words = parse_fix(step)
-            if step in planned or words is None or (device_id and words.device_id not in ("", device_id)):
-                continue
-            planned[step] = PlannedFix(check_id, step, self._preview(words, step), words.verb == "kill-server")
+            if step not in planned and (command := known.get(step)) is not None:
+                preview, dangerous = self._preview(command, step), command.verb == "kill-server"
+                planned[step] = PlannedFix(check_id, step, preview, dangerous, command)
         return tuple(planned.values())
 
     def _preview(self, words: FixCommand, step: str) -> tuple[str, ...]:
@@ -125,7 +125,7 @@ class Fixer:
 
     async def run(self, fix: PlannedFix, on_progress: OnProgress = unreported) -> FixResult:
         """Run one step. Never raises for a failing one: the result contains the reason."""
-        words = parse_fix(fix.step)
+        words = fix.command
         if words is None:
             return FixResult(fix.check_id, fix.step, ok=False, output="Clawperator does not run this step.")
         began = time.monotonic()
@@ -152,10 +152,7 @@ class Fixer:
             case "grant-device-permissions":
                 app = self._engine.operator_app(device_id=words.device_id, receiver_package=words.package)
                 return (await app.grant(force=words.force, on_progress=on_progress)).message
-            case "setup":
-                app = self._engine.operator_app(device_id=words.device_id, receiver_package=words.package or None)
-                return (await app.setup(words.apk, on_progress=on_progress)).message
-            case _:
+            case "snapshot":
                 return await self._look(words)
 
     async def _kill_server(self) -> str:
@@ -189,9 +186,7 @@ class Fixer:
 
     async def _look(self, words: FixCommand) -> str:
         result = await self._engine.snapshot(
-            device_id=words.device_id or None,
-            receiver_package=words.package or None,
-            timeout_ms=words.timeout_ms or None,
+            device_id=words.device_id, receiver_package=words.package, timeout_ms=LOOK_MS
         )
         if not result.succeeded:
             error = result.envelope.get("error") or "a step failed"

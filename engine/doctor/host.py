@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from clawperator.engine.doctor.check import Check, manual, shell
+from clawperator.engine.doctor.fix_commands import SERVER_COMMANDS
 from clawperator.engine.errors import EngineError, ErrorCode
 from clawperator.engine.text.numbers import whole_number
 
@@ -27,7 +28,7 @@ _ADB_HINTS = manual(
     "macOS: brew install --cask android-platform-tools",
     "Or download the Android SDK Platform-Tools and set ADB_PATH to its adb.",
 )
-RESTART = shell("adb kill-server", "adb start-server")
+RESTART = shell(*SERVER_COMMANDS)
 _ELSEWHERE = manual("Check ADB_SERVER_SOCKET, and restart the adb server on the computer that it names.")
 """For a server on another computer, which is not restarted from here."""
 

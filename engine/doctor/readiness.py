@@ -12,6 +12,7 @@ from clawperator.engine.contracts.generation import lacking_words
 from clawperator.engine.contracts.limits import DOCTOR_SOURCE
 from clawperator.engine.contracts.operator_identity import variants
 from clawperator.engine.doctor.check import Check, FixStep, manual, shell, unreadable
+from clawperator.engine.doctor.fix_commands import grant_command, look_command
 from clawperator.engine.errors import EngineError, ErrorCode
 from clawperator.engine.executions import build
 from clawperator.engine.executions.command import Command
@@ -149,9 +150,7 @@ def switched_on(name: str, answer: BatchOutput) -> Check:
 
 
 def granting(device_id: str, package: str, *, force: bool = False) -> tuple[FixStep, ...]:
-    """Return the command that grants the Operator its permissions; ``force`` restarts a service that is already listed."""
-    more = ("--receiver-package", package, *(("--force",) if force else ()))
-    return shell(command_line("grant-device-permissions", device_id, *more))
+    return shell(grant_command(device_id, package, force=force))
 
 
 async def handshake(send: Send, device_id: str, package: str) -> Check:
@@ -198,8 +197,7 @@ def _unanswered(exc: EngineError, device_id: str, package: str) -> Check:
     silent = exc.code is ErrorCode.RESULT_ENVELOPE_TIMEOUT
     steps = manual(exc.hint) if exc.hint else ()
     if silent:
-        look = ("--receiver-package", package, "--timeout-ms", "5000", "--verbose")
-        steps = (*granting(device_id, package), *shell(command_line("observe snapshot", device_id, *look)))
+        steps = (*granting(device_id, package), *shell(look_command(device_id, package)))
     elif exc.code is ErrorCode.RESULT_ENVELOPE_MALFORMED:
         steps = manual(f"Reinstall the Operator app: {command_line('operator setup --apk <path>', device_id)}")
     elif exc.code is ErrorCode.EXECUTION_CONFLICT_IN_FLIGHT:

@@ -55,7 +55,7 @@ from clawperator.engine.config import environment, policy_file, settings, settin
 from clawperator.engine.config.policy import DEFAULT
 from clawperator.engine.contracts import envelope, generation, pattern, skill, strict_json
 from clawperator.engine.diagnostics import safe_logs
-from clawperator.engine.doctor import accessibility, adb_servers, device_health, fix_commands, host, readiness
+from clawperator.engine.doctor import accessibility, adb_servers, device_health, host, readiness
 from clawperator.engine.doctor.check import Check, manual
 from clawperator.engine.doctor.junit import junit_xml
 from clawperator.engine.emulators import avds, image, manager, tool_errors
@@ -488,10 +488,10 @@ PARSERS: dict[str, Parser] = {
     ),
     "host-words": Parser(
         text_of(
-            fix_commands.parse_fix, host.node_version, host.git_presence, host.java_version, partial(host.adb_presence, "adb"), lambda said: host.adb_version(said, 41),
+            host.node_version, host.git_presence, host.java_version, partial(host.adb_presence, "adb"), lambda said: host.adb_version(said, 41),
             lambda said: adb_servers.server_of(1, said.split("\0")), generation.lacking_words, git.reason, junit,
         ),
-        own.lines_of("clawperator grant-device-permissions --device emulator-5554", "adb kill-server", "Version 35.0.2-12147458", "v20.1.0", 'openjdk version "17.0.9"', "adb\0-L\0tcp:5037\0fork-server\0server"),
+        own.lines_of("Version 35.0.2-12147458", "v20.1.0", 'openjdk version "17.0.9"', "adb\0-L\0tcp:5037\0fork-server\0server"),
     ),
     "emulators": Parser(
         [

@@ -19,6 +19,7 @@ from clawperator.app.console.doctor.screen import DoctorScreen
 from clawperator.app.console.messages import DoctorUpdate
 from clawperator.app.console.screens.forms import QuestionDialog
 from clawperator.engine.adb.server import AdbServer
+from clawperator.engine.config.settings import Settings
 from clawperator.engine.doctor.fix import Fixer
 from clawperator.widgets.doctor_panel import CheckDetail, DoctorPanel
 from clawperator.widgets.fix_log import FixLog
@@ -297,7 +298,8 @@ async def test_the_fix_of_the_verdict_is_proposed_also_while_the_checks_run_agai
 
 async def test_a_fix_that_the_policy_denies_says_why(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The real fixer, before an engine that has a policy and no devices."""
-    guarded: Any = SimpleNamespace(guard=guard_without("setup_operator", tmp_path), server=AdbServer())
+    guard = guard_without("setup_operator", tmp_path)
+    guarded: Any = SimpleNamespace(guard=guard, server=AdbServer(), settings=Settings())
     step = {"kind": "shell", "value": "adb kill-server"}
     odd = check("host.adb.server", "fail", "The adb server is too old", fix={"steps": [step]})
     engine = FakeEngine(screen=settings_screen(), checks=[odd])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -14,7 +13,7 @@ from hypothesis import strategies as st
 from clawperator.engine.doctor import host
 from clawperator.engine.doctor.check import Check, manual, shell
 from clawperator.engine.doctor.fix import Fixer, PlannedFix
-from clawperator.engine.doctor.fix_commands import FixCommand, parse_fix
+from clawperator.engine.doctor.fix_commands import FixCommand, fix_commands
 from clawperator.engine.doctor.readiness import granting
 from clawperator.engine.doctor.run import next_actions, report
 from clawperator.engine.errors import ErrorCode
@@ -26,68 +25,43 @@ GRANT = f"clawperator grant-device-permissions --device-id {SERIAL} --receiver-p
 LOOK = f"clawperator observe snapshot --device-id {SERIAL} --receiver-package {PACKAGE} --timeout-ms 5000 --verbose"
 
 
-@pytest.mark.parametrize(
-    ("step", "expected"),
-    [
-        ("adb kill-server", FixCommand("kill-server")),
-        ("adb start-server", FixCommand("start-server")),
-        (GRANT, FixCommand("grant-device-permissions", SERIAL, PACKAGE)),
-        (f"{GRANT} --force", FixCommand("grant-device-permissions", SERIAL, PACKAGE, force=True)),
-        (LOOK, FixCommand("snapshot", SERIAL, PACKAGE, 5000)),
-        ("clawperator operator setup --device-id 'a b'", FixCommand("setup", "a b")),
-        ("clawperator operator setup --apk /x/o.apk", FixCommand("setup", apk="/x/o.apk")),
-        (f"clawperator grant-device-permissions --device-id=-x --receiver-package {PACKAGE}",
-         FixCommand("grant-device-permissions", "-x", PACKAGE)),
-    ],
-)  # fmt: skip
-def test_known_steps(step: str, expected: FixCommand) -> None:
-    assert parse_fix(step) == expected
+OTHER = "com.androperator.operator.dev"
+KNOWN = {
+    "adb kill-server": FixCommand("kill-server"),
+    "adb start-server": FixCommand("start-server"),
+    GRANT: FixCommand("grant-device-permissions", SERIAL, PACKAGE),
+    f"{GRANT} --force": FixCommand("grant-device-permissions", SERIAL, PACKAGE, force=True),
+    LOOK: FixCommand("snapshot", SERIAL, PACKAGE),
+    GRANT.replace(PACKAGE, OTHER): FixCommand("grant-device-permissions", SERIAL, OTHER),
+}
 
 
-@pytest.mark.parametrize(
-    "step",
-    [
-        "",
-        "nvm install 22",
-        "adb -s x kill-server",
-        "adb kill-server; rm -rf /",
-        "adb kill-server\nreboot",
-        "sudo adb kill-server",
-        "adb shell reboot",
-        f"{GRANT} --force --force",
-        f"{GRANT}; reboot",
-        f"{GRANT} extra",
-        "clawperator grant-device-permissions",
-        "clawperator grant-device-permissions --device-id x",
-        "clawperator grant-device-permissions --device-id x --receiver-package 'a; reboot'",
-        "clawperator operator setup --apk <path> --device-id x",
-        "clawperator execute --execution x",
-        "clawperator observe snapshot --timeout-ms soon",
-        "'adb kill-server",
-        "adb kill-server " + "x" * 5000,
-    ],
-)
-def test_everything_else_is_left_to_people(step: str) -> None:
-    assert parse_fix(step) is None
+def planned(fixer: Fixer, *steps: str, device_id: str = SERIAL) -> tuple[PlannedFix, ...]:
+    return fixer.plan([failing(shell(*steps))], device_id)
 
 
-@given(
-    st.one_of(
-        st.text(), st.lists(st.sampled_from(shlex.split(f"{GRANT} {LOOK} adb kill-server ; = --apk"))).map(" ".join)
-    )
-)
-def test_no_step_is_too_odd(step: str) -> None:
-    words = parse_fix(step)
-    assert words is None or words.verb in (
-        "kill-server", "start-server", "grant-device-permissions", "snapshot", "setup",
-    )  # fmt: skip
+async def test_known_steps_are_values(admit: Admit) -> None:
+    fixer = (await admit()).engine.fixer()
+    assert {fix.step: fix.command for fix in planned(fixer, *KNOWN)} == KNOWN
+    assert [fix.step for fix in planned(fixer, *KNOWN, device_id="")] == ["adb kill-server", "adb start-server"]
+
+
+async def test_everything_else_is_left_to_people(admit: Admit) -> None:
+    steps = [
+        "", "nvm install 22", "adb -s x kill-server", "adb kill-server; rm -rf /", "adb kill-server\nreboot", "sudo adb kill-server",
+        "adb shell reboot", f"{GRANT} --force --force", f"{GRANT}; reboot", f"{GRANT} extra", GRANT.replace(SERIAL, "another"),
+        "clawperator grant-device-permissions --device-id x --receiver-package 'a; reboot'", "clawperator operator setup --apk /x/o.apk",
+        "clawperator execute --execution x", "'adb kill-server", "adb kill-server " + "x" * 5000,
+    ]  # fmt: skip
+    assert planned((await admit()).engine.fixer(), *steps) == ()
 
 
 @given(st.text(st.characters(categories=["L", "N", "P", "S", "Zs"]), min_size=1, max_size=30).filter(str.isprintable))
-def test_what_the_doctor_writes_is_understood_whatever_the_serial(serial: str) -> None:
+def test_what_the_doctor_writes_is_known_whatever_the_serial(serial: str) -> None:
+    known = fix_commands(serial, [PACKAGE])
     for force in (False, True):
         (step,) = granting(serial, PACKAGE, force=force)
-        assert parse_fix(step.value) == FixCommand("grant-device-permissions", serial, PACKAGE, force=force)
+        assert known[step.value] == FixCommand("grant-device-permissions", serial, PACKAGE, force=force)
 
 
 def failing(*steps: Any, check_id: str = "readiness.handshake") -> Check:
@@ -144,7 +118,8 @@ async def test_granting_makes_the_device_well(admit: Admit) -> None:
 
 async def test_looking_is_a_fix_that_proves_itself(admit: Admit) -> None:
     patient = await admit()
-    fix = PlannedFix("readiness.handshake", LOOK, (LOOK,), dangerous=False)
+    (fix,) = planned(patient.engine.fixer(), LOOK)
+    assert fix.preview == (LOOK,)
     assert (await patient.engine.fixer().run(fix)).ok
     patient.world.settings["secure"]["accessibility_enabled"] = "0"
     failed = await patient.engine.fixer().run(fix)
@@ -161,24 +136,28 @@ async def test_looking_is_a_fix_that_proves_itself(admit: Admit) -> None:
 async def test_a_failing_step_is_a_result(admit: Admit) -> None:
     patient = await admit()
     patient.world.disconnect()
-    result = await patient.engine.fixer().run(PlannedFix("x", GRANT, (), dangerous=False))
+    fixer = patient.engine.fixer()
+    (grant,) = planned(fixer, GRANT)
+    result = await fixer.run(grant)
     assert (result.ok, result.output.partition(":")[0]) == (False, "DEVICE_NOT_FOUND")
-    unknown = await patient.engine.fixer().run(PlannedFix("x", "rm -rf /", (), dangerous=False))
+    unknown = await fixer.run(PlannedFix("x", "rm -rf /", (), dangerous=False))
     assert (unknown.ok, unknown.output) == (False, "Clawperator does not run this step.")
 
 
 async def test_a_session_that_may_only_observe_changes_nothing(admit: Admit) -> None:
     patient = await admit(settings={"read_only": True})
-    for step in (GRANT, "adb kill-server", "adb start-server", "clawperator operator setup"):
-        result = await patient.engine.fixer().run(PlannedFix("x", step, (), dangerous=False))
+    fixer = patient.engine.fixer()
+    for fix in planned(fixer, GRANT, "adb kill-server", "adb start-server"):
+        result = await fixer.run(fix)
         assert (result.ok, result.output.partition(":")[0]) == (False, "READ_ONLY")
-    assert (await patient.engine.fixer().run(PlannedFix("x", LOOK, (), dangerous=False))).ok
+    (look,) = planned(fixer, LOOK)
+    assert (await fixer.run(look)).ok
 
 
 async def test_the_adb_program_is_what_ends_its_server(admit: Admit, tools: Path) -> None:
     patient = await admit(env={"ADB_PATH": str(tools / "adb")})
     fixer = patient.engine.fixer()
-    kill = PlannedFix("host.adb.server", "adb kill-server", (), dangerous=True)
+    kill, begin = planned(fixer, "adb kill-server", "adb start-server")
     write_tool(patient.tools, "adb", 'echo "called with $*"')
     done = await fixer.run(kill)
     assert (done.ok, done.output) == (True, f"called with -P {patient.engine.server.address.port} kill-server")
@@ -186,14 +165,16 @@ async def test_the_adb_program_is_what_ends_its_server(admit: Admit, tools: Path
     assert (await fixer.run(kill)).output == "ADB_SERVER_FAILED: cannot"
     (patient.tools / "adb").unlink()
     assert (await fixer.run(kill)).output.startswith("ADB_NOT_FOUND: ")
-    start = await fixer.run(PlannedFix("host.adb.server", "adb start-server", (), dangerous=False))
+    start = await fixer.run(begin)
     assert (start.ok, start.output) == (True, f"An adb server answers at {patient.engine.server.address}")
 
 
 async def test_a_server_elsewhere_is_not_ours_to_end(admit: Admit) -> None:
     patient = await admit()
     patient.engine.server.address = replace_host(patient.engine.server.address)
-    result = await Fixer(patient.engine).run(PlannedFix("x", "adb kill-server", (), dangerous=True))
+    fixer = Fixer(patient.engine)
+    (kill,) = planned(fixer, "adb kill-server")
+    result = await fixer.run(kill)
     assert (result.ok, "is not on this computer" in result.output) == (False, True)
 
 
